@@ -1,0 +1,59 @@
+/**
+ * The arrows of docs/architecture.md, checked: lib <- probes, sandbox <- checks <- protocol <- agent | service <- cli.
+ * A folder may import the folders named for it here and itself; everything else is an error.
+ */
+const mayImport = {
+  lib: [],
+  probes: ['lib'],
+  sandbox: ['lib'],
+  checks: ['lib', 'probes', 'sandbox'],
+  protocol: ['lib', 'checks'],
+  agent: ['lib', 'probes', 'sandbox', 'checks', 'protocol'],
+  service: ['lib', 'checks', 'protocol'],
+};
+
+const arrows = Object.entries(mayImport).map(([folder, below]) => ({
+  name: `arrow-${folder}`,
+  comment: `src/${folder} may import only ${[...below, folder].map((name) => `src/${name}`).join(', ')}`,
+  severity: 'error',
+  from: { path: `^src/${folder}/` },
+  to: { path: '^(src|test|scripts)/', pathNot: `^src/(${[folder, ...below].join('|')})/` },
+}));
+
+export default {
+  forbidden: [
+    ...arrows,
+    {
+      name: 'src-stands-alone',
+      comment: 'Shipped code never imports tests or scripts',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: { path: '^(test|scripts)/' },
+    },
+    { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },
+    {
+      name: 'no-dev-dependency-in-src',
+      comment: 'Shipped code imports only what the image installs',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '\\.test\\.ts$' },
+      to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'] },
+    },
+    {
+      name: 'runner-loaded-lazily',
+      comment: "A check type's runner is reached only through its load(), so the service never loads probes",
+      severity: 'error',
+      from: { path: '^src/(checks|protocol|service)/', pathNot: '(/run|\\.test)\\.ts$' },
+      to: { path: '^src/checks/[^/]+/run\\.ts$|^src/(probes|sandbox)/', dependencyTypesNot: ['dynamic-import'] },
+    },
+    { name: 'not-resolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    parser: 'swc',
+    enhancedResolveOptions: {
+      extensions: ['.ts', '.mjs', '.js'],
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'require', 'node', 'default', 'types'],
+    },
+  },
+};

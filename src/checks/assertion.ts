@@ -1,0 +1,58 @@
+import { z } from 'zod';
+
+/** All comparisons an assertion can make (check model 1.10); each check type accepts a subset. */
+export const comparisons = [
+  'EQUALS',
+  'NOT_EQUALS',
+  'HAS_KEY',
+  'NOT_HAS_KEY',
+  'HAS_VALUE',
+  'NOT_HAS_VALUE',
+  'IS_EMPTY',
+  'NOT_EMPTY',
+  'GREATER_THAN',
+  'LESS_THAN',
+  'CONTAINS',
+  'NOT_CONTAINS',
+  'IS_NULL',
+  'NOT_NULL',
+] as const;
+export type Comparison = (typeof comparisons)[number];
+export const numericComparisons = ['EQUALS', 'NOT_EQUALS', 'GREATER_THAN', 'LESS_THAN'] as const;
+
+/** The assertion schema of a check type, from the sources and comparisons it knows. */
+export function assertionSchema<
+  const Source extends readonly [string, ...string[]],
+  const Allowed extends readonly [Comparison, ...Comparison[]],
+>(sources: Source, allowed: Allowed) {
+  return z.object({
+    source: z.enum(sources),
+    property: z.string().default(''),
+    comparison: z.enum(allowed),
+    target: z.string().default(''),
+    regex: z.string().nullable().default(''),
+  });
+}
+
+/** An assertion of any type. */
+export interface Assertion {
+  readonly source: string;
+  readonly property: string;
+  readonly comparison: Comparison;
+  readonly target: string;
+  readonly regex: string | null;
+}
+
+/** An assertion after a run: what was found, and why it did not hold (null when it did). */
+export const EvaluatedAssertion = z
+  .object({
+    source: z.string(),
+    property: z.string(),
+    comparison: z.string(),
+    target: z.union([z.string(), z.number()]),
+    regex: z.string().nullable(),
+    actual: z.unknown(),
+    error: z.string().nullable(),
+  })
+  .meta({ id: 'EvaluatedAssertion' });
+export type EvaluatedAssertion = z.infer<typeof EvaluatedAssertion>;

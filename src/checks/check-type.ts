@@ -1,0 +1,99 @@
+import type { z } from 'zod';
+import type { Failure } from './failure.ts';
+
+/** Lanes keep quick probes from waiting behind long scripts. */
+export const lanes = ['probe', 'script'] as const;
+export type Lane = (typeof lanes)[number];
+
+/** One line of the log that travels with a result (`jobLog`). */
+export interface LogEntry {
+  /** Epoch milliseconds. */
+  readonly time: number;
+  readonly msg: string;
+  readonly level: 'DEBUG' | 'INFO' | 'WARN' | 'ERROR';
+}
+
+export interface RunLog {
+  write(level: LogEntry['level'], msg: string): void;
+  readonly entries: readonly LogEntry[];
+}
+
+/** A client certificate for targets whose host matches. PEM texts; `host` may be a glob such as `*.example.com`. */
+export interface ClientCertificate {
+  readonly host: string;
+  readonly cert: string;
+  readonly key: string;
+  readonly ca?: string | null | undefined;
+  readonly passphrase?: string | null | undefined;
+}
+
+/** What a run may use besides its spec. Everything a runner needs comes through here; it reads no globals. */
+export interface RunContext {
+  /** Aborts when the lease is lost, the run is cancelled or the deadline has passed. */
+  readonly signal: AbortSignal;
+  /** How long the run may take from now, in milliseconds. */
+  readonly timeoutMs: number;
+  readonly log: RunLog;
+  /** Values for `{{NAME}}` templates: account, group and check variables, already merged, and built-in ones. */
+  readonly variables: Readonly<Record<string, string>>;
+  /** The location's proxy for outgoing requests, or null. */
+  readonly proxyUrl: string | null;
+  readonly clientCertificates: readonly ClientCertificate[];
+}
+
+/** What `run()` returns. A sick target is a returned failure with an owner; a throw means that we are broken. */
+export interface Outcome<Detail> {
+  /** Absent when the run passed (or is only degraded). */
+  readonly failure?: Failure | undefined;
+  /** The measured operation in milliseconds, without set-up and system time. */
+  readonly responseTimeMs: number;
+  /** Over the degraded threshold; null for types without thresholds. */
+  readonly isDegraded: boolean | null;
+  /** Over the maximum response time; null for types without thresholds. */
+  readonly overMaxResponseTime: boolean | null;
+  /** Raw messages, one for each thing that went wrong; they become error groups. */
+  readonly errorMessages: readonly string[];
+  readonly detail: Detail;
+}
+
+export type Runner<Spec, Detail> = (spec: Spec, context: RunContext) => Promise<Outcome<Detail>>;
+
+/**
+ * A check type is data plus one function. What any other stage must know about a type stands here; no stage knows a
+ * type's name.
+ */
+export interface CheckType<
+  Name extends string = string,
+  Spec extends z.ZodObject = z.ZodObject,
+  Detail extends z.ZodType = z.ZodType,
+> {
+  /** The `checkType` of the API. */
+  readonly name: Name;
+  /** Path segment of the typed routes: `/v1/checks/{route}`. */
+  readonly route: string;
+  readonly title: string;
+  readonly lane: Lane;
+  /** Hard limit of one attempt, in milliseconds. */
+  readonly timeoutMs: number;
+  /** Whether `frequency` 0 (every 10, 20 or 30 seconds) is allowed. */
+  readonly isSubMinuteAllowed: boolean;
+  /** Whether `retryStrategy.onlyOn: NETWORK_ERROR` has a meaning for this type. */
+  readonly hasNetworkErrors: boolean;
+  /** The type's own fields of a check, with defaults: what the API accepts beside the common fields, and what runs. */
+  readonly spec: Spec;
+  /** What a run of this type finds out. */
+  readonly detail: Detail;
+  /** The key of a check result under which the API shows the detail. */
+  readonly detailKey: 'apiCheckResult' | 'browserCheckResult' | 'multiStepCheckResult' | 'agenticCheckResult';
+  /** Loads the runner. Lazy: the service never loads native modules or browsers. */
+  load(): Promise<Runner<z.output<Spec>, z.output<Detail>>>;
+}
+
+/** Declares a check type; the runner that `load` returns must fit its schemas. */
+export function defineCheckType<
+  const Name extends string,
+  Spec extends z.ZodObject,
+  Detail extends z.ZodType,
+>(type: CheckType<Name, Spec, Detail>): CheckType<Name, Spec, Detail> {
+  return type;
+}

@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import type { CheckType } from './check-type.ts';
+import { CommonFields } from './common-fields.ts';
+import { offsetProblem } from './frequency.ts';
+
+/** A whole check of some type as it is written and stored: the common fields and the type's own. */
+export type CheckDefinition = CommonFields & Record<string, unknown>;
+
+/**
+ * The schema of a whole check of one type: common fields, the type's own fields and the rules between fields
+ * (spec.md: `frequencyOffset` rules; check model 1.1, 2.1). Unknown keys are dropped. Serves POST as it is and PUT after
+ * merging the body into the stored definition.
+ */
+export function definitionSchema(type: CheckType) {
+  return z
+    .object({ ...CommonFields.shape, ...type.spec.shape })
+    .superRefine((definition, context) => {
+      const issue = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message });
+      const common = definition as unknown as CommonFields;
+      if (common.frequency === 0 && !type.isSubMinuteAllowed) {
+        issue(['frequency'], `must not be 0 for checks of type ${type.name}`);
+      } else if (common.frequencyOffset !== undefined) {
+        const problem = offsetProblem(common.frequency, common.frequencyOffset);
+        if (problem) issue(['frequencyOffset'], problem);
+      }
+      if (common.retryStrategy?.onlyOn !== undefined && !type.hasNetworkErrors) {
+        issue(['retryStrategy', 'onlyOn'], `is not allowed for checks of type ${type.name}`);
+      }
+    })
+    .meta({
+      id: `${type.title.replaceAll(/[^A-Za-z]/g, '')}Input`,
+      description: `${type.title}, as it is written`,
+    });
+}
+
+/**
+ * A partial body merged into a stored definition: a key that is present replaces the stored value, absent keys keep
+ * theirs. `request` is merged one level deep, so that changing one setting of a request does not need all the others.
+ */
+export function mergeDefinition(
+  stored: Readonly<Record<string, unknown>>,
+  patch: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  const merged: Record<string, unknown> = { ...stored, ...patch };
+  if (isRecord(stored.request) && isRecord(patch.request)) {
+    merged.request = { ...stored.request, ...patch.request };
+  }
+  // An offset belongs to its frequency: with a new frequency and no new offset, a fitting one is chosen again.
+  const isFrequencyChanged = patch.frequency !== undefined && patch.frequency !== stored.frequency;
+  if (isFrequencyChanged && patch.frequencyOffset === undefined) delete merged.frequencyOffset;
+  return merged;
+}
+
+/** The part of a definition that its runner needs. */
+export function runnableSpec(
+  type: CheckType,
+  definition: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  return Object.fromEntries(Object.keys(type.spec.shape).map((key) => [key, definition[key]]));
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,82 @@
+import { z } from 'zod';
+
+/**
+ * Whose fault a run's failure is. `target` and `config` (the user's own definition cannot be run) make a result
+ * `hasFailures`; `location` and `agent` make it `hasErrors`, which never alerts as "target down".
+ */
+export const failureOwners = ['target', 'location', 'agent', 'config'] as const;
+export type FailureOwner = (typeof failureOwners)[number];
+
+interface FailureEntry {
+  readonly owner: FailureOwner;
+  readonly meaning: string;
+  /** True when no answer was received from the target; retries `onlyOn: NETWORK_ERROR` look at this. */
+  readonly isNetworkError: boolean;
+}
+
+const target = (meaning: string): FailureEntry => ({ owner: 'target', meaning, isNetworkError: false });
+const network = (meaning: string): FailureEntry => ({ owner: 'target', meaning, isNetworkError: true });
+const location = (meaning: string): FailureEntry => ({ owner: 'location', meaning, isNetworkError: false });
+const agent = (meaning: string): FailureEntry => ({ owner: 'agent', meaning, isNetworkError: false });
+const config = (meaning: string): FailureEntry => ({ owner: 'config', meaning, isNetworkError: false });
+
+/** Every reason a run can fail for: stable codes, stored with results and listed in docs/errors.md. */
+export const failureCatalogue = {
+  NAME_NOT_FOUND: network('The name does not exist, or has no address of the wanted family.'),
+  CONNECTION_REFUSED: network('The target refused the connection.'),
+  CONNECTION_RESET: network('The target broke the connection off.'),
+  CONNECTION_TIMEOUT: network('No connection was made before the deadline.'),
+  HOST_UNREACHABLE: network('The network answered that the target cannot be reached.'),
+  TLS_CERTIFICATE_INVALID: network('The certificate is expired, for another name, or not trusted.'),
+  TLS_HANDSHAKE_FAILED: network('The TLS handshake failed before a certificate could be judged.'),
+  RESPONSE_TIMEOUT: network(
+    'The target accepted the request but did not finish its answer before the deadline.',
+  ),
+  RESPONSE_MALFORMED: network('The answer is not valid HTTP, or its headers exceed the limit.'),
+  RESPONSE_UNDECODABLE: target('The body could not be decoded as its content-encoding says.'),
+  REDIRECT_LIMIT: target('More than 10 redirects.'),
+  REDIRECT_INVALID: target('A redirect without a usable http or https address.'),
+  STATUS_UNEXPECTED: target('The HTTP status counts as a failure for this check.'),
+  ASSERTION_FAILED: target('At least one assertion did not hold.'),
+  MAX_RESPONSE_TIME_EXCEEDED: target('The response time is over maxResponseTime.'),
+  RESOLVER_FAILED: location('The resolver of this location did not answer, or answered with an error.'),
+  NETWORK_UNAVAILABLE: location('This location has no route to that address family.'),
+  PROXY_FAILED: location('The proxy of this location refused or broke the connection.'),
+  AGENT_OUT_OF_RESOURCES: agent('The agent ran out of file descriptors, memory, ports or buffers.'),
+  RUNNER_CRASHED: agent('The part of the agent that ran the check ended unexpectedly.'),
+  RUN_ABORTED: agent('The agent shut down, or lost its right to the run, before the run was done.'),
+  CHECK_TYPE_UNSUPPORTED: agent(
+    'This agent does not know the check type, or a field of it. Upgrade the agent.',
+  ),
+  TEMPLATE_INVALID: config('A {{template}} of the check cannot be evaluated.'),
+  URL_INVALID: config('The URL is not http or https once its templates are filled in.'),
+  REQUEST_INVALID: config(
+    'The request cannot be sent as configured: a header, method or body is not allowed.',
+  ),
+} as const satisfies Record<string, FailureEntry>;
+
+export type FailureCode = keyof typeof failureCatalogue;
+const failureCodes = Object.keys(failureCatalogue) as [FailureCode, ...FailureCode[]];
+
+/** Why a run did not pass. A failed target is such a value; a throw means that we are broken. */
+export const Failure = z
+  .object({
+    owner: z.enum(failureOwners),
+    code: z.enum(failureCodes),
+    message: z.string().max(4096),
+  })
+  .meta({ id: 'Failure' });
+export type Failure = z.infer<typeof Failure>;
+
+const maxMessageLength = 4096;
+
+/** A failure with the owner its code has in the catalogue. */
+export function failure(code: FailureCode, message: string): Failure {
+  return { owner: failureCatalogue[code].owner, code, message: message.slice(0, maxMessageLength) };
+}
+
+/** How a failure shows in a result: `hasFailures` is the target's (or the definition's) fault, `hasErrors` is ours. */
+export function resultFlags(failed: Failure | undefined): { hasFailures: boolean; hasErrors: boolean } {
+  const hasErrors = failed?.owner === 'agent' || failed?.owner === 'location';
+  return { hasFailures: failed !== undefined && !hasErrors, hasErrors };
+}

@@ -1,0 +1,33 @@
+/** Minutes between runs that the API accepts; 0 means "every `frequencyOffset` seconds" (spec.md, common fields). */
+export const frequencies = [0, 1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440] as const;
+export type Frequency = (typeof frequencies)[number];
+
+/** Periods in seconds that frequency 0 accepts as its offset. */
+export const subMinutePeriodsSeconds = [10, 20, 30] as const;
+
+/** Which `frequencyOffset` values a frequency accepts: a range, or for frequency 0 a list of periods in seconds. */
+export function offsetRule(
+  frequency: number,
+): { readonly allowed: readonly number[] } | { readonly min: number; readonly max: number } {
+  if (frequency === 0) return { allowed: subMinutePeriodsSeconds };
+  if (frequency <= 60) return { min: 1, max: Math.floor(frequency * 10) };
+  return { min: 1, max: Math.ceil(frequency / 60) };
+}
+
+/** Why an offset does not fit a frequency, or null when it does. */
+export function offsetProblem(frequency: number, offset: number): string | null {
+  const rule = offsetRule(frequency);
+  if ('allowed' in rule) {
+    return rule.allowed.includes(offset)
+      ? null
+      : `must be one of [${rule.allowed.join(', ')}] when frequency is 0`;
+  }
+  return offset >= rule.min && offset <= rule.max
+    ? null
+    : `must be between ${rule.min} and ${rule.max} when frequency is ${frequency}`;
+}
+
+/** Milliseconds between two slots of a check. For frequency 0 the offset is the period, in seconds. */
+export function intervalMs(frequency: number, frequencyOffset: number): number {
+  return frequency === 0 ? frequencyOffset * 1000 : frequency * 60_000;
+}

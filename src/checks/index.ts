@@ -1,0 +1,13 @@
+import { api } from './api/check.ts';
+import type { CheckType } from './check-type.ts';
+import { url } from './url/check.ts';
+
+/** The registry: one line per check type. Routes, storage, leasing, validation and docs follow from it. */
+export const checkTypes: readonly CheckType[] = [api, url];
+
+const byName = new Map(checkTypes.map((type) => [type.name, type]));
+
+/** The check type with that name, or undefined when this build does not have it. */
+export function findCheckType(name: string): CheckType | undefined {
+  return byName.get(name);
+}

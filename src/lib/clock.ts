@@ -1,0 +1,24 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** Where time comes from. Durations use `monotonicMs`, dates use `wallMs`; nothing else reads a clock. */
+export interface Clock {
+  /** Milliseconds since the epoch. May jump when the host's clock is set. */
+  wallMs(): number;
+  /** Milliseconds since some fixed instant of this process. Never jumps. */
+  monotonicMs(): number;
+  /** Resolves after `ms`, or at once when `signal` aborts: the caller looks at the signal, nothing is thrown. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+export const systemClock: Clock = {
+  wallMs: () => Date.now(),
+  monotonicMs: () => performance.now(),
+  async sleep(ms, signal) {
+    if (signal?.aborted) return;
+    try {
+      await delay(ms, undefined, signal ? { signal } : undefined);
+    } catch (error) {
+      if (!signal?.aborted) throw error;
+    }
+  },
+};

@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs';
+import type { z } from 'zod';
+import { AppError, toError } from './errors.ts';
+
+/**
+ * Reads configuration from environment variables with one schema. A field of the schema is a variable of the same
+ * name; `.meta({ description, secret })` documents it and, for secrets, allows `NAME_FILE` with the path of a file that
+ * holds the value. An empty variable counts as absent. Every problem is listed at once.
+ *
+ * @throws AppError CONFIG_INVALID naming each bad variable and what it allows.
+ */
+export function readEnvironment<Schema extends z.ZodObject>(
+  schema: Schema,
+  environment: Readonly<Record<string, string | undefined>>,
+): z.output<Schema> {
+  const problems: string[] = [];
+  const values: Record<string, string> = {};
+  for (const [name, field] of Object.entries(schema.shape)) {
+    const value = environment[name];
+    if (value !== undefined && value !== '') values[name] = value;
+    if (!isSecret(field as z.ZodType)) continue;
+    const path = environment[`${name}_FILE`];
+    if (path === undefined || path === '') continue;
+    if (values[name] !== undefined) {
+      problems.push(`${name}: set either ${name} or ${name}_FILE, not both`);
+      continue;
+    }
+    try {
+      values[name] = readFileSync(path, 'utf8').trim();
+    } catch (thrown) {
+      problems.push(`${name}_FILE: cannot read the file (${toError(thrown).message})`);
+    }
+  }
+  const parsed = schema.safeParse(values);
+  if (!parsed.success) {
+    for (const issue of parsed.error.issues) {
+      const name = issue.path.join('.');
+      const isReadProblem = problems.some((problem) => problem.startsWith(`${name}_FILE`));
+      if (!isReadProblem) problems.push(`${name}: ${issue.message}`);
+    }
+  }
+  if (problems.length > 0 || !parsed.success) {
+    const count = problems.length === 1 ? '1 problem' : `${problems.length} problems`;
+    throw new AppError(
+      'CONFIG_INVALID',
+      `${count} in the configuration:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`,
+    );
+  }
+  return parsed.data;
+}
+
+/** Documentation of one variable, as docs/config.md and `--help` show it. */
+export interface VariableDoc {
+  readonly name: string;
+  readonly description: string;
+  readonly defaultText: string;
+  readonly isSecret: boolean;
+}
+
+/** The documentation that a schema's fields carry in their metadata. */
+export function describeEnvironment(schema: z.ZodObject): VariableDoc[] {
+  return Object.entries(schema.shape).map(([name, field]) => {
+    const zodField = field as z.ZodType;
+    const meta = zodField.meta() ?? {};
+    const absent = zodField.safeParse(undefined);
+    const shown = typeof meta.defaultText === 'string' ? meta.defaultText : undefined;
+    return {
+      name,
+      description: zodField.description ?? '',
+      defaultText: shown ?? (absent.success ? String(absent.data ?? 'none') : 'required'),
+      isSecret: isSecret(zodField),
+    };
+  });
+}
+
+function isSecret(field: z.ZodType): boolean {
+  return field.meta()?.secret === true;
+}

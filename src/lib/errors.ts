@@ -1,0 +1,192 @@
+/**
+ * The catalogue of errors a user can meet at the API or the command line. Every thrown error that leaves a process
+ * is one of these; `docs/errors.md` is generated from this list. Failures of checks are values, not errors: see
+ * `src/checks/failure.ts`.
+ */
+
+interface ErrorEntry {
+  /** HTTP status; 0 for errors that only end a process. */
+  readonly statusCode: number;
+  /** The HTTP phrase, as the `error` field of the body shows it. */
+  readonly phrase: string;
+  /** When it happens, for people who read docs/errors.md. */
+  readonly meaning: string;
+  /** What the reader can do about it. */
+  readonly fix: string;
+  /** True when the same request may succeed later without a change. */
+  readonly isRetryable: boolean;
+}
+
+export const errorCatalogue = {
+  VALIDATION_FAILED: {
+    statusCode: 400,
+    phrase: 'Bad Request',
+    meaning: 'A field of the body, the query or the path has a value that is not allowed.',
+    fix: 'Correct the fields listed in `validation.keys`; the message says what each of them allows.',
+    isRetryable: false,
+  },
+  MALFORMED_BODY: {
+    statusCode: 400,
+    phrase: 'Bad Request',
+    meaning: 'The body is not valid JSON, or it is missing.',
+    fix: 'Send one JSON document with `Content-Type: application/json`.',
+    isRetryable: false,
+  },
+  ACCOUNT_REQUIRED: {
+    statusCode: 400,
+    phrase: 'Bad Request',
+    meaning: 'The API key belongs to several accounts and the request does not say which one it means.',
+    fix: 'Send the account id in the `x-service-account` header.',
+    isRetryable: false,
+  },
+  BAD_TOKEN: {
+    statusCode: 401,
+    phrase: 'Unauthorized',
+    meaning: 'The `Authorization` header is missing, malformed, or its key is unknown or revoked.',
+    fix: 'Send `Authorization: Bearer <API_KEY>` with a key that is still active.',
+    isRetryable: false,
+  },
+  FOREIGN_ACCOUNT: {
+    statusCode: 403,
+    phrase: 'Forbidden',
+    meaning: 'The API key is valid but has no access to the account in `x-service-account`.',
+    fix: 'Use a key of that account, or leave the header out.',
+    isRetryable: false,
+  },
+  READ_ONLY_KEY: {
+    statusCode: 403,
+    phrase: 'Forbidden',
+    meaning: 'The API key may read but not change anything.',
+    fix: 'Use a key with the role READ_WRITE or ADMIN.',
+    isRetryable: false,
+  },
+  NOT_FOUND: {
+    statusCode: 404,
+    phrase: 'Not Found',
+    meaning: 'There is no such route, or no such object in this account.',
+    fix: 'Check the path and the id.',
+    isRetryable: false,
+  },
+  METHOD_NOT_ALLOWED: {
+    statusCode: 405,
+    phrase: 'Method Not Allowed',
+    meaning: 'The path exists, but not with this method.',
+    fix: 'Use one of the methods in the `Allow` header.',
+    isRetryable: false,
+  },
+  CONFLICT: {
+    statusCode: 409,
+    phrase: 'Conflict',
+    meaning: 'The request contradicts the present state: a name is taken, or an object is still in use.',
+    fix: 'The message names the object in the way.',
+    isRetryable: false,
+  },
+  PAYLOAD_TOO_LARGE: {
+    statusCode: 413,
+    phrase: 'Payload Too Large',
+    meaning: 'The body is larger than this operation accepts.',
+    fix: 'Send less at once.',
+    isRetryable: false,
+  },
+  UNSUPPORTED_MEDIA_TYPE: {
+    statusCode: 415,
+    phrase: 'Unsupported Media Type',
+    meaning: 'The body is not JSON.',
+    fix: 'Send `Content-Type: application/json`.',
+    isRetryable: false,
+  },
+  RATE_LIMITED: {
+    statusCode: 429,
+    phrase: 'Too Many Requests',
+    meaning: 'Too many requests with this key in too short a time.',
+    fix: 'Wait as long as the `Retry-After` header says.',
+    isRetryable: true,
+  },
+  INTERNAL: {
+    statusCode: 500,
+    phrase: 'Internal Server Error',
+    meaning: 'A fault of ours. It is in the service log under the `x-request-id` of the answer.',
+    fix: 'Report it with that id.',
+    isRetryable: true,
+  },
+  STORE_UNAVAILABLE: {
+    statusCode: 503,
+    phrase: 'Service Unavailable',
+    meaning: 'The database does not answer, or the service is shutting down.',
+    fix: 'Try again; agents do so by themselves.',
+    isRetryable: true,
+  },
+  CONFIG_INVALID: {
+    statusCode: 0,
+    phrase: 'Configuration',
+    meaning: 'The configuration has problems; all of them are listed. The process exits with code 2.',
+    fix: 'Correct the listed settings; docs/config.md describes each.',
+    isRetryable: false,
+  },
+  CHECK_FILE_INVALID: {
+    statusCode: 0,
+    phrase: 'Check file',
+    meaning: '`picket run` could not read the file as a check. The process exits with code 2.',
+    fix: 'Correct the listed fields.',
+    isRetryable: false,
+  },
+  SERVICE_REFUSED: {
+    statusCode: 0,
+    phrase: 'Service',
+    meaning: 'The service answered the agent with an error that repeating the request cannot cure.',
+    fix: 'The message holds the service’s answer; a 401 means the location key was revoked or mistyped.',
+    isRetryable: false,
+  },
+  SERVICE_UNREACHABLE: {
+    statusCode: 0,
+    phrase: 'Service',
+    meaning: 'The agent got no usable answer from the service.',
+    fix: 'Check SERVICE_URL, the proxy settings and the network; the agent keeps trying.',
+    isRetryable: true,
+  },
+} as const satisfies Record<string, ErrorEntry>;
+
+export type ErrorCode = keyof typeof errorCatalogue;
+
+export interface ErrorDetails {
+  /** Where the bad fields were and which they are; `keys` are dotted paths such as `request.url`. */
+  readonly validation?: {
+    readonly source: 'payload' | 'query' | 'params' | 'headers';
+    readonly keys: readonly string[];
+  };
+  readonly attributes?: Readonly<Record<string, unknown>>;
+  readonly cause?: unknown;
+}
+
+/** An error of the catalogue. Its message is written for the user who meets it: what, where, how to fix it. */
+export class AppError extends Error {
+  readonly code: ErrorCode;
+  readonly statusCode: number;
+  readonly phrase: string;
+  readonly isRetryable: boolean;
+  readonly validation: ErrorDetails['validation'];
+  readonly attributes: ErrorDetails['attributes'];
+
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    const entry = errorCatalogue[code];
+    this.name = 'AppError';
+    this.code = code;
+    this.statusCode = entry.statusCode;
+    this.phrase = entry.phrase;
+    this.isRetryable = entry.isRetryable;
+    this.validation = details.validation;
+    this.attributes = details.attributes;
+  }
+}
+
+/** Whatever was thrown, as an Error. */
+export function toError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}
+
+/** The `code` of a system or library error (`ECONNREFUSED`, `UND_ERR_ABORTED`, …), if it has one. */
+export function errorCodeOf(thrown: unknown): string | undefined {
+  if (typeof thrown !== 'object' || thrown === null || !('code' in thrown)) return undefined;
+  return typeof thrown.code === 'string' ? thrown.code : undefined;
+}

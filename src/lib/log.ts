@@ -1,0 +1,36 @@
+import { type DestinationStream, type Logger, pino } from 'pino';
+
+export type { Logger };
+
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+/**
+ * Keys whose values are never written, wherever a caller puts them. The rule of the house is stronger: nobody logs a
+ * check's specification, its variables or a key; this list catches the mistake.
+ */
+const neverLogged = [
+  'authorization',
+  'apiKey',
+  'rawKey',
+  'spec',
+  'environment',
+  'environmentVariables',
+  'headers',
+];
+
+/** The root logger of a process: JSON lines on stdout, times in ISO 8601. */
+export function createLogger(name: string, level: LogLevel, destination?: DestinationStream): Logger {
+  return pino(
+    {
+      name,
+      level,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      redact: {
+        paths: neverLogged.flatMap((key) => [key, `*.${key}`, `*.*.${key}`]),
+        censor: '[redacted]',
+      },
+    },
+    destination ?? pino.destination({ dest: 1, sync: false, minLength: 0 }),
+  );
+}

@@ -1,0 +1,223 @@
+import { z } from 'zod';
+import { lanes } from '../checks/check-type.ts';
+import { Failure } from '../checks/failure.ts';
+import { defineRoute, successful } from './route.ts';
+
+/**
+ * What agent and service say to each other under `/v1/agent/`, authorised by a location key. Times are durations or
+ * the service's own clock: an agent's clock may be wrong by an hour. Unknown keys are dropped on both sides, so that
+ * older agents survive a newer service and the other way round.
+ */
+
+const EpochMs = z.number().int().min(0).max(8_640_000_000_000_000);
+const DurationMs = z
+  .number()
+  .min(0)
+  .max(7 * 86_400_000);
+
+/** Which process is talking: the agent's stable id and this start of it. */
+const AgentIdentity = {
+  agentId: z.string().min(1).max(128),
+  sessionId: z.uuid(),
+};
+
+const LeaseRef = z
+  .object({
+    runId: z.uuid(),
+    leaseNumber: z.int().min(1).describe('Grows with every lease of the run; an older one is fenced'),
+  })
+  .meta({ id: 'LeaseRef' });
+export type LeaseRef = z.infer<typeof LeaseRef>;
+
+export const ClaimRequest = z
+  .object({
+    ...AgentIdentity,
+    version: z.string().min(1).max(64),
+    platform: z.string().min(1).max(128),
+    runtimes: z.array(z.string().max(64)).max(100).default([]),
+    checkTypes: z.array(z.string().max(64)).max(100).describe('What this agent can run'),
+    freeSlots: z
+      .object(
+        Object.fromEntries(lanes.map((lane) => [lane, z.int().min(0).max(1000).default(0)])) as Record<
+          (typeof lanes)[number],
+          z.ZodDefault<z.ZodInt>
+        >,
+      )
+      .describe('How many more runs each lane can take'),
+    waitMs: z.int().min(0).max(30_000).default(0).describe('How long to wait for work when there is none'),
+  })
+  .meta({ id: 'ClaimRequest' });
+export type ClaimRequest = z.output<typeof ClaimRequest>;
+
+export const ClientCertificateMaterial = z.object({
+  host: z.string(),
+  cert: z.string(),
+  key: z.string(),
+  ca: z.string().nullish(),
+  passphrase: z.string().nullish(),
+});
+
+/** One attempt of a run, leased to one agent. */
+export const LeasedRun = z
+  .object({
+    runId: z.uuid(),
+    leaseNumber: z.int().min(1),
+    resultId: z.uuid().describe('The id the result of this attempt will have'),
+    slotAt: EpochMs.describe('When the run was due, by the service’s clock'),
+    attempt: z.int().min(0),
+    sequenceId: z.uuid(),
+    checkRunId: z.int(),
+    accountId: z.string(),
+    location: z.object({
+      name: z.string().describe('slugName of a private location, or a region'),
+      proxyUrl: z.string().nullable(),
+    }),
+    check: z.object({
+      id: z.string(),
+      name: z.string(),
+      checkType: z.string(),
+      spec: z.record(z.string(), z.unknown()).describe('Validated by the schema of its check type'),
+    }),
+    variables: z
+      .record(z.string(), z.string())
+      .describe('Account, group and check variables, merged, for {{templates}} and scripts'),
+    secretNames: z.array(z.string()).describe('Which of the variables are secret'),
+    clientCertificates: z.array(ClientCertificateMaterial).default([]),
+  })
+  .meta({ id: 'LeasedRun' });
+export type LeasedRun = z.output<typeof LeasedRun>;
+
+export const ClaimResponse = z
+  .object({
+    serverTime: EpochMs,
+    leaseTtlMs: DurationMs.describe('The leases end this long after the answer was sent, unless renewed'),
+    runs: z.array(LeasedRun),
+    cancelledRunIds: z.array(z.uuid()).default([]),
+  })
+  .meta({ id: 'ClaimResponse' });
+export type ClaimResponse = z.output<typeof ClaimResponse>;
+
+export const RenewRequest = z
+  .object({ ...AgentIdentity, leases: z.array(LeaseRef).max(10_000) })
+  .meta({ id: 'RenewRequest' });
+export type RenewRequest = z.output<typeof RenewRequest>;
+
+export const RenewResponse = z
+  .object({
+    serverTime: EpochMs,
+    leaseTtlMs: DurationMs,
+    lostRunIds: z
+      .array(z.uuid())
+      .describe('No longer this agent’s: stop them, their results would be fenced'),
+    cancelledRunIds: z.array(z.uuid()),
+  })
+  .meta({ id: 'RenewResponse' });
+export type RenewResponse = z.output<typeof RenewResponse>;
+
+export const ReleaseRequest = z
+  .object({ ...AgentIdentity, leases: z.array(LeaseRef).max(10_000) })
+  .meta({ id: 'ReleaseRequest' });
+export type ReleaseRequest = z.output<typeof ReleaseRequest>;
+
+export const ReleaseResponse = z
+  .object({ serverTime: EpochMs, released: z.int() })
+  .meta({ id: 'ReleaseResponse' });
+export type ReleaseResponse = z.output<typeof ReleaseResponse>;
+
+/** What an agent reports of one attempt. `detail` is validated by the schema of the check's type. */
+export const ResultReport = z
+  .object({
+    resultId: z.uuid(),
+    runId: z.uuid(),
+    leaseNumber: z.int().min(1),
+    startedAt: EpochMs.describe('By the service’s clock, as the agent estimates it'),
+    stoppedAt: EpochMs,
+    responseTimeMs: DurationMs,
+    startDelayMs: DurationMs.describe('From having the lease to starting the probe'),
+    agentLagMs: DurationMs.describe('How late the agent’s own event loop was while the probe ran, at most'),
+    isDegraded: z.boolean().nullable(),
+    overMaxResponseTime: z.boolean().nullable(),
+    failure: Failure.nullable(),
+    errorMessages: z.array(z.string()).max(200),
+    detail: z.unknown().describe('null when the runner did not get far enough to have one'),
+  })
+  .meta({ id: 'ResultReport' });
+export type ResultReport = z.output<typeof ResultReport>;
+
+export const maxResultsPerCall = 500;
+
+export const ResultsRequest = z
+  .object({
+    ...AgentIdentity,
+    results: z
+      .array(z.unknown())
+      .min(1)
+      .max(maxResultsPerCall)
+      .describe('ResultReport objects; one that is not valid is rejected by itself, the others are taken'),
+  })
+  .meta({ id: 'ResultsRequest' });
+export type ResultsRequest = z.output<typeof ResultsRequest>;
+
+export const ResultReceipt = z
+  .object({
+    resultId: z.string().nullable(),
+    status: z
+      .enum(['accepted', 'duplicate', 'stale', 'rejected'])
+      .describe(
+        'accepted: stored; duplicate: was stored before; stale: fenced, kept as evidence, never counted; rejected: see reason',
+      ),
+    reason: z.string().nullable(),
+  })
+  .meta({ id: 'ResultReceipt' });
+export type ResultReceipt = z.output<typeof ResultReceipt>;
+
+export const ResultsResponse = z
+  .object({
+    serverTime: EpochMs,
+    items: z.array(ResultReceipt).describe('One per result, in the order of the request'),
+  })
+  .meta({ id: 'ResultsResponse' });
+export type ResultsResponse = z.output<typeof ResultsResponse>;
+
+const agentRoute = {
+  method: 'POST',
+  tag: 'Agent protocol',
+  credential: 'location',
+  success: successful,
+} as const;
+
+export const agentRoutes = {
+  claim: defineRoute({
+    ...agentRoute,
+    path: '/v1/agent/claims',
+    operationId: 'claimRuns',
+    summary: 'Lease due runs; waits when there are none',
+    body: ClaimRequest,
+    response: ClaimResponse,
+  }),
+  renew: defineRoute({
+    ...agentRoute,
+    path: '/v1/agent/leases/renew',
+    operationId: 'renewLeases',
+    summary: 'Keep all held leases; learn which are lost or cancelled',
+    body: RenewRequest,
+    response: RenewResponse,
+  }),
+  release: defineRoute({
+    ...agentRoute,
+    path: '/v1/agent/leases/release',
+    operationId: 'releaseLeases',
+    summary: 'Give unstarted leases back at once',
+    body: ReleaseRequest,
+    response: ReleaseResponse,
+  }),
+  results: defineRoute({
+    ...agentRoute,
+    path: '/v1/agent/results',
+    operationId: 'reportResults',
+    summary: 'Report results; idempotent by result id',
+    body: ResultsRequest,
+    response: ResultsResponse,
+    bodyLimitBytes: 64 * 1024 * 1024,
+  }),
+};

@@ -1,0 +1,79 @@
+import { z } from 'zod';
+import { checkTypeNames } from '../checks/common-fields.ts';
+import { Paging, QueryBoolean, Timestamp } from './query.ts';
+import { defineRoute, successful } from './route.ts';
+
+const DateTime = z.iso.datetime();
+
+/** A check result as the API shows it (spec.md "Check result"; check model 3.4). */
+export const CheckResult = z
+  .object({
+    id: z.string(),
+    resultType: z.enum(['FINAL', 'ATTEMPT']),
+    name: z.string(),
+    checkId: z.string(),
+    hasFailures: z.boolean(),
+    hasErrors: z.boolean(),
+    isDegraded: z.boolean().nullable(),
+    isCancelled: z.boolean(),
+    overMaxResponseTime: z.boolean().nullable(),
+    runLocation: z.string(),
+    startedAt: DateTime.nullable(),
+    stoppedAt: DateTime.nullable(),
+    created_at: DateTime,
+    responseTime: z.number(),
+    apiCheckResult: z.unknown().nullable(),
+    browserCheckResult: z.unknown().nullable(),
+    multiStepCheckResult: z.unknown().nullable(),
+    agenticCheckResult: z.unknown().nullable(),
+    checkRunId: z.number(),
+    attempts: z.int(),
+    sequenceId: z.string().nullable(),
+    errorGroupIds: z.array(z.string()),
+    scheduledAt: DateTime.describe('When the run was due'),
+    startDelayMs: z.number().describe('From lease to start of the probe, on the agent'),
+    agentLagMs: z.number().describe('How late the agent itself was while the probe ran'),
+    failure: z
+      .object({ owner: z.string(), code: z.string(), message: z.string() })
+      .nullable()
+      .describe('Why the run did not pass, and whose fault it is'),
+  })
+  .meta({ id: 'CheckResult' });
+export type CheckResult = z.output<typeof CheckResult>;
+
+export const CheckResultQuery = z.object({
+  ...Paging,
+  from: Timestamp.optional().describe('Results at or after it; default: 6 hours ago'),
+  to: Timestamp.optional().describe('Results before it; default: 6 hours after `from`'),
+  location: z.string().min(1).max(64).optional().describe('A region, or the slugName of a private location'),
+  checkType: z.enum(checkTypeNames).optional(),
+  hasFailures: QueryBoolean.optional(),
+  resultType: z.enum(['FINAL', 'ATTEMPT', 'ALL']).default('FINAL'),
+});
+export type CheckResultQuery = z.output<typeof CheckResultQuery>;
+
+export const checkResultRoutes = {
+  listCheckResults: defineRoute({
+    method: 'GET',
+    path: '/v1/check-results/{checkId}',
+    operationId: 'listCheckResults',
+    summary: 'Results of a check, newest first',
+    tag: 'Check results',
+    credential: 'account',
+    params: z.object({ checkId: z.uuid() }),
+    query: CheckResultQuery,
+    success: successful,
+    response: z.array(CheckResult),
+  }),
+  getCheckResult: defineRoute({
+    method: 'GET',
+    path: '/v1/check-results/{checkId}/{checkResultId}',
+    operationId: 'getCheckResult',
+    summary: 'One result of a check',
+    tag: 'Check results',
+    credential: 'account',
+    params: z.object({ checkId: z.uuid(), checkResultId: z.uuid() }),
+    success: successful,
+    response: CheckResult,
+  }),
+};

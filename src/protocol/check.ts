@@ -1,0 +1,163 @@
+import { z } from 'zod';
+import type { CheckType } from '../checks/check-type.ts';
+import { CommonFields, checkTypeNames } from '../checks/common-fields.ts';
+import { definitionSchema } from '../checks/definition.ts';
+import { checkTypes } from '../checks/index.ts';
+import { Paging, QueryBoolean } from './query.ts';
+import { created, defineRoute, noContent, type Route, successful } from './route.ts';
+
+const AlertChannels = z
+  .object({
+    email: z.array(z.object({ address: z.string() })),
+    webhook: z.array(
+      z.object({
+        url: z.string(),
+        name: z.string(),
+        method: z.string(),
+        headers: z.array(z.object({ key: z.string(), value: z.string(), locked: z.boolean() })),
+        queryParameters: z.array(z.object({ key: z.string(), value: z.string(), locked: z.boolean() })),
+      }),
+    ),
+    slack: z.array(z.object({ url: z.string() })),
+    sms: z.array(z.object({ number: z.string(), name: z.string() })),
+  })
+  .meta({ id: 'AlertChannels' });
+
+/** What the service adds to a definition in answers. */
+const ServiceFields = {
+  id: z.uuid(),
+  frequencyOffset: z.int().min(1),
+  created_at: z.iso.datetime(),
+  updated_at: z.iso.datetime().nullable(),
+  alertChannels: AlertChannels,
+};
+
+/** A check of one type as the API answers it. Values of secret variables are shown as "". */
+export function checkView(type: CheckType) {
+  return z
+    .object({
+      ...CommonFields.shape,
+      ...type.spec.shape,
+      ...ServiceFields,
+      checkType: z.literal(type.name),
+    })
+    .meta({ id: type.title.replaceAll(/[^A-Za-z]/g, ''), description: type.title });
+}
+
+/** A check of any type of this build, as lists show it. */
+export const AnyCheck = z
+  .object({ ...CommonFields.shape, ...ServiceFields, checkType: z.enum(checkTypeNames) })
+  .catchall(z.unknown())
+  .meta({ id: 'Check', description: 'A check; further fields depend on checkType' });
+
+const params = z.object({ id: z.uuid() });
+const autoAssign = z.object({
+  autoAssignAlerts: QueryBoolean.default(true).describe(
+    'Whether a new check is subscribed to all existing alert channels',
+  ),
+});
+const checkRoute = { tag: 'Checks', credential: 'account' } as const;
+
+const knownTypes = z.enum(checkTypes.map((type) => type.name) as [string, ...string[]]);
+
+/** Fields of any type: validated by the definition schema of the type that `checkType` names. */
+const AnyDefinition = z.looseObject({ checkType: knownTypes }).meta({ id: 'CheckInput' });
+const AnyPatch = z.looseObject({}).meta({ id: 'CheckPatch' });
+
+/** The operations on checks that hold for every type. */
+export const checkRoutes = {
+  listChecks: defineRoute({
+    ...checkRoute,
+    method: 'GET',
+    path: '/v1/checks',
+    operationId: 'listChecks',
+    summary: 'Checks of the account, newest first',
+    query: z.object({
+      ...Paging,
+      tag: z
+        .union([z.string().min(1), z.array(z.string().min(1))])
+        .optional()
+        .describe('Checks with any of these tags'),
+      checkType: z.enum(checkTypeNames).optional(),
+      search: z.string().max(255).optional().describe('Part of the name, in any case'),
+      status: z.enum(['passing', 'failing', 'degraded']).optional(),
+      apiCheckUrlFilterPattern: z.string().max(2048).optional().describe('Part of the URL of the request'),
+    }),
+    success: successful,
+    response: z.array(AnyCheck),
+  }),
+  createCheck: defineRoute({
+    ...checkRoute,
+    method: 'POST',
+    path: '/v1/checks',
+    operationId: 'createCheck',
+    summary: 'Create a check of any type',
+    query: autoAssign,
+    body: AnyDefinition,
+    success: created,
+    response: AnyCheck,
+  }),
+  getCheck: defineRoute({
+    ...checkRoute,
+    method: 'GET',
+    path: '/v1/checks/{id}',
+    operationId: 'getCheck',
+    summary: 'One check',
+    params,
+    success: successful,
+    response: AnyCheck,
+  }),
+  updateCheck: defineRoute({
+    ...checkRoute,
+    method: 'PUT',
+    path: '/v1/checks/{id}',
+    operationId: 'updateCheck',
+    summary: 'Change a check; absent fields keep their value',
+    params,
+    query: autoAssign,
+    body: AnyPatch,
+    success: successful,
+    response: AnyCheck,
+  }),
+  deleteCheck: defineRoute({
+    ...checkRoute,
+    method: 'DELETE',
+    path: '/v1/checks/{id}',
+    operationId: 'deleteCheck',
+    summary: 'Delete a check and its results',
+    params,
+    success: noContent,
+  }),
+};
+
+/** The typed routes of one check type: create and change. Their bodies name each field for the OpenAPI document. */
+export function typedCheckRoutes(type: CheckType): { readonly create: Route; readonly update: Route } {
+  const pascal = type.title.replaceAll(/[^A-Za-z]/g, '');
+  return {
+    create: defineRoute({
+      ...checkRoute,
+      method: 'POST',
+      path: `/v1/checks/${type.route}`,
+      operationId: `create${pascal}`,
+      summary: `Create a check: ${type.title}`,
+      query: autoAssign,
+      body: definitionSchema(type),
+      success: created,
+      response: checkView(type),
+    }),
+    update: defineRoute({
+      ...checkRoute,
+      method: 'PUT',
+      path: `/v1/checks/${type.route}/{id}`,
+      operationId: `update${pascal}`,
+      summary: `Change a check: ${type.title}; absent fields keep their value`,
+      params,
+      query: autoAssign,
+      body: z
+        .looseObject({})
+        .meta({ id: `${pascal}Patch`, description: `Any fields of ${pascal}Input; validated after merging` }),
+      success: successful,
+      response: checkView(type),
+    }),
+  };
+}

@@ -1,0 +1,19 @@
+import { checkTypes } from '../checks/index.ts';
+import { agentRoutes } from './agent.ts';
+import { checkRoutes, typedCheckRoutes } from './check.ts';
+import { checkResultRoutes } from './check-result.ts';
+import { checkStatusRoutes } from './check-status.ts';
+import { locationRoutes } from './location.ts';
+import { privateLocationRoutes } from './private-location.ts';
+import type { Route } from './route.ts';
+
+/** Every operation of the API, in the order of the reference. */
+export const allRoutes: readonly Route[] = [
+  ...Object.values(checkRoutes),
+  ...checkTypes.flatMap((type) => Object.values(typedCheckRoutes(type))),
+  ...Object.values(checkResultRoutes),
+  ...Object.values(checkStatusRoutes),
+  ...Object.values(privateLocationRoutes),
+  ...Object.values(locationRoutes),
+  ...Object.values(agentRoutes),
+];

@@ -1,0 +1,35 @@
+import { z } from 'zod';
+
+/** `limit` and `page` of list operations (spec.md, Limits). */
+export const Paging = {
+  limit: z.coerce.number().int().min(1).max(100).default(10).describe('Items per page'),
+  page: z.coerce.number().int().min(1).max(1_000_000_000).default(1),
+};
+
+/** A boolean in a query string. */
+export const QueryBoolean = z.stringbool({
+  truthy: ['true', '1'],
+  falsy: ['false', '0'],
+  case: 'insensitive',
+});
+
+/** A point in time in a query string: Unix seconds or milliseconds (above 1e11), or an ISO 8601 date. */
+export const Timestamp = z
+  .string()
+  .refine((text) => parseTimestamp(text) !== null, 'must be a Unix timestamp or an ISO 8601 date')
+  .describe('Unix timestamp in seconds or milliseconds, or ISO 8601');
+
+/** Largest time JavaScript's dates can hold, in epoch milliseconds. */
+const maxEpochMs = 8_640_000_000_000_000;
+
+/** The epoch milliseconds that a `Timestamp` means, or null when it is none. */
+export function parseTimestamp(text: string): number | null {
+  if (/^\d{1,16}(\.\d+)?$/.test(text)) {
+    const value = Number(text);
+    const epochMs = Math.floor(value > 1e11 ? value : value * 1000);
+    return epochMs <= maxEpochMs ? epochMs : null;
+  }
+  if (!/^\d{4}-\d{2}-\d{2}([T ]|$)/.test(text)) return null;
+  const epochMs = Date.parse(text);
+  return Number.isNaN(epochMs) ? null : epochMs;
+}

@@ -1,0 +1,36 @@
+import type { z } from 'zod';
+
+/** Who may call a route: holders of an account's API key, of a location's key, or anybody. */
+export type Credential = 'account' | 'location' | 'none';
+
+/**
+ * One operation of the HTTP API. The table of routes is the one source of the service's handlers, the agent's client
+ * and the OpenAPI document.
+ */
+export interface Route {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Path with `{name}` parameters, as spec.md writes it. */
+  readonly path: string;
+  readonly operationId: string;
+  readonly summary: string;
+  readonly tag: string;
+  readonly credential: Credential;
+  readonly params?: z.ZodObject;
+  readonly query?: z.ZodObject;
+  readonly body?: z.ZodType;
+  /** Success status and the label spec.md gives it. */
+  readonly success: { readonly statusCode: 200 | 201 | 202 | 204; readonly label: string };
+  /** The body of the answer; absent for 204. */
+  readonly response?: z.ZodType;
+  /** Largest body accepted, in bytes; the service's default when absent. */
+  readonly bodyLimitBytes?: number;
+}
+
+/** Declares a route and keeps its literal types. */
+export function defineRoute<const R extends Route>(route: R): R {
+  return route;
+}
+
+export const successful = { statusCode: 200, label: 'Successful' } as const;
+export const created = { statusCode: 201, label: 'Created' } as const;
+export const noContent = { statusCode: 204, label: 'No Content' } as const;
