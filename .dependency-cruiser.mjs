@@ -43,7 +43,10 @@ export default {
       comment: "A check type's runner is reached only through its load(), so the service never loads probes",
       severity: 'error',
       from: { path: '^src/(checks|protocol|service)/', pathNot: '(/run|\\.test)\\.ts$' },
-      to: { path: '^src/checks/[^/]+/run\\.ts$|^src/(probes|sandbox)/', dependencyTypesNot: ['dynamic-import'] },
+      to: {
+        path: '^src/checks/[^/]+/run\\.ts$|^src/(probes|sandbox)/',
+        dependencyTypesNot: ['dynamic-import'],
+      },
     },
     { name: 'not-resolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
   ],

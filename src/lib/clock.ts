@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 export interface Clock {
   /** Milliseconds since the epoch. May jump when the host's clock is set. */
   wallMs(): number;
-  /** Milliseconds since some fixed instant of this process. Never jumps. */
+  /** Milliseconds since some fixed instant of this process, the same in all its threads. Never jumps. */
   monotonicMs(): number;
   /** Resolves after `ms`, or at once when `signal` aborts: the caller looks at the signal, nothing is thrown. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
@@ -12,7 +12,11 @@ export interface Clock {
 
 export const systemClock: Clock = {
   wallMs: () => Date.now(),
-  monotonicMs: () => performance.now(),
+  // Not performance.now(): that counts from the start of each thread, so threads could not compare their readings.
+  monotonicMs: () => {
+    const [seconds, nanoseconds] = process.hrtime();
+    return seconds * 1e3 + nanoseconds / 1e6;
+  },
   async sleep(ms, signal) {
     if (signal?.aborted) return;
     try {

@@ -32,13 +32,6 @@ export const errorCatalogue = {
     fix: 'Send one JSON document with `Content-Type: application/json`.',
     isRetryable: false,
   },
-  ACCOUNT_REQUIRED: {
-    statusCode: 400,
-    phrase: 'Bad Request',
-    meaning: 'The API key belongs to several accounts and the request does not say which one it means.',
-    fix: 'Send the account id in the `x-service-account` header.',
-    isRetryable: false,
-  },
   BAD_TOKEN: {
     statusCode: 401,
     phrase: 'Unauthorized',

@@ -19,7 +19,10 @@ const neverLogged = [
   'headers',
 ];
 
-/** The root logger of a process: JSON lines on stdout, times in ISO 8601. */
+/**
+ * The root logger of a process: JSON lines on stdout, times in ISO 8601. A process that must go on and end whatever
+ * happens to its stdout gives `standardOutput()` of log-destination.ts and closes it at the end.
+ */
 export function createLogger(name: string, level: LogLevel, destination?: DestinationStream): Logger {
   return pino(
     {

@@ -217,6 +217,7 @@ export const agentRoutes = {
     operationId: 'reportResults',
     summary: 'Report results; idempotent by result id',
     body: ResultsRequest,
+    documentedBody: ResultsRequest.extend({ results: z.array(ResultReport).min(1).max(maxResultsPerCall) }),
     response: ResultsResponse,
     bodyLimitBytes: 64 * 1024 * 1024,
   }),

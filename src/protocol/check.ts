@@ -153,11 +153,34 @@ export function typedCheckRoutes(type: CheckType): { readonly create: Route; rea
       summary: `Change a check: ${type.title}; absent fields keep their value`,
       params,
       query: autoAssign,
-      body: z
-        .looseObject({})
-        .meta({ id: `${pascal}Patch`, description: `Any fields of ${pascal}Input; validated after merging` }),
+      // Loose, because what counts is the definition that results from merging; the document shows the fields.
+      body: z.looseObject({}),
+      documentedBody: patchOf({ ...CommonFields.shape, ...type.spec.shape }).meta({
+        id: `${pascal}Patch`,
+        description: `Any fields of ${pascal}Input; absent ones keep their value, fields of \`request\` too`,
+      }),
       success: successful,
       response: checkView(type),
     }),
   };
+}
+
+/** The fields of a definition as a partial update may name them: none required, none with a default. */
+function patchOf(shape: Readonly<Record<string, unknown>>): z.ZodObject {
+  const fields = Object.entries(shape).map(([name, field]) => {
+    const bare = withoutDefault(field as z.ZodType);
+    const isMerged = name === 'request' && bare instanceof z.ZodObject;
+    return [name, (isMerged ? patchOf(bare.shape) : bare).optional()];
+  });
+  return z.object(Object.fromEntries(fields));
+}
+
+function withoutDefault(field: z.ZodType): z.ZodType {
+  const isDefaulted = field instanceof z.ZodDefault || field instanceof z.ZodPrefault;
+  const inner = isDefaulted || field instanceof z.ZodOptional ? (field.unwrap() as z.ZodType) : undefined;
+  if (!inner) return field;
+  const bare = withoutDefault(inner);
+  return field.description === undefined || bare.meta()?.id !== undefined
+    ? bare
+    : bare.describe(field.description);
 }

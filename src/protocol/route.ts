@@ -18,6 +18,8 @@ export interface Route {
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
+  /** What the OpenAPI document shows as body where `body` is looser, because it is validated after merging. */
+  readonly documentedBody?: z.ZodType;
   /** Success status and the label spec.md gives it. */
   readonly success: { readonly statusCode: 200 | 201 | 202 | 204; readonly label: string };
   /** The body of the answer; absent for 204. */

@@ -1,39 +1,8 @@
-import { z } from 'zod';
-import { assertionSchema, comparisons } from '../assertion.ts';
 import { defineCheckType } from '../check-type.ts';
-import { thresholdMs } from '../common-fields.ts';
 import { HttpDetail } from '../http-detail.ts';
+import { ApiSpec } from './spec.ts';
 
-const KeyValue = z.object({
-  key: z.string().min(1),
-  value: z.string().default(''),
-  locked: z.boolean().default(false),
-});
-
-/** An API check: one configurable HTTP request and assertions on its answer (check model 1.2). */
-export const ApiSpec = z.object({
-  shouldFail: z.boolean().default(false),
-  request: z.object({
-    method: z.enum(['GET', 'POST', 'PUT', 'HEAD', 'DELETE', 'PATCH']).default('GET'),
-    url: z.string().min(1).max(2048),
-    followRedirects: z.boolean().default(true),
-    skipSSL: z.boolean().default(false),
-    ipFamily: z.enum(['IPv4', 'IPv6']).default('IPv4'),
-    body: z.string().default(''),
-    bodyType: z.enum(['NONE', 'JSON', 'FORM', 'RAW', 'GRAPHQL']).default('NONE'),
-    headers: z.array(KeyValue).default([]),
-    queryParameters: z.array(KeyValue).default([]),
-    assertions: z
-      .array(
-        assertionSchema(['STATUS_CODE', 'RESPONSE_TIME', 'JSON_BODY', 'TEXT_BODY', 'HEADERS'], comparisons),
-      )
-      .default([]),
-    basicAuth: z.object({ username: z.string(), password: z.string() }).nullable().default(null),
-  }),
-  degradedResponseTime: thresholdMs({ defaultMs: 5000, maxMs: 30_000 }),
-  maxResponseTime: thresholdMs({ defaultMs: 20_000, maxMs: 30_000 }),
-});
-export type ApiSpec = z.output<typeof ApiSpec>;
+export { ApiSpec };
 
 export const api = defineCheckType({
   name: 'API',
@@ -46,5 +15,9 @@ export const api = defineCheckType({
   spec: ApiSpec,
   detail: HttpDetail,
   detailKey: 'apiCheckResult',
-  load: async () => (await import('./run.ts')).runApi,
+  load: async () => {
+    const { runApi, warmUp } = await import('./run.ts');
+    await warmUp();
+    return runApi;
+  },
 });

@@ -1,24 +1,8 @@
-import { z } from 'zod';
-import { assertionSchema, numericComparisons } from '../assertion.ts';
 import { defineCheckType } from '../check-type.ts';
-import { thresholdMs } from '../common-fields.ts';
 import { HttpDetail } from '../http-detail.ts';
+import { UrlSpec } from './spec.ts';
 
-/** A URL monitor: one GET, its status and its time (spec.md "URL monitor additions", check model 1.3). */
-export const UrlSpec = z.object({
-  shouldFail: z.boolean().default(false),
-  request: z.object({
-    method: z.literal('GET').default('GET'),
-    url: z.string().min(1).max(2048),
-    followRedirects: z.boolean().default(true),
-    skipSSL: z.boolean().default(false),
-    ipFamily: z.enum(['IPv4', 'IPv6']).default('IPv4'),
-    assertions: z.array(assertionSchema(['STATUS_CODE'], numericComparisons)).default([]),
-  }),
-  degradedResponseTime: thresholdMs({ defaultMs: 3000, maxMs: 30_000 }),
-  maxResponseTime: thresholdMs({ defaultMs: 5000, maxMs: 30_000 }),
-});
-export type UrlSpec = z.output<typeof UrlSpec>;
+export { UrlSpec };
 
 export const url = defineCheckType({
   name: 'URL',
@@ -31,5 +15,9 @@ export const url = defineCheckType({
   spec: UrlSpec,
   detail: HttpDetail,
   detailKey: 'apiCheckResult',
-  load: async () => (await import('./run.ts')).runUrl,
+  load: async () => {
+    const { runUrl, warmUp } = await import('./run.ts');
+    await warmUp();
+    return runUrl;
+  },
 });

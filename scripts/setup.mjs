@@ -1,0 +1,140 @@
+// Makes the checkout ready and runs one of its scripts with the right Node: `node scripts/setup.mjs SCRIPT [ARGS…]`.
+//
+// This is the only file that must run on whatever Node the machine has, and before anything is installed. It installs
+// the locked dependencies when they are missing or out of date (which brings Node 24 itself, as an optional dependency
+// with the real binary) and then hands over to that Node.
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const modules = join(root, 'node_modules');
+const stampFile = join(modules, '.picket-setup');
+
+const [script, ...args] = process.argv.slice(2);
+if (!script) {
+  console.error('usage: node scripts/setup.mjs SCRIPT [ARGS...]');
+  process.exit(2);
+}
+
+const stamp = createHash('sha256')
+  .update(readFileSync(join(root, 'package-lock.json')))
+  .digest('hex');
+if (!existsSync(stampFile) || readFileSync(stampFile, 'utf8') !== stamp) {
+  await install();
+  writeFileSync(stampFile, stamp);
+}
+process.exitCode = await run(rightNode(), [join(root, script), ...args]);
+
+/** Installs what package-lock.json names, showing how far it is. Install scripts of packages are not run. */
+async function install() {
+  const packages = Object.entries(JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages);
+  const total = packages.filter(([path, info]) => isTopLevel(path) && !isForOtherMachine(info)).length;
+  const startedAt = Date.now();
+  const isTerminal = process.stderr.isTTY === true;
+  let shown = -1;
+  const show = () => {
+    const done = Math.min(countInstalled(), total);
+    const seconds = Math.round((Date.now() - startedAt) / 1000);
+    if (isTerminal) {
+      const width = 30;
+      const filled = Math.round((done / total) * width);
+      const bar = '█'.repeat(filled) + '░'.repeat(width - filled);
+      process.stderr.write(`\r  installing  ${bar}  ${done} of ${total} packages, ${seconds} s `);
+    } else if (done !== shown) {
+      process.stderr.write(`  installing: ${done} of ${total} packages, ${seconds} s\n`);
+      shown = done;
+    }
+  };
+  process.stderr.write('Setting up: locked dependencies and Node 24 from the npm registry (once)\n');
+  const timer = setInterval(show, isTerminal ? 200 : 2000);
+  const output = [];
+  const [npm, ...npmArgs] = npmCommand();
+  const code = await run(npm, [...npmArgs, 'ci', '--ignore-scripts', '--no-audit', '--no-fund'], (text) =>
+    output.push(text),
+  );
+  clearInterval(timer);
+  if (code !== 0) {
+    process.stderr.write(
+      `\n${output.join('')}\nThe installation failed (npm exit code ${code}); see npm's message above.\n`,
+    );
+    process.exit(1);
+  }
+  show();
+  process.stderr.write(
+    `${isTerminal ? '\n' : ''}  installed in ${Math.round((Date.now() - startedAt) / 1000)} s\n`,
+  );
+}
+
+function isTopLevel(path) {
+  return path.startsWith('node_modules/') && !path.slice('node_modules/'.length).includes('node_modules/');
+}
+
+function isForOtherMachine(info) {
+  const excludes = (list, value) => Array.isArray(list) && !list.includes(value);
+  const isMusl = Array.isArray(info.libc) && !info.libc.includes('glibc');
+  return excludes(info.os, process.platform) || excludes(info.cpu, process.arch) || isMusl;
+}
+
+function countInstalled() {
+  if (!existsSync(modules)) return 0;
+  let count = 0;
+  for (const name of readdirSync(modules)) {
+    if (name.startsWith('.')) continue;
+    try {
+      count += name.startsWith('@')
+        ? readdirSync(join(modules, name)).filter((n) => !n.startsWith('.')).length
+        : 1;
+    } catch (error) {
+      // npm may move a folder away between the two reads; the next look counts it.
+      if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error;
+    }
+  }
+  return count;
+}
+
+/** The npm that started us, or else the one in PATH. */
+function npmCommand() {
+  const npm = process.env.npm_execpath;
+  return npm?.endsWith('.js') ? [process.execPath, npm] : ['npm'];
+}
+
+/** The locked Node where its package exists (Linux on x64 and arm64), else the present one if it is new enough. */
+function rightNode() {
+  const locked = join(modules, '.bin', 'node');
+  if (existsSync(locked)) return locked;
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  if (major === 24 && minor >= 15) return process.execPath;
+  console.error(
+    `Picket needs Node 24.15 or a later 24; this is ${process.versions.node}, and there is no locked Node for ` +
+      `${process.platform}-${process.arch}. Install Node 24 and try again.`,
+  );
+  process.exit(1);
+}
+
+/** Runs a command in the foreground; our own signals are passed on, and we end when it ends. */
+function run(command, commandArgs, onOutput) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, commandArgs, {
+      stdio: onOutput ? ['ignore', 'pipe', 'pipe'] : 'inherit',
+      ...(onOutput ? { cwd: root } : {}),
+      env: { ...process.env, PATH: `${join(modules, '.bin')}${delimiter}${process.env.PATH ?? ''}` },
+    });
+    child.stdout?.on('data', (data) => onOutput(String(data)));
+    child.stderr?.on('data', (data) => onOutput(String(data)));
+    const ignore = () => {
+      // A terminal sends SIGINT to the whole group, so the child has it already; SIGTERM comes to us alone.
+    };
+    const passOn = () => child.kill('SIGTERM');
+    process.on('SIGINT', ignore);
+    process.on('SIGTERM', passOn);
+    child.on('error', reject);
+    child.on('close', (code, signal) => {
+      process.off('SIGINT', ignore);
+      process.off('SIGTERM', passOn);
+      resolve(code ?? (signal === 'SIGINT' ? 130 : 143));
+    });
+  });
+}

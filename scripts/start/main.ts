@@ -1,0 +1,264 @@
+/**
+ * `npm start`: the whole of Picket on this machine. Starts the service, creates a private location and sample monitors
+ * through its public API, starts an agent for that location, and shows results as they arrive. State lives in
+ * `.picket/`, so a second start goes on where the first one stopped. Ctrl-C drains the agent, then the service.
+ */
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join, relative } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { styleText } from 'node:util';
+import { z } from 'zod';
+import { ApiClient } from './api-client.ts';
+import { type Child, startChild, stopChild, untilReady } from './child.ts';
+import { createResultDisplay, ShownResult } from './result-display.ts';
+import { sampleChecks } from './sample-checks.ts';
+
+const root = join(import.meta.dirname, '..', '..');
+const stateDir = process.env.PICKET_START_DIR ?? join(root, '.picket');
+const stateFile = join(stateDir, 'start.json');
+const cli = join(root, 'src', 'cli.ts');
+
+const State = z.object({
+  apiKey: z.string(),
+  servicePort: z.number(),
+  healthPort: z.number(),
+  targetPorts: z.object({ http: z.number(), https: z.number(), closed: z.number() }),
+  location: z.object({ id: z.string(), key: z.string() }).nullable(),
+});
+type State = z.infer<typeof State>;
+
+const Identified = z.object({ id: z.string(), name: z.string() });
+
+const children: Child[] = [];
+const stop = new AbortController();
+let isStopping = false;
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(signal, () => {
+    if (isStopping) killAll();
+    isStopping = true;
+    stop.abort();
+  });
+}
+process.on('exit', killAll);
+
+try {
+  await main();
+} catch (error) {
+  if (!stop.signal.aborted) {
+    console.error(
+      `\n${styleText('red', 'Could not start:')} ${error instanceof Error ? error.message : String(error)}`,
+    );
+    process.exitCode = 1;
+  }
+}
+await shutDown();
+
+async function main(): Promise<void> {
+  mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+  const state = await loadState();
+  const say = (text: string) => console.log(`  ${text}`);
+  console.log(styleText('bold', 'Picket'));
+
+  state.targetPorts = { ...state.targetPorts, ...(await startTargets(state)) };
+  say(`sample targets  http://127.0.0.1:${state.targetPorts.http}`);
+
+  const baseUrl = `http://127.0.0.1:${state.servicePort}`;
+  await startPart('service', baseUrl, '/-/readiness', {
+    PORT: String(state.servicePort),
+    DATA_DIR: join(stateDir, 'data'),
+    BOOTSTRAP_API_KEY: state.apiKey,
+  });
+  say(`service         ${baseUrl}`);
+
+  const api = new ApiClient(baseUrl, state.apiKey);
+  state.location ??= await createLocation(api);
+  const checks = await upsertChecks(api, state);
+  saveState(state);
+
+  const healthUrl = `http://127.0.0.1:${state.healthPort}`;
+  await startPart('agent', healthUrl, '/-/readiness', {
+    API_KEY: state.location.key,
+    SERVICE_URL: baseUrl,
+    AGENT_HEALTH_PORT: String(state.healthPort),
+  });
+  say(`agent           ${healthUrl}/health   ${healthUrl}/metrics`);
+  say(`logs and data   ${relative(process.cwd(), stateDir) || '.'}/`);
+  printCurlLines(baseUrl, checks[0]?.id ?? '');
+  await showResults(api, checks);
+}
+
+function printCurlLines(baseUrl: string, checkId: string): void {
+  const keyFile = relative(process.cwd(), join(stateDir, 'api-key'));
+  const curl = `curl -s -H "Authorization: Bearer $(cat ${keyFile})" ${baseUrl}`;
+  console.log(
+    `\nTry the API:\n  ${curl}/v1/checks\n  ${curl}/v1/check-statuses\n  ${curl}/v1/check-results/${checkId}\n`,
+  );
+}
+
+/** The state of an earlier start, or a fresh one with a new key and free ports. */
+async function loadState(): Promise<State> {
+  const stored = existsSync(stateFile)
+    ? State.safeParse(JSON.parse(readFileSync(stateFile, 'utf8')))
+    : undefined;
+  const state: State = stored?.success
+    ? stored.data
+    : {
+        apiKey: `pa_${randomBytes(16).toString('hex')}`,
+        servicePort: 8080,
+        healthPort: 8081,
+        targetPorts: { http: 0, https: 0, closed: 0 },
+        location: null,
+      };
+  state.servicePort = await freePort(state.servicePort);
+  state.healthPort = await freePort(state.healthPort);
+  if (state.targetPorts.closed === 0) state.targetPorts.closed = await freePort(0);
+  writeFileSync(join(stateDir, 'api-key'), state.apiKey, { mode: 0o600 });
+  return state;
+}
+
+function saveState(state: State): void {
+  writeFileSync(stateFile, JSON.stringify(state, null, 2), { mode: 0o600 });
+}
+
+/** The wanted port if it is free, else any free one. */
+async function freePort(wanted: number): Promise<number> {
+  for (const port of [wanted, 0]) {
+    const found = await new Promise<number | null>((resolve) => {
+      const server = createServer();
+      server.once('error', () => resolve(null));
+      server.listen(port, () => {
+        const address = server.address();
+        server.close(() => resolve(typeof address === 'object' && address ? address.port : null));
+      });
+    });
+    if (found !== null) return found;
+  }
+  throw new Error('no free port');
+}
+
+async function startTargets(state: State): Promise<{ http: number; https: number }> {
+  const logFile = join(stateDir, 'targets.log');
+  const child = startChild({
+    name: 'sample targets',
+    script: join(import.meta.dirname, 'sample-targets.ts'),
+    args: [String(state.targetPorts.http), String(state.targetPorts.https)],
+    environment: {},
+    logFile,
+    pipeOutput: true,
+  });
+  children.push(child);
+  const ports = z.object({ http: z.number(), https: z.number() });
+  if (!child.process.stdout) throw new Error('the sample targets have no output');
+  for await (const line of createInterface({ input: child.process.stdout }))
+    return ports.parse(JSON.parse(line));
+  throw new Error(`the sample targets ended while starting; see ${logFile}`);
+}
+
+async function startPart(
+  name: 'service' | 'agent',
+  url: string,
+  readyPath: string,
+  environment: Readonly<Record<string, string>>,
+): Promise<void> {
+  const logFile = join(stateDir, `${name}.log`);
+  const child = startChild({ name, script: cli, args: [name], environment, logFile });
+  children.push(child);
+  await untilReady(child, logFile, async () => {
+    stop.signal.throwIfAborted();
+    try {
+      return (await fetch(`${url}${readyPath}`, { signal: AbortSignal.timeout(2000) })).ok;
+    } catch {
+      return false; // not listening yet
+    }
+  });
+}
+
+async function createLocation(api: ApiClient): Promise<{ id: string; key: string }> {
+  const created = await api.call(
+    'POST',
+    '/v1/private-locations',
+    z.object({ id: z.string(), keys: z.array(z.object({ rawKey: z.string() })).min(1) }),
+    { name: 'This machine', slugName: 'here' },
+  );
+  return { id: created.id, key: created.keys[0]?.rawKey ?? '' };
+}
+
+/** Creates the sample monitors, or points those of an earlier start at today's ports. Other checks are left alone. */
+async function upsertChecks(api: ApiClient, state: State): Promise<z.infer<typeof Identified>[]> {
+  const existing = await api.call('GET', '/v1/checks?limit=100', z.array(Identified));
+  const checks = [];
+  for (const { route, body } of sampleChecks(state.targetPorts)) {
+    const same = existing.find(({ name }) => name === body.name);
+    const written = { ...body, privateLocations: ['here'] };
+    checks.push(
+      same
+        ? await api.call('PUT', `/v1/checks/${route}/${same.id}`, Identified, { request: body.request })
+        : await api.call('POST', `/v1/checks/${route}`, Identified, written),
+    );
+  }
+  return checks;
+}
+
+/** Shows new results of all checks until we are stopped; ends with an error when a part of Picket ends by itself. */
+async function showResults(api: ApiClient, samples: readonly z.infer<typeof Identified>[]): Promise<void> {
+  const display = createResultDisplay(process.stdout, styleText('bold', 'Results'));
+  const seen = new Set<string>();
+  const startedAt = Date.now();
+  const ended = Promise.race(
+    children.map(async (child) => {
+      const code = await child.ended;
+      throw new Error(`the ${child.name} ended with code ${code}; see its log in ${stateDir}`);
+    }),
+  );
+  try {
+    await Promise.race([ended, poll()]);
+  } finally {
+    display.close();
+  }
+
+  async function poll(): Promise<void> {
+    const Listed = z.array(Identified.extend({ checkType: z.string() }));
+    while (!stop.signal.aborted) {
+      const checks = await api
+        .call('GET', '/v1/checks?limit=100', Listed)
+        .catch(() => samples.map((s) => ({ ...s, checkType: '' })));
+      for (const check of checks) {
+        if (stop.signal.aborted) return;
+        const from = Math.floor(Math.max(startedAt, Date.now() - 120_000) / 1000);
+        const path = `/v1/check-results/${check.id}?resultType=ALL&limit=20&from=${from}`;
+        const results = await api.call('GET', path, z.array(ShownResult));
+        for (const result of results.reverse()) {
+          if (seen.has(result.id)) continue;
+          seen.add(result.id);
+          display.show({ checkType: check.checkType, result });
+        }
+      }
+      await delay(500, undefined, { signal: stop.signal }).catch(() => undefined);
+    }
+  }
+}
+
+/** Stops the agent first, so that it can report to a service that is still there. */
+async function shutDown(): Promise<void> {
+  if (children.length > 0) console.log('\nStopping: the agent finishes its runs, then the service closes.');
+  const order = ['agent', 'service', 'sample targets'];
+  for (const name of order) {
+    const child = children.find((candidate) => candidate.name === name);
+    if (!child) continue;
+    const code = await stopChild(child);
+    if (code !== 0) {
+      console.error(`The ${name} ended with code ${code}; see its log in ${stateDir}.`);
+      process.exitCode = 1;
+    }
+  }
+  process.exit();
+}
+
+function killAll(): void {
+  for (const { process: child } of children) {
+    if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+  }
+}

@@ -1,0 +1,141 @@
+import { styleText } from 'node:util';
+import Table from 'cli-table3';
+import logUpdate from 'log-update';
+import { z } from 'zod';
+
+/** What the display needs of a check result. */
+export const ShownResult = z.object({
+  id: z.string(),
+  name: z.string(),
+  checkId: z.string(),
+  resultType: z.enum(['FINAL', 'ATTEMPT']),
+  hasFailures: z.boolean(),
+  hasErrors: z.boolean(),
+  isDegraded: z.boolean().nullable(),
+  runLocation: z.string(),
+  responseTime: z.number(),
+  startedAt: z.string().nullable(),
+  scheduledAt: z.string(),
+  failure: z.object({ code: z.string(), message: z.string() }).nullable(),
+  apiCheckResult: z
+    .object({
+      response: z.object({ timingPhases: z.record(z.string(), z.number()).nullable() }),
+    })
+    .nullable(),
+});
+export type ShownResult = z.infer<typeof ShownResult>;
+
+/** One result beside the type of its check. */
+export interface ResultRow {
+  readonly checkType: string;
+  readonly result: ShownResult;
+}
+
+export interface ResultDisplay {
+  show(row: ResultRow): void;
+  /** Leaves the terminal as a reader wants to find it: the last state stays on screen. */
+  close(): void;
+}
+
+/** A live table on a terminal, one plain line per result elsewhere. */
+export function createResultDisplay(stream: NodeJS.WriteStream, heading: string): ResultDisplay {
+  return stream.isTTY ? new LiveTable(heading) : new PlainLines(stream);
+}
+
+class PlainLines implements ResultDisplay {
+  readonly #stream: NodeJS.WriteStream;
+
+  constructor(stream: NodeJS.WriteStream) {
+    this.#stream = stream;
+  }
+
+  show(row: ResultRow): void {
+    const [check, type, location, verdict, time, phases, lateness] = cells(row);
+    this.#stream.write(
+      `${verdict?.padEnd(8)} ${type?.padEnd(4)} ${location?.padEnd(8)} ${time?.padStart(9)}  late ${lateness?.padStart(6)}  ${check}  ${phases}\n`,
+    );
+  }
+
+  close(): void {
+    // Lines need no tidying up.
+  }
+}
+
+class LiveTable implements ResultDisplay {
+  readonly #heading: string;
+  readonly #latest = new Map<string, ResultRow>();
+  #count = 0;
+
+  constructor(heading: string) {
+    this.#heading = heading;
+  }
+
+  show(row: ResultRow): void {
+    this.#count += 1;
+    this.#latest.set(row.result.checkId, row);
+    const table = new Table({
+      head: ['check', 'type', 'location', 'verdict', 'time', 'phases (ms) or reason', 'late'],
+      style: { head: ['bold'], border: ['gray'] },
+      colAligns: ['left', 'left', 'left', 'left', 'right', 'left', 'right'],
+    });
+    const rows = [...this.#latest.values()].sort((a, b) => a.result.name.localeCompare(b.result.name));
+    for (const shown of rows) {
+      const [check, type, location, verdict, time, phases, lateness] = cells(shown);
+      table.push([check, type, location, coloured(verdict ?? ''), time, phases, lateness]);
+    }
+    logUpdate(`${this.#heading}\n${table.toString()}\n${this.#count} results so far. Ctrl-C stops.`);
+  }
+
+  close(): void {
+    logUpdate.done();
+  }
+}
+
+const verdictColours = {
+  PASSED: 'green',
+  DEGRADED: 'yellow',
+  FAILED: 'red',
+  ERROR: 'magenta',
+  RETRYING: 'yellow',
+} as const;
+type Verdict = keyof typeof verdictColours;
+
+function verdictOf(result: ShownResult): Verdict {
+  if (result.resultType === 'ATTEMPT') return 'RETRYING';
+  if (result.hasErrors) return 'ERROR';
+  if (result.hasFailures) return 'FAILED';
+  return result.isDegraded ? 'DEGRADED' : 'PASSED';
+}
+
+function coloured(verdict: string): string {
+  return styleText(verdictColours[verdict as Verdict], verdict);
+}
+
+function cells({ checkType, result }: ResultRow): string[] {
+  const lateMs =
+    result.startedAt === null ? 0 : Date.parse(result.startedAt) - Date.parse(result.scheduledAt);
+  return [
+    result.name,
+    checkType,
+    result.runLocation,
+    verdictOf(result),
+    `${result.responseTime.toFixed(1)} ms`,
+    result.failure ? `${result.failure.code}: ${shorten(result.failure.message, 60)}` : phasesOf(result),
+    `${lateMs} ms`,
+  ];
+}
+
+function phasesOf(result: ShownResult): string {
+  const phases = result.apiCheckResult?.response.timingPhases;
+  if (!phases) return '';
+  const { dns = 0, tcp = 0, tls = 0, proxy = 0, firstByte = 0, download = 0 } = phases;
+  // The public firstByte phase includes TLS and the proxy's CONNECT; the reader wants to see them apart.
+  const shown = { dns, tcp, tls, wait: firstByte - tls - proxy, download };
+  return Object.entries(shown)
+    .map(([phase, ms]) => `${phase} ${ms.toFixed(1)}`)
+    .join('  ');
+}
+
+function shorten(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
+}

@@ -1,0 +1,116 @@
+/** The sample monitors of `npm start`, as bodies of `POST /v1/checks/{route}`; each shows something of the product. */
+export interface SampleCheck {
+  readonly route: string;
+  readonly body: { readonly name: string } & Record<string, unknown>;
+}
+
+export function sampleChecks(ports: {
+  readonly http: number;
+  readonly https: number;
+  readonly closed: number;
+}): SampleCheck[] {
+  const site = `http://127.0.0.1:${ports.http}`;
+  const every10Seconds = { frequency: 0, frequencyOffset: 10 };
+  const every20Seconds = { frequency: 0, frequencyOffset: 20 };
+  const noRetries = { doubleCheck: false, retryStrategy: null };
+  const status = (comparison: string, target: string) => ({ source: 'STATUS_CODE', comparison, target });
+  return [
+    {
+      route: 'url',
+      body: {
+        name: 'Shop: front page',
+        ...every10Seconds,
+        request: { url: `${site}/`, assertions: [status('EQUALS', '200')] },
+      },
+    },
+    {
+      route: 'url',
+      body: { name: 'Shop: old address (2 redirects)', ...every20Seconds, request: { url: `${site}/old` } },
+    },
+    {
+      route: 'url',
+      body: {
+        name: 'Shop: HTTPS, private certificate',
+        ...every10Seconds,
+        request: { url: `https://127.0.0.1:${ports.https}/`, skipSSL: true },
+      },
+    },
+    {
+      route: 'url',
+      body: {
+        name: 'Shop: removed page stays 404',
+        ...every20Seconds,
+        shouldFail: true,
+        request: { url: `${site}/removed`, assertions: [status('EQUALS', '404')] },
+      },
+    },
+    {
+      route: 'api',
+      body: {
+        name: 'Orders API: all paid',
+        ...every10Seconds,
+        request: {
+          url: `${site}/api/orders`,
+          assertions: [
+            { source: 'JSON_BODY', property: '$.orders[*].paid', comparison: 'EQUALS', target: 'true' },
+            { source: 'JSON_BODY', property: '$.orders.length', comparison: 'GREATER_THAN', target: '1' },
+            { source: 'HEADERS', property: 'content-type', comparison: 'CONTAINS', target: 'json' },
+          ],
+        },
+      },
+    },
+    {
+      route: 'api',
+      body: {
+        name: 'Login API: POST with a variable',
+        ...every20Seconds,
+        environmentVariables: [{ key: 'SHOP_USER', value: 'ada', secret: false }],
+        request: {
+          method: 'POST',
+          url: `${site}/api/login`,
+          bodyType: 'JSON',
+          body: '{"user": "{{SHOP_USER}}", "nonce": "{{$UUID}}"}',
+          assertions: [{ source: 'JSON_BODY', property: '$.user', comparison: 'EQUALS', target: 'ada' }],
+        },
+      },
+    },
+    {
+      route: 'api',
+      body: {
+        name: 'Search API: slow, degraded over 500 ms',
+        ...every20Seconds,
+        degradedResponseTime: 500,
+        maxResponseTime: 5000,
+        request: { url: `${site}/api/search` },
+      },
+    },
+    {
+      route: 'url',
+      body: {
+        name: 'Shop: flaky page, retried once',
+        ...every10Seconds,
+        doubleCheck: false,
+        retryStrategy: { type: 'SINGLE_RETRY', baseBackoffSeconds: 1 },
+        request: { url: `${site}/flaky` },
+      },
+    },
+    {
+      route: 'url',
+      body: {
+        name: 'Reports: answers 503',
+        ...every20Seconds,
+        ...noRetries,
+        request: { url: `${site}/report` },
+      },
+    },
+    {
+      route: 'url',
+      body: {
+        name: 'Warehouse: nobody listens',
+        ...every20Seconds,
+        ...noRetries,
+        request: { url: `http://127.0.0.1:${ports.closed}/` },
+      },
+    },
+  ];
+}

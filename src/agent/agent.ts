@@ -1,0 +1,273 @@
+import { systemClock } from '../lib/clock.ts';
+import type { Logger } from '../lib/log.ts';
+import { Releasers } from '../lib/releasers.ts';
+import { packageVersion } from '../lib/version.ts';
+import type { AgentSettings } from './config.ts';
+import { Dispatcher } from './dispatcher.ts';
+import { Drain } from './drain.ts';
+import { HealthServer } from './health.ts';
+import { LeaseKeeper } from './lease-keeper.ts';
+import { AgentMetrics } from './metrics.ts';
+import { Outbox } from './outbox.ts';
+import { Poller } from './poller.ts';
+import { ProbePool } from './probe-pool.ts';
+import { Reporter, type Settlement } from './reporter.ts';
+import { minSecretLength, Scrubber } from './scrubber.ts';
+import { ServiceClient } from './service-client.ts';
+import { ServiceClock } from './service-clock.ts';
+import type { FinishedRun } from './worker-message.ts';
+
+/** Reports kept in memory while the service does not take them, in characters of JSON. */
+const maxOutboxSize = 64 * 1024 * 1024;
+
+/**
+ * One agent: the parts and what connects them.
+ *
+ * STARTING: the health port answers, probe threads load their runners. → RUNNING: the poller claims. → DRAINING with
+ * the first `stop`: not ready from that instant on; see Drain. → STOPPED: everything is released in reverse order,
+ * the health port last, so that liveness is 200 to the end. A second `stop` hurries the drain.
+ */
+export class Agent {
+  readonly #settings: AgentSettings;
+  readonly #log: Logger;
+  readonly #clock = systemClock;
+  readonly #startedAtMs = systemClock.monotonicMs();
+  readonly #releasers = new Releasers();
+  readonly #serviceClock = new ServiceClock(systemClock);
+  readonly #pool: ProbePool;
+  readonly #client: ServiceClient;
+  readonly #leaseKeeper: LeaseKeeper;
+  readonly #outbox: Outbox;
+  readonly #reporter: Reporter;
+  readonly #dispatcher: Dispatcher;
+  readonly #metrics: AgentMetrics;
+  readonly #identity: { readonly agentId: string; readonly sessionId: string };
+  readonly #namesWarnedOf = new Set<string>();
+  #poller: Poller | undefined;
+  #drain: Drain | undefined;
+  #stopped: Promise<boolean> | undefined;
+  #isStopping = false;
+
+  constructor(settings: AgentSettings, log: Logger) {
+    const clock = this.#clock;
+    const serviceClock = this.#serviceClock;
+    this.#settings = settings;
+    this.#log = log;
+    this.#identity = { agentId: settings.agentId, sessionId: crypto.randomUUID() };
+    const ownSecrets = [settings.apiKey, ...Object.values(settings.serviceSecrets)];
+    this.#pool = new ProbePool({ clock, log, ownSecrets, serviceOffsetMs: () => serviceClock.offsetMs });
+    this.#client = new ServiceClient({
+      settings,
+      identity: this.#identity,
+      version: packageVersion(),
+      clock,
+      serviceClock,
+      onFailed: (kind) => this.#metrics.serviceFailed(kind),
+      onRefused: () => this.#refused(),
+    });
+    this.#leaseKeeper = new LeaseKeeper({ client: this.#client, clock, serviceClock, log });
+    this.#outbox = new Outbox({ maxSize: maxOutboxSize, onDropped: (run) => this.#dropped(run) });
+    this.#reporter = new Reporter({
+      client: this.#client,
+      clock,
+      log,
+      outbox: this.#outbox,
+      onSettled: (run, settlement) => this.#settled(run, settlement),
+      beforeSending: () => this.#leaseKeeper.expireOverdue(),
+    });
+    this.#dispatcher = new Dispatcher({
+      laneSizes: settings.laneSizes,
+      // Every type of today is a probe; what runs scripts will be another executor.
+      executors: { probe: this.#pool, script: { checkTypes: [], run: this.#pool.run.bind(this.#pool) } },
+      leaseKeeper: this.#leaseKeeper,
+      clock,
+      serviceClock,
+      log,
+      scrubber: new Scrubber(ownSecrets),
+      serviceSecrets: settings.serviceSecrets,
+      onFinished: (run, slotAtMs) => this.#finished(run, slotAtMs),
+      onSlotFree: () => this.#poller?.slotFreed(),
+    });
+    this.#metrics = new AgentMetrics({
+      laneStates: () => this.#dispatcher.laneStates(),
+      heldLeases: () => this.#leaseKeeper.heldCount,
+      outbox: () => this.#outbox,
+      clockErrorMs: () => serviceClock.errorMs,
+      wallSkewMs: () => serviceClock.wallSkewMs,
+      isConnected: () => this.#poller?.status.isConnected ?? false,
+      replacedThreads: () => this.#pool.replacedCount,
+    });
+  }
+
+  /**
+   * Starts everything and begins to claim. Returns early when `stop` was called meanwhile.
+   *
+   * @throws AppError CONFIG_INVALID when the health port cannot be had, and an Error when no runner loads; everything is
+   * released then.
+   */
+  async start(): Promise<void> {
+    try {
+      await this.#start();
+    } catch (thrown) {
+      // What was being started was ended by the stop.
+      if (this.#isStopping) return;
+      this.#isStopping = true;
+      await this.#releasers.release();
+      throw thrown;
+    }
+  }
+
+  async #start(): Promise<void> {
+    const { agentId, healthPort, serviceUrl, laneSizes, serviceSecrets } = this.#settings;
+    const health = new HealthServer(
+      {
+        notReadyReason: () => this.#notReadyReason(),
+        detail: () => this.#healthDetail(),
+        metrics: () => this.#metrics.text(),
+      },
+      this.#log,
+    );
+    this.#releasers.push('health server', () => health.close());
+    this.#releasers.push('metrics', () => this.#metrics.stop());
+    this.#releasers.push('service client', () => this.#client.close());
+    this.#releasers.push('probe threads', () => this.#pool.stop());
+    const port = await health.listen(healthPort);
+    this.#metrics.start();
+    this.#log.info({ version: packageVersion(), agentId, serviceUrl, port, laneSizes }, 'agent starts');
+    this.#warnOfShortSecrets(Object.entries(serviceSecrets));
+    const { loaded, failed } = await this.#pool.start();
+    if (this.#isStopping) return;
+    for (const { name, reason } of failed) {
+      this.#log.error({ checkType: name, reason }, 'a check type does not load here and is not offered');
+    }
+    if (loaded.length === 0)
+      throw new Error('No check type could be loaded: there is nothing this agent can do');
+    this.#poller = this.#createPoller([...loaded]);
+    this.#poller.start();
+  }
+
+  #createPoller(checkTypes: string[]): Poller {
+    return new Poller({
+      client: this.#client,
+      dispatcher: this.#dispatcher,
+      leaseKeeper: this.#leaseKeeper,
+      clock: this.#clock,
+      serviceClock: this.#serviceClock,
+      log: this.#log,
+      description: {
+        version: packageVersion(),
+        platform: `${process.platform}-${process.arch} node-${process.versions.node}`,
+        runtimes: [],
+        checkTypes,
+      },
+      onUnwanted: (leases) => this.#drain?.giveBack(leases),
+    });
+  }
+
+  /**
+   * Stops: the first call drains, the second hurries the drain. Resolves with true when nothing was left behind: no
+   * lease held, every result settled.
+   */
+  async stop(): Promise<boolean> {
+    if (this.#stopped) this.#drain?.hurry();
+    else this.#stopped = this.#stop();
+    return await this.#stopped;
+  }
+
+  async #stop(): Promise<boolean> {
+    this.#isStopping = true;
+    let isClean = true;
+    if (this.#poller) {
+      this.#drain = new Drain({
+        poller: this.#poller,
+        dispatcher: this.#dispatcher,
+        reporter: this.#reporter,
+        leaseKeeper: this.#leaseKeeper,
+        outbox: this.#outbox,
+        client: this.#client,
+        clock: this.#clock,
+        log: this.#log,
+        graceMs: this.#settings.shutdownGraceMs,
+      });
+      isClean = await this.#drain.run();
+    }
+    await this.#releasers.release();
+    return isClean;
+  }
+
+  /** The key is refused: nothing new is started, and the claim under way need not find out by itself. */
+  #refused(): void {
+    this.#dispatcher.dropUnstarted();
+    this.#poller?.interrupt();
+  }
+
+  #finished(run: FinishedRun, slotAtMs: number | undefined): void {
+    const { facts } = run;
+    this.#metrics.runFinished(facts, slotAtMs);
+    if (facts.crash) {
+      this.#log.error({ runId: run.runId, checkType: facts.checkType, crash: facts.crash }, 'a runner broke');
+    }
+    this.#warnOf(facts.unmaskedNames);
+    this.#reporter.add(run);
+  }
+
+  #settled(run: FinishedRun, settlement: Settlement): void {
+    this.#leaseKeeper.drop(run);
+    this.#metrics.resultSettled(settlement);
+  }
+
+  #dropped(run: FinishedRun): void {
+    this.#leaseKeeper.drop(run);
+    this.#metrics.resultDropped();
+    this.#log.error({ runId: run.runId }, 'the outbox is full: the oldest result was dropped');
+  }
+
+  #warnOfShortSecrets(secrets: readonly (readonly [string, string])[]): void {
+    this.#warnOf(secrets.filter(([, value]) => value.length < minSecretLength).map(([name]) => name));
+  }
+
+  #warnOf(names: readonly string[]): void {
+    for (const name of names) {
+      if (this.#namesWarnedOf.has(name) || this.#namesWarnedOf.size > 1000) continue;
+      this.#namesWarnedOf.add(name);
+      this.#log.warn(
+        { variable: name },
+        `a secret variable is not masked in results: its value is shorter than ${minSecretLength} characters or too common`,
+      );
+    }
+  }
+
+  #notReadyReason(): string | undefined {
+    if (this.#isStopping) return 'shutting down';
+    if (!this.#poller) return 'starting: probe threads load';
+    const { isConnected, problem } = this.#poller.status;
+    return isConnected ? undefined : problem;
+  }
+
+  #healthDetail(): Readonly<Record<string, unknown>> {
+    const nowMs = this.#clock.monotonicMs();
+    const status = this.#poller?.status;
+    const errorMs = this.#serviceClock.errorMs;
+    const reason = this.#notReadyReason();
+    return {
+      version: packageVersion(),
+      ...this.#identity,
+      uptimeSeconds: Math.round((nowMs - this.#startedAtMs) / 1000),
+      isReady: reason === undefined,
+      reason: reason ?? null,
+      lanes: Object.fromEntries(
+        this.#dispatcher.laneStates().map(({ lane, ...state }) => [lane, state] as const),
+      ),
+      heldLeases: this.#leaseKeeper.heldCount,
+      outbox: { results: this.#outbox.count, size: this.#outbox.size },
+      serviceClock: Number.isFinite(errorMs)
+        ? { skewMs: Math.round(this.#serviceClock.wallSkewMs), errorMs: Math.ceil(errorMs) }
+        : null,
+      lastClaimSecondsAgo:
+        status?.lastClaimAtMs === undefined ? null : Math.round((nowMs - status.lastClaimAtMs) / 1000),
+      failedClaims: status?.failedClaims ?? 0,
+      checkTypes: this.#pool.checkTypes,
+      probeThreads: { count: this.#pool.threadCount, replaced: this.#pool.replacedCount },
+    };
+  }
+}

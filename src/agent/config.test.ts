@@ -1,0 +1,107 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { describeEnvironment } from '../lib/env.ts';
+import { AgentConfig, readAgentSettings } from './config.ts';
+
+const needed = { API_KEY: 'pl_abc', SERVICE_URL: 'https://picket.example.com' };
+
+describe('readAgentSettings', () => {
+  it('needs a key and an address, and has defaults for the rest', () => {
+    expect(readAgentSettings(needed)).toEqual({
+      apiKey: 'pl_abc',
+      serviceUrl: 'https://picket.example.com',
+      healthPort: 8081,
+      laneSizes: { probe: 100, script: 1 },
+      logLevel: 'info',
+      agentId: expect.stringMatching(/^[\w.-]+-[0-9a-f]{8}$/),
+      shutdownGraceMs: 300_000,
+      proxy: { https: undefined, http: undefined, except: undefined },
+      serviceSecrets: {},
+    });
+  });
+
+  it('gives every start without AGENT_ID an id of its own', () => {
+    expect(readAgentSettings(needed).agentId).not.toBe(readAgentSettings(needed).agentId);
+    expect(readAgentSettings({ ...needed, AGENT_ID: 'a.b-c' }).agentId).toBe('a.b-c');
+  });
+
+  it('lists every problem at once, without the values of secrets', () => {
+    const bad = {
+      API_KEY: 'wrong-key',
+      SERVICE_URL: 'https://user:opensesame@example.com/?a=b',
+      PROBE_CONCURRENCY: '0',
+      SHUTDOWN_GRACE_SECONDS: '-1',
+      HTTPS_PROXY: 'socks5://proxy',
+      AGENT_ID: 'with space',
+      SERVICE_SECRET_LONG: 'x'.repeat(128 * 1024 + 1),
+    };
+    let message = '';
+    try {
+      readAgentSettings(bad);
+    } catch (thrown) {
+      expect(thrown).toMatchObject({ code: 'CONFIG_INVALID' });
+      message = String(thrown);
+    }
+    for (const name of Object.keys(bad)) expect(message).toContain(`- ${name}: `);
+    expect(message).toContain('7 problems');
+    expect(message).not.toMatch(/wrong-key|opensesame|xxxxx/);
+    expect(() => readAgentSettings({})).toThrow(/API_KEY: is required.*\n.*SERVICE_URL: is required/);
+  });
+
+  it('takes levels as other tools write them', () => {
+    const level = (LOG_LEVEL: string) => readAgentSettings({ ...needed, LOG_LEVEL }).logLevel;
+    expect(['DEBUG', 'LOG', 'INFO', 'WARN', 'Error', 'silent'].map(level)).toEqual([
+      'debug',
+      'info',
+      'info',
+      'warn',
+      'error',
+      'silent',
+    ]);
+  });
+
+  it('keeps a path of the service and drops slashes at its end', () => {
+    const settings = readAgentSettings({ ...needed, SERVICE_URL: 'http://example.com/picket//' });
+    expect(settings.serviceUrl).toBe('http://example.com/picket');
+  });
+
+  it('takes proxies in lower case, and upper case before it', () => {
+    const settings = readAgentSettings({
+      ...needed,
+      https_proxy: 'http://a',
+      HTTPS_PROXY: 'http://b',
+      no_proxy: 'c',
+    });
+    expect(settings.proxy).toEqual({ https: 'http://b', http: undefined, except: 'c' });
+  });
+
+  it('reads the key and SERVICE_SECRET_* from files too', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'picket-config-'));
+    const keyFile = join(folder, 'key');
+    const secretFile = join(folder, 'secret');
+    writeFileSync(keyFile, 'pl_from_file\n');
+    writeFileSync(secretFile, 'hunter22\n');
+    const settings = readAgentSettings({
+      SERVICE_URL: needed.SERVICE_URL,
+      API_KEY_FILE: keyFile,
+      SERVICE_SECRET_A_FILE: secretFile,
+      SERVICE_SECRET_B: 'direct',
+      SERVICE_SECRET_EMPTY: '',
+    });
+    rmSync(folder, { recursive: true });
+    expect(settings.apiKey).toBe('pl_from_file');
+    expect(settings.serviceSecrets).toEqual({ SERVICE_SECRET_A: 'hunter22', SERVICE_SECRET_B: 'direct' });
+  });
+
+  it('documents every variable', () => {
+    for (const { name, description } of describeEnvironment(AgentConfig)) {
+      expect(description, name).not.toBe('');
+    }
+    const docs = new Map(describeEnvironment(AgentConfig).map((variable) => [variable.name, variable]));
+    expect(docs.get('API_KEY')).toMatchObject({ isSecret: true, defaultText: 'required' });
+    expect(docs.get('AGENT_HEALTH_PORT')).toMatchObject({ isSecret: false, defaultText: '8081' });
+    expect(docs.get('AGENT_ID')?.defaultText).toContain('random');
+  });
+});

@@ -1,0 +1,172 @@
+import { hostname } from 'node:os';
+import { z } from 'zod';
+import { readEnvironment } from '../lib/env.ts';
+import { type LogLevel, logLevels } from '../lib/log.ts';
+
+/** The longest value a `SERVICE_SECRET_*` variable may have, in characters. */
+const maxSecretLength = 128 * 1024;
+const secretPrefix = 'SERVICE_SECRET_';
+
+const wholeNumber = (options: { readonly min: number; readonly max: number; readonly default: number }) =>
+  z
+    .string()
+    .regex(/^\d{1,9}$/, `must be a whole number from ${options.min} to ${options.max}`)
+    .transform(Number)
+    .pipe(
+      z
+        .number()
+        .min(options.min, `must be at least ${options.min}`)
+        .max(options.max, `must be at most ${options.max}`),
+    )
+    .default(options.default);
+
+const proxyUrl = z
+  .string()
+  .refine((value) => isHttpUrl(value), 'must be the http:// or https:// address of a proxy')
+  .optional();
+
+/** Names other tools use for our levels (check model 5.1: DEBUG, LOG, INFO, WARN, ERROR). */
+const levelAliases: Readonly<Record<string, LogLevel>> = { log: 'info', warning: 'warn' };
+
+/** Every variable an agent reads; the source of `picket agent --help` and docs/config.md. */
+export const AgentConfig = z.object({
+  API_KEY: z
+    .string('is required: the key of a private location')
+    .regex(/^pl_[\x21-\x7e]+$/, 'must be the key of a private location: it starts with "pl_"')
+    .meta({ secret: true })
+    .describe('Key of the private location this agent belongs to (`pl_…`)'),
+  SERVICE_URL: z
+    .string('is required: the address of the service')
+    .superRefine((value, context) => {
+      const problem = serviceUrlProblem(value);
+      if (problem) context.addIssue({ code: 'custom', message: problem });
+    })
+    .describe('Address of the service, such as `https://picket.example.com`; a path is kept as a prefix'),
+  AGENT_HEALTH_PORT: wholeNumber({ min: 0, max: 65_535, default: 8081 }).describe(
+    'Port of the health probes and metrics, on all interfaces; 0 takes any free port and logs it',
+  ),
+  JOB_CONCURRENCY: wholeNumber({ min: 1, max: 10, default: 1 }).describe(
+    'Script checks (browser, multi-step, Playwright) that run at the same time, 1 to 10',
+  ),
+  PROBE_CONCURRENCY: wholeNumber({ min: 1, max: 1000, default: 100 }).describe(
+    'Probe checks (URL, API, …) that run at the same time, 1 to 1000',
+  ),
+  LOG_LEVEL: z
+    .string()
+    .transform((value) => levelAliases[value.toLowerCase()] ?? value.toLowerCase())
+    .pipe(z.enum(logLevels, `must be one of ${logLevels.join(', ')}`))
+    .default('info')
+    .describe(`How much is logged: ${logLevels.join(', ')}; upper or lower case`),
+  AGENT_ID: z
+    .string()
+    .regex(/^[\w.:-]{1,128}$/, 'must have 1 to 128 letters, digits or any of _ . : -')
+    .optional()
+    .meta({ defaultText: 'host name and a random suffix, new at each start' })
+    .describe('Name of this agent in its location; keep it unique among the agents of a location'),
+  SHUTDOWN_GRACE_SECONDS: wholeNumber({ min: 0, max: 86_400, default: 300 }).describe(
+    'How long running checks may go on after SIGTERM before they are given back',
+  ),
+  HTTPS_PROXY: proxyUrl.describe('Proxy for an https:// SERVICE_URL; `https_proxy` works too'),
+  HTTP_PROXY: proxyUrl.describe('Proxy for an http:// SERVICE_URL; `http_proxy` works too'),
+  NO_PROXY: z
+    .string()
+    .optional()
+    .describe('Hosts reached without a proxy, separated by commas; `no_proxy` works too'),
+});
+
+export interface AgentSettings {
+  readonly apiKey: string;
+  /** Without a slash at its end. */
+  readonly serviceUrl: string;
+  readonly healthPort: number;
+  readonly laneSizes: { readonly probe: number; readonly script: number };
+  readonly logLevel: LogLevel;
+  readonly agentId: string;
+  readonly shutdownGraceMs: number;
+  readonly proxy: {
+    readonly https: string | undefined;
+    readonly http: string | undefined;
+    readonly except: string | undefined;
+  };
+  /** `SERVICE_SECRET_*`: usable in checks as variables, removed from everything that leaves. */
+  readonly serviceSecrets: Readonly<Record<string, string>>;
+}
+
+/**
+ * The agent's configuration from its environment.
+ *
+ * @throws AppError CONFIG_INVALID listing every problem.
+ */
+export function readAgentSettings(environment: Readonly<Record<string, string | undefined>>): AgentSettings {
+  const secretNames = serviceSecretNames(environment);
+  const secretShape = Object.fromEntries(
+    secretNames.map((name) => [
+      name,
+      z.string().max(maxSecretLength, 'must not be longer than 128 KiB').optional().meta({ secret: true }),
+    ]),
+  );
+  const schema = AgentConfig.extend(secretShape) as unknown as typeof AgentConfig;
+  const variables = readEnvironment(schema, withLowerCaseProxies(environment));
+  const secrets = variables as unknown as Readonly<Record<string, string | undefined>>;
+  return {
+    apiKey: variables.API_KEY,
+    serviceUrl: variables.SERVICE_URL.replace(/\/+$/, ''),
+    healthPort: variables.AGENT_HEALTH_PORT,
+    laneSizes: { probe: variables.PROBE_CONCURRENCY, script: variables.JOB_CONCURRENCY },
+    logLevel: variables.LOG_LEVEL,
+    agentId: variables.AGENT_ID ?? defaultAgentId(),
+    shutdownGraceMs: variables.SHUTDOWN_GRACE_SECONDS * 1000,
+    proxy: { https: variables.HTTPS_PROXY, http: variables.HTTP_PROXY, except: variables.NO_PROXY },
+    serviceSecrets: Object.fromEntries(
+      secretNames.flatMap((name) => {
+        const value = secrets[name];
+        return value === undefined ? [] : [[name, value]];
+      }),
+    ),
+  };
+}
+
+/**
+ * Two agents must never share an id by accident: replicas of one deployment have equal settings, and cloned machines
+ * equal host names. Hence a random suffix, new at each start.
+ */
+function defaultAgentId(): string {
+  const host =
+    hostname()
+      .replaceAll(/[^\w.-]/g, '-')
+      .slice(0, 100) || 'agent';
+  return `${host}-${crypto.randomUUID().slice(0, 8)}`;
+}
+
+/** Names of the secrets, whether they are given as a value (`NAME`) or as a file (`NAME_FILE`). */
+function serviceSecretNames(environment: Readonly<Record<string, string | undefined>>): string[] {
+  const names = Object.keys(environment)
+    .filter((key) => key.startsWith(secretPrefix) && key.length > secretPrefix.length)
+    .map((key) => key.replace(/_FILE$/, ''));
+  return [...new Set(names)].sort();
+}
+
+/** Most programs read the proxy settings in lower case too; upper case wins here when both are set. */
+function withLowerCaseProxies(
+  environment: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, string | undefined>> {
+  const merged = { ...environment };
+  for (const name of ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY']) {
+    merged[name] ||= environment[name.toLowerCase()];
+  }
+  return merged;
+}
+
+function isHttpUrl(value: string): boolean {
+  const url = URL.parse(value);
+  return url !== null && (url.protocol === 'http:' || url.protocol === 'https:');
+}
+
+function serviceUrlProblem(value: string): string | undefined {
+  const url = URL.parse(value);
+  if (!url || !isHttpUrl(value)) return 'must be an http:// or https:// address';
+  if (url.username || url.password)
+    return 'must not hold a user name or password; the key belongs in API_KEY';
+  if (url.search || url.hash) return 'must not have a query or a fragment';
+  return undefined;
+}

@@ -1,0 +1,170 @@
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/log.ts';
+import type { LeaseRef } from '../protocol/agent.ts';
+import type { Answer, ServiceClient } from './service-client.ts';
+import type { ServiceClock } from './service-clock.ts';
+import { retryDelayMs, ServiceError } from './service-error.ts';
+
+/** Why a lease ended before its result was settled. */
+export type LeaseEnd = 'lost' | 'cancelled' | 'expired';
+
+const expiryCheckMs = 500;
+const minRenewalMs = 200;
+const maxLeasesPerCall = 5000;
+const defaultTtlMs = 15_000;
+
+interface Held extends LeaseRef {
+  expiresAtMs: number;
+  readonly onEnd: (end: LeaseEnd) => void;
+}
+
+/**
+ * Keeps the agent's right to its runs, from the claim until the result is settled.
+ *
+ * IDLE: no lease is held; no timer, no call. → RENEWING with the first `hold`: every third of the TTL one call renews
+ * all leases. What the answer names as lost or cancelled ends at once. A failed call is repeated sooner, with back-off;
+ * the leases stay as they are until their time is up. → IDLE when the last lease is dropped or ended.
+ *
+ * A lease's time is counted on the monotonic clock from the earliest instant the service can have meant. Twice a second,
+ * and before anything is started or sent (`expireOverdue`), leases whose time is up end as `expired`: after a stop of
+ * the whole process the agent so learns what it lost before it acts on it. It then stops the runs; what was already
+ * found out is still sent, because the service fences it by the lease number and keeps it as evidence.
+ */
+export class LeaseKeeper {
+  readonly #client: ServiceClient;
+  readonly #clock: Clock;
+  readonly #serviceClock: ServiceClock;
+  readonly #log: Logger;
+  readonly #held = new Map<string, Held>();
+  #ttlMs = defaultTtlMs;
+  #renewalTimer: NodeJS.Timeout | undefined;
+  #expiryTimer: NodeJS.Timeout | undefined;
+  #isRenewing = false;
+  #isStopped = false;
+  #failedAttempts = 0;
+
+  constructor(options: {
+    readonly client: ServiceClient;
+    readonly clock: Clock;
+    readonly serviceClock: ServiceClock;
+    readonly log: Logger;
+  }) {
+    this.#client = options.client;
+    this.#clock = options.clock;
+    this.#serviceClock = options.serviceClock;
+    this.#log = options.log;
+  }
+
+  get heldCount(): number {
+    return this.#held.size;
+  }
+
+  /**
+   * When, on the monotonic clock, the leases of an answer end: their TTL after the answer was made, which was at the
+   * service's time it carries, but surely between sending and receiving.
+   */
+  expiryOf(answer: Answer<{ readonly serverTime: number; readonly leaseTtlMs: number }>): number {
+    const madeAtMs = this.#serviceClock.toMonotonicMs(answer.body.serverTime);
+    return Math.min(Math.max(madeAtMs, answer.sentAtMs), answer.receivedAtMs) + answer.body.leaseTtlMs;
+  }
+
+  /** Takes a lease into care. `onEnd` is called at most once, unless the lease is dropped first. */
+  hold(lease: LeaseRef, ttlMs: number, expiresAtMs: number, onEnd: (end: LeaseEnd) => void): void {
+    this.#ttlMs = ttlMs;
+    this.#held.set(lease.runId, { ...lease, expiresAtMs, onEnd });
+    this.#expiryTimer ??= setInterval(() => this.expireOverdue(), expiryCheckMs);
+    if (!this.#renewalTimer && !this.#isRenewing) this.#scheduleRenewal(this.#ttlMs / 3);
+  }
+
+  /** Lets a lease go without a call: its result is settled, or it was given back. Other lease numbers stay. */
+  drop({ runId, leaseNumber }: LeaseRef): void {
+    if (this.#held.get(runId)?.leaseNumber !== leaseNumber) return;
+    this.#held.delete(runId);
+    if (this.#held.size === 0) this.#rest();
+  }
+
+  isHeld({ runId, leaseNumber }: LeaseRef): boolean {
+    return this.#held.get(runId)?.leaseNumber === leaseNumber;
+  }
+
+  /** Every lease that is held now. */
+  heldLeases(): LeaseRef[] {
+    return [...this.#held.values()].map(({ runId, leaseNumber }) => ({ runId, leaseNumber }));
+  }
+
+  /** Ends the leases whose time is up. */
+  expireOverdue(): void {
+    const nowMs = this.#clock.monotonicMs();
+    for (const lease of this.#held.values()) if (lease.expiresAtMs <= nowMs) this.#end(lease, 'expired');
+  }
+
+  /** Stops all timers. Leases still held run out at the service. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#rest();
+  }
+
+  #rest(): void {
+    clearTimeout(this.#renewalTimer);
+    clearInterval(this.#expiryTimer);
+    this.#renewalTimer = undefined;
+    this.#expiryTimer = undefined;
+  }
+
+  #scheduleRenewal(delayMs: number): void {
+    this.#renewalTimer = setTimeout(() => void this.#renewAll(), Math.max(minRenewalMs, delayMs));
+  }
+
+  async #renewAll(): Promise<void> {
+    this.#renewalTimer = undefined;
+    this.#isRenewing = true;
+    let nextDelayMs = this.#ttlMs / 3;
+    this.expireOverdue();
+    try {
+      const leases = this.heldLeases();
+      for (let start = 0; start < leases.length; start += maxLeasesPerCall) {
+        await this.#renew(leases.slice(start, start + maxLeasesPerCall));
+      }
+      this.#failedAttempts = 0;
+    } catch (thrown) {
+      if (!(thrown instanceof ServiceError)) throw thrown;
+      nextDelayMs = retryDelayMs(thrown, this.#failedAttempts++);
+      // A lease is worth more than politeness as long as nobody asked us to wait.
+      if (thrown.kind === 'unreachable') nextDelayMs = Math.min(nextDelayMs, this.#ttlMs / 6);
+      this.#log.warn(
+        { code: thrown.code, leases: this.#held.size },
+        `leases were not renewed: ${thrown.message}`,
+      );
+    } finally {
+      this.#isRenewing = false;
+    }
+    if (this.#held.size > 0 && !this.#isStopped) this.#scheduleRenewal(nextDelayMs);
+  }
+
+  async #renew(leases: readonly LeaseRef[]): Promise<void> {
+    const answer = await this.#client.renew(leases, Math.max(1000, this.#ttlMs / 3));
+    const { lostRunIds, cancelledRunIds, leaseTtlMs } = answer.body;
+    this.#ttlMs = leaseTtlMs;
+    const expiresAtMs = this.expiryOf(answer);
+    const ended = new Map<string, LeaseEnd>();
+    for (const runId of cancelledRunIds) ended.set(runId, 'cancelled');
+    for (const runId of lostRunIds) ended.set(runId, 'lost');
+    for (const { runId, leaseNumber } of leases) {
+      const lease = this.#held.get(runId);
+      // It may have been settled, or replaced by a newer lease, while the call was under way.
+      if (lease?.leaseNumber !== leaseNumber) continue;
+      const end = ended.get(runId);
+      if (end) this.#end(lease, end);
+      else lease.expiresAtMs = expiresAtMs;
+    }
+  }
+
+  #end(lease: Held, end: LeaseEnd): void {
+    this.drop(lease);
+    this.#log.warn(
+      { runId: lease.runId, leaseNumber: lease.leaseNumber, end },
+      'a lease ended before its result',
+    );
+    lease.onEnd(end);
+  }
+}

@@ -1,0 +1,185 @@
+import {
+  type ELDHistogram,
+  type EventLoopUtilization,
+  monitorEventLoopDelay,
+  performance,
+} from 'node:perf_hooks';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { Lane } from '../checks/check-type.ts';
+import type { Settlement } from './reporter.ts';
+import type { RunFacts } from './worker-message.ts';
+
+/** What the metrics read when somebody asks for them. */
+export interface MetricsSource {
+  readonly laneStates: () => readonly {
+    readonly lane: Lane;
+    readonly size: number;
+    readonly running: number;
+    readonly queued: number;
+    readonly oldestQueuedMs: number;
+  }[];
+  readonly heldLeases: () => number;
+  readonly outbox: () => { readonly count: number; readonly size: number };
+  readonly clockErrorMs: () => number;
+  readonly wallSkewMs: () => number;
+  readonly isConnected: () => boolean;
+  readonly replacedThreads: () => number;
+}
+
+const latenessBucketsSeconds = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180, 360];
+const delayBucketsSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+
+/** The agent's own numbers, for Prometheus. Durations are in seconds, as its conventions want. */
+export class AgentMetrics {
+  readonly #registry = new Registry();
+  readonly #runs: Counter<'check_type' | 'verdict'>;
+  readonly #lateness: Histogram;
+  readonly #startDelay: Histogram;
+  readonly #probeLag: Histogram;
+  readonly #results: Counter<'settlement'>;
+  readonly #dropped: Counter;
+  readonly #claimErrors: Counter<'kind'>;
+  readonly #eventLoopDelay: ELDHistogram;
+  #utilization: EventLoopUtilization = performance.eventLoopUtilization();
+
+  constructor(source: MetricsSource) {
+    const registers = [this.#registry];
+    this.#eventLoopDelay = monitorEventLoopDelay({ resolution: 20 });
+    this.#runs = new Counter({
+      name: 'picket_agent_runs_total',
+      help: 'Finished runs',
+      labelNames: ['check_type', 'verdict'],
+      registers,
+    });
+    this.#lateness = new Histogram({
+      name: 'picket_agent_lateness_seconds',
+      help: 'From the time a run was due to the start of its probe',
+      buckets: latenessBucketsSeconds,
+      registers,
+    });
+    this.#startDelay = new Histogram({
+      name: 'picket_agent_start_delay_seconds',
+      help: 'From having the lease of a run to the start of its probe',
+      buckets: delayBucketsSeconds,
+      registers,
+    });
+    this.#probeLag = new Histogram({
+      name: 'picket_agent_probe_lag_seconds',
+      help: 'How late the probe thread was at most while a run was under way',
+      buckets: delayBucketsSeconds,
+      registers,
+    });
+    this.#results = new Counter({
+      name: 'picket_agent_results_total',
+      help: 'Results by what became of them',
+      labelNames: ['settlement'],
+      registers,
+    });
+    this.#dropped = new Counter({
+      name: 'picket_agent_results_dropped_total',
+      help: 'Results dropped because the outbox was full',
+      registers,
+    });
+    this.#claimErrors = new Counter({
+      name: 'picket_agent_service_errors_total',
+      help: 'Calls to the service that failed',
+      labelNames: ['kind'],
+      registers,
+    });
+    const laneGauge = (
+      name: string,
+      help: string,
+      read: (state: ReturnType<MetricsSource['laneStates']>[number]) => number,
+    ) =>
+      new Gauge({
+        name,
+        help,
+        labelNames: ['lane'],
+        registers,
+        collect() {
+          for (const state of source.laneStates()) this.set({ lane: state.lane }, read(state));
+        },
+      });
+    laneGauge('picket_agent_lane_size', 'Runs that can be under way at the same time', (state) => state.size);
+    laneGauge('picket_agent_lane_running', 'Runs under way', (state) => state.running);
+    laneGauge('picket_agent_lane_queued', 'Leased runs that wait for their lane', (state) => state.queued);
+    laneGauge(
+      'picket_agent_lane_oldest_queued_seconds',
+      'How long the oldest waiting run has waited',
+      (state) => state.oldestQueuedMs / 1000,
+    );
+    const gauge = (name: string, help: string, read: () => number) =>
+      new Gauge({
+        name,
+        help,
+        registers,
+        collect() {
+          this.set(read());
+        },
+      });
+    gauge('picket_agent_connected', '1 while the last claim succeeded', () => (source.isConnected() ? 1 : 0));
+    gauge('picket_agent_held_leases', 'Leases the agent holds', source.heldLeases);
+    gauge('picket_agent_outbox_results', 'Results that wait to be sent', () => source.outbox().count);
+    gauge('picket_agent_outbox_bytes', 'About how large they are', () => source.outbox().size);
+    gauge(
+      'picket_agent_clock_skew_seconds',
+      "How far this host's clock is ahead of the service's",
+      () => source.wallSkewMs() / 1000,
+    );
+    gauge(
+      'picket_agent_clock_error_seconds',
+      "How far off the knowledge of the service's clock may be",
+      () => source.clockErrorMs() / 1000,
+    );
+    gauge('picket_agent_replaced_threads', 'Probe threads that ended unexpectedly', source.replacedThreads);
+    gauge('picket_agent_event_loop_delay_p99_seconds', 'Main thread, since the last scrape', () => {
+      const p99Seconds = this.#eventLoopDelay.percentile(99) / 1e9;
+      this.#eventLoopDelay.reset();
+      return p99Seconds;
+    });
+    gauge('picket_agent_event_loop_utilization', 'Main thread, since the last scrape', () => {
+      const now = performance.eventLoopUtilization();
+      const { utilization } = performance.eventLoopUtilization(now, this.#utilization);
+      this.#utilization = now;
+      return utilization;
+    });
+    gauge('picket_agent_resident_bytes', 'Memory of the process', () => process.memoryUsage.rss());
+    gauge('picket_agent_cpu_seconds', 'CPU time of the process', () => {
+      const { user, system } = process.cpuUsage();
+      return (user + system) / 1e6;
+    });
+  }
+
+  start(): void {
+    this.#eventLoopDelay.enable();
+  }
+
+  stop(): void {
+    this.#eventLoopDelay.disable();
+  }
+
+  runFinished(facts: RunFacts, slotAtMs: number | undefined): void {
+    this.#runs.inc({ check_type: facts.checkType, verdict: facts.verdict });
+    if (slotAtMs === undefined) return;
+    this.#lateness.observe(Math.max(0, facts.startedAtMs - slotAtMs) / 1000);
+    this.#startDelay.observe(facts.startDelayMs / 1000);
+    this.#probeLag.observe(facts.agentLagMs / 1000);
+  }
+
+  resultSettled(settlement: Settlement): void {
+    this.#results.inc({ settlement });
+  }
+
+  resultDropped(): void {
+    this.#dropped.inc();
+  }
+
+  serviceFailed(kind: string): void {
+    this.#claimErrors.inc({ kind });
+  }
+
+  /** The text Prometheus scrapes. */
+  async text(): Promise<{ readonly contentType: string; readonly body: string }> {
+    return { contentType: this.#registry.contentType, body: await this.#registry.metrics() };
+  }
+}

@@ -1,0 +1,213 @@
+import { z } from 'zod';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/log.ts';
+import { LeasedRun, type LeaseRef } from '../protocol/agent.ts';
+import type { Dispatcher, LeaseTerms } from './dispatcher.ts';
+import type { LeaseKeeper } from './lease-keeper.ts';
+import type { Answer, ClaimAnswer, ServiceClient } from './service-client.ts';
+import type { ServiceClock } from './service-clock.ts';
+import { retryDelayMs, ServiceError } from './service-error.ts';
+
+const longPollMs = 25_000;
+/** After a full lane got a free slot, others follow soon; claims for one slot each would cost more than they bring. */
+const slotGatherMs = 20;
+/** An empty answer that came much too early must not make the agent ask again without a pause. */
+const hastyPauseMs = 1000;
+
+/** What every lease must have for its run to be reported, whatever else this agent does not understand about it. */
+const LeaseIds = z.object({ runId: z.uuid(), leaseNumber: z.int().min(1), resultId: z.uuid() });
+const LeaseType = z.object({ check: z.object({ checkType: z.string().max(64) }) });
+
+export interface PollerStatus {
+  /** Whether the last claim succeeded. */
+  readonly isConnected: boolean;
+  /** Why not, in words for an operator. */
+  readonly problem: string;
+  /** Monotonic time of the last good answer. */
+  readonly lastClaimAtMs: number | undefined;
+  readonly failedClaims: number;
+}
+
+/**
+ * Asks the service for work, one claim at a time.
+ *
+ * CLAIMING: a long poll with the free slots of each lane is under way. → CLAIMING again as soon as the answer's runs are
+ * in their lanes. → WAITING_FOR_SLOT when no lane has room; a finished run wakes it, and after a short time to let more
+ * slots gather it is CLAIMING. → BACKING_OFF when a claim failed; `retryDelayMs` says for how long. A refusal of any
+ * other call (`interrupt`) ends the claim under way and backs off as well. → STOPPED from any state by `stop`: the claim
+ * under way is given up, and leases in an answer that had already come are given back unstarted.
+ */
+export class Poller {
+  readonly #options: PollerOptions;
+  readonly #stop = new AbortController();
+  #claimStop = new AbortController();
+  #slotFree: PromiseWithResolvers<void> | undefined;
+  #isConnected = false;
+  #problem = 'starting: no claim was answered yet';
+  #lastClaimAtMs: number | undefined;
+  #failedClaims = 0;
+  #failedAttempts = 0;
+  #loop: Promise<void> | undefined;
+
+  constructor(options: PollerOptions) {
+    this.#options = options;
+  }
+
+  get status(): PollerStatus {
+    return {
+      isConnected: this.#isConnected,
+      problem: this.#problem,
+      lastClaimAtMs: this.#lastClaimAtMs,
+      failedClaims: this.#failedClaims,
+    };
+  }
+
+  start(): void {
+    this.#loop ??= this.#poll();
+  }
+
+  /** Tells that a lane may have room again. */
+  slotFreed(): void {
+    this.#slotFree?.resolve();
+  }
+
+  /** Ends the claim under way, because another call learnt that the key is refused. */
+  interrupt(): void {
+    this.#claimStop.abort();
+  }
+
+  /** Claims nothing more. Resolves when the claim under way has ended. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    this.#claimStop.abort();
+    this.#slotFree?.resolve();
+    await this.#loop;
+  }
+
+  async #poll(): Promise<void> {
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      if (!this.#hasFreeSlot()) {
+        await this.#waitForSlot();
+        continue;
+      }
+      const pauseMs = await this.#claimOnce();
+      if (pauseMs > 0) await this.#options.clock.sleep(pauseMs, signal);
+    }
+  }
+
+  #hasFreeSlot(): boolean {
+    return Object.values(this.#options.dispatcher.freeSlots()).some((count) => count > 0);
+  }
+
+  async #waitForSlot(): Promise<void> {
+    this.#slotFree = Promise.withResolvers();
+    if (this.#stop.signal.aborted || this.#hasFreeSlot()) return;
+    await this.#slotFree.promise;
+    this.#slotFree = undefined;
+    await this.#options.clock.sleep(slotGatherMs, this.#stop.signal);
+  }
+
+  /** One claim from request to runs in their lanes. Returns how long to pause before the next, in milliseconds. */
+  async #claimOnce(): Promise<number> {
+    const { client, clock, dispatcher, serviceClock, log } = this.#options;
+    // A long answer says little about the clock, so the first question, and one now and then, is a short one.
+    const waitMs = serviceClock.isStale ? 0 : longPollMs;
+    this.#claimStop = new AbortController();
+    let answer: Answer<ClaimAnswer>;
+    try {
+      answer = await client.claim(
+        { ...this.#options.description, freeSlots: dispatcher.freeSlots(), waitMs },
+        this.#claimStop.signal,
+      );
+    } catch (thrown) {
+      if (!(thrown instanceof ServiceError)) throw thrown;
+      return this.#failed(thrown);
+    }
+    if (!this.#isConnected) log.info('connected to the service');
+    this.#isConnected = true;
+    this.#problem = '';
+    this.#failedAttempts = 0;
+    this.#lastClaimAtMs = clock.monotonicMs();
+    this.#take(answer);
+    if (answer.body.runs.length > 0 || answer.body.cancelledRunIds.length > 0) return 0;
+    log.debug('No jobs. Waiting..');
+    return answer.receivedAtMs - answer.sentAtMs < waitMs / 2 ? hastyPauseMs : 0;
+  }
+
+  #failed(error: ServiceError): number {
+    if (error.kind === 'stopped' && this.#stop.signal.aborted) return 0;
+    const failed =
+      error.kind === 'stopped'
+        ? new ServiceError('refused', 'the service refused the key on another call', { httpStatus: 401 })
+        : error;
+    const delayMs = retryDelayMs(failed, this.#failedAttempts);
+    const isNews = this.#isConnected || this.#failedAttempts === 0 || this.#problem !== failed.message;
+    this.#isConnected = false;
+    this.#problem = failed.message;
+    this.#failedClaims++;
+    this.#failedAttempts++;
+    const level = failed.kind === 'refused' || failed.kind === 'rejected' ? 'error' : 'warn';
+    this.#options.log[isNews ? level : 'debug'](
+      { code: failed.code, status: failed.httpStatus, retryMs: Math.round(delayMs) },
+      failed.kind === 'refused'
+        ? `no more work is taken, the location key is refused; check API_KEY: ${failed.message}`
+        : `the service gave no work: ${failed.message}`,
+    );
+    return delayMs;
+  }
+
+  /** Puts the runs of an answer into their lanes. Synchronous: nothing can happen in between. */
+  #take(answer: Answer<ClaimAnswer>): void {
+    const { dispatcher, leaseKeeper, onUnwanted } = this.#options;
+    const terms: LeaseTerms = {
+      ttlMs: answer.body.leaseTtlMs,
+      expiresAtMs: leaseKeeper.expiryOf(answer),
+      receivedAtMs: answer.receivedAtMs,
+    };
+    const unwanted: LeaseRef[] = [];
+    dispatcher.cancel(answer.body.cancelledRunIds);
+    for (const raw of answer.body.runs) {
+      const run = LeasedRun.safeParse(raw);
+      const lease = run.success ? run.data : LeaseIds.safeParse(raw).data;
+      if (!lease) {
+        this.#options.log.error(
+          'a leased run without usable ids was ignored; it returns when its lease runs out',
+        );
+      } else if (this.#stop.signal.aborted) {
+        unwanted.push({ runId: lease.runId, leaseNumber: lease.leaseNumber });
+      } else if (run.success) {
+        dispatcher.accept(run.data, terms);
+      } else {
+        dispatcher.refuse(lease, terms, notUnderstood(raw, run.error));
+      }
+    }
+    if (unwanted.length > 0) onUnwanted(unwanted);
+  }
+}
+
+function notUnderstood(raw: unknown, error: z.ZodError): { checkType: string; message: string } {
+  const places = error.issues.slice(0, 5).map(({ path }) => path.join('.'));
+  return {
+    checkType: LeaseType.safeParse(raw).data?.check.checkType ?? 'unknown',
+    message: `This agent does not understand the run at ${places.join(', ')}. Upgrade the agent.`,
+  };
+}
+
+export interface PollerOptions {
+  readonly client: ServiceClient;
+  readonly dispatcher: Dispatcher;
+  readonly leaseKeeper: LeaseKeeper;
+  readonly clock: Clock;
+  readonly serviceClock: ServiceClock;
+  readonly log: Logger;
+  /** What the agent tells of itself with each claim. */
+  readonly description: {
+    readonly version: string;
+    readonly platform: string;
+    readonly runtimes: string[];
+    readonly checkTypes: string[];
+  };
+  /** Gets leases that came after the stop; they are to be given back. */
+  readonly onUnwanted: (leases: LeaseRef[]) => void;
+}

@@ -1,0 +1,155 @@
+import { availableParallelism } from 'node:os';
+import { extname } from 'node:path';
+import { findCheckType } from '../checks/index.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/log.ts';
+import { ProbeThread, ThreadEnded } from './probe-thread.ts';
+import { deadlineGraceMs } from './run-pipeline.ts';
+import type { Capabilities, FinishedRun, RunOrder } from './worker-message.ts';
+
+/** Where a probe thread begins. */
+export const probeWorkerEntry = new URL(`./probe-worker${extname(import.meta.url)}`, import.meta.url);
+
+const watchIntervalMs = 1000;
+/** Beyond the runner's own deadline and its grace: then it is the thread that hangs. */
+const stuckGraceMs = deadlineGraceMs + 5000;
+/** Threads that die one after the other sooner than this after their start are not replaced at once. */
+const shortLifeMs = 2000;
+const replaceDelayMs = 250;
+const maxReplaceDelayMs = 10_000;
+
+/** Half of the cores for probes, one at least: the main thread, scripts and the kernel need the others. */
+export function defaultThreadCount(): number {
+  return Math.min(4, Math.max(1, Math.floor(availableParallelism() / 2)));
+}
+
+/**
+ * The probe threads. A run goes to the thread with the least to do; a thread that dies or hangs is replaced, and the
+ * runs it had reject with ThreadEnded.
+ */
+export class ProbePool {
+  readonly #options: ProbePoolOptions;
+  readonly #threads = new Set<ProbeThread>();
+  #watch: NodeJS.Timeout | undefined;
+  #isStopping = false;
+  #replacedCount = 0;
+  #shortLives = 0;
+  #checkTypes: readonly string[] = [];
+
+  constructor(options: ProbePoolOptions) {
+    this.#options = options;
+  }
+
+  /** Starts all threads; resolves with what every one of them can run. */
+  async start(): Promise<Capabilities> {
+    const count = this.#options.threadCount ?? defaultThreadCount();
+    const threads = Array.from({ length: count }, () => this.#startThread());
+    this.#watch = setInterval(() => this.#endStuckThreads(), watchIntervalMs);
+    this.#watch.unref();
+    const all = await Promise.all(threads.map((thread) => thread.ready));
+    const failed = all.flatMap((capabilities) => capabilities.failed);
+    this.#checkTypes = (all[0]?.loaded ?? []).filter((name) => !failed.some((other) => other.name === name));
+    return { loaded: this.#checkTypes, failed: [...new Map(failed.map((one) => [one.name, one])).values()] };
+  }
+
+  /** Names of the check types that loaded. */
+  get checkTypes(): readonly string[] {
+    return this.#checkTypes;
+  }
+
+  get threadCount(): number {
+    return this.#threads.size;
+  }
+
+  /** How many threads had to be replaced since the start. */
+  get replacedCount(): number {
+    return this.#replacedCount;
+  }
+
+  /**
+   * Runs one order in some thread.
+   *
+   * @throws ThreadEnded when the thread died or was ended before the run was done.
+   */
+  async run(order: RunOrder, signal: AbortSignal): Promise<FinishedRun> {
+    let chosen: ProbeThread | undefined;
+    for (const thread of this.#threads) {
+      if (!chosen || thread.runningCount < chosen.runningCount) chosen = thread;
+    }
+    if (!chosen) throw new ThreadEnded('no probe thread is running');
+    const timeoutMs = order.timeoutMs ?? findCheckType(order.checkType)?.timeoutMs ?? 0;
+    return await chosen.run(order, this.#options.clock.monotonicMs() + timeoutMs + stuckGraceMs, signal);
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    clearInterval(this.#watch);
+    await Promise.all([...this.#threads].map((thread) => thread.terminate('the agent stops')));
+  }
+
+  #startThread(): ProbeThread {
+    const startedAtMs = this.#options.clock.monotonicMs();
+    const thread = new ProbeThread({
+      entry: this.#options.entry ?? probeWorkerEntry,
+      start: { ownSecrets: this.#options.ownSecrets },
+      maxHeapMb: this.#options.maxHeapMb ?? defaultHeapMb(),
+      serviceOffsetMs: this.#options.serviceOffsetMs,
+    });
+    this.#threads.add(thread);
+    void thread.ended.then((reason) => this.#replace(thread, reason, startedAtMs));
+    return thread;
+  }
+
+  #replace(thread: ProbeThread, reason: string, startedAtMs: number): void {
+    this.#threads.delete(thread);
+    if (this.#isStopping) return;
+    this.#replacedCount++;
+    this.#options.log.error(
+      { reason },
+      'a probe thread ended unexpectedly and is replaced; its runs are reported',
+    );
+    const isShortLife = this.#options.clock.monotonicMs() - startedAtMs < shortLifeMs;
+    this.#shortLives = isShortLife ? this.#shortLives + 1 : 0;
+    if (this.#shortLives <= 1) {
+      this.#startThread();
+      return;
+    }
+    setTimeout(
+      () => {
+        if (!this.#isStopping) this.#startThread();
+      },
+      Math.min(maxReplaceDelayMs, replaceDelayMs * 2 ** (this.#shortLives - 2)),
+    );
+  }
+
+  #endStuckThreads(): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    for (const thread of this.#threads) {
+      if (thread.isStuck(nowMs)) void thread.terminate('it did not answer any more');
+    }
+  }
+}
+
+export interface ProbePoolOptions {
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Secrets removed from every report: the agent's key and the `SERVICE_SECRET_*` values. */
+  readonly ownSecrets: readonly string[];
+  /** What to add to `monotonicMs` to get the service's time, as known now. */
+  readonly serviceOffsetMs: () => number;
+  readonly threadCount?: number | undefined;
+  readonly maxHeapMb?: number | undefined;
+  /** Another program for the threads that speaks the same messages. */
+  readonly entry?: URL | undefined;
+}
+
+/**
+ * Half of what the process may use, between 256 MB and 1 GB. Not less: V8 ends a thread that eats memory cleanly only when
+ * it can notice in time, and with a small limit one burst of allocations takes the whole process down (measured: at
+ * 96 MB two of five ways to eat memory did, at 512 MB none).
+ */
+function defaultHeapMb(): number {
+  const limitMb = process.constrainedMemory() / 2 ** 20;
+  const usableMb = limitMb > 0 && limitMb < 2 ** 24 ? limitMb : 2048;
+  return Math.round(Math.min(1024, Math.max(256, usableMb / 2)));
+}

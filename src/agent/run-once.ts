@@ -1,0 +1,66 @@
+import type { z } from 'zod';
+import type { LogEntry } from '../checks/check-type.ts';
+import { systemClock } from '../lib/clock.ts';
+import { createLogger } from '../lib/log.ts';
+import type { ClientCertificateMaterial, ResultReport } from '../protocol/agent.ts';
+import { ProbePool } from './probe-pool.ts';
+import { wholeReport } from './scrubber.ts';
+
+export interface OnceOptions {
+  readonly checkType: string;
+  /** The type's own fields, as its schema accepts them. */
+  readonly spec: Readonly<Record<string, unknown>>;
+  readonly variables?: Readonly<Record<string, string>> | undefined;
+  /** Which of the variables are secret and must not show in the report. */
+  readonly secretNames?: readonly string[] | undefined;
+  readonly proxyUrl?: string | null | undefined;
+  readonly clientCertificates?: readonly z.output<typeof ClientCertificateMaterial>[] | undefined;
+  /** Limit of the run in milliseconds; the check type's own when absent. */
+  readonly timeoutMs?: number | undefined;
+  /** Stops the run; it is then reported as aborted. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface OnceResult {
+  readonly report: ResultReport;
+  readonly log: readonly LogEntry[];
+}
+
+/**
+ * Runs one check here and now, in a probe thread like the agent's own, and returns the report the agent would send.
+ *
+ * @throws ThreadEnded when the thread that runs it dies.
+ */
+export async function runCheckOnce(options: OnceOptions): Promise<OnceResult> {
+  const pool = new ProbePool({
+    clock: systemClock,
+    log: createLogger('picket', 'silent'),
+    ownSecrets: [],
+    serviceOffsetMs: () => systemClock.wallMs() - systemClock.monotonicMs(),
+    threadCount: 1,
+  });
+  try {
+    await pool.start();
+    const finished = await pool.run(
+      {
+        runId: crypto.randomUUID(),
+        leaseNumber: 1,
+        resultId: crypto.randomUUID(),
+        checkType: options.checkType,
+        spec: options.spec,
+        variables: options.variables ?? {},
+        secretNames: options.secretNames ?? [],
+        proxyUrl: options.proxyUrl ?? null,
+        clientCertificates: options.clientCertificates ?? [],
+        receivedAtMs: systemClock.monotonicMs(),
+        timeoutMs: options.timeoutMs,
+        isLogWanted: true,
+      },
+      options.signal ?? new AbortController().signal,
+    );
+    const report = JSON.parse(wholeReport(finished.envelopeJson, finished.detailJson)) as ResultReport;
+    return { report, log: finished.log ?? [] };
+  } finally {
+    await pool.stop();
+  }
+}

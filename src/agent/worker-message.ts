@@ -1,0 +1,73 @@
+import type { z } from 'zod';
+import type { LogEntry } from '../checks/check-type.ts';
+import type { ClientCertificateMaterial, LeasedRun } from '../protocol/agent.ts';
+import type { Scrubbed } from './scrubber.ts';
+
+/** What a probe thread gets when it starts. */
+export interface WorkerStart {
+  /** Secrets that are removed from every report, whatever the check. */
+  readonly ownSecrets: readonly string[];
+}
+
+/** One run as it goes to a probe thread. */
+export interface RunOrder {
+  readonly runId: string;
+  readonly leaseNumber: number;
+  readonly resultId: string;
+  readonly checkType: string;
+  readonly spec: LeasedRun['check']['spec'];
+  readonly variables: Readonly<Record<string, string>>;
+  readonly secretNames: readonly string[];
+  readonly proxyUrl: string | null;
+  readonly clientCertificates: readonly z.output<typeof ClientCertificateMaterial>[];
+  /** When the agent got the lease, on the monotonic clock that all threads share. */
+  readonly receivedAtMs: number;
+  /** Limit of the attempt; the check type's own when absent. */
+  readonly timeoutMs?: number | undefined;
+  /** Whether the log of the run is wanted beside the report. */
+  readonly isLogWanted?: boolean | undefined;
+}
+
+export type Verdict = 'passed' | 'degraded' | 'failed' | 'error';
+
+/** The little the main thread knows about a finished run; nothing in it comes from outside. */
+export interface RunFacts {
+  readonly checkType: string;
+  readonly verdict: Verdict;
+  /** True when the run was stopped before it could find anything out. */
+  readonly isAborted: boolean;
+  /** By the service's clock. */
+  readonly startedAtMs: number;
+  readonly startDelayMs: number;
+  readonly agentLagMs: number;
+  readonly durationMs: number;
+  /** Name of what was thrown and where, when the runner broke; without its message. */
+  readonly crash?: string | undefined;
+  /** Secret variables whose values are too short to be masked. */
+  readonly unmaskedNames: readonly string[];
+}
+
+/** A report, ready to be sent: two texts, so that one whose detail is too large can go without it. */
+export interface FinishedRun {
+  readonly runId: string;
+  readonly leaseNumber: number;
+  readonly resultId: string;
+  readonly envelopeJson: Scrubbed<string>;
+  readonly detailJson: Scrubbed<string>;
+  readonly facts: RunFacts;
+  readonly log?: readonly LogEntry[] | undefined;
+}
+
+export interface Capabilities {
+  /** Names of the check types whose runner loaded. */
+  readonly loaded: readonly string[];
+  readonly failed: readonly { readonly name: string; readonly reason: string }[];
+}
+
+export type ToWorker =
+  | { readonly type: 'run'; readonly serviceOffsetMs: number; readonly orders: readonly RunOrder[] }
+  | { readonly type: 'abort'; readonly runIds: readonly string[] };
+
+export type FromWorker =
+  | { readonly type: 'ready'; readonly capabilities: Capabilities }
+  | { readonly type: 'finished'; readonly runs: readonly FinishedRun[] };

@@ -1,0 +1,44 @@
+import type { ClientCertificate, Runner } from '../check-type.ts';
+import { runHttp } from '../http/run.ts';
+import type { HttpDetail } from '../http-detail.ts';
+import type { ApiSpec } from './spec.ts';
+
+export { warmUp } from '../http/run.ts';
+
+/** Runs an API check: its request, with the client certificate for the host, and its assertions. */
+export const runApi: Runner<ApiSpec, HttpDetail> = (spec, context) =>
+  runHttp(spec, context, (hostname) => clientCertificateFor(hostname, context.clientCertificates));
+
+/**
+ * The certificate whose `host` fits a host name: an exact one before one with wildcards, then the first of the list.
+ * `*` stands for any characters.
+ */
+export function clientCertificateFor(
+  hostname: string,
+  certificates: readonly ClientCertificate[],
+): ClientCertificate | undefined {
+  const wanted = hostname.toLowerCase();
+  const exact = certificates.find(({ host }) => host.toLowerCase() === wanted);
+  return exact ?? certificates.find(({ host }) => host.includes('*') && fits(wanted, host.toLowerCase()));
+}
+
+/** Matches piece by piece instead of by a regular expression, which a pattern of many stars would make slow. */
+function fits(hostname: string, pattern: string): boolean {
+  const [first = '', ...rest] = pattern.split('*');
+  const last = rest.pop() ?? '';
+  if (
+    !hostname.startsWith(first) ||
+    hostname.length < first.length + last.length ||
+    !hostname.endsWith(last)
+  ) {
+    return false;
+  }
+  let position = first.length;
+  const end = hostname.length - last.length;
+  for (const piece of rest) {
+    const found = hostname.indexOf(piece, position);
+    if (found < 0 || found + piece.length > end) return false;
+    position = found + piece.length;
+  }
+  return true;
+}

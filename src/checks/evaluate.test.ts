@@ -1,0 +1,199 @@
+import { describe, expect, it } from 'vitest';
+import type { Assertion, Comparison } from './assertion.ts';
+import { evaluateAssertions, type SourceValue } from './evaluate.ts';
+
+function evaluated(source: SourceValue, assertion: Partial<Assertion>) {
+  const full = {
+    source: 'S',
+    property: '',
+    comparison: 'EQUALS',
+    target: '',
+    regex: '',
+    ...assertion,
+  } as const;
+  const [result] = evaluateAssertions([full], { S: () => source });
+  if (!result) throw new Error('nothing was evaluated');
+  return result;
+}
+
+const passes = (source: SourceValue, assertion: Partial<Assertion>) =>
+  evaluated(source, assertion).error === null;
+const value = (found: unknown): SourceValue => ({ kind: 'value', value: found });
+const json = (document: unknown): SourceValue => ({ kind: 'json', document });
+const text = (found: string): SourceValue => ({ kind: 'text', text: found });
+const headers: SourceValue = {
+  kind: 'headers',
+  headers: { 'content-type': 'text/html; charset=utf-8', 'x-n': '7' },
+};
+
+describe('comparisons by type of what was found', () => {
+  it.each<[unknown, Comparison, string, boolean]>([
+    [200, 'EQUALS', '200', true],
+    [200, 'EQUALS', ' 200.0 ', true],
+    [0, 'EQUALS', '', false],
+    [200, 'NOT_EQUALS', '404', true],
+    [200, 'GREATER_THAN', '199', true],
+    [200, 'GREATER_THAN', '200', false],
+    [200, 'LESS_THAN', '201', true],
+    [200, 'LESS_THAN', 'many', false],
+    ['12', 'GREATER_THAN', '7', true],
+    ['', 'LESS_THAN', '7', false],
+    ['abc', 'LESS_THAN', '7', false],
+    ['Abc', 'EQUALS', 'abc', false],
+    ['abc', 'CONTAINS', 'bc', true],
+    ['abc', 'NOT_CONTAINS', 'bc', false],
+    [true, 'EQUALS', 'true', true],
+    [true, 'EQUALS', '1', false],
+    [null, 'EQUALS', 'null', true],
+    [null, 'IS_NULL', '', true],
+    [null, 'NOT_NULL', '', false],
+    [undefined, 'IS_NULL', '', true],
+    ['', 'IS_EMPTY', '', true],
+    [0, 'IS_EMPTY', '', false],
+    [false, 'IS_EMPTY', '', false],
+    [{}, 'IS_EMPTY', '', true],
+    [[], 'IS_EMPTY', '', true],
+    [[0], 'NOT_EMPTY', '', true],
+    [{ a: 1, b: [2] }, 'EQUALS', '{"b":[2],"a":1}', true],
+    [{ a: 1 }, 'EQUALS', 'not json', false],
+    [{ a: 1 }, 'CONTAINS', '"a":1', true],
+    [{ a: 1 }, 'HAS_KEY', 'a', true],
+    [{ a: 1 }, 'HAS_KEY', 'toString', false],
+    [{ a: 1 }, 'NOT_HAS_KEY', 'b', true],
+    [{ a: 1 }, 'HAS_VALUE', '1', true],
+    [{ a: 1 }, 'NOT_HAS_VALUE', '1', false],
+    [['x', 3], 'HAS_VALUE', '3', true],
+    [['x', 3], 'CONTAINS', '3', true],
+    [['xy', 3], 'CONTAINS', 'x', false],
+    [{ a: 1 }, 'GREATER_THAN', '0', false],
+  ])('%j %s %j is %s', (found, comparison, target, isHeld) => {
+    expect(passes(value(found), { comparison, target })).toBe(isHeld);
+  });
+
+  it.each<[Comparison, boolean]>([
+    ['EQUALS', false],
+    ['NOT_EQUALS', true],
+    ['CONTAINS', false],
+    ['NOT_CONTAINS', true],
+    ['HAS_KEY', false],
+    ['NOT_HAS_KEY', true],
+    ['HAS_VALUE', false],
+    ['NOT_HAS_VALUE', true],
+    ['GREATER_THAN', false],
+    ['LESS_THAN', false],
+    ['IS_EMPTY', true],
+    ['NOT_EMPTY', false],
+    ['IS_NULL', true],
+    ['NOT_NULL', false],
+  ])('nothing found under %s is %s', (comparison, isHeld) => {
+    expect(passes(json({}), { property: '$.missing', comparison, target: '1' })).toBe(isHeld);
+  });
+});
+
+describe('JSON paths', () => {
+  const document = { scores: [1, 5, 2], one: [4], name: 'x', items: [{ id: 1 }, { id: 2 }], empty: [] };
+
+  it('that select several values want all of them to hold', () => {
+    expect(passes(json(document), { property: '$.scores[*]', comparison: 'LESS_THAN', target: '3' })).toBe(
+      false,
+    );
+    expect(passes(json(document), { property: '$.scores[*]', comparison: 'LESS_THAN', target: '6' })).toBe(
+      true,
+    );
+    expect(passes(json(document), { property: '$.items[?@.id > 1].id', target: '2' })).toBe(true);
+  });
+
+  it('that select one array compare its elements, or all of it with a JSON array', () => {
+    const property = '$.scores';
+    expect(passes(json(document), { property, comparison: 'LESS_THAN', target: '3' })).toBe(false);
+    expect(passes(json(document), { property, target: '[1,5,2]' })).toBe(true);
+    expect(passes(json(document), { property, comparison: 'NOT_EQUALS', target: '[1,5]' })).toBe(true);
+    expect(passes(json(document), { property, comparison: 'NOT_EMPTY' })).toBe(true);
+    expect(passes(json(document), { property: '$.empty', target: '1' })).toBe(false);
+    expect(passes(json(document), { property: '$.empty', comparison: 'IS_EMPTY' })).toBe(true);
+  });
+
+  it('know .length', () => {
+    expect(passes(json(document), { property: '$.scores.length', target: '3' })).toBe(true);
+    expect(passes(json(document), { property: '$.name.length', target: '1' })).toBe(true);
+  });
+
+  it('may be left out for the whole document', () => {
+    expect(passes(json(document), { comparison: 'HAS_KEY', target: 'scores' })).toBe(true);
+  });
+
+  it('that are no paths fail with a reason', () => {
+    expect(evaluated(json(document), { property: '$.[', target: '1' }).error).toContain('$.[');
+  });
+});
+
+describe('texts', () => {
+  it('are compared whole, or by the first capture group of the first match', () => {
+    expect(passes(text('total: 12 of 99'), { comparison: 'CONTAINS', target: '12' })).toBe(true);
+    expect(passes(text('total: 12 of 99'), { property: '(\\d+) of', target: '12' })).toBe(true);
+    expect(passes(text('total: 12 of 99'), { property: '\\d+', target: '12' })).toBe(true);
+    expect(passes(text('none'), { property: '(\\d+)', comparison: 'IS_NULL' })).toBe(true);
+  });
+
+  it('survive regular expressions that never end, and wrong ones', () => {
+    const endless = evaluated(text(`${'a'.repeat(40)}!`), { property: '^(a+)+$', target: 'x' });
+    expect(endless.error).toContain('took longer than');
+    expect(evaluated(text('x'), { property: '(', target: 'x' }).error).toContain(
+      'Invalid regular expression',
+    );
+  });
+});
+
+describe('headers', () => {
+  it('are found in any case, and narrowed by a regular expression', () => {
+    expect(passes(headers, { property: 'Content-Type', comparison: 'CONTAINS', target: 'html' })).toBe(true);
+    expect(passes(headers, { property: 'content-type', regex: 'charset=(.*)$', target: 'utf-8' })).toBe(true);
+    expect(passes(headers, { property: 'X-N', comparison: 'GREATER_THAN', target: '6' })).toBe(true);
+    expect(passes(headers, { property: 'x-missing', comparison: 'NOT_NULL' })).toBe(false);
+    expect(passes(headers, { comparison: 'HAS_KEY', target: 'x-n' })).toBe(true);
+  });
+});
+
+describe('an evaluated assertion', () => {
+  it('shows what was found and why it did not hold', () => {
+    expect(evaluated(value(503), { target: '200' })).toEqual({
+      source: 'S',
+      property: '',
+      comparison: 'EQUALS',
+      target: 200,
+      regex: '',
+      actual: 503,
+      error: 'expected 200, received 503',
+    });
+    expect(evaluated(value(200), { target: '200' }).error).toBeNull();
+  });
+
+  it('keeps what was found small', () => {
+    const { actual } = evaluated(value('x'.repeat(1_000_000)), { comparison: 'NOT_EMPTY' });
+    expect(String(actual).length).toBeLessThan(5000);
+  });
+
+  it('fails for a source the check does not have, or cannot give', () => {
+    const [unknown] = evaluateAssertions(
+      [{ source: 'OTHER', property: '', comparison: 'NOT_EQUALS', target: '', regex: null }],
+      {},
+    );
+    expect(unknown?.error).toContain('OTHER');
+    const missing: SourceValue = { kind: 'unavailable', reason: 'body is not JSON' };
+    expect(evaluated(missing, { comparison: 'NOT_EQUALS' }).error).toBe('body is not JSON');
+  });
+
+  it('never stops the ones after it', () => {
+    const all = evaluateAssertions(
+      ['1', '2', '3'].map((target) => ({
+        source: 'S',
+        property: '',
+        comparison: 'EQUALS' as const,
+        target,
+        regex: '',
+      })),
+      { S: () => value(3) },
+    );
+    expect(all.map(({ error }) => error === null)).toEqual([false, false, true]);
+  });
+});

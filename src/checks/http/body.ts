@@ -1,0 +1,92 @@
+import { TextDecoder } from 'node:util';
+
+/** Most of a body that is stored with a result, in bytes; assertions see more. */
+export const maxStoredBytes = 256 * 1024;
+/** Images up to this size are stored as base64. */
+const maxImageBytes = 64 * 1024;
+
+const binaryType =
+  /^(application\/(pdf|octet-stream|zip|gzip|x-gzip|x-tar|x-7z-compressed|ogg|x-shockwave-flash|wasm)|audio\/.+|video\/.+|font\/.+)$/;
+const imageType = /^image\/(?!svg\+xml$).+$/;
+
+/** A body as a result shows it. */
+export interface StoredBody {
+  readonly body: string;
+  readonly isCut: boolean;
+  readonly encoding: 'base64' | undefined;
+}
+
+/**
+ * The part of a body that goes into a result: text up to a limit, small images as base64, and for other binary content
+ * a few words instead.
+ *
+ * @param isTextWanted true when the check itself looks at the body as text; binary content is then shown as well.
+ */
+export function storedBody(bytes: Buffer, contentType: string, isTextWanted: boolean): StoredBody {
+  const type = mediaType(contentType);
+  if (bytes.length > 0 && !isTextWanted) {
+    const isImage = imageType.test(type);
+    if (isImage && bytes.length <= maxImageBytes) {
+      return { body: bytes.toString('base64'), isCut: false, encoding: 'base64' };
+    }
+    if (isImage || binaryType.test(type)) {
+      return { body: `[${type}: ${bytes.length} bytes, not stored]`, isCut: false, encoding: undefined };
+    }
+  }
+  const isCut = bytes.length > maxStoredBytes;
+  const text = decodeText(isCut ? bytes.subarray(0, maxStoredBytes) : bytes, contentType, isCut);
+  return { ...cutText(text, isCut), encoding: undefined };
+}
+
+/** Text of at most the limit, whose characters may take more bytes here than they took on the wire. */
+export function cutText(text: string, isCut = false): { readonly body: string; readonly isCut: boolean } {
+  // A UTF-16 unit takes at most three bytes of UTF-8: most texts need no count.
+  if (text.length * 3 <= maxStoredBytes || Buffer.byteLength(text) <= maxStoredBytes) {
+    return { body: text, isCut };
+  }
+  const bytes = Buffer.from(text).subarray(0, maxStoredBytes);
+  return { body: new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes, { stream: true }), isCut: true };
+}
+
+/** `type/subtype` of a Content-Type in lower case. */
+export function mediaType(contentType: string): string {
+  return (contentType.split(';', 1)[0] ?? '').trim().toLowerCase();
+}
+
+/** Whether a Content-Type says JSON. */
+export function isJsonType(contentType: string): boolean {
+  return /^(application|text)\/(.+\+)?json$/.test(mediaType(contentType));
+}
+
+/**
+ * A body as text: a byte order mark decides, then the charset of the Content-Type, then UTF-8. Bytes that are not valid
+ * become U+FFFD.
+ *
+ * @param isPart true when the bytes may end in the middle of a character, which is then left out.
+ */
+export function decodeText(bytes: Buffer, contentType: string, isPart = false): string {
+  if (bytes.length === 0) return '';
+  const label = byteOrderMark(bytes) ?? charsetOf(contentType) ?? 'utf-8';
+  return decoderFor(label).decode(bytes, { stream: isPart });
+}
+
+function byteOrderMark(bytes: Buffer): string | undefined {
+  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return 'utf-8';
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'utf-16le';
+  if (bytes[0] === 0xfe && bytes[1] === 0xff) return 'utf-16be';
+  return undefined;
+}
+
+function charsetOf(contentType: string): string | undefined {
+  return /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(contentType)?.[1];
+}
+
+function decoderFor(label: string): TextDecoder {
+  try {
+    return new TextDecoder(label);
+  } catch (error) {
+    // A charset nobody knows: UTF-8 is the best guess.
+    if (error instanceof RangeError) return new TextDecoder();
+    throw error;
+  }
+}

@@ -1,0 +1,140 @@
+import { Buffer } from 'node:buffer';
+import { packageVersion } from '../../lib/version.ts';
+import type { Assertion } from '../assertion.ts';
+import type { RunLog } from '../check-type.ts';
+import { type Failure, failure } from '../failure.ts';
+import { render, TemplateError } from '../templating.ts';
+
+interface Pair {
+  readonly key: string;
+  readonly value: string;
+}
+
+/** A request as a check describes it, templates and all. */
+export interface HttpRequestSpec {
+  readonly method: string;
+  readonly url: string;
+  readonly followRedirects: boolean;
+  readonly skipSSL: boolean;
+  readonly ipFamily: 'IPv4' | 'IPv6';
+  readonly body: string;
+  readonly bodyType: 'NONE' | 'JSON' | 'FORM' | 'RAW' | 'GRAPHQL';
+  readonly headers: readonly Pair[];
+  readonly queryParameters: readonly Pair[];
+  readonly assertions: readonly Assertion[];
+  readonly basicAuth: { readonly username: string; readonly password: string } | null;
+}
+
+/** A request that can be sent: templates filled in, defaults added. */
+export interface PreparedRequest {
+  readonly url: URL;
+  readonly method: string;
+  /** Names and values in turn. */
+  readonly headers: readonly string[];
+  readonly body: string | undefined;
+  readonly proxyUrl: URL | undefined;
+  readonly assertions: readonly Assertion[];
+}
+
+const contentTypes = {
+  NONE: undefined,
+  RAW: undefined,
+  JSON: 'application/json',
+  GRAPHQL: 'application/json',
+  FORM: 'application/x-www-form-urlencoded',
+} as const;
+
+/** Fills in the templates of a request and completes it, or says what is wrong with the definition. */
+export function prepareRequest(
+  spec: HttpRequestSpec,
+  options: {
+    readonly variables: Readonly<Record<string, string>>;
+    readonly proxyUrl: string | null;
+    readonly log: RunLog;
+  },
+): { readonly request: PreparedRequest } | { readonly failure: Failure } {
+  const { variables, log } = options;
+  try {
+    const url = URL.parse(render(spec.url, variables, 'url').trim());
+    if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.hostname === '') {
+      return { failure: failure('URL_INVALID', urlProblem(spec.url, url)) };
+    }
+    addQuery(url, spec.queryParameters, variables);
+    url.hash = '';
+    const proxyText = options.proxyUrl === null ? '' : render(options.proxyUrl, variables, 'url').trim();
+    const proxyUrl = proxyText === '' ? undefined : URL.parse(proxyText);
+    if (proxyUrl === null || (proxyUrl && proxyUrl.protocol !== 'http:' && proxyUrl.protocol !== 'https:')) {
+      return { failure: failure('PROXY_FAILED', "the location's proxyUrl is no http or https URL") };
+    }
+    const body = bodyOf(spec, variables);
+    return {
+      request: {
+        url,
+        method: spec.method,
+        headers: headersOf(spec, variables, log),
+        body,
+        proxyUrl,
+        assertions: spec.assertions.map((assertion) => ({
+          ...assertion,
+          target: render(assertion.target, variables, 'raw'),
+        })),
+      },
+    };
+  } catch (thrown) {
+    if (thrown instanceof TemplateError) return { failure: failure('TEMPLATE_INVALID', thrown.message) };
+    throw thrown;
+  }
+}
+
+function urlProblem(written: string, url: URL | null): string {
+  const shown = JSON.stringify(written);
+  if (url) return `the URL ${shown} is ${url.protocol} but has to be http: or https:`;
+  const hint = written.includes('{{') ? ' once its templates are filled in' : '';
+  return `${shown} is not a valid http or https URL${hint}`;
+}
+
+/** Appends query parameters to the query the URL already has. */
+function addQuery(url: URL, parameters: readonly Pair[], variables: Readonly<Record<string, string>>): void {
+  if (parameters.length === 0) return;
+  const added = parameters.map(
+    ({ key, value }) => `${encodeURIComponent(key)}=${render(value, variables, 'query')}`,
+  );
+  url.search = [url.search.slice(1), ...added].filter((part) => part !== '').join('&');
+}
+
+function bodyOf(spec: HttpRequestSpec, variables: Readonly<Record<string, string>>): string | undefined {
+  if (spec.bodyType === 'NONE') return undefined;
+  const text = render(spec.body, variables, 'raw');
+  return spec.bodyType === 'GRAPHQL' ? JSON.stringify({ query: text }) : text;
+}
+
+function headersOf(
+  spec: HttpRequestSpec,
+  variables: Readonly<Record<string, string>>,
+  log: RunLog,
+): string[] {
+  const own: string[] = [];
+  const names = new Set<string>();
+  for (const { key, value } of spec.headers) {
+    const name = key.trim();
+    const lowerName = name.toLowerCase();
+    if (lowerName === 'content-length') {
+      log.write('WARN', 'the header Content-Length of the check is not sent: it follows from the body');
+      continue;
+    }
+    names.add(lowerName);
+    // A line break at the end of a variable is the usual accident; inside a value it stays and is refused.
+    own.push(name, render(value, variables, 'raw').trim());
+  }
+  const defaults: string[] = [];
+  if (!names.has('user-agent')) defaults.push('User-Agent', `Picket/${packageVersion()}`);
+  if (!names.has('accept')) defaults.push('Accept', '*/*');
+  const contentType = contentTypes[spec.bodyType];
+  if (contentType && !names.has('content-type')) defaults.push('Content-Type', contentType);
+  if (spec.basicAuth && !names.has('authorization')) {
+    const { username, password } = spec.basicAuth;
+    const credentials = `${render(username, variables, 'raw')}:${render(password, variables, 'raw')}`;
+    defaults.push('Authorization', `Basic ${Buffer.from(credentials).toString('base64')}`);
+  }
+  return own.length === 0 ? defaults : [...defaults, ...own];
+}

@@ -1,0 +1,143 @@
+import { randomInt, randomUUID } from 'node:crypto';
+import { createRequire } from 'node:module';
+import dayjs from 'dayjs';
+import advancedFormat from 'dayjs/plugin/advancedFormat.js';
+import utc from 'dayjs/plugin/utc.js';
+import Handlebars from 'handlebars';
+import { toError } from '../lib/errors.ts';
+import { LruMap } from '../lib/lru.ts';
+
+/**
+ * How values get into a text. `raw`: as they are. `url`: `{{NAME}}` percent-encoded, `{{{NAME}}}` as it is; a value at
+ * the very start that is itself an http or https URL stays as it is, so that `{{BASE_URL}}/path` works. `query`: as
+ * `url`, and the text around the templates is percent-encoded too.
+ */
+export type TemplateMode = 'raw' | 'url' | 'query';
+
+/** A template that cannot be evaluated: its syntax is wrong, or it uses something unknown. */
+export class TemplateError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'TemplateError';
+  }
+}
+
+type Template = (values: Readonly<Record<string, string>>) => string;
+
+/**
+ * Fills the `{{templates}}` of a text (Handlebars). Names that are not there give an empty text. Helpers:
+ * `$UUID`, `$RANDOM_NUMBER` (0 to 10000) and `moment` with an optional moment in words and a format, in UTC.
+ *
+ * @throws TemplateError
+ */
+export function render(text: string, values: Readonly<Record<string, string>>, mode: TemplateMode): string {
+  if (!text.includes('{{')) return mode === 'query' ? encodeURIComponent(text) : text;
+  try {
+    const template = templates.getOrMake(`${mode}:${text}`, () => compile(text, mode));
+    return template(values);
+  } catch (thrown) {
+    if (thrown instanceof TemplateError) throw thrown;
+    const [reason] = toError(thrown).message.split('\n');
+    const shown = text.length > 100 ? `${text.slice(0, 100)}…` : text;
+    throw new TemplateError(`the template ${JSON.stringify(shown)} cannot be evaluated: ${reason}`);
+  }
+}
+
+const templates = new LruMap<string, Template>(1000);
+
+const builtInHelpers = { if: true, unless: true, each: true, with: true, lookup: true };
+const helpers = {
+  $UUID: () => randomUUID(),
+  $RANDOM_NUMBER: () => randomInt(0, 10_001),
+  moment: (...given: unknown[]) => formatMoment(given.slice(0, -1).map(String)),
+  $encode: (value: unknown) => encodeURIComponent(shown(value)),
+  $encodeUnlessUrl: (value: unknown) =>
+    /^https?:\/\//i.test(shown(value)) ? shown(value) : encodeURIComponent(shown(value)),
+};
+type HelperName = keyof typeof helpers;
+const helperNames = Object.keys(helpers) as HelperName[];
+
+function shown(value: unknown): string {
+  return value === undefined || value === null ? '' : String(value);
+}
+
+function compile(text: string, mode: TemplateMode): Template {
+  const engine = Handlebars.create();
+  // The lexer takes `$` only inside a bracketed segment.
+  const program = engine.parse(text.replaceAll(/(\{\{\{?[#/]?~?\s*|\(\s*)\$(\w+)/g, '$1[$$$2]'));
+  if (mode !== 'raw') encodeOutput(program, mode);
+  const known = Object.fromEntries(helperNames.map((name) => [name, true]));
+  const template = engine.compile(program, {
+    noEscape: true,
+    knownHelpersOnly: true,
+    knownHelpers: {
+      ...builtInHelpers,
+      ...known,
+      log: false,
+      helperMissing: false,
+      blockHelperMissing: false,
+    },
+  });
+  const options = { helpers, allowProtoPropertiesByDefault: false, allowProtoMethodsByDefault: false };
+  return (values) => template(Object.assign(Object.create(null), values), options);
+}
+
+/** Rewrites every `{{x}}` of a parsed template to `{{$encode x}}`; `{{{x}}}` stays as it is. */
+function encodeOutput(program: hbs.AST.Program, mode: 'url' | 'query'): void {
+  const first = program.body[0];
+  class Encoder extends Handlebars.Visitor {
+    override MustacheStatement(mustache: hbs.AST.MustacheStatement): void {
+      if (!mustache.escaped) return;
+      const isStart = mode === 'url' && mustache === first;
+      const name = isStart ? '$encodeUnlessUrl' : '$encode';
+      const { path, params, hash, loc } = mustache;
+      const isCall = params.length > 0 || isHelper(path);
+      const value = isCall ? { type: 'SubExpression', path, params, hash, loc } : path;
+      mustache.path = pathTo(name, loc);
+      mustache.params = [value as hbs.AST.Expression];
+      mustache.hash = undefined as unknown as hbs.AST.Hash;
+    }
+
+    override ContentStatement(content: hbs.AST.ContentStatement): void {
+      if (mode === 'query') content.value = encodeURIComponent(content.value);
+    }
+  }
+  new Encoder().accept(program);
+}
+
+function isHelper(path: hbs.AST.Expression | hbs.AST.PathExpression): boolean {
+  return 'original' in path && helperNames.some((name) => path.original === name);
+}
+
+function pathTo(name: string, loc: hbs.AST.SourceLocation): hbs.AST.PathExpression {
+  return { type: 'PathExpression', data: false, depth: 0, parts: [name], original: name, loc };
+}
+
+type ChronoParser = {
+  parseDate(text: string, reference: { readonly instant: Date; readonly timezone: number }): Date | null;
+};
+let chronoParser: ChronoParser | undefined;
+
+/** chrono takes a fifth of a second and 20 MB to load: only who uses words for a moment pays for it. */
+function chrono(): ChronoParser {
+  chronoParser ??= (createRequire(import.meta.url)('chrono-node') as { casual: ChronoParser }).casual;
+  return chronoParser;
+}
+
+let isDayjsReady = false;
+
+/** `moment "FORMAT"`, or `moment "2 days ago" "FORMAT"`; without a format ISO 8601. All in UTC. */
+function formatMoment(given: readonly string[]): string {
+  if (!isDayjsReady) {
+    dayjs.extend(utc);
+    dayjs.extend(advancedFormat);
+    isDayjsReady = true;
+  }
+  const words = given.length > 1 ? given[0] : undefined;
+  const format = given.at(-1);
+  const now = new Date();
+  // Words such as "today at 9:00" mean UTC hours, wherever the agent runs.
+  const moment = words === undefined ? now : chrono().parseDate(words, { instant: now, timezone: 0 });
+  if (!moment) throw new TemplateError(`moment: ${JSON.stringify(words)} is not a moment in time`);
+  return dayjs.utc(moment).format(format ?? 'YYYY-MM-DDTHH:mm:ss[Z]');
+}

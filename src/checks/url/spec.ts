@@ -1,0 +1,19 @@
+import { z } from 'zod';
+import { assertionSchema, numericComparisons } from '../assertion.ts';
+import { thresholdMs } from '../common-fields.ts';
+
+/** A URL monitor: one GET, its status and its time (spec.md "URL monitor additions", check model 1.3). */
+export const UrlSpec = z.object({
+  shouldFail: z.boolean().default(false),
+  request: z.object({
+    method: z.literal('GET').default('GET'),
+    url: z.string().min(1).max(2048),
+    followRedirects: z.boolean().default(true),
+    skipSSL: z.boolean().default(false),
+    ipFamily: z.enum(['IPv4', 'IPv6']).default('IPv4'),
+    assertions: z.array(assertionSchema(['STATUS_CODE'], numericComparisons)).default([]),
+  }),
+  degradedResponseTime: thresholdMs({ defaultMs: 3000, maxMs: 30_000 }),
+  maxResponseTime: thresholdMs({ defaultMs: 5000, maxMs: 30_000 }),
+});
+export type UrlSpec = z.output<typeof UrlSpec>;

@@ -1,0 +1,114 @@
+#!/usr/bin/env node
+/**
+ * `picket`: argument parsing only. What a command does is loaded when it is called, so that the agent never loads the
+ * service's code and the other way round; only their configuration schemas are read here, for `--help`.
+ */
+import { Command, CommanderError, Option } from 'commander';
+import { AgentConfig } from './agent/config.ts';
+import { describeEnvironment, type VariableDoc } from './lib/env.ts';
+import { AppError } from './lib/errors.ts';
+import { packageVersion } from './lib/version.ts';
+import { ServiceConfig } from './service/config.ts';
+import type { KeyRole } from './service/store/tables.ts';
+
+/** Exit codes besides 0: a run that did not pass (or an error of ours) is 1, bad input is 2. */
+const exitCodes = { failure: 1, badInput: 2 } as const;
+
+// Name lookups by the host's resolver use libuv's threads; with the default of four, a few dead names would hold up all
+// others. libuv reads this when the first of them starts, which is after this line.
+process.env.UV_THREADPOOL_SIZE ??= '64';
+
+const program = new Command('picket')
+  .description('Synthetic monitoring that runs inside your own network.')
+  .version(packageVersion())
+  .exitOverride()
+  .showHelpAfterError('(add --help to see what is possible)');
+
+program
+  .command('agent')
+  .description('run the private-location agent: poll the service, run due checks, report results')
+  .addHelpText('after', () => variableHelp(describeEnvironment(AgentConfig)))
+  .action(async () => {
+    const { runAgent } = await import('./agent/main.ts');
+    await runAgent(process.env);
+  });
+
+const service = program
+  .command('service')
+  .description('run the service: the API, the scheduler and the run ledger')
+  .addHelpText('after', () => variableHelp(describeEnvironment(ServiceConfig)))
+  .action(async () => {
+    const { runService } = await import('./service/main.ts');
+    await runService(process.env);
+  });
+
+service
+  .command('add-account')
+  .description('create an account and print its id and first API key; safe while the service runs')
+  .argument('<name>', 'name of the account')
+  .option('--json', 'print one JSON object')
+  .action(async (name: string, options: { json?: boolean }) => {
+    const { addAccountCommand } = await import('./cli/account-commands.ts');
+    await addAccountCommand(process.env, name, options);
+  });
+
+service
+  .command('add-key')
+  .description('create an API key for an account and print it; safe while the service runs')
+  .requiredOption('--account <id>', 'id of the account')
+  .addOption(
+    new Option('--role <role>', 'what the key may do')
+      .choices(['ADMIN', 'READ_WRITE', 'READ_RUN', 'READ_ONLY'] satisfies KeyRole[])
+      .default('READ_WRITE'),
+  )
+  .option('--name <name>', 'what the key is for', 'added at the command line')
+  .option('--json', 'print one JSON object')
+  .action(async (options: { account: string; role: KeyRole; name: string; json?: boolean }) => {
+    const { addKeyCommand } = await import('./cli/account-commands.ts');
+    await addKeyCommand(process.env, options);
+  });
+
+program
+  .command('run')
+  .description('run one check from a YAML or JSON file, here and now, as an agent would')
+  .argument('<file>', 'the check: its fields as in the API, plus checkType')
+  .option('--json', 'print the result as JSON')
+  .option('--env <NAME=VALUE...>', 'a variable for the {{templates}} of the check; may be repeated')
+  .option('--proxy <url>', "proxy for the check's requests")
+  .addHelpText(
+    'after',
+    '\nExit code: 0 the check passed or is degraded, 1 it failed or could not be run, 2 the file or an option is wrong.',
+  )
+  .action(async (file: string, options: { json?: boolean; env?: string[]; proxy?: string }) => {
+    const { runCommand } = await import('./cli/run-command.ts');
+    process.exitCode = await runCommand(file, options, process.env);
+  });
+
+try {
+  await program.parseAsync();
+} catch (thrown) {
+  process.exitCode = report(thrown);
+}
+
+/** Prints what was thrown for the person at the terminal and says which exit code it means. */
+function report(thrown: unknown): number {
+  // Commander has printed its own message already; help and version "errors" carry exit code 0.
+  if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : exitCodes.badInput;
+  if (thrown instanceof AppError) {
+    console.error(`picket: ${thrown.message}`);
+    return thrown.code === 'CONFIG_INVALID' || thrown.code === 'CHECK_FILE_INVALID'
+      ? exitCodes.badInput
+      : exitCodes.failure;
+  }
+  console.error(thrown);
+  return exitCodes.failure;
+}
+
+function variableHelp(variables: readonly VariableDoc[]): string {
+  const width = Math.max(...variables.map(({ name }) => name.length));
+  const lines = variables.map(({ name, description, defaultText, isSecret }) => {
+    const file = isSecret ? ` (or ${name}_FILE)` : '';
+    return `  ${name.padEnd(width)}  ${description}${file} [${defaultText}]`;
+  });
+  return `\nEnvironment variables:\n${lines.join('\n')}`;
+}

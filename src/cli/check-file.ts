@@ -1,0 +1,95 @@
+import { readFile } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { parseDocument } from 'yaml';
+import type { CheckType } from '../checks/check-type.ts';
+import { definitionSchema, runnableSpec } from '../checks/definition.ts';
+import { checkTypes, findCheckType } from '../checks/index.ts';
+import { AppError, toError } from '../lib/errors.ts';
+
+/** A check read from a file, ready to be run. */
+export interface FileCheck {
+  readonly type: CheckType;
+  readonly name: string;
+  readonly spec: Record<string, unknown>;
+  readonly variables: Record<string, string>;
+  readonly secretNames: readonly string[];
+}
+
+/**
+ * Reads one check from a YAML or JSON file: the fields of the API plus `checkType`. A file is written by hand, so a key
+ * the check type does not know is an error here (a typo would otherwise change what is checked without a word).
+ *
+ * @throws AppError CHECK_FILE_INVALID naming every problem with its field.
+ */
+export async function readCheckFile(path: string): Promise<FileCheck> {
+  const content = await readFile(path, 'utf8').catch((thrown: unknown) => {
+    throw invalid(path, [`cannot read the file: ${toError(thrown).message}`]);
+  });
+  return parseCheck(path, content);
+}
+
+/** As `readCheckFile`, for a text that was read already; `path` only names it in messages. */
+export function parseCheck(path: string, content: string): FileCheck {
+  const document = parseDocument(content, { prettyErrors: true });
+  if (document.errors.length > 0) {
+    throw invalid(
+      path,
+      document.errors.map((error) => error.message.trimEnd()),
+    );
+  }
+  let input: unknown;
+  try {
+    // The default bound on aliases keeps a "billion laughs" file small.
+    input = document.toJS();
+  } catch (thrown) {
+    throw invalid(path, [toError(thrown).message]);
+  }
+  if (!isRecord(input)) throw invalid(path, ['the file must hold one check: a mapping of fields']);
+
+  const { checkType, ...fields } = input;
+  const type = typeof checkType === 'string' ? findCheckType(checkType) : undefined;
+  if (!type) {
+    const known = checkTypes.map(({ name }) => name).join(', ');
+    throw invalid(path, [`checkType: must be one of [${known}]`]);
+  }
+  const parsed = definitionSchema(type).safeParse({ name: basename(path), ...fields });
+  const problems = parsed.success
+    ? unknownKeys(fields, parsed.data).map((key) => `${key}: unknown field`)
+    : parsed.error.issues.map((issue) => `${issue.path.join('.') || 'check'}: ${issue.message}`);
+  if (!parsed.success || problems.length > 0) throw invalid(path, problems);
+
+  const variables = parsed.data.environmentVariables ?? [];
+  return {
+    type,
+    name: parsed.data.name,
+    spec: runnableSpec(type, parsed.data),
+    variables: Object.fromEntries(variables.map(({ key, value }) => [key, value ?? ''])),
+    secretNames: variables.filter(({ secret }) => secret).map(({ key }) => key),
+  };
+}
+
+/** Dotted paths of the keys that parsing dropped because the schema does not have them. */
+function unknownKeys(written: unknown, parsed: unknown, path = ''): string[] {
+  if (Array.isArray(written) && Array.isArray(parsed)) {
+    return written.flatMap((item, index) => unknownKeys(item, parsed[index], join(path, String(index))));
+  }
+  if (!isRecord(written) || !isRecord(parsed)) return [];
+  return Object.entries(written).flatMap(([key, value]) =>
+    Object.hasOwn(parsed, key) ? unknownKeys(value, parsed[key], join(path, key)) : [join(path, key)],
+  );
+}
+
+function join(path: string, key: string): string {
+  return path === '' ? key : `${path}.${key}`;
+}
+
+function invalid(path: string, problems: readonly string[]): AppError {
+  return new AppError(
+    'CHECK_FILE_INVALID',
+    `${path}:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`,
+  );
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

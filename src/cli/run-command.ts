@@ -1,0 +1,76 @@
+import { runCheckOnce } from '../agent/run-once.ts';
+import { AppError } from '../lib/errors.ts';
+import { readCheckFile } from './check-file.ts';
+import { runText, verdictOf } from './run-text.ts';
+
+export interface RunOptions {
+  readonly json?: boolean;
+  /** `NAME=VALUE` each. */
+  readonly env?: readonly string[];
+  readonly proxy?: string;
+}
+
+/** Longer runs tell that they are under way, so that nobody takes them for hung. */
+const quietMs = 1000;
+
+/**
+ * `picket run FILE`: runs one check with the agent's own runner and prints what it found.
+ *
+ * @returns the exit code: 0 when the check passed or is degraded, 1 otherwise.
+ * @throws AppError CHECK_FILE_INVALID when the file or an option is wrong (exit code 2).
+ */
+export async function runCommand(
+  file: string,
+  options: RunOptions,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<number> {
+  const check = await readCheckFile(file);
+  const secrets = secretVariables(environment);
+  const stop = new AbortController();
+  const onInterrupt = () => stop.abort();
+  process.once('SIGINT', onInterrupt);
+  const patience = setTimeout(() => {
+    if (process.stderr.isTTY)
+      process.stderr.write(`running ${check.name} (at most ${check.type.timeoutMs / 1000} s)\n`);
+  }, quietMs);
+  try {
+    const { report } = await runCheckOnce({
+      checkType: check.type.name,
+      spec: check.spec,
+      variables: { ...secrets, ...check.variables, ...parseVariables(options.env ?? []) },
+      secretNames: [...Object.keys(secrets), ...check.secretNames],
+      proxyUrl: options.proxy ?? null,
+      signal: stop.signal,
+    });
+    const verdict = verdictOf(report);
+    const shown = { name: check.name, checkType: check.type.name };
+    console.log(
+      options.json
+        ? JSON.stringify({ ...shown, verdict, ...report }, null, 2)
+        : runText(shown, report, process.stdout),
+    );
+    return verdict === 'PASSED' || verdict === 'DEGRADED' ? 0 : 1;
+  } finally {
+    clearTimeout(patience);
+    process.off('SIGINT', onInterrupt);
+  }
+}
+
+/** `SERVICE_SECRET_*` of the environment, as an agent would offer them to checks. */
+function secretVariables(environment: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(environment).flatMap(([name, value]) =>
+      name.startsWith('SERVICE_SECRET_') && value !== undefined ? [[name, value]] : [],
+    ),
+  );
+}
+
+function parseVariables(pairs: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const equals = pair.indexOf('=');
+      if (equals < 1) throw new AppError('CHECK_FILE_INVALID', `--env ${pair}: must be NAME=VALUE`);
+      return [pair.slice(0, equals), pair.slice(equals + 1)];
+    }),
+  );
+}

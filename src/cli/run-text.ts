@@ -1,0 +1,85 @@
+import { styleText } from 'node:util';
+import Table from 'cli-table3';
+import { z } from 'zod';
+import { EvaluatedAssertion } from '../checks/assertion.ts';
+import { resultFlags } from '../checks/failure.ts';
+import type { ResultReport } from '../protocol/agent.ts';
+
+export type Verdict = 'PASSED' | 'DEGRADED' | 'FAILED' | 'ERROR';
+
+/** What a detail may hold that is worth a table; a type without it simply shows less. */
+const Assertions = z.object({ assertions: z.array(EvaluatedAssertion) });
+const Phases = z.object({ response: z.object({ timingPhases: z.record(z.string(), z.number()) }) });
+const Answer = z.object({
+  response: z.object({ status: z.number(), statusText: z.string(), href: z.string() }),
+});
+const Log = z.object({
+  jobLog: z.record(z.string(), z.array(z.object({ level: z.string(), msg: z.string() }))),
+});
+
+/** The verdict of a report, as the API's flags mean it. */
+export function verdictOf(report: ResultReport): Verdict {
+  const { hasErrors, hasFailures } = resultFlags(report.failure ?? undefined);
+  if (hasErrors) return 'ERROR';
+  if (hasFailures) return 'FAILED';
+  return report.isDegraded === true ? 'DEGRADED' : 'PASSED';
+}
+
+const colours = { PASSED: 'green', DEGRADED: 'yellow', FAILED: 'red', ERROR: 'magenta' } as const;
+
+/** A run's report as text for a terminal; colours are left out where the stream has none. */
+export function runText(
+  check: { readonly name: string; readonly checkType: string },
+  report: ResultReport,
+  stream: NodeJS.WriteStream,
+): string {
+  const verdict = verdictOf(report);
+  const paint = (format: Parameters<typeof styleText>[0], text: string) =>
+    styleText(format, text, { stream, validateStream: true });
+  const lines = [
+    `${paint(colours[verdict], verdict)}  ${paint('bold', check.name)}  (${check.checkType})  ${report.responseTimeMs.toFixed(1)} ms`,
+  ];
+  if (report.failure) {
+    lines.push(`  ${report.failure.code} (${report.failure.owner}): ${report.failure.message}`);
+  }
+  for (const message of report.errorMessages) {
+    if (message !== report.failure?.message) lines.push(`  ${message}`);
+  }
+  const answer = Answer.safeParse(report.detail).data?.response;
+  if (answer && answer.status > 0) lines.push(`  ${answer.status} ${answer.statusText}  ${answer.href}`);
+  const phases = Phases.safeParse(report.detail).data?.response.timingPhases;
+  if (phases) {
+    lines.push(
+      `  ${Object.entries(phases)
+        .map(([phase, ms]) => `${phase} ${ms.toFixed(1)}`)
+        .join('  ')}  (ms)`,
+    );
+  }
+  const assertions = Assertions.safeParse(report.detail).data?.assertions ?? [];
+  if (assertions.length > 0) lines.push(assertionTable(assertions, paint));
+  for (const [stage, entries] of Object.entries(Log.safeParse(report.detail).data?.jobLog ?? {})) {
+    for (const { level, msg } of entries) lines.push(`  ${stage} ${level}: ${msg}`);
+  }
+  return lines.join('\n');
+}
+
+function assertionTable(
+  assertions: readonly EvaluatedAssertion[],
+  paint: (format: 'green' | 'red', text: string) => string,
+): string {
+  const table = new Table({
+    head: ['', 'source', 'property', 'comparison', 'target', 'actual'],
+    style: { head: [], border: [] },
+    wordWrap: true,
+  });
+  for (const { source, property, comparison, target, actual, error } of assertions) {
+    const mark = error === null ? paint('green', 'holds') : paint('red', 'fails');
+    table.push([mark, source, property, comparison, String(target), shorten(actual)]);
+  }
+  return table.toString();
+}
+
+function shorten(value: unknown): string {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+  return text.length <= 60 ? text : `${text.slice(0, 59)}…`;
+}

@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest';
+import { LruMap } from './lru.ts';
+
+it('keeps the entries that were used last', () => {
+  const map = new LruMap<string, number>(2);
+  let made = 0;
+  const make = () => {
+    made += 1;
+    return made;
+  };
+  map.getOrMake('a', make);
+  map.getOrMake('b', make);
+  map.getOrMake('a', make);
+  map.getOrMake('c', make);
+  expect(map.size).toBe(2);
+  expect(map.getOrMake('a', make)).toBe(1);
+  expect(map.getOrMake('b', make)).toBe(4);
+});
+
+it('keeps nothing when making fails', () => {
+  const map = new LruMap<string, number>(2);
+  expect(() =>
+    map.getOrMake('a', () => {
+      throw new Error('no');
+    }),
+  ).toThrow('no');
+  expect(map.size).toBe(0);
+});

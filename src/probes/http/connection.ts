@@ -1,0 +1,219 @@
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { connect as connectTls, type SecureContext } from 'node:tls';
+import { isIpv6Enabled } from '../ip-family.ts';
+import type { IpFamily, Resolver } from '../resolver.ts';
+import { classifyError, type HttpPhase, HttpProbeError } from './errors.ts';
+import { type ForwardProxy, openTunnel } from './proxy-tunnel.ts';
+import { type ClientIdentity, secureContextFor } from './secure-contexts.ts';
+
+/** Where a connection goes and how. */
+export interface ConnectionTarget {
+  readonly hostname: string;
+  readonly port: number;
+  readonly isSecure: boolean;
+  readonly family: IpFamily;
+  readonly isCertificateChecked: boolean;
+  readonly clientIdentity: ClientIdentity | undefined;
+  readonly proxy: ForwardProxy | undefined;
+}
+
+/** Instants of `performance.now()` at which the steps of a connection were done; 0 for steps that were not reached. */
+export interface ConnectionMarks {
+  resolveStart: number;
+  resolved: number;
+  connected: number;
+  /** Start of the part spent on the proxy: its TLS and its answer to CONNECT. Equals `proxyDone` without a tunnel. */
+  proxyDone: number;
+  secured: number;
+}
+
+/**
+ * One fresh connection, made step by step so that every step can be timed and blamed: the name, one TCP connect to its
+ * first address, the tunnel through a proxy if there is one, and TLS without session resumption (a monitor has to see
+ * the full handshake). After `open` has called back, the socket belongs to the caller; `destroy` works at any time.
+ */
+export class Connection {
+  readonly marks: ConnectionMarks = { resolveStart: 0, resolved: 0, connected: 0, proxyDone: 0, secured: 0 };
+  /** The step under way. Whatever happens on the way to a proxy and through it is `proxy`. */
+  phase: HttpPhase;
+  /** The address connected to; the proxy's when there is one. */
+  address: string | null = null;
+  readonly #target: ConnectionTarget;
+  #socket: Socket | undefined;
+  #isDestroyed = false;
+  #callback: ((error: Error | null, socket: Socket | null) => void) | undefined;
+
+  constructor(target: ConnectionTarget) {
+    this.#target = target;
+    this.phase = target.proxy ? 'proxy' : 'dns';
+  }
+
+  /** The peer of the present step, for messages. */
+  get where(): string {
+    const { hostname, port, proxy } = this.#target;
+    const target = hostAndPort(hostname, port);
+    if (proxy) {
+      const proxyName = `proxy ${hostAndPort(proxy.hostname, proxy.port)}`;
+      return this.phase === 'proxy' ? proxyName : `${target} through ${proxyName}`;
+    }
+    if (this.phase === 'dns') return hostname;
+    return this.phase === 'tcp' && this.address !== null ? hostAndPort(this.address, port) : target;
+  }
+
+  /** Connects; calls back once, with what `classifyError` says of the error when it fails. */
+  open(resolver: Resolver, callback: (error: Error | null, socket: Socket | null) => void): void {
+    this.#callback = callback;
+    const { proxy, hostname, family } = this.#target;
+    this.marks.resolveStart = performance.now();
+    // Through a proxy the family is the proxy's business: only its own name is looked up here.
+    resolver.resolve(proxy?.hostname ?? hostname, proxy ? 'any' : family).then(
+      (addresses) => {
+        if (this.#isDestroyed) return;
+        const first = addresses[0];
+        if (first) this.#connect(first.address, first.family);
+        else this.#fail(new Error('the resolver answered with no address and no error'));
+      },
+      (error: unknown) => this.#fail(error),
+    );
+  }
+
+  destroy(): void {
+    this.#isDestroyed = true;
+    this.#callback = undefined;
+    this.#socket?.destroy();
+  }
+
+  #connect(address: string, family: IpFamily): void {
+    const { proxy, port } = this.#target;
+    this.marks.resolved = performance.now();
+    if (!proxy) this.phase = 'tcp';
+    this.address = address;
+    const socket = connectTcp({
+      host: address,
+      port: proxy?.port ?? port,
+      autoSelectFamily: false,
+      noDelay: true,
+    });
+    this.#socket = socket;
+    // An error that comes after this connection is done concerns nobody, but unheard it would end the process.
+    socket.on('error', ignore);
+    const onError = (error: NodeJS.ErrnoException) => {
+      // Without IPv6 there is no source address, which looks like having run out of ports.
+      if (error.code === 'EADDRNOTAVAIL' && family === 6 && !isIpv6Enabled()) {
+        this.#fail(new HttpProbeError('network-unavailable', 'tcp', `${error.message}: IPv6 is off here`));
+      } else {
+        this.#fail(error);
+      }
+    };
+    socket.once('error', onError);
+    socket.once('connect', () => {
+      socket.off('error', onError);
+      this.marks.connected = performance.now();
+      this.#tunnel(socket);
+    });
+  }
+
+  #tunnel(socket: Socket): void {
+    const { proxy, isSecure, hostname, port } = this.#target;
+    if (!proxy) {
+      this.marks.proxyDone = this.marks.connected;
+      this.#secure(socket);
+      return;
+    }
+    const onProxyReady = (proxySocket: Socket) => {
+      if (!isSecure) {
+        this.marks.proxyDone = performance.now();
+        this.#secure(proxySocket);
+        return;
+      }
+      openTunnel(proxySocket, { proxy, authority: hostAndPort(hostname, port) }, (error) => {
+        if (this.#isDestroyed) return;
+        if (error) return this.#fail(error);
+        this.marks.proxyDone = performance.now();
+        this.#secure(proxySocket);
+      });
+    };
+    if (!proxy.isSecure) {
+      onProxyReady(socket);
+      return;
+    }
+    this.#handshake(socket, { hostname: proxy.hostname, alpn: ['http/1.1'] }, onProxyReady);
+  }
+
+  #secure(socket: Socket): void {
+    const { isSecure, hostname, clientIdentity, isCertificateChecked } = this.#target;
+    if (!isSecure) {
+      this.marks.secured = this.marks.proxyDone;
+      this.#succeed(socket);
+      return;
+    }
+    this.phase = 'tls';
+    const options = { hostname, alpn: ['h2', 'http/1.1'], clientIdentity, isCertificateChecked };
+    this.#handshake(socket, options, (secureSocket) => {
+      this.marks.secured = performance.now();
+      this.#succeed(secureSocket);
+    });
+  }
+
+  #handshake(
+    socket: Socket,
+    options: {
+      readonly hostname: string;
+      readonly alpn: string[];
+      readonly clientIdentity?: ClientIdentity | undefined;
+      readonly isCertificateChecked?: boolean;
+    },
+    onSecure: (socket: Socket) => void,
+  ): void {
+    let secureContext: SecureContext;
+    try {
+      secureContext = secureContextFor(options.clientIdentity);
+    } catch (thrown) {
+      const reason = thrown instanceof Error ? thrown.message : String(thrown);
+      this.#fail(
+        new HttpProbeError('request-invalid', this.phase, `the client certificate is unusable: ${reason}`),
+      );
+      return;
+    }
+    const secureSocket = connectTls({
+      socket,
+      // The name the certificate has to be for; SNI knows no addresses.
+      host: options.hostname,
+      servername: isIP(options.hostname) === 0 ? options.hostname : '',
+      rejectUnauthorized: options.isCertificateChecked ?? true,
+      secureContext,
+      ALPNProtocols: options.alpn,
+    });
+    this.#socket = secureSocket;
+    secureSocket.on('error', ignore);
+    const onError = (error: Error) => this.#fail(error);
+    secureSocket.once('error', onError);
+    secureSocket.once('secureConnect', () => {
+      secureSocket.off('error', onError);
+      if (!this.#isDestroyed) onSecure(secureSocket);
+    });
+  }
+
+  #succeed(socket: Socket): void {
+    this.phase = 'firstByte';
+    const callback = this.#callback;
+    this.#callback = undefined;
+    if (callback) callback(null, socket);
+    else socket.destroy();
+  }
+
+  #fail(thrown: unknown): void {
+    const callback = this.#callback;
+    if (!callback) return;
+    this.#callback = undefined;
+    this.#socket?.destroy();
+    callback(classifyError(thrown, this.phase, this.where), null);
+  }
+}
+
+const ignore = () => undefined;
+
+/** `host:port`, with brackets around an IPv6 address. */
+export function hostAndPort(hostname: string, port: number): string {
+  return hostname.includes(':') ? `[${hostname}]:${port}` : `${hostname}:${port}`;
+}

@@ -1,0 +1,187 @@
+import { errorCodeOf, toError } from '../../lib/errors.ts';
+import { ResolveError } from '../resolver.ts';
+
+/** The step of a request that was under way; a message about a timeout names it. */
+export const httpPhases = {
+  dns: 'resolving the name',
+  tcp: 'connecting',
+  proxy: 'talking to the proxy',
+  tls: 'negotiating TLS',
+  firstByte: 'waiting for the response headers',
+  download: 'downloading the body',
+} as const;
+export type HttpPhase = keyof typeof httpPhases;
+
+/** What went wrong, in words of HTTP and not of any product. */
+export type HttpErrorKind =
+  | 'name-not-found'
+  | 'resolver-unavailable'
+  | 'connection-refused'
+  | 'connection-reset'
+  | 'connection-timeout'
+  | 'host-unreachable'
+  | 'certificate-invalid'
+  | 'handshake-failed'
+  | 'response-timeout'
+  | 'response-malformed'
+  | 'body-undecodable'
+  | 'redirect-limit'
+  | 'redirect-invalid'
+  | 'network-unavailable'
+  | 'proxy-failed'
+  | 'out-of-resources'
+  | 'request-invalid'
+  | 'aborted';
+
+/** A request that did not end in a whole response. Returned as a value, never thrown across the probe's boundary. */
+export class HttpProbeError extends Error {
+  readonly kind: HttpErrorKind;
+  readonly phase: HttpPhase;
+  /** Code of the system or library error, when there was one. */
+  readonly code: string | undefined;
+
+  constructor(kind: HttpErrorKind, phase: HttpPhase, message: string, code?: string) {
+    super(message);
+    this.name = 'HttpProbeError';
+    this.kind = kind;
+    this.phase = phase;
+    this.code = code;
+  }
+}
+
+/** Codes that mean the same in whatever phase they come up. */
+const kindByCode: Readonly<Record<string, HttpErrorKind>> = {
+  ECONNREFUSED: 'connection-refused',
+  ECONNRESET: 'connection-reset',
+  EPIPE: 'connection-reset',
+  ECONNABORTED: 'connection-reset',
+  UND_ERR_SOCKET: 'connection-reset',
+  EHOSTUNREACH: 'host-unreachable',
+  EHOSTDOWN: 'host-unreachable',
+  ENONET: 'host-unreachable',
+  EINVAL: 'host-unreachable',
+  ENETUNREACH: 'network-unavailable',
+  ENETDOWN: 'network-unavailable',
+  EAFNOSUPPORT: 'network-unavailable',
+  EPERM: 'network-unavailable',
+  EACCES: 'network-unavailable',
+  EMFILE: 'out-of-resources',
+  ENFILE: 'out-of-resources',
+  ENOBUFS: 'out-of-resources',
+  ENOMEM: 'out-of-resources',
+  EADDRNOTAVAIL: 'out-of-resources',
+  EADDRINUSE: 'out-of-resources',
+  EAGAIN: 'out-of-resources',
+  EAI_MEMORY: 'out-of-resources',
+  UND_ERR_HEADERS_OVERFLOW: 'response-malformed',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'response-malformed',
+  UND_ERR_INVALID_ARG: 'request-invalid',
+  UND_ERR_NOT_SUPPORTED: 'request-invalid',
+  UND_ERR_REQ_CONTENT_LENGTH_MISMATCH: 'request-invalid',
+  ERR_INVALID_CHAR: 'request-invalid',
+  ERR_INVALID_HTTP_TOKEN: 'request-invalid',
+  ERR_HTTP2_INVALID_CONNECTION_HEADERS: 'request-invalid',
+};
+
+const resourceKinds: ReadonlySet<HttpErrorKind> = new Set(['out-of-resources', 'network-unavailable']);
+
+/** OpenSSL's verdicts on a certificate, as Node names them, and Node's own on the host name. */
+const certificateCode =
+  /^(CERT_|CRL_|DEPTH_ZERO_SELF_SIGNED_CERT$|SELF_SIGNED_CERT_IN_CHAIN$|UNABLE_TO_|INVALID_(CA|PURPOSE)$|PATH_LENGTH_EXCEEDED$|HOSTNAME_MISMATCH$|ERROR_IN_CERT_|ERR_TLS_CERT_ALTNAME_)/;
+const handshakeCode = /^(ERR_SSL_|ERR_TLS_|ERR_OSSL_|EPROTO$)/;
+
+/**
+ * What an error met in some phase means: an HttpProbeError, or the error itself when it is no system or protocol
+ * error and therefore a fault of ours.
+ *
+ * @param where the peer, such as `example.com:443` or `10.0.0.1:80`, for messages that do not name it themselves.
+ */
+export function classifyError(thrown: unknown, phase: HttpPhase, where: string): Error {
+  if (thrown instanceof HttpProbeError) return thrown;
+  if (thrown instanceof ResolveError) {
+    const message = phase === 'proxy' ? `${thrown.message} (${where})` : thrown.message;
+    return new HttpProbeError(resolveKind(thrown, phase), phase, message, thrown.code);
+  }
+  const error = toError(thrown);
+  const code = errorCodeOf(error) ?? '';
+  const kind =
+    protocolKind(error) ??
+    kindOf(code, phase) ??
+    ('syscall' in error ? unknownSystemError(phase) : undefined);
+  if (kind === undefined) return error;
+  return new HttpProbeError(kind, phase, describe(textOf(error, kind, phase), code, where), code);
+}
+
+function resolveKind({ kind, code }: ResolveError, phase: HttpPhase): HttpErrorKind {
+  // Looking a name up takes file descriptors and memory as well.
+  const own = kindByCode[code];
+  if (own !== undefined && resourceKinds.has(own)) return own;
+  if (phase === 'proxy') return 'proxy-failed';
+  return kind === 'not-found' ? 'name-not-found' : 'resolver-unavailable';
+}
+
+/** Errors of undici's parser have no code of their own, and some of its socket errors are about the protocol. */
+function protocolKind(error: Error): HttpErrorKind | undefined {
+  const isProtocol = error.name === 'HTTPParserError' || /^bad (response|upgrade)$/.test(error.message);
+  return isProtocol ? 'response-malformed' : undefined;
+}
+
+/** What happened, without the noise some libraries add to it. */
+function textOf(error: Error, kind: HttpErrorKind, phase: HttpPhase): string {
+  const code = errorCodeOf(error) ?? '';
+  if (code === 'UND_ERR_SOCKET' && kind === 'connection-reset') {
+    return `the peer closed the connection while ${httpPhases[phase]}`;
+  }
+  // OpenSSL's own words, without thread ids and source lines.
+  if ('reason' in error && typeof error.reason === 'string' && code.startsWith('ERR_SSL_')) {
+    return `TLS failed: ${error.reason}`;
+  }
+  if (kind !== 'certificate-invalid') return error.message;
+  const [verdict = ''] = error.message.split('; if the root CA');
+  const isAboutTime = code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID';
+  return isAboutTime ? `${verdict}; this host's clock says ${new Date().toISOString()}` : verdict;
+}
+
+function kindOf(code: string, phase: HttpPhase): HttpErrorKind | undefined {
+  const kind = kindByCode[code];
+  if (kind !== undefined && resourceKinds.has(kind)) return kind;
+  if (phase === 'proxy') return 'proxy-failed';
+  if (code === 'ETIMEDOUT') return phase === 'tcp' ? 'connection-timeout' : 'response-timeout';
+  if (certificateCode.test(code)) return 'certificate-invalid';
+  if (handshakeCode.test(code) || (phase === 'tls' && kind === 'connection-reset')) return 'handshake-failed';
+  if (kind !== undefined) return kind;
+  if (code.startsWith('ERR_HTTP2_') || code.startsWith('UND_ERR_')) {
+    return phase === 'download' || phase === 'firstByte' ? 'response-malformed' : undefined;
+  }
+  return undefined;
+}
+
+/** The kernel has more error numbers than the table: they are still news about the peer, not about us. */
+function unknownSystemError(phase: HttpPhase): HttpErrorKind {
+  return phase === 'tcp' ? 'host-unreachable' : 'connection-reset';
+}
+
+/** The library's words and, unless they hold it already, the peer and the code. */
+function describe(message: string, code: string, where: string): string {
+  const text = message === '' ? code : message;
+  const withPeer = text.includes(where) ? text : `${text} (${where})`;
+  return code === '' || code.startsWith('UND_ERR_') || withPeer.includes(code)
+    ? withPeer
+    : `${withPeer} [${code}]`;
+}
+
+/** The error for a deadline that passed in some phase. */
+export function deadlineError(phase: HttpPhase, timeoutMs: number, where: string): HttpProbeError {
+  const kind = deadlineKinds[phase];
+  const message = `timed out after ${Math.round(timeoutMs)} ms while ${httpPhases[phase]} (${where})`;
+  return new HttpProbeError(kind, phase, message, 'ETIMEDOUT');
+}
+
+const deadlineKinds: Readonly<Record<HttpPhase, HttpErrorKind>> = {
+  dns: 'resolver-unavailable',
+  tcp: 'connection-timeout',
+  proxy: 'proxy-failed',
+  tls: 'connection-timeout',
+  firstByte: 'response-timeout',
+  download: 'response-timeout',
+};

@@ -1,0 +1,222 @@
+import type { Socket } from 'node:net';
+import { Client, type Dispatcher } from 'undici';
+import type { Resolver } from '../resolver.ts';
+import { BodyCollector, type CollectedBody } from './body.ts';
+import { Connection, type ConnectionTarget } from './connection.ts';
+import { classifyError, type HttpPhase, HttpProbeError } from './errors.ts';
+import type { HopMarks } from './phases.ts';
+
+/** One request on one fresh connection. */
+export interface ExchangeRequest {
+  readonly target: ConnectionTarget;
+  readonly origin: string;
+  /** The request target: a path, or a whole URL for a proxy that forwards plain HTTP. */
+  readonly path: string;
+  readonly method: string;
+  /** Names and values in turn. */
+  readonly headers: readonly string[];
+  readonly body: string | Buffer | undefined;
+  readonly maxBodyBytes: number;
+  /** Whether the body of a response with this status and headers is wanted. */
+  isBodyWanted(status: number, headers: ResponseHeaders): boolean;
+}
+
+/** Names in lower case; repeated headers keep their values apart. */
+export type ResponseHeaders = Readonly<Record<string, string | readonly string[]>>;
+
+export interface ResponseHead {
+  readonly status: number;
+  readonly statusText: string;
+  readonly headers: ResponseHeaders;
+  readonly httpVersion: '1.0' | '1.1' | '2';
+}
+
+/** What came of an exchange. With an error, `head` and `body` are what had arrived by then. */
+export interface ExchangeResult {
+  readonly head: ResponseHead | undefined;
+  readonly body: CollectedBody;
+  readonly error: HttpProbeError | undefined;
+  readonly marks: HopMarks;
+  readonly address: string | null;
+}
+
+/** Sum of names and values of all headers of a response, in bytes. */
+const maxHeaderBytes = 64 * 1024;
+
+const noBody: CollectedBody = { bytes: Buffer.alloc(0), isTruncated: false };
+
+/**
+ * An exchange goes CONNECTING -> WAITING for the head -> DOWNLOADING -> DECODING -> done, and from each state straight
+ * to done when something fails or `stop` is called. Done is final: it happens once, releases the connection, and
+ * everything that still comes in from sockets, undici or zlib afterwards is ignored.
+ */
+export class Exchange {
+  readonly #request: ExchangeRequest;
+  readonly #connection: Connection;
+  readonly #startMs: number;
+  #firstByteMs = 0;
+  #endMs = 0;
+  #client: Client | undefined;
+  #head: ResponseHead | undefined;
+  #body: BodyCollector | undefined;
+  #httpVersion: ResponseHead['httpVersion'] = '1.1';
+  #settle:
+    | { readonly resolve: (result: ExchangeResult) => void; readonly reject: (error: Error) => void }
+    | undefined;
+
+  /** @param startMs where the time of this exchange begins: now, or the end of the one before in a chain. */
+  constructor(request: ExchangeRequest, startMs: number) {
+    this.#request = request;
+    this.#startMs = startMs;
+    this.#connection = new Connection(request.target);
+  }
+
+  /** The step under way. */
+  get phase(): HttpPhase {
+    if (this.#connection.phase !== 'firstByte') return this.#connection.phase;
+    return this.#head ? 'download' : 'firstByte';
+  }
+
+  /** The peer of the step under way, for messages. */
+  get where(): string {
+    return this.#connection.where;
+  }
+
+  /**
+   * Sends the request and reads the response. Whatever the peer does is a result; the promise rejects only for faults
+   * of ours.
+   */
+  run(resolver: Resolver): Promise<ExchangeResult> {
+    const { promise, resolve, reject } = Promise.withResolvers<ExchangeResult>();
+    this.#settle = { resolve, reject };
+    const { origin, path, method, headers, body } = this.#request;
+    let hand: ((error: null, socket: Socket) => void) | undefined;
+    let connected: Socket | undefined;
+    // The name is looked up first, so that making the client costs no time on the way.
+    this.#connection.open(resolver, (error, socket) => {
+      if (!socket) return this.#finish(error ?? new Error('connected without a socket'));
+      this.#observe(socket);
+      if (hand) hand(null, socket);
+      else connected = socket;
+    });
+    this.#client = new Client(origin, {
+      connect: (_options, callback) => {
+        hand = callback as (error: null, socket: Socket) => void;
+        if (connected) hand(null, connected);
+      },
+      allowH2: true,
+      h2Options: { pingInterval: 0 },
+      pipelining: 1,
+      maxHeaderSize: maxHeaderBytes,
+      // The caller's deadline is the only clock.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+    this.#client.dispatch(
+      { path, method: method as Dispatcher.HttpMethod, headers: headers as string[], body: body ?? null },
+      {
+        onRequestStart: () => undefined,
+        onResponseStarted: () => {
+          // Again for the response that follows an informational one: the last one counts.
+          this.#firstByteMs = performance.now();
+        },
+        onResponseStart: (controller, status, responseHeaders, statusText) => {
+          if (status >= 200)
+            this.#start(controller, { status, statusText: statusText ?? '', responseHeaders });
+        },
+        onResponseData: (controller, chunk) => {
+          const isReady = this.#body?.write(chunk, () => controller.resume()) ?? true;
+          if (!isReady) controller.pause();
+        },
+        onResponseEnd: () => {
+          this.#endMs = performance.now();
+          this.#body?.end((error) => this.#finish(error));
+        },
+        onResponseError: (_controller, error) => this.#finish(error),
+      },
+    );
+    return promise;
+  }
+
+  /** Ends the exchange with that error, unless it is done. */
+  stop(error: HttpProbeError): void {
+    this.#finish(error);
+  }
+
+  /** The parser does not tell the version of a response, but the first bytes read from the socket do. */
+  #observe(socket: Socket): void {
+    if ((socket as { alpnProtocol?: unknown }).alpnProtocol === 'h2') {
+      this.#httpVersion = '2';
+      return;
+    }
+    const read = socket.read;
+    let start = '';
+    socket.read = (sizeBytes?: number) => {
+      const chunk: unknown = read.call(socket, sizeBytes);
+      if (Buffer.isBuffer(chunk)) {
+        start += chunk.toString('latin1', 0, 8 - start.length);
+        if (start.length === 8) {
+          socket.read = read;
+          if (start === 'HTTP/1.0') this.#httpVersion = '1.0';
+        }
+      }
+      return chunk;
+    };
+  }
+
+  #start(
+    controller: Dispatcher.DispatchController,
+    head: { readonly status: number; readonly statusText: string; readonly responseHeaders: object },
+  ): void {
+    if (this.#firstByteMs === 0) this.#firstByteMs = performance.now();
+    const headers = head.responseHeaders as ResponseHeaders;
+    this.#head = {
+      status: head.status,
+      statusText: head.statusText,
+      headers,
+      httpVersion: this.#httpVersion,
+    };
+    if (!this.#request.isBodyWanted(head.status, headers)) {
+      this.#finish(null);
+      return;
+    }
+    const encoding = headers['content-encoding'];
+    this.#body = new BodyCollector({
+      limitBytes: this.#request.maxBodyBytes,
+      contentEncoding: typeof encoding === 'object' ? encoding.join(',') : encoding,
+      peer: this.where,
+      onStop: () => {
+        controller.pause();
+        this.#finish(this.#body?.failure ?? null);
+      },
+    });
+  }
+
+  #finish(thrown: Error | null): void {
+    const settle = this.#settle;
+    if (!settle) return;
+    this.#settle = undefined;
+    if (this.#endMs === 0) this.#endMs = performance.now();
+    const error = thrown ? classifyError(thrown, this.phase, this.where) : undefined;
+    const body = this.#body?.result() ?? noBody;
+    this.#body?.destroy();
+    if (this.#httpVersion === '2') void this.#client?.destroy();
+    this.#connection.destroy();
+    if (error && !(error instanceof HttpProbeError)) {
+      settle.reject(error);
+      return;
+    }
+    settle.resolve({
+      head: this.#head,
+      body: error ? { ...body, isTruncated: true } : body,
+      error,
+      marks: {
+        start: this.#startMs,
+        connection: this.#connection.marks,
+        firstByte: this.#firstByteMs,
+        end: this.#endMs,
+      },
+      address: this.#connection.address,
+    });
+  }
+}

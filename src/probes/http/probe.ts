@@ -1,0 +1,215 @@
+import type { IpFamily, Resolver } from '../resolver.ts';
+import type { CollectedBody } from './body.ts';
+import { hostAndPort } from './connection.ts';
+import { deadlineError, HttpProbeError } from './errors.ts';
+import { Exchange, type ExchangeResult, type ResponseHead } from './exchange.ts';
+import { type HopMarks, type HttpPhases, sumPhases } from './phases.ts';
+import { bareHostname, basicAuthorization, type ForwardProxy } from './proxy-tunnel.ts';
+import { maxRedirects, type RedirectableRequest, redirectedRequest, redirectLocation } from './redirect.ts';
+import type { ClientIdentity } from './secure-contexts.ts';
+
+/** A request to measure. */
+export interface HttpProbeRequest {
+  /** http or https. Its fragment is not sent; its user and password become basic authorization. */
+  readonly url: URL;
+  readonly method: string;
+  /** Names and values in turn; they go out in this order. */
+  readonly headers: readonly string[];
+  readonly body: string | Buffer | undefined;
+  readonly followRedirects: boolean;
+  /** False takes any certificate. */
+  readonly isCertificateChecked: boolean;
+  readonly family: IpFamily;
+  readonly proxy: ForwardProxy | undefined;
+  /** The client certificate to offer a host. */
+  readonly clientIdentityFor?: ((hostname: string) => ClientIdentity | undefined) | undefined;
+  /** Most of the decoded body that is read, in bytes. */
+  readonly maxBodyBytes: number;
+}
+
+export interface HttpProbeControls {
+  readonly resolver: Resolver;
+  /** Aborting ends the probe with `aborted`, or as a passed deadline when its reason is a TimeoutError. */
+  readonly signal: AbortSignal;
+  /** Limit for the whole chain, in milliseconds from now. */
+  readonly timeoutMs: number;
+}
+
+/** What a probe found. Either `error` is there, or `head` and `phases` are; a broken-off download has both. */
+export interface HttpProbeResult {
+  readonly error: HttpProbeError | undefined;
+  readonly head: ResponseHead | undefined;
+  readonly body: CollectedBody;
+  /** Absent when the probe ended with an error. */
+  readonly phases: HttpPhases | undefined;
+  /** From start to end or error, in milliseconds. */
+  readonly elapsedMs: number;
+  /** The last URL requested. */
+  readonly url: URL;
+  /** Address of the last peer; null when there was none, or a proxy in between. */
+  readonly address: string | null;
+  readonly redirectCount: number;
+}
+
+/**
+ * Sends one request and follows its redirects, each on a fresh connection with one connect attempt. Never throws for
+ * what a peer does; a rejection is a fault of ours.
+ */
+export async function probeHttp(
+  request: HttpProbeRequest,
+  controls: HttpProbeControls,
+): Promise<HttpProbeResult> {
+  const startMs = performance.now();
+  const chain = new Chain(request, controls);
+  try {
+    return await chain.follow(startMs);
+  } finally {
+    chain.release();
+  }
+}
+
+/**
+ * The requests of one probe: at most one is under way. An interruption (deadline or signal) stops the one under way, or
+ * the next before it starts.
+ */
+class Chain {
+  readonly #request: HttpProbeRequest;
+  readonly #controls: HttpProbeControls;
+  #exchange: Exchange | undefined;
+  #interruption: 'deadline' | 'abort' | undefined;
+  readonly #timer: NodeJS.Timeout;
+  readonly #onAbort = () => this.#interrupt(isTimeout(this.#controls.signal.reason) ? 'deadline' : 'abort');
+
+  constructor(request: HttpProbeRequest, controls: HttpProbeControls) {
+    this.#request = request;
+    this.#controls = controls;
+    this.#timer = setTimeout(() => this.#interrupt('deadline'), Math.max(0, controls.timeoutMs));
+    controls.signal.addEventListener('abort', this.#onAbort, { once: true });
+    if (controls.signal.aborted) this.#onAbort();
+  }
+
+  release(): void {
+    clearTimeout(this.#timer);
+    this.#controls.signal.removeEventListener('abort', this.#onAbort);
+  }
+
+  async follow(startMs: number): Promise<HttpProbeResult> {
+    const hops: HopMarks[] = [];
+    let next: RedirectableRequest = this.#request;
+    let hopStartMs = startMs;
+    for (let redirectCount = 0; ; redirectCount += 1) {
+      const exchange = new Exchange(this.#exchangeRequest(next), hopStartMs);
+      this.#exchange = exchange;
+      const running = exchange.run(this.#controls.resolver);
+      if (this.#interruption) exchange.stop(this.#interruptionError(exchange));
+      const result = await running;
+      hops.push(result.marks);
+      hopStartMs = result.marks.end;
+      const outcome = { result, url: next.url, redirectCount, elapsedMs: hopStartMs - startMs };
+      const proxyError = this.#proxyRefusal(result, next.url);
+      if (proxyError) return this.#result(outcome, proxyError, hops);
+      if (result.error || !result.head) return this.#result(outcome, result.error, hops);
+      const location = this.#request.followRedirects
+        ? redirectLocation(result.head.status, result.head.headers)
+        : undefined;
+      if (location === undefined) return this.#result(outcome, undefined, hops);
+      try {
+        if (redirectCount === maxRedirects) throw redirectLimitError(next.url);
+        next = redirectedRequest(next, result.head.status, location);
+      } catch (thrown) {
+        if (!(thrown instanceof HttpProbeError)) throw thrown;
+        return this.#result(outcome, thrown, hops);
+      }
+    }
+  }
+
+  /** With plain http the proxy itself answers when it wants credentials. */
+  #proxyRefusal({ head }: ExchangeResult, url: URL): HttpProbeError | undefined {
+    const { proxy } = this.#request;
+    if (!proxy || url.protocol !== 'http:' || head?.status !== 407) return undefined;
+    const message = `proxy ${hostAndPort(proxy.hostname, proxy.port)} answered 407 ${head.statusText}`;
+    return new HttpProbeError('proxy-failed', 'proxy', message.trimEnd());
+  }
+
+  #exchangeRequest({ url, method, headers, body }: RedirectableRequest) {
+    const { proxy, family, isCertificateChecked, clientIdentityFor, maxBodyBytes, followRedirects } =
+      this.#request;
+    const isSecure = url.protocol === 'https:';
+    const hostname = bareHostname(url);
+    const isForwarded = proxy !== undefined && !isSecure;
+    const path = url.pathname + url.search;
+    const authorization = hasHeader(headers, 'authorization') ? undefined : basicAuthorization(url);
+    const extra: string[] = [];
+    if (authorization) extra.push('Authorization', authorization);
+    if (isForwarded && proxy.authorization) extra.push('Proxy-Authorization', proxy.authorization);
+    return {
+      target: {
+        hostname,
+        port: url.port === '' ? (isSecure ? 443 : 80) : Number(url.port),
+        isSecure,
+        family,
+        isCertificateChecked,
+        clientIdentity: isSecure ? clientIdentityFor?.(hostname) : undefined,
+        proxy,
+      },
+      origin: url.origin,
+      path: isForwarded ? url.origin + path : path,
+      method,
+      headers: extra.length > 0 ? [...headers, ...extra] : headers,
+      body,
+      maxBodyBytes,
+      isBodyWanted: (status: number, responseHeaders: ResponseHead['headers']) =>
+        !followRedirects || redirectLocation(status, responseHeaders) === undefined,
+    };
+  }
+
+  #result(
+    outcome: {
+      readonly result: ExchangeResult;
+      readonly url: URL;
+      readonly redirectCount: number;
+      readonly elapsedMs: number;
+    },
+    error: HttpProbeError | undefined,
+    hops: readonly HopMarks[],
+  ): HttpProbeResult {
+    const { result, url, redirectCount, elapsedMs } = outcome;
+    return {
+      error,
+      head: result.head,
+      body: result.body,
+      phases: error ? undefined : sumPhases(hops),
+      elapsedMs,
+      url,
+      address: this.#request.proxy ? null : result.address,
+      redirectCount,
+    };
+  }
+
+  #interrupt(reason: 'deadline' | 'abort'): void {
+    if (this.#interruption) return;
+    this.#interruption = reason;
+    if (this.#exchange) this.#exchange.stop(this.#interruptionError(this.#exchange));
+  }
+
+  #interruptionError({ phase, where }: Exchange): HttpProbeError {
+    if (this.#interruption === 'deadline') return deadlineError(phase, this.#controls.timeoutMs, where);
+    return new HttpProbeError('aborted', phase, `the run was stopped while ${where} was being probed`);
+  }
+}
+
+function redirectLimitError(url: URL): HttpProbeError {
+  const message = `more than ${maxRedirects} redirects; the last one was at ${url.host}${url.pathname}`;
+  return new HttpProbeError('redirect-limit', 'firstByte', message);
+}
+
+function hasHeader(headers: readonly string[], name: string): boolean {
+  for (let index = 0; index < headers.length; index += 2) {
+    if (headers[index]?.toLowerCase() === name) return true;
+  }
+  return false;
+}
+
+function isTimeout(reason: unknown): boolean {
+  return reason instanceof Error && reason.name === 'TimeoutError';
+}

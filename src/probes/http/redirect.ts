@@ -1,0 +1,89 @@
+import { HttpProbeError } from './errors.ts';
+import type { ResponseHeaders } from './exchange.ts';
+
+/** Longest chain that is followed. */
+export const maxRedirects = 10;
+
+const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+/** What of a request changes on a redirect. */
+export interface RedirectableRequest {
+  readonly url: URL;
+  readonly method: string;
+  /** Names and values in turn. */
+  readonly headers: readonly string[];
+  readonly body: string | Buffer | undefined;
+}
+
+/** Where a response sends the client, or undefined when it is no redirect. */
+export function redirectLocation(status: number, headers: ResponseHeaders): string | undefined {
+  if (!redirectStatuses.has(status)) return undefined;
+  const location = headers['location'];
+  return typeof location === 'object' ? location[0] : location;
+}
+
+/** Headers that tell the body; they go when the body goes. */
+const bodyHeaders: ReadonlySet<string> = new Set([
+  'content-encoding',
+  'content-language',
+  'content-location',
+  'content-type',
+  'content-length',
+]);
+/** Headers that are meant for the first origin only. */
+const originHeaders: ReadonlySet<string> = new Set([
+  'authorization',
+  'cookie',
+  'proxy-authorization',
+  'host',
+]);
+
+/**
+ * The request that follows a redirect, by the rules of the Fetch standard (section "HTTP-redirect fetch"): 303, and 301
+ * or 302 after a POST, become a GET without body; what belongs to the first origin is not sent to another one.
+ *
+ * @throws HttpProbeError `redirect-invalid` when the location is no http or https address.
+ */
+export function redirectedRequest(
+  request: RedirectableRequest,
+  status: number,
+  location: string,
+): RedirectableRequest {
+  const url = URL.parse(decodeLocation(location), request.url.href);
+  if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.hostname === '') {
+    const shown = location.length > 200 ? `${location.slice(0, 200)}…` : location;
+    throw new HttpProbeError(
+      'redirect-invalid',
+      'firstByte',
+      `${request.url.host} redirected (${status}) to ${JSON.stringify(shown)}, which is no http or https address`,
+    );
+  }
+  const { method } = request;
+  const becomesGet =
+    (status === 303 && method !== 'GET' && method !== 'HEAD') ||
+    ((status === 301 || status === 302) && method === 'POST');
+  const isSameOrigin = url.origin === request.url.origin;
+  return {
+    url,
+    method: becomesGet ? 'GET' : method,
+    body: becomesGet ? undefined : request.body,
+    headers: withoutHeaders(
+      request.headers,
+      (name) => (becomesGet && bodyHeaders.has(name)) || (!isSameOrigin && originHeaders.has(name)),
+    ),
+  };
+}
+
+/** Header values arrive as Latin-1; servers that put a raw path there mean UTF-8. */
+function decodeLocation(location: string): string {
+  return /[\u0080-\u00ff]/.test(location) ? Buffer.from(location, 'latin1').toString('utf8') : location;
+}
+
+function withoutHeaders(headers: readonly string[], isDropped: (name: string) => boolean): string[] {
+  const kept: string[] = [];
+  for (let index = 0; index + 1 < headers.length; index += 2) {
+    const name = headers[index] ?? '';
+    if (!isDropped(name.toLowerCase())) kept.push(name, headers[index + 1] ?? '');
+  }
+  return kept;
+}

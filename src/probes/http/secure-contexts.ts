@@ -1,0 +1,26 @@
+import { createSecureContext, type SecureContext } from 'node:tls';
+import { LruMap } from '../../lib/lru.ts';
+
+/** Client certificate for a target: PEM texts. `ca` replaces the trusted roots for that target. */
+export interface ClientIdentity {
+  readonly cert: string;
+  readonly key: string;
+  readonly ca?: string | null | undefined;
+  readonly passphrase?: string | null | undefined;
+}
+
+const contexts = new LruMap<string, SecureContext>(200);
+
+/**
+ * The TLS settings for a client certificate, or the defaults (Node's own roots and NODE_EXTRA_CA_CERTS). Parsing PEM
+ * costs up to milliseconds, so contexts are kept.
+ *
+ * @throws Error of OpenSSL when certificate, key and passphrase do not fit together.
+ */
+export function secureContextFor(identity: ClientIdentity | undefined): SecureContext {
+  if (!identity) return contexts.getOrMake('', () => createSecureContext());
+  const { cert, key, ca, passphrase } = identity;
+  return contexts.getOrMake([cert, key, ca ?? '', passphrase ?? ''].join('\0'), () =>
+    createSecureContext({ cert, key, ca: ca ?? undefined, passphrase: passphrase ?? undefined }),
+  );
+}

@@ -1,0 +1,43 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { systemResolver } from '../resolver.ts';
+import { probeHttp } from './probe.ts';
+import { secureContextFor } from './secure-contexts.ts';
+
+const requests = 3;
+
+/**
+ * Sends a few requests to a server of our own on loopback. The first request of a thread compiles the parser and loads
+ * what is loaded late, which takes tens of milliseconds; without this the first check would report them as its target's
+ * time. Where nothing can listen on loopback, the first check is measured cold; nothing else depends on it.
+ */
+export async function warmUpHttp(): Promise<void> {
+  secureContextFor(undefined);
+  const server = createServer((_request, response) => response.end('warm'));
+  const isListening = await new Promise<boolean>((resolve) => {
+    server.once('error', () => resolve(false));
+    server.listen(0, '127.0.0.1', () => resolve(true));
+  });
+  if (!isListening) return;
+  const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+  try {
+    for (let sent = 0; sent < requests; sent += 1) {
+      await probeHttp(
+        {
+          url,
+          method: 'GET',
+          headers: [],
+          body: undefined,
+          followRedirects: false,
+          isCertificateChecked: true,
+          family: 4,
+          proxy: undefined,
+          maxBodyBytes: 1024,
+        },
+        { resolver: systemResolver, signal: new AbortController().signal, timeoutMs: 1000 },
+      );
+    }
+  } finally {
+    server.close();
+  }
+}

@@ -1,0 +1,88 @@
+import { lookup } from 'node:dns';
+import { isIP } from 'node:net';
+
+export type IpFamily = 4 | 6;
+
+export interface ResolvedAddress {
+  readonly address: string;
+  readonly family: IpFamily;
+}
+
+/** Where addresses of host names come from. */
+export interface Resolver {
+  /**
+   * The addresses of a host name in the order they should be tried, at least one. A literal address is answered as it
+   * is, whatever family was asked for: the one who wrote it has already chosen.
+   *
+   * @param hostname a name, or an IPv4 or IPv6 address without brackets.
+   * @param family the only family wanted, or 'any'.
+   * @throws ResolveError when there is no such address, or the resolver gave no answer.
+   */
+  resolve(hostname: string, family: IpFamily | 'any'): Promise<readonly ResolvedAddress[]>;
+}
+
+/** Why a name has no address: `not-found` is the name's fault, `unavailable` the resolver's. */
+export class ResolveError extends Error {
+  readonly kind: 'not-found' | 'unavailable';
+  readonly code: string;
+
+  constructor(kind: 'not-found' | 'unavailable', code: string, message: string) {
+    super(message);
+    this.name = 'ResolveError';
+    this.kind = kind;
+    this.code = code;
+  }
+}
+
+/** The address a literal stands for, or undefined when the host is a name. */
+export function literalAddress(hostname: string): ResolvedAddress | undefined {
+  const family = isIP(hostname);
+  return family === 4 || family === 6 ? { address: hostname, family } : undefined;
+}
+
+/** Answers of getaddrinfo that mean "the name has no such address"; all others blame the resolver. */
+const notFoundCodes: ReadonlySet<string> = new Set(['ENOTFOUND', 'EAI_NONAME', 'EAI_NODATA', 'ENODATA']);
+
+/**
+ * The host's own resolver (getaddrinfo: resolv.conf, /etc/hosts, nsswitch). Each lookup holds a thread of libuv's pool
+ * until it is answered, so the process has to set UV_THREADPOOL_SIZE well above the number of names that may hang at
+ * once; the default of 4 lets a few dead names delay all others by many seconds.
+ */
+export const systemResolver: Resolver = {
+  resolve(hostname, family) {
+    const literal = literalAddress(hostname);
+    if (literal) return Promise.resolve([literal]);
+    return new Promise((resolve, reject) => {
+      lookup(
+        hostname,
+        { family: family === 'any' ? 0 : family, all: true, order: 'ipv4first' },
+        (error, found) => {
+          if (error) return reject(resolveError(hostname, family, error));
+          const addresses = found.map(
+            (entry): ResolvedAddress => ({
+              address: entry.address,
+              family: entry.family === 6 ? 6 : 4,
+            }),
+          );
+          if (addresses.length === 0) return reject(noAddress(hostname, family, 'ENODATA'));
+          resolve(addresses);
+        },
+      );
+    });
+  },
+};
+
+function resolveError(
+  hostname: string,
+  family: IpFamily | 'any',
+  error: NodeJS.ErrnoException,
+): ResolveError {
+  const code = error.code ?? 'UNKNOWN';
+  if (notFoundCodes.has(code)) return noAddress(hostname, family, code);
+  return new ResolveError('unavailable', code, `the resolver gave no answer for ${hostname} (${code})`);
+}
+
+function noAddress(hostname: string, family: IpFamily | 'any', code: string): ResolveError {
+  const wanted = family === 'any' ? 'address' : `IPv${family} address`;
+  return new ResolveError('not-found', code, `getaddrinfo ${code} ${hostname}: no ${wanted} of that name`);
+}

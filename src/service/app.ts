@@ -1,0 +1,167 @@
+import { randomUUID } from 'node:crypto';
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
+import { z } from 'zod';
+import { AppError } from '../lib/errors.ts';
+import { allRoutes } from '../protocol/index.ts';
+import type { Route } from '../protocol/route.ts';
+import { authenticate, type Caller } from './auth.ts';
+import { answerErrors, badRequestLine } from './http-errors.ts';
+import { buildOpenApi } from './openapi.ts';
+import type { AnyHandler, Call, HandlerDeps } from './routes/handler.ts';
+import { allHandlers } from './routes/index.ts';
+import { fieldError, findNul, validationError } from './validation.ts';
+
+export interface AppDeps extends HandlerDeps {
+  /** Whether new work is welcome; false while shutting down. */
+  readonly isReady: () => boolean;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    caller: Caller;
+  }
+}
+
+const requestTimeoutMs = 60_000;
+
+/** The HTTP API, without listening: every route of the table with its handler, and the operators' probes. */
+export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
+  const app = Fastify({
+    // The framework's own lines (a request began, a server listens) would only repeat ours.
+    loggerInstance: deps.logger.child({}, { level: warnOrAbove(deps.logger.level) }) as FastifyBaseLogger,
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: () => randomUUID(),
+    requestIdHeader: false,
+    bodyLimit: 1024 * 1024,
+    // The time a client has to send its request; long polls wait in the answer.
+    requestTimeout: requestTimeoutMs,
+    keepAliveTimeout: 75_000,
+    onProtoPoisoning: 'remove',
+    onConstructorPoisoning: 'remove',
+    clientErrorHandler: badRequestLine,
+    return503OnClosing: true,
+  });
+  // Only JSON is understood.
+  app.removeContentTypeParser('text/plain');
+  app.decorateRequest('caller');
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id);
+  });
+  answerErrors(app, allRoutes);
+  app.setValidatorCompiler<ValidatedSchema>(({ schema, httpPart }) => validator(schema.zod, httpPart));
+  app.setSerializerCompiler<ValidatedSchema>(({ schema }) => serializer(schema.zod));
+  const handlers = allHandlers(deps);
+  for (const route of allRoutes) {
+    const handler = handlers.get(route.operationId);
+    if (!handler) throw new Error(`no handler for ${route.operationId} (${route.method} ${route.path})`);
+    addRoute(app, route, handler, deps);
+  }
+  addProbes(app, deps);
+  return app;
+}
+
+/** Schemas are handed to Fastify in a wrapper, so that it takes them for what they are: not JSON Schema. */
+interface ValidatedSchema {
+  readonly zod: z.ZodType;
+}
+
+const wrap = (schema: z.ZodType | undefined): ValidatedSchema | undefined =>
+  schema === undefined ? undefined : { zod: schema };
+
+function addRoute(app: FastifyInstance, route: Route, handler: AnyHandler, deps: AppDeps): void {
+  const schema = {
+    ...(route.params ? { params: wrap(route.params) } : {}),
+    ...(route.query ? { querystring: wrap(route.query) } : {}),
+    ...(route.body ? { body: wrap(route.body) } : {}),
+    ...(route.response ? { response: { [route.success.statusCode]: wrap(route.response) } } : {}),
+  };
+  // Reports are judged one by one, so the whole batch is not refused for a character in one of them.
+  const isBatch = route.operationId === 'reportResults';
+  app.route({
+    method: route.method,
+    url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    schema,
+    ...(route.bodyLimitBytes === undefined ? {} : { bodyLimit: route.bodyLimitBytes }),
+    onRequest: async (request) => {
+      request.caller = await authenticate(deps.store, route, request);
+    },
+    preValidation: async (request) => {
+      refuseNul('query', request.query);
+      refuseNul('params', request.params);
+      if (!isBatch) refuseNul('payload', request.body);
+      if (route.body && (request.body === undefined || request.body === null)) {
+        throw new AppError('MALFORMED_BODY', 'The request needs a JSON body.');
+      }
+    },
+    handler: async (request, reply) => {
+      const { caller } = request;
+      const call = {
+        params: lowerCaseIds(request.params),
+        query: request.query,
+        body: request.body,
+        caller:
+          caller.kind === 'account' ? caller.account : caller.kind === 'location' ? caller.location : null,
+        request,
+        reply,
+      } as unknown as Call;
+      const answer = await handler(call);
+      reply.code(route.success.statusCode);
+      if (route.response) return answer;
+      return reply.send();
+    },
+  });
+}
+
+function addProbes(app: FastifyInstance, deps: AppDeps): void {
+  app.get('/-/liveness', async () => ({ status: 'alive' }));
+  app.get('/-/readiness', async () => {
+    if (!deps.isReady()) throw new AppError('STORE_UNAVAILABLE', 'The service is shutting down.');
+    await deps.store.ping();
+    return { status: 'ready' };
+  });
+  let document: Promise<object> | undefined;
+  app.get('/v1/openapi.json', async () => {
+    document ??= buildOpenApi();
+    return document;
+  });
+}
+
+function warnOrAbove(level: string): string {
+  return ['error', 'fatal', 'silent'].includes(level) ? level : 'warn';
+}
+
+const sources = { body: 'payload', querystring: 'query', params: 'params', headers: 'headers' } as const;
+
+function validator(schema: z.ZodType, httpPart: string | undefined) {
+  const source = sources[httpPart as keyof typeof sources] ?? 'payload';
+  return (data: unknown) => {
+    const parsed = schema.safeParse(data);
+    return parsed.success ? { value: parsed.data } : { error: validationError(source, parsed.error.issues) };
+  };
+}
+
+/** Answers hold what their schema names and nothing else; one that does not fit is a fault of ours. */
+function serializer(schema: z.ZodType) {
+  return (data: unknown): string => JSON.stringify(z.encode(schema, data));
+}
+
+function refuseNul(source: 'query' | 'params' | 'payload', value: FastifyRequest['body']): void {
+  const key = findNul(value);
+  if (key !== null) throw fieldError(source, [{ key, message: 'must not contain a NUL character' }]);
+}
+
+/** UUIDs are the same in upper and lower case; stored ones are in lower case. */
+function lowerCaseIds(params: unknown): unknown {
+  if (typeof params !== 'object' || params === null) return params;
+  return Object.fromEntries(
+    Object.entries(params).map(([key, value]) => [
+      key,
+      typeof value === 'string' ? value.toLowerCase() : value,
+    ]),
+  );
+}

@@ -1,0 +1,60 @@
+import type { FastifyRequest } from 'fastify';
+import { AppError } from '../lib/errors.ts';
+import type { Route } from '../protocol/route.ts';
+import { hashKey } from './keys.ts';
+import type { Store } from './store/store.ts';
+import type { KeyRole, PrivateLocationRow } from './store/tables.ts';
+
+/** Who calls an account's route. */
+export interface AccountCaller {
+  readonly accountId: string;
+  readonly role: KeyRole;
+}
+
+/** Who calls: an account by its key, or the agents of a location by theirs. */
+export type Caller =
+  | { readonly kind: 'account'; readonly account: AccountCaller }
+  | { readonly kind: 'location'; readonly location: PrivateLocationRow }
+  | { readonly kind: 'nobody' };
+
+const writingRoles: readonly KeyRole[] = ['ADMIN', 'READ_WRITE'];
+const longestKey = 512;
+
+/**
+ * Finds out who calls, before anything of the request is validated.
+ *
+ * @throws AppError BAD_TOKEN, FOREIGN_ACCOUNT or READ_ONLY_KEY.
+ */
+export async function authenticate(store: Store, route: Route, request: FastifyRequest): Promise<Caller> {
+  if (route.credential === 'none') return { kind: 'nobody' };
+  const keyHash = hashKey(bearerKey(request.headers.authorization));
+  if (route.credential === 'location') {
+    const location = await store.locations.findByKey(keyHash);
+    if (!location) throw badToken();
+    return { kind: 'location', location };
+  }
+  const key = await store.accounts.findKey(keyHash);
+  if (!key) throw badToken();
+  const wanted = request.headers['x-service-account'];
+  if (wanted !== undefined && wanted !== '' && String(wanted).toLowerCase() !== key.account_id) {
+    throw new AppError(
+      'FOREIGN_ACCOUNT',
+      'This API key has no access to the account in the x-service-account header.',
+    );
+  }
+  if (route.method !== 'GET' && !writingRoles.includes(key.role)) {
+    throw new AppError('READ_ONLY_KEY', `This API key has the role ${key.role} and cannot change anything.`);
+  }
+  return { kind: 'account', account: { accountId: key.account_id, role: key.role } };
+}
+
+function bearerKey(header: string | undefined): string {
+  const match = /^Bearer +(\S+) *$/i.exec(header ?? '');
+  const key = match?.[1];
+  if (key === undefined || key.length > longestKey) throw badToken();
+  return key;
+}
+
+function badToken(): AppError {
+  return new AppError('BAD_TOKEN', 'Bad Token: send "Authorization: Bearer <API_KEY>" with an active key.');
+}

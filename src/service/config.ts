@@ -1,0 +1,60 @@
+import { z } from 'zod';
+import { readEnvironment } from '../lib/env.ts';
+import { logLevels } from '../lib/log.ts';
+
+/** Every setting of the service: one variable each, documented in docs/config.md and `picket service --help`. */
+export const ServiceConfig = z.object({
+  PORT: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(65_535)
+    .default(8080)
+    .describe('Port of the HTTP API; 0 takes any free one'),
+  HOST: z
+    .string()
+    .optional()
+    .meta({ defaultText: 'all addresses' })
+    .describe('Address to listen on; 127.0.0.1 keeps the API to this machine'),
+  DATABASE_URL: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, 'must start with postgres:// or postgresql://')
+    .optional()
+    .meta({ secret: true, defaultText: 'none' })
+    .describe('PostgreSQL to store everything in; without it an SQLite database under DATA_DIR is used'),
+  DATA_DIR: z
+    .string()
+    .default('./data')
+    .describe('Folder of the SQLite database and of the first API key; created when missing'),
+  PUBLIC_URL: z
+    .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+    .optional()
+    .meta({ defaultText: 'none' })
+    .describe('Where clients reach the API, for links in answers; without it links are relative'),
+  BOOTSTRAP_API_KEY: z
+    .string()
+    .min(16, 'must have at least 16 characters')
+    .max(512, 'must have at most 512 characters')
+    .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
+    .optional()
+    .meta({ secret: true, defaultText: 'none' })
+    .describe(
+      'API key with role ADMIN that exists after start; without it an empty store gets a random one, written to DATA_DIR/api-key',
+    ),
+  LOG_LEVEL: z
+    .string()
+    .toLowerCase()
+    .pipe(z.enum(logLevels, { error: `must be one of ${logLevels.join(', ')}` }))
+    .default('info')
+    .describe('Lowest level that is logged'),
+});
+export type ServiceConfig = z.output<typeof ServiceConfig>;
+
+/**
+ * Reads the service's configuration.
+ *
+ * @throws AppError CONFIG_INVALID listing every problem.
+ */
+export function readServiceConfig(environment: Readonly<Record<string, string | undefined>>): ServiceConfig {
+  return readEnvironment(ServiceConfig, environment);
+}

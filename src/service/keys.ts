@@ -1,0 +1,23 @@
+import { createHash, randomBytes } from 'node:crypto';
+
+/** A new key: the text that is shown once, and what is stored of it. */
+export interface FreshKey {
+  readonly rawKey: string;
+  readonly keyHash: string;
+  readonly masked: string;
+}
+
+/** Keys of locations start with `pl_`, keys of accounts with `ak_`; 32 hex digits follow (128 random bits). */
+export function createKey(prefix: 'pl_' | 'ak_'): FreshKey {
+  return describeKey(`${prefix}${randomBytes(16).toString('hex')}`);
+}
+
+/** What is stored of a key that was chosen elsewhere. */
+export function describeKey(rawKey: string): FreshKey {
+  return { rawKey, keyHash: hashKey(rawKey), masked: `...${rawKey.slice(-4)}` };
+}
+
+/** Keys are random, so a plain digest is enough: there is no dictionary to try. */
+export function hashKey(rawKey: string): string {
+  return createHash('sha256').update(rawKey).digest('hex');
+}

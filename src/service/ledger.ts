@@ -1,0 +1,233 @@
+import { createHash } from 'node:crypto';
+import { lanes } from '../checks/check-type.ts';
+import { runnableSpec } from '../checks/definition.ts';
+import { findCheckType } from '../checks/index.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { ClaimRequest, LeasedRun, RenewRequest } from '../protocol/agent.ts';
+import { AgentSightings } from './agent-sightings.ts';
+import { queuedSignals } from './scheduler.ts';
+import type { Check } from './store/checks.ts';
+import type { SessionLeases } from './store/runs.ts';
+import type { Store } from './store/store.ts';
+import type { PrivateLocationRow, RunRow } from './store/tables.ts';
+import { WaitingPolls } from './waiting-polls.ts';
+
+export interface LedgerOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly leaseTtlMs: number;
+}
+
+/** Polls look by themselves this often, in case a signal of another process was lost. */
+const lookAgainMs = 5_000;
+
+/**
+ * The run ledger. The story of a run:
+ *
+ * The scheduler inserts it `queued`. An agent of its location claims it: `leased`, with a lease number that grows with
+ * every lease of the run, and an end. From there:
+ * - the agent renews the lease as long as it works: still `leased`, the end moves;
+ * - the agent gives it back, or was gone before it got the answer: `queued` again, nothing is held against it;
+ * - the lease ends without a word: `queued` again and a death is counted; after the second one the run is `missed`,
+ *   agent-lost, because a run that kills its agents must not go round for ever;
+ * - a result with the present lease number comes: `final`, or `queued` for another attempt (attempt + 1, deaths 0,
+ *   perhaps at another location, not before its back-off is over).
+ *
+ * A run that waits in the queue longer than its slot is fresh is `missed`, with the reason. Where an attempt had been
+ * stored before, that one becomes the final result instead: what was measured is not thrown away. A check that is
+ * switched off or deleted makes its runs `cancelled`.
+ *
+ * `final`, `missed` and `cancelled` are terminal. Every change names the state (and lease number) it leaves, in the
+ * transaction that stores its result, so each run gets exactly one terminal record whatever races. A result with an old
+ * lease number is fenced: kept as evidence, never counted.
+ */
+export class Ledger {
+  readonly leaseTtlMs: number;
+  readonly sightings: AgentSightings;
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #polls: WaitingPolls;
+  readonly #draining = new AbortController();
+
+  constructor(options: LedgerOptions) {
+    this.leaseTtlMs = options.leaseTtlMs;
+    this.#store = options.store;
+    this.#clock = options.clock;
+    this.sightings = new AgentSightings(options.store);
+    this.#polls = new WaitingPolls(options.clock, options.store.signals);
+  }
+
+  /**
+   * Leases due runs to an agent: per lane up to its free slots, oldest slot first, only types it can run. With nothing
+   * to lease it waits up to `waitMs`. When `gone` aborts (the agent hung up), nothing stays leased.
+   */
+  async claim(
+    location: PrivateLocationRow,
+    request: ClaimRequest,
+    gone: AbortSignal,
+  ): Promise<readonly RunRow[]> {
+    await this.sightings.claimed(location.id, request, this.#clock.wallMs());
+    const freeLanes = lanes.filter((lane) => request.freeSlots[lane] > 0);
+    const poll = this.#polls.join({
+      locationId: location.id,
+      sessionId: request.sessionId,
+      lanes: freeLanes,
+      checkTypes: request.checkTypes,
+    });
+    const stop = AbortSignal.any([gone, this.#draining.signal]);
+    const endMs = this.#clock.monotonicMs() + request.waitMs;
+    try {
+      while (!stop.aborted && !poll.isDismissed) {
+        const runs = freeLanes.length === 0 ? [] : await this.#take(location.id, freeLanes, request);
+        if (runs.length > 0) {
+          if (!gone.aborted) return runs;
+          await this.putBack(runs);
+          return [];
+        }
+        const leftMs = endMs - this.#clock.monotonicMs();
+        if (leftMs <= 0) break;
+        const now = this.#clock.wallMs();
+        const nextReadyAt = await this.#store.runs.nextReadyAt(location.id, now);
+        const untilReadyMs = nextReadyAt === null ? lookAgainMs : Math.max(1, nextReadyAt - now);
+        await poll.sleep(Math.min(leftMs, lookAgainMs, untilReadyMs), stop);
+      }
+      return [];
+    } finally {
+      poll.leave();
+    }
+  }
+
+  async #take(
+    locationId: string,
+    freeLanes: readonly (typeof lanes)[number][],
+    request: ClaimRequest,
+  ): Promise<RunRow[]> {
+    const now = this.#clock.wallMs();
+    if (!(await this.#store.runs.hasClaimable(locationId, now))) return [];
+    return this.#store.transaction(async (nouns) => {
+      const taken: RunRow[] = [];
+      for (const lane of freeLanes) {
+        const rows = await nouns.runs.claim({
+          locationId,
+          lane,
+          checkTypes: request.checkTypes,
+          limit: request.freeSlots[lane],
+          agentId: request.agentId,
+          sessionId: request.sessionId,
+          now,
+          leaseUntil: now + this.leaseTtlMs,
+        });
+        taken.push(...rows);
+      }
+      return taken;
+    });
+  }
+
+  /** What the agent needs to run what it leased. */
+  async leasedRuns(location: PrivateLocationRow, runs: readonly RunRow[]): Promise<LeasedRun[]> {
+    const checks = await this.#store.checks.findMany(runs.map((run) => run.check_id));
+    return runs.flatMap((run) => {
+      // A check that was deleted in between has cancelled its runs; the agent never hears of them.
+      const check = checks.get(run.check_id);
+      return check ? [leasedRun(location, run, check)] : [];
+    });
+  }
+
+  /** Returns leases whose answer was never received. */
+  async putBack(runs: readonly RunRow[]): Promise<void> {
+    const [first] = runs;
+    if (!first?.location_id || first.agent_id === null || first.session_id === null) return;
+    await this.#release({
+      locationId: first.location_id,
+      agentId: first.agent_id,
+      sessionId: first.session_id,
+      leases: runs.map((run) => [run.id, run.lease_number] as const),
+    });
+  }
+
+  /** Prolongs the leases an agent still holds; tells which of those it names are lost or cancelled. */
+  async renew(
+    location: PrivateLocationRow,
+    request: RenewRequest,
+  ): Promise<{ lostRunIds: string[]; cancelledRunIds: string[] }> {
+    const now = this.#clock.wallMs();
+    await this.sightings.heard(location.id, request, now);
+    const held = sessionLeases(location, request);
+    const renewed = new Set(await this.#store.runs.renew(held, now + this.leaseTtlMs));
+    const lost = request.leases.map((lease) => lease.runId).filter((id) => !renewed.has(id));
+    const cancelled = new Set(await this.#store.runs.cancelledAmong(location.id, lost));
+    return {
+      lostRunIds: lost.filter((id) => !cancelled.has(id)),
+      cancelledRunIds: [...cancelled],
+    };
+  }
+
+  /** Puts leases an agent gives back into the queue; returns how many were still its own. */
+  async release(location: PrivateLocationRow, request: RenewRequest): Promise<number> {
+    await this.sightings.heard(location.id, request, this.#clock.wallMs());
+    return this.#release(sessionLeases(location, request));
+  }
+
+  async #release(held: SessionLeases): Promise<number> {
+    const released = await this.#store.runs.release(held, this.#clock.wallMs());
+    this.#store.signals.send(queuedSignals(released));
+    return released.length;
+  }
+
+  /** Answers waiting polls empty and leases nothing more. */
+  drain(): void {
+    this.#draining.abort();
+    this.#polls.close();
+  }
+}
+
+function sessionLeases(location: PrivateLocationRow, request: RenewRequest): SessionLeases {
+  return {
+    locationId: location.id,
+    agentId: request.agentId,
+    sessionId: request.sessionId,
+    leases: request.leases.map((lease) => [lease.runId, lease.leaseNumber] as const),
+  };
+}
+
+/**
+ * The id the result of a lease will have. It follows from run and lease number, so that the same report always carries
+ * the same id, and the service knows it without storing it.
+ */
+export function resultIdOf(runId: string, leaseNumber: number): string {
+  const hex = createHash('sha256').update(`${runId}/${leaseNumber}`).digest('hex');
+  // Laid out as a version 8 UUID (RFC 9562): free-form bits but for version and variant.
+  const variant = ((Number.parseInt(hex.slice(16, 18), 16) & 0x3f) | 0x80).toString(16);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(18, 20)}-${hex.slice(20, 32)}`;
+}
+
+function leasedRun(location: PrivateLocationRow, run: RunRow, check: Check): LeasedRun {
+  const type = findCheckType(check.checkType);
+  const variables = Array.isArray(check.definition.environmentVariables)
+    ? (check.definition.environmentVariables as {
+        key: string;
+        value: string | null;
+        secret: boolean;
+      }[])
+    : [];
+  return {
+    runId: run.id,
+    leaseNumber: run.lease_number,
+    resultId: resultIdOf(run.id, run.lease_number),
+    slotAt: run.slot_at,
+    attempt: run.attempt,
+    sequenceId: run.sequence_id,
+    checkRunId: run.check_run_id,
+    accountId: run.account_id,
+    location: { name: location.slug_name, proxyUrl: location.proxy_url },
+    check: {
+      id: check.id,
+      name: check.name,
+      checkType: check.checkType,
+      spec: type ? runnableSpec(type, check.definition) : {},
+    },
+    variables: Object.fromEntries(variables.map(({ key, value }) => [key, value ?? ''])),
+    secretNames: variables.filter(({ secret }) => secret).map(({ key }) => key),
+    clientCertificates: [],
+  };
+}

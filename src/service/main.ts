@@ -1,0 +1,68 @@
+import { AppError, errorCodeOf, toError } from '../lib/errors.ts';
+import { createLogger } from '../lib/log.ts';
+import { packageVersion } from '../lib/version.ts';
+import { readServiceConfig } from './config.ts';
+import { type RunningService, startService } from './service.ts';
+
+/**
+ * Runs the service until SIGTERM or SIGINT, then drains and ends the process with exit code 0. A second signal ends it
+ * at once with exit code 1.
+ *
+ * @throws AppError CONFIG_INVALID when it cannot start as configured.
+ */
+export async function runService(environment: Readonly<Record<string, string | undefined>>): Promise<void> {
+  const config = readServiceConfig(environment);
+  const logger = createLogger('picket-service', config.LOG_LEVEL);
+  let stopping: string | undefined;
+  const stopped = Promise.withResolvers<void>();
+  const onSignal = (signal: NodeJS.Signals) => {
+    if (stopping !== undefined) {
+      logger.warn({ signal }, 'second signal: ending at once');
+      process.exit(1);
+    }
+    stopping = signal;
+    stopped.resolve();
+  };
+  process.on('SIGTERM', onSignal);
+  process.on('SIGINT', onSignal);
+
+  const service = await startService({ config, logger }).catch((thrown: unknown) => {
+    throw asStartError(toError(thrown), config.PORT);
+  });
+  logger.info(
+    { address: service.address, version: packageVersion(), store: service.store.engine },
+    'listening',
+  );
+  await stopped.promise;
+  logger.info({ signal: stopping }, 'shutting down');
+  process.exitCode = await close(service, logger);
+  process.off('SIGTERM', onSignal);
+  process.off('SIGINT', onSignal);
+  // Nothing is left to do; a client that keeps its connection open must not keep the process.
+  process.exit();
+}
+
+async function close(service: RunningService, logger: ReturnType<typeof createLogger>): Promise<number> {
+  try {
+    await service.close();
+    logger.info('stopped');
+    return 0;
+  } catch (thrown) {
+    logger.error({ err: thrown }, 'the shutdown was not clean');
+    return 1;
+  }
+}
+
+/** What people can do about a start that fails. */
+function asStartError(error: Error, port: number): Error {
+  const code = errorCodeOf(error);
+  if (code === 'EADDRINUSE') {
+    return new AppError('CONFIG_INVALID', `PORT: port ${port} is taken by another process.`, {
+      cause: error,
+    });
+  }
+  if (code === 'EACCES' || code === 'EROFS') {
+    return new AppError('CONFIG_INVALID', `DATA_DIR or PORT: ${error.message}`, { cause: error });
+  }
+  return error;
+}

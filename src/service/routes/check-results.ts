@@ -1,0 +1,100 @@
+import { findCheckType } from '../../checks/index.ts';
+import { AppError } from '../../lib/errors.ts';
+import { type CheckResult, checkResultRoutes } from '../../protocol/check-result.ts';
+import { parseTimestamp } from '../../protocol/query.ts';
+import type { Check } from '../store/checks.ts';
+import type { ResultRow } from '../store/tables.ts';
+import { fieldError } from '../validation.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from './handler.ts';
+import { describePage, pageOffset } from './paging.ts';
+
+const windowMs = 6 * 3_600_000;
+
+/** The routes of check results. */
+export function checkResultHandlers(deps: HandlerDeps): [string, AnyHandler][] {
+  const checkOf = async (accountId: string, checkId: string): Promise<Check> => {
+    const check = await deps.store.checks.find(accountId, checkId);
+    if (!check) throw new AppError('NOT_FOUND', `There is no check ${checkId}.`);
+    return check;
+  };
+  return handlersById(checkResultRoutes, {
+    async listCheckResults({ caller, params, query, request, reply }) {
+      const check = await checkOf(caller.accountId, params.checkId);
+      const from = instant(query.from) ?? deps.clock.wallMs() - windowMs;
+      // The default end lies 6 hours after `from`; without `from` that is a moment ahead of now, so nothing is cut off.
+      const to = instant(query.to) ?? from + windowMs + (query.from === undefined ? 1 : 0);
+      if (query.to !== undefined && query.from !== undefined && to < from) {
+        throw fieldError('query', [{ key: 'to', message: 'must not be before "from"' }]);
+      }
+      const { total, results } = await deps.store.results.list(
+        {
+          checkId: check.id,
+          from,
+          to,
+          location: query.location,
+          checkType: query.checkType,
+          hasFailures: query.hasFailures,
+          resultType: query.resultType,
+        },
+        { limit: query.limit, offset: pageOffset(query) },
+      );
+      describePage(request, reply, { query, total, publicUrl: deps.publicUrl });
+      return results.map((row) => resultView(row, check.name));
+    },
+    async getCheckResult({ caller, params }) {
+      const check = await checkOf(caller.accountId, params.checkId);
+      const row = await deps.store.results.find(check.id, params.checkResultId);
+      if (!row) throw new AppError('NOT_FOUND', `The check has no result ${params.checkResultId}.`);
+      return resultView(row, check.name);
+    },
+  });
+}
+
+function instant(text: string | undefined): number | null {
+  return text === undefined ? null : parseTimestamp(text);
+}
+
+/** A result as answers show it (check model 3.4). */
+export function resultView(row: ResultRow, checkName: string): CheckResult {
+  const detailKey = findCheckType(row.check_type)?.detailKey ?? 'apiCheckResult';
+  return {
+    id: row.id,
+    resultType: row.result_type,
+    name: checkName,
+    checkId: row.check_id,
+    hasFailures: row.has_failures === 1,
+    hasErrors: row.has_errors === 1,
+    isDegraded: booleanOrNull(row.is_degraded),
+    isCancelled: false,
+    overMaxResponseTime: booleanOrNull(row.over_max),
+    runLocation: row.run_location,
+    startedAt: iso(row.started),
+    stoppedAt: iso(row.stopped),
+    created_at: iso(row.created),
+    responseTime: row.response_time,
+    apiCheckResult: null,
+    browserCheckResult: null,
+    multiStepCheckResult: null,
+    agenticCheckResult: null,
+    [detailKey]: row.detail === null ? null : JSON.parse(row.detail),
+    checkRunId: row.check_run_id,
+    attempts: row.attempts,
+    sequenceId: row.sequence_id,
+    errorGroupIds: [],
+    scheduledAt: iso(row.slot_at),
+    startDelayMs: row.start_delay,
+    agentLagMs: row.agent_lag,
+    failure:
+      row.owner === null || row.code === null
+        ? null
+        : { owner: row.owner, code: row.code, message: row.message ?? '' },
+  };
+}
+
+function iso(epochMs: number): string {
+  return new Date(epochMs).toISOString();
+}
+
+function booleanOrNull(flag: number | null): boolean | null {
+  return flag === null ? null : flag === 1;
+}

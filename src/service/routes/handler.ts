@@ -1,0 +1,57 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { z } from 'zod';
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { Route } from '../../protocol/route.ts';
+import type { AccountCaller } from '../auth.ts';
+import type { Ingest } from '../ingest.ts';
+import type { Ledger } from '../ledger.ts';
+import type { Store } from '../store/store.ts';
+import type { PrivateLocationRow } from '../store/tables.ts';
+
+/** What handlers work with. */
+export interface HandlerDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly ledger: Ledger;
+  readonly ingest: Ingest;
+  /** Where clients reach the API; links are relative without it. */
+  readonly publicUrl?: string | undefined;
+}
+
+type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
+type Field<R, Name extends string> = R extends Record<Name, infer Schema> ? Parsed<Schema> : undefined;
+
+/** A request, authorised and validated. */
+export interface Call<R extends Route = Route> {
+  readonly params: Field<R, 'params'>;
+  readonly query: Field<R, 'query'>;
+  readonly body: Field<R, 'body'>;
+  readonly caller: R['credential'] extends 'location' ? PrivateLocationRow : AccountCaller;
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
+/** Answers a route: returns the body, which the schema of the route's response checks and trims. */
+export type Handler<R extends Route = Route> = (
+  call: Call<R>,
+) => Promise<R extends { response: infer Response extends z.ZodType } ? z.input<Response> : void>;
+
+export type HandlersOf<Routes extends Readonly<Record<string, Route>>> = {
+  readonly [Name in keyof Routes]: Handler<Routes[Name]>;
+};
+
+/** A handler whose route is not known to the compiler: the table of routes ties them together at boot. */
+export type AnyHandler = (call: Call) => Promise<unknown>;
+
+/** Handlers by operationId. */
+export function handlersById<Routes extends Readonly<Record<string, Route>>>(
+  routes: Routes,
+  handlers: HandlersOf<Routes>,
+): [string, AnyHandler][] {
+  return Object.entries(routes).map(([name, route]) => [
+    route.operationId,
+    handlers[name] as unknown as AnyHandler,
+  ]);
+}

@@ -1,0 +1,19 @@
+import { agentHandlers } from './agent.ts';
+import { checkResultHandlers } from './check-results.ts';
+import { checkStatusHandlers } from './check-statuses.ts';
+import { checkHandlers } from './checks.ts';
+import type { AnyHandler, HandlerDeps } from './handler.ts';
+import { locationHandlers } from './locations.ts';
+import { privateLocationHandlers } from './private-locations.ts';
+
+/** The handler of every operation, by operationId. */
+export function allHandlers(deps: HandlerDeps): ReadonlyMap<string, AnyHandler> {
+  return new Map([
+    ...checkHandlers(deps),
+    ...checkResultHandlers(deps),
+    ...checkStatusHandlers(deps),
+    ...privateLocationHandlers(deps),
+    ...locationHandlers(),
+    ...agentHandlers(deps),
+  ]);
+}

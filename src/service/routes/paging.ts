@@ -1,0 +1,36 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+export interface PageQuery {
+  readonly limit: number;
+  readonly page: number;
+}
+
+/** Where a page begins. */
+export function pageOffset(query: PageQuery): number {
+  return (query.page - 1) * query.limit;
+}
+
+/**
+ * Tells where a page lies in the list (check model 4.3): `Content-Range: 0-9/23` and `Link` to the next and the last
+ * page.
+ */
+export function describePage(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: { readonly query: PageQuery; readonly total: number; readonly publicUrl?: string | undefined },
+): void {
+  const { query, total, publicUrl } = options;
+  const first = pageOffset(query);
+  const last = Math.min(first + query.limit, total) - 1;
+  reply.header('content-range', last < first ? `*/${total}` : `${first}-${last}/${total}`);
+  const lastPage = Math.max(1, Math.ceil(total / query.limit));
+  const links = [`<${pageUrl(request, lastPage, publicUrl)}>; rel="last"`];
+  if (query.page < lastPage) links.unshift(`<${pageUrl(request, query.page + 1, publicUrl)}>; rel="next"`);
+  reply.header('link', links.join(', '));
+}
+
+function pageUrl(request: FastifyRequest, page: number, publicUrl: string | undefined): string {
+  const url = new URL(request.url, 'http://relative.invalid');
+  url.searchParams.set('page', String(page));
+  return `${publicUrl?.replace(/\/+$/, '') ?? ''}${url.pathname}${url.search}`;
+}

@@ -1,0 +1,99 @@
+import { join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import { type Clock, systemClock } from '../lib/clock.ts';
+import { errorCodeOf } from '../lib/errors.ts';
+import type { Logger } from '../lib/log.ts';
+import { Releasers } from '../lib/releasers.ts';
+import { bootstrap } from './accounts.ts';
+import { buildApp } from './app.ts';
+import type { ServiceConfig } from './config.ts';
+import { lockDataDir } from './data-dir-lock.ts';
+import { Ingest } from './ingest.ts';
+import { Ledger } from './ledger.ts';
+import { Scheduler } from './scheduler.ts';
+import { openStore, type Store } from './store/store.ts';
+import { Sweeper } from './sweeper.ts';
+
+export interface ServiceOptions {
+  readonly config: ServiceConfig;
+  readonly logger: Logger;
+  readonly clock?: Clock;
+  /** How long a lease lasts unless renewed, in milliseconds. */
+  readonly leaseTtlMs?: number;
+}
+
+export interface RunningService {
+  /** Where the API listens, such as `http://127.0.0.1:8080`. */
+  readonly address: string;
+  readonly store: Store;
+  /** Stops scheduling, answers waiting polls, lets requests in flight finish and closes the store. */
+  close(): Promise<void>;
+}
+
+const defaultLeaseTtlMs = 15_000;
+
+/** Opens the store a configuration names. */
+export async function openConfiguredStore(config: ServiceConfig, logger: Logger): Promise<Store> {
+  return openStore({
+    databaseUrl: config.DATABASE_URL,
+    path: join(config.DATA_DIR, 'picket.sqlite'),
+    logger,
+  });
+}
+
+/** Starts the service: store, first account, API, scheduler and sweeper. */
+export async function startService(options: ServiceOptions): Promise<RunningService> {
+  const { config, logger, clock = systemClock, leaseTtlMs = defaultLeaseTtlMs } = options;
+  const releasers = new Releasers();
+  let isReady = true;
+  try {
+    if (config.DATABASE_URL === undefined) {
+      releasers.push('data directory', lockDataDir(config.DATA_DIR));
+    }
+    const store = await openConfiguredStore(config, logger);
+    releasers.push('store', () => store.close());
+    await bootstrap(store, clock, config, logger);
+
+    const ledger = new Ledger({ store, clock, leaseTtlMs });
+    const ingest = new Ingest({ store, clock });
+    const app = await buildApp({
+      store,
+      clock,
+      ledger,
+      ingest,
+      logger,
+      publicUrl: config.PUBLIC_URL,
+      isReady: () => isReady,
+    });
+    releasers.push('HTTP server', () => app.close());
+    releasers.push('waiting polls', () => ledger.drain());
+
+    const sweeper = new Sweeper({ store, clock, logger, leaseTtlMs });
+    releasers.push('sweeper', () => sweeper.stop());
+    const scheduler = new Scheduler({ store, clock, logger });
+    releasers.push('scheduler', () => scheduler.stop());
+
+    const address = await listen(app, config);
+    sweeper.start();
+    scheduler.start();
+    releasers.push('readiness', () => {
+      isReady = false;
+    });
+    return { address, store, close: () => releasers.release() };
+  } catch (thrown) {
+    await releasers.release();
+    throw thrown;
+  }
+}
+
+/** Listens on the configured address; by default on all, IPv4 only where the machine has no IPv6. */
+async function listen(app: FastifyInstance, config: ServiceConfig): Promise<string> {
+  const port = config.PORT;
+  if (config.HOST !== undefined) return app.listen({ port, host: config.HOST });
+  try {
+    return await app.listen({ port, host: '::' });
+  } catch (thrown) {
+    if (!['EAFNOSUPPORT', 'EADDRNOTAVAIL'].includes(errorCodeOf(thrown) ?? '')) throw thrown;
+    return app.listen({ port, host: '0.0.0.0' });
+  }
+}

@@ -1,0 +1,60 @@
+import { randomUUID } from 'node:crypto';
+import type { Kysely } from 'kysely';
+import type { Dialect } from './dialect.ts';
+import type { AccountRow, ApiKeyRow, KeyRole, Tables } from './tables.ts';
+
+export interface NewKey {
+  readonly name: string;
+  readonly role: KeyRole;
+  readonly keyHash: string;
+  readonly masked: string;
+}
+
+/** Accounts and their API keys. Keys are stored as hashes only. */
+export class Accounts {
+  readonly #db: Kysely<Tables>;
+  readonly #dialect: Dialect;
+
+  constructor(db: Kysely<Tables>, dialect: Dialect) {
+    this.#db = db;
+    this.#dialect = dialect;
+  }
+
+  async add(name: string, now: number): Promise<AccountRow> {
+    const account = { id: randomUUID(), name, created: now };
+    await this.#db.insertInto('accounts').values(account).execute();
+    return account;
+  }
+
+  /** The account that was created first, or undefined in an empty store. */
+  async first(): Promise<AccountRow | undefined> {
+    return this.#db.selectFrom('accounts').selectAll().orderBy('created').orderBy('id').executeTakeFirst();
+  }
+
+  async find(id: string): Promise<AccountRow | undefined> {
+    return this.#db.selectFrom('accounts').selectAll().where('id', '=', id).executeTakeFirst();
+  }
+
+  async addKey(accountId: string, key: NewKey, now: number): Promise<ApiKeyRow> {
+    const row: ApiKeyRow = {
+      id: randomUUID(),
+      account_id: accountId,
+      name: key.name,
+      role: key.role,
+      key_hash: key.keyHash,
+      masked: key.masked,
+      created: now,
+    };
+    await this.#db.insertInto('api_keys').values(row).execute();
+    return row;
+  }
+
+  async findKey(keyHash: string): Promise<ApiKeyRow | undefined> {
+    return this.#db.selectFrom('api_keys').selectAll().where('key_hash', '=', keyHash).executeTakeFirst();
+  }
+
+  /** Inside a transaction: keeps other processes from creating a first account meanwhile. */
+  async lock(): Promise<void> {
+    await this.#dialect.lockSchema(this.#db);
+  }
+}

@@ -1,0 +1,142 @@
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { Kysely, PostgresDialect, type RawBuilder, sql } from 'kysely';
+import pg from 'pg';
+import { AppError, errorCodeOf } from '../../lib/errors.ts';
+import { sqliteKyselyDialect } from './sqlite-driver.ts';
+import type { Tables } from './tables.ts';
+
+/** All that differs between the two engines. No other file knows which one it talks to. */
+export interface Dialect {
+  readonly name: 'sqlite' | 'postgres';
+  /** Type of columns that hold JSON. They are read as text on both engines. */
+  readonly jsonColumn: 'text' | 'json';
+  /** The end of a select whose rows this transaction will change. */
+  readonly forUpdate: RawBuilder<unknown>;
+  /** The same, passing over rows that another process has locked. */
+  readonly forUpdateSkipLocked: RawBuilder<unknown>;
+  /** Keeps two processes from migrating, or creating the first account, at the same time. */
+  lockSchema(transaction: Kysely<Tables>): Promise<void>;
+  /** `column in (values)` with one parameter, so that the statement is the same for any number of values. */
+  inList(column: string, values: readonly string[]): RawBuilder<boolean>;
+  /** `(text column, integer column) in (pairs)`. */
+  inPairs(
+    columns: readonly [string, string],
+    pairs: readonly (readonly [string, number])[],
+  ): RawBuilder<boolean>;
+}
+
+const nothing = sql``;
+
+const sqliteSql: Dialect = {
+  name: 'sqlite',
+  jsonColumn: 'text',
+  forUpdate: nothing,
+  forUpdateSkipLocked: nothing,
+  // BEGIN IMMEDIATE holds the one write lock already.
+  lockSchema: async () => undefined,
+  inList: (column, values) =>
+    sql<boolean>`${sql.ref(column)} in (select value from json_each(${JSON.stringify(values)}))`,
+  inPairs: ([text, integer], pairs) =>
+    sql<boolean>`(${sql.ref(text)}, ${sql.ref(integer)}) in
+      (select value ->> 0, value ->> 1 from json_each(${JSON.stringify(pairs)}))`,
+};
+
+/** Any number that other programs on the same database are unlikely to use for an advisory lock. */
+export const advisoryLocks = { schema: 7_425_381_001, scheduler: 7_425_381_002 } as const;
+
+const postgresSql: Dialect = {
+  name: 'postgres',
+  jsonColumn: 'json',
+  forUpdate: sql`for update`,
+  forUpdateSkipLocked: sql`for update skip locked`,
+  lockSchema: async (transaction) => {
+    await sql`select pg_advisory_xact_lock(${advisoryLocks.schema})`.execute(transaction);
+  },
+  inList: (column, values) => sql<boolean>`${sql.ref(column)} = any(${values}::text[])`,
+  inPairs: ([text, integer], pairs) =>
+    sql<boolean>`(${sql.ref(text)}, ${sql.ref(integer)}) in
+      (select * from unnest(${pairs.map((pair) => pair[0])}::text[], ${pairs.map((pair) => pair[1])}::bigint[]))`,
+};
+
+export interface Connection {
+  readonly db: Kysely<Tables>;
+  readonly dialect: Dialect;
+  /** PostgreSQL only: what a dedicated connection needs (LISTEN, advisory locks). */
+  readonly clientConfig?: pg.ClientConfig;
+}
+
+/** Opens the embedded database, creating its folder when it is missing. */
+export function connectSqlite(path: string): Connection {
+  if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  return { db: new Kysely<Tables>({ dialect: sqliteKyselyDialect(path) }), dialect: sqliteSql };
+}
+
+const bigintOid = 20;
+const jsonOid = 114;
+const numericOid = 1700;
+const parsers = new Map<number, (text: string) => unknown>([
+  [bigintOid, Number],
+  [numericOid, Number],
+  [jsonOid, (text) => text],
+]);
+
+/** Opens a pool of connections to PostgreSQL. `onPoolError` hears of idle connections that broke. */
+export function connectPostgres(url: string, onPoolError: (error: Error) => void): Connection {
+  const clientConfig: pg.ClientConfig = {
+    connectionString: url,
+    keepAlive: true,
+    connectionTimeoutMillis: 5_000,
+    application_name: 'picket service',
+    types: {
+      getTypeParser: (oid: number, format?: string) =>
+        parsers.get(oid) ?? pg.types.getTypeParser(oid, format as 'text'),
+    } as unknown as pg.CustomTypesConfig,
+  };
+  const pool = new pg.Pool({ ...clientConfig, max: 10, query_timeout: 30_000, statement_timeout: 30_000 });
+  pool.on('error', onPoolError);
+  // The pool listens to idle connections only. One that breaks while it is in use fails its query, and must not, as an
+  // error event nobody hears, end the process.
+  pool.on('connect', (client) => client.on('error', () => undefined));
+  return {
+    db: new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }),
+    dialect: postgresSql,
+    clientConfig,
+  };
+}
+
+/** SQLSTATE classes: connection exceptions, insufficient resources, operator intervention. */
+const unavailableStates = /^(08|53|57P)/;
+const unavailableCodes = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ENOENT',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+]);
+/** SQLite result codes: busy, I/O error, disk full, cannot open. */
+const unavailableSqlite = new Set([5, 10, 13, 14]);
+const brokenConnection =
+  /connection terminated|timeout exceeded when trying to connect|query read timeout|not queryable/i;
+
+/** The error as STORE_UNAVAILABLE when the database is what failed, not the query; the error itself otherwise. */
+export function asStoreError(error: Error): Error {
+  const code = errorCodeOf(error);
+  const sqliteCode = 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : null;
+  const isUnavailable =
+    (code !== undefined && (unavailableCodes.has(code) || unavailableStates.test(code))) ||
+    (sqliteCode !== null && unavailableSqlite.has(sqliteCode)) ||
+    brokenConnection.test(error.message);
+  if (!isUnavailable) return error;
+  return new AppError('STORE_UNAVAILABLE', 'The database does not answer. Try again.', { cause: error });
+}
+
+/** Whether an insert failed because a unique value is taken. */
+export function isUniqueViolation(error: unknown): boolean {
+  if (errorCodeOf(error) === '23505') return true;
+  return error instanceof Error && 'errcode' in error && (error.errcode === 2067 || error.errcode === 1555);
+}

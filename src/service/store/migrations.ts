@@ -1,0 +1,145 @@
+import { type Kysely, sql } from 'kysely';
+import { AppError } from '../../lib/errors.ts';
+import type { Dialect } from './dialect.ts';
+import type { Tables } from './tables.ts';
+
+/**
+ * The schema's history. A migration that was released is frozen: later changes are new entries at the end. Each runs
+ * once, in order, in a transaction together with its record. `{json}` stands for the engine's JSON column type.
+ */
+export interface Migration {
+  readonly name: string;
+  readonly statements: readonly string[];
+}
+
+export const migrations: readonly Migration[] = [
+  {
+    name: '0001-initial',
+    statements: [
+      `create table accounts (id text primary key, name text not null, created bigint not null)`,
+      `create table api_keys (
+        id text primary key,
+        account_id text not null references accounts (id) on delete cascade,
+        name text not null, role text not null, key_hash text not null unique, masked text not null,
+        created bigint not null)`,
+      `create table checks (
+        id text primary key,
+        account_id text not null references accounts (id) on delete cascade,
+        name text not null, name_search text not null, check_type text not null,
+        activated integer not null, muted integer not null, group_id bigint,
+        definition {json} not null,
+        created bigint not null, updated bigint, next_slot_at bigint)`,
+      `create index checks_by_account on checks (account_id, created, id)`,
+      `create index checks_due on checks (next_slot_at) where next_slot_at is not null`,
+      `create table check_tags (
+        check_id text not null references checks (id) on delete cascade,
+        tag text not null,
+        primary key (check_id, tag))`,
+      `create index check_tags_by_tag on check_tags (tag)`,
+      `create table check_locations (
+        check_id text not null references checks (id) on delete cascade,
+        position integer not null, name text not null,
+        primary key (check_id, position))`,
+      `create index check_locations_by_name on check_locations (name)`,
+      `create table private_locations (
+        id text primary key,
+        account_id text not null references accounts (id) on delete cascade,
+        name text not null, slug_name text not null, icon text not null, proxy_url text,
+        created bigint not null, updated bigint,
+        unique (account_id, slug_name))`,
+      `create table location_keys (
+        id text primary key,
+        location_id text not null references private_locations (id) on delete cascade,
+        key_hash text not null unique, masked text not null,
+        created bigint not null, updated bigint)`,
+      `create index location_keys_by_location on location_keys (location_id)`,
+      `create table agents (
+        location_id text not null references private_locations (id) on delete cascade,
+        agent_id text not null, session_id text not null,
+        version text not null, platform text not null, check_types {json} not null,
+        first_seen bigint not null, last_seen bigint not null,
+        primary key (location_id, agent_id, session_id))`,
+      `create table runs (
+        id text primary key,
+        account_id text not null, check_id text not null, check_type text not null, lane text not null,
+        location_id text, location text not null, slot_location text not null,
+        slot_at bigint not null, slot_count integer not null,
+        state text not null, reason text,
+        attempt integer not null, freshness_ms bigint not null,
+        ready_at bigint not null, expires_at bigint not null,
+        lease_number integer not null, lease_until bigint, agent_id text, session_id text,
+        deaths integer not null, first_leased_at bigint, last_result_id text,
+        sequence_id text not null, check_run_id bigint not null,
+        created bigint not null, ended bigint,
+        unique (check_id, slot_location, slot_at))`,
+      `create index runs_queue on runs (location_id, lane, slot_at) where state = 'queued'`,
+      `create index runs_queue_end on runs (expires_at) where state = 'queued'`,
+      `create index runs_lease_end on runs (lease_until) where state = 'leased'`,
+      `create table results (
+        id text primary key,
+        run_id text not null,
+        account_id text not null, check_id text not null, check_type text not null,
+        run_location text not null, result_type text not null,
+        has_failures integer not null, has_errors integer not null, is_degraded integer, over_max integer,
+        owner text, code text, message text,
+        response_time double precision not null,
+        started bigint not null, stopped bigint not null, created bigint not null,
+        attempts integer not null, sequence_id text not null, check_run_id bigint not null,
+        slot_at bigint not null, start_delay double precision not null, agent_lag double precision not null,
+        agent_id text not null, error_messages {json} not null, detail {json})`,
+      `create unique index results_one_final on results (run_id) where result_type = 'FINAL'`,
+      `create index results_by_check on results (check_id, created, id)`,
+      `create table stale_results (
+        id text primary key,
+        run_id text not null, location_id text not null, lease_number integer not null,
+        agent_id text not null, session_id text not null,
+        received bigint not null, report {json} not null)`,
+      `create table statuses (
+        check_id text primary key,
+        account_id text not null,
+        has_failures integer not null, has_errors integer not null, is_degraded integer not null,
+        longest_run double precision, shortest_run double precision,
+        last_run_location text not null, last_check_run_id bigint not null, last_slot_at bigint not null,
+        ssl_days_remaining integer,
+        created bigint not null, updated bigint)`,
+      `create index statuses_by_account on statuses (account_id)`,
+    ],
+  },
+];
+
+/**
+ * Brings the schema up to date. Safe when several processes start at once: PostgreSQL holds a lock meanwhile, SQLite
+ * has one writer.
+ *
+ * @throws AppError CONFIG_INVALID when the database was written by a newer build: an older one must not touch it.
+ */
+export async function migrate(
+  db: Kysely<Tables>,
+  dialect: Dialect,
+  all: readonly Migration[] = migrations,
+): Promise<void> {
+  await db.transaction().execute(async (transaction) => {
+    await dialect.lockSchema(transaction);
+    await sql`create table if not exists schema_migrations (
+      position integer primary key, name text not null, applied_at bigint not null)`.execute(transaction);
+    const applied = await sql<{ position: number; name: string }>`
+      select position, name from schema_migrations order by position`.execute(transaction);
+    const unknown = applied.rows.find((row) => all[row.position]?.name !== row.name);
+    if (unknown) {
+      throw new AppError(
+        'CONFIG_INVALID',
+        `The database has schema "${unknown.name}", which this build of Picket does not know: it was written by a ` +
+          'newer build. Start that build or a later one, or use another database.',
+      );
+    }
+    for (let position = applied.rows.length; position < all.length; position += 1) {
+      const migration = all[position];
+      if (!migration) break;
+      for (const statement of migration.statements) {
+        await sql.raw(statement.replaceAll('{json}', dialect.jsonColumn)).execute(transaction);
+      }
+      await sql`insert into schema_migrations (position, name, applied_at)
+        values (${position}, ${migration.name}, ${Date.now()})`.execute(transaction);
+    }
+  });
+}

@@ -1,0 +1,106 @@
+import type { Kysely } from 'kysely';
+import { batches } from './batches.ts';
+import type { Dialect } from './dialect.ts';
+import type { ResultRow, StaleResultRow, Tables } from './tables.ts';
+
+export interface ResultFilter {
+  readonly checkId: string;
+  /** Epoch milliseconds, inclusive. */
+  readonly from: number;
+  /** Epoch milliseconds, exclusive. */
+  readonly to: number;
+  readonly location?: string | undefined;
+  readonly checkType?: string | undefined;
+  readonly hasFailures?: boolean | undefined;
+  readonly resultType: 'FINAL' | 'ATTEMPT' | 'ALL';
+}
+
+/** Results of runs, and the evidence of those that came too late. */
+export class Results {
+  readonly #db: Kysely<Tables>;
+  readonly #dialect: Dialect;
+
+  constructor(db: Kysely<Tables>, dialect: Dialect) {
+    this.#db = db;
+    this.#dialect = dialect;
+  }
+
+  async insert(rows: readonly ResultRow[]): Promise<void> {
+    for (const batch of batches(rows)) await this.#db.insertInto('results').values(batch).execute();
+  }
+
+  /** Keeps late results; one that is kept already stays as it was. */
+  async insertStale(rows: readonly StaleResultRow[]): Promise<void> {
+    for (const batch of batches(rows)) {
+      await this.#db
+        .insertInto('stale_results')
+        .values(batch)
+        .onConflict((conflict) => conflict.column('id').doNothing())
+        .execute();
+    }
+  }
+
+  /** Of some result ids, those that are stored. */
+  async existing(ids: readonly string[]): Promise<Set<string>> {
+    if (ids.length === 0) return new Set();
+    const rows = await this.#db
+      .selectFrom('results')
+      .select('id')
+      .where(this.#dialect.inList('id', ids))
+      .execute();
+    return new Set(rows.map((row) => row.id));
+  }
+
+  async staleOf(runId: string): Promise<StaleResultRow[]> {
+    return this.#db.selectFrom('stale_results').selectAll().where('run_id', '=', runId).execute();
+  }
+
+  /** Turns attempts into the final results of their runs; returns them. */
+  async promote(ids: readonly string[]): Promise<ResultRow[]> {
+    if (ids.length === 0) return [];
+    return this.#db
+      .updateTable('results')
+      .set({ result_type: 'FINAL' })
+      .where(this.#dialect.inList('id', ids))
+      .returningAll()
+      .execute();
+  }
+
+  async find(checkId: string, id: string): Promise<ResultRow | undefined> {
+    return this.#db
+      .selectFrom('results')
+      .selectAll()
+      .where('id', '=', id)
+      .where('check_id', '=', checkId)
+      .executeTakeFirst();
+  }
+
+  async list(
+    filter: ResultFilter,
+    page: { readonly limit: number; readonly offset: number },
+  ): Promise<{ total: number; results: ResultRow[] }> {
+    let query = this.#db
+      .selectFrom('results')
+      .where('check_id', '=', filter.checkId)
+      .where('created', '>=', filter.from)
+      .where('created', '<', filter.to);
+    if (filter.location !== undefined) query = query.where('run_location', '=', filter.location);
+    if (filter.checkType !== undefined) query = query.where('check_type', '=', filter.checkType);
+    if (filter.hasFailures !== undefined)
+      query = query.where('has_failures', '=', filter.hasFailures ? 1 : 0);
+    if (filter.resultType !== 'ALL') query = query.where('result_type', '=', filter.resultType);
+    const counted = await query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirst();
+    const results = await query
+      .selectAll()
+      .orderBy('created', 'desc')
+      .orderBy('id', 'desc')
+      .limit(page.limit)
+      .offset(page.offset)
+      .execute();
+    return { total: Number(counted?.total ?? 0), results };
+  }
+
+  async deleteOfCheck(checkId: string): Promise<void> {
+    await this.#db.deleteFrom('results').where('check_id', '=', checkId).execute();
+  }
+}

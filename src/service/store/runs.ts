@@ -1,0 +1,347 @@
+import type { Kysely } from 'kysely';
+import { sql } from 'kysely';
+import { batches } from './batches.ts';
+import type { Dialect } from './dialect.ts';
+import type { MissedReason, RunRow, Tables } from './tables.ts';
+
+export interface ClaimFilter {
+  readonly locationId: string;
+  readonly lane: string;
+  readonly checkTypes: readonly string[];
+  readonly limit: number;
+  readonly agentId: string;
+  readonly sessionId: string;
+  readonly now: number;
+  readonly leaseUntil: number;
+}
+
+export interface SessionLeases {
+  readonly locationId: string;
+  readonly agentId: string;
+  readonly sessionId: string;
+  /** Run id and lease number of each. */
+  readonly leases: readonly (readonly [string, number])[];
+}
+
+/**
+ * The rows of the run ledger. Each statement names the state it leaves, so that of two racing transitions exactly one
+ * happens; what the transitions mean is told in ledger.ts.
+ */
+export class Runs {
+  readonly #db: Kysely<Tables>;
+  readonly #dialect: Dialect;
+
+  constructor(db: Kysely<Tables>, dialect: Dialect) {
+    this.#db = db;
+    this.#dialect = dialect;
+  }
+
+  /** Inserts runs; one for a slot that has a run already is left out. Returns those inserted. */
+  async insert(rows: readonly RunRow[]): Promise<RunRow[]> {
+    const inserted: RunRow[] = [];
+    for (const batch of batches(rows)) {
+      const done = await this.#db
+        .insertInto('runs')
+        .values(batch)
+        .onConflict((conflict) => conflict.columns(['check_id', 'slot_location', 'slot_at']).doNothing())
+        .returningAll()
+        .execute();
+      inserted.push(...done);
+    }
+    return inserted;
+  }
+
+  /** Whether a claim would find anything; keeps idle polls from opening write transactions. */
+  async hasClaimable(locationId: string, now: number): Promise<boolean> {
+    const row = await this.#db
+      .selectFrom('runs')
+      .select('id')
+      .where('location_id', '=', locationId)
+      .where('state', '=', 'queued')
+      .where('ready_at', '<=', now)
+      .limit(1)
+      .executeTakeFirst();
+    return row !== undefined;
+  }
+
+  /** Leases up to `limit` due runs of a lane, oldest slot first. To be called in a transaction. */
+  async claim(filter: ClaimFilter): Promise<RunRow[]> {
+    const { locationId, lane, checkTypes, limit, now } = filter;
+    const picked = await this.#db
+      .selectFrom('runs')
+      .select('id')
+      .where('location_id', '=', locationId)
+      .where('lane', '=', lane)
+      .where('state', '=', 'queued')
+      .where('ready_at', '<=', now)
+      .where('expires_at', '>', now)
+      .where(this.#dialect.inList('check_type', checkTypes))
+      .orderBy('slot_at')
+      .limit(limit)
+      .modifyEnd(this.#dialect.forUpdateSkipLocked)
+      .execute();
+    if (picked.length === 0) return [];
+    const rows = await this.#db
+      .updateTable('runs')
+      .set((eb) => ({
+        state: 'leased',
+        lease_number: eb('lease_number', '+', 1),
+        lease_until: filter.leaseUntil,
+        agent_id: filter.agentId,
+        session_id: filter.sessionId,
+        first_leased_at: eb.fn.coalesce('first_leased_at', eb.val(now)),
+      }))
+      .where(
+        this.#dialect.inList(
+          'id',
+          picked.map((row) => row.id),
+        ),
+      )
+      .where('state', '=', 'queued')
+      .returningAll()
+      .execute();
+    return rows.sort((left, right) => left.slot_at - right.slot_at);
+  }
+
+  /** When the earliest run that waits for its time may be claimed at a location, or null. */
+  async nextReadyAt(locationId: string, now: number): Promise<number | null> {
+    const row = await this.#db
+      .selectFrom('runs')
+      .select((eb) => eb.fn.min('ready_at').as('at'))
+      .where('location_id', '=', locationId)
+      .where('state', '=', 'queued')
+      .where('ready_at', '>', now)
+      .executeTakeFirst();
+    return row?.at ?? null;
+  }
+
+  /** Prolongs the leases that are still this session's; returns their run ids. */
+  async renew(held: SessionLeases, leaseUntil: number): Promise<string[]> {
+    if (held.leases.length === 0) return [];
+    const rows = await this.#db
+      .updateTable('runs')
+      .set({ lease_until: leaseUntil })
+      .where(this.#dialect.inPairs(['id', 'lease_number'], held.leases))
+      .where('state', '=', 'leased')
+      .where('location_id', '=', held.locationId)
+      .where('agent_id', '=', held.agentId)
+      .where('session_id', '=', held.sessionId)
+      .returning('id')
+      .execute();
+    return rows.map((row) => row.id);
+  }
+
+  /** Of some runs of a location, those that were cancelled. */
+  async cancelledAmong(locationId: string, ids: readonly string[]): Promise<string[]> {
+    if (ids.length === 0) return [];
+    const rows = await this.#db
+      .selectFrom('runs')
+      .select('id')
+      .where(this.#dialect.inList('id', ids))
+      .where('location_id', '=', locationId)
+      .where('state', '=', 'cancelled')
+      .execute();
+    return rows.map((row) => row.id);
+  }
+
+  /** Puts leased runs of a session back into the queue. */
+  async release(held: SessionLeases, now: number): Promise<RunRow[]> {
+    if (held.leases.length === 0) return [];
+    return this.#db
+      .updateTable('runs')
+      .set((eb) => ({
+        state: 'queued',
+        lease_until: null,
+        ready_at: now,
+        expires_at: eb('freshness_ms', '+', now),
+      }))
+      .where(this.#dialect.inPairs(['id', 'lease_number'], held.leases))
+      .where('state', '=', 'leased')
+      .where('location_id', '=', held.locationId)
+      .where('agent_id', '=', held.agentId)
+      .where('session_id', '=', held.sessionId)
+      .returningAll()
+      .execute();
+  }
+
+  /** Runs whose lease ended; locked until the end of the transaction. */
+  async leasesEnded(now: number, limit: number): Promise<RunRow[]> {
+    return this.#db
+      .selectFrom('runs')
+      .selectAll()
+      .where('state', '=', 'leased')
+      .where('lease_until', '<=', now)
+      .orderBy('lease_until')
+      .limit(limit)
+      .modifyEnd(this.#dialect.forUpdateSkipLocked)
+      .execute();
+  }
+
+  /** Queued runs that waited too long; locked until the end of the transaction. */
+  async outlived(now: number, limit: number): Promise<RunRow[]> {
+    return this.#db
+      .selectFrom('runs')
+      .selectAll()
+      .where('state', '=', 'queued')
+      .where('expires_at', '<=', now)
+      .orderBy('expires_at')
+      .limit(limit)
+      .modifyEnd(this.#dialect.forUpdateSkipLocked)
+      .execute();
+  }
+
+  /** When the next lease ends or the next queued run has waited too long, or null. */
+  async nextDeadline(): Promise<number | null> {
+    const lease = await this.#db
+      .selectFrom('runs')
+      .select((eb) => eb.fn.min('lease_until').as('at'))
+      .where('state', '=', 'leased')
+      .executeTakeFirst();
+    const queued = await this.#db
+      .selectFrom('runs')
+      .select((eb) => eb.fn.min('expires_at').as('at'))
+      .where('state', '=', 'queued')
+      .executeTakeFirst();
+    const instants = [lease?.at, queued?.at].filter((at) => typeof at === 'number');
+    return instants.length === 0 ? null : Math.min(...instants);
+  }
+
+  /** Puts a run whose lease ended back into the queue, counting the death. */
+  async requeueAfterDeath(ids: readonly string[], now: number): Promise<void> {
+    if (ids.length === 0) return;
+    await this.#db
+      .updateTable('runs')
+      .set((eb) => ({
+        state: 'queued',
+        lease_until: null,
+        deaths: eb('deaths', '+', 1),
+        ready_at: now,
+        expires_at: eb('freshness_ms', '+', now),
+      }))
+      .where(this.#dialect.inList('id', ids))
+      .where('state', '=', 'leased')
+      .execute();
+  }
+
+  /** Queues the next attempt of a run whose last one was stored as `lastResultId`. */
+  async requeueForRetry(
+    id: string,
+    next: {
+      readonly attempt: number;
+      readonly readyAt: number;
+      readonly location: string;
+      readonly locationId: string | null;
+      readonly lastResultId: string;
+    },
+  ): Promise<void> {
+    await this.#db
+      .updateTable('runs')
+      .set((eb) => ({
+        state: 'queued',
+        lease_until: null,
+        deaths: 0,
+        attempt: next.attempt,
+        ready_at: next.readyAt,
+        expires_at: eb('freshness_ms', '+', next.readyAt),
+        location: next.location,
+        location_id: next.locationId,
+        last_result_id: next.lastResultId,
+      }))
+      .where('id', '=', id)
+      .where('state', '=', 'leased')
+      .execute();
+  }
+
+  /** Ends runs as measured. */
+  async finish(ids: readonly string[], now: number): Promise<void> {
+    if (ids.length === 0) return;
+    await this.#db
+      .updateTable('runs')
+      .set({ state: 'final', lease_until: null, ended: now })
+      .where(this.#dialect.inList('id', ids))
+      .where('state', 'in', ['queued', 'leased'])
+      .execute();
+  }
+
+  /** Ends runs as missed. */
+  async miss(ids: readonly string[], reason: MissedReason, now: number): Promise<void> {
+    if (ids.length === 0) return;
+    await this.#db
+      .updateTable('runs')
+      .set({ state: 'missed', reason, lease_until: null, ended: now })
+      .where(this.#dialect.inList('id', ids))
+      .where('state', 'in', ['queued', 'leased'])
+      .execute();
+  }
+
+  /** Ends the queued runs of a check as cancelled, but for those at the locations to keep. */
+  async cancelQueued(
+    checkId: string,
+    reason: string,
+    keepLocations: readonly string[],
+    now: number,
+  ): Promise<void> {
+    await this.#db
+      .updateTable('runs')
+      .set({ state: 'cancelled', reason, ended: now })
+      .where('check_id', '=', checkId)
+      .where('state', '=', 'queued')
+      .where((eb) => eb.not(this.#dialect.inList('location', keepLocations)))
+      .execute();
+  }
+
+  /** Ends all runs of a check that are on their way as cancelled; agents learn of it when they renew. */
+  async cancelAll(checkId: string, reason: string, now: number): Promise<void> {
+    await this.#db
+      .updateTable('runs')
+      .set({ state: 'cancelled', reason, lease_until: null, ended: now })
+      .where('check_id', '=', checkId)
+      .where('state', 'in', ['queued', 'leased'])
+      .execute();
+  }
+
+  /** Ends all runs at a location that are on their way as cancelled. */
+  async cancelAtLocation(locationId: string, reason: string, now: number): Promise<void> {
+    await this.#db
+      .updateTable('runs')
+      .set({ state: 'cancelled', reason, lease_until: null, ended: now })
+      .where('location_id', '=', locationId)
+      .where('state', 'in', ['queued', 'leased'])
+      .execute();
+  }
+
+  /** Runs by id, locked in one order so that two batches cannot wait for each other. */
+  async lockMany(ids: readonly string[]): Promise<Map<string, RunRow>> {
+    if (ids.length === 0) return new Map();
+    const rows = await this.#db
+      .selectFrom('runs')
+      .selectAll()
+      .where(this.#dialect.inList('id', ids))
+      .orderBy('id')
+      .modifyEnd(this.#dialect.forUpdate)
+      .execute();
+    return new Map(rows.map((row) => [row.id, row]));
+  }
+
+  /** All runs of a check, oldest slot first. */
+  async ofCheck(checkId: string): Promise<RunRow[]> {
+    return this.#db
+      .selectFrom('runs')
+      .selectAll()
+      .where('check_id', '=', checkId)
+      .orderBy('slot_at')
+      .orderBy('slot_location')
+      .execute();
+  }
+
+  /** How many slots each terminal record, and each run on its way, stands for. */
+  async countSlots(checkId: string): Promise<Record<string, number>> {
+    const rows = await this.#db
+      .selectFrom('runs')
+      .select(['state', sql<number>`sum(slot_count)`.as('slots')])
+      .where('check_id', '=', checkId)
+      .groupBy('state')
+      .execute();
+    return Object.fromEntries(rows.map((row) => [row.state, Number(row.slots)]));
+  }
+}

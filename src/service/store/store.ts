@@ -1,0 +1,105 @@
+import type { Kysely } from 'kysely';
+import { sql } from 'kysely';
+import { toError } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/log.ts';
+import { Releasers } from '../../lib/releasers.ts';
+import { Accounts } from './accounts.ts';
+import { Checks } from './checks.ts';
+import { asStoreError, type Connection, connectPostgres, connectSqlite, type Dialect } from './dialect.ts';
+import { Locations } from './locations.ts';
+import { migrate } from './migrations.ts';
+import { PostgresLink } from './postgres-link.ts';
+import { Results } from './results.ts';
+import { Runs } from './runs.ts';
+import { LocalSignals, type Signals } from './signals.ts';
+import { Statuses } from './statuses.ts';
+import type { Tables } from './tables.ts';
+
+/** What is stored, by noun. Inside a transaction the same nouns act within it. */
+export interface Nouns {
+  readonly accounts: Accounts;
+  readonly checks: Checks;
+  readonly locations: Locations;
+  readonly runs: Runs;
+  readonly results: Results;
+  readonly statuses: Statuses;
+}
+
+export interface Store extends Nouns {
+  readonly signals: Signals;
+  /** Which engine it is, for logs and diagnosis. */
+  readonly engine: Dialect['name'];
+  /**
+   * All or nothing. The callback awaits nothing but calls of the nouns it is given: on SQLite every other query of the
+   * process waits for it.
+   */
+  transaction<T>(work: (nouns: Nouns) => Promise<T>): Promise<T>;
+  /** Whether this process is the one that schedules. One of several on PostgreSQL; always true on SQLite. */
+  isLeader(): Promise<boolean>;
+  /** Throws STORE_UNAVAILABLE when the database does not answer. */
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface StoreOptions {
+  /** PostgreSQL when given. */
+  readonly databaseUrl?: string | undefined;
+  /** Path of the SQLite database when there is no databaseUrl. */
+  readonly path: string;
+  readonly logger: Logger;
+}
+
+/** Opens the store and brings its schema up to date. */
+export async function openStore(options: StoreOptions): Promise<Store> {
+  const { databaseUrl, path, logger } = options;
+  const releasers = new Releasers();
+  const connection: Connection =
+    databaseUrl === undefined
+      ? connectSqlite(path)
+      : connectPostgres(databaseUrl, (error) =>
+          logger.warn({ reason: error.message }, 'a database connection broke'),
+        );
+  const { db, dialect, clientConfig } = connection;
+  releasers.push('database', () => db.destroy());
+  try {
+    await migrate(db, dialect);
+    let link: PostgresLink | undefined;
+    if (clientConfig) {
+      link = new PostgresLink(clientConfig, db, logger);
+      await link.open();
+      releasers.push('notifications', () => link?.close());
+    }
+    return {
+      ...nounsOf(db, dialect),
+      signals: link ?? new LocalSignals(),
+      engine: dialect.name,
+      transaction: (work) =>
+        guard(() => db.transaction().execute((transaction) => work(nounsOf(transaction, dialect)))),
+      isLeader: async () => (link ? link.isLeader() : true),
+      ping: () => guard(async () => void (await sql`select 1`.execute(db))),
+      close: () => releasers.release(),
+    };
+  } catch (thrown) {
+    await releasers.release();
+    throw asStoreError(toError(thrown));
+  }
+}
+
+function nounsOf(db: Kysely<Tables>, dialect: Dialect): Nouns {
+  return {
+    accounts: new Accounts(db, dialect),
+    checks: new Checks(db, dialect),
+    locations: new Locations(db, dialect),
+    runs: new Runs(db, dialect),
+    results: new Results(db, dialect),
+    statuses: new Statuses(db),
+  };
+}
+
+async function guard<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (thrown) {
+    throw asStoreError(toError(thrown));
+  }
+}

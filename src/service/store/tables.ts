@@ -1,0 +1,206 @@
+/**
+ * The rows of the database, as both engines return them. Times are epoch milliseconds, booleans are 0 or 1, JSON is
+ * text: identical rows everywhere, parsed in one place (the class of each noun).
+ */
+type Flag = 0 | 1;
+
+export interface AccountRow {
+  id: string;
+  name: string;
+  created: number;
+}
+
+export const keyRoles = ['ADMIN', 'READ_WRITE', 'READ_RUN', 'READ_ONLY'] as const;
+export type KeyRole = (typeof keyRoles)[number];
+
+export interface ApiKeyRow {
+  id: string;
+  account_id: string;
+  name: string;
+  role: KeyRole;
+  key_hash: string;
+  masked: string;
+  created: number;
+}
+
+export interface CheckRow {
+  id: string;
+  account_id: string;
+  name: string;
+  /** The name in lower case, for searches; databases disagree on what lower case is. */
+  name_search: string;
+  check_type: string;
+  activated: Flag;
+  muted: Flag;
+  group_id: number | null;
+  definition: string;
+  created: number;
+  updated: number | null;
+  /** When the next slot is due; null for checks that are not scheduled. */
+  next_slot_at: number | null;
+}
+
+export interface CheckTagRow {
+  check_id: string;
+  tag: string;
+}
+
+/** Where a check runs, in order: regions and slugs of private locations, which cannot look alike. */
+export interface CheckLocationRow {
+  check_id: string;
+  position: number;
+  name: string;
+}
+
+export interface PrivateLocationRow {
+  id: string;
+  account_id: string;
+  name: string;
+  slug_name: string;
+  icon: string;
+  proxy_url: string | null;
+  created: number;
+  updated: number | null;
+}
+
+export interface LocationKeyRow {
+  id: string;
+  location_id: string;
+  key_hash: string;
+  masked: string;
+  created: number;
+  updated: number | null;
+}
+
+export interface AgentRow {
+  location_id: string;
+  agent_id: string;
+  session_id: string;
+  version: string;
+  platform: string;
+  check_types: string;
+  first_seen: number;
+  last_seen: number;
+}
+
+/** `queued` and `leased` are on their way; the others are terminal. The story is told in ledger.ts. */
+export type RunState = 'queued' | 'leased' | 'final' | 'missed' | 'cancelled';
+
+/** Why a slot was missed. */
+export type MissedReason =
+  | 'no-agent'
+  | 'over-capacity'
+  | 'expired'
+  | 'agent-lost'
+  | 'unsupported'
+  | 'service-away';
+
+export interface RunRow {
+  id: string;
+  account_id: string;
+  check_id: string;
+  check_type: string;
+  lane: string;
+  /** The private location whose agents take the run; null for data-center regions. */
+  location_id: string | null;
+  location: string;
+  /** The location the slot was for; a retry may run elsewhere. */
+  slot_location: string;
+  slot_at: number;
+  /** How many slots the record stands for: 1, or more when the service was away for several. */
+  slot_count: number;
+  state: RunState;
+  reason: string | null;
+  attempt: number;
+  /** How long the run may wait in the queue, counted from its slot or from its last return to the queue. */
+  freshness_ms: number;
+  ready_at: number;
+  expires_at: number;
+  lease_number: number;
+  lease_until: number | null;
+  agent_id: string | null;
+  session_id: string | null;
+  /** Leases that ended without a word from the agent, in this attempt. */
+  deaths: number;
+  /** Start of the first lease of the first attempt: where maxDurationSeconds counts from. */
+  first_leased_at: number | null;
+  /** The stored result of the last attempt, when there was one. */
+  last_result_id: string | null;
+  sequence_id: string;
+  check_run_id: number;
+  created: number;
+  ended: number | null;
+}
+
+export interface ResultRow {
+  id: string;
+  run_id: string;
+  account_id: string;
+  check_id: string;
+  check_type: string;
+  run_location: string;
+  result_type: 'FINAL' | 'ATTEMPT';
+  has_failures: Flag;
+  has_errors: Flag;
+  is_degraded: Flag | null;
+  over_max: Flag | null;
+  owner: string | null;
+  code: string | null;
+  message: string | null;
+  response_time: number;
+  started: number;
+  stopped: number;
+  created: number;
+  attempts: number;
+  sequence_id: string;
+  check_run_id: number;
+  slot_at: number;
+  start_delay: number;
+  agent_lag: number;
+  agent_id: string;
+  error_messages: string;
+  detail: string | null;
+}
+
+/** A result that came after its lease was lost: kept as evidence, never counted. */
+export interface StaleResultRow {
+  id: string;
+  run_id: string;
+  location_id: string;
+  lease_number: number;
+  agent_id: string;
+  session_id: string;
+  received: number;
+  report: string;
+}
+
+export interface StatusRow {
+  check_id: string;
+  account_id: string;
+  has_failures: Flag;
+  has_errors: Flag;
+  is_degraded: Flag;
+  longest_run: number | null;
+  shortest_run: number | null;
+  last_run_location: string;
+  last_check_run_id: number;
+  last_slot_at: number;
+  ssl_days_remaining: number | null;
+  created: number;
+  updated: number | null;
+}
+
+export interface Tables {
+  accounts: AccountRow;
+  api_keys: ApiKeyRow;
+  checks: CheckRow;
+  check_tags: CheckTagRow;
+  check_locations: CheckLocationRow;
+  private_locations: PrivateLocationRow;
+  location_keys: LocationKeyRow;
+  agents: AgentRow;
+  runs: RunRow;
+  results: ResultRow;
+  stale_results: StaleResultRow;
+  statuses: StatusRow;
+}

@@ -1,0 +1,93 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
+
+export interface LogLine {
+  readonly level: number;
+  readonly msg: string;
+  readonly [key: string]: unknown;
+}
+
+/** A real agent in a process of its own. */
+export class AgentProcess {
+  readonly child: ChildProcess;
+  readonly logLines: LogLine[] = [];
+  stderr = '';
+  /** Everything the process printed to stdout. */
+  stdout = '';
+  readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+  #waiters = new Set<() => void>();
+
+  constructor(environment: Readonly<Record<string, string>>, nodeArguments: readonly string[] = []) {
+    this.child = spawn(process.execPath, [...nodeArguments, cli, 'agent'], {
+      env: {
+        PATH: process.env.PATH,
+        API_KEY: 'pl_0123456789abcdef',
+        AGENT_HEALTH_PORT: '0',
+        LOG_LEVEL: 'debug',
+        ...environment,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.exited = new Promise((resolve) => {
+      this.child.on('close', (code, signal) => resolve({ code, signal }));
+    });
+    this.child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.stderr += text;
+    });
+    if (this.child.stdout) {
+      createInterface(this.child.stdout).on('line', (line) => {
+        this.stdout += `${line}\n`;
+        try {
+          this.logLines.push(JSON.parse(line) as LogLine);
+        } catch {
+          // Not a log line; it is in stdout all the same.
+        }
+        for (const look of [...this.#waiters]) look();
+      });
+    }
+  }
+
+  /** The first log line whose message contains the text. */
+  async logged(text: string, timeoutMs = 15_000): Promise<LogLine> {
+    const find = () => this.logLines.find(({ msg }) => msg?.includes(text));
+    const first = find();
+    if (first) return first;
+    return await new Promise<LogLine>((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#waiters.delete(look);
+        reject(new Error(`no log line with "${text}" in:\n${this.stdout}\n${this.stderr}`));
+      }, timeoutMs);
+      const look = () => {
+        const line = find();
+        if (!line) return;
+        clearTimeout(timer);
+        this.#waiters.delete(look);
+        resolve(line);
+      };
+      this.#waiters.add(look);
+    });
+  }
+
+  /** Status and body of a path of the health port. */
+  async get(path: string, method = 'GET'): Promise<{ status: number; body: string }> {
+    const { port } = await this.logged('agent starts');
+    const response = await fetch(`http://127.0.0.1:${String(port)}${path}`, { method });
+    return { status: response.status, body: await response.text() };
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.child.kill(signal);
+  }
+
+  /** Ends the process the hard way, if it still runs. */
+  async kill(): Promise<void> {
+    if (this.child.exitCode === null && this.child.signalCode === null) {
+      this.child.kill('SIGCONT');
+      this.child.kill('SIGKILL');
+    }
+    await this.exited;
+  }
+}

@@ -1,0 +1,38 @@
+/** What a benchmark measured: a table for people and figures for machines. */
+export interface BenchReport {
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+  /** Sentences under the table: what was compared, what to keep in mind. */
+  readonly notes: readonly string[];
+  /** The figures of the final `BENCH` line. */
+  readonly figures: Readonly<Record<string, string | number>>;
+}
+
+export interface BenchRun {
+  /** Command-line options the benchmark understands itself. */
+  readonly options: readonly string[];
+  /** Tells the person who waits what is going on. */
+  progress(text: string): void;
+}
+
+export interface Bench {
+  readonly title: string;
+  run(run: BenchRun): Promise<BenchReport>;
+}
+
+/** A number option such as `--checks=1000`. */
+export function numberOption(run: BenchRun, name: string, fallback: number): number {
+  const prefix = `--${name}=`;
+  const given = run.options.find((option) => option.startsWith(prefix));
+  if (given === undefined) return fallback;
+  const value = Number(given.slice(prefix.length));
+  if (!Number.isFinite(value)) throw new Error(`${prefix} needs a number`);
+  return value;
+}
+
+/** The q-quantile (0..1) by nearest rank. */
+export function quantile(values: readonly number[], q: number): number {
+  if (values.length === 0) return Number.NaN;
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil(q * sorted.length) - 1))] ?? Number.NaN;
+}

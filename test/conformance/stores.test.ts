@@ -1,0 +1,29 @@
+import { afterAll, beforeAll, describe } from 'vitest';
+import { type PostgresServer, startPostgres, whyNoPostgres } from '../helpers/postgres.ts';
+import { apiSuite } from './store-suites/api.ts';
+import { leaseSuite } from './store-suites/leases.ts';
+import { slotSuite } from './store-suites/slots.ts';
+import { StoreStage, sqlitePlace } from './store-suites/stage.ts';
+
+const noPostgres = whyNoPostgres();
+
+function storeSuites(stage: StoreStage): void {
+  leaseSuite(stage);
+  slotSuite(stage);
+  apiSuite(stage);
+}
+
+describe('a store on SQLite', () => {
+  storeSuites(new StoreStage(sqlitePlace));
+});
+
+describe.skipIf(noPostgres !== null)(`a store on PostgreSQL${noPostgres ? `: ${noPostgres}` : ''}`, () => {
+  let server: PostgresServer;
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterAll(async () => {
+    await server?.stop();
+  });
+  storeSuites(new StoreStage(async () => ({ databaseUrl: await server.createDatabase() })));
+});

@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest';
+import { startHoldingTarget } from '../helpers/holding-target.ts';
+import { countStale, readLedger } from '../helpers/ledger-view.ts';
+import { createLocation, startAgentProcess, startServiceProcess, until } from '../helpers/picket-process.ts';
+import { killAndTakeOver } from '../helpers/takeover.ts';
+
+describe('an agent that dies', () => {
+  it('loses no run: another agent finishes all 50, none twice', { timeout: 150_000 }, async () => {
+    const { inFlight, finalOnce, doubled } = await killAndTakeOver(50);
+    expect(inFlight).toBeGreaterThanOrEqual(50);
+    expect({ finalOnce, doubled }).toEqual({ finalOnce: inFlight, doubled: 0 });
+  });
+});
+
+describe('an agent that was frozen', () => {
+  it('reports too late: its results are fenced, not counted', { timeout: 120_000 }, async () => {
+    await using target = await startHoldingTarget();
+    await using service = await startServiceProcess();
+    const location = await createLocation(service, 'frozen');
+    const { id: checkId } = await service.api<{ id: string }>('POST', '/v1/checks/url', {
+      name: 'held',
+      frequency: 0,
+      frequencyOffset: 30,
+      privateLocations: [location.slugName],
+      request: { url: `${target.url}/held` },
+    });
+    const connection = { serviceUrl: service.url, key: location.key };
+    await using frozen = await startAgentProcess(connection, { AGENT_ID: 'frozen' });
+    await until('the run is in flight', () => target.waiting().length > 0, {
+      timeoutMs: 60_000,
+      process: frozen.process,
+    });
+    frozen.process.child.kill('SIGSTOP');
+    target.release(); // the answer waits in the socket of the frozen process
+
+    await using healthy = await startAgentProcess(connection, { AGENT_ID: 'healthy' });
+    const firstRun = () => readLedger(service.dataDir).sort((a, b) => a.slotAt - b.slotAt)[0];
+    await until('the other agent finished the run', () => firstRun()?.state === 'final', {
+      timeoutMs: 60_000,
+      process: healthy.process,
+    });
+    frozen.process.child.kill('SIGCONT');
+    await until('the late result arrived', () => countStale(service.dataDir) > 0, {
+      process: frozen.process,
+    });
+
+    expect(firstRun()).toMatchObject({ state: 'final', finals: 1, agentId: 'healthy' });
+    const results = await service.api<{ scheduledAt: string }[]>(
+      'GET',
+      `/v1/check-results/${checkId}?resultType=ALL`,
+    );
+    const ofFirstSlot = results.filter(({ scheduledAt }) => Date.parse(scheduledAt) === firstRun()?.slotAt);
+    expect(ofFirstSlot).toHaveLength(1);
+  });
+});

@@ -1,0 +1,329 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import type {
+  ClaimRequest,
+  ClaimResponse,
+  LeasedRun,
+  LeaseRef,
+  ReleaseResponse,
+  RenewResponse,
+  ResultReceipt,
+  ResultReport,
+  ResultsResponse,
+} from '../../../src/protocol/agent.ts';
+
+/** The calls of the agent protocol. */
+export type CallName = 'claim' | 'renew' | 'release' | 'results';
+
+const callOfPath: Readonly<Record<string, CallName>> = {
+  '/v1/agent/claims': 'claim',
+  '/v1/agent/leases/renew': 'renew',
+  '/v1/agent/leases/release': 'release',
+  '/v1/agent/results': 'results',
+};
+
+/** One request as it came. */
+export interface RecordedCall {
+  readonly name: CallName;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: Record<string, unknown>;
+  readonly bodyText: string;
+  /** By the monotonic clock of this process. */
+  readonly atMs: number;
+  /** True once the client has gone away before the answer. */
+  isAborted: boolean;
+}
+
+/** What a script does to one call instead of the normal answer. */
+export interface Behaviour {
+  /** Wait before doing anything. */
+  readonly delayMs?: number;
+  /** Do the work (store results, grant leases, renew), then lose the answer: the socket is reset. */
+  readonly isAnswerLost?: boolean;
+  /** Reset the socket (TCP RST) without doing the work. */
+  readonly isReset?: boolean;
+  /** Never answer. */
+  readonly isSilent?: boolean;
+  readonly statusCode?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Answer with this text instead of the normal JSON. */
+  readonly bodyText?: string;
+  /** Change the normal answer. */
+  readonly change?: (answer: Record<string, unknown>) => unknown;
+}
+
+/** Decides what happens to a call; undefined means the normal answer. */
+export type Script = (call: RecordedCall, indexOfName: number) => Behaviour | undefined;
+
+/**
+ * A control plane for agent tests: real HTTP on a free port, every request recorded, every answer scriptable. It keeps
+ * as much state as the protocol needs (queue, leases, results by id with their lease numbers) and nothing more. Tests
+ * wait for what they expect with `waitFor`, which looks again after every event.
+ */
+export class FakeService {
+  readonly calls: RecordedCall[] = [];
+  /** Every result that was stored or fenced, in the order it came. */
+  readonly results: ResultReport[] = [];
+  readonly receipts: ResultReceipt[] = [];
+  /** The lease each run is held under now. */
+  readonly leases = new Map<string, LeaseRef>();
+  readonly released: LeaseRef[] = [];
+  leaseTtlMs = 15_000;
+  /** How far this service's clock is ahead of the host's. */
+  clockAheadMs = 0;
+  script: Script | undefined;
+  readonly #server: Server;
+  readonly #scheme: 'http' | 'https';
+  readonly #sockets = new Set<Socket>();
+  readonly #queue: LeasedRun[] = [];
+  readonly #cancelled = new Set<string>();
+  readonly #lost = new Set<string>();
+  readonly #storedIds = new Set<string>();
+  readonly #waiters = new Set<() => void>();
+  readonly #polls = new Set<() => void>();
+
+  /** @param tls makes it an https service. */
+  constructor(tls?: { readonly key: string; readonly cert: string }) {
+    const serve = (request: IncomingMessage, response: ServerResponse) => void this.#serve(request, response);
+    this.#scheme = tls ? 'https' : 'http';
+    this.#server = tls ? createTlsServer(tls, serve) : createServer(serve);
+    this.#server.keepAliveTimeout = 60_000;
+    this.#server.on('connection', (socket) => {
+      this.#sockets.add(socket);
+      socket.on('error', () => socket.destroy());
+      socket.on('close', () => this.#sockets.delete(socket));
+    });
+  }
+
+  async listen(port = 0): Promise<void> {
+    await new Promise<void>((resolve) => this.#server.listen(port, '127.0.0.1', resolve));
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  get url(): string {
+    return `${this.#scheme}://127.0.0.1:${this.port}`;
+  }
+
+  async close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+  }
+
+  /** Queues runs for the next claim and wakes a waiting one. */
+  enqueue(...runs: LeasedRun[]): void {
+    this.#queue.push(...runs);
+    this.#wake();
+  }
+
+  /** Cancels a run: the agent learns it from the next renewal or claim. */
+  cancel(runId: string): void {
+    this.#cancelled.add(runId);
+    this.#wake();
+  }
+
+  /** Takes a lease away: the next renewal says so, and its result is fenced. */
+  loseLease(runId: string): void {
+    this.#lost.add(runId);
+    this.leases.delete(runId);
+  }
+
+  callsOf(name: CallName): RecordedCall[] {
+    return this.calls.filter((call) => call.name === name);
+  }
+
+  resultOf(runId: string): ResultReport | undefined {
+    return this.results.find((result) => result.runId === runId);
+  }
+
+  /** Resets every open connection, waiting polls included. */
+  resetConnections(): void {
+    for (const socket of this.#sockets) socket.resetAndDestroy();
+  }
+
+  /**
+   * Resolves with the predicate's value once it is neither undefined nor false. Looked at after every event here, and
+   * ten times a second for what happens elsewhere.
+   */
+  async waitFor<T>(what: string, predicate: () => T | undefined | false, timeoutMs = 15_000): Promise<T> {
+    const first = predicate();
+    if (first !== undefined && first !== false) return first;
+    return await new Promise<T>((resolve, reject) => {
+      const look = () => {
+        const value = predicate();
+        if (value === undefined || value === false) return;
+        done();
+        resolve(value);
+      };
+      const done = () => {
+        clearInterval(interval);
+        clearTimeout(timeout);
+        this.#waiters.delete(look);
+      };
+      const interval = setInterval(look, 100);
+      const timeout = setTimeout(() => {
+        done();
+        reject(new Error(`waited ${timeoutMs} ms in vain for: ${what}`));
+      }, timeoutMs);
+      this.#waiters.add(look);
+    });
+  }
+
+  #wake(): void {
+    for (const poll of this.#polls) poll();
+    this.#notify();
+  }
+
+  #notify(): void {
+    for (const look of [...this.#waiters]) look();
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    // A client that takes us for its proxy sends the whole address.
+    const name = callOfPath[new URL(request.url ?? '/', 'http://service').pathname];
+    const chunks: Buffer[] = [];
+    try {
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+    } catch {
+      // The client reset the connection while it sent its body: there is nobody to answer.
+      return;
+    }
+    if (!name) {
+      response.writeHead(404).end('{}');
+      return;
+    }
+    const bodyText = Buffer.concat(chunks).toString();
+    const call: RecordedCall = {
+      name,
+      headers: request.headers,
+      body: JSON.parse(bodyText) as Record<string, unknown>,
+      bodyText,
+      atMs: performance.now(),
+      isAborted: false,
+    };
+    response.on('close', () => {
+      if (!response.writableFinished) call.isAborted = true;
+      this.#notify();
+    });
+    const index = this.callsOf(name).length;
+    this.calls.push(call);
+    const behaviour = this.script?.(call, index) ?? {};
+    this.#notify();
+    await this.#behave(call, behaviour, request.socket, response);
+    this.#notify();
+  }
+
+  async #behave(
+    call: RecordedCall,
+    behaviour: Behaviour,
+    socket: Socket,
+    response: ServerResponse,
+  ): Promise<void> {
+    if (behaviour.delayMs) await new Promise((resolve) => setTimeout(resolve, behaviour.delayMs));
+    if (behaviour.isSilent) return;
+    if (behaviour.isReset) {
+      socket.resetAndDestroy();
+      return;
+    }
+    const { statusCode = 200, headers = {}, bodyText, change } = behaviour;
+    if (statusCode !== 200) {
+      const error = { statusCode, error: 'Scripted', message: `scripted ${statusCode}` };
+      response.writeHead(statusCode, { 'content-type': 'application/json', ...headers });
+      response.end(bodyText ?? JSON.stringify(error));
+      return;
+    }
+    const answer = bodyText === undefined ? await this.#answer(call, response) : undefined;
+    if (behaviour.isAnswerLost) {
+      socket.resetAndDestroy();
+      return;
+    }
+    if (response.destroyed) return;
+    const text = bodyText ?? JSON.stringify(change ? change(answer as Record<string, unknown>) : answer);
+    response.writeHead(200, { 'content-type': 'application/json', ...headers });
+    response.end(text);
+  }
+
+  async #answer(call: RecordedCall, response: ServerResponse): Promise<object> {
+    switch (call.name) {
+      case 'claim':
+        return await this.#claim(call.body as unknown as ClaimRequest, response);
+      case 'renew':
+        return this.#renew(call.body.leases as LeaseRef[]);
+      case 'release':
+        return this.#release(call.body.leases as LeaseRef[]);
+      case 'results':
+        return this.#store(call.body.results as ResultReport[]);
+    }
+  }
+
+  async #claim({ freeSlots, waitMs }: ClaimRequest, response: ServerResponse): Promise<ClaimResponse> {
+    const slots = freeSlots.probe + freeSlots.script;
+    if (this.#queue.length === 0 && this.#cancelled.size === 0 && waitMs > 0) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(end, waitMs);
+        const polls = this.#polls;
+        function end(): void {
+          clearTimeout(timer);
+          polls.delete(end);
+          resolve();
+        }
+        polls.add(end);
+        response.on('close', end);
+      });
+    }
+    // An agent that has gone away gets nothing: the runs stay in the queue.
+    const runs = response.destroyed ? [] : this.#queue.splice(0, slots);
+    for (const { runId, leaseNumber } of runs) this.leases.set(runId, { runId, leaseNumber });
+    return { ...this.#times(), runs, cancelledRunIds: this.#takeCancelled() };
+  }
+
+  #renew(leases: readonly LeaseRef[]): RenewResponse {
+    const isLost = ({ runId, leaseNumber }: LeaseRef) =>
+      this.#lost.has(runId) || this.leases.get(runId)?.leaseNumber !== leaseNumber;
+    return {
+      ...this.#times(),
+      lostRunIds: leases.filter(isLost).map(({ runId }) => runId),
+      cancelledRunIds: this.#takeCancelled(),
+    };
+  }
+
+  #release(leases: readonly LeaseRef[]): ReleaseResponse {
+    for (const lease of leases) {
+      this.leases.delete(lease.runId);
+      this.released.push(lease);
+    }
+    return { serverTime: this.#now(), released: leases.length };
+  }
+
+  #store(results: readonly ResultReport[]): ResultsResponse {
+    const items = results.map((result): ResultReceipt => {
+      const { resultId, runId, leaseNumber } = result;
+      if (this.#storedIds.has(resultId)) return { resultId, status: 'duplicate', reason: null };
+      const isStale = this.leases.get(runId)?.leaseNumber !== leaseNumber;
+      this.results.push(result);
+      this.#storedIds.add(resultId);
+      if (!isStale) this.leases.delete(runId);
+      return { resultId, status: isStale ? 'stale' : 'accepted', reason: null };
+    });
+    this.receipts.push(...items);
+    return { serverTime: this.#now(), items };
+  }
+
+  #takeCancelled(): string[] {
+    const ids = [...this.#cancelled];
+    this.#cancelled.clear();
+    return ids;
+  }
+
+  #times(): { serverTime: number; leaseTtlMs: number } {
+    return { serverTime: this.#now(), leaseTtlMs: this.leaseTtlMs };
+  }
+
+  #now(): number {
+    return Date.now() + this.clockAheadMs;
+  }
+}

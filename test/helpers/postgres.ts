@@ -1,0 +1,146 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import pg from 'pg';
+
+/** A PostgreSQL server of its own for one test file. */
+export interface PostgresServer {
+  /** A URL to a new, empty database. */
+  createDatabase(): Promise<string>;
+  /** Stops the server at once, as a crash would; `start()` brings it back on the same port and data. */
+  kill(): Promise<void>;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Folder of the newest PostgreSQL's programs on this machine, or null. */
+export function findPostgres(): string | null {
+  const debian = '/usr/lib/postgresql';
+  const installed = existsSync(debian)
+    ? readdirSync(debian)
+        .sort((left, right) => Number(right) - Number(left))
+        .map((version) => join(debian, version, 'bin'))
+    : [];
+  const folders = [...installed, ...(process.env.PATH ?? '').split(delimiter)];
+  const found = folders.find(
+    (folder) => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres')),
+  );
+  return found ?? null;
+}
+
+/** Why tests that need PostgreSQL cannot run here, or null. In CI its absence is an error. */
+export function whyNoPostgres(): string | null {
+  if (findPostgres() !== null) return null;
+  const reason = 'no PostgreSQL on this machine (initdb and postgres in /usr/lib/postgresql/*/bin or PATH)';
+  if (process.env.CI === 'true') throw new Error(reason);
+  return reason;
+}
+
+/** PostgreSQL refuses to run as root: the ids of a user it accepts. */
+function unprivilegedIds(): { uid: number; gid: number } | null {
+  if (process.getuid?.() !== 0) return null;
+  const users = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .map((line) => line.split(':'));
+  const user = users.find(([name]) => name === 'postgres') ?? users.find(([name]) => name === 'nobody');
+  if (!user) throw new Error('neither a user "postgres" nor "nobody" to run PostgreSQL as');
+  return { uid: Number(user[2]), gid: Number(user[3]) };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (typeof address !== 'object' || address === null) throw new Error('no port');
+  return address.port;
+}
+
+/** Creates a cluster in a temporary folder and starts it on a free port of 127.0.0.1. */
+export async function startPostgres(): Promise<PostgresServer> {
+  const programs = findPostgres();
+  if (programs === null) throw new Error(whyNoPostgres() ?? 'no PostgreSQL');
+  const ids = unprivilegedIds();
+  const folder = mkdtempSync(join(tmpdir(), 'picket-pg-'));
+  if (ids) chownSync(folder, ids.uid, ids.gid);
+  const data = join(folder, 'data');
+  const environment = { PATH: process.env.PATH ?? '', LC_ALL: 'C', TZ: 'UTC' };
+  const options = { ...(ids ?? {}), env: environment, cwd: folder };
+  const initialised = spawnSync(
+    join(programs, 'initdb'),
+    ['-D', data, '-U', 'picket', '-A', 'trust', '-E', 'UTF8', '--no-sync'],
+    { ...options, encoding: 'utf8' },
+  );
+  if (initialised.status !== 0) throw new Error(`initdb failed: ${initialised.stderr}`);
+  const port = await freePort();
+  const urlOf = (database: string) => `postgres://picket@127.0.0.1:${port}/${database}`;
+  let child: ChildProcess | undefined;
+  let databases = 0;
+
+  const start = async () => {
+    child = spawn(
+      join(programs, 'postgres'),
+      [
+        '-D',
+        data,
+        '-p',
+        String(port),
+        '-h',
+        '127.0.0.1',
+        '-k',
+        folder,
+        '-c',
+        'fsync=off',
+        '-c',
+        'max_connections=60',
+      ],
+      { ...options, stdio: 'ignore' },
+    );
+    const deadline = Date.now() + 20_000;
+    for (;;) {
+      if (await accepts(urlOf('postgres'))) return;
+      if (Date.now() > deadline || child.exitCode !== null) throw new Error('PostgreSQL did not start');
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  };
+  const end = async (signal: NodeJS.Signals) => {
+    const ending = child;
+    child = undefined;
+    if (!ending || ending.exitCode !== null) return;
+    const ended = new Promise((resolve) => ending.once('exit', resolve));
+    ending.kill(signal);
+    await ended;
+  };
+  await start();
+  return {
+    async createDatabase() {
+      databases += 1;
+      const name = `test_${databases}`;
+      const client = new pg.Client({ connectionString: urlOf('postgres') });
+      await client.connect();
+      await client.query(`create database ${name}`);
+      await client.end();
+      return urlOf(name);
+    },
+    kill: () => end('SIGQUIT'),
+    start,
+    async stop() {
+      await end('SIGQUIT');
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function accepts(url: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 1_000 });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    await client.end();
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,15 @@
+import type { RunContext } from '../../src/checks/check-type.ts';
+import { createRunLog } from '../../src/checks/run-log.ts';
+
+/** What a runner gets in a test: no variables, no proxy, and five seconds. */
+export function runContext(overrides: Partial<RunContext> = {}): RunContext {
+  return {
+    signal: new AbortController().signal,
+    timeoutMs: 5000,
+    log: createRunLog(),
+    variables: {},
+    proxyUrl: null,
+    clientCertificates: [],
+    ...overrides,
+  };
+}

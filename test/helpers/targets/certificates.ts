@@ -1,0 +1,90 @@
+// @peculiar/x509 wants this polyfill loaded before it.
+import 'reflect-metadata';
+
+import { webcrypto } from 'node:crypto';
+import * as x509 from '@peculiar/x509';
+
+/** PEM texts of a key and its certificate. */
+export interface KeyAndCertificate {
+  readonly key: string;
+  readonly cert: string;
+}
+
+export interface CertificateOptions {
+  /** DNS names and IP addresses the certificate is for. */
+  readonly hosts?: readonly string[];
+  /** Validity in days from now; both may be negative. */
+  readonly fromDays?: number;
+  readonly toDays?: number;
+}
+
+/** An authority of a test: mints certificates that are trusted by whoever trusts `cert`. */
+export interface TestAuthority {
+  /** PEM of the authority's own certificate. */
+  readonly cert: string;
+  issue(options?: CertificateOptions): Promise<KeyAndCertificate>;
+}
+
+const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
+const dayMs = 86_400_000;
+
+export async function createAuthority(name = 'Picket test authority'): Promise<TestAuthority> {
+  const keys = await generateKeys();
+  const ca = await x509.X509CertificateGenerator.createSelfSigned({
+    serialNumber: serial(),
+    name: `CN=${name}`,
+    notBefore: daysFromNow(-1),
+    notAfter: daysFromNow(365),
+    keys,
+    signingAlgorithm: algorithm,
+    extensions: [
+      new x509.BasicConstraintsExtension(true, 2, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
+    ],
+  });
+  return {
+    cert: ca.toString('pem'),
+    async issue({ hosts = ['localhost', '127.0.0.1', '::1'], fromDays = -1, toDays = 30 } = {}) {
+      const leafKeys = await generateKeys();
+      const leaf = await x509.X509CertificateGenerator.create({
+        serialNumber: serial(),
+        subject: `CN=${hosts[0] ?? 'nobody'}`,
+        issuer: ca.subject,
+        notBefore: daysFromNow(fromDays),
+        notAfter: daysFromNow(toDays),
+        signingKey: keys.privateKey,
+        publicKey: leafKeys.publicKey,
+        signingAlgorithm: algorithm,
+        extensions: [
+          new x509.BasicConstraintsExtension(false, undefined, true),
+          new x509.SubjectAlternativeNameExtension(
+            hosts.map((host) => ({ type: isAddress(host) ? 'ip' : 'dns', value: host })),
+          ),
+        ],
+      });
+      return { key: await privateKeyPem(leafKeys), cert: leaf.toString('pem') };
+    },
+  };
+}
+
+async function generateKeys(): Promise<webcrypto.CryptoKeyPair> {
+  return (await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])) as webcrypto.CryptoKeyPair;
+}
+
+async function privateKeyPem({ privateKey }: webcrypto.CryptoKeyPair): Promise<string> {
+  return x509.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', privateKey), 'PRIVATE KEY');
+}
+
+function isAddress(host: string): boolean {
+  return /^[\d.]+$/.test(host) || host.includes(':');
+}
+
+function serial(): string {
+  return Buffer.from(webcrypto.getRandomValues(new Uint8Array(15)))
+    .toString('hex')
+    .replace(/^./, '1');
+}
+
+function daysFromNow(days: number): Date {
+  return new Date(Date.now() + days * dayMs);
+}

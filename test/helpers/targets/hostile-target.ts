@@ -1,0 +1,151 @@
+import { createServer, type Socket } from 'node:net';
+import { createGzip } from 'node:zlib';
+import { listen, type Target } from './listening.ts';
+
+const head = (...lines: string[]) => `${['HTTP/1.1 200 OK', ...lines].join('\r\n')}\r\n\r\n`;
+const chunked = head('Content-Type: text/plain', 'Transfer-Encoding: chunked');
+
+/** Writes again and again, as fast as the peer reads, until the connection ends. */
+function flood(socket: Socket, next: () => string | Buffer): void {
+  const write = () => {
+    while (!socket.destroyed && socket.write(next()));
+  };
+  socket.on('drain', write);
+  write();
+}
+
+function every(socket: Socket, intervalMs: number, action: () => void): void {
+  const timer = setInterval(action, intervalMs);
+  socket.on('close', () => clearInterval(timer));
+}
+
+/**
+ * What hostile servers do to a connection once the request has begun to arrive. Each is as bad as the wild: it goes on
+ * until the client gives up.
+ */
+export const hostileBehaviours = {
+  'never-answers': () => undefined,
+  'one-byte-per-interval': (socket) => {
+    const answer = head('Content-Length: 2');
+    let position = 0;
+    every(socket, 50, () => {
+      socket.write(answer[position % answer.length] ?? '');
+      position += 1;
+    });
+  },
+  'endless-headers': (socket) => {
+    socket.write('HTTP/1.1 200 OK\r\n');
+    let count = 0;
+    flood(socket, () => `X-Header-${count++}: ${'v'.repeat(500)}\r\n`);
+  },
+  'endless-header-line': (socket) => {
+    socket.write('HTTP/1.1 200 OK\r\nX-Long: ');
+    flood(socket, () => 'v'.repeat(16_384));
+  },
+  'endless-informational': (socket) => {
+    every(socket, 5, () => socket.write('HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'));
+  },
+  'endless-chunks': (socket) => {
+    socket.write(chunked);
+    const chunk = `4000\r\n${'x'.repeat(0x4000)}\r\n`;
+    flood(socket, () => chunk);
+  },
+  'trickling-chunks': (socket) => {
+    socket.write(chunked);
+    every(socket, 20, () => socket.write('1\r\nx\r\n'));
+  },
+  'huge-body': (socket) => {
+    socket.write(head('Content-Type: text/plain', 'Content-Length: 10737418240'));
+    const chunk = Buffer.alloc(65_536, 'x');
+    flood(socket, () => chunk);
+  },
+  /** Compressed zeros without end: a thousand bytes of body for every byte on the wire. */
+  'gzip-bomb': (socket) => {
+    socket.write(head('Content-Type: text/plain', 'Content-Encoding: gzip'));
+    const gzip = createGzip({ level: 9 });
+    const zeros = Buffer.alloc(1_048_576);
+    gzip.pipe(socket);
+    const write = () => {
+      while (!socket.destroyed && gzip.write(zeros));
+    };
+    gzip.on('drain', write);
+    socket.on('close', () => gzip.destroy());
+    write();
+  },
+  'not-gzip': (socket) => {
+    socket.end(`${head('Content-Encoding: gzip', 'Content-Length: 9')}not gzip!`);
+  },
+  'cut-gzip': (socket) => {
+    const bytes = Buffer.from('1f8b08000000000000034b4c4a06', 'hex');
+    socket.write(head('Content-Encoding: gzip', `Content-Length: ${bytes.length}`));
+    socket.end(bytes);
+  },
+  'reset-after-request': (socket) => {
+    socket.resetAndDestroy();
+  },
+  'close-before-headers': (socket) => {
+    socket.end();
+  },
+  'close-inside-headers': (socket) => {
+    socket.end('HTTP/1.1 200 OK\r\nContent-');
+  },
+  'close-inside-body': (socket) => {
+    socket.end(`${head('Content-Length: 100')}only this`);
+  },
+  'reset-inside-body': (socket) => {
+    socket.write(`${head('Content-Length: 100')}only this`, () =>
+      setTimeout(() => socket.resetAndDestroy(), 20),
+    );
+  },
+  garbage: (socket) => {
+    socket.end('\x00\x01\x02 this is no HTTP at all \r\n\r\n');
+  },
+  'http-0.9': (socket) => {
+    socket.end('<html>hello from 1991</html>');
+  },
+  'conflicting-content-length': (socket) => {
+    socket.end(`${head('Content-Length: 2', 'Content-Length: 5')}hello`);
+  },
+  'content-length-and-chunked': (socket) => {
+    socket.end(`${head('Content-Length: 2', 'Transfer-Encoding: chunked')}5\r\nhello\r\n0\r\n\r\n`);
+  },
+  'malformed-chunk-size': (socket) => {
+    socket.end(`${chunked}zz\r\nhello\r\n`);
+  },
+  'nul-in-header': (socket) => {
+    socket.end(`${head('X-Nul: a\x00b', 'Content-Length: 0')}`);
+  },
+  'folded-header': (socket) => {
+    socket.end(`${head('X-Folded: a\r\n b', 'Content-Length: 2')}ok`);
+  },
+  'unasked-upgrade': (socket) => {
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n');
+  },
+  'status-out-of-range': (socket) => {
+    socket.end('HTTP/1.1 9999 What\r\nContent-Length: 0\r\n\r\n');
+  },
+  'http-1.0': (socket) => {
+    socket.end('HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\nold but fine');
+  },
+} as const satisfies Readonly<Record<string, (socket: Socket) => void>>;
+export type HostileBehaviour = keyof typeof hostileBehaviours;
+
+/** Starts a server that treats every connection with that behaviour. */
+export async function startHostileTarget(behaviour: HostileBehaviour): Promise<Target> {
+  const server = createServer((socket) => {
+    socket.on('error', () => socket.destroy());
+    socket.once('data', () => {
+      socket.resume();
+      hostileBehaviours[behaviour](socket);
+    });
+  });
+  return listen(server, { scheme: 'http' });
+}
+
+/** Starts a server that accepts connections and says nothing, not even when spoken to. */
+export async function startSilentTarget(): Promise<Target> {
+  return listen(
+    createServer((socket) => socket.resume()),
+    { scheme: 'http' },
+  );
+}

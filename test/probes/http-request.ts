@@ -1,0 +1,35 @@
+import {
+  type HttpProbeControls,
+  type HttpProbeRequest,
+  type HttpProbeResult,
+  probeHttp,
+} from '../../src/probes/http/probe.ts';
+import { systemResolver } from '../../src/probes/resolver.ts';
+
+/** Probes a URL with a plain GET, or whatever the overrides make of it. */
+export function probe(
+  url: string,
+  overrides: Partial<Omit<HttpProbeRequest, 'url'>> & Partial<HttpProbeControls> = {},
+): Promise<HttpProbeResult> {
+  const {
+    resolver = systemResolver,
+    signal = new AbortController().signal,
+    timeoutMs = 5000,
+    ...request
+  } = overrides;
+  return probeHttp(
+    {
+      url: new URL(url),
+      method: 'GET',
+      headers: [],
+      body: undefined,
+      followRedirects: true,
+      isCertificateChecked: true,
+      family: 4,
+      proxy: undefined,
+      maxBodyBytes: 25 * 1024 * 1024,
+      ...request,
+    },
+    { resolver, signal, timeoutMs },
+  );
+}

@@ -1,0 +1,261 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { z } from 'zod';
+import { definitionSchema } from '../../src/checks/definition.ts';
+import { frequencies } from '../../src/checks/frequency.ts';
+import { checkTypes } from '../../src/checks/index.ts';
+import {
+  ClaimRequest,
+  ReleaseRequest,
+  RenewRequest,
+  ResultReport,
+  ResultsRequest,
+} from '../../src/protocol/agent.ts';
+import { CheckResultQuery } from '../../src/protocol/check-result.ts';
+import { PrivateLocationInput, PrivateLocationPatch } from '../../src/protocol/private-location.ts';
+import {
+  type Bench,
+  createCheck,
+  createLocation,
+  openBench,
+  TestAgent,
+  type TestLocation,
+} from '../helpers/service.ts';
+import { namesPath, type WrongValue, withValue, wrongValuesFor } from './wrong-values.ts';
+
+let bench: Bench;
+let location: TestLocation;
+let agent: TestAgent;
+let checkId: string;
+
+beforeAll(async () => {
+  bench = await openBench();
+  location = await createLocation(bench, 'lab');
+  agent = new TestAgent(bench, location);
+  checkId = (await createCheck(bench)).id;
+});
+afterAll(async () => {
+  await bench.close();
+});
+
+const describeWrong = ({ path, why }: WrongValue) => `${path.join('.')}: ${why}`;
+
+/** Sends each wrong value by itself; returns the descriptions of those that were not refused as they should be. */
+async function sendAll(
+  wrong: readonly WrongValue[],
+  send: (value: WrongValue) => Promise<{ status: number; body: unknown }>,
+): Promise<string[]> {
+  const unrefused: string[] = [];
+  for (const value of wrong) {
+    const { status, body } = await send(value);
+    const { validation, message } = body as {
+      validation?: { source: string; keys: string[] };
+      message?: string;
+    };
+    const isNamed = status === 400 && namesPath(validation?.keys ?? [], value.path);
+    if (!isNamed || !message) unrefused.push(`${describeWrong(value)} -> ${status} ${JSON.stringify(body)}`);
+  }
+  return unrefused;
+}
+
+describe.each(checkTypes.map((type) => [type.name, type] as const))('wrong fields of %s', (_name, type) => {
+  const valid = { name: 'x', request: { url: 'http://x.test/' } };
+  const wrong = wrongValuesFor(definitionSchema(type));
+
+  it('has wrong values for every field', () => {
+    expect(wrong.length).toBeGreaterThan(200);
+    expect(wrong.map(describeWrong)).toContain('request.url: a number');
+    expect(wrong.map(describeWrong)).toContain('description: too long');
+    expect(wrong.map(describeWrong)).toContain('environmentVariables: too many');
+    expect(wrong.map(describeWrong)).toContain('request.assertions.0.comparison: a text');
+  });
+
+  it('are refused with 400 and named, when it is created', async () => {
+    const unrefused = await sendAll(wrong, ({ path, value }) =>
+      bench.call('POST', `/v1/checks/${type.route}`, withValue(valid, path, value)),
+    );
+    expect(unrefused).toEqual([]);
+  });
+
+  it('are refused with 400 and named, when it is changed', async () => {
+    const created = await bench.call('POST', `/v1/checks/${type.route}`, valid);
+    const unrefused = await sendAll(wrong, ({ path, value }) =>
+      bench.call('PUT', `/v1/checks/${type.route}/${created.body.id}`, withValue({}, path, value)),
+    );
+    expect(unrefused).toEqual([]);
+    const after = await bench.call('GET', `/v1/checks/${created.body.id}`);
+    expect(after.body).toEqual(created.body);
+  });
+
+  it('are named all at once', async () => {
+    const answer = await bench.call('POST', `/v1/checks/${type.route}`, {
+      name: '',
+      frequency: 3,
+      request: { url: 7, method: 'FETCH' },
+      tags: ['ok', ''],
+      maxResponseTime: 30_001,
+    });
+    expect(answer.status).toBe(400);
+    expect([...answer.body.validation.keys].sort()).toEqual([
+      'frequency',
+      'maxResponseTime',
+      'name',
+      'request.method',
+      'request.url',
+      'tags.1',
+    ]);
+    expect(answer.body.validation.source).toBe('payload');
+    expect(answer.body.message).toContain(
+      '"frequency" must be one of [0, 1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440]',
+    );
+  });
+});
+
+it('accepts exactly the frequency and offset pairs of the three rules', async () => {
+  for (const frequency of frequencies) {
+    const max = frequency <= 60 ? Math.floor(frequency * 10) : Math.ceil(frequency / 60);
+    const offsets =
+      frequency === 0 ? [0, 1, 9, 10, 11, 19, 20, 21, 30, 31, 40] : [0, 1, 2, max - 1, max, max + 1];
+    for (const frequencyOffset of offsets) {
+      const isAllowed =
+        frequency === 0
+          ? [10, 20, 30].includes(frequencyOffset)
+          : frequencyOffset >= 1 && frequencyOffset <= max;
+      const answer = await bench.call('POST', '/v1/checks/url', {
+        name: 'x',
+        frequency,
+        frequencyOffset,
+        request: { url: 'http://x.test' },
+      });
+      expect([frequency, frequencyOffset, answer.status]).toEqual([
+        frequency,
+        frequencyOffset,
+        isAllowed ? 201 : 400,
+      ]);
+      if (!isAllowed) expect(answer.body.validation.keys).toEqual(['frequencyOffset']);
+    }
+  }
+});
+
+it('draws the lines of limits exactly', async () => {
+  const create = async (fields: object) =>
+    (await bench.call('POST', '/v1/checks/url', { name: 'x', request: { url: 'http://x.test' }, ...fields }))
+      .status;
+  const variables = (count: number) =>
+    Array.from({ length: count }, (_, index) => ({ key: `K${index}`, value: 'v' }));
+  expect(await create({ description: 'x'.repeat(500) })).toBe(201);
+  expect(await create({ description: 'x'.repeat(501) })).toBe(400);
+  expect(await create({ environmentVariables: variables(100) })).toBe(201);
+  expect(await create({ environmentVariables: variables(101) })).toBe(400);
+  expect(await create({ maxResponseTime: 30_000, degradedResponseTime: 0 })).toBe(201);
+  expect(await create({ maxResponseTime: null, degradedResponseTime: null })).toBe(201);
+  expect(await create({ groupOrder: -1 })).toBe(400);
+  for (const [query, status] of [
+    ['limit=0', 400],
+    ['limit=1', 200],
+    ['limit=100', 200],
+    ['limit=101', 400],
+    ['limit=x', 400],
+    ['limit=1.5', 400],
+    ['page=0', 400],
+    ['page=1000000000', 200],
+    ['page=1e9', 200],
+    ['page=1000000001', 400],
+    ['nobody=knows', 200],
+    ['search=%00', 400],
+    ['tag=%00&tag=a', 400],
+  ] as const) {
+    expect([query, (await bench.call('GET', `/v1/checks?${query}`)).status]).toEqual([query, status]);
+  }
+});
+
+describe('wrong queries of the results list', () => {
+  it.each([
+    ['from=yesterday', 'from'],
+    ['to=99999999999999999', 'to'],
+    ['from=-5', 'from'],
+    ['hasFailures=perhaps', 'hasFailures'],
+    ['resultType=SOME', 'resultType'],
+    ['checkType=XYZ', 'checkType'],
+    ['location=', 'location'],
+    ['limit=101', 'limit'],
+    ['from=2026-01-02&to=2026-01-01', 'to'],
+  ])('%s', async (query, key) => {
+    const answer = await bench.call('GET', `/v1/check-results/${checkId}?${query}`);
+    expect(answer.status).toBe(400);
+    expect(answer.body.validation).toEqual({ source: 'query', keys: [key] });
+    expect(Object.keys(CheckResultQuery.shape)).toContain(key);
+  });
+});
+
+describe('wrong fields of the agent protocol', () => {
+  it.each<[string, z.ZodType]>([
+    ['claims', ClaimRequest],
+    ['leases/renew', RenewRequest],
+    ['leases/release', ReleaseRequest],
+    ['results', ResultsRequest],
+  ])('%s', async (path, schema) => {
+    const valid = {
+      ...agent.claimBody(),
+      leases: [{ runId: randomUUID(), leaseNumber: 1 }],
+      results: [{}],
+    };
+    expect((await agent.call(path, valid)).status).toBe(200);
+    const wrong = wrongValuesFor(schema);
+    expect(wrong.length).toBeGreaterThan(10);
+    const unrefused = await sendAll(wrong, ({ path: field, value }) =>
+      agent.call(path, withValue(valid, field, value)),
+    );
+    expect(unrefused).toEqual([]);
+  });
+
+  it('rejects a report with a wrong field by itself and says which', async () => {
+    const report = {
+      resultId: randomUUID(),
+      runId: randomUUID(),
+      leaseNumber: 1,
+      startedAt: 1,
+      stoppedAt: 2,
+      responseTimeMs: 1,
+      startDelayMs: 0,
+      agentLagMs: 0,
+      isDegraded: null,
+      overMaxResponseTime: null,
+      failure: { owner: 'target', code: 'REDIRECT_LIMIT', message: '' },
+      errorMessages: [],
+      detail: null,
+    };
+    const wrong = wrongValuesFor(ResultReport);
+    expect(wrong.length).toBeGreaterThan(50);
+    const results = wrong.map(({ path, value }) => withValue(report, path, value));
+    const answer = await agent.call('results', { ...agent.identity, results });
+    expect(answer.status).toBe(200);
+    wrong.forEach((value, index) => {
+      const { status, reason } = answer.body.items[index];
+      expect([describeWrong(value), status]).toEqual([describeWrong(value), 'rejected']);
+      expect(reason).toContain(`"${value.path.join('.')}`);
+    });
+  });
+});
+
+describe('wrong fields of private locations', () => {
+  it('are refused with 400 and named', async () => {
+    const created = await sendAll(wrongValuesFor(PrivateLocationInput), ({ path, value }) =>
+      bench.call('POST', '/v1/private-locations', withValue({ name: 'x', slugName: 'x' }, path, value)),
+    );
+    expect(created).toEqual([]);
+    const changed = await sendAll(wrongValuesFor(PrivateLocationPatch), ({ path, value }) =>
+      bench.call('PUT', `/v1/private-locations/${location.id}`, withValue({}, path, value)),
+    );
+    expect(changed).toEqual([]);
+  });
+
+  it.each(['us-east-1', 'eu-central-12', 'with space', 'ümlaut', '', 'x'.repeat(31)])(
+    'refuses the slug %s',
+    async (slugName) => {
+      const answer = await bench.call('POST', '/v1/private-locations', { name: 'x', slugName });
+      expect(answer.status).toBe(400);
+      expect(answer.body.validation.keys).toEqual(['slugName']);
+    },
+  );
+});
