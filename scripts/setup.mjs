@@ -52,8 +52,10 @@ async function install() {
   const timer = setInterval(show, isTerminal ? 200 : 2000);
   const output = [];
   const [npm, ...npmArgs] = npmCommand();
-  const code = await run(npm, [...npmArgs, 'ci', '--ignore-scripts', '--no-audit', '--no-fund'], (text) =>
-    output.push(text),
+  const code = await run(
+    npm,
+    [...npmArgs, 'ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'],
+    (text) => output.push(text),
   );
   clearInterval(timer);
   if (code !== 0) {
