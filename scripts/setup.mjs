@@ -86,9 +86,11 @@ function countInstalled() {
   for (const name of readdirSync(modules)) {
     if (name.startsWith('.')) continue;
     try {
-      count += name.startsWith('@')
-        ? readdirSync(join(modules, name)).filter((n) => !n.startsWith('.')).length
-        : 1;
+      const paths = name.startsWith('@')
+        ? readdirSync(join(modules, name)).map((n) => join(name, n))
+        : [name];
+      // npm makes all folders first; a package is there once its manifest is.
+      count += paths.filter((path) => existsSync(join(modules, path, 'package.json'))).length;
     } catch (error) {
       // npm may move a folder away between the two reads; the next look counts it.
       if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error;

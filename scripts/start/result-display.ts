@@ -76,6 +76,7 @@ class LiveTable implements ResultDisplay {
     const table = new Table({
       head: ['check', 'type', 'location', 'verdict', 'time', 'phases (ms) or reason', 'late'],
       style: { head: ['bold'], border: ['gray'] },
+      chars: { mid: '', 'left-mid': '', 'mid-mid': '', 'right-mid': '' },
       colAligns: ['left', 'left', 'left', 'left', 'right', 'left', 'right'],
     });
     const rows = [...this.#latest.values()].sort((a, b) => a.result.name.localeCompare(b.result.name));
