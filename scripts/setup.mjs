@@ -35,8 +35,8 @@ async function install() {
   const startedAt = Date.now();
   const isTerminal = process.stderr.isTTY === true;
   let shown = -1;
-  const show = () => {
-    const done = Math.min(countInstalled(), total);
+  const show = (isDone = false) => {
+    const done = isDone ? total : Math.min(countInstalled(), total);
     const seconds = Math.round((Date.now() - startedAt) / 1000);
     if (isTerminal) {
       const width = 30;
@@ -49,7 +49,7 @@ async function install() {
     }
   };
   process.stderr.write('Setting up: locked dependencies and Node 24 from the npm registry (once)\n');
-  const timer = setInterval(show, isTerminal ? 200 : 2000);
+  const timer = setInterval(() => show(), isTerminal ? 200 : 2000);
   const output = [];
   const [npm, ...npmArgs] = npmCommand();
   const code = await run(
@@ -64,7 +64,7 @@ async function install() {
     );
     process.exit(1);
   }
-  show();
+  show(true);
   process.stderr.write(
     `${isTerminal ? '\n' : ''}  installed in ${Math.round((Date.now() - startedAt) / 1000)} s\n`,
   );
