@@ -4,6 +4,7 @@ import { findCheckType } from '../checks/index.ts';
 import { createRunLog } from '../checks/run-log.ts';
 import type { Clock } from '../lib/clock.ts';
 import { toError } from '../lib/errors.ts';
+import { systemResolver } from '../probes/resolver.ts';
 import { crashSite } from './crash-site.ts';
 import type { LagMeter } from './lag-meter.ts';
 import { isMaskable, Scrubber } from './scrubber.ts';
@@ -143,6 +144,7 @@ export class RunPipeline {
         variables: order.variables,
         proxyUrl: order.proxyUrl,
         clientCertificates: order.clientCertificates,
+        resolver: systemResolver,
       }),
     );
   }

@@ -27,6 +27,14 @@ export interface ClientCertificate {
   readonly passphrase?: string | null | undefined;
 }
 
+/** Where a run gets addresses of host names from; see src/probes/resolver.ts. */
+export interface NameResolver {
+  resolve(
+    hostname: string,
+    family: 4 | 6 | 'any',
+  ): Promise<readonly { readonly address: string; readonly family: 4 | 6 }[]>;
+}
+
 /** What a run may use besides its spec. Everything a runner needs comes through here; it reads no globals. */
 export interface RunContext {
   /** Aborts when the lease is lost, the run is cancelled or the deadline has passed. */
@@ -39,6 +47,7 @@ export interface RunContext {
   /** The location's proxy for outgoing requests, or null. */
   readonly proxyUrl: string | null;
   readonly clientCertificates: readonly ClientCertificate[];
+  readonly resolver: NameResolver;
 }
 
 /** What `run()` returns. A sick target is a returned failure with an owner; a throw means that we are broken. */

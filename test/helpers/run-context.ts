@@ -1,5 +1,6 @@
 import type { RunContext } from '../../src/checks/check-type.ts';
 import { createRunLog } from '../../src/checks/run-log.ts';
+import { systemResolver } from '../../src/probes/resolver.ts';
 
 /** What a runner gets in a test: no variables, no proxy, and five seconds. */
 export function runContext(overrides: Partial<RunContext> = {}): RunContext {
@@ -10,6 +11,7 @@ export function runContext(overrides: Partial<RunContext> = {}): RunContext {
     variables: {},
     proxyUrl: null,
     clientCertificates: [],
+    resolver: systemResolver,
     ...overrides,
   };
 }

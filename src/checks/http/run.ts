@@ -5,7 +5,6 @@ import { type HttpProbeResult, probeHttp } from '../../probes/http/probe.ts';
 import { proxyFromUrl } from '../../probes/http/proxy-tunnel.ts';
 import { warmUpHttp } from '../../probes/http/warm-up.ts';
 import { usableFamily } from '../../probes/ip-family.ts';
-import { systemResolver } from '../../probes/resolver.ts';
 import type { EvaluatedAssertion } from '../assertion.ts';
 import type { ClientCertificate, Outcome, RunContext } from '../check-type.ts';
 import { evaluateAssertions, type Sources } from '../evaluate.ts';
@@ -61,7 +60,7 @@ export async function runHttp(
       maxBodyBytes,
     },
     {
-      resolver: systemResolver,
+      resolver: context.resolver,
       signal: context.signal,
       timeoutMs: context.timeoutMs - (performance.now() - startMs),
     },
