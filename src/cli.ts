@@ -68,12 +68,32 @@ service
     await addKeyCommand(process.env, options);
   });
 
+service
+  .command('list-keys')
+  .description('list the API keys of an account: ids, names and roles, and the last characters of each')
+  .requiredOption('--account <id>', 'id of the account')
+  .option('--json', 'print one JSON array')
+  .action(async (options: { account: string; json?: boolean }) => {
+    const { listKeysCommand } = await import('./cli/account-commands.ts');
+    await listKeysCommand(process.env, options);
+  });
+
+service
+  .command('delete-key')
+  .description('delete an API key, so that requests with it are refused; safe while the service runs')
+  .argument('<id>', 'id of the key, as list-keys prints it')
+  .option('--json', 'print one JSON object')
+  .action(async (id: string, options: { json?: boolean }) => {
+    const { deleteKeyCommand } = await import('./cli/account-commands.ts');
+    await deleteKeyCommand(process.env, id, options);
+  });
+
 program
   .command('run')
   .description('run one check from a YAML or JSON file, here and now, as an agent would')
   .argument('<file>', 'the check: its fields as in the API, plus checkType')
   .option('--json', 'print the result as JSON')
-  .option('--env <NAME=VALUE...>', 'a variable for the {{templates}} of the check; may be repeated')
+  .option('--env <NAME=VALUE>', 'a variable for the {{templates}} of the check; may be repeated', collect, [])
   .option('--proxy <url>', "proxy for the check's requests")
   .addHelpText(
     'after',
@@ -88,6 +108,11 @@ try {
   await program.parseAsync();
 } catch (thrown) {
   process.exitCode = report(thrown);
+}
+
+/** Gathers the values of an option that may be repeated. */
+function collect(value: string, earlier: readonly string[]): string[] {
+  return [...earlier, value];
 }
 
 /** Prints what was thrown for the person at the terminal and says which exit code it means. */

@@ -195,7 +195,7 @@ async function upsertChecks(api: ApiClient, state: State): Promise<z.infer<typeo
     const written = { ...body, privateLocations: ['here'] };
     checks.push(
       same
-        ? await api.call('PUT', `/v1/checks/${route}/${same.id}`, Identified, { request: body.request })
+        ? await api.call('PUT', `/v1/checks/${same.id}`, Identified, { request: body.request })
         : await api.call('POST', `/v1/checks/${route}`, Identified, written),
     );
   }

@@ -19,7 +19,11 @@ export const ShownResult = z.object({
   failure: z.object({ code: z.string(), message: z.string() }).nullable(),
   apiCheckResult: z
     .object({
-      response: z.object({ timingPhases: z.record(z.string(), z.number()).nullable() }),
+      response: z.object({
+        timingPhases: z.record(z.string(), z.number()).nullish(),
+        packetLoss: z.number().optional(),
+        latency: z.record(z.string(), z.number().nullable()).nullish(),
+      }),
     })
     .nullable(),
 });
@@ -127,13 +131,21 @@ function cells({ checkType, result }: ResultRow): string[] {
 }
 
 function phasesOf(result: ShownResult): string {
-  const phases = result.apiCheckResult?.response.timingPhases;
+  const response = result.apiCheckResult?.response;
+  if (response?.packetLoss !== undefined)
+    return listed({ 'loss %': response.packetLoss, ...response.latency });
+  const phases = response?.timingPhases;
   if (!phases) return '';
+  if (phases.firstByte === undefined) return listed(phases);
   const { dns = 0, tcp = 0, tls = 0, proxy = 0, firstByte = 0, download = 0 } = phases;
   // The public firstByte phase includes TLS and the proxy's CONNECT; the reader wants to see them apart.
-  const shown = { dns, tcp, tls, wait: firstByte - tls - proxy, download };
-  return Object.entries(shown)
-    .map(([phase, ms]) => `${phase} ${ms.toFixed(1)}`)
+  return listed({ dns, tcp, tls, wait: firstByte - tls - proxy, download });
+}
+
+function listed(figures: Readonly<Record<string, number | null>>): string {
+  return Object.entries(figures)
+    .filter(([name, figure]) => name !== 'total' && figure !== null)
+    .map(([name, figure]) => `${name} ${figure?.toFixed(1)}`)
     .join('  ');
 }
 

@@ -95,6 +95,26 @@ export function sampleChecks(ports: {
       },
     },
     {
+      route: 'tcp',
+      body: {
+        name: 'Shop: port is open',
+        ...every20Seconds,
+        request: { hostname: '127.0.0.1', port: ports.http },
+      },
+    },
+    {
+      route: 'icmp',
+      body: {
+        name: 'This machine: 3 pings',
+        ...every20Seconds,
+        request: {
+          hostname: '127.0.0.1',
+          pingCount: 3,
+          assertions: [{ source: 'LATENCY', property: 'avg', comparison: 'LESS_THAN', target: '50' }],
+        },
+      },
+    },
+    {
       route: 'url',
       body: {
         name: 'Reports: answers 503',

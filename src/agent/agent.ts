@@ -42,6 +42,8 @@ export class Agent {
   readonly #dispatcher: Dispatcher;
   readonly #metrics: AgentMetrics;
   readonly #identity: { readonly agentId: string; readonly sessionId: string };
+  /** Known before the probe threads start. */
+  #ownPorts: readonly number[] = [];
   readonly #namesWarnedOf = new Set<string>();
   #poller: Poller | undefined;
   #drain: Drain | undefined;
@@ -55,7 +57,14 @@ export class Agent {
     this.#log = log;
     this.#identity = { agentId: settings.agentId, sessionId: crypto.randomUUID() };
     const ownSecrets = [settings.apiKey, ...Object.values(settings.serviceSecrets)];
-    this.#pool = new ProbePool({ clock, log, ownSecrets, serviceOffsetMs: () => serviceClock.offsetMs });
+    this.#pool = new ProbePool({
+      clock,
+      log,
+      ownSecrets,
+      serviceOffsetMs: () => serviceClock.offsetMs,
+      onReady: () => this.#poller?.slotFreed(),
+      egress: () => ({ ...settings.egress, ownPorts: this.#ownPorts }),
+    });
     this.#client = new ServiceClient({
       settings,
       identity: this.#identity,
@@ -78,7 +87,10 @@ export class Agent {
     this.#dispatcher = new Dispatcher({
       laneSizes: settings.laneSizes,
       // Every type of today is a probe; what runs scripts will be another executor.
-      executors: { probe: this.#pool, script: { checkTypes: [], run: this.#pool.run.bind(this.#pool) } },
+      executors: {
+        probe: this.#pool,
+        script: { checkTypes: [], isReady: false, run: this.#pool.run.bind(this.#pool) },
+      },
       leaseKeeper: this.#leaseKeeper,
       clock,
       serviceClock,
@@ -132,6 +144,7 @@ export class Agent {
     this.#releasers.push('service client', () => this.#client.close());
     this.#releasers.push('probe threads', () => this.#pool.stop());
     const port = await health.listen(healthPort);
+    this.#ownPorts = [port];
     this.#metrics.start();
     this.#log.info({ version: packageVersion(), agentId, serviceUrl, port, laneSizes }, 'agent starts');
     this.#warnOfShortSecrets(Object.entries(serviceSecrets));

@@ -18,6 +18,7 @@ describe('readAgentSettings', () => {
       agentId: expect.stringMatching(/^[\w.-]+-[0-9a-f]{8}$/),
       shutdownGraceMs: 300_000,
       proxy: { https: undefined, http: undefined, except: undefined },
+      egress: { allow: '', deny: '' },
       serviceSecrets: {},
     });
   });
@@ -34,6 +35,7 @@ describe('readAgentSettings', () => {
       PROBE_CONCURRENCY: '0',
       SHUTDOWN_GRACE_SECONDS: '-1',
       HTTPS_PROXY: 'socks5://proxy',
+      EGRESS_DENY: '10.0.0.0/8,10.0.0.0/33',
       AGENT_ID: 'with space',
       SERVICE_SECRET_LONG: 'x'.repeat(128 * 1024 + 1),
     };
@@ -45,7 +47,7 @@ describe('readAgentSettings', () => {
       message = String(thrown);
     }
     for (const name of Object.keys(bad)) expect(message).toContain(`- ${name}: `);
-    expect(message).toContain('7 problems');
+    expect(message).toContain('8 problems');
     expect(message).not.toMatch(/wrong-key|opensesame|xxxxx/);
     expect(() => readAgentSettings({})).toThrow(/API_KEY: is required.*\n.*SERVICE_URL: is required/);
   });
@@ -93,6 +95,14 @@ describe('readAgentSettings', () => {
     rmSync(folder, { recursive: true });
     expect(settings.apiKey).toBe('pl_from_file');
     expect(settings.serviceSecrets).toEqual({ SERVICE_SECRET_A: 'hunter22', SERVICE_SECRET_B: 'direct' });
+  });
+
+  it('names each egress rule that is none', () => {
+    const settings = { ...needed, EGRESS_ALLOW: '10.0.0.0/8, *.example.com', EGRESS_DENY: '' };
+    expect(readAgentSettings(settings).egress).toEqual({ allow: '10.0.0.0/8, *.example.com', deny: '' });
+    expect(() => readAgentSettings({ ...needed, EGRESS_ALLOW: 'a:1,10.0.0.0/8,10.0.0.0/33' })).toThrow(
+      /2 problems.*\n.*EGRESS_ALLOW: "a:1" is.*\n.*EGRESS_ALLOW: "10\.0\.0\.0\/33" is/,
+    );
   });
 
   it('documents every variable', () => {

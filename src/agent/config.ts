@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { z } from 'zod';
 import { readEnvironment } from '../lib/env.ts';
 import { type LogLevel, logLevels } from '../lib/log.ts';
+import { parseEgressRules } from '../probes/egress/rules.ts';
 
 /** The longest value a `SERVICE_SECRET_*` variable may have, in characters. */
 const maxSecretLength = 128 * 1024;
@@ -24,6 +25,16 @@ const proxyUrl = z
   .string()
   .refine((value) => isHttpUrl(value), 'must be the http:// or https:// address of a proxy')
   .optional();
+
+const egressRules = z
+  .string()
+  .superRefine((value, context) => {
+    for (const problem of parseEgressRules(value).problems) {
+      context.addIssue({ code: 'custom', message: problem });
+    }
+  })
+  .default('')
+  .meta({ defaultText: 'none' });
 
 /** Names other tools use for our levels (check model 5.1: DEBUG, LOG, INFO, WARN, ERROR). */
 const levelAliases: Readonly<Record<string, LogLevel>> = { log: 'info', warning: 'warn' };
@@ -72,6 +83,12 @@ export const AgentConfig = z.object({
     .string()
     .optional()
     .describe('Hosts reached without a proxy, separated by commas; `no_proxy` works too'),
+  EGRESS_ALLOW: egressRules.describe(
+    'What checks may connect to although it is closed by default or by a wider rule of EGRESS_DENY: addresses, networks (`10.0.0.0/8`) and host names (`*.example.com`), separated by commas; `*` is everything',
+  ),
+  EGRESS_DENY: egressRules.describe(
+    'What checks must not connect to, written as for EGRESS_ALLOW; see operations.md, "What checks may connect to"',
+  ),
 });
 
 export interface AgentSettings {
@@ -88,6 +105,8 @@ export interface AgentSettings {
     readonly http: string | undefined;
     readonly except: string | undefined;
   };
+  /** Rules on what checks may connect to. */
+  readonly egress: { readonly allow: string; readonly deny: string };
   /** `SERVICE_SECRET_*`: usable in checks as variables, removed from everything that leaves. */
   readonly serviceSecrets: Readonly<Record<string, string>>;
 }
@@ -99,13 +118,7 @@ export interface AgentSettings {
  */
 export function readAgentSettings(environment: Readonly<Record<string, string | undefined>>): AgentSettings {
   const secretNames = serviceSecretNames(environment);
-  const secretShape = Object.fromEntries(
-    secretNames.map((name) => [
-      name,
-      z.string().max(maxSecretLength, 'must not be longer than 128 KiB').optional().meta({ secret: true }),
-    ]),
-  );
-  const schema = AgentConfig.extend(secretShape) as unknown as typeof AgentConfig;
+  const schema = AgentConfig.extend(secretShape(secretNames)) as unknown as typeof AgentConfig;
   const variables = readEnvironment(schema, withLowerCaseProxies(environment));
   const secrets = variables as unknown as Readonly<Record<string, string | undefined>>;
   return {
@@ -117,13 +130,42 @@ export function readAgentSettings(environment: Readonly<Record<string, string | 
     agentId: variables.AGENT_ID ?? defaultAgentId(),
     shutdownGraceMs: variables.SHUTDOWN_GRACE_SECONDS * 1000,
     proxy: { https: variables.HTTPS_PROXY, http: variables.HTTP_PROXY, except: variables.NO_PROXY },
-    serviceSecrets: Object.fromEntries(
-      secretNames.flatMap((name) => {
-        const value = secrets[name];
-        return value === undefined ? [] : [[name, value]];
-      }),
-    ),
+    egress: { allow: variables.EGRESS_ALLOW, deny: variables.EGRESS_DENY },
+    serviceSecrets: present(secrets, secretNames),
   };
+}
+
+/**
+ * The `SERVICE_SECRET_*` variables alone, given as values or as files.
+ *
+ * @throws AppError CONFIG_INVALID listing every problem.
+ */
+export function readServiceSecrets(
+  environment: Readonly<Record<string, string | undefined>>,
+): Record<string, string> {
+  const names = serviceSecretNames(environment);
+  return present(readEnvironment(z.object(secretShape(names)), environment), names);
+}
+
+function secretShape(names: readonly string[]) {
+  const secret = z
+    .string()
+    .max(maxSecretLength, 'must not be longer than 128 KiB')
+    .optional()
+    .meta({ secret: true });
+  return Object.fromEntries(names.map((name) => [name, secret]));
+}
+
+function present(
+  values: Readonly<Record<string, string | undefined>>,
+  names: readonly string[],
+): Record<string, string> {
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = values[name];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
 }
 
 /**

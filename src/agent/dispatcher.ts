@@ -16,6 +16,8 @@ import type { FinishedRun, RunOrder } from './worker-message.ts';
 /** What runs the orders of a lane. */
 export interface Executor {
   readonly checkTypes: readonly string[];
+  /** False while nothing could run an order: what was leased then would only be lost. */
+  readonly isReady: boolean;
   run(order: RunOrder, signal: AbortSignal): Promise<FinishedRun>;
 }
 
@@ -68,7 +70,9 @@ export class Dispatcher {
   freeSlots(): Record<Lane, number> {
     const { executors, laneSizes } = this.#options;
     const free = (lane: Lane) =>
-      executors[lane].checkTypes.length === 0 ? 0 : Math.max(0, laneSizes[lane] - this.#counts[lane]);
+      executors[lane].isReady && executors[lane].checkTypes.length > 0
+        ? Math.max(0, laneSizes[lane] - this.#counts[lane])
+        : 0;
     return { probe: free('probe'), script: free('script') };
   }
 

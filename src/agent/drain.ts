@@ -91,7 +91,7 @@ export class Drain {
       ...this.#givingBack,
       this.#wait(reporter.emptied(), this.#farewellMs(), { isHurryEnough: false }),
     ]);
-    reporter.stop();
+    await reporter.stop();
     leaseKeeper.stop();
     const left = { results: outbox.count, leases: leaseKeeper.heldCount };
     if (left.results > 0 || left.leases > 0) log.error(left, 'stopping with results unsent or leases held');

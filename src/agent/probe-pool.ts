@@ -3,6 +3,7 @@ import { extname } from 'node:path';
 import { findCheckType } from '../checks/index.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
+import { defaultEgressSettings, type EgressSettings } from '../probes/egress/policy.ts';
 import { ProbeThread, ThreadEnded } from './probe-thread.ts';
 import { deadlineGraceMs } from './run-pipeline.ts';
 import type { Capabilities, FinishedRun, RunOrder } from './worker-message.ts';
@@ -30,6 +31,7 @@ export function defaultThreadCount(): number {
 export class ProbePool {
   readonly #options: ProbePoolOptions;
   readonly #threads = new Set<ProbeThread>();
+  readonly #ready = new Set<ProbeThread>();
   #watch: NodeJS.Timeout | undefined;
   #isStopping = false;
   #replacedCount = 0;
@@ -59,6 +61,11 @@ export class ProbePool {
 
   get threadCount(): number {
     return this.#threads.size;
+  }
+
+  /** Whether a thread is there that has loaded its runners. */
+  get isReady(): boolean {
+    return this.#ready.size > 0;
   }
 
   /** How many threads had to be replaced since the start. */
@@ -91,17 +98,28 @@ export class ProbePool {
     const startedAtMs = this.#options.clock.monotonicMs();
     const thread = new ProbeThread({
       entry: this.#options.entry ?? probeWorkerEntry,
-      start: { ownSecrets: this.#options.ownSecrets },
+      start: {
+        ownSecrets: this.#options.ownSecrets,
+        egress: this.#options.egress?.() ?? defaultEgressSettings,
+      },
       maxHeapMb: this.#options.maxHeapMb ?? defaultHeapMb(),
       serviceOffsetMs: this.#options.serviceOffsetMs,
     });
     this.#threads.add(thread);
+    void thread.ready.then(
+      () => {
+        this.#ready.add(thread);
+        this.#options.onReady?.();
+      },
+      () => undefined, // it ended while loading, which `ended` tells
+    );
     void thread.ended.then((reason) => this.#replace(thread, reason, startedAtMs));
     return thread;
   }
 
   #replace(thread: ProbeThread, reason: string, startedAtMs: number): void {
     this.#threads.delete(thread);
+    this.#ready.delete(thread);
     if (this.#isStopping) return;
     this.#replacedCount++;
     this.#options.log.error(
@@ -137,6 +155,10 @@ export interface ProbePoolOptions {
   readonly ownSecrets: readonly string[];
   /** What to add to `monotonicMs` to get the service's time, as known now. */
   readonly serviceOffsetMs: () => number;
+  /** Where runs may connect to, asked when a thread starts; the default policy when absent. */
+  readonly egress?: (() => EgressSettings) | undefined;
+  /** Called whenever a thread has become ready. */
+  readonly onReady?: (() => void) | undefined;
   readonly threadCount?: number | undefined;
   readonly maxHeapMb?: number | undefined;
   /** Another program for the threads that speaks the same messages. */

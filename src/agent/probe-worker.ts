@@ -6,6 +6,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { checkTypes } from '../checks/index.ts';
 import { systemClock } from '../lib/clock.ts';
 import { toError } from '../lib/errors.ts';
+import { createEgressPolicy } from '../probes/egress/policy.ts';
 import { LagMeter } from './lag-meter.ts';
 import { RunPipeline } from './run-pipeline.ts';
 import type {
@@ -19,9 +20,14 @@ import type {
 
 if (!parentPort) throw new Error('probe-worker runs in a worker thread only');
 const port = parentPort;
-const { ownSecrets } = workerData as WorkerStart;
+const { ownSecrets, egress } = workerData as WorkerStart;
 
-const pipeline = new RunPipeline({ clock: systemClock, lagMeter: new LagMeter(systemClock), ownSecrets });
+const pipeline = new RunPipeline({
+  clock: systemClock,
+  lagMeter: new LagMeter(systemClock),
+  ownSecrets,
+  egress: createEgressPolicy(egress),
+});
 const running = new Map<string, AbortController>();
 let finished: FinishedRun[] = [];
 

@@ -39,6 +39,7 @@ export class Reporter {
   #retryAtMs = 0;
   #failedAttempts = 0;
   #emptied: PromiseWithResolvers<void> | undefined;
+  #uploading: Promise<void> = Promise.resolve();
 
   constructor(options: {
     readonly client: ServiceClient;
@@ -74,12 +75,13 @@ export class Reporter {
     await this.#emptied.promise;
   }
 
-  /** Ends the upload under way. What is not settled stays in the outbox. */
-  stop(): void {
+  /** Ends the upload under way; resolves when what is not settled is back in the outbox. */
+  async stop(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#stop.abort();
     this.#emptied?.resolve();
+    await this.#uploading;
   }
 
   #schedule(): void {
@@ -94,8 +96,11 @@ export class Reporter {
     const delayMs = Math.max(collectedAtMs, this.#retryAtMs) - nowMs;
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    if (delayMs <= 0) void this.#flush();
-    else this.#timer = setTimeout(() => void this.#flush(), delayMs);
+    const flush = () => {
+      this.#uploading = this.#flush();
+    };
+    if (delayMs <= 0) flush();
+    else this.#timer = setTimeout(flush, delayMs);
   }
 
   async #flush(): Promise<void> {
@@ -107,7 +112,8 @@ export class Reporter {
     try {
       for (let batch = batches.pop(); batch; batch = batches.pop()) {
         try {
-          await this.#upload(batch);
+          const refused = await this.#upload(batch);
+          if (refused.length > 0) batches.push(refused);
         } catch (thrown) {
           if (!(thrown instanceof ServiceError) || !contentStatuses.has(thrown.httpStatus ?? 0)) {
             batches.push(batch);
@@ -128,13 +134,24 @@ export class Reporter {
     }
   }
 
-  async #upload(batch: readonly FinishedRun[]): Promise<void> {
+  /** @returns what the service rejected together with its detail, without it: the verdict must not be lost with it. */
+  async #upload(batch: readonly FinishedRun[]): Promise<FinishedRun[]> {
     const texts = batch.map((run) => wholeReport(run.envelopeJson, run.detailJson));
     const { body } = await this.#client.report(texts, this.#stop.signal);
+    const again: FinishedRun[] = [];
     for (const [index, run] of batch.entries()) {
       const receipt = body.items[index];
-      if (receipt) this.#settle(run, receipt.status, receipt.reason);
+      if (receipt?.status === 'rejected' && run.detailJson !== 'null') {
+        this.#log.warn(
+          { runId: run.runId, reason: receipt.reason },
+          'the service rejected a result, which is sent again without its detail',
+        );
+        again.push({ ...run, ...withoutDetail(run.envelopeJson) });
+      } else if (receipt) {
+        this.#settle(run, receipt.status, receipt.reason);
+      }
     }
+    return again;
   }
 
   /** What to try instead of a batch whose content was refused. */

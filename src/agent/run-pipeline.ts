@@ -1,10 +1,18 @@
-import type { CheckType, Outcome, RunLog, Runner } from '../checks/check-type.ts';
+import {
+  CapabilityMissing,
+  type CheckType,
+  type Outcome,
+  type RunLog,
+  type Runner,
+} from '../checks/check-type.ts';
 import { type Failure, failure, resultFlags } from '../checks/failure.ts';
 import { findCheckType } from '../checks/index.ts';
+import { maskedTexts } from '../checks/masking.ts';
 import { createRunLog } from '../checks/run-log.ts';
 import type { Clock } from '../lib/clock.ts';
 import { toError } from '../lib/errors.ts';
-import { systemResolver } from '../probes/resolver.ts';
+import type { EgressPolicy } from '../probes/egress/policy.ts';
+import { HostResolver } from '../probes/host-resolver.ts';
 import { crashSite } from './crash-site.ts';
 import type { LagMeter } from './lag-meter.ts';
 import { isMaskable, Scrubber } from './scrubber.ts';
@@ -29,6 +37,8 @@ export class RunPipeline {
   readonly #clock: Clock;
   readonly #lagMeter: LagMeter;
   readonly #ownSecrets: readonly string[];
+  readonly #egress: EgressPolicy;
+  readonly #resolver = new HostResolver();
   readonly #ownScrubber: Scrubber;
   readonly #scrubbers = new Map<string, Scrubber>();
   readonly #runners = new Map<string, Promise<AnyRunner>>();
@@ -37,10 +47,12 @@ export class RunPipeline {
     readonly clock: Clock;
     readonly lagMeter: LagMeter;
     readonly ownSecrets: readonly string[];
+    readonly egress: EgressPolicy;
   }) {
     this.#clock = options.clock;
     this.#lagMeter = options.lagMeter;
     this.#ownSecrets = options.ownSecrets;
+    this.#egress = options.egress;
     this.#ownScrubber = new Scrubber(options.ownSecrets);
   }
 
@@ -134,7 +146,13 @@ export class RunPipeline {
         .map(({ path, message }) => `${path.join('.')}: ${message}`);
       return broken(unsupported(`This agent does not understand the check: ${problems.join('; ')}`));
     }
-    const runner = await this.load(type);
+    let runner: AnyRunner;
+    try {
+      runner = await this.load(type);
+    } catch (thrown) {
+      if (thrown instanceof CapabilityMissing) return broken(thrown.failure);
+      throw thrown;
+    }
     const timeoutMs = order.timeoutMs ?? type.timeoutMs;
     return await withDeadline(timeoutMs, stop, () =>
       runner(spec.data, {
@@ -144,7 +162,8 @@ export class RunPipeline {
         variables: order.variables,
         proxyUrl: order.proxyUrl,
         clientCertificates: order.clientCertificates,
-        resolver: systemResolver,
+        resolver: this.#resolver,
+        egress: this.#egress,
       }),
     );
   }
@@ -193,6 +212,7 @@ function secretsOf(order: RunOrder): string[] {
   const password = order.proxyUrl === null ? '' : (URL.parse(order.proxyUrl)?.password ?? '');
   if (password !== '') secrets.push(password, decodeURIComponentSafely(password));
   for (const { key, passphrase } of order.clientCertificates) secrets.push(key, passphrase ?? '');
+  secrets.push(...maskedTexts(findCheckType(order.checkType)?.masked ?? [], order.spec));
   return secrets;
 }
 

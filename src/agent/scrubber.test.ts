@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { mask, Scrubber, wholeReport, withoutDetail } from './scrubber.ts';
+import { mask } from '../checks/credential-headers.ts';
+import { Scrubber, wholeReport, withoutDetail } from './scrubber.ts';
 
 const secret = 'p@ss/w"örd+& 1';
 
@@ -103,6 +104,27 @@ describe('Scrubber', () => {
     );
   });
 
+  it('masks a secret that lost its end where a text was cut', () => {
+    const long = 'eyJhbGciOiJIUzI1NiJ9.'.repeat(30);
+    const scrubber = new Scrubber([long]);
+    for (const kept of [6, 7, 100, long.length - 1]) {
+      const cut = long.slice(0, kept);
+      expect(scrubber.text(`body ${cut}`)).toBe(`body ${mask}`);
+      expect(scrubber.text(`expected nope, received ${cut}… and more`)).toBe(
+        `expected nope, received ${mask}… and more`,
+      );
+      expect(JSON.parse(scrubber.json({ body: `x${cut}` }))).toEqual({ body: `x${mask}` });
+    }
+    expect(scrubber.text('eyJhb')).toBe('eyJhb');
+    expect(scrubber.text('eyJhbGciX')).toBe('eyJhbGciX');
+  });
+
+  it('masks a secret that lost its white space on the way', () => {
+    const scrubber = new Scrubber(['super-secret\n', ' line\r\nbreak ']);
+    expect(scrubber.text('a super-secret b')).toBe(`a ${mask} b`);
+    expect(scrubber.text('q=linebreak')).toContain(mask);
+  });
+
   it('keeps a key called __proto__', () => {
     const value: unknown = JSON.parse('{"actual":{"__proto__":{"a":"hunter22"}}}');
     expect(new Scrubber(['hunter22']).json(value)).toBe(`{"actual":{"__proto__":{"a":"${mask}"}}}`);
@@ -145,7 +167,7 @@ describe('Scrubber', () => {
     const bare = withoutDetail(text);
     expect(JSON.parse(wholeReport(bare.envelopeJson, bare.detailJson))).toEqual({
       ...envelope,
-      errorMessages: [...envelope.errorMessages, expect.stringContaining('too large')],
+      errorMessages: [...envelope.errorMessages, expect.stringContaining('did not take the detail')],
       detail: null,
     });
   });

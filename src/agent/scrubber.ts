@@ -1,3 +1,4 @@
+import { credentialHeaders, mask, maskedHeaders } from '../checks/credential-headers.ts';
 import type { ResultReport } from '../protocol/agent.ts';
 import { jsonEscaped, secretForms } from './needle.ts';
 
@@ -9,24 +10,16 @@ declare const scrubbed: unique symbol;
  */
 export type Scrubbed<T> = T & { readonly [scrubbed]: true };
 
-export const mask = '*********';
-
 /** Secrets shorter than this are not masked: they would match by chance and destroy results. They are told by name. */
 export const minSecretLength = 6;
 
 /** Values that are in most texts anyway; masking them would hide everything and protect nothing. */
 const neverMasked: ReadonlySet<string> = new Set(['https://', 'http://', '/artifact/']);
 
-/** Headers that carry credentials, whoever set them. */
-const credentialHeaders: ReadonlySet<string> = new Set([
-  'authorization',
-  'cookie',
-  'set-cookie',
-  'x-api-key',
-  'proxy-authorization',
-]);
+/** What cuts a text short writes this behind it; a secret in front of it may have lost its end. */
+const cutMark = '…';
 
-/** One of them as a key in JSON text. Inside a string the quotes would be escaped. */
+/** A credential header as a key in JSON text. Inside a string the quotes would be escaped. */
 const credentialKey = new RegExp(`"(?:${[...credentialHeaders].join('|')})":`, 'i');
 
 /** Maps whose keys come from the outside and may therefore hold a secret; other keys are ours. */
@@ -49,18 +42,25 @@ export type Envelope = Omit<ResultReport, 'detail'>;
  */
 export class Scrubber {
   readonly #needles: readonly string[];
-  /** The needles as they look in JSON text. */
-  readonly #jsonNeedles: readonly string[];
+  /** The beginnings of the needles: a text without any of them holds no secret, and none that was cut. */
+  readonly #starts: readonly string[];
+  /** The same as they look in JSON text. */
+  readonly #jsonStarts: readonly string[];
 
   /** @param secrets values to remove; those that `isMaskable` refuses are skipped. */
   constructor(secrets: Iterable<string>) {
     const needles = new Set<string>();
     for (const secret of secrets) {
-      if (!isMaskable(secret)) continue;
-      for (const form of secretForms(secret)) needles.add(form);
+      // On its way into a header or URL a value loses white space at its ends and line breaks.
+      const unbroken = secret.replaceAll(/[\t\r\n]/g, '');
+      for (const variant of new Set([secret, secret.trim(), unbroken, unbroken.trim()])) {
+        if (!isMaskable(variant)) continue;
+        for (const form of secretForms(variant)) needles.add(form);
+      }
     }
     this.#needles = [...needles].sort((a, b) => b.length - a.length);
-    this.#jsonNeedles = [...new Set(this.#needles.map(jsonEscaped))];
+    this.#starts = [...new Set(this.#needles.map(startOf))];
+    this.#jsonStarts = [...new Set(this.#starts.map(jsonEscaped))];
   }
 
   /** One text without secrets. */
@@ -99,7 +99,7 @@ export class Scrubber {
   }
 
   #isSuspect(jsonText: string): boolean {
-    for (const needle of this.#jsonNeedles) if (jsonText.includes(needle)) return true;
+    for (const start of this.#jsonStarts) if (jsonText.includes(start)) return true;
     return jsonText.includes('@') && userInfo.test(jsonText);
   }
 
@@ -121,13 +121,43 @@ export class Scrubber {
     return copy;
   }
 
+  /** Long texts are cut before they get here, so the beginning of a secret may stand where one ends. */
+  #withoutCutSecrets(text: string): string {
+    if (!this.#starts.some((start) => text.includes(start))) return text;
+    const pieces = text.split(cutMark).map((piece) => {
+      for (const needle of this.#needles) {
+        const at = cutSecretAt(piece, needle);
+        if (at >= 0) return piece.slice(0, at) + mask;
+      }
+      return piece;
+    });
+    return pieces.join(cutMark);
+  }
+
   #clean(text: string): string {
     let clean = text;
     for (const needle of this.#needles) {
       if (clean.includes(needle)) clean = clean.replaceAll(needle, mask);
     }
+    clean = this.#withoutCutSecrets(clean);
     return clean.includes('@') ? clean.replaceAll(everyUserInfo, `://${mask}@`) : clean;
   }
+}
+
+/** The first characters of a needle, without half a character at their end. */
+function startOf(needle: string): string {
+  const start = needle.slice(0, minSecretLength);
+  return start.isWellFormed() ? start : needle.slice(0, minSecretLength - 1);
+}
+
+/** Where a text ends with the beginning of a needle, at least `minSecretLength` characters of it; -1 where it does not. */
+function cutSecretAt(text: string, needle: string): number {
+  const first = needle.slice(0, minSecretLength);
+  const from = Math.max(0, text.length - needle.length + 1);
+  for (let at = text.indexOf(first, from); at >= 0; at = text.indexOf(first, at + 1)) {
+    if (needle.startsWith(text.slice(at))) return at;
+  }
+  return -1;
 }
 
 /** Whether a secret's value is long and special enough to be masked. */
@@ -138,13 +168,7 @@ export function isMaskable(secret: string): boolean {
 /** Replacer for JSON.stringify: masks the values of credential headers in every map called `headers`. */
 function maskCredentialHeaders(key: string, value: unknown): unknown {
   if (key !== 'headers' || typeof value !== 'object' || value === null) return value;
-  let masked: Record<string, unknown> | undefined;
-  for (const name of Object.keys(value)) {
-    if (!credentialHeaders.has(name.toLowerCase())) continue;
-    masked ??= { ...value };
-    masked[name] = mask;
-  }
-  return masked ?? value;
+  return maskedHeaders(value as Record<string, unknown>);
 }
 
 /** An envelope and its detail as one report. */
@@ -158,7 +182,7 @@ export function withoutDetail(envelope: Scrubbed<string>): {
   readonly detailJson: Scrubbed<string>;
 } {
   const { errorMessages, ...rest } = JSON.parse(envelope) as Envelope;
-  const note = 'The detail of this result was too large for the service and is left out.';
+  const note = 'The service did not take the detail of this result; it is left out.';
   return {
     envelopeJson: JSON.stringify({
       ...rest,

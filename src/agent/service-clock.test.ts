@@ -43,6 +43,17 @@ describe('ServiceClock', () => {
     expect(service.offsetMs).toBe(11_000_100 - 2_000_910);
   });
 
+  it('takes any sample once the best is stale, so that one short call is enough', () => {
+    nowMs = 1010;
+    service.sample(9_000_000, 1000, 1010);
+    nowMs = 400_000;
+    expect(service.isStale).toBe(true);
+    nowMs = 402_000;
+    service.sample(9_400_000, 400_000, 402_000);
+    expect(service.isStale).toBe(false);
+    expect(service.errorMs).toBeGreaterThanOrEqual(1000);
+  });
+
   it('follows a service whose clock was set, whatever the round trip', () => {
     nowMs = 1010;
     service.sample(9_000_000, 1000, 1010);

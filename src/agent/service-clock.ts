@@ -30,7 +30,8 @@ export class ServiceClock {
     const apartMs = Math.abs(sample.offsetMs - (this.#best?.offsetMs ?? 0));
     // Samples that cannot both be right mean that the service's clock was set: the newer one holds.
     const isContradiction = apartMs > sample.errorMs + currentErrorMs + 1;
-    if (sample.errorMs <= currentErrorMs || isContradiction) this.#best = sample;
+    // A stale sample gives way to any newer one: else short calls would be asked for until a better one came.
+    if (sample.errorMs <= currentErrorMs || isContradiction || this.isStale) this.#best = sample;
   }
 
   /** What to add to `monotonicMs` to get the service's epoch milliseconds. Before any answer: this host's wall clock. */

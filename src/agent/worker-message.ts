@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { LogEntry } from '../checks/check-type.ts';
+import type { EgressSettings } from '../probes/egress/policy.ts';
 import type { ClientCertificateMaterial, LeasedRun } from '../protocol/agent.ts';
 import type { Scrubbed } from './scrubber.ts';
 
@@ -7,6 +8,8 @@ import type { Scrubbed } from './scrubber.ts';
 export interface WorkerStart {
   /** Secrets that are removed from every report, whatever the check. */
   readonly ownSecrets: readonly string[];
+  /** Where runs may connect to. */
+  readonly egress: EgressSettings;
 }
 
 /** One run as it goes to a probe thread. */

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Failure } from './failure.ts';
+import type { MaskedValue } from './masking.ts';
 
 /** Lanes keep quick probes from waiting behind long scripts. */
 export const lanes = ['probe', 'script'] as const;
@@ -33,6 +34,26 @@ export interface NameResolver {
     hostname: string,
     family: 4 | 6 | 'any',
   ): Promise<readonly { readonly address: string; readonly family: 4 | 6 }[]>;
+  /** The name servers of this location, in the order they are asked; absent when the resolver knows of none. */
+  nameServers?(): readonly {
+    readonly hostname: string;
+    readonly address: string;
+    readonly family: 4 | 6;
+    readonly port: number;
+  }[];
+}
+
+/** What a run may connect to; see src/probes/egress/policy.ts. */
+export interface EgressRules {
+  /**
+   * Why a connection to that resolved address is refused, as a sentence that names the rule; undefined when it may be
+   * made.
+   */
+  refusal(destination: {
+    readonly hostname: string;
+    readonly address?: string | undefined;
+    readonly port?: number | undefined;
+  }): string | undefined;
 }
 
 /** What a run may use besides its spec. Everything a runner needs comes through here; it reads no globals. */
@@ -48,6 +69,8 @@ export interface RunContext {
   readonly proxyUrl: string | null;
   readonly clientCertificates: readonly ClientCertificate[];
   readonly resolver: NameResolver;
+  /** Asked right before every connection and every packet's destination. */
+  readonly egress: EgressRules;
 }
 
 /** What `run()` returns. A sick target is a returned failure with an owner; a throw means that we are broken. */
@@ -63,6 +86,17 @@ export interface Outcome<Detail> {
   /** Raw messages, one for each thing that went wrong; they become error groups. */
   readonly errorMessages: readonly string[];
   readonly detail: Detail;
+}
+
+/** This host cannot run checks of some type. A run that meets it all the same ends with that failure. */
+export class CapabilityMissing extends Error {
+  readonly failure: Failure;
+
+  constructor(failure: Failure) {
+    super(failure.message);
+    this.name = 'CapabilityMissing';
+    this.failure = failure;
+  }
 }
 
 export type Runner<Spec, Detail> = (spec: Spec, context: RunContext) => Promise<Outcome<Detail>>;
@@ -90,11 +124,22 @@ export interface CheckType<
   readonly hasNetworkErrors: boolean;
   /** The type's own fields of a check, with defaults: what the API accepts beside the common fields, and what runs. */
   readonly spec: Spec;
+  /**
+   * Fields that a body of `PUT /v1/checks/{route}/{id}` has to have beside what it changes. They are validated and
+   * documented there, never stored or shown.
+   */
+  readonly requiredOnUpdate?: z.ZodObject | undefined;
+  /** Fields of the spec whose values answers never show. */
+  readonly masked?: readonly MaskedValue[] | undefined;
   /** What a run of this type finds out. */
   readonly detail: Detail;
   /** The key of a check result under which the API shows the detail. */
   readonly detailKey: 'apiCheckResult' | 'browserCheckResult' | 'multiStepCheckResult' | 'agenticCheckResult';
-  /** Loads the runner. Lazy: the service never loads native modules or browsers. */
+  /**
+   * Loads the runner. Lazy: the service never loads native modules or browsers.
+   *
+   * @throws CapabilityMissing where this host cannot run checks of the type; the agent then does not offer it.
+   */
   load(): Promise<Runner<z.output<Spec>, z.output<Detail>>>;
 }
 

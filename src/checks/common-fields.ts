@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { frequencies } from './frequency.ts';
+import type { MaskedValue } from './masking.ts';
 import { regions } from './regions.ts';
 
 /** The ten check types of the API; those of the registry can be created, all can be filtered for. */
@@ -50,18 +51,16 @@ export const AlertSettings = z
 export type AlertSettings = z.infer<typeof AlertSettings>;
 
 const backoffSeconds = z.number().min(0).max(600).default(60).describe('Wait before a retry, in seconds');
-const onlyOn = z
-  .union([z.array(z.literal('NETWORK_ERROR')).length(1), z.literal('NETWORK_ERROR')])
-  .optional()
-  .describe('Retry only when the target gave no answer at all');
-const sameRegion = z.boolean().default(true);
+const onlyOnMeaning = 'Retry only when the target gave no answer at all';
+const networkErrors = z.array(z.literal('NETWORK_ERROR')).length(1);
+const retryTypes = z.enum(['FIXED', 'LINEAR', 'EXPONENTIAL', 'SINGLE_RETRY']);
+const retryDefaults = { maxRetries: 2, maxDurationSeconds: 600 } as const;
 
-/** How failed runs are repeated. `type` may be left out and is then FIXED. null means no retries. */
-export const RetryStrategy = z
+const WrittenRetryStrategy = z
   .object({
-    type: z.enum(['FIXED', 'LINEAR', 'EXPONENTIAL', 'SINGLE_RETRY']).default('FIXED'),
+    type: retryTypes.default('FIXED'),
     baseBackoffSeconds: backoffSeconds,
-    sameRegion,
+    sameRegion: z.boolean().default(true),
     maxRetries: z.int().min(1).max(10).optional().describe('Default 2; not allowed for SINGLE_RETRY'),
     maxDurationSeconds: z
       .number()
@@ -69,7 +68,10 @@ export const RetryStrategy = z
       .max(600)
       .optional()
       .describe('Default 600; not allowed for SINGLE_RETRY'),
-    onlyOn,
+    onlyOn: z
+      .union([networkErrors, z.literal('NETWORK_ERROR')])
+      .optional()
+      .describe(onlyOnMeaning),
   })
   .superRefine((strategy, context) => {
     if (strategy.type !== 'SINGLE_RETRY') return;
@@ -82,6 +84,29 @@ export const RetryStrategy = z
         });
       }
     }
+  });
+
+const WholeRetryStrategy = z.object({
+  type: retryTypes,
+  baseBackoffSeconds: z.number().describe('Wait before a retry, in seconds'),
+  sameRegion: z.boolean(),
+  maxRetries: z.int().optional().describe('Absent for SINGLE_RETRY'),
+  maxDurationSeconds: z.number().optional().describe('Absent for SINGLE_RETRY'),
+  onlyOn: networkErrors.optional().describe(onlyOnMeaning),
+});
+
+/**
+ * How failed runs are repeated; null means no retries. Written, `type` may be left out and is then FIXED, and `onlyOn`
+ * may be a single word. Stored and answered it is whole: every field that counts has a value, `onlyOn` is a list.
+ */
+export const RetryStrategy = z
+  .codec(WrittenRetryStrategy, WholeRetryStrategy, {
+    decode: ({ onlyOn, ...written }) => ({
+      ...(written.type === 'SINGLE_RETRY' ? {} : retryDefaults),
+      ...written,
+      ...(onlyOn === undefined ? {} : { onlyOn: [onlyOn].flat() }),
+    }),
+    encode: (whole) => whole,
   })
   .meta({ id: 'RetryStrategy' });
 export type RetryStrategy = z.infer<typeof RetryStrategy>;
@@ -139,7 +164,15 @@ export const CommonFields = z.object({
   runParallel: z.boolean().default(false).describe('Run in all selected locations at once'),
   description: z.string().max(500).nullable().default(null),
   frequency: z.literal(frequencies).default(10).describe('Minutes between runs'),
-  frequencyOffset: z.int().min(1).optional().describe('See docs: bounds depend on frequency'),
+  frequencyOffset: z
+    .int()
+    .min(1)
+    .optional()
+    .describe(
+      'Where in its interval the check runs. frequency 0: 10, 20 or 30, and the check runs every so many seconds; ' +
+        'frequency 1 to 60: from 1 to floor(frequency * 10); frequency above 60: from 1 to ceil(frequency / 60). ' +
+        'Chosen by the service when absent',
+    ),
   environmentVariables: z.array(EnvironmentVariable).max(100).nullable().default([]),
   scriptPath: z.string().nullable().default(null),
   sslCheckDomain: z.string().nullable().default(null),
@@ -149,6 +182,11 @@ export const CommonFields = z.object({
   localTearDownScript: z.string().nullable().default(null),
 });
 export type CommonFields = z.output<typeof CommonFields>;
+
+/** The common fields whose values answers never show. */
+export const maskedInCommon: readonly MaskedValue[] = [
+  { path: ['environmentVariables'], flags: ['secret', 'locked'] },
+];
 
 /** An optional response-time threshold in milliseconds; null means no limit. */
 export const thresholdMs = (options: { readonly defaultMs: number; readonly maxMs: number }) =>

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { CheckType } from './check-type.ts';
-import { CommonFields } from './common-fields.ts';
+import { CommonFields, maskedInCommon } from './common-fields.ts';
 import { offsetProblem } from './frequency.ts';
+import type { MaskedValue } from './masking.ts';
 
 /** A whole check of some type as it is written and stored: the common fields and the type's own. */
 export type CheckDefinition = CommonFields & Record<string, unknown>;
@@ -15,6 +16,7 @@ export function definitionSchema(type: CheckType) {
   return z
     .object({ ...CommonFields.shape, ...type.spec.shape })
     .superRefine((definition, context) => {
+      const areFieldsValid = context.issues.length === 0;
       const issue = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message });
       const common = definition as unknown as CommonFields;
       if (common.frequency === 0 && !type.isSubMinuteAllowed) {
@@ -26,6 +28,11 @@ export function definitionSchema(type: CheckType) {
       if (common.retryStrategy?.onlyOn !== undefined && !type.hasNetworkErrors) {
         issue(['retryStrategy', 'onlyOn'], `is not allowed for checks of type ${type.name}`);
       }
+      // Rules between the type's own fields do not come along with its shape; they need fields that are valid alone.
+      const broken = areFieldsValid ? type.spec.safeParse(definition).error?.issues : undefined;
+      for (const { path, message } of broken ?? []) {
+        context.addIssue({ code: 'custom', path: [...path], message });
+      }
     })
     .meta({
       id: `${type.title.replaceAll(/[^A-Za-z]/g, '')}Input`,
@@ -33,17 +40,43 @@ export function definitionSchema(type: CheckType) {
     });
 }
 
+/** What answers do not show of checks of a type. */
+export function maskedValues(type: CheckType | undefined): readonly MaskedValue[] {
+  return [...maskedInCommon, ...(type?.masked ?? [])];
+}
+
+/**
+ * A stored definition as this build writes them: fields that are newer than the check have their defaults, in nested
+ * objects too. A field whose value this build does not accept stays as it is.
+ */
+export function completeDefinition(
+  type: CheckType | undefined,
+  stored: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  const completed: Record<string, unknown> = { ...stored };
+  for (const [key, field] of Object.entries({ ...CommonFields.shape, ...type?.spec.shape })) {
+    const parsed = (field as z.ZodType).safeParse(stored[key]);
+    if (parsed.success && parsed.data !== undefined) completed[key] = parsed.data;
+  }
+  return completed;
+}
+
+/** The keys of a definition that are merged one level deep. */
+const mergedKeys = ['request', 'alertSettings'] as const;
+
 /**
  * A partial body merged into a stored definition: a key that is present replaces the stored value, absent keys keep
- * theirs. `request` is merged one level deep, so that changing one setting of a request does not need all the others.
+ * theirs. `request` and `alertSettings` are merged one level deep, so that changing one of their settings does not need
+ * all the others.
  */
 export function mergeDefinition(
   stored: Readonly<Record<string, unknown>>,
   patch: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
   const merged: Record<string, unknown> = { ...stored, ...patch };
-  if (isRecord(stored.request) && isRecord(patch.request)) {
-    merged.request = { ...stored.request, ...patch.request };
+  for (const key of mergedKeys) {
+    const [before, changes] = [stored[key], patch[key]];
+    if (isRecord(before) && isRecord(changes)) merged[key] = { ...before, ...changes };
   }
   // An offset belongs to its frequency: with a new frequency and no new offset, a fitting one is chosen again.
   const isFrequencyChanged = patch.frequency !== undefined && patch.frequency !== stored.frequency;

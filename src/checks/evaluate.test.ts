@@ -26,6 +26,38 @@ const headers: SourceValue = {
   headers: { 'content-type': 'text/html; charset=utf-8', 'x-n': '7' },
 };
 
+describe('what a result may not show or cannot hold', () => {
+  const withCookie: SourceValue = { kind: 'headers', headers: { 'set-cookie': 'sid=very-secret', a: 'b' } };
+
+  it('compares credential headers without telling them', () => {
+    expect(
+      evaluated(withCookie, { property: 'Set-Cookie', comparison: 'CONTAINS', target: 'very' }),
+    ).toMatchObject({
+      actual: '*********',
+      error: null,
+    });
+    const failed = evaluated(withCookie, { property: 'set-cookie', target: 'other' });
+    expect(failed.error).toBe('expected other, received *********');
+    const all = evaluated(withCookie, { comparison: 'IS_EMPTY' });
+    expect(JSON.stringify(all)).not.toContain('very-secret');
+    expect(all.actual).toEqual({ 'set-cookie': '*********', a: 'b' });
+  });
+
+  it('keeps targets that are no finite numbers as they were written', () => {
+    expect(evaluated(value(5), { comparison: 'LESS_THAN', target: '1e999' })).toMatchObject({
+      target: '1e999',
+      error: null,
+    });
+  });
+
+  it('fails the assertion when a document is nested deeper than the stack', () => {
+    const nested = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
+    const document: unknown = JSON.parse(`{"a":${nested}}`);
+    const target = `{"a":${nested}}`;
+    expect(evaluated(json(document), { target }).error).toContain('cannot be compared');
+  });
+});
+
 describe('comparisons by type of what was found', () => {
   it.each<[unknown, Comparison, string, boolean]>([
     [200, 'EQUALS', '200', true],
@@ -151,6 +183,9 @@ describe('headers', () => {
     expect(passes(headers, { property: 'X-N', comparison: 'GREATER_THAN', target: '6' })).toBe(true);
     expect(passes(headers, { property: 'x-missing', comparison: 'NOT_NULL' })).toBe(false);
     expect(passes(headers, { comparison: 'HAS_KEY', target: 'x-n' })).toBe(true);
+    expect(passes(headers, { comparison: 'HAS_KEY', target: 'Content-Type' })).toBe(true);
+    expect(passes(headers, { comparison: 'NOT_HAS_KEY', target: 'Content-Type' })).toBe(false);
+    expect(evaluated(headers, { comparison: 'HAS_KEY', target: 'X-N' }).target).toBe('X-N');
   });
 });
 

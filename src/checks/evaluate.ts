@@ -2,16 +2,19 @@ import { isDeepStrictEqual } from 'node:util';
 import { firstMatch, RegexError } from '../lib/bounded-regex.ts';
 import { JsonPathError, selectJson } from '../lib/jsonpath.ts';
 import type { Assertion, Comparison, EvaluatedAssertion } from './assertion.ts';
+import { isCredentialHeader, mask, maskedHeaders } from './credential-headers.ts';
 import { shownValue } from './verdict.ts';
 
 /** What an assertion's source holds after a run. */
 export type SourceValue =
   /** Compared as it is; the property is not used. */
   | { readonly kind: 'value'; readonly value: unknown }
-  /** The property is a regular expression or "". */
+  /** The property is a regular expression or ""; with "" it may stand in `regex` instead. */
   | { readonly kind: 'text'; readonly text: string }
   /** The property is a name in any case, or "" for all of them; `regex` narrows a value. */
   | { readonly kind: 'headers'; readonly headers: Readonly<Record<string, string>> }
+  /** The property names one of the fields. */
+  | { readonly kind: 'fields'; readonly fields: Readonly<Record<string, unknown>> }
   /** The property is a JSON path, or "" for the whole document. */
   | { readonly kind: 'json'; readonly document: unknown }
   /** There is nothing to compare, for that reason. */
@@ -42,32 +45,56 @@ export function evaluateAssertions(assertions: readonly Assertion[], sources: So
 }
 
 function evaluate(assertion: Assertion, source: SourceValue): EvaluatedAssertion {
-  const { property, comparison, target, regex } = assertion;
-  const base = { source: assertion.source, property, comparison, regex };
-  let nodes: readonly unknown[];
   try {
-    nodes = extract(source, assertion);
+    return compared(assertion, source);
   } catch (thrown) {
-    if (
-      !(thrown instanceof AssertionError || thrown instanceof RegexError || thrown instanceof JsonPathError)
-    ) {
-      throw thrown;
-    }
-    return { ...base, target, actual: null, error: thrown.message };
+    const { property, comparison, target, regex } = assertion;
+    const base = { source: assertion.source, property, comparison, regex };
+    return { ...base, target, actual: null, error: reasonOf(thrown) };
   }
+}
+
+/** Why an assertion could not be evaluated. What is neither its own fault nor the document's is ours: thrown again. */
+function reasonOf(thrown: unknown): string {
+  // A target may nest its document deeper than the stack is.
+  if (thrown instanceof RangeError) return `the value cannot be compared: ${thrown.message}`;
+  if (thrown instanceof AssertionError || thrown instanceof RegexError || thrown instanceof JsonPathError) {
+    return thrown.message;
+  }
+  throw thrown;
+}
+
+function compared(assertion: Assertion, source: SourceValue): EvaluatedAssertion {
+  const { property, comparison, regex } = assertion;
+  const isKeyWanted = comparison === 'HAS_KEY' || comparison === 'NOT_HAS_KEY';
+  // Names of headers have no case, and the map has them in lower case.
+  const target =
+    source.kind === 'headers' && isKeyWanted ? assertion.target.trim().toLowerCase() : assertion.target;
+  const base = { source: assertion.source, property, comparison, regex };
+  const nodes = extract(source, assertion);
   const actual = nodes.length > 1 ? nodes : nodes[0];
   // Several nodes: the comparison has to hold for each. None: there is one undefined value to compare.
   const operands = nodes.length > 1 ? nodes : [nodes[0]];
   const problem = operands
     .map((operand) => problemOf(operand, comparison, target))
     .find((text) => text !== null);
-  const isNumber = typeof actual === 'number' && target.trim() !== '' && !Number.isNaN(Number(target));
+  const isNumber = typeof actual === 'number' && target.trim() !== '' && Number.isFinite(Number(target));
+  const shown = shownOf(source, property, actual);
+  const error =
+    problem !== undefined && shown !== actual ? explain(comparison, target, shown) : (problem ?? null);
   return {
     ...base,
-    target: isNumber ? Number(target) : target,
-    actual: boundedActual(actual),
-    error: problem ?? null,
+    target: isNumber ? Number(target) : assertion.target,
+    actual: boundedActual(shown),
+    error,
   };
+}
+
+/** What may be shown of a value: credential headers are compared, but not told. */
+function shownOf(source: SourceValue, property: string, actual: unknown): unknown {
+  if (source.kind !== 'headers' || actual === undefined) return actual;
+  if (property === '') return maskedHeaders(source.headers);
+  return isCredentialHeader(property) ? mask : actual;
 }
 
 /** The assertion cannot be evaluated; the message says why. */
@@ -80,14 +107,18 @@ function extract(source: SourceValue, { property, regex }: Assertion): readonly 
   switch (source.kind) {
     case 'value':
       return [source.value];
-    case 'text':
-      return [property === '' ? source.text : captured(property, source.text)];
+    case 'text': {
+      const pattern = property === '' ? regex : property;
+      return [pattern ? captured(pattern, source.text) : source.text];
+    }
     case 'headers': {
       if (property === '') return [source.headers];
       const value = header(source.headers, property);
       if (value === undefined || !regex) return [value];
       return [captured(regex, value)];
     }
+    case 'fields':
+      return [Object.hasOwn(source.fields, property) ? source.fields[property] : undefined];
     case 'json':
       return property === '' ? [source.document] : selectJson(property, source.document);
     case 'unavailable':

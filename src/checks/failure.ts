@@ -10,13 +10,16 @@ export type FailureOwner = (typeof failureOwners)[number];
 interface FailureEntry {
   readonly owner: FailureOwner;
   readonly meaning: string;
-  /** True when no answer was received from the target; retries `onlyOn: NETWORK_ERROR` look at this. */
+  /**
+   * True when no answer was received from the target, whether the target or the way to it is to blame; retries
+   * `onlyOn: NETWORK_ERROR` look at this.
+   */
   readonly isNetworkError: boolean;
 }
 
 const target = (meaning: string): FailureEntry => ({ owner: 'target', meaning, isNetworkError: false });
 const network = (meaning: string): FailureEntry => ({ owner: 'target', meaning, isNetworkError: true });
-const location = (meaning: string): FailureEntry => ({ owner: 'location', meaning, isNetworkError: false });
+const location = (meaning: string): FailureEntry => ({ owner: 'location', meaning, isNetworkError: true });
 const agent = (meaning: string): FailureEntry => ({ owner: 'agent', meaning, isNetworkError: false });
 const config = (meaning: string): FailureEntry => ({ owner: 'config', meaning, isNetworkError: false });
 
@@ -32,15 +35,24 @@ export const failureCatalogue = {
   RESPONSE_TIMEOUT: network(
     'The target accepted the request but did not finish its answer before the deadline.',
   ),
-  RESPONSE_MALFORMED: network('The answer is not valid HTTP, or its headers exceed the limit.'),
+  RESPONSE_MALFORMED: network('The answer is not valid HTTP or DNS, or its headers exceed the limit.'),
   RESPONSE_UNDECODABLE: target('The body could not be decoded as its content-encoding says.'),
   REDIRECT_LIMIT: target('More than 10 redirects.'),
   REDIRECT_INVALID: target('A redirect without a usable http or https address.'),
+  DNS_NO_ANSWER: network('The name server of the check did not answer in time.'),
+  RESPONSE_CODE_UNEXPECTED: target('The DNS response code counts as a failure for this check.'),
   STATUS_UNEXPECTED: target('The HTTP status counts as a failure for this check.'),
+  CONNECTION_UNEXPECTED: target('A connection was made, and the check expects that none can be made.'),
+  NO_REPLY: network('Not one echo request was answered, and nobody said why.'),
+  PACKET_LOSS_EXCEEDED: target('The packet loss reached maxPacketLossThreshold.'),
+  REPLY_UNEXPECTED: target('The target answered, and the check expects that it does not.'),
   ASSERTION_FAILED: target('At least one assertion did not hold.'),
   MAX_RESPONSE_TIME_EXCEEDED: target('The response time is over maxResponseTime.'),
   RESOLVER_FAILED: location('The resolver of this location did not answer, or answered with an error.'),
   NETWORK_UNAVAILABLE: location('This location has no route to that address family.'),
+  ICMP_UNAVAILABLE: location(
+    'This location does not allow ICMP: neither ICMP sockets nor a ping program work there.',
+  ),
   PROXY_FAILED: location('The proxy of this location refused or broke the connection.'),
   AGENT_OUT_OF_RESOURCES: agent('The agent ran out of file descriptors, memory, ports or buffers.'),
   RUNNER_CRASHED: agent('The part of the agent that ran the check ended unexpectedly.'),
@@ -50,13 +62,20 @@ export const failureCatalogue = {
   ),
   TEMPLATE_INVALID: config('A {{template}} of the check cannot be evaluated.'),
   URL_INVALID: config('The URL is not http or https once its templates are filled in.'),
+  HOST_INVALID: config('The host is neither a name nor an address once its templates are filled in.'),
   REQUEST_INVALID: config(
-    'The request cannot be sent as configured: a header, method or body is not allowed.',
+    'The request cannot be sent as configured: a header, method, body or domain name is not allowed.',
   ),
+  EGRESS_DENIED: config('The egress policy of the agent does not allow a connection to that address.'),
 } as const satisfies Record<string, FailureEntry>;
 
 export type FailureCode = keyof typeof failureCatalogue;
 const failureCodes = Object.keys(failureCatalogue) as [FailureCode, ...FailureCode[]];
+
+/** Whether this build knows the code: an agent may be newer than the service, and report one that it does not. */
+export function isFailureCode(code: string): code is FailureCode {
+  return Object.hasOwn(failureCatalogue, code);
+}
 
 /** Why a run did not pass. A failed target is such a value; a throw means that we are broken. */
 export const Failure = z
@@ -76,7 +95,10 @@ export function failure(code: FailureCode, message: string): Failure {
 }
 
 /** How a failure shows in a result: `hasFailures` is the target's (or the definition's) fault, `hasErrors` is ours. */
-export function resultFlags(failed: Failure | undefined): { hasFailures: boolean; hasErrors: boolean } {
+export function resultFlags(failed: Pick<Failure, 'owner'> | undefined): {
+  hasFailures: boolean;
+  hasErrors: boolean;
+} {
   const hasErrors = failed?.owner === 'agent' || failed?.owner === 'location';
   return { hasFailures: failed !== undefined && !hasErrors, hasErrors };
 }

@@ -35,6 +35,15 @@ export const HttpLogEntry = z.object({
   level: z.enum(['DEBUG', 'INFO', 'WARN', 'ERROR']),
 });
 
+/** The log of a run, by stage. */
+export const JobLog = z
+  .object({
+    setup: z.array(HttpLogEntry),
+    request: z.array(HttpLogEntry),
+    teardown: z.array(HttpLogEntry),
+  })
+  .nullable();
+
 /** What a run over HTTP found out, as `apiCheckResult` shows it (check model 3.1). */
 export const HttpDetail = z
   .object({
@@ -61,13 +70,7 @@ export const HttpDetail = z
       redirectCount: z.int(),
     }),
     requestError: z.string().nullable(),
-    jobLog: z
-      .object({
-        setup: z.array(HttpLogEntry),
-        request: z.array(HttpLogEntry),
-        teardown: z.array(HttpLogEntry),
-      })
-      .nullable(),
+    jobLog: JobLog,
     jobAssets: z.array(z.string()).nullable(),
     pcapDataUrl: z.string().nullable(),
   })

@@ -1,9 +1,12 @@
 import { api } from './api/check.ts';
 import type { CheckType } from './check-type.ts';
+import { dns } from './dns/check.ts';
+import { icmp } from './icmp/check.ts';
+import { tcp } from './tcp/check.ts';
 import { url } from './url/check.ts';
 
 /** The registry: one line per check type. Routes, storage, leasing, validation and docs follow from it. */
-export const checkTypes: readonly CheckType[] = [api, url];
+export const checkTypes: readonly CheckType[] = [api, url, dns, tcp, icmp];
 
 const byName = new Map(checkTypes.map((type) => [type.name, type]));
 

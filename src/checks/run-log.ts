@@ -26,6 +26,11 @@ export function createRunLog(wallMs: () => number = Date.now): RunLog {
   };
 }
 
+/** The log of a run without scripts as its detail shows it; null when nothing was written. */
+export function jobLogOf({ entries }: RunLog) {
+  return entries.length === 0 ? null : { setup: [], request: [...entries], teardown: [] };
+}
+
 function cut(msg: string): string {
   return msg.length > maxMessageLength ? `${msg.slice(0, maxMessageLength - 1)}…` : msg;
 }

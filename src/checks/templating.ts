@@ -31,13 +31,15 @@ type Template = (values: Readonly<Record<string, string>>) => string;
  * @throws TemplateError
  */
 export function render(text: string, values: Readonly<Record<string, string>>, mode: TemplateMode): string {
-  if (!text.includes('{{')) return mode === 'query' ? encodeURIComponent(text) : text;
+  if (!text.includes('{{')) return mode === 'query' ? encodeURIComponent(text.toWellFormed()) : text;
   try {
     const template = templates.getOrMake(`${mode}:${text}`, () => compile(text, mode));
     return template(values);
   } catch (thrown) {
     if (thrown instanceof TemplateError) throw thrown;
-    const [reason] = toError(thrown).message.split('\n');
+    // The parser's message: where, the line, a pointer to the place, and what it expected there.
+    const lines = toError(thrown).message.split('\n');
+    const reason = [lines[0], ...(lines.length > 1 ? lines.slice(-1) : [])].join(' ');
     const shown = text.length > 100 ? `${text.slice(0, 100)}…` : text;
     throw new TemplateError(`the template ${JSON.stringify(shown)} cannot be evaluated: ${reason}`);
   }
@@ -50,9 +52,9 @@ const helpers = {
   $UUID: () => randomUUID(),
   $RANDOM_NUMBER: () => randomInt(0, 10_001),
   moment: (...given: unknown[]) => formatMoment(given.slice(0, -1).map(String)),
-  $encode: (value: unknown) => encodeURIComponent(shown(value)),
+  $encode: (value: unknown) => encodeURIComponent(shown(value).toWellFormed()),
   $encodeUnlessUrl: (value: unknown) =>
-    /^https?:\/\//i.test(shown(value)) ? shown(value) : encodeURIComponent(shown(value)),
+    /^https?:\/\//i.test(shown(value)) ? shown(value) : encodeURIComponent(shown(value).toWellFormed()),
 };
 type HelperName = keyof typeof helpers;
 const helperNames = Object.keys(helpers) as HelperName[];
@@ -64,7 +66,10 @@ function shown(value: unknown): string {
 function compile(text: string, mode: TemplateMode): Template {
   const engine = Handlebars.create();
   // The lexer takes `$` only inside a bracketed segment.
-  const program = engine.parse(text.replaceAll(/(\{\{\{?[#/]?~?\s*|\(\s*)\$(\w+)/g, '$1[$$$2]'));
+  const program = engine.parse(
+    markClosingBraces(text).replaceAll(/(\{\{\{?[#/]?~?\s*|\(\s*)\$(\w+)/g, '$1[$$$2]'),
+  );
+  new BraceRestorer().accept(program);
   if (mode !== 'raw') encodeOutput(program, mode);
   const known = Object.fromEntries(helperNames.map((name) => [name, true]));
   const template = engine.compile(program, {
@@ -80,6 +85,26 @@ function compile(text: string, mode: TemplateMode): Template {
   });
   const options = { helpers, allowProtoPropertiesByDefault: false, allowProtoMethodsByDefault: false };
   return (values) => template(Object.assign(Object.create(null), values), options);
+}
+
+/** Stands for a closing brace of the text behind a template; from the private use area, so that no text has it. */
+const closingBrace = '\u{F8FE}';
+
+/**
+ * `{"count":{{N}}}` is a template and the end of a JSON object, but the parser takes the three braces for the end of a
+ * `{{{N}}}`, and four for the end of a block. What closes more than was opened belongs to the text.
+ */
+function markClosingBraces(text: string): string {
+  return text.replaceAll(
+    /(\{\{\{[^{}]*\}\}\}|\{\{[^{}]*\}\})(\}*)/g,
+    (_whole, template: string, braces: string) => template + closingBrace.repeat(braces.length),
+  );
+}
+
+class BraceRestorer extends Handlebars.Visitor {
+  override ContentStatement(content: hbs.AST.ContentStatement): void {
+    content.value = content.value.replaceAll(closingBrace, '}');
+  }
 }
 
 /** Rewrites every `{{x}}` of a parsed template to `{{$encode x}}`; `{{{x}}}` stays as it is. */
@@ -99,7 +124,7 @@ function encodeOutput(program: hbs.AST.Program, mode: 'url' | 'query'): void {
     }
 
     override ContentStatement(content: hbs.AST.ContentStatement): void {
-      if (mode === 'query') content.value = encodeURIComponent(content.value);
+      if (mode === 'query') content.value = encodeURIComponent(content.value.toWellFormed());
     }
   }
   new Encoder().accept(program);

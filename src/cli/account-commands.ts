@@ -1,6 +1,6 @@
 import { systemClock } from '../lib/clock.ts';
 import { createLogger } from '../lib/log.ts';
-import { addAccount, addKey } from '../service/accounts.ts';
+import { addAccount, addKey, deleteKey, listKeys } from '../service/accounts.ts';
 import { readServiceConfig } from '../service/config.ts';
 import { openConfiguredStore } from '../service/service.ts';
 import type { Store } from '../service/store/store.ts';
@@ -35,6 +35,44 @@ export async function addKeyCommand(
     const { rawKey } = await addKey(store, systemClock, { accountId, name, role });
     print({ accountId, role, apiKey: rawKey }, options);
   });
+}
+
+/** `picket service list-keys --account ID`: prints the keys of an account, as far as they are stored. */
+export async function listKeysCommand(
+  environment: Environment,
+  options: OutputOptions & { readonly account: string },
+): Promise<void> {
+  await withStore(environment, async (store) => {
+    const keys = await listKeys(store, options.account);
+    if (options.json) {
+      console.log(JSON.stringify(keys));
+      return;
+    }
+    const rows = keys.map((key) => [key.keyId, key.role, key.maskedKey, key.createdAt, key.name]);
+    for (const line of columns([['id', 'role', 'key', 'created', 'name'], ...rows])) console.log(line);
+  });
+}
+
+/** `picket service delete-key ID`: from then on requests with that key are refused. */
+export async function deleteKeyCommand(
+  environment: Environment,
+  keyId: string,
+  options: OutputOptions,
+): Promise<void> {
+  await withStore(environment, async (store) => {
+    await deleteKey(store, keyId);
+    print({ deletedKeyId: keyId }, options);
+  });
+}
+
+/** Rows of texts as lines, each column as wide as its widest text. */
+function columns(rows: readonly (readonly string[])[]): string[] {
+  return rows.map((row) =>
+    row
+      .map((text, index) => text.padEnd(Math.max(...rows.map((other) => other[index]?.length ?? 0))))
+      .join('  ')
+      .trimEnd(),
+  );
 }
 
 async function withStore(environment: Environment, work: (store: Store) => Promise<void>): Promise<void> {

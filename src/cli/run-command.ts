@@ -1,3 +1,4 @@
+import { readServiceSecrets } from '../agent/config.ts';
 import { runCheckOnce } from '../agent/run-once.ts';
 import { AppError } from '../lib/errors.ts';
 import { readCheckFile } from './check-file.ts';
@@ -25,7 +26,8 @@ export async function runCommand(
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<number> {
   const check = await readCheckFile(file);
-  const secrets = secretVariables(environment);
+  const secrets = readServiceSecrets(environment);
+  const proxyUrl = options.proxy === undefined ? null : checkedProxy(options.proxy);
   const stop = new AbortController();
   const onInterrupt = () => stop.abort();
   process.once('SIGINT', onInterrupt);
@@ -39,7 +41,7 @@ export async function runCommand(
       spec: check.spec,
       variables: { ...secrets, ...check.variables, ...parseVariables(options.env ?? []) },
       secretNames: [...Object.keys(secrets), ...check.secretNames],
-      proxyUrl: options.proxy ?? null,
+      proxyUrl,
       signal: stop.signal,
     });
     const verdict = verdictOf(report);
@@ -56,13 +58,10 @@ export async function runCommand(
   }
 }
 
-/** `SERVICE_SECRET_*` of the environment, as an agent would offer them to checks. */
-function secretVariables(environment: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(environment).flatMap(([name, value]) =>
-      name.startsWith('SERVICE_SECRET_') && value !== undefined ? [[name, value]] : [],
-    ),
-  );
+function checkedProxy(text: string): string {
+  const url = URL.parse(text);
+  if (url?.protocol === 'http:' || url?.protocol === 'https:') return text;
+  throw new AppError('CHECK_FILE_INVALID', `--proxy ${text}: must be an http:// or https:// address`);
 }
 
 function parseVariables(pairs: readonly string[]): Record<string, string> {

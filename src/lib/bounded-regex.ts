@@ -37,8 +37,11 @@ export function firstMatch(
     context.text = text;
     return script.runInContext(context, { timeout: timeoutMs });
   } catch (thrown) {
-    if (errorCodeOf(thrown) !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw thrown;
-    throw new RegexError(`the regular expression ${pattern} took longer than ${timeoutMs} ms`);
+    if (errorCodeOf(thrown) === 'ERR_SCRIPT_EXECUTION_TIMEOUT') {
+      throw new RegexError(`the regular expression ${pattern} took longer than ${timeoutMs} ms`);
+    }
+    // The engine's own stack can overflow on a long text; that is the expression's fault too.
+    throw new RegexError(`the regular expression ${pattern} cannot be matched: ${toError(thrown).message}`);
   } finally {
     context.text = '';
   }

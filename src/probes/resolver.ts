@@ -44,7 +44,8 @@ export function literalAddress(hostname: string): ResolvedAddress | undefined {
 const notFoundCodes: ReadonlySet<string> = new Set(['ENOTFOUND', 'EAI_NONAME', 'EAI_NODATA', 'ENODATA']);
 
 /**
- * The host's own resolver (getaddrinfo: resolv.conf, /etc/hosts, nsswitch). Each lookup holds a thread of libuv's pool
+ * The host's own resolver (getaddrinfo: resolv.conf, /etc/hosts, nsswitch). The agent uses it for the names that
+ * host-resolver.ts cannot look up by itself. Each lookup holds a thread of libuv's pool
  * until it is answered, so the process has to set UV_THREADPOOL_SIZE well above the number of names that may hang at
  * once; the default of 4 lets a few dead names delay all others by many seconds.
  */

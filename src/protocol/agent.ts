@@ -15,9 +15,16 @@ const DurationMs = z
   .min(0)
   .max(7 * 86_400_000);
 
+/** A short text that is stored as it is: no control characters, no halves of characters. */
+const label = (maxLength: number) =>
+  z
+    .string()
+    .max(maxLength)
+    .regex(/^\P{C}+$/u, 'must not be empty or hold control characters');
+
 /** Which process is talking: the agent's stable id and this start of it. */
 const AgentIdentity = {
-  agentId: z.string().min(1).max(128),
+  agentId: label(128),
   sessionId: z.uuid(),
 };
 
@@ -32,10 +39,10 @@ export type LeaseRef = z.infer<typeof LeaseRef>;
 export const ClaimRequest = z
   .object({
     ...AgentIdentity,
-    version: z.string().min(1).max(64),
-    platform: z.string().min(1).max(128),
-    runtimes: z.array(z.string().max(64)).max(100).default([]),
-    checkTypes: z.array(z.string().max(64)).max(100).describe('What this agent can run'),
+    version: label(64),
+    platform: label(128),
+    runtimes: z.array(label(64)).max(100).default([]),
+    checkTypes: z.array(label(64)).max(100).describe('What this agent can run'),
     freeSlots: z
       .object(
         Object.fromEntries(lanes.map((lane) => [lane, z.int().min(0).max(1000).default(0)])) as Record<
@@ -92,7 +99,12 @@ export const ClaimResponse = z
     serverTime: EpochMs,
     leaseTtlMs: DurationMs.describe('The leases end this long after the answer was sent, unless renewed'),
     runs: z.array(LeasedRun),
-    cancelledRunIds: z.array(z.uuid()).default([]),
+    cancelledRunIds: z
+      .array(z.uuid())
+      .default([])
+      .describe(
+        'News: runs of this session that were cancelled while the poll waited. Renewing tells for sure',
+      ),
   })
   .meta({ id: 'ClaimResponse' });
 export type ClaimResponse = z.output<typeof ClaimResponse>;
@@ -124,6 +136,11 @@ export const ReleaseResponse = z
   .meta({ id: 'ReleaseResponse' });
 export type ReleaseResponse = z.output<typeof ReleaseResponse>;
 
+/** A `Failure` of an agent that may be newer than the service: whose fault it is, is told beside a code it may not know. */
+const ReportedFailure = Failure.extend({
+  code: z.string().max(64).regex(/^\w+$/, 'must be letters, digits and underscores'),
+}).meta({ id: 'ReportedFailure' });
+
 /** What an agent reports of one attempt. `detail` is validated by the schema of the check's type. */
 export const ResultReport = z
   .object({
@@ -137,9 +154,13 @@ export const ResultReport = z
     agentLagMs: DurationMs.describe('How late the agent’s own event loop was while the probe ran, at most'),
     isDegraded: z.boolean().nullable(),
     overMaxResponseTime: z.boolean().nullable(),
-    failure: Failure.nullable(),
+    failure: ReportedFailure.nullable(),
     errorMessages: z.array(z.string()).max(200),
-    detail: z.unknown().describe('null when the runner did not get far enough to have one'),
+    detail: z
+      .unknown()
+      .describe(
+        'null when the runner did not get far enough to have one; one that does not fit is left out and the result kept',
+      ),
   })
   .meta({ id: 'ResultReport' });
 export type ResultReport = z.output<typeof ResultReport>;

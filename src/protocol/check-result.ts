@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { checkTypeNames } from '../checks/common-fields.ts';
+import { checkTypes } from '../checks/index.ts';
 import { Paging, QueryBoolean, Timestamp } from './query.ts';
 import { defineRoute, successful } from './route.ts';
 
@@ -41,9 +42,23 @@ export const CheckResult = z
   .meta({ id: 'CheckResult' });
 export type CheckResult = z.output<typeof CheckResult>;
 
+/** A check result with the details that the types of this build give it. */
+const DocumentedCheckResult = z
+  .object({
+    ...CheckResult.shape,
+    ...Object.fromEntries(
+      [...Map.groupBy(checkTypes, (type) => type.detailKey)].map(([key, types]) => {
+        const details = [...new Set(types.map((type) => type.detail))];
+        const titles = types.map((type) => type.title).join(', ');
+        return [key, z.union(details).nullable().describe(`The detail of: ${titles}. null for other types`)];
+      }),
+    ),
+  })
+  .meta({ id: 'CheckResult' });
+
 export const CheckResultQuery = z.object({
   ...Paging,
-  from: Timestamp.optional().describe('Results at or after it; default: 6 hours ago'),
+  from: Timestamp.optional().describe('Results at or after it; default: 6 hours before `to`, or before now'),
   to: Timestamp.optional().describe('Results before it; default: 6 hours after `from`'),
   location: z.string().min(1).max(64).optional().describe('A region, or the slugName of a private location'),
   checkType: z.enum(checkTypeNames).optional(),
@@ -64,6 +79,7 @@ export const checkResultRoutes = {
     query: CheckResultQuery,
     success: successful,
     response: z.array(CheckResult),
+    documentedResponse: z.array(DocumentedCheckResult),
   }),
   getCheckResult: defineRoute({
     method: 'GET',
@@ -75,5 +91,6 @@ export const checkResultRoutes = {
     params: z.object({ checkId: z.uuid(), checkResultId: z.uuid() }),
     success: successful,
     response: CheckResult,
+    documentedResponse: DocumentedCheckResult,
   }),
 };

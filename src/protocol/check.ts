@@ -32,7 +32,12 @@ const ServiceFields = {
   alertChannels: AlertChannels,
 };
 
-/** A check of one type as the API answers it. Values of secret variables are shown as "". */
+/** The name of a type in ids of schemas and operations. */
+function idOf(type: CheckType): string {
+  return type.title.replaceAll(/[^A-Za-z]/g, '');
+}
+
+/** A check of one type as the API answers it. Masked values (secret, locked, passwords) are shown as "". */
 export function checkView(type: CheckType) {
   return z
     .object({
@@ -41,7 +46,7 @@ export function checkView(type: CheckType) {
       ...ServiceFields,
       checkType: z.literal(type.name),
     })
-    .meta({ id: type.title.replaceAll(/[^A-Za-z]/g, ''), description: type.title });
+    .meta({ id: idOf(type), description: type.title });
 }
 
 /** A check of any type of this build, as lists show it. */
@@ -61,8 +66,25 @@ const checkRoute = { tag: 'Checks', credential: 'account' } as const;
 const knownTypes = z.enum(checkTypes.map((type) => type.name) as [string, ...string[]]);
 
 /** Fields of any type: validated by the definition schema of the type that `checkType` names. */
-const AnyDefinition = z.looseObject({ checkType: knownTypes }).meta({ id: 'CheckInput' });
-const AnyPatch = z.looseObject({}).meta({ id: 'CheckPatch' });
+const AnyDefinition = z.looseObject({ checkType: knownTypes });
+const [firstInput, ...otherInputs] = checkTypes.map((type) =>
+  definitionSchema(type)
+    .safeExtend({ checkType: z.literal(type.name) })
+    .meta({ id: `Any${idOf(type)}Input`, description: `${type.title}, as it is written with its checkType` }),
+);
+const DocumentedDefinition = firstInput
+  ? z.discriminatedUnion('checkType', [firstInput, ...otherInputs]).meta({
+      id: 'CheckInput',
+      description: 'A check of any type: the fields of the type that checkType names',
+      discriminator: { propertyName: 'checkType' },
+    })
+  : AnyDefinition;
+const AnyPatch = z.looseObject({}).meta({
+  id: 'CheckPatch',
+  description:
+    'Any fields of the check; absent ones keep their value, fields of `request` and `alertSettings` too. A masked "" ' +
+    'keeps the stored value. checkType cannot change',
+});
 
 /** The operations on checks that hold for every type. */
 export const checkRoutes = {
@@ -94,6 +116,7 @@ export const checkRoutes = {
     summary: 'Create a check of any type',
     query: autoAssign,
     body: AnyDefinition,
+    documentedBody: DocumentedDefinition,
     success: created,
     response: AnyCheck,
   }),
@@ -132,7 +155,7 @@ export const checkRoutes = {
 
 /** The typed routes of one check type: create and change. Their bodies name each field for the OpenAPI document. */
 export function typedCheckRoutes(type: CheckType): { readonly create: Route; readonly update: Route } {
-  const pascal = type.title.replaceAll(/[^A-Za-z]/g, '');
+  const pascal = idOf(type);
   return {
     create: defineRoute({
       ...checkRoute,
@@ -155,10 +178,15 @@ export function typedCheckRoutes(type: CheckType): { readonly create: Route; rea
       query: autoAssign,
       // Loose, because what counts is the definition that results from merging; the document shows the fields.
       body: z.looseObject({}),
-      documentedBody: patchOf({ ...CommonFields.shape, ...type.spec.shape }).meta({
-        id: `${pascal}Patch`,
-        description: `Any fields of ${pascal}Input; absent ones keep their value, fields of \`request\` too`,
-      }),
+      documentedBody: z
+        .object({
+          ...patchOf({ ...CommonFields.shape, ...type.spec.shape }).shape,
+          ...type.requiredOnUpdate?.shape,
+        })
+        .meta({
+          id: `${pascal}Patch`,
+          description: `Any fields of ${pascal}Input; absent ones keep their value, fields of \`request\` and \`alertSettings\` too`,
+        }),
       success: successful,
       response: checkView(type),
     }),

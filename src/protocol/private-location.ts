@@ -62,9 +62,13 @@ export const PrivateLocationInput = z
   })
   .meta({ id: 'PrivateLocationInput' });
 
-/** slugName cannot change. */
 export const PrivateLocationPatch = z
-  .object({ name: name.optional(), icon: icon.optional(), proxyUrl: proxyUrl.optional() })
+  .object({
+    name: name.optional(),
+    slugName: z.string().optional().describe('Cannot change: the present one, or left out'),
+    icon: icon.optional(),
+    proxyUrl: proxyUrl.optional(),
+  })
   .meta({ id: 'PrivateLocationPatch' });
 
 const locationRoute = { tag: 'Private locations', credential: 'account' } as const;

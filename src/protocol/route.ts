@@ -24,6 +24,8 @@ export interface Route {
   readonly success: { readonly statusCode: 200 | 201 | 202 | 204; readonly label: string };
   /** The body of the answer; absent for 204. */
   readonly response?: z.ZodType;
+  /** What the OpenAPI document shows as answer where `response` is looser, because older builds stored it. */
+  readonly documentedResponse?: z.ZodType;
   /** Largest body accepted, in bytes; the service's default when absent. */
   readonly bodyLimitBytes?: number;
 }

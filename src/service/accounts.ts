@@ -41,8 +41,49 @@ export async function addKey(
 }
 
 /**
- * Makes sure somebody can call the API: with BOOTSTRAP_API_KEY, that this key exists (role ADMIN, first account);
- * without it, that an empty store gets an account and a random key in a file only its owner can read.
+ * The keys of an account, without the keys themselves: those are not stored.
+ *
+ * @throws AppError NOT_FOUND when there is no such account.
+ */
+export async function listKeys(store: Pick<Nouns, 'accounts'>, accountId: string): Promise<ListedKey[]> {
+  if (!(await store.accounts.find(accountId))) {
+    throw new AppError('NOT_FOUND', `There is no account ${accountId}.`);
+  }
+  const rows = await store.accounts.keys(accountId);
+  return rows.map(({ id, name, role, masked, created }) => ({
+    keyId: id,
+    name,
+    role,
+    maskedKey: masked,
+    createdAt: new Date(created).toISOString(),
+  }));
+}
+
+export interface ListedKey {
+  readonly keyId: string;
+  readonly name: string;
+  readonly role: KeyRole;
+  readonly maskedKey: string;
+  readonly createdAt: string;
+}
+
+/**
+ * Deletes an API key; requests with it are refused from then on.
+ *
+ * @throws AppError NOT_FOUND when there is no such key.
+ */
+export async function deleteKey(store: Pick<Nouns, 'accounts'>, keyId: string): Promise<void> {
+  if (!(await store.accounts.deleteKey(keyId))) {
+    throw new AppError('NOT_FOUND', `There is no key ${keyId}.`);
+  }
+}
+
+const bootstrapName = 'bootstrap';
+
+/**
+ * Makes sure somebody can call the API: with BOOTSTRAP_API_KEY, that this key exists (role ADMIN, first account), in
+ * place of the one that was set before; without it, that an empty store gets an account and a random key in a file only
+ * its owner can read.
  */
 export async function bootstrap(
   store: Store,
@@ -59,9 +100,16 @@ export async function bootstrap(
     const key = chosen === undefined ? createKey('ak_') : describeKey(chosen);
     if (await accounts.findKey(key.keyHash)) return null;
     const account = first ?? (await accounts.add('Default', now));
+    // A key that was replaced in the configuration must not go on working.
+    if (chosen !== undefined) await accounts.deleteKeysNamed(account.id, bootstrapName);
     await accounts.addKey(
       account.id,
-      { name: 'bootstrap', role: 'ADMIN', keyHash: key.keyHash, masked: key.masked },
+      {
+        name: chosen === undefined ? 'first key' : bootstrapName,
+        role: 'ADMIN',
+        keyHash: key.keyHash,
+        masked: key.masked,
+      },
       now,
     );
     // Before the commit: an account whose only key nobody ever saw could not be used or replaced.

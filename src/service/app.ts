@@ -14,7 +14,7 @@ import { answerErrors, badRequestLine } from './http-errors.ts';
 import { buildOpenApi } from './openapi.ts';
 import type { AnyHandler, Call, HandlerDeps } from './routes/handler.ts';
 import { allHandlers } from './routes/index.ts';
-import { fieldError, findNul, validationError } from './validation.ts';
+import { fieldError, findUnstorable, validationError } from './validation.ts';
 
 export interface AppDeps extends HandlerDeps {
   /** Whether new work is welcome; false while shutting down. */
@@ -48,6 +48,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   });
   // Only JSON is understood.
   app.removeContentTypeParser('text/plain');
+  acceptEmptyJson(app);
   app.decorateRequest('caller');
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);
@@ -65,6 +66,16 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   return app;
 }
 
+/** Clients that always send `Content-Type: application/json` send it without a body too, where there is nothing to say. */
+function acceptEmptyJson(app: FastifyInstance): void {
+  const parse = app.getDefaultJsonParser('remove', 'remove');
+  app.removeContentTypeParser('application/json');
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+    if (body.length === 0) done(null, undefined);
+    else parse(request, String(body), done);
+  });
+}
+
 /** Schemas are handed to Fastify in a wrapper, so that it takes them for what they are: not JSON Schema. */
 interface ValidatedSchema {
   readonly zod: z.ZodType;
@@ -80,8 +91,6 @@ function addRoute(app: FastifyInstance, route: Route, handler: AnyHandler, deps:
     ...(route.body ? { body: wrap(route.body) } : {}),
     ...(route.response ? { response: { [route.success.statusCode]: wrap(route.response) } } : {}),
   };
-  // Reports are judged one by one, so the whole batch is not refused for a character in one of them.
-  const isBatch = route.operationId === 'reportResults';
   app.route({
     method: route.method,
     url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
@@ -91,9 +100,10 @@ function addRoute(app: FastifyInstance, route: Route, handler: AnyHandler, deps:
       request.caller = await authenticate(deps.store, route, request);
     },
     preValidation: async (request) => {
-      refuseNul('query', request.query);
-      refuseNul('params', request.params);
-      if (!isBatch) refuseNul('payload', request.body);
+      refuseUnstorable('query', request.query);
+      refuseUnstorable('params', request.params);
+      // The schemas of the agent protocol say what its texts may hold; reports show what targets sent, whatever it is.
+      if (route.credential === 'account') refuseUnstorable('payload', request.body);
       if (route.body && (request.body === undefined || request.body === null)) {
         throw new AppError('MALFORMED_BODY', 'The request needs a JSON body.');
       }
@@ -150,9 +160,12 @@ function serializer(schema: z.ZodType) {
   return (data: unknown): string => JSON.stringify(z.encode(schema, data));
 }
 
-function refuseNul(source: 'query' | 'params' | 'payload', value: FastifyRequest['body']): void {
-  const key = findNul(value);
-  if (key !== null) throw fieldError(source, [{ key, message: 'must not contain a NUL character' }]);
+function refuseUnstorable(source: 'query' | 'params' | 'payload', value: FastifyRequest['body']): void {
+  const key = findUnstorable(value);
+  if (key === null) return;
+  throw fieldError(source, [
+    { key, message: 'must not contain a NUL character or half of a surrogate pair' },
+  ]);
 }
 
 /** UUIDs are the same in upper and lower case; stored ones are in lower case. */

@@ -1,14 +1,20 @@
-import { type FailureCode, failureCatalogue } from '../checks/failure.ts';
+import { failureCatalogue, isFailureCode } from '../checks/failure.ts';
 import type { Nouns } from './store/store.ts';
 import type { ResultRow, RunRow } from './store/tables.ts';
+
+/** A final result and the run it ends. */
+export interface FinalResult {
+  readonly run: RunRow;
+  readonly row: ResultRow;
+}
 
 /** Makes final results count: the status of their checks follows them. In the transaction that stored them. */
 export async function countFinalResults(
   nouns: Nouns,
-  results: readonly ResultRow[],
+  results: readonly FinalResult[],
   now: number,
 ): Promise<void> {
-  const changes = results.map((result) => ({
+  const changes = results.map(({ run, row: result }) => ({
     checkId: result.check_id,
     accountId: result.account_id,
     hasFailures: result.has_failures === 1,
@@ -16,10 +22,12 @@ export async function countFinalResults(
     isDegraded: result.is_degraded === 1,
     measuredMs: wasMeasured(result) ? result.response_time : null,
     location: result.run_location,
+    slotLocation: run.slot_location,
     checkRunId: result.check_run_id,
     slotAt: result.slot_at,
   }));
-  await nouns.statuses.apply(changes, now);
+  const parallel = await nouns.checks.parallelAmong(changes.map(({ checkId }) => checkId));
+  await nouns.statuses.apply(changes, parallel, now);
 }
 
 /**
@@ -27,8 +35,12 @@ export async function countFinalResults(
  */
 export async function promoteLastAttempts(nouns: Nouns, runs: readonly RunRow[], now: number): Promise<void> {
   const ids = runs.flatMap((run) => (run.last_result_id === null ? [] : [run.last_result_id]));
-  const promoted = await nouns.results.promote(ids);
-  await countFinalResults(nouns, promoted, now);
+  const promoted = new Map((await nouns.results.promote(ids)).map((row) => [row.run_id, row]));
+  const final = runs.flatMap((run) => {
+    const row = promoted.get(run.id);
+    return row ? [{ run, row }] : [];
+  });
+  await countFinalResults(nouns, final, now);
   await nouns.runs.finish(
     runs.map((run) => run.id),
     now,
@@ -39,6 +51,7 @@ export async function promoteLastAttempts(nouns: Nouns, runs: readonly RunRow[],
 function wasMeasured(result: ResultRow): boolean {
   if (result.has_errors === 1) return false;
   if (result.code === null) return true;
-  const entry = failureCatalogue[result.code as FailureCode];
-  return entry !== undefined && entry.owner === 'target' && !entry.isNetworkError;
+  if (!isFailureCode(result.code)) return false;
+  const entry = failureCatalogue[result.code];
+  return entry.owner === 'target' && !entry.isNetworkError;
 }

@@ -5,7 +5,7 @@ import type { Clock } from '../lib/clock.ts';
 import { toError } from '../lib/errors.ts';
 import { type ResultReceipt, ResultReport } from '../protocol/agent.ts';
 import { agentSeenWindowMs } from './agent-sightings.ts';
-import { countFinalResults } from './final-results.ts';
+import { countFinalResults, type FinalResult } from './final-results.ts';
 import { resultIdOf } from './ledger.ts';
 import { decideRetry, type Retry } from './retries.ts';
 import { queuedSignals } from './scheduler.ts';
@@ -108,27 +108,27 @@ class Batch {
       return rejected(resultId, 'there is no such run');
     }
     if (!isHere || run.state !== 'leased' || run.lease_number !== report.leaseNumber) {
-      return this.#fence(report);
+      return this.#fence(report, run);
     }
-    const row = this.#resultRow(report, run);
-    if (typeof row === 'string') return rejected(resultId, row);
-    this.#accepted.push({ run, row, report });
+    this.#accepted.push({ run, row: this.#resultRow(report, run), report });
     return { resultId, status: 'accepted', reason: null };
   }
 
-  #fence(report: ResultReport): ResultReceipt {
-    const text = asJson(report);
-    if (text === null) return rejected(report.resultId, 'detail: is nested too deeply');
-    this.#stale.push({
-      id: report.resultId,
-      run_id: report.runId,
-      location_id: this.#location.id,
-      lease_number: report.leaseNumber,
-      agent_id: this.#reporter.agentId,
-      session_id: this.#reporter.sessionId,
-      received: this.#now,
-      report: text,
-    });
+  #fence(report: ResultReport, run: RunRow): ResultReceipt {
+    // A deleted check leaves nothing behind, no evidence either.
+    if (run.reason !== 'deleted') {
+      this.#stale.push({
+        id: report.resultId,
+        run_id: report.runId,
+        check_id: run.check_id,
+        location_id: this.#location.id,
+        lease_number: report.leaseNumber,
+        agent_id: this.#reporter.agentId,
+        session_id: this.#reporter.sessionId,
+        received: this.#now,
+        report: asJson(report) ?? JSON.stringify({ ...report, detail: null }),
+      });
+    }
     return {
       resultId: report.resultId,
       status: 'stale',
@@ -136,17 +136,12 @@ class Batch {
     };
   }
 
-  /** The row of a report, or why its detail cannot be taken. */
-  #resultRow(report: ResultReport, run: RunRow): ResultRow | string {
-    let detail: string | null = null;
-    if (report.detail !== null && report.detail !== undefined) {
-      const type = findCheckType(run.check_type);
-      if (!type) return `this service does not know checks of type ${run.check_type}`;
-      const parsed = type.detail.safeParse(report.detail);
-      if (!parsed.success) return describeIssues(parsed.error.issues, 'detail');
-      detail = asJson(parsed.data);
-      if (detail === null) return 'detail: is nested too deeply';
-    }
+  #resultRow(report: ResultReport, run: RunRow): ResultRow {
+    const { detail, problem } = storedDetail(run.check_type, report.detail);
+    const errorMessages =
+      problem === null
+        ? report.errorMessages
+        : [...report.errorMessages, `The detail of this result was not stored: ${problem}`];
     const flags = resultFlags(report.failure ?? undefined);
     return {
       id: report.resultId,
@@ -174,7 +169,7 @@ class Batch {
       start_delay: report.startDelayMs,
       agent_lag: report.agentLagMs,
       agent_id: this.#reporter.agentId,
-      error_messages: JSON.stringify(report.errorMessages),
+      error_messages: JSON.stringify(errorMessages),
       detail,
     };
   }
@@ -185,7 +180,7 @@ class Batch {
     const failed = this.#accepted.filter(({ report }) => report.failure !== null);
     const checks = await this.#nouns.checks.findMany(failed.map(({ run }) => run.check_id));
     const places = failed.length === 0 ? new Map<string, string>() : await this.#placesWithAgents();
-    const final: { run: RunRow; row: ResultRow }[] = [];
+    const final: FinalResult[] = [];
     const retried: { run: RunRow; row: ResultRow; retry: Retry; locationId: string | null }[] = [];
     for (const { run, row, report } of this.#accepted) {
       const retry = decide(report, run, checks.get(run.check_id), [...places.keys()], this.#now);
@@ -210,11 +205,7 @@ class Batch {
         lastResultId: row.id,
       });
     }
-    await countFinalResults(
-      this.#nouns,
-      final.map(({ row }) => row),
-      this.#now,
-    );
+    await countFinalResults(this.#nouns, final, this.#now);
     const requeued = retried.map(
       ({ run, locationId }): RunRow => ({ ...run, state: 'queued', location_id: locationId }),
     );
@@ -234,6 +225,23 @@ class Batch {
       [...ids].filter(([, id]) => alive.has(id)).map(([key, id]) => [key.slice(accountId.length + 1), id]),
     );
   }
+}
+
+/**
+ * What is stored of a detail: nothing when it does not fit the schema of its type. The verdict counts without it; a
+ * newer agent may know of things that this service does not.
+ */
+function storedDetail(
+  checkType: string,
+  reported: unknown,
+): { readonly detail: string | null; readonly problem: string | null } {
+  if (reported === null || reported === undefined) return { detail: null, problem: null };
+  const type = findCheckType(checkType);
+  if (!type) return { detail: null, problem: `this service does not know checks of type ${checkType}` };
+  const parsed = type.detail.safeParse(reported);
+  if (!parsed.success) return { detail: null, problem: describeIssues(parsed.error.issues, 'detail') };
+  const detail = asJson(parsed.data);
+  return { detail, problem: detail === null ? 'detail: is nested too deeply' : null };
 }
 
 function decide(

@@ -8,6 +8,7 @@ import { AgentSightings } from './agent-sightings.ts';
 import { queuedSignals } from './scheduler.ts';
 import type { Check } from './store/checks.ts';
 import type { SessionLeases } from './store/runs.ts';
+import type { Signal } from './store/signals.ts';
 import type { Store } from './store/store.ts';
 import type { PrivateLocationRow, RunRow } from './store/tables.ts';
 import { WaitingPolls } from './waiting-polls.ts';
@@ -16,6 +17,13 @@ export interface LedgerOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly leaseTtlMs: number;
+}
+
+/** What a poll is answered. */
+export interface Claim {
+  readonly runs: readonly RunRow[];
+  /** Runs of the session that were cancelled while the poll waited. */
+  readonly cancelledRunIds: readonly string[];
 }
 
 /** Polls look by themselves this often, in case a signal of another process was lost. */
@@ -59,13 +67,10 @@ export class Ledger {
 
   /**
    * Leases due runs to an agent: per lane up to its free slots, oldest slot first, only types it can run. With nothing
-   * to lease it waits up to `waitMs`. When `gone` aborts (the agent hung up), nothing stays leased.
+   * to lease it waits up to `waitMs`, or until a run of the session is cancelled: a poll that waits brings that news at
+   * once, where the next renewal would. When `gone` aborts (the agent hung up), nothing stays leased.
    */
-  async claim(
-    location: PrivateLocationRow,
-    request: ClaimRequest,
-    gone: AbortSignal,
-  ): Promise<readonly RunRow[]> {
+  async claim(location: PrivateLocationRow, request: ClaimRequest, gone: AbortSignal): Promise<Claim> {
     await this.sightings.claimed(location.id, request, this.#clock.wallMs());
     const freeLanes = lanes.filter((lane) => request.freeSlots[lane] > 0);
     const poll = this.#polls.join({
@@ -77,12 +82,12 @@ export class Ledger {
     const stop = AbortSignal.any([gone, this.#draining.signal]);
     const endMs = this.#clock.monotonicMs() + request.waitMs;
     try {
-      while (!stop.aborted && !poll.isDismissed) {
+      while (!stop.aborted && !poll.isDismissed && poll.cancelledRunIds.length === 0) {
         const runs = freeLanes.length === 0 ? [] : await this.#take(location.id, freeLanes, request);
         if (runs.length > 0) {
-          if (!gone.aborted) return runs;
+          if (!gone.aborted) return { runs, cancelledRunIds: poll.cancelledRunIds };
           await this.putBack(runs);
-          return [];
+          break;
         }
         const leftMs = endMs - this.#clock.monotonicMs();
         if (leftMs <= 0) break;
@@ -91,7 +96,7 @@ export class Ledger {
         const untilReadyMs = nextReadyAt === null ? lookAgainMs : Math.max(1, nextReadyAt - now);
         await poll.sleep(Math.min(leftMs, lookAgainMs, untilReadyMs), stop);
       }
-      return [];
+      return { runs: [], cancelledRunIds: poll.cancelledRunIds };
     } finally {
       poll.leave();
     }
@@ -153,7 +158,9 @@ export class Ledger {
     const now = this.#clock.wallMs();
     await this.sightings.heard(location.id, request, now);
     const held = sessionLeases(location, request);
-    const renewed = new Set(await this.#store.runs.renew(held, now + this.leaseTtlMs));
+    const renewed = new Set(
+      await this.#store.transaction((nouns) => nouns.runs.renew(held, now + this.leaseTtlMs)),
+    );
     const lost = request.leases.map((lease) => lease.runId).filter((id) => !renewed.has(id));
     const cancelled = new Set(await this.#store.runs.cancelledAmong(location.id, lost));
     return {
@@ -169,7 +176,8 @@ export class Ledger {
   }
 
   async #release(held: SessionLeases): Promise<number> {
-    const released = await this.#store.runs.release(held, this.#clock.wallMs());
+    const now = this.#clock.wallMs();
+    const released = await this.#store.transaction((nouns) => nouns.runs.release(held, now));
     this.#store.signals.send(queuedSignals(released));
     return released.length;
   }
@@ -179,6 +187,13 @@ export class Ledger {
     this.#draining.abort();
     this.#polls.close();
   }
+}
+
+/** The signals that tell sessions that runs they have leased were cancelled. */
+export function cancelledSignals(runs: readonly RunRow[]): Signal[] {
+  return runs.flatMap(({ id: runId, location_id: locationId, session_id: sessionId }) =>
+    locationId === null || sessionId === null ? [] : [{ kind: 'cancelled', locationId, sessionId, runId }],
+  );
 }
 
 function sessionLeases(location: PrivateLocationRow, request: RenewRequest): SessionLeases {
@@ -208,6 +223,7 @@ function leasedRun(location: PrivateLocationRow, run: RunRow, check: Check): Lea
         key: string;
         value: string | null;
         secret: boolean;
+        locked: boolean;
       }[])
     : [];
   return {
@@ -227,7 +243,8 @@ function leasedRun(location: PrivateLocationRow, run: RunRow, check: Check): Lea
       spec: type ? runnableSpec(type, check.definition) : {},
     },
     variables: Object.fromEntries(variables.map(({ key, value }) => [key, value ?? ''])),
-    secretNames: variables.filter(({ secret }) => secret).map(({ key }) => key),
+    // What the API does not show, results do not show either.
+    secretNames: variables.filter(({ secret, locked }) => secret || locked).map(({ key }) => key),
     clientCertificates: [],
   };
 }

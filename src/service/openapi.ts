@@ -43,6 +43,7 @@ export async function buildOpenApi(): Promise<object> {
 
 function operation(route: Route, schemas: SchemaCollection): Json {
   const body = route.documentedBody ?? route.body;
+  const response = route.documentedResponse ?? route.response;
   return {
     operationId: route.operationId,
     summary: route.summary,
@@ -64,9 +65,7 @@ function operation(route: Route, schemas: SchemaCollection): Json {
     responses: {
       [route.success.statusCode]: {
         description: route.success.label,
-        ...(route.response
-          ? { content: { 'application/json': { schema: schemas.use(route.response, 'output') } } }
-          : {}),
+        ...(response ? { content: { 'application/json': { schema: schemas.use(response, 'output') } } } : {}),
       },
       ...Object.fromEntries(errorStatuses(route).map((status) => [status, errorAnswer(status, schemas)])),
     },

@@ -1,9 +1,9 @@
 import type { RetryStrategy } from '../checks/common-fields.ts';
-import { type Failure, failureCatalogue } from '../checks/failure.ts';
+import { failureCatalogue, isFailureCode } from '../checks/failure.ts';
 
 /** What decides whether a run is repeated. */
 export interface FailedAttempt {
-  readonly failure: Failure;
+  readonly failure: { readonly code: string };
   /** 0 for the first try. */
   readonly attempt: number;
   /** Epoch milliseconds at which the first attempt was leased. */
@@ -50,12 +50,17 @@ const doubleCheckRules: Rules = {
 export function decideRetry(failed: FailedAttempt, random: () => number = Math.random): Retry | null {
   const rules = rulesOf(failed);
   if (!rules || failed.attempt >= rules.maxRetries) return null;
-  if (rules.onlyNetworkErrors && !failureCatalogue[failed.failure.code].isNetworkError) return null;
+  if (rules.onlyNetworkErrors && !isNetworkError(failed.failure.code)) return null;
   const readyAtMs = failed.nowMs + Math.round(waitSeconds(rules, failed.attempt + 1) * 1000);
   if (readyAtMs > failed.firstStartMs + rules.maxDurationSeconds * 1000) return null;
   const staysHere = rules.sameRegion || failed.runParallel || failed.otherLocations.length === 0;
   const other = failed.otherLocations[Math.floor(random() * failed.otherLocations.length)];
   return { readyAtMs, location: staysHere || other === undefined ? failed.location : other };
+}
+
+/** A code of a newer agent that this build does not know is not taken for one. */
+function isNetworkError(code: string): boolean {
+  return isFailureCode(code) && failureCatalogue[code].isNetworkError;
 }
 
 function rulesOf(failed: FailedAttempt): Rules | null {

@@ -1,18 +1,8 @@
-import { randomUUID } from 'node:crypto';
-import { findCheckType } from '../checks/index.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { Alarm } from './alarm.ts';
-import {
-  freshnessMs,
-  locationsOf,
-  locationsOfSlot,
-  nextSlotAfter,
-  type SlotGrid,
-  slotGrid,
-  slotIndex,
-} from './slots.ts';
-import type { Check } from './store/checks.ts';
+import { gridOf, RunNumbers, runsDue } from './due-runs.ts';
+import { nextSlotAfter } from './slots.ts';
 import type { Signal } from './store/signals.ts';
 import type { Store } from './store/store.ts';
 import type { RunRow } from './store/tables.ts';
@@ -25,26 +15,9 @@ export interface SchedulerOptions {
 
 const checksPerTurn = 500;
 const longestSleepMs = 30_000;
+const compareEveryMs = 30_000;
 /** How often a process that does not schedule looks whether it should. */
 const leaderPollMs = 2_000;
-
-/** The grid of a stored check. */
-export function gridOf(check: Pick<Check, 'id' | 'definition'>): SlotGrid {
-  return slotGrid({
-    id: check.id,
-    frequency: check.definition.frequency as number,
-    frequencyOffset: check.definition.frequencyOffset as number,
-  });
-}
-
-/** When a check is due next after an instant; null when it is not scheduled at all. */
-export function firstSlotOf(
-  check: Pick<Check, 'id' | 'activated' | 'definition'>,
-  now: number,
-): number | null {
-  if (!check.activated || locationsOf(check.definition).length === 0) return null;
-  return nextSlotAfter(gridOf(check), now);
-}
 
 /**
  * Turns due slots into runs. The next slot of each check stands in its row; a turn takes the due rows, inserts their
@@ -55,13 +28,16 @@ export function firstSlotOf(
 export class Scheduler {
   readonly #store: Store;
   readonly #clock: Clock;
+  readonly #logger: Logger;
   readonly #alarm: Alarm;
   readonly #unsubscribe: () => void;
-  #lastCheckRunId = 0;
+  readonly #numbers = new RunNumbers();
+  #comparedAtMs: number | undefined;
 
   constructor(options: SchedulerOptions) {
     this.#store = options.store;
     this.#clock = options.clock;
+    this.#logger = options.logger;
     this.#alarm = new Alarm({
       name: 'scheduler',
       clock: options.clock,
@@ -86,12 +62,13 @@ export class Scheduler {
   async #turn(): Promise<number | null> {
     if (!(await this.#store.isLeader())) return this.#clock.wallMs() + leaderPollMs;
     const now = this.#clock.wallMs();
+    await this.#bringBack(now);
     const { queued, isMore } = await this.#store.transaction(async (nouns) => {
       const checks = await nouns.checks.due(now, checksPerTurn);
       const locationIds = await nouns.locations.idsBySlug(checks.map((check) => check.accountId));
       const rows: RunRow[] = [];
       for (const check of checks) {
-        rows.push(...this.#runsDue(check, now, locationIds));
+        rows.push(...runsDue(check, now, locationIds, this.#numbers));
         await nouns.checks.setNextSlot(check.id, nextSlotAfter(gridOf(check), now));
       }
       const inserted = await nouns.runs.insert(rows);
@@ -101,73 +78,32 @@ export class Scheduler {
     return isMore ? now : this.#store.checks.nextSlotAt();
   }
 
-  #runsDue(check: Check, now: number, locationIds: ReadonlyMap<string, string>): RunRow[] {
-    const grid = gridOf(check);
-    const first = check.nextSlotAt;
-    const locations = locationsOf(check.definition);
-    if (first === null || locations.length === 0) return [];
-    const runParallel = check.definition.runParallel === true;
-    const newest = grid.phaseMs + slotIndex(grid, now) * grid.intervalMs;
-    const freshMs = freshnessMs(grid);
-    const isNewestFresh = newest >= first && now - newest < freshMs;
-    const lastMissed = isNewestFresh ? newest - grid.intervalMs : newest;
-    const row = (location: string, slotAt: number): RunRow => {
-      const id = randomUUID();
-      return {
-        id,
-        account_id: check.accountId,
-        check_id: check.id,
-        check_type: check.checkType,
-        lane: findCheckType(check.checkType)?.lane ?? 'probe',
-        location_id: locationIds.get(`${check.accountId}/${location}`) ?? null,
-        location,
-        slot_location: location,
-        slot_at: slotAt,
-        slot_count: 1,
-        state: 'queued',
-        reason: null,
-        attempt: 0,
-        freshness_ms: freshMs,
-        ready_at: slotAt,
-        expires_at: slotAt + freshMs,
-        lease_number: 0,
-        lease_until: null,
-        agent_id: null,
-        session_id: null,
-        deaths: 0,
-        first_leased_at: null,
-        last_result_id: null,
-        sequence_id: id,
-        check_run_id: this.#nextCheckRunId(now),
-        created: now,
-        ended: null,
-      };
-    };
-    const rows: RunRow[] = [];
-    if (lastMissed >= first) {
-      const slotCount = Math.round((lastMissed - first) / grid.intervalMs) + 1;
-      for (const location of locationsOfSlot(grid, first, locations, runParallel)) {
-        rows.push({
-          ...row(location, first),
-          slot_count: slotCount,
-          state: 'missed',
-          reason: 'service-away',
-          ended: now,
-        });
-      }
+  /**
+   * A clock that was ahead and was set right leaves next slots that lie further off than one interval: their checks
+   * would stand still until then. At the first turn, and now and then, such rows are given the next slot after now.
+   */
+  async #bringBack(now: number): Promise<void> {
+    const nowMs = this.#clock.monotonicMs();
+    if (this.#comparedAtMs !== undefined && nowMs - this.#comparedAtMs < compareEveryMs) return;
+    let count = 0;
+    let found: number;
+    do {
+      found = await this.#store.transaction(async (nouns) => {
+        const checks = await nouns.checks.ahead(now, checksPerTurn);
+        for (const check of checks) {
+          await nouns.checks.setNextSlot(check.id, nextSlotAfter(gridOf(check), now));
+        }
+        return checks.length;
+      });
+      count += found;
+    } while (found === checksPerTurn);
+    this.#comparedAtMs = nowMs;
+    if (count > 0) {
+      this.#logger.warn(
+        { checks: count },
+        'the clock was ahead: slots that lay too far off were brought back',
+      );
     }
-    if (isNewestFresh) {
-      for (const location of locationsOfSlot(grid, newest, locations, runParallel)) {
-        rows.push(row(location, newest));
-      }
-    }
-    return rows;
-  }
-
-  /** Numbers of runs grow with time, as epoch microseconds do, and are unique because one process schedules. */
-  #nextCheckRunId(now: number): number {
-    this.#lastCheckRunId = Math.max(now * 1000, this.#lastCheckRunId + 1);
-    return this.#lastCheckRunId;
   }
 }
 

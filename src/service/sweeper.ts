@@ -16,6 +16,7 @@ export interface SweeperOptions {
 }
 
 const runsPerTurn = 500;
+const resultsPerTurn = 500;
 const maxDeaths = 2;
 const shortestFreshnessMs = 10_000;
 
@@ -23,6 +24,8 @@ const shortestFreshnessMs = 10_000;
  * Ends what nobody else will end: leases that ran out and runs that waited too long. It looks at the earliest such
  * instant. A lease or queue entry made after it fell asleep cannot end before its longest sleep is over, so it needs no
  * waking.
+ *
+ * The results of deleted checks are removed here too, some at each turn, so that nothing else waits for long.
  *
  * Leases are spared for one TTL after the service started or stood still: agents could not renew meanwhile, and taking
  * their work away would only repeat it.
@@ -67,9 +70,10 @@ export class Sweeper {
     const isSparing = nowMs < this.#sparedUntilMs;
     const endedLeases = isSparing ? 0 : await this.#endLeases();
     const outlived = await this.#endOutlived();
+    const isPurging = await this.#purge();
     this.#lastTurnMs = this.#clock.monotonicMs();
     const wallMs = this.#clock.wallMs();
-    if (endedLeases === runsPerTurn || outlived === runsPerTurn) return wallMs;
+    if (endedLeases === runsPerTurn || outlived === runsPerTurn || isPurging) return wallMs;
     const next = await this.#store.runs.nextDeadline();
     if (!isSparing) return next;
     const sparedUntil = wallMs + (this.#sparedUntilMs - this.#lastTurnMs);
@@ -105,6 +109,12 @@ export class Sweeper {
       await this.#giveUp(nouns, outlived, (run) => reasonOf(run, agents), now);
       return outlived.length;
     });
+  }
+
+  /** Whether there may be more to remove. */
+  async #purge(): Promise<boolean> {
+    if (!(await this.#store.results.isPurgeDue())) return false;
+    return this.#store.transaction((nouns) => nouns.results.purgeSome(resultsPerTurn));
   }
 
   async #giveUp(

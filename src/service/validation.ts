@@ -99,19 +99,26 @@ function unit(origin: string): string {
   return origin === 'array' ? ' items' : '';
 }
 
-/** The dotted path of the first string (or key) that holds a NUL character, which PostgreSQL cannot store, or null. */
-export function findNul(value: unknown): string | null {
+/**
+ * The dotted path of the first string (or key) that not every database can store, or null: NUL characters, and halves
+ * of surrogate pairs, which are no characters at all.
+ */
+export function findUnstorable(value: unknown): string | null {
   const open: { value: unknown; path: string }[] = [{ value, path: '' }];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    if (typeof next.value === 'string' && next.value.includes('\u0000')) return next.path;
+    if (typeof next.value === 'string' && !isStorable(next.value)) return next.path;
     if (typeof next.value !== 'object' || next.value === null) continue;
     for (const [key, child] of Object.entries(next.value)) {
       const path = next.path === '' ? key : `${next.path}.${key}`.slice(0, maxKeyLength);
-      if (key.includes('\u0000')) return path.replaceAll('\u0000', '\uFFFD');
+      if (!isStorable(key)) return path.replaceAll('\u0000', '\uFFFD').toWellFormed();
       if (typeof child === 'string' || (typeof child === 'object' && child !== null)) {
         open.push({ value: child, path });
       }
     }
   }
   return null;
+}
+
+function isStorable(text: string): boolean {
+  return !text.includes('\u0000') && text.isWellFormed();
 }

@@ -7,6 +7,8 @@ export interface WaitingPoll {
   sleep(ms: number, signal: AbortSignal): Promise<void>;
   /** True once the poll should answer empty: its key was revoked, or its agent let a lease run out. */
   readonly isDismissed: boolean;
+  /** Runs of its session that were cancelled while it waited. */
+  readonly cancelledRunIds: readonly string[];
   leave(): void;
 }
 
@@ -23,6 +25,7 @@ class Waiter implements WaitingPoll {
   readonly #onLeave: (waiter: Waiter) => void;
   #news = new AbortController();
   isDismissed = false;
+  readonly cancelledRunIds: string[] = [];
 
   constructor(interest: PollInterest, clock: Clock, onLeave: (waiter: Waiter) => void) {
     this.interest = interest;
@@ -88,6 +91,14 @@ export class WaitingPolls {
         if (signal.sessionId !== undefined && signal.sessionId !== waiter.interest.sessionId) continue;
         waiter.isDismissed = true;
         waiter.wake();
+      }
+    } else if (signal.kind === 'cancelled') {
+      // One poll of the session is enough to bring the news.
+      for (const waiter of this.#byLocation.get(signal.locationId) ?? []) {
+        if (waiter.interest.sessionId !== signal.sessionId) continue;
+        waiter.cancelledRunIds.push(signal.runId);
+        waiter.wake();
+        break;
       }
     } else if (signal.kind === 'queued') {
       let left = signal.count;

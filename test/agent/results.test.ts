@@ -76,7 +76,7 @@ describe('reporting', () => {
     service.enqueue(run);
     const result = await service.waitFor('the result', () => service.resultOf(run.runId));
     expect(result).toMatchObject({ failure: null, detail: null, resultId: run.resultId });
-    expect(result.errorMessages).toEqual([expect.stringContaining('too large')]);
+    expect(result.errorMessages).toEqual([expect.stringContaining('did not take the detail')]);
   });
 
   it('counts and logs what the service rejects, and holds on to nothing', async () => {
@@ -97,5 +97,31 @@ describe('reporting', () => {
     expect((await agent.get('/metrics')).body).toContain(
       'picket_agent_results_total{settlement="rejected"} 1',
     );
+  });
+
+  it('sends a result whose detail is rejected once more without it: the verdict is not lost', async () => {
+    await using stage = await Stage.open();
+    const { service, target } = stage;
+    service.script = (call) => {
+      if (call.name !== 'results' || resultsOf(call.body).every(({ detail }) => detail === null))
+        return undefined;
+      return {
+        change: (answer) => ({
+          ...answer,
+          items: (answer.items as object[]).map((item) => ({
+            ...item,
+            status: 'rejected',
+            reason: 'detail.x',
+          })),
+        }),
+      };
+    };
+    await stage.connectedAgent();
+    const run = leasedRun(target.url());
+    service.enqueue(run);
+    const second = await service.waitFor('the second upload', () => service.callsOf('results')[1]);
+    const [report] = resultsOf(second.body);
+    expect(report).toMatchObject({ runId: run.runId, detail: null, failure: null });
+    expect(report?.errorMessages).toEqual([expect.stringContaining('did not take the detail')]);
   });
 });

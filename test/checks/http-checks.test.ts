@@ -124,8 +124,9 @@ describe('what an API check sends', () => {
   it.each<[Record<string, unknown> & { url: string }, string, string]>([
     [{ url: 'http://x/{{#if}}' }, 'TEMPLATE_INVALID', 'config'],
     [{ url: '{{NOTHING}}/path' }, 'URL_INVALID', 'config'],
-    [{ url: 'ftp://example.com/' }, 'URL_INVALID', 'config'],
-    [{ url: 'not a url' }, 'URL_INVALID', 'config'],
+    [{ url: '{{{FTP}}}/x' }, 'URL_INVALID', 'config'],
+    [{ url: 'http://{{{SPACED}}}/' }, 'URL_INVALID', 'config'],
+    [{ url: `http://${'long.'.repeat(60)}test/` }, 'URL_INVALID', 'config'],
     [{ url: 'http://127.0.0.1:1/', headers: [{ key: 'Bad Name', value: 'x' }] }, 'REQUEST_INVALID', 'config'],
     [
       { url: 'http://127.0.0.1:1/', headers: [{ key: 'X', value: 'a\r\nInjected: b' }] },
@@ -135,7 +136,7 @@ describe('what an API check sends', () => {
     [{ url: 'http://127.0.0.1:1/', headers: [{ key: 'X', value: 'a\u0000b' }] }, 'REQUEST_INVALID', 'config'],
     [{ url: 'http://127.0.0.1:1/' }, 'CONNECTION_REFUSED', 'target'],
   ])('is nothing when %j', async (request, code, owner) => {
-    const outcome = await run(request);
+    const outcome = await run(request, { variables: { FTP: 'ftp://example.com', SPACED: 'not a host' } });
     expect(outcome.failure).toMatchObject({ code, owner });
     expect(outcome.detail.requestError).toBe(outcome.failure?.message);
     expect(outcome.errorMessages).toEqual([outcome.failure?.message]);

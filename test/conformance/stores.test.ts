@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import { type PostgresServer, startPostgres, whyNoPostgres } from '../helpers/postgres.ts';
 import { apiSuite } from './store-suites/api.ts';
+import { changeSuite } from './store-suites/changes.ts';
 import { leaseSuite } from './store-suites/leases.ts';
 import { slotSuite } from './store-suites/slots.ts';
 import { StoreStage, sqlitePlace } from './store-suites/stage.ts';
@@ -11,6 +12,7 @@ function storeSuites(stage: StoreStage): void {
   leaseSuite(stage);
   slotSuite(stage);
   apiSuite(stage);
+  changeSuite(stage);
 }
 
 describe('a store on SQLite', () => {

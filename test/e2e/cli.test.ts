@@ -125,6 +125,36 @@ request:
     expect(output).not.toContain('correct-horse-battery');
   });
 
+  it('takes options before the file, and secrets from files as an agent does', async () => {
+    const secretFile = join(folder, 'token');
+    await writeFile(secretFile, 'correct-horse-battery\n');
+    const file = join(folder, 'before.yaml');
+    await writeFile(
+      file,
+      `checkType: API
+name: Home
+request:
+  url: "${origin}/?user={{USER_NAME}}"
+  headers: [{ key: authorization, value: "Bearer {{SERVICE_SECRET_TOKEN}}" }]
+  assertions: [{ source: JSON_BODY, property: $.authorization, comparison: EQUALS, target: "Bearer correct-horse-battery" }]`,
+    );
+    const { code, output } = await picket(['run', '--env', 'USER_NAME=ada', '--json', file], {
+      SERVICE_SECRET_TOKEN_FILE: secretFile,
+    });
+    expect(output).toContain('user=ada');
+    expect(output).not.toContain('correct-horse-battery');
+    expect(code).toBe(0);
+  });
+
+  it('ends with 2 when the proxy is no address', async () => {
+    const { code, output } = await run(`checkType: URL\nrequest: { url: "${origin}/" }`, [
+      '--proxy',
+      'localhost:3128',
+    ]);
+    expect(code).toBe(2);
+    expect(output).toContain('--proxy localhost:3128: must be an http:// or https:// address');
+  });
+
   it('ends with 2 when the file is wrong or missing, or a variable is malformed', async () => {
     const wrong = await run('checkType: URL\nrequest: { ulr: x }');
     expect(wrong.code).toBe(2);

@@ -1,8 +1,9 @@
 import type { RunContext } from '../../src/checks/check-type.ts';
 import { createRunLog } from '../../src/checks/run-log.ts';
+import { createEgressPolicy } from '../../src/probes/egress/policy.ts';
 import { systemResolver } from '../../src/probes/resolver.ts';
 
-/** What a runner gets in a test: no variables, no proxy, and five seconds. */
+/** What a runner gets in a test: no variables, no proxy, the default egress policy and five seconds. */
 export function runContext(overrides: Partial<RunContext> = {}): RunContext {
   return {
     signal: new AbortController().signal,
@@ -12,6 +13,7 @@ export function runContext(overrides: Partial<RunContext> = {}): RunContext {
     proxyUrl: null,
     clientCertificates: [],
     resolver: systemResolver,
+    egress: createEgressPolicy(),
     ...overrides,
   };
 }

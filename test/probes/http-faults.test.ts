@@ -1,6 +1,10 @@
 import { spawnSync } from 'node:child_process';
+import { createSecureServer } from 'node:http2';
+import type { Server } from 'node:net';
 import { afterAll, describe, expect, it } from 'vitest';
-import type { HttpErrorKind, HttpPhase } from '../../src/probes/http/errors.ts';
+import type { ProbeErrorKind, ProbePhase } from '../../src/probes/connection/errors.ts';
+import { proxyFromUrl } from '../../src/probes/connection/proxy-tunnel.ts';
+import { createAuthority } from '../helpers/targets/certificates.ts';
 import {
   type HostileBehaviour,
   hostileBehaviours,
@@ -8,13 +12,14 @@ import {
   startSilentTarget,
 } from '../helpers/targets/hostile-target.ts';
 import { startHttpTarget } from '../helpers/targets/http-target.ts';
+import { listen } from '../helpers/targets/listening.ts';
 import { probe } from './http-request.ts';
 
 const timeoutMs = 400;
 
 interface Expected {
-  readonly kind: HttpErrorKind | null;
-  readonly phase?: HttpPhase;
+  readonly kind: ProbeErrorKind | null;
+  readonly phase?: ProbePhase;
   readonly isTruncated?: boolean;
 }
 
@@ -47,6 +52,33 @@ const expected: Readonly<Record<HostileBehaviour, Expected>> = {
   'status-out-of-range': { kind: 'response-malformed', phase: 'firstByte' },
   'http-1.0': { kind: null, isTruncated: false },
 };
+
+describe('a peer that goes away before it takes the request', () => {
+  it('is told at once, and not dialled again', async () => {
+    const authority = await createAuthority();
+    const server = createSecureServer(await authority.issue());
+    server.on('session', (session) => session.goaway());
+    server.on('stream', (stream) => stream.on('error', () => stream.destroy()));
+    const target = await listen(server as unknown as Server, { scheme: 'https' });
+    const result = await probe(target.url, { timeoutMs: 20_000, isCertificateChecked: false });
+    const connections = target.connectionCount();
+    await target.close();
+    expect(result.error).toMatchObject({ kind: 'connection-reset' });
+    expect(connections).toBe(1);
+  });
+});
+
+describe('a request that cannot be sent', () => {
+  it.each([false, true])('is the check’s own fault, through a proxy or not: %s', async (isProxied) => {
+    const target = await startHttpTarget();
+    const result = await probe(target.url, {
+      headers: ['bad name', 'x'],
+      proxy: isProxied ? proxyFromUrl(new URL(target.url)) : undefined,
+    });
+    await target.close();
+    expect(result.error?.kind).toBe('request-invalid');
+  });
+});
 
 describe('a hostile server', () => {
   it.each(Object.keys(hostileBehaviours) as HostileBehaviour[])('%s', async (behaviour) => {

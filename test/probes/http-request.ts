@@ -1,3 +1,4 @@
+import { createEgressPolicy } from '../../src/probes/egress/policy.ts';
 import {
   type HttpProbeControls,
   type HttpProbeRequest,
@@ -13,6 +14,7 @@ export function probe(
 ): Promise<HttpProbeResult> {
   const {
     resolver = systemResolver,
+    egress = createEgressPolicy(),
     signal = new AbortController().signal,
     timeoutMs = 5000,
     ...request
@@ -30,6 +32,6 @@ export function probe(
       maxBodyBytes: 25 * 1024 * 1024,
       ...request,
     },
-    { resolver, signal, timeoutMs },
+    { resolver, egress, signal, timeoutMs },
   );
 }

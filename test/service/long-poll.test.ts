@@ -133,6 +133,23 @@ describe('a poll that waits', () => {
     expect(performance.now() - queuedAt).toBeLessThan(2_500);
   });
 
+  it('brings the news of a cancelled run at once, once, and to its session only', async () => {
+    const location = await createLocation();
+    const body = claimBody();
+    const [checkId] = await enqueue(location.id);
+    const { runs } = await call('POST', '/v1/agent/claims', body, location.key);
+    const runIds = runs.map(({ runId }: { runId: string }) => runId);
+    expect(runIds).toHaveLength(1);
+    const waiting = call('POST', '/v1/agent/claims', body, location.key);
+    const other = call('POST', '/v1/agent/claims', claimBody({ waitMs: 1_000 }), location.key);
+    await until('both polls wait', async () => (await agentsSeen(location.id)) === 2);
+    await call('DELETE', `/v1/checks/${checkId}`);
+    expect(await waiting).toMatchObject({ runs: [], cancelledRunIds: runIds });
+    expect((await other).cancelledRunIds).toEqual([]);
+    const next = await call('POST', '/v1/agent/claims', { ...body, waitMs: 0 }, location.key);
+    expect(next.cancelledRunIds).toEqual([]);
+  });
+
   it('is answered empty when its time is over', async () => {
     const location = await createLocation();
     const answer = await call('POST', '/v1/agent/claims', claimBody({ waitMs: 50 }), location.key);

@@ -119,6 +119,49 @@ describe('a service process', () => {
     expect(existsSync(join(dataDir, 'picket.sqlite'))).toBe(true);
   });
 
+  it('lists and deletes keys, and replaces the one that the configuration names', async () => {
+    const dataDir = newFolder();
+    const first = await startService({ DATA_DIR: dataDir });
+    await first.process.kill('SIGTERM');
+    const replaced = 'bootstrap-key-that-replaces';
+    const service = await startService({ DATA_DIR: dataDir, BOOTSTRAP_API_KEY: replaced });
+    const statusOf = async (credential: string) =>
+      (await service.call('GET', '/v1/checks', undefined, credential)).status;
+    expect([await statusOf(key), await statusOf(replaced)]).toEqual([401, 200]);
+
+    const picket = async (...args: string[]) => {
+      const command = startPicket(['service', ...args], { DATA_DIR: dataDir });
+      started.push(command);
+      const { code } = await command.ended;
+      return { code, output: command.output() };
+    };
+    const added = JSON.parse((await picket('add-account', 'Another', '--json')).output);
+    const { apiKey } = JSON.parse(
+      (await picket('add-key', '--account', added.accountId, '--role', 'READ_ONLY', '--name', 'ci', '--json'))
+        .output,
+    );
+    const list = async () =>
+      JSON.parse((await picket('list-keys', '--account', added.accountId, '--json')).output);
+    const keys: { keyId: string; name: string; role: string; maskedKey: string }[] = await list();
+    expect(keys.map(({ name, role }) => [name, role])).toEqual([
+      ['first key', 'ADMIN'],
+      ['ci', 'READ_ONLY'],
+    ]);
+    expect(keys[1]?.maskedKey).toBe(`...${apiKey.slice(-4)}`);
+    const shown = await picket('list-keys', '--account', added.accountId);
+    expect(shown.output).toContain(keys[1]?.keyId);
+    expect(shown.output).not.toContain(apiKey);
+    expect(await statusOf(apiKey)).toBe(200);
+    const deleted = await picket('delete-key', keys[1]?.keyId ?? '', '--json');
+    expect([deleted.code, JSON.parse(deleted.output)]).toEqual([0, { deletedKeyId: keys[1]?.keyId }]);
+    expect(await statusOf(apiKey)).toBe(401);
+    expect(await list()).toHaveLength(1);
+    expect((await picket('delete-key', keys[1]?.keyId ?? '')).code).toBe(1);
+    expect((await picket('list-keys', '--account', 'nobody')).output).toContain(
+      'There is no account nobody.',
+    );
+  });
+
   it('keeps what it acknowledged when it is killed outright', async () => {
     const dataDir = newFolder();
     const acknowledged: string[] = [];

@@ -1,6 +1,6 @@
 import { defineCheckType } from '../check-type.ts';
 import { HttpDetail } from '../http-detail.ts';
-import { ApiSpec } from './spec.ts';
+import { ApiSpec, maskedInApi } from './spec.ts';
 
 export { ApiSpec };
 
@@ -13,6 +13,7 @@ export const api = defineCheckType({
   isSubMinuteAllowed: true,
   hasNetworkErrors: true,
   spec: ApiSpec,
+  masked: maskedInApi,
   detail: HttpDetail,
   detailKey: 'apiCheckResult',
   load: async () => {

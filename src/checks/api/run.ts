@@ -1,3 +1,4 @@
+import { matchesGlob } from '../../lib/glob.ts';
 import type { ClientCertificate, Runner } from '../check-type.ts';
 import { runHttp } from '../http/run.ts';
 import type { HttpDetail } from '../http-detail.ts';
@@ -19,26 +20,7 @@ export function clientCertificateFor(
 ): ClientCertificate | undefined {
   const wanted = hostname.toLowerCase();
   const exact = certificates.find(({ host }) => host.toLowerCase() === wanted);
-  return exact ?? certificates.find(({ host }) => host.includes('*') && fits(wanted, host.toLowerCase()));
-}
-
-/** Matches piece by piece instead of by a regular expression, which a pattern of many stars would make slow. */
-function fits(hostname: string, pattern: string): boolean {
-  const [first = '', ...rest] = pattern.split('*');
-  const last = rest.pop() ?? '';
-  if (
-    !hostname.startsWith(first) ||
-    hostname.length < first.length + last.length ||
-    !hostname.endsWith(last)
-  ) {
-    return false;
-  }
-  let position = first.length;
-  const end = hostname.length - last.length;
-  for (const piece of rest) {
-    const found = hostname.indexOf(piece, position);
-    if (found < 0 || found + piece.length > end) return false;
-    position = found + piece.length;
-  }
-  return true;
+  return (
+    exact ?? certificates.find(({ host }) => host.includes('*') && matchesGlob(wanted, host.toLowerCase()))
+  );
 }

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { assertionSchema, comparisons } from '../assertion.ts';
 import { thresholdMs } from '../common-fields.ts';
+import type { MaskedValue } from '../masking.ts';
+import { RequestUrl } from '../request-url.ts';
 
 const KeyValue = z.object({
   key: z.string().min(1),
@@ -13,7 +15,7 @@ export const ApiSpec = z.object({
   shouldFail: z.boolean().default(false),
   request: z.object({
     method: z.enum(['GET', 'POST', 'PUT', 'HEAD', 'DELETE', 'PATCH']).default('GET'),
-    url: z.string().min(1).max(2048),
+    url: RequestUrl,
     followRedirects: z.boolean().default(true),
     skipSSL: z.boolean().default(false),
     ipFamily: z.enum(['IPv4', 'IPv6']).default('IPv4'),
@@ -32,3 +34,10 @@ export const ApiSpec = z.object({
   maxResponseTime: thresholdMs({ defaultMs: 20_000, maxMs: 30_000 }),
 });
 export type ApiSpec = z.output<typeof ApiSpec>;
+
+/** What answers never show of an API check. */
+export const maskedInApi: readonly MaskedValue[] = [
+  { path: ['request', 'headers'], flags: ['locked'] },
+  { path: ['request', 'queryParameters'], flags: ['locked'] },
+  { path: ['request', 'basicAuth', 'password'] },
+];

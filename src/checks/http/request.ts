@@ -59,6 +59,10 @@ export function prepareRequest(
     if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.hostname === '') {
       return { failure: failure('URL_INVALID', urlProblem(spec.url, url)) };
     }
+    if (url.hostname.length > maxHostnameLength) {
+      const message = `the host name of the URL has ${url.hostname.length} characters, ${maxHostnameLength} are possible`;
+      return { failure: failure('URL_INVALID', message) };
+    }
     addQuery(url, spec.queryParameters, variables);
     url.hash = '';
     const proxyText = options.proxyUrl === null ? '' : render(options.proxyUrl, variables, 'url').trim();
@@ -86,6 +90,9 @@ export function prepareRequest(
   }
 }
 
+/** Longest host name DNS can carry (RFC 1035 section 2.3.4), without a trailing dot. */
+const maxHostnameLength = 253;
+
 function urlProblem(written: string, url: URL | null): string {
   const shown = JSON.stringify(written);
   if (url) return `the URL ${shown} is ${url.protocol} but has to be http: or https:`;
@@ -97,7 +104,7 @@ function urlProblem(written: string, url: URL | null): string {
 function addQuery(url: URL, parameters: readonly Pair[], variables: Readonly<Record<string, string>>): void {
   if (parameters.length === 0) return;
   const added = parameters.map(
-    ({ key, value }) => `${encodeURIComponent(key)}=${render(value, variables, 'query')}`,
+    ({ key, value }) => `${encodeURIComponent(key.toWellFormed())}=${render(value, variables, 'query')}`,
   );
   url.search = [url.search.slice(1), ...added].filter((part) => part !== '').join('&');
 }

@@ -1,15 +1,18 @@
 import { toError } from '../../lib/errors.ts';
-import type { HttpErrorKind, HttpProbeError } from '../../probes/http/errors.ts';
+import type { ProbeError } from '../../probes/connection/errors.ts';
+import { proxyFromUrl } from '../../probes/connection/proxy-tunnel.ts';
 import { type HttpPhases, timingsOf } from '../../probes/http/phases.ts';
 import { type HttpProbeResult, probeHttp } from '../../probes/http/probe.ts';
-import { proxyFromUrl } from '../../probes/http/proxy-tunnel.ts';
 import { warmUpHttp } from '../../probes/http/warm-up.ts';
 import { usableFamily } from '../../probes/ip-family.ts';
 import type { EvaluatedAssertion } from '../assertion.ts';
 import type { ClientCertificate, Outcome, RunContext } from '../check-type.ts';
 import { evaluateAssertions, type Sources } from '../evaluate.ts';
-import { type Failure, type FailureCode, failure } from '../failure.ts';
+import { type Failure, failure } from '../failure.ts';
 import type { HttpDetail } from '../http-detail.ts';
+import { timesToMicroseconds, toMicroseconds } from '../milliseconds.ts';
+import { probeFailure } from '../probe-failure.ts';
+import { jobLogOf } from '../run-log.ts';
 import { judge } from '../verdict.ts';
 import { cutText, decodeText, isJsonType, storedBody } from './body.ts';
 import { headerPairs, headerValue, joinedHeaders, queryMap } from './header-map.ts';
@@ -61,6 +64,7 @@ export async function runHttp(
     },
     {
       resolver: context.resolver,
+      egress: context.egress,
       signal: context.signal,
       timeoutMs: context.timeoutMs - (performance.now() - startMs),
     },
@@ -126,9 +130,9 @@ function failedOutcome(
   context: RunContext,
   request: PreparedRequest,
   result: HttpProbeResult,
-  error: HttpProbeError,
+  error: ProbeError,
 ): Outcome<HttpDetail> {
-  const failed = httpFailure(error);
+  const failed = probeFailure(error);
   return {
     ...unjudged(failed),
     responseTimeMs: toMicroseconds(result.elapsedMs),
@@ -149,33 +153,6 @@ function unsentOutcome(spec: HttpCheckSpec, context: RunContext, failed: Failure
       requestError: failed.message,
     },
   };
-}
-
-/** The one table from what a probe met to what a result says. */
-const codes: Readonly<Record<HttpErrorKind, FailureCode>> = {
-  'name-not-found': 'NAME_NOT_FOUND',
-  'resolver-unavailable': 'RESOLVER_FAILED',
-  'connection-refused': 'CONNECTION_REFUSED',
-  'connection-reset': 'CONNECTION_RESET',
-  'connection-timeout': 'CONNECTION_TIMEOUT',
-  'host-unreachable': 'HOST_UNREACHABLE',
-  'certificate-invalid': 'TLS_CERTIFICATE_INVALID',
-  'handshake-failed': 'TLS_HANDSHAKE_FAILED',
-  'response-timeout': 'RESPONSE_TIMEOUT',
-  'response-malformed': 'RESPONSE_MALFORMED',
-  'body-undecodable': 'RESPONSE_UNDECODABLE',
-  'redirect-limit': 'REDIRECT_LIMIT',
-  'redirect-invalid': 'REDIRECT_INVALID',
-  'network-unavailable': 'NETWORK_UNAVAILABLE',
-  'proxy-failed': 'PROXY_FAILED',
-  'out-of-resources': 'AGENT_OUT_OF_RESOURCES',
-  'request-invalid': 'REQUEST_INVALID',
-  aborted: 'RUN_ABORTED',
-};
-
-/** The failure a probe's error means for the check. */
-function httpFailure(error: HttpProbeError): Failure {
-  return failure(codes[error.kind], error.message);
 }
 
 function unjudged(failed: Failure) {
@@ -200,7 +177,7 @@ function emptyDetail({ log }: RunContext) {
   return {
     assertions: [],
     requestError: null,
-    jobLog: log.entries.length === 0 ? null : { setup: [], request: [...log.entries], teardown: [] },
+    jobLog: jobLogOf(log),
     jobAssets: null,
     pcapDataUrl: null,
   };
@@ -242,22 +219,11 @@ function responseOf(request: PreparedRequest, result: HttpProbeResult): HttpDeta
     statusText: head.statusText,
     body: stored.body,
     headers: joinedHeaders(head.headers),
-    timings: phases ? rounded(timingsOf(phases)) : null,
-    timingPhases: phases ? rounded<HttpPhases>(phases) : null,
+    timings: phases ? timesToMicroseconds(timingsOf(phases)) : null,
+    timingPhases: phases ? timesToMicroseconds<HttpPhases>(phases) : null,
     truncated: body.isTruncated || stored.isCut,
     ...(stored.encoding && { bodyEncoding: stored.encoding }),
     httpVersion: head.httpVersion,
     ...reached,
   };
-}
-
-/** Milliseconds to the microsecond: more digits are noise that every result would store. */
-function toMicroseconds(ms: number): number {
-  return Math.round(ms * 1000) / 1000;
-}
-
-function rounded<Times extends { [name in keyof Times]: number }>(times: Times): Times {
-  const copy: Times = { ...times };
-  for (const name in copy) copy[name] = toMicroseconds(copy[name]) as Times[typeof name];
-  return copy;
 }

@@ -1,13 +1,14 @@
 import { z } from 'zod';
 import { assertionSchema, numericComparisons } from '../assertion.ts';
 import { thresholdMs } from '../common-fields.ts';
+import { RequestUrl } from '../request-url.ts';
 
 /** A URL monitor: one GET, its status and its time (spec.md "URL monitor additions", check model 1.3). */
 export const UrlSpec = z.object({
   shouldFail: z.boolean().default(false),
   request: z.object({
     method: z.literal('GET').default('GET'),
-    url: z.string().min(1).max(2048),
+    url: RequestUrl,
     followRedirects: z.boolean().default(true),
     skipSSL: z.boolean().default(false),
     ipFamily: z.enum(['IPv4', 'IPv6']).default('IPv4'),

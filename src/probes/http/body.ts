@@ -6,7 +6,7 @@ import {
   createInflateRaw,
   createZstdDecompress,
 } from 'node:zlib';
-import { HttpProbeError } from './errors.ts';
+import { ProbeError } from '../connection/errors.ts';
 
 /** What became of a response body. */
 export interface CollectedBody {
@@ -26,7 +26,7 @@ export class BodyCollector {
   #isFull = false;
   #decoding: Transform[] | undefined;
   readonly #encodings: readonly string[];
-  #failure: HttpProbeError | undefined;
+  #failure: ProbeError | undefined;
   readonly #peer: string;
   readonly #onStop: () => void;
   #onDone: (() => void) | undefined;
@@ -64,7 +64,7 @@ export class BodyCollector {
   }
 
   /** Says that the wire has nothing more, and calls back when everything is decoded. */
-  end(onDone: (error: HttpProbeError | null) => void): void {
+  end(onDone: (error: ProbeError | null) => void): void {
     const done = () => onDone(this.#failure ?? null);
     if (!this.#decoding || this.#isFull || this.#failure) {
       done();
@@ -75,7 +75,7 @@ export class BodyCollector {
   }
 
   /** Why the body could not be decoded, if so. */
-  get failure(): HttpProbeError | undefined {
+  get failure(): ProbeError | undefined {
     return this.#failure;
   }
 
@@ -134,7 +134,7 @@ export class BodyCollector {
   #fail(error: Error): void {
     if (this.#isFull || this.#failure) return;
     const message = `the body is not valid ${this.#encodings.join(', ')}: ${error.message} (${this.#peer})`;
-    this.#failure = new HttpProbeError('body-undecodable', 'download', message);
+    this.#failure = new ProbeError('body-undecodable', 'download', message);
     const onDone = this.#onDone;
     this.destroy();
     if (onDone) onDone();

@@ -1,9 +1,8 @@
 import type { Socket } from 'node:net';
 import { Client, type Dispatcher } from 'undici';
-import type { Resolver } from '../resolver.ts';
+import { Connection, type ConnectionMeans, type ConnectionTarget } from '../connection/connection.ts';
+import { classifyError, ProbeError, type ProbePhase } from '../connection/errors.ts';
 import { BodyCollector, type CollectedBody } from './body.ts';
-import { Connection, type ConnectionTarget } from './connection.ts';
-import { classifyError, type HttpPhase, HttpProbeError } from './errors.ts';
 import type { HopMarks } from './phases.ts';
 
 /** One request on one fresh connection. */
@@ -35,7 +34,7 @@ export interface ResponseHead {
 export interface ExchangeResult {
   readonly head: ResponseHead | undefined;
   readonly body: CollectedBody;
-  readonly error: HttpProbeError | undefined;
+  readonly error: ProbeError | undefined;
   readonly marks: HopMarks;
   readonly address: string | null;
 }
@@ -72,8 +71,8 @@ export class Exchange {
   }
 
   /** The step under way. */
-  get phase(): HttpPhase {
-    if (this.#connection.phase !== 'firstByte') return this.#connection.phase;
+  get phase(): ProbePhase {
+    if (!this.#connection.isOpen) return this.#connection.phase;
     return this.#head ? 'download' : 'firstByte';
   }
 
@@ -86,14 +85,14 @@ export class Exchange {
    * Sends the request and reads the response. Whatever the peer does is a result; the promise rejects only for faults
    * of ours.
    */
-  run(resolver: Resolver): Promise<ExchangeResult> {
+  run(means: ConnectionMeans): Promise<ExchangeResult> {
     const { promise, resolve, reject } = Promise.withResolvers<ExchangeResult>();
     this.#settle = { resolve, reject };
     const { origin, path, method, headers, body } = this.#request;
     let hand: ((error: null, socket: Socket) => void) | undefined;
     let connected: Socket | undefined;
     // The name is looked up first, so that making the client costs no time on the way.
-    this.#connection.open(resolver, (error, socket) => {
+    this.#connection.open(means, (error, socket) => {
       if (!socket) return this.#finish(error ?? new Error('connected without a socket'));
       this.#observe(socket);
       if (hand) hand(null, socket);
@@ -101,6 +100,12 @@ export class Exchange {
     });
     this.#client = new Client(origin, {
       connect: (_options, callback) => {
+        // A peer that goes away before it takes the request makes the client dial again; an attempt has one connection.
+        if (hand) {
+          const message = `${this.where} closed the connection before it took the request`;
+          callback(new ProbeError('connection-reset', 'firstByte', message), null);
+          return;
+        }
         hand = callback as (error: null, socket: Socket) => void;
         if (connected) hand(null, connected);
       },
@@ -139,7 +144,7 @@ export class Exchange {
   }
 
   /** Ends the exchange with that error, unless it is done. */
-  stop(error: HttpProbeError): void {
+  stop(error: ProbeError): void {
     this.#finish(error);
   }
 
@@ -202,7 +207,7 @@ export class Exchange {
     this.#body?.destroy();
     if (this.#httpVersion === '2') void this.#client?.destroy();
     this.#connection.destroy();
-    if (error && !(error instanceof HttpProbeError)) {
+    if (error && !(error instanceof ProbeError)) {
       settle.reject(error);
       return;
     }

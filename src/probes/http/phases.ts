@@ -1,4 +1,4 @@
-import type { ConnectionMarks } from './connection.ts';
+import type { ConnectionMarks } from '../connection/connection.ts';
 
 /** Milliseconds each step took; `firstByte` holds `proxy` and `tls`. See docs/checks.md for the exact borders. */
 export interface HttpPhases {

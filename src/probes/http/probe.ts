@@ -1,12 +1,18 @@
-import type { IpFamily, Resolver } from '../resolver.ts';
+import { type ConnectionMeans, hostAndPort } from '../connection/connection.ts';
+import { ProbeError } from '../connection/errors.ts';
+import {
+  type Interruption,
+  type InterruptionSources,
+  Interruptions,
+  interruptionError,
+} from '../connection/interruption.ts';
+import { bareHostname, basicAuthorization, type ForwardProxy } from '../connection/proxy-tunnel.ts';
+import type { ClientIdentity } from '../connection/secure-contexts.ts';
+import type { IpFamily } from '../resolver.ts';
 import type { CollectedBody } from './body.ts';
-import { hostAndPort } from './connection.ts';
-import { deadlineError, HttpProbeError } from './errors.ts';
 import { Exchange, type ExchangeResult, type ResponseHead } from './exchange.ts';
 import { type HopMarks, type HttpPhases, sumPhases } from './phases.ts';
-import { bareHostname, basicAuthorization, type ForwardProxy } from './proxy-tunnel.ts';
 import { maxRedirects, type RedirectableRequest, redirectedRequest, redirectLocation } from './redirect.ts';
-import type { ClientIdentity } from './secure-contexts.ts';
 
 /** A request to measure. */
 export interface HttpProbeRequest {
@@ -27,17 +33,12 @@ export interface HttpProbeRequest {
   readonly maxBodyBytes: number;
 }
 
-export interface HttpProbeControls {
-  readonly resolver: Resolver;
-  /** Aborting ends the probe with `aborted`, or as a passed deadline when its reason is a TimeoutError. */
-  readonly signal: AbortSignal;
-  /** Limit for the whole chain, in milliseconds from now. */
-  readonly timeoutMs: number;
-}
+/** The limits hold for the whole chain of redirects. */
+export interface HttpProbeControls extends ConnectionMeans, InterruptionSources {}
 
 /** What a probe found. Either `error` is there, or `head` and `phases` are; a broken-off download has both. */
 export interface HttpProbeResult {
-  readonly error: HttpProbeError | undefined;
+  readonly error: ProbeError | undefined;
   readonly head: ResponseHead | undefined;
   readonly body: CollectedBody;
   /** Absent when the probe ended with an error. */
@@ -76,21 +77,20 @@ class Chain {
   readonly #request: HttpProbeRequest;
   readonly #controls: HttpProbeControls;
   #exchange: Exchange | undefined;
-  #interruption: 'deadline' | 'abort' | undefined;
-  readonly #timer: NodeJS.Timeout;
-  readonly #onAbort = () => this.#interrupt(isTimeout(this.#controls.signal.reason) ? 'deadline' : 'abort');
+  #interruption: Interruption | undefined;
+  readonly #interruptions: Interruptions;
 
   constructor(request: HttpProbeRequest, controls: HttpProbeControls) {
     this.#request = request;
     this.#controls = controls;
-    this.#timer = setTimeout(() => this.#interrupt('deadline'), Math.max(0, controls.timeoutMs));
-    controls.signal.addEventListener('abort', this.#onAbort, { once: true });
-    if (controls.signal.aborted) this.#onAbort();
+    this.#interruptions = new Interruptions(controls, (interruption) => {
+      this.#interruption = interruption;
+      if (this.#exchange) this.#exchange.stop(this.#interruptionError(interruption, this.#exchange));
+    });
   }
 
   release(): void {
-    clearTimeout(this.#timer);
-    this.#controls.signal.removeEventListener('abort', this.#onAbort);
+    this.#interruptions.release();
   }
 
   async follow(startMs: number): Promise<HttpProbeResult> {
@@ -100,8 +100,8 @@ class Chain {
     for (let redirectCount = 0; ; redirectCount += 1) {
       const exchange = new Exchange(this.#exchangeRequest(next), hopStartMs);
       this.#exchange = exchange;
-      const running = exchange.run(this.#controls.resolver);
-      if (this.#interruption) exchange.stop(this.#interruptionError(exchange));
+      const running = exchange.run(this.#controls);
+      if (this.#interruption) exchange.stop(this.#interruptionError(this.#interruption, exchange));
       const result = await running;
       hops.push(result.marks);
       hopStartMs = result.marks.end;
@@ -117,18 +117,18 @@ class Chain {
         if (redirectCount === maxRedirects) throw redirectLimitError(next.url);
         next = redirectedRequest(next, result.head.status, location);
       } catch (thrown) {
-        if (!(thrown instanceof HttpProbeError)) throw thrown;
+        if (!(thrown instanceof ProbeError)) throw thrown;
         return this.#result(outcome, thrown, hops);
       }
     }
   }
 
   /** With plain http the proxy itself answers when it wants credentials. */
-  #proxyRefusal({ head }: ExchangeResult, url: URL): HttpProbeError | undefined {
+  #proxyRefusal({ head }: ExchangeResult, url: URL): ProbeError | undefined {
     const { proxy } = this.#request;
     if (!proxy || url.protocol !== 'http:' || head?.status !== 407) return undefined;
     const message = `proxy ${hostAndPort(proxy.hostname, proxy.port)} answered 407 ${head.statusText}`;
-    return new HttpProbeError('proxy-failed', 'proxy', message.trimEnd());
+    return new ProbeError('proxy-failed', 'proxy', message.trimEnd());
   }
 
   #exchangeRequest({ url, method, headers, body }: RedirectableRequest) {
@@ -151,6 +151,7 @@ class Chain {
         isCertificateChecked,
         clientIdentity: isSecure ? clientIdentityFor?.(hostname) : undefined,
         proxy,
+        alpnProtocols: ['h2', 'http/1.1'],
       },
       origin: url.origin,
       path: isForwarded ? url.origin + path : path,
@@ -170,7 +171,7 @@ class Chain {
       readonly redirectCount: number;
       readonly elapsedMs: number;
     },
-    error: HttpProbeError | undefined,
+    error: ProbeError | undefined,
     hops: readonly HopMarks[],
   ): HttpProbeResult {
     const { result, url, redirectCount, elapsedMs } = outcome;
@@ -186,21 +187,14 @@ class Chain {
     };
   }
 
-  #interrupt(reason: 'deadline' | 'abort'): void {
-    if (this.#interruption) return;
-    this.#interruption = reason;
-    if (this.#exchange) this.#exchange.stop(this.#interruptionError(this.#exchange));
-  }
-
-  #interruptionError({ phase, where }: Exchange): HttpProbeError {
-    if (this.#interruption === 'deadline') return deadlineError(phase, this.#controls.timeoutMs, where);
-    return new HttpProbeError('aborted', phase, `the run was stopped while ${where} was being probed`);
+  #interruptionError(interruption: Interruption, { phase, where }: Exchange): ProbeError {
+    return interruptionError(interruption, { phase, where, timeoutMs: this.#controls.timeoutMs });
   }
 }
 
-function redirectLimitError(url: URL): HttpProbeError {
+function redirectLimitError(url: URL): ProbeError {
   const message = `more than ${maxRedirects} redirects; the last one was at ${url.host}${url.pathname}`;
-  return new HttpProbeError('redirect-limit', 'firstByte', message);
+  return new ProbeError('redirect-limit', 'firstByte', message);
 }
 
 function hasHeader(headers: readonly string[], name: string): boolean {
@@ -208,8 +202,4 @@ function hasHeader(headers: readonly string[], name: string): boolean {
     if (headers[index]?.toLowerCase() === name) return true;
   }
   return false;
-}
-
-function isTimeout(reason: unknown): boolean {
-  return reason instanceof Error && reason.name === 'TimeoutError';
 }

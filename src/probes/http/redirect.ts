@@ -1,4 +1,4 @@
-import { HttpProbeError } from './errors.ts';
+import { ProbeError } from '../connection/errors.ts';
 import type { ResponseHeaders } from './exchange.ts';
 
 /** Longest chain that is followed. */
@@ -42,7 +42,7 @@ const originHeaders: ReadonlySet<string> = new Set([
  * The request that follows a redirect, by the rules of the Fetch standard (section "HTTP-redirect fetch"): 303, and 301
  * or 302 after a POST, become a GET without body; what belongs to the first origin is not sent to another one.
  *
- * @throws HttpProbeError `redirect-invalid` when the location is no http or https address.
+ * @throws ProbeError `redirect-invalid` when the location is no http or https address.
  */
 export function redirectedRequest(
   request: RedirectableRequest,
@@ -52,7 +52,7 @@ export function redirectedRequest(
   const url = URL.parse(decodeLocation(location), request.url.href);
   if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.hostname === '') {
     const shown = location.length > 200 ? `${location.slice(0, 200)}…` : location;
-    throw new HttpProbeError(
+    throw new ProbeError(
       'redirect-invalid',
       'firstByte',
       `${request.url.host} redirected (${status}) to ${JSON.stringify(shown)}, which is no http or https address`,

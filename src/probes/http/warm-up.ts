@@ -1,8 +1,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { secureContextFor } from '../connection/secure-contexts.ts';
+import { createEgressPolicy } from '../egress/policy.ts';
 import { systemResolver } from '../resolver.ts';
 import { probeHttp } from './probe.ts';
-import { secureContextFor } from './secure-contexts.ts';
 
 const requests = 3;
 
@@ -34,7 +35,12 @@ export async function warmUpHttp(): Promise<void> {
           proxy: undefined,
           maxBodyBytes: 1024,
         },
-        { resolver: systemResolver, signal: new AbortController().signal, timeoutMs: 1000 },
+        {
+          resolver: systemResolver,
+          egress: createEgressPolicy(),
+          signal: new AbortController().signal,
+          timeoutMs: 1000,
+        },
       );
     }
   } finally {

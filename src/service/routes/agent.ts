@@ -8,7 +8,7 @@ export function agentHandlers(deps: HandlerDeps): [string, AnyHandler][] {
   return handlersById(agentRoutes, {
     async claim({ caller, body, reply }) {
       const connection = watchConnection(reply);
-      const runs = await ledger.claim(caller, body, connection.gone);
+      const { runs, cancelledRunIds } = await ledger.claim(caller, body, connection.gone);
       connection.onLost(runs, async (lost) => {
         logger.info({ runs: lost.length }, 'the agent hung up before it got its runs; they are queued again');
         await ledger.putBack(lost);
@@ -21,7 +21,7 @@ export function agentHandlers(deps: HandlerDeps): [string, AnyHandler][] {
         serverTime: clock.wallMs(),
         leaseTtlMs: ledger.leaseTtlMs,
         runs: leased,
-        cancelledRunIds: [],
+        cancelledRunIds: [...cancelledRunIds],
       };
     },
     async renew({ caller, body }) {

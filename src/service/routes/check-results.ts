@@ -20,9 +20,10 @@ export function checkResultHandlers(deps: HandlerDeps): [string, AnyHandler][] {
   return handlersById(checkResultRoutes, {
     async listCheckResults({ caller, params, query, request, reply }) {
       const check = await checkOf(caller.accountId, params.checkId);
-      const from = instant(query.from) ?? deps.clock.wallMs() - windowMs;
-      // The default end lies 6 hours after `from`; without `from` that is a moment ahead of now, so nothing is cut off.
-      const to = instant(query.to) ?? from + windowMs + (query.from === undefined ? 1 : 0);
+      // Without either the window ends a moment ahead of now, so that nothing is cut off.
+      const end = instant(query.to) ?? deps.clock.wallMs() + 1;
+      const from = instant(query.from) ?? end - windowMs - (query.to === undefined ? 1 : 0);
+      const to = query.from === undefined ? end : (instant(query.to) ?? from + windowMs);
       if (query.to !== undefined && query.from !== undefined && to < from) {
         throw fieldError('query', [{ key: 'to', message: 'must not be before "from"' }]);
       }

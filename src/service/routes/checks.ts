@@ -1,17 +1,27 @@
 import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
 import type { CheckType } from '../../checks/check-type.ts';
-import type { checkTypeNames, EnvironmentVariable } from '../../checks/common-fields.ts';
-import { type CheckDefinition, mergeDefinition } from '../../checks/definition.ts';
+import type { checkTypeNames } from '../../checks/common-fields.ts';
+import {
+  type CheckDefinition,
+  completeDefinition,
+  maskedValues,
+  mergeDefinition,
+} from '../../checks/definition.ts';
 import { checkTypes, findCheckType } from '../../checks/index.ts';
+import { keepMasked, maskDefinition } from '../../checks/masking.ts';
 import { AppError } from '../../lib/errors.ts';
-import { checkRoutes } from '../../protocol/check.ts';
+import type { Logger } from '../../lib/log.ts';
+import { AnyCheck, checkRoutes } from '../../protocol/check.ts';
 import { allRoutes } from '../../protocol/index.ts';
 import type { Route } from '../../protocol/route.ts';
-import { firstSlotOf, gridOf } from '../scheduler.ts';
+import { firstSlotOf, gridOf, RunNumbers, runsDue } from '../due-runs.ts';
+import { cancelledSignals } from '../ledger.ts';
+import { queuedSignals } from '../scheduler.ts';
 import { defaultOffset, locationsOf } from '../slots.ts';
 import type { Check, CheckWrite } from '../store/checks.ts';
 import type { Nouns } from '../store/store.ts';
-import { fieldError, validationError } from '../validation.ts';
+import { describeIssues, fieldError, validationError } from '../validation.ts';
 import { type AnyHandler, type Call, type HandlerDeps, handlersById } from './handler.ts';
 import { describePage, pageOffset } from './paging.ts';
 
@@ -34,7 +44,7 @@ export function checkHandlers(deps: HandlerDeps): [string, AnyHandler][] {
         { limit: query.limit, offset: pageOffset(query) },
       );
       describePage(request, reply, { query, total, publicUrl: deps.publicUrl });
-      return checks.map(checkView);
+      return listView(checks, deps.logger);
     },
     async createCheck({ caller, body }) {
       const { checkType, ...fields } = body;
@@ -101,6 +111,7 @@ function notFound(id: string): AppError {
 /** Creates, changes and deletes checks, with everything that follows from it for their runs. */
 class CheckWriter {
   readonly #deps: HandlerDeps;
+  readonly #numbers = new RunNumbers();
 
   constructor(deps: HandlerDeps) {
     this.#deps = deps;
@@ -115,7 +126,7 @@ class CheckWriter {
       await requireLocations(nouns, accountId, definition);
       const activated = definition.activated;
       const nextSlotAt = firstSlotOf({ id, activated, definition }, now);
-      await nouns.checks.insert(id, accountId, type.name, writeOf(definition, nextSlotAt), now);
+      await nouns.checks.insert(id, accountId, type.name, writeOf({ id, definition }, nextSlotAt), now);
       return nouns.checks.find(accountId, id);
     });
     store.signals.send([{ kind: 'schedule' }]);
@@ -126,48 +137,74 @@ class CheckWriter {
   /** `type` is given on typed routes: a check of another type is not found there. */
   async update(accountId: string, id: string, body: AnyBody, type?: CheckType): Promise<Check> {
     const { store, clock } = this.#deps;
-    const check = await store.transaction(async (nouns) => {
+    const { check, queued } = await store.transaction(async (nouns) => {
       const now = clock.wallMs();
       const stored = await nouns.checks.findForUpdate(accountId, id);
       if (!stored || (type && stored.checkType !== type.name)) throw notFound(id);
-      const patch = keepSecrets(body, stored.definition);
+      if (body.checkType !== undefined && body.checkType !== stored.checkType) {
+        throw fieldError('payload', [
+          { key: 'checkType', message: `cannot change: it is ${stored.checkType}` },
+        ]);
+      }
+      const patch = keepMasked(maskedValues(findCheckType(stored.checkType)), body, stored.definition);
       const definition = parseDefinition(
         typeNamed(stored.checkType),
         id,
         mergeDefinition(stored.definition, patch),
+        type?.requiredOnUpdate?.safeParse(body).error?.issues,
       );
       await requireLocations(nouns, accountId, definition);
       const changed = { id, activated: definition.activated, definition };
-      const nextSlotAt = isSameSchedule(stored, changed) ? stored.nextSlotAt : firstSlotOf(changed, now);
-      await nouns.checks.update(id, writeOf(definition, nextSlotAt), now);
+      // Slots that are due already belong to the check as it was.
+      const locationIds = await nouns.locations.idsBySlug([accountId]);
+      const due = await nouns.runs.insert(runsDue(stored, now, locationIds, this.#numbers));
+      const keepsSlot = isSameSchedule(stored, changed) && (stored.nextSlotAt ?? now) > now;
+      const nextSlotAt = keepsSlot ? stored.nextSlotAt : firstSlotOf(changed, now);
+      await nouns.checks.update(id, writeOf(changed, nextSlotAt), now);
       if (!definition.activated) await nouns.runs.cancelQueued(id, 'deactivated', [], now);
       else await nouns.runs.cancelQueued(id, 'location-removed', locationsOf(definition), now);
-      return nouns.checks.find(accountId, id);
+      // After the runs: whoever stores results locks them first too.
+      await nouns.statuses.forgetLocations(id, definition.runParallel ? locationsOf(definition) : []);
+      return { check: await nouns.checks.find(accountId, id), queued: queuedSignals(due) };
     });
-    store.signals.send([{ kind: 'schedule' }]);
+    store.signals.send([{ kind: 'schedule' }, ...queued]);
     if (!check) throw notFound(id);
     return check;
   }
 
   async delete(accountId: string, id: string): Promise<void> {
     const { store, clock } = this.#deps;
-    await store.transaction(async (nouns) => {
+    const cancelled = await store.transaction(async (nouns) => {
       const stored = await nouns.checks.findForUpdate(accountId, id);
       if (!stored) throw notFound(id);
-      await nouns.runs.cancelAll(id, 'deleted', clock.wallMs());
-      await nouns.results.deleteOfCheck(id);
+      const now = clock.wallMs();
+      const runs = await nouns.runs.cancelAll(id, 'deleted', now);
       await nouns.statuses.delete(id);
       await nouns.checks.delete(id);
+      // There may be millions of results: the sweeper removes them by and by.
+      await nouns.results.purgeLater(id, now);
+      return runs;
     });
+    store.signals.send(cancelledSignals(cancelled));
   }
 }
 
-/** Validates a whole definition and gives it an offset when it names none. */
-function parseDefinition(type: CheckType, id: string, body: AnyBody): CheckDefinition {
+/**
+ * Validates a whole definition and gives it an offset when it names none.
+ *
+ * @param otherIssues what else is wrong with the body it came in; all of it is told at once.
+ */
+function parseDefinition(
+  type: CheckType,
+  id: string,
+  body: AnyBody,
+  otherIssues: readonly z.core.$ZodIssue[] = [],
+): CheckDefinition {
   const schema = routesOf(type).create.body;
   const parsed = schema?.safeParse(body);
   if (!parsed) throw new Error(`the create route of ${type.name} has no body`);
-  if (!parsed.success) throw validationError('payload', parsed.error.issues);
+  const issues = [...otherIssues, ...(parsed.error?.issues ?? [])];
+  if (!parsed.success || issues.length > 0) throw validationError('payload', issues);
   const definition = parsed.data as CheckDefinition;
   return {
     ...definition,
@@ -198,7 +235,11 @@ function isSameSchedule(stored: Check, changed: Pick<Check, 'id' | 'activated' |
   );
 }
 
-function writeOf(definition: CheckDefinition, nextSlotAt: number | null): CheckWrite {
+function writeOf(
+  { id, definition }: { readonly id: string; readonly definition: CheckDefinition },
+  nextSlotAt: number | null,
+): CheckWrite {
+  const { request } = definition as { request?: { url?: unknown } };
   return {
     name: definition.name,
     activated: definition.activated,
@@ -208,46 +249,19 @@ function writeOf(definition: CheckDefinition, nextSlotAt: number | null): CheckW
     locations: locationsOf(definition),
     definition,
     nextSlotAt,
+    intervalMs: gridOf({ id, definition }).intervalMs,
+    runParallel: definition.runParallel,
+    url: typeof request?.url === 'string' ? request.url : null,
   };
 }
 
-/**
- * Answers show the values of secret variables as "". Writing such an answer back must not wipe them: the "" of a
- * variable that is secret and stored keeps the stored value.
- */
-function keepSecrets(body: AnyBody, stored: AnyBody): AnyBody {
-  if (!Array.isArray(body.environmentVariables)) return body;
-  const secrets = new Map(
-    variablesOf(stored)
-      .filter((variable) => variable.secret)
-      .map((variable) => [variable.key, variable.value]),
-  );
-  const environmentVariables = body.environmentVariables.map((variable: unknown) => {
-    if (typeof variable !== 'object' || variable === null) return variable;
-    const { key, value, secret } = variable as Partial<EnvironmentVariable>;
-    const isMasked = secret === true && value === '' && key !== undefined && secrets.has(key);
-    return isMasked ? { ...variable, value: secrets.get(key) } : variable;
-  });
-  return { ...body, environmentVariables };
-}
-
-function variablesOf(definition: AnyBody): EnvironmentVariable[] {
-  return Array.isArray(definition.environmentVariables)
-    ? (definition.environmentVariables as EnvironmentVariable[])
-    : [];
-}
-
-/** A check as answers show it. */
+/** A check as answers show it: whole, and without the values that are masked. */
 function checkView(check: Check) {
-  const definition = check.definition as CheckDefinition;
+  const type = findCheckType(check.checkType);
+  const stored = completeDefinition(type, check.definition);
+  const definition = maskDefinition(maskedValues(type), stored) as CheckDefinition;
   return {
     ...definition,
-    environmentVariables:
-      definition.environmentVariables === null
-        ? null
-        : variablesOf(definition).map((variable) =>
-            variable.secret ? { ...variable, value: '' } : variable,
-          ),
     id: check.id,
     checkType: check.checkType as (typeof checkTypeNames)[number],
     frequencyOffset: definition.frequencyOffset ?? defaultOffset(check.id, definition.frequency),
@@ -255,4 +269,18 @@ function checkView(check: Check) {
     created_at: new Date(check.created).toISOString(),
     updated_at: check.updated === null ? null : new Date(check.updated).toISOString(),
   };
+}
+
+/** Checks as lists show them. One that no answer can hold, after a change of the rules, is left out and told of. */
+function listView(checks: readonly Check[], logger: Logger): ReturnType<typeof checkView>[] {
+  return checks.flatMap((check) => {
+    const view = checkView(check);
+    const encoded = z.safeEncode(AnyCheck, view);
+    if (encoded.success) return [view];
+    logger.error(
+      { checkId: check.id, reason: describeIssues(encoded.error.issues) },
+      'a stored check cannot be shown; the list leaves it out',
+    );
+    return [];
+  });
 }

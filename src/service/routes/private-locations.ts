@@ -9,9 +9,11 @@ import {
 } from '../../protocol/private-location.ts';
 import { agentSeenWindowMs } from '../agent-sightings.ts';
 import { createKey } from '../keys.ts';
+import { cancelledSignals } from '../ledger.ts';
 import { isUniqueViolation } from '../store/dialect.ts';
 import type { Nouns } from '../store/store.ts';
 import type { AgentRow, LocationKeyRow, PrivateLocationRow } from '../store/tables.ts';
+import { fieldError } from '../validation.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from './handler.ts';
 
 const maxKeys = 2;
@@ -60,6 +62,11 @@ export function privateLocationHandlers(deps: HandlerDeps): [string, AnyHandler]
     async updatePrivateLocation({ caller, params, body }) {
       const row = await store.transaction(async (nouns) => {
         const stored = found(await nouns.locations.findForUpdate(caller.accountId, params.id), params.id);
+        if (body.slugName !== undefined && body.slugName !== stored.slug_name) {
+          throw fieldError('payload', [
+            { key: 'slugName', message: `cannot change: it is "${stored.slug_name}"` },
+          ]);
+        }
         const patch = {
           ...(body.name === undefined ? {} : { name: body.name }),
           ...(body.icon === undefined ? {} : { icon: body.icon }),
@@ -72,14 +79,15 @@ export function privateLocationHandlers(deps: HandlerDeps): [string, AnyHandler]
       return one(row);
     },
     async deletePrivateLocation({ caller, params }) {
-      await store.transaction(async (nouns) => {
+      const cancelled = await store.transaction(async (nouns) => {
         const row = found(await nouns.locations.findForUpdate(caller.accountId, params.id), params.id);
         const users = await nouns.checks.namesUsing(caller.accountId, row.slug_name, namesInMessage + 1);
         if (users.length > 0) throw inUse(row.slug_name, users);
-        await nouns.runs.cancelAtLocation(row.id, 'location-deleted', clock.wallMs());
+        const runs = await nouns.runs.cancelAtLocation(row.id, 'location-deleted', clock.wallMs());
         await nouns.locations.delete(row.id);
+        return runs;
       });
-      store.signals.send([{ kind: 'dismiss', locationId: params.id }]);
+      store.signals.send([...cancelledSignals(cancelled), { kind: 'dismiss', locationId: params.id }]);
     },
     async createPrivateLocationKey({ caller, params }) {
       const key = createKey('pl_');

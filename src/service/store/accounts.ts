@@ -53,6 +53,32 @@ export class Accounts {
     return this.#db.selectFrom('api_keys').selectAll().where('key_hash', '=', keyHash).executeTakeFirst();
   }
 
+  /** The keys of an account, oldest first. */
+  async keys(accountId: string): Promise<ApiKeyRow[]> {
+    return this.#db
+      .selectFrom('api_keys')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .orderBy('created')
+      .orderBy('id')
+      .execute();
+  }
+
+  /** Whether there was such a key. */
+  async deleteKey(id: string): Promise<boolean> {
+    const done = await this.#db.deleteFrom('api_keys').where('id', '=', id).executeTakeFirst();
+    return done.numDeletedRows > 0n;
+  }
+
+  /** Deletes the keys of an account with that name. */
+  async deleteKeysNamed(accountId: string, name: string): Promise<void> {
+    await this.#db
+      .deleteFrom('api_keys')
+      .where('account_id', '=', accountId)
+      .where('name', '=', name)
+      .execute();
+  }
+
   /** Inside a transaction: keeps other processes from creating a first account meanwhile. */
   async lock(): Promise<void> {
     await this.#dialect.lockSchema(this.#db);

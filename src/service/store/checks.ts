@@ -29,6 +29,11 @@ export interface CheckWrite {
   readonly locations: readonly string[];
   readonly definition: Readonly<Record<string, unknown>>;
   readonly nextSlotAt: number | null;
+  /** Milliseconds between two slots. */
+  readonly intervalMs: number;
+  readonly runParallel: boolean;
+  /** Where the request goes, templates and all, for searches; null for types without a request. */
+  readonly url: string | null;
 }
 
 export interface CheckFilter {
@@ -126,6 +131,18 @@ export class Checks {
     return new Map(rows.map((row) => [row.id, fromRow(row)]));
   }
 
+  /** Of some checks, those that run in all their locations at once. */
+  async parallelAmong(ids: readonly string[]): Promise<Set<string>> {
+    if (ids.length === 0) return new Set();
+    const rows = await this.#db
+      .selectFrom('checks')
+      .select('id')
+      .where(this.#dialect.inList('id', [...new Set(ids)]))
+      .where('run_parallel', '=', 1)
+      .execute();
+    return new Set(rows.map((row) => row.id));
+  }
+
   async delete(id: string): Promise<void> {
     await this.#db.deleteFrom('checks').where('id', '=', id).execute();
   }
@@ -156,8 +173,8 @@ export class Checks {
       query = query.where(sql<boolean>`checks.name_search like ${pattern} escape '\\'`);
     }
     if (urlPart !== undefined) {
-      const pattern = `%${escapeLike(urlPart)}%`;
-      query = query.where(sql<boolean>`checks.definition -> 'request' ->> 'url' like ${pattern} escape '\\'`);
+      const pattern = `%${escapeLike(urlPart.toLowerCase())}%`;
+      query = query.where(sql<boolean>`checks.url_search like ${pattern} escape '\\'`);
     }
     if (tags !== undefined) {
       query = query.where('checks.id', 'in', (eb) =>
@@ -191,6 +208,19 @@ export class Checks {
       .selectAll()
       .where('next_slot_at', '<=', now)
       .orderBy('next_slot_at')
+      .limit(limit)
+      .modifyEnd(this.#dialect.forUpdateSkipLocked)
+      .execute();
+    return rows.map(fromRow);
+  }
+
+  /** Checks whose next slot lies further off than one interval; locked until the end of the transaction. */
+  async ahead(now: number, limit: number): Promise<Check[]> {
+    const rows = await this.#db
+      .selectFrom('checks')
+      .selectAll()
+      .where('next_slot_at', 'is not', null)
+      .where(sql<boolean>`next_slot_at - interval_ms > ${now}`)
       .limit(limit)
       .modifyEnd(this.#dialect.forUpdateSkipLocked)
       .execute();
@@ -234,6 +264,9 @@ function columns(write: CheckWrite) {
     group_id: write.groupId,
     definition: JSON.stringify(write.definition),
     next_slot_at: write.nextSlotAt,
+    interval_ms: write.intervalMs,
+    run_parallel: write.runParallel ? (1 as const) : (0 as const),
+    url_search: write.url === null ? null : write.url.toLowerCase(),
   };
 }
 

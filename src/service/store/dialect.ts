@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { Kysely, PostgresDialect, type RawBuilder, sql } from 'kysely';
+import { type Expression, Kysely, PostgresDialect, type RawBuilder, sql } from 'kysely';
 import pg from 'pg';
 import { AppError, errorCodeOf } from '../../lib/errors.ts';
 import { sqliteKyselyDialect } from './sqlite-driver.ts';
@@ -15,6 +15,11 @@ export interface Dialect {
   readonly forUpdate: RawBuilder<unknown>;
   /** The same, passing over rows that another process has locked. */
   readonly forUpdateSkipLocked: RawBuilder<unknown>;
+  /**
+   * `column in (values of a query)`. Where rows are locked, the whole query runs, and locks its rows in its own order,
+   * before the statement touches the first one: two statements that lock in one order cannot wait for each other.
+   */
+  inLocked(column: string, query: Expression<unknown>): RawBuilder<boolean>;
   /** Keeps two processes from migrating, or creating the first account, at the same time. */
   lockSchema(transaction: Kysely<Tables>): Promise<void>;
   /** `column in (values)` with one parameter, so that the statement is the same for any number of values. */
@@ -35,6 +40,7 @@ const sqliteSql: Dialect = {
   forUpdateSkipLocked: nothing,
   // BEGIN IMMEDIATE holds the one write lock already.
   lockSchema: async () => undefined,
+  inLocked: (column, query) => sql<boolean>`${sql.ref(column)} in ${query}`,
   inList: (column, values) =>
     sql<boolean>`${sql.ref(column)} in (select value from json_each(${JSON.stringify(values)}))`,
   inPairs: ([text, integer], pairs) =>
@@ -53,6 +59,7 @@ const postgresSql: Dialect = {
   lockSchema: async (transaction) => {
     await sql`select pg_advisory_xact_lock(${advisoryLocks.schema})`.execute(transaction);
   },
+  inLocked: (column, query) => sql<boolean>`${sql.ref(column)} = any(array${query})`,
   inList: (column, values) => sql<boolean>`${sql.ref(column)} = any(${values}::text[])`,
   inPairs: ([text, integer], pairs) =>
     sql<boolean>`(${sql.ref(text)}, ${sql.ref(integer)}) in
@@ -105,8 +112,10 @@ export function connectPostgres(url: string, onPoolError: (error: Error) => void
   };
 }
 
-/** SQLSTATE classes: connection exceptions, insufficient resources, operator intervention. */
-const unavailableStates = /^(08|53|57P)/;
+/** SQLSTATE classes: connection exceptions, transaction rollbacks, insufficient resources, operator intervention. */
+const unavailableStates = /^(08|40|53|57P)/;
+/** SQLSTATEs of transactions that were rolled back for the sake of another and may simply be tried again. */
+const conflictStates = new Set(['40001', '40P01']);
 const unavailableCodes = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -133,6 +142,11 @@ export function asStoreError(error: Error): Error {
     brokenConnection.test(error.message);
   if (!isUnavailable) return error;
   return new AppError('STORE_UNAVAILABLE', 'The database does not answer. Try again.', { cause: error });
+}
+
+/** Whether a transaction failed only because of another one at the same time: a deadlock or a serialization failure. */
+export function isConflict(error: unknown): boolean {
+  return conflictStates.has(errorCodeOf(error) ?? '');
 }
 
 /** Whether an insert failed because a unique value is taken. */

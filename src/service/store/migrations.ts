@@ -28,9 +28,12 @@ export const migrations: readonly Migration[] = [
         name text not null, name_search text not null, check_type text not null,
         activated integer not null, muted integer not null, group_id bigint,
         definition {json} not null,
-        created bigint not null, updated bigint, next_slot_at bigint)`,
+        created bigint not null, updated bigint,
+        next_slot_at bigint, interval_ms bigint not null,
+        run_parallel integer not null, url_search text)`,
       `create index checks_by_account on checks (account_id, created, id)`,
       `create index checks_due on checks (next_slot_at) where next_slot_at is not null`,
+      `create index checks_ahead on checks ((next_slot_at - interval_ms)) where next_slot_at is not null`,
       `create table check_tags (
         check_id text not null references checks (id) on delete cascade,
         tag text not null,
@@ -74,6 +77,8 @@ export const migrations: readonly Migration[] = [
         unique (check_id, slot_location, slot_at))`,
       `create index runs_queue on runs (location_id, lane, slot_at) where state = 'queued'`,
       `create index runs_queue_end on runs (expires_at) where state = 'queued'`,
+      `create index runs_live_by_check on runs (check_id) where state in ('queued', 'leased')`,
+      `create index runs_live_by_location on runs (location_id) where state in ('queued', 'leased')`,
       `create index runs_lease_end on runs (lease_until) where state = 'leased'`,
       `create table results (
         id text primary key,
@@ -89,11 +94,14 @@ export const migrations: readonly Migration[] = [
         agent_id text not null, error_messages {json} not null, detail {json})`,
       `create unique index results_one_final on results (run_id) where result_type = 'FINAL'`,
       `create index results_by_check on results (check_id, created, id)`,
+      `create index results_by_type on results (check_id, result_type, created, id)`,
       `create table stale_results (
         id text primary key,
-        run_id text not null, location_id text not null, lease_number integer not null,
+        run_id text not null, check_id text not null, location_id text not null, lease_number integer not null,
         agent_id text not null, session_id text not null,
         received bigint not null, report {json} not null)`,
+      `create index stale_results_by_check on stale_results (check_id)`,
+      `create table purges (check_id text primary key, created bigint not null)`,
       `create table statuses (
         check_id text primary key,
         account_id text not null,
@@ -103,6 +111,10 @@ export const migrations: readonly Migration[] = [
         ssl_days_remaining integer,
         created bigint not null, updated bigint)`,
       `create index statuses_by_account on statuses (account_id)`,
+      `create table location_statuses (
+        check_id text not null, slot_location text not null, slot_at bigint not null,
+        has_failures integer not null, has_errors integer not null, is_degraded integer not null,
+        primary key (check_id, slot_location))`,
     ],
   },
 ];

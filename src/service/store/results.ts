@@ -100,7 +100,46 @@ export class Results {
     return { total: Number(counted?.total ?? 0), results };
   }
 
-  async deleteOfCheck(checkId: string): Promise<void> {
-    await this.#db.deleteFrom('results').where('check_id', '=', checkId).execute();
+  /** Notes that the results of a deleted check are to be removed. */
+  async purgeLater(checkId: string, now: number): Promise<void> {
+    await this.#db
+      .insertInto('purges')
+      .values({ check_id: checkId, created: now })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+  }
+
+  /** Whether results of deleted checks are still there; keeps idle sweepers from opening write transactions. */
+  async isPurgeDue(): Promise<boolean> {
+    return (await this.#db.selectFrom('purges').select('check_id').limit(1).executeTakeFirst()) !== undefined;
+  }
+
+  /**
+   * Removes up to `limit` results, and as many fenced ones, of a deleted check, within a transaction. Returns whether
+   * there may be more to remove, of that check or of another one.
+   */
+  async purgeSome(limit: number): Promise<boolean> {
+    const purge = await this.#db
+      .selectFrom('purges')
+      .selectAll()
+      .orderBy('created')
+      .limit(1)
+      .modifyEnd(this.#dialect.forUpdateSkipLocked)
+      .executeTakeFirst();
+    if (!purge) return false;
+    const removed = [];
+    for (const table of ['results', 'stale_results'] as const) {
+      const some = this.#db
+        .selectFrom(table)
+        .select('id')
+        .where('check_id', '=', purge.check_id)
+        .limit(limit);
+      const done = await this.#db.deleteFrom(table).where('id', 'in', some).executeTakeFirst();
+      removed.push(Number(done.numDeletedRows));
+    }
+    if (removed.every((count) => count < limit)) {
+      await this.#db.deleteFrom('purges').where('check_id', '=', purge.check_id).execute();
+    }
+    return true;
   }
 }

@@ -1,8 +1,15 @@
-import type { Kysely } from 'kysely';
+import type { Kysely, RawBuilder, SelectQueryBuilder } from 'kysely';
 import { sql } from 'kysely';
 import { batches } from './batches.ts';
 import type { Dialect } from './dialect.ts';
 import type { MissedReason, RunRow, Tables } from './tables.ts';
+
+// Written into the statements, not handed over as parameters: SQLite uses a partial index only when it sees its states.
+const queued = sql.lit('queued' as const);
+const leased = sql.lit('leased' as const);
+const onTheirWay = [queued, leased];
+
+type RunIds = SelectQueryBuilder<Tables, 'runs', { id: string }>;
 
 export interface ClaimFilter {
   readonly locationId: string;
@@ -57,7 +64,7 @@ export class Runs {
       .selectFrom('runs')
       .select('id')
       .where('location_id', '=', locationId)
-      .where('state', '=', 'queued')
+      .where('state', '=', queued)
       .where('ready_at', '<=', now)
       .limit(1)
       .executeTakeFirst();
@@ -72,7 +79,7 @@ export class Runs {
       .select('id')
       .where('location_id', '=', locationId)
       .where('lane', '=', lane)
-      .where('state', '=', 'queued')
+      .where('state', '=', queued)
       .where('ready_at', '<=', now)
       .where('expires_at', '>', now)
       .where(this.#dialect.inList('check_type', checkTypes))
@@ -97,7 +104,7 @@ export class Runs {
           picked.map((row) => row.id),
         ),
       )
-      .where('state', '=', 'queued')
+      .where('state', '=', queued)
       .returningAll()
       .execute();
     return rows.sort((left, right) => left.slot_at - right.slot_at);
@@ -109,7 +116,7 @@ export class Runs {
       .selectFrom('runs')
       .select((eb) => eb.fn.min('ready_at').as('at'))
       .where('location_id', '=', locationId)
-      .where('state', '=', 'queued')
+      .where('state', '=', queued)
       .where('ready_at', '>', now)
       .executeTakeFirst();
     return row?.at ?? null;
@@ -121,11 +128,8 @@ export class Runs {
     const rows = await this.#db
       .updateTable('runs')
       .set({ lease_until: leaseUntil })
-      .where(this.#dialect.inPairs(['id', 'lease_number'], held.leases))
-      .where('state', '=', 'leased')
-      .where('location_id', '=', held.locationId)
-      .where('agent_id', '=', held.agentId)
-      .where('session_id', '=', held.sessionId)
+      .where(this.#heldBy(held))
+      .where('state', '=', leased)
       .returning('id')
       .execute();
     return rows.map((row) => row.id);
@@ -155,13 +159,27 @@ export class Runs {
         ready_at: now,
         expires_at: eb('freshness_ms', '+', now),
       }))
-      .where(this.#dialect.inPairs(['id', 'lease_number'], held.leases))
-      .where('state', '=', 'leased')
-      .where('location_id', '=', held.locationId)
-      .where('agent_id', '=', held.agentId)
-      .where('session_id', '=', held.sessionId)
+      .where(this.#heldBy(held))
+      .where('state', '=', leased)
       .returningAll()
       .execute();
+  }
+
+  /** The leases that are still a session's; locks them in the order of their ids, as every statement on many runs does. */
+  #heldBy(held: SessionLeases): RawBuilder<boolean> {
+    return this.#locked((runs) =>
+      runs
+        .where(this.#dialect.inPairs(['id', 'lease_number'], held.leases))
+        .where('state', '=', leased)
+        .where('location_id', '=', held.locationId)
+        .where('agent_id', '=', held.agentId)
+        .where('session_id', '=', held.sessionId),
+    );
+  }
+
+  #locked(restrict: (runs: RunIds) => RunIds): RawBuilder<boolean> {
+    const ids = restrict(this.#db.selectFrom('runs').select('id'));
+    return this.#dialect.inLocked('id', ids.orderBy('id').modifyEnd(this.#dialect.forUpdate));
   }
 
   /** Runs whose lease ended; locked until the end of the transaction. */
@@ -169,7 +187,7 @@ export class Runs {
     return this.#db
       .selectFrom('runs')
       .selectAll()
-      .where('state', '=', 'leased')
+      .where('state', '=', leased)
       .where('lease_until', '<=', now)
       .orderBy('lease_until')
       .limit(limit)
@@ -182,7 +200,7 @@ export class Runs {
     return this.#db
       .selectFrom('runs')
       .selectAll()
-      .where('state', '=', 'queued')
+      .where('state', '=', queued)
       .where('expires_at', '<=', now)
       .orderBy('expires_at')
       .limit(limit)
@@ -192,17 +210,17 @@ export class Runs {
 
   /** When the next lease ends or the next queued run has waited too long, or null. */
   async nextDeadline(): Promise<number | null> {
-    const lease = await this.#db
+    const nextLease = await this.#db
       .selectFrom('runs')
       .select((eb) => eb.fn.min('lease_until').as('at'))
-      .where('state', '=', 'leased')
+      .where('state', '=', leased)
       .executeTakeFirst();
-    const queued = await this.#db
+    const nextQueued = await this.#db
       .selectFrom('runs')
       .select((eb) => eb.fn.min('expires_at').as('at'))
-      .where('state', '=', 'queued')
+      .where('state', '=', queued)
       .executeTakeFirst();
-    const instants = [lease?.at, queued?.at].filter((at) => typeof at === 'number');
+    const instants = [nextLease?.at, nextQueued?.at].filter((at) => typeof at === 'number');
     return instants.length === 0 ? null : Math.min(...instants);
   }
 
@@ -219,7 +237,7 @@ export class Runs {
         expires_at: eb('freshness_ms', '+', now),
       }))
       .where(this.#dialect.inList('id', ids))
-      .where('state', '=', 'leased')
+      .where('state', '=', leased)
       .execute();
   }
 
@@ -248,7 +266,7 @@ export class Runs {
         last_result_id: next.lastResultId,
       }))
       .where('id', '=', id)
-      .where('state', '=', 'leased')
+      .where('state', '=', leased)
       .execute();
   }
 
@@ -259,7 +277,7 @@ export class Runs {
       .updateTable('runs')
       .set({ state: 'final', lease_until: null, ended: now })
       .where(this.#dialect.inList('id', ids))
-      .where('state', 'in', ['queued', 'leased'])
+      .where('state', 'in', onTheirWay)
       .execute();
   }
 
@@ -270,7 +288,7 @@ export class Runs {
       .updateTable('runs')
       .set({ state: 'missed', reason, lease_until: null, ended: now })
       .where(this.#dialect.inList('id', ids))
-      .where('state', 'in', ['queued', 'leased'])
+      .where('state', 'in', onTheirWay)
       .execute();
   }
 
@@ -284,29 +302,37 @@ export class Runs {
     await this.#db
       .updateTable('runs')
       .set({ state: 'cancelled', reason, ended: now })
-      .where('check_id', '=', checkId)
-      .where('state', '=', 'queued')
-      .where((eb) => eb.not(this.#dialect.inList('location', keepLocations)))
+      .where(
+        this.#locked((runs) =>
+          runs
+            .where('check_id', '=', checkId)
+            // Said twice: SQLite uses the index of live runs only when it sees the very condition of it.
+            .where('state', 'in', onTheirWay)
+            .where('state', '=', queued)
+            .where((eb) => eb.not(this.#dialect.inList('location', keepLocations))),
+        ),
+      )
+      .where('state', '=', queued)
       .execute();
   }
 
-  /** Ends all runs of a check that are on their way as cancelled; agents learn of it when they renew. */
-  async cancelAll(checkId: string, reason: string, now: number): Promise<void> {
-    await this.#db
-      .updateTable('runs')
-      .set({ state: 'cancelled', reason, lease_until: null, ended: now })
-      .where('check_id', '=', checkId)
-      .where('state', 'in', ['queued', 'leased'])
-      .execute();
+  /** Ends all runs of a check that are on their way as cancelled; returns them. */
+  async cancelAll(checkId: string, reason: string, now: number): Promise<RunRow[]> {
+    return this.#cancel((runs) => runs.where('check_id', '=', checkId), reason, now);
   }
 
-  /** Ends all runs at a location that are on their way as cancelled. */
-  async cancelAtLocation(locationId: string, reason: string, now: number): Promise<void> {
-    await this.#db
+  /** Ends all runs at a location that are on their way as cancelled; returns them. */
+  async cancelAtLocation(locationId: string, reason: string, now: number): Promise<RunRow[]> {
+    return this.#cancel((runs) => runs.where('location_id', '=', locationId), reason, now);
+  }
+
+  async #cancel(restrict: (runs: RunIds) => RunIds, reason: string, now: number): Promise<RunRow[]> {
+    return this.#db
       .updateTable('runs')
       .set({ state: 'cancelled', reason, lease_until: null, ended: now })
-      .where('location_id', '=', locationId)
-      .where('state', 'in', ['queued', 'leased'])
+      .where(this.#locked((runs) => restrict(runs).where('state', 'in', onTheirWay)))
+      .where('state', 'in', onTheirWay)
+      .returningAll()
       .execute();
   }
 

@@ -13,6 +13,13 @@ export type Signal =
       readonly checkType: string;
       readonly count: number;
     }
+  /** A run that a session had leased was cancelled. */
+  | {
+      readonly kind: 'cancelled';
+      readonly locationId: string;
+      readonly sessionId: string;
+      readonly runId: string;
+    }
   /** Checks were created or changed: the next slot may be nearer. */
   | { readonly kind: 'schedule' }
   /**

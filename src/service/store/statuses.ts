@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 import { sql } from 'kysely';
 import { batches } from './batches.ts';
+import type { Dialect } from './dialect.ts';
 import type { StatusRow, Tables } from './tables.ts';
 
 /** What a final result says about the state of its check. */
@@ -13,6 +14,8 @@ export interface StatusChange {
   /** The response time, or null when the target gave no answer to time. */
   readonly measuredMs: number | null;
   readonly location: string;
+  /** The location the slot was for; a retry may have run elsewhere. */
+  readonly slotLocation: string;
   readonly checkRunId: number;
   readonly slotAt: number;
 }
@@ -20,23 +23,88 @@ export interface StatusChange {
 /** The present state of every check that has run. */
 export class Statuses {
   readonly #db: Kysely<Tables>;
+  readonly #dialect: Dialect;
 
-  constructor(db: Kysely<Tables>) {
+  constructor(db: Kysely<Tables>, dialect: Dialect) {
     this.#db = db;
+    this.#dialect = dialect;
   }
 
   /**
-   * Applies final results. The newest slot decides; results of one slot (a check that runs in several locations at
-   * once) add up; an older slot that is reported late changes nothing but the longest and shortest run.
+   * Applies final results, within a transaction. The newest slot decides; an older one that is reported late changes
+   * nothing but the longest and shortest run. A check that runs in several locations at once is failing as long as the
+   * newest result of any of its locations is: what each of them last said is kept, and adds up.
+   *
+   * @param parallel the checks among them that run in parallel.
    */
-  async apply(changes: readonly StatusChange[], now: number): Promise<void> {
-    for (const round of roundsOf(changes)) {
+  async apply(changes: readonly StatusChange[], parallel: ReadonlySet<string>, now: number): Promise<void> {
+    const byLocation = changes.filter(({ checkId }) => parallel.has(checkId));
+    for (const round of roundsOf(byLocation, ({ checkId, slotLocation }) => `${checkId} ${slotLocation}`)) {
+      for (const batch of batches(round)) await this.#upsertLocations(batch, now);
+    }
+    for (const round of roundsOf(changes, ({ checkId }) => checkId)) {
       for (const batch of batches(round)) await this.#upsert(batch, now);
     }
+    // Now that the statuses are locked, all that other transactions said of these locations is visible.
+    await this.#addUp([...new Set(byLocation.map(({ checkId }) => checkId))].sort());
+  }
+
+  async #upsertLocations(changes: readonly StatusChange[], now: number): Promise<void> {
+    const kept = (column: string) => newer<0 | 1>('location_statuses', column, 'slot_at', now);
+    await this.#db
+      .insertInto('location_statuses')
+      .values(
+        changes.map((change) => ({
+          check_id: change.checkId,
+          slot_location: change.slotLocation,
+          slot_at: change.slotAt,
+          has_failures: flag(change.hasFailures),
+          has_errors: flag(change.hasErrors),
+          is_degraded: flag(change.isDegraded),
+        })),
+      )
+      .onConflict((conflict) =>
+        conflict.columns(['check_id', 'slot_location']).doUpdateSet({
+          has_failures: kept('has_failures'),
+          has_errors: kept('has_errors'),
+          is_degraded: kept('is_degraded'),
+          slot_at: newer<number>('location_statuses', 'slot_at', 'slot_at', now),
+        }),
+      )
+      .execute();
+  }
+
+  /** Sets the flags of checks to what their present locations said last, taken together. */
+  async #addUp(checkIds: readonly string[]): Promise<void> {
+    if (checkIds.length === 0) return;
+    const worst = (column: string) => sql<0 | 1>`coalesce(
+      (select max(${sql.ref(`location_statuses.${column}`)}) from location_statuses
+        join check_locations on check_locations.check_id = location_statuses.check_id
+          and check_locations.name = location_statuses.slot_location
+        where location_statuses.check_id = statuses.check_id),
+      ${sql.ref(`statuses.${column}`)})`;
+    await this.#db
+      .updateTable('statuses')
+      .set({
+        has_failures: worst('has_failures'),
+        has_errors: worst('has_errors'),
+        is_degraded: worst('is_degraded'),
+      })
+      .where(this.#dialect.inList('check_id', checkIds))
+      .execute();
+  }
+
+  /** Forgets what locations said of a check, all but those to keep. */
+  async forgetLocations(checkId: string, keep: readonly string[]): Promise<void> {
+    await this.#db
+      .deleteFrom('location_statuses')
+      .where('check_id', '=', checkId)
+      .where((eb) => eb.not(this.#dialect.inList('slot_location', keep)))
+      .execute();
   }
 
   async #upsert(changes: readonly StatusChange[], now: number): Promise<void> {
-    const flag = (value: boolean) => (value ? (1 as const) : (0 as const));
+    const kept = <Value>(column: string) => newer<Value>('statuses', column, 'last_slot_at', now);
     await this.#db
       .insertInto('statuses')
       .values(
@@ -58,14 +126,14 @@ export class Statuses {
       )
       .onConflict((conflict) =>
         conflict.column('check_id').doUpdateSet({
-          has_failures: newerOrBoth('has_failures'),
-          has_errors: newerOrBoth('has_errors'),
-          is_degraded: newerOrBoth('is_degraded'),
+          has_failures: kept<0 | 1>('has_failures'),
+          has_errors: kept<0 | 1>('has_errors'),
+          is_degraded: kept<0 | 1>('is_degraded'),
           longest_run: extreme('longest_run', '>'),
           shortest_run: extreme('shortest_run', '<'),
-          last_run_location: newer<string>('last_run_location'),
-          last_check_run_id: newer<number>('last_check_run_id'),
-          last_slot_at: newer<number>('last_slot_at'),
+          last_run_location: kept<string>('last_run_location'),
+          last_check_run_id: kept<number>('last_check_run_id'),
+          last_slot_at: kept<number>('last_slot_at'),
           updated: now,
         }),
       )
@@ -95,43 +163,44 @@ export class Statuses {
   }
 
   async delete(checkId: string): Promise<void> {
+    await this.forgetLocations(checkId, []);
     await this.#db.deleteFrom('statuses').where('check_id', '=', checkId).execute();
   }
 }
 
 /**
- * Changes in rounds of at most one for each check, because one statement cannot change a row twice. Each round is in the
- * order of the checks, so that two transactions cannot wait for each other.
+ * Changes in rounds of at most one for each row, because one statement cannot change a row twice. Each round is in the
+ * order of the rows' keys, so that two transactions cannot wait for each other.
  */
-function roundsOf(changes: readonly StatusChange[]): StatusChange[][] {
+function roundsOf(
+  changes: readonly StatusChange[],
+  keyOf: (change: StatusChange) => string,
+): StatusChange[][] {
   const rounds: StatusChange[][] = [];
   const seen = new Map<string, number>();
   for (const change of changes) {
-    const index = seen.get(change.checkId) ?? 0;
-    seen.set(change.checkId, index + 1);
+    const index = seen.get(keyOf(change)) ?? 0;
+    seen.set(keyOf(change), index + 1);
     const round = rounds[index] ?? [];
     round.push(change);
     rounds[index] = round;
   }
-  for (const round of rounds) round.sort((left, right) => (left.checkId < right.checkId ? -1 : 1));
+  for (const round of rounds) round.sort((left, right) => (keyOf(left) < keyOf(right) ? -1 : 1));
   return rounds;
 }
 
-/** The new value when its slot is as new as the stored one. */
-function newer<Value>(column: string) {
-  const stored = sql.ref(`statuses.${column}`);
-  const offered = sql.ref(`excluded.${column}`);
-  return sql<Value>`case when excluded.last_slot_at >= statuses.last_slot_at then ${offered} else ${stored} end`;
-}
+const flag = (value: boolean) => (value ? (1 as const) : (0 as const));
 
-/** A flag: the newer slot's, or either one when both are of the same slot. */
-function newerOrBoth(column: string) {
-  const stored = sql.ref(`statuses.${column}`);
-  const offered = sql.ref(`excluded.${column}`);
-  return sql<0 | 1>`case
-    when excluded.last_slot_at > statuses.last_slot_at then ${offered}
-    when excluded.last_slot_at = statuses.last_slot_at and ${offered} > ${stored} then ${offered}
-    else ${stored} end`;
+/**
+ * The new value when its slot is as new as the stored one. A stored slot that lies in the future is the trace of a
+ * clock that was ahead, and counts as older than any other.
+ */
+function newer<Value>(table: string, column: string, slotColumn: string, now: number) {
+  const storedSlot = sql.ref(`${table}.${slotColumn}`);
+  const offeredSlot = sql.ref(`excluded.${slotColumn}`);
+  const [stored, offered] = [sql.ref(`${table}.${column}`), sql.ref(`excluded.${column}`)];
+  return sql<Value>`case when ${offeredSlot} >= ${storedSlot} or ${storedSlot} > ${now}
+    then ${offered} else ${stored} end`;
 }
 
 function extreme(column: string, comparison: '>' | '<') {

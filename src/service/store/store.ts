@@ -1,11 +1,20 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import { sql } from 'kysely';
+import { backoffDelayMs } from '../../lib/backoff.ts';
 import { toError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import { Releasers } from '../../lib/releasers.ts';
 import { Accounts } from './accounts.ts';
 import { Checks } from './checks.ts';
-import { asStoreError, type Connection, connectPostgres, connectSqlite, type Dialect } from './dialect.ts';
+import {
+  asStoreError,
+  type Connection,
+  connectPostgres,
+  connectSqlite,
+  type Dialect,
+  isConflict,
+} from './dialect.ts';
 import { Locations } from './locations.ts';
 import { migrate } from './migrations.ts';
 import { PostgresLink } from './postgres-link.ts';
@@ -31,7 +40,8 @@ export interface Store extends Nouns {
   readonly engine: Dialect['name'];
   /**
    * All or nothing. The callback awaits nothing but calls of the nouns it is given: on SQLite every other query of the
-   * process waits for it.
+   * process waits for it. It may be called again: a transaction that was rolled back in favour of another one is tried
+   * a few times before it counts as STORE_UNAVAILABLE.
    */
   transaction<T>(work: (nouns: Nouns) => Promise<T>): Promise<T>;
   /** Whether this process is the one that schedules. One of several on PostgreSQL; always true on SQLite. */
@@ -92,14 +102,19 @@ function nounsOf(db: Kysely<Tables>, dialect: Dialect): Nouns {
     locations: new Locations(db, dialect),
     runs: new Runs(db, dialect),
     results: new Results(db, dialect),
-    statuses: new Statuses(db),
+    statuses: new Statuses(db, dialect),
   };
 }
 
+const maxTries = 5;
+
 async function guard<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (thrown) {
-    throw asStoreError(toError(thrown));
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await work();
+    } catch (thrown) {
+      if (!isConflict(thrown) || tries === maxTries) throw asStoreError(toError(thrown));
+      await sleep(backoffDelayMs(tries, { baseMs: 5, capMs: 200 }));
+    }
   }
 }

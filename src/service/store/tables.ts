@@ -38,6 +38,11 @@ export interface CheckRow {
   updated: number | null;
   /** When the next slot is due; null for checks that are not scheduled. */
   next_slot_at: number | null;
+  /** Milliseconds between two slots. */
+  interval_ms: number;
+  run_parallel: Flag;
+  /** The URL of the request in lower case, for searches; null for checks without one. */
+  url_search: string | null;
 }
 
 export interface CheckTagRow {
@@ -166,12 +171,29 @@ export interface ResultRow {
 export interface StaleResultRow {
   id: string;
   run_id: string;
+  check_id: string;
   location_id: string;
   lease_number: number;
   agent_id: string;
   session_id: string;
   received: number;
   report: string;
+}
+
+/** The newest final result of a check that runs in parallel, at each location its slots were for. */
+export interface LocationStatusRow {
+  check_id: string;
+  slot_location: string;
+  slot_at: number;
+  has_failures: Flag;
+  has_errors: Flag;
+  is_degraded: Flag;
+}
+
+/** A deleted check whose results are still to be removed. */
+export interface PurgeRow {
+  check_id: string;
+  created: number;
 }
 
 export interface StatusRow {
@@ -203,4 +225,6 @@ export interface Tables {
   results: ResultRow;
   stale_results: StaleResultRow;
   statuses: StatusRow;
+  location_statuses: LocationStatusRow;
+  purges: PurgeRow;
 }

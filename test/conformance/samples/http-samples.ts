@@ -45,8 +45,9 @@ export async function startHttpSamples(): Promise<RunSamples> {
       code: 'RESPONSE_TIMEOUT',
       timeoutMs: 250,
     },
+    { name: 'the metadata service', body: request('http://169.254.169.254/'), code: 'EGRESS_DENIED' },
     { name: 'a template that is none', body: request('http://{{#if}}/'), code: 'TEMPLATE_INVALID' },
-    { name: 'a URL that is none', body: request('gopher://example.com/'), code: 'URL_INVALID' },
+    { name: 'a URL that is none', body: request('{{NOTHING}}gopher://x.test/'), code: 'URL_INVALID' },
   ];
   return {
     passing: request(`${target.url}/redirect/2`),

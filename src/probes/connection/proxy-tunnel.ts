@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { HttpProbeError } from './errors.ts';
+import { ProbeError } from './errors.ts';
 
 /** A forward proxy from its URL. */
 export interface ForwardProxy {
@@ -67,7 +67,7 @@ export function openTunnel(
     socket.off('error', finish);
     callback(error);
   };
-  const fail = (message: string) => finish(new HttpProbeError('proxy-failed', 'proxy', message));
+  const fail = (message: string) => finish(new ProbeError('proxy-failed', 'proxy', message));
   const onEnd = () =>
     fail(`proxy ${proxyName} closed the connection instead of answering CONNECT ${authority}`);
   const onReadable = () => {
@@ -86,7 +86,7 @@ export function openTunnel(
     if (status < 200 || status >= 300) {
       const message = `proxy ${proxyName} answered ${`${status} ${match[2] ?? ''}`.trim()} to CONNECT ${authority}`;
       const isTargetDown = status === 502 || status === 504;
-      return finish(new HttpProbeError(isTargetDown ? 'host-unreachable' : 'proxy-failed', 'proxy', message));
+      return finish(new ProbeError(isTargetDown ? 'host-unreachable' : 'proxy-failed', 'proxy', message));
     }
     if (received.length > end + endOfHead.length) {
       return fail(`proxy ${proxyName} sent data before the tunnel to ${authority} was used`);

@@ -1,19 +1,20 @@
 import { errorCodeOf, toError } from '../../lib/errors.ts';
 import { ResolveError } from '../resolver.ts';
 
-/** The step of a request that was under way; a message about a timeout names it. */
-export const httpPhases = {
+/** The step of a probe that was under way; a message about a timeout names it. */
+export const probePhases = {
   dns: 'resolving the name',
   tcp: 'connecting',
   proxy: 'talking to the proxy',
   tls: 'negotiating TLS',
   firstByte: 'waiting for the response headers',
   download: 'downloading the body',
+  data: 'waiting for data',
 } as const;
-export type HttpPhase = keyof typeof httpPhases;
+export type ProbePhase = keyof typeof probePhases;
 
-/** What went wrong, in words of HTTP and not of any product. */
-export type HttpErrorKind =
+/** What went wrong, in words of the network and not of any product. */
+export type ProbeErrorKind =
   | 'name-not-found'
   | 'resolver-unavailable'
   | 'connection-refused'
@@ -31,18 +32,26 @@ export type HttpErrorKind =
   | 'proxy-failed'
   | 'out-of-resources'
   | 'request-invalid'
+  | 'egress-denied'
   | 'aborted';
 
-/** A request that did not end in a whole response. Returned as a value, never thrown across the probe's boundary. */
-export class HttpProbeError extends Error {
-  readonly kind: HttpErrorKind;
-  readonly phase: HttpPhase;
+/** A probe that did not end in a whole answer. Returned as a value, never thrown across the probe's boundary. */
+export class ProbeError extends Error {
+  readonly kind: ProbeErrorKind;
+  readonly phase: ProbePhase;
   /** Code of the system or library error, when there was one. */
   readonly code: string | undefined;
 
-  constructor(kind: HttpErrorKind, phase: HttpPhase, message: string, code?: string) {
-    super(message);
-    this.name = 'HttpProbeError';
+  /** @param options.cause the system or library error, when there was one. */
+  constructor(
+    kind: ProbeErrorKind,
+    phase: ProbePhase,
+    message: string,
+    code?: string,
+    options?: { readonly cause: Error },
+  ) {
+    super(message, options);
+    this.name = 'ProbeError';
     this.kind = kind;
     this.phase = phase;
     this.code = code;
@@ -50,7 +59,7 @@ export class HttpProbeError extends Error {
 }
 
 /** Codes that mean the same in whatever phase they come up. */
-const kindByCode: Readonly<Record<string, HttpErrorKind>> = {
+const kindByCode: Readonly<Record<string, ProbeErrorKind>> = {
   ECONNREFUSED: 'connection-refused',
   ECONNRESET: 'connection-reset',
   EPIPE: 'connection-reset',
@@ -83,7 +92,7 @@ const kindByCode: Readonly<Record<string, HttpErrorKind>> = {
   ERR_HTTP2_INVALID_CONNECTION_HEADERS: 'request-invalid',
 };
 
-const resourceKinds: ReadonlySet<HttpErrorKind> = new Set(['out-of-resources', 'network-unavailable']);
+const resourceKinds: ReadonlySet<ProbeErrorKind> = new Set(['out-of-resources', 'network-unavailable']);
 
 /** OpenSSL's verdicts on a certificate, as Node names them, and Node's own on the host name. */
 const certificateCode =
@@ -91,16 +100,16 @@ const certificateCode =
 const handshakeCode = /^(ERR_SSL_|ERR_TLS_|ERR_OSSL_|EPROTO$)/;
 
 /**
- * What an error met in some phase means: an HttpProbeError, or the error itself when it is no system or protocol
+ * What an error met in some phase means: an ProbeError, or the error itself when it is no system or protocol
  * error and therefore a fault of ours.
  *
  * @param where the peer, such as `example.com:443` or `10.0.0.1:80`, for messages that do not name it themselves.
  */
-export function classifyError(thrown: unknown, phase: HttpPhase, where: string): Error {
-  if (thrown instanceof HttpProbeError) return thrown;
+export function classifyError(thrown: unknown, phase: ProbePhase, where: string): Error {
+  if (thrown instanceof ProbeError) return thrown;
   if (thrown instanceof ResolveError) {
     const message = phase === 'proxy' ? `${thrown.message} (${where})` : thrown.message;
-    return new HttpProbeError(resolveKind(thrown, phase), phase, message, thrown.code);
+    return new ProbeError(resolveKind(thrown, phase), phase, message, thrown.code, { cause: thrown });
   }
   const error = toError(thrown);
   const code = errorCodeOf(error) ?? '';
@@ -109,10 +118,12 @@ export function classifyError(thrown: unknown, phase: HttpPhase, where: string):
     kindOf(code, phase) ??
     ('syscall' in error ? unknownSystemError(phase) : undefined);
   if (kind === undefined) return error;
-  return new HttpProbeError(kind, phase, describe(textOf(error, kind, phase), code, where), code);
+  return new ProbeError(kind, phase, describe(textOf(error, kind, phase), code, where), code, {
+    cause: error,
+  });
 }
 
-function resolveKind({ kind, code }: ResolveError, phase: HttpPhase): HttpErrorKind {
+function resolveKind({ kind, code }: ResolveError, phase: ProbePhase): ProbeErrorKind {
   // Looking a name up takes file descriptors and memory as well.
   const own = kindByCode[code];
   if (own !== undefined && resourceKinds.has(own)) return own;
@@ -121,16 +132,16 @@ function resolveKind({ kind, code }: ResolveError, phase: HttpPhase): HttpErrorK
 }
 
 /** Errors of undici's parser have no code of their own, and some of its socket errors are about the protocol. */
-function protocolKind(error: Error): HttpErrorKind | undefined {
+function protocolKind(error: Error): ProbeErrorKind | undefined {
   const isProtocol = error.name === 'HTTPParserError' || /^bad (response|upgrade)$/.test(error.message);
   return isProtocol ? 'response-malformed' : undefined;
 }
 
 /** What happened, without the noise some libraries add to it. */
-function textOf(error: Error, kind: HttpErrorKind, phase: HttpPhase): string {
+function textOf(error: Error, kind: ProbeErrorKind, phase: ProbePhase): string {
   const code = errorCodeOf(error) ?? '';
   if (code === 'UND_ERR_SOCKET' && kind === 'connection-reset') {
-    return `the peer closed the connection while ${httpPhases[phase]}`;
+    return `the peer closed the connection while ${probePhases[phase]}`;
   }
   // OpenSSL's own words, without thread ids and source lines.
   if ('reason' in error && typeof error.reason === 'string' && code.startsWith('ERR_SSL_')) {
@@ -142,10 +153,12 @@ function textOf(error: Error, kind: HttpErrorKind, phase: HttpPhase): string {
   return isAboutTime ? `${verdict}; this host's clock says ${new Date().toISOString()}` : verdict;
 }
 
-function kindOf(code: string, phase: HttpPhase): HttpErrorKind | undefined {
+function kindOf(code: string, phase: ProbePhase): ProbeErrorKind | undefined {
   const kind = kindByCode[code];
   if (kind !== undefined && resourceKinds.has(kind)) return kind;
-  if (phase === 'proxy') return 'proxy-failed';
+  // What cannot be sent is refused before anything goes out, whatever comes first on the way.
+  if (kind === 'request-invalid') return kind;
+  if (phase === 'proxy') return code === '' ? undefined : 'proxy-failed';
   if (code === 'ETIMEDOUT') return phase === 'tcp' ? 'connection-timeout' : 'response-timeout';
   if (certificateCode.test(code)) return 'certificate-invalid';
   if (handshakeCode.test(code) || (phase === 'tls' && kind === 'connection-reset')) return 'handshake-failed';
@@ -157,7 +170,7 @@ function kindOf(code: string, phase: HttpPhase): HttpErrorKind | undefined {
 }
 
 /** The kernel has more error numbers than the table: they are still news about the peer, not about us. */
-function unknownSystemError(phase: HttpPhase): HttpErrorKind {
+function unknownSystemError(phase: ProbePhase): ProbeErrorKind {
   return phase === 'tcp' ? 'host-unreachable' : 'connection-reset';
 }
 
@@ -171,17 +184,18 @@ function describe(message: string, code: string, where: string): string {
 }
 
 /** The error for a deadline that passed in some phase. */
-export function deadlineError(phase: HttpPhase, timeoutMs: number, where: string): HttpProbeError {
+export function deadlineError(phase: ProbePhase, timeoutMs: number, where: string): ProbeError {
   const kind = deadlineKinds[phase];
-  const message = `timed out after ${Math.round(timeoutMs)} ms while ${httpPhases[phase]} (${where})`;
-  return new HttpProbeError(kind, phase, message, 'ETIMEDOUT');
+  const message = `timed out after ${Math.round(timeoutMs)} ms while ${probePhases[phase]} (${where})`;
+  return new ProbeError(kind, phase, message, 'ETIMEDOUT');
 }
 
-const deadlineKinds: Readonly<Record<HttpPhase, HttpErrorKind>> = {
+const deadlineKinds: Readonly<Record<ProbePhase, ProbeErrorKind>> = {
   dns: 'resolver-unavailable',
   tcp: 'connection-timeout',
   proxy: 'proxy-failed',
   tls: 'connection-timeout',
   firstByte: 'response-timeout',
   download: 'response-timeout',
+  data: 'response-timeout',
 };

@@ -1,8 +1,9 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type SecureContext } from 'node:tls';
+import type { EgressPolicy } from '../egress/policy.ts';
 import { isIpv6Enabled } from '../ip-family.ts';
 import type { IpFamily, Resolver } from '../resolver.ts';
-import { classifyError, type HttpPhase, HttpProbeError } from './errors.ts';
+import { classifyError, ProbeError, type ProbePhase } from './errors.ts';
 import { type ForwardProxy, openTunnel } from './proxy-tunnel.ts';
 import { type ClientIdentity, secureContextFor } from './secure-contexts.ts';
 
@@ -15,6 +16,15 @@ export interface ConnectionTarget {
   readonly isCertificateChecked: boolean;
   readonly clientIdentity: ClientIdentity | undefined;
   readonly proxy: ForwardProxy | undefined;
+  /** Protocols offered in the TLS handshake, the preferred one first. */
+  readonly alpnProtocols: readonly string[];
+}
+
+/** What a connection needs besides its target. */
+export interface ConnectionMeans {
+  readonly resolver: Resolver;
+  /** Asked for the very address that is connected to, right before. */
+  readonly egress: EgressPolicy;
 }
 
 /** Instants of `performance.now()` at which the steps of a connection were done; 0 for steps that were not reached. */
@@ -29,13 +39,16 @@ export interface ConnectionMarks {
 
 /**
  * One fresh connection, made step by step so that every step can be timed and blamed: the name, one TCP connect to its
- * first address, the tunnel through a proxy if there is one, and TLS without session resumption (a monitor has to see
- * the full handshake). After `open` has called back, the socket belongs to the caller; `destroy` works at any time.
+ * first address if the egress policy allows that, the tunnel through a proxy if there is one, and TLS without session
+ * resumption (a monitor has to see the full handshake). After `open` has called back, the socket belongs to the caller;
+ * `destroy` works at any time.
  */
 export class Connection {
   readonly marks: ConnectionMarks = { resolveStart: 0, resolved: 0, connected: 0, proxyDone: 0, secured: 0 };
   /** The step under way. Whatever happens on the way to a proxy and through it is `proxy`. */
-  phase: HttpPhase;
+  phase: ProbePhase;
+  /** True once the connection is the caller's; what happens from then on has phases of its own. */
+  isOpen = false;
   /** The address connected to; the proxy's when there is one. */
   address: string | null = null;
   readonly #target: ConnectionTarget;
@@ -54,14 +67,19 @@ export class Connection {
     const target = hostAndPort(hostname, port);
     if (proxy) {
       const proxyName = `proxy ${hostAndPort(proxy.hostname, proxy.port)}`;
-      return this.phase === 'proxy' ? proxyName : `${target} through ${proxyName}`;
+      return this.phase === 'proxy' && !this.isOpen ? proxyName : `${target} through ${proxyName}`;
     }
     if (this.phase === 'dns') return hostname;
-    return this.phase === 'tcp' && this.address !== null ? hostAndPort(this.address, port) : target;
+    return this.phase === 'tcp' && !this.isOpen && this.address !== null
+      ? hostAndPort(this.address, port)
+      : target;
   }
 
   /** Connects; calls back once, with what `classifyError` says of the error when it fails. */
-  open(resolver: Resolver, callback: (error: Error | null, socket: Socket | null) => void): void {
+  open(
+    { resolver, egress }: ConnectionMeans,
+    callback: (error: Error | null, socket: Socket | null) => void,
+  ): void {
     this.#callback = callback;
     const { proxy, hostname, family } = this.#target;
     this.marks.resolveStart = performance.now();
@@ -70,8 +88,11 @@ export class Connection {
       (addresses) => {
         if (this.#isDestroyed) return;
         const first = addresses[0];
-        if (first) this.#connect(first.address, first.family);
-        else this.#fail(new Error('the resolver answered with no address and no error'));
+        if (!first) return this.#fail(new Error('the resolver answered with no address and no error'));
+        this.marks.resolved = performance.now();
+        const refusal = this.#refusal(egress, first.address);
+        if (refusal === undefined) this.#connect(first.address, first.family);
+        else this.#fail(new ProbeError('egress-denied', this.phase, refusal));
       },
       (error: unknown) => this.#fail(error),
     );
@@ -83,9 +104,21 @@ export class Connection {
     this.#socket?.destroy();
   }
 
+  /**
+   * Judges the resolved address itself, which is then connected to without another lookup. Through a proxy that is the
+   * proxy's; the target, which the proxy resolves, is judged by what is known of it.
+   */
+  #refusal(egress: EgressPolicy, address: string): string | undefined {
+    const { proxy, hostname, port } = this.#target;
+    if (!proxy) return egress.refusal({ hostname, address, port });
+    return (
+      egress.refusal({ hostname: proxy.hostname, address, port: proxy.port }) ??
+      egress.refusal({ hostname, port })
+    );
+  }
+
   #connect(address: string, family: IpFamily): void {
     const { proxy, port } = this.#target;
-    this.marks.resolved = performance.now();
     if (!proxy) this.phase = 'tcp';
     this.address = address;
     const socket = connectTcp({
@@ -100,7 +133,7 @@ export class Connection {
     const onError = (error: NodeJS.ErrnoException) => {
       // Without IPv6 there is no source address, which looks like having run out of ports.
       if (error.code === 'EADDRNOTAVAIL' && family === 6 && !isIpv6Enabled()) {
-        this.#fail(new HttpProbeError('network-unavailable', 'tcp', `${error.message}: IPv6 is off here`));
+        this.#fail(new ProbeError('network-unavailable', 'tcp', `${error.message}: IPv6 is off here`));
       } else {
         this.#fail(error);
       }
@@ -137,18 +170,18 @@ export class Connection {
       onProxyReady(socket);
       return;
     }
-    this.#handshake(socket, { hostname: proxy.hostname, alpn: ['http/1.1'] }, onProxyReady);
+    this.#handshake(socket, { hostname: proxy.hostname, alpnProtocols: ['http/1.1'] }, onProxyReady);
   }
 
   #secure(socket: Socket): void {
-    const { isSecure, hostname, clientIdentity, isCertificateChecked } = this.#target;
+    const { isSecure, hostname, clientIdentity, isCertificateChecked, alpnProtocols } = this.#target;
     if (!isSecure) {
       this.marks.secured = this.marks.proxyDone;
       this.#succeed(socket);
       return;
     }
     this.phase = 'tls';
-    const options = { hostname, alpn: ['h2', 'http/1.1'], clientIdentity, isCertificateChecked };
+    const options = { hostname, alpnProtocols, clientIdentity, isCertificateChecked };
     this.#handshake(socket, options, (secureSocket) => {
       this.marks.secured = performance.now();
       this.#succeed(secureSocket);
@@ -159,7 +192,7 @@ export class Connection {
     socket: Socket,
     options: {
       readonly hostname: string;
-      readonly alpn: string[];
+      readonly alpnProtocols: readonly string[];
       readonly clientIdentity?: ClientIdentity | undefined;
       readonly isCertificateChecked?: boolean;
     },
@@ -171,7 +204,7 @@ export class Connection {
     } catch (thrown) {
       const reason = thrown instanceof Error ? thrown.message : String(thrown);
       this.#fail(
-        new HttpProbeError('request-invalid', this.phase, `the client certificate is unusable: ${reason}`),
+        new ProbeError('request-invalid', this.phase, `the client certificate is unusable: ${reason}`),
       );
       return;
     }
@@ -179,10 +212,11 @@ export class Connection {
       socket,
       // The name the certificate has to be for; SNI knows no addresses.
       host: options.hostname,
-      servername: isIP(options.hostname) === 0 ? options.hostname : '',
+      // RFC 6066 section 3: without the trailing dot of a fully qualified name.
+      servername: isIP(options.hostname) === 0 ? options.hostname.replace(/\.$/, '') : '',
       rejectUnauthorized: options.isCertificateChecked ?? true,
       secureContext,
-      ALPNProtocols: options.alpn,
+      ...(options.alpnProtocols.length > 0 && { ALPNProtocols: [...options.alpnProtocols] }),
     });
     this.#socket = secureSocket;
     secureSocket.on('error', ignore);
@@ -195,7 +229,7 @@ export class Connection {
   }
 
   #succeed(socket: Socket): void {
-    this.phase = 'firstByte';
+    this.isOpen = true;
     const callback = this.#callback;
     this.#callback = undefined;
     if (callback) callback(null, socket);

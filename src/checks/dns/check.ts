@@ -1,0 +1,21 @@
+import { defineCheckType } from '../check-type.ts';
+import { DnsDetail } from './detail.ts';
+import { DnsSpec } from './spec.ts';
+
+export const dns = defineCheckType({
+  name: 'DNS',
+  route: 'dns',
+  title: 'DNS monitor',
+  lane: 'probe',
+  timeoutMs: 30_000,
+  isSubMinuteAllowed: true,
+  hasNetworkErrors: false,
+  spec: DnsSpec,
+  detail: DnsDetail,
+  detailKey: 'apiCheckResult',
+  load: async () => {
+    const { runDns, warmUp } = await import('./run.ts');
+    await warmUp();
+    return runDns;
+  },
+});

@@ -1,0 +1,61 @@
+import type { Assertion } from '../assertion.ts';
+import { type Failure, failure } from '../failure.ts';
+import { parseHostname } from '../hostname.ts';
+import { render, TemplateError } from '../templating.ts';
+import type { DnsSpec } from './spec.ts';
+
+/** A check's request with its templates filled in. */
+export interface FilledRequest {
+  readonly query: string;
+  readonly nameServer: NamedServer | null;
+  readonly assertions: readonly Assertion[];
+}
+
+/** A name server as a check names it. */
+export interface NamedServer {
+  /** A name, or an address without brackets. */
+  readonly hostname: string;
+  readonly port: number;
+  /** Path of a DNS-over-HTTPS server, when it has one of its own. */
+  readonly path: string | undefined;
+}
+
+/** Fills in the templates of a request, or says what is wrong with the definition. */
+export function fillRequest(
+  spec: DnsSpec['request'],
+  variables: Readonly<Record<string, string>>,
+): { readonly request: FilledRequest } | { readonly failure: Failure } {
+  try {
+    const query = render(spec.query, variables, 'raw').trim();
+    const written = spec.nameServer === null ? null : render(spec.nameServer, variables, 'raw').trim();
+    const nameServer =
+      written === null || spec.port === null ? null : namedServer(written, spec.port, spec.protocol);
+    if (nameServer === undefined) {
+      const message = `the name server ${JSON.stringify(written)} is no name and no address`;
+      return { failure: failure('HOST_INVALID', message) };
+    }
+    const assertions = spec.assertions.map((assertion) => ({
+      ...assertion,
+      target: render(assertion.target, variables, 'raw'),
+    }));
+    return { request: { query, nameServer, assertions } };
+  } catch (thrown) {
+    if (thrown instanceof TemplateError) return { failure: failure('TEMPLATE_INVALID', thrown.message) };
+    throw thrown;
+  }
+}
+
+/** A name or address; for DNS over HTTPS it may be written as a URL or have a path. */
+function namedServer(
+  written: string,
+  port: number,
+  protocol: DnsSpec['request']['protocol'],
+): NamedServer | undefined {
+  const isHttps = protocol === 'DOH';
+  const text = isHttps ? written.replace(/^https:\/\//i, '') : written;
+  const slash = isHttps ? text.indexOf('/') : -1;
+  const hostname = parseHostname(slash < 0 ? text : text.slice(0, slash));
+  if (hostname === undefined) return undefined;
+  const path = slash < 0 ? '/' : text.slice(slash);
+  return { hostname, port, path: path === '/' ? undefined : path };
+}

@@ -1,0 +1,268 @@
+import { ProbeError } from '../../probes/connection/errors.ts';
+import { queryName, reverseName } from '../../probes/dns/name.ts';
+import { type DnsReply, queryDns } from '../../probes/dns/query.ts';
+import { type DnsServer, locateServer, serverText } from '../../probes/dns/server.ts';
+import { warmUpDns } from '../../probes/dns/warm-up.ts';
+import type { Outcome, RunContext, Runner } from '../check-type.ts';
+import { evaluateAssertions, type Sources } from '../evaluate.ts';
+import { type Failure, type FailureCode, failure } from '../failure.ts';
+import { toMicroseconds } from '../milliseconds.ts';
+import { probeFailure } from '../probe-failure.ts';
+import { jobLogOf } from '../run-log.ts';
+import { judge } from '../verdict.ts';
+import { answerJson, answerText, storedAnswer } from './answer.ts';
+import type { DnsDetail } from './detail.ts';
+import { type FilledRequest, fillRequest } from './request.ts';
+import type { DnsSpec } from './spec.ts';
+
+/** How long one server may take, in milliseconds: twice what any threshold can ask for. */
+const answerTimeoutMs = 10_000;
+
+/** Makes the first run of a thread as quick as the others. */
+export const warmUp = warmUpDns;
+
+/**
+ * Ways not to answer, which is what `shouldFail` asks for. A name server whose name does not exist, a failed handshake
+ * and an answer that makes no sense are something else, and what this location could not do proves nothing.
+ */
+const silences: ReadonlySet<FailureCode> = new Set([
+  'DNS_NO_ANSWER',
+  'CONNECTION_REFUSED',
+  'CONNECTION_RESET',
+  'CONNECTION_TIMEOUT',
+  'HOST_UNREACHABLE',
+]);
+
+/** What came of asking: a reply, or why there is none. `server` is the one that was asked last. */
+type Asked =
+  | { readonly reply: DnsReply; readonly server: DnsServer }
+  | { readonly failure: Failure; readonly server: DnsServer | undefined };
+
+/** Runs a DNS monitor: asks a name server one question and judges the answer. */
+export const runDns: Runner<DnsSpec, DnsDetail> = async (spec, context) => {
+  const startMs = performance.now();
+  const filled = fillRequest(spec.request, context.variables);
+  if ('failure' in filled) return failedOutcome(spec, context, { failure: filled.failure });
+  const { request } = filled;
+  const asked = await ask(spec, request, context, startMs + context.timeoutMs);
+  if ('reply' in asked) return judgedOutcome(spec, context, request, asked);
+  const responseTimeMs = toMicroseconds(performance.now() - startMs);
+  if (spec.shouldFail && silences.has(asked.failure.code)) {
+    return expectedFailureOutcome(spec, context, request, { ...asked, responseTimeMs });
+  }
+  return failedOutcome(spec, context, { ...asked, request, responseTimeMs });
+};
+
+async function ask(
+  spec: DnsSpec,
+  request: FilledRequest,
+  context: RunContext,
+  deadlineMs: number,
+): Promise<Asked> {
+  const { recordType: type, protocol } = spec.request;
+  const name = (type === 'PTR' ? reverseName(request.query) : undefined) ?? queryName(request.query);
+  if (name === undefined) {
+    const message = `${JSON.stringify(request.query)} is not a domain name`;
+    return { failure: failure('REQUEST_INVALID', message), server: undefined };
+  }
+  const question = { name, type };
+  const controls = () => ({
+    signal: context.signal,
+    timeoutMs: Math.min(answerTimeoutMs, deadlineMs - performance.now()),
+  });
+  if (request.nameServer === null) {
+    return await askHostServers(context, (server) =>
+      // The location's own servers are not the check's choice: its policy is not about them.
+      queryDns(question, server, { protocol }, { ...controls(), egress: { refusal: () => undefined } }),
+    );
+  }
+  let server: DnsServer | undefined;
+  try {
+    server = await locateServer(request.nameServer, context.resolver, controls());
+    const means = { ...controls(), egress: context.egress };
+    return { reply: await queryDns(question, server, { protocol }, means), server };
+  } catch (thrown) {
+    return { failure: failureOf(thrown), server };
+  }
+}
+
+/** Codes by which a server says that it could not find out; the next one may. */
+const uncertainCodes: ReadonlySet<string> = new Set(['SERVFAIL', 'REFUSED', 'NOTIMP', 'FORMERR']);
+
+/**
+ * Asks the name servers of this location in their order until one knows the answer. When none does, the last one's
+ * error code is the answer; when none answers at all, that is the location's fault.
+ */
+async function askHostServers(
+  { resolver, log }: RunContext,
+  query: (server: DnsServer) => Promise<DnsReply>,
+): Promise<Asked> {
+  const servers = resolver.nameServers?.() ?? [];
+  let uncertain: Extract<Asked, { reply: DnsReply }> | undefined;
+  let failed: Extract<Asked, { failure: Failure }> = {
+    failure: failure('RESOLVER_FAILED', 'this location names no name server of its own'),
+    server: undefined,
+  };
+  for (const server of servers) {
+    try {
+      const reply = await query(server);
+      if (!uncertainCodes.has(reply.message.responseCode)) return { reply, server };
+      uncertain = { reply, server };
+      log.write('WARN', `${serverText(server)} answered ${reply.message.responseCode}`);
+    } catch (thrown) {
+      const own = failureOf(thrown);
+      const isTargets = own.owner === 'target';
+      failed = { failure: isTargets ? failure('RESOLVER_FAILED', own.message) : own, server };
+      if (own.code === 'RUN_ABORTED') return failed;
+      log.write('WARN', own.message);
+    }
+  }
+  return uncertain ?? failed;
+}
+
+function judgedOutcome(
+  spec: DnsSpec,
+  context: RunContext,
+  request: FilledRequest,
+  { reply, server }: Extract<Asked, { reply: DnsReply }>,
+): Outcome<DnsDetail> {
+  const { message } = reply;
+  const responseTimeMs = toMicroseconds(reply.elapsedMs);
+  const json = answerJson(message);
+  const text = answerText(message);
+  const assertions = evaluateAssertions(request.assertions, {
+    RESPONSE_CODE: () => ({ kind: 'value', value: message.responseCode }),
+    // Assertions compare whole milliseconds; `EQUALS 12` could never hold otherwise.
+    RESPONSE_TIME: () => ({ kind: 'value', value: Math.round(responseTimeMs) }),
+    TEXT_ANSWER: () => ({ kind: 'text', text }),
+    JSON_ANSWER: () => ({ kind: 'json', document: json }),
+  });
+  const verdict = judge({
+    responseTimeMs,
+    degradedResponseTime: spec.degradedResponseTime,
+    maxResponseTime: spec.maxResponseTime,
+    assertions,
+    operationFailure: codeFailure(spec, message.responseCode),
+  });
+  const base = emptyDetail(spec, context, { request, server });
+  const response = {
+    ...base.response,
+    returnCode: message.responseCode,
+    responseTime: responseTimeMs,
+    retriedOverTcp: reply.isRetriedOverTcp,
+    ...storedAnswer(json, text),
+  };
+  return { ...verdict, responseTimeMs, detail: { ...base, assertions, response } };
+}
+
+/**
+ * Check model 1.5: anything but NOERROR fails, and with `shouldFail` NOERROR does; an assertion on the code takes the
+ * place of this rule.
+ */
+function codeFailure({ request, shouldFail }: DnsSpec, responseCode: string): Failure | undefined {
+  if (request.assertions.some(({ source }) => source === 'RESPONSE_CODE')) return undefined;
+  if ((responseCode !== 'NOERROR') === shouldFail) return undefined;
+  const hint = shouldFail ? ' (the check expects an error)' : '';
+  return failure('RESPONSE_CODE_UNEXPECTED', `Unexpected response code ${responseCode}${hint}`);
+}
+
+/** With `shouldFail` a server that does not answer is what the check wants; assertions still have to hold. */
+function expectedFailureOutcome(
+  spec: DnsSpec,
+  context: RunContext,
+  request: FilledRequest,
+  asked: {
+    readonly failure: Failure;
+    readonly server: DnsServer | undefined;
+    readonly responseTimeMs: number;
+  },
+): Outcome<DnsDetail> {
+  const { responseTimeMs, server } = asked;
+  const nothing = () =>
+    ({ kind: 'unavailable', reason: `there is no answer: ${asked.failure.message}` }) as const;
+  const sources: Sources = {
+    RESPONSE_CODE: nothing,
+    RESPONSE_TIME: nothing,
+    TEXT_ANSWER: nothing,
+    JSON_ANSWER: nothing,
+  };
+  context.log.write('INFO', `As the check expects: ${asked.failure.message}`);
+  const assertions = evaluateAssertions(request.assertions, sources);
+  const limits = { degradedResponseTime: null, maxResponseTime: null };
+  const base = emptyDetail(spec, context, { request, server });
+  return {
+    ...judge({ responseTimeMs, ...limits, assertions }),
+    responseTimeMs,
+    detail: { ...base, assertions },
+  };
+}
+
+/** No usable answer: nothing was judged. */
+function failedOutcome(
+  spec: DnsSpec,
+  context: RunContext,
+  run: {
+    readonly failure: Failure;
+    readonly request?: FilledRequest;
+    readonly server?: DnsServer | undefined;
+    readonly responseTimeMs?: number;
+  },
+): Outcome<DnsDetail> {
+  const { message } = run.failure;
+  return {
+    failure: run.failure,
+    isDegraded: false,
+    overMaxResponseTime: false,
+    errorMessages: [message],
+    responseTimeMs: run.responseTimeMs ?? 0,
+    detail: { ...emptyDetail(spec, context, run), requestError: message },
+  };
+}
+
+/** @throws whatever is no error of a probe: a fault of ours. */
+function failureOf(thrown: unknown): Failure {
+  if (!(thrown instanceof ProbeError)) throw thrown;
+  // There is no connection that could have been accepted: silence is all that is known.
+  if (thrown.kind === 'response-timeout') return failure('DNS_NO_ANSWER', thrown.message);
+  return probeFailure(thrown);
+}
+
+/** The detail before anything is known of an answer. */
+function emptyDetail(
+  { request }: DnsSpec,
+  { log }: RunContext,
+  asked: { readonly request?: FilledRequest; readonly server?: DnsServer | undefined },
+): DnsDetail {
+  const { server } = asked;
+  const named = asked.request?.nameServer;
+  const nameServerInfo = server
+    ? {
+        name: server.hostname === server.address ? null : server.hostname,
+        host: server.address,
+        port: server.port,
+      }
+    : null;
+  return {
+    assertions: [],
+    request: {
+      query: asked.request?.query ?? request.query,
+      recordType: request.recordType,
+      protocol: request.protocol,
+      nameServer: named ? `${named.hostname}${named.path ?? ''}` : request.nameServer,
+      port: request.port,
+    },
+    response: {
+      returnCode: '',
+      answer: '',
+      responseTime: 0,
+      nameServerInfo,
+      retriedOverTcp: false,
+      truncated: false,
+      json: null,
+    },
+    requestError: null,
+    jobLog: jobLogOf(log),
+    jobAssets: null,
+    pcapDataUrl: null,
+  };
+}

@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import { assertionSchema, comparisons } from '../assertion.ts';
+import { thresholdMs } from '../common-fields.ts';
+
+/** Record types a check can ask for: the seven of the check model 1.5, and more. */
+export const dnsRecordTypes = [
+  'A',
+  'AAAA',
+  'CNAME',
+  'MX',
+  'TXT',
+  'SOA',
+  'NS',
+  'CAA',
+  'SRV',
+  'PTR',
+  'DS',
+  'DNSKEY',
+  'TLSA',
+  'HTTPS',
+  'SVCB',
+] as const;
+
+/** Over UDP or TCP as in the check model 1.5; over TLS (RFC 7858) and HTTPS (RFC 8484) besides. */
+export const dnsProtocols = ['UDP', 'TCP', 'DOT', 'DOH'] as const;
+
+const DnsRequest = z
+  .object({
+    query: z.string().min(1).max(100).describe('The name to ask for; for PTR an address will do'),
+    recordType: z.enum(dnsRecordTypes),
+    nameServer: z
+      .string()
+      .min(1)
+      .max(100)
+      .nullable()
+      .default(null)
+      .describe("Name or address of a name server; null: the location's own. Needs port"),
+    port: z.int().min(1).max(65_535).nullable().default(null).describe('Needs nameServer'),
+    protocol: z.enum(dnsProtocols).default('UDP'),
+    assertions: z
+      .array(assertionSchema(['RESPONSE_CODE', 'RESPONSE_TIME', 'TEXT_ANSWER', 'JSON_ANSWER'], comparisons))
+      .default([]),
+  })
+  .superRefine(({ nameServer, port, protocol }, context) => {
+    const issue = (field: string, message: string) =>
+      context.addIssue({ code: 'custom', path: [field], message });
+    if (nameServer !== null && port === null) issue('port', 'is required with a nameServer');
+    if (port !== null && nameServer === null) issue('nameServer', 'is required with a port');
+    const isSecure = protocol === 'DOT' || protocol === 'DOH';
+    if (isSecure && nameServer === null && port === null) {
+      issue('nameServer', `is required with the protocol ${protocol}`);
+    }
+  });
+
+/** A DNS monitor: one question to one name server (check model 1.5). */
+export const DnsSpec = z.object({
+  shouldFail: z.boolean().default(false),
+  request: DnsRequest,
+  degradedResponseTime: thresholdMs({ defaultMs: 500, maxMs: 5000 }),
+  maxResponseTime: thresholdMs({ defaultMs: 1000, maxMs: 5000 }),
+});
+export type DnsSpec = z.output<typeof DnsSpec>;

@@ -1,0 +1,28 @@
+import { z } from 'zod';
+import { defineCheckType } from '../check-type.ts';
+import { IcmpDetail } from './detail.ts';
+import { IcmpSpec } from './spec.ts';
+
+export { IcmpSpec };
+
+export const icmp = defineCheckType({
+  name: 'ICMP',
+  route: 'icmp',
+  title: 'ICMP monitor',
+  lane: 'probe',
+  timeoutMs: 30_000,
+  isSubMinuteAllowed: true,
+  hasNetworkErrors: false,
+  spec: IcmpSpec,
+  detail: IcmpDetail,
+  detailKey: 'apiCheckResult',
+  // spec.md "ICMP monitor additions": both are required, and nothing says what for.
+  requiredOnUpdate: z.object({
+    heartbeat: z.looseObject({}).describe('Required, not used'),
+    script: z.string().describe('Required, not used'),
+  }),
+  load: async () => {
+    const { openIcmpRunner } = await import('./run.ts');
+    return await openIcmpRunner();
+  },
+});

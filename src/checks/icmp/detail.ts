@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { EvaluatedAssertion } from '../assertion.ts';
+import { JobLog } from '../http-detail.ts';
+
+/** Round trip times of the replies, in milliseconds. */
+export const IcmpLatency = z.object({
+  avg: z.number(),
+  min: z.number(),
+  max: z.number(),
+  stdDev: z.number(),
+});
+export type IcmpLatency = z.infer<typeof IcmpLatency>;
+
+/** What became of one echo request (check model 3.3; `from` and `error` are ours). */
+export const PingResult = z.object({
+  /** Counts from 0. */
+  sequence: z.int(),
+  /** ICMP type and code of what came back; null when nothing did. */
+  type: z.int().nullable(),
+  code: z.int().nullable(),
+  success: z.boolean(),
+  /** Milliseconds until the reply, or until the error when the network answered in the target's place. */
+  rtt: z.number().nullable(),
+  /** Time to live, or hop limit, the reply arrived with. */
+  ttl: z.int().nullable(),
+  /** Who answered: the target, or the host or router that sent an ICMP error. */
+  from: z.string().nullable(),
+  /** Why there is no reply; null when there is one. */
+  error: z.string().nullable(),
+});
+export type PingResult = z.infer<typeof PingResult>;
+
+/** What an ICMP monitor found out, as `apiCheckResult` shows it (check model 3.3). */
+export const IcmpDetail = z
+  .object({
+    assertions: z.array(EvaluatedAssertion),
+    request: z.object({
+      hostname: z.string(),
+      targetIp: z.string().nullable(),
+      ipFamily: z.enum(['IPv4', 'IPv6']),
+      pingCount: z.int(),
+    }),
+    response: z.object({
+      hostname: z.string(),
+      resolvedIp: z.string().nullable(),
+      ipFamily: z.enum(['IPv4', 'IPv6']),
+      pingCount: z.int(),
+      packetsSent: z.int(),
+      packetsReceived: z.int(),
+      /** Bytes of each request with its ICMP header, without the IP header. */
+      packetSize: z.int(),
+      /** Percent of the requests that were sent; null when none was. */
+      packetLoss: z.number().nullable(),
+      dnsResolutionTime: z.number(),
+      latency: IcmpLatency.nullable(),
+      pingResults: z.array(PingResult),
+    }),
+    requestError: z.string().nullable(),
+    jobLog: JobLog,
+    jobAssets: z.array(z.string()).nullable(),
+    pcapDataUrl: z.string().nullable(),
+  })
+  .meta({ id: 'IcmpCheckDetail' });
+export type IcmpDetail = z.infer<typeof IcmpDetail>;

@@ -1,0 +1,244 @@
+import { type EchoAnswer, type IcmpBackend, IcmpUnavailable } from '../../probes/icmp/backend.ts';
+import { describeIcmpError } from '../../probes/icmp/error-words.ts';
+import { unsentError } from '../../probes/icmp/errors.ts';
+import { openIcmpBackend } from '../../probes/icmp/open-backend.ts';
+import { type IcmpProbeResult, probeIcmp } from '../../probes/icmp/probe.ts';
+import { pingStatistics } from '../../probes/icmp/statistics.ts';
+import { usableFamily } from '../../probes/ip-family.ts';
+import type { Assertion, EvaluatedAssertion } from '../assertion.ts';
+import { CapabilityMissing, type Outcome, type RunContext, type Runner } from '../check-type.ts';
+import { evaluateAssertions, type Sources } from '../evaluate.ts';
+import { type Failure, failure } from '../failure.ts';
+import { parseHostname } from '../hostname.ts';
+import { timesToMicroseconds, toMicroseconds } from '../milliseconds.ts';
+import { probeFailure } from '../probe-failure.ts';
+import { jobLogOf } from '../run-log.ts';
+import { render, TemplateError } from '../templating.ts';
+import { judge } from '../verdict.ts';
+import type { IcmpDetail, PingResult } from './detail.ts';
+import type { IcmpSpec } from './spec.ts';
+import { judgeLoss } from './verdict.ts';
+
+/** check model 1.6: 500 ms apart, 56 data bytes. */
+const intervalMs = 500;
+const dataBytes = 56;
+const icmpHeaderBytes = 8;
+const defaultPingCount = 10;
+
+/**
+ * Opens the best way to ping that works on this host, and makes a runner of it.
+ *
+ * @throws CapabilityMissing when there is none, with what would have to change.
+ */
+export async function openIcmpRunner(): Promise<Runner<IcmpSpec, IcmpDetail>> {
+  try {
+    return icmpRunner(await openIcmpBackend());
+  } catch (thrown) {
+    if (!(thrown instanceof IcmpUnavailable)) throw thrown;
+    throw new CapabilityMissing(failure('ICMP_UNAVAILABLE', thrown.message));
+  }
+}
+
+/** Runs ICMP monitors: echo requests to one host, judged by their loss and their latency. */
+export function icmpRunner(backend: IcmpBackend): Runner<IcmpSpec, IcmpDetail> {
+  return async (spec, context) => {
+    const startMs = performance.now();
+    const prepared = prepareRequest(spec.request, context.variables);
+    if ('failure' in prepared) return unsentOutcome(spec, context, prepared.failure);
+    const { request } = prepared;
+    const { family, isFallback } = usableFamily(spec.request.ipFamily === 'IPv6' ? 6 : 4);
+    if (isFallback)
+      context.log.write('WARN', 'IPv6 is switched off at this location: the requests used IPv4');
+    const result = await probeIcmp(
+      { hostname: request.hostname, family, count: request.count, intervalMs, dataBytes },
+      {
+        backend,
+        resolver: context.resolver,
+        egress: context.egress,
+        signal: context.signal,
+        timeoutMs: context.timeoutMs - (performance.now() - startMs),
+      },
+    );
+    if (!result.error) return judgedOutcome(spec, context, { request, result, backend });
+    const failed = probeFailure(result.error);
+    return failedOutcome(context, { request, result }, failed);
+  };
+}
+
+/** A check that can be run: templates filled in. */
+interface PreparedRequest {
+  readonly hostname: string;
+  readonly count: number;
+  readonly assertions: readonly Assertion[];
+}
+
+interface IcmpRun {
+  readonly request: PreparedRequest;
+  readonly result: IcmpProbeResult;
+}
+
+/** Fills in the templates of an ICMP monitor, or says what is wrong with the definition. */
+function prepareRequest(
+  request: IcmpSpec['request'],
+  variables: Readonly<Record<string, string>>,
+): { readonly request: PreparedRequest } | { readonly failure: Failure } {
+  try {
+    const written = render(request.hostname, variables, 'raw');
+    const hostname = parseHostname(written);
+    if (hostname === undefined) {
+      const message = `${JSON.stringify(written)} is neither a host name nor an address`;
+      return { failure: failure('HOST_INVALID', `${message}; scheme, port and path do not belong there`) };
+    }
+    const assertions = request.assertions.map((assertion) => ({
+      ...assertion,
+      target: render(assertion.target, variables, 'raw'),
+    }));
+    return { request: { hostname, count: request.pingCount ?? defaultPingCount, assertions } };
+  } catch (thrown) {
+    if (thrown instanceof TemplateError) return { failure: failure('TEMPLATE_INVALID', thrown.message) };
+    throw thrown;
+  }
+}
+
+function judgedOutcome(
+  spec: IcmpSpec,
+  context: RunContext,
+  run: IcmpRun & { readonly backend: IcmpBackend },
+): Outcome<IcmpDetail> {
+  const { request, result, backend } = run;
+  const response = responseOf(run);
+  const loss = judgeLoss(response, spec);
+  const unsent = result.answers.filter((answer) => answer.kind === 'unsent');
+  const [firstUnsent] = unsent;
+  if (firstUnsent) {
+    const error = unsentError(firstUnsent.errno, result.address ?? request.hostname, backend);
+    context.log.write('WARN', `${unsent.length} of ${request.count} requests do not count: ${error.message}`);
+    // A network that fails here loses packets on their way too: then a loss proves nothing about the target.
+    const isDecidedByLoss = spec.shouldFail ? !loss.failure : loss.failure || loss.isDegraded;
+    if (isDecidedByLoss) return failedOutcome(context, run, probeFailure(error));
+  }
+  const responseTimeMs = response.latency?.avg ?? 0;
+  const assertions = evaluateAssertions(request.assertions, sourcesOf(response));
+  const verdict = judge({
+    responseTimeMs,
+    degradedResponseTime: spec.degradedResponseTime,
+    maxResponseTime: spec.maxResponseTime,
+    assertions,
+    operationFailure: loss.failure,
+  });
+  return {
+    ...verdict,
+    isDegraded: verdict.isDegraded || (verdict.failure === undefined && loss.isDegraded),
+    responseTimeMs,
+    detail: detailOf(context, run, { response, assertions }),
+  };
+}
+
+function sourcesOf(response: IcmpDetail['response']): Sources {
+  return {
+    LATENCY: () =>
+      response.latency
+        ? { kind: 'fields', fields: response.latency }
+        : { kind: 'unavailable', reason: 'there is no latency: no echo request was answered' },
+    JSON_RESPONSE: () => ({ kind: 'json', document: response }),
+  };
+}
+
+/** Nothing that could be judged: the answers that came stay visible. */
+function failedOutcome(context: RunContext, run: IcmpRun, failed: Failure): Outcome<IcmpDetail> {
+  const response = responseOf(run);
+  return {
+    ...unjudged(failed),
+    responseTimeMs: response.latency?.avg ?? 0,
+    detail: detailOf(context, run, { response, requestError: failed.message }),
+  };
+}
+
+/** The definition could not be made into a request. */
+function unsentOutcome({ request }: IcmpSpec, context: RunContext, failed: Failure): Outcome<IcmpDetail> {
+  const { hostname, pingCount, ipFamily } = request;
+  const result: IcmpProbeResult = {
+    error: undefined,
+    address: null,
+    family: ipFamily === 'IPv6' ? 6 : 4,
+    lookupMs: 0,
+    answers: [],
+  };
+  const run = { request: { hostname, count: pingCount ?? defaultPingCount, assertions: [] }, result };
+  return failedOutcome(context, run, failed);
+}
+
+function unjudged(failed: Failure) {
+  return { failure: failed, isDegraded: false, overMaxResponseTime: false, errorMessages: [failed.message] };
+}
+
+function responseOf({ request, result }: IcmpRun): IcmpDetail['response'] {
+  const { answers, address, family, lookupMs } = result;
+  const { sent, received, latency } = pingStatistics(answers);
+  return {
+    hostname: request.hostname,
+    resolvedIp: address,
+    ipFamily: family === 6 ? 'IPv6' : 'IPv4',
+    pingCount: request.count,
+    packetsSent: sent,
+    packetsReceived: received,
+    packetSize: icmpHeaderBytes + dataBytes,
+    packetLoss: sent === 0 ? null : toThousandths((100 * (sent - received)) / sent),
+    dnsResolutionTime: toMicroseconds(lookupMs),
+    latency: latency && timesToMicroseconds(latency),
+    pingResults: answers.map((answer) => pingResultOf(answer, result)),
+  };
+}
+
+/** One request as a result shows it. */
+function pingResultOf(answer: EchoAnswer, { address, family }: IcmpProbeResult): PingResult {
+  const { sequence } = answer;
+  const nothing = { sequence, type: null, code: null, success: false, rtt: null, ttl: null, from: null };
+  switch (answer.kind) {
+    case 'reply': {
+      const { type, code, ttl, rttMs } = answer;
+      const rtt = toMicroseconds(rttMs);
+      return { sequence, type, code, success: true, rtt, ttl, from: address, error: null };
+    }
+    case 'error': {
+      const { type, code, from, rttMs, mtuBytes } = answer;
+      const mtu = mtuBytes === null ? '' : `, MTU ${mtuBytes}`;
+      const error = `${describeIcmpError(family, type, code)}${mtu}`;
+      return { ...nothing, type, code, rtt: rttMs === null ? null : toMicroseconds(rttMs), from, error };
+    }
+    case 'silence':
+      return { ...nothing, error: 'no reply in time' };
+    case 'unsent':
+      return { ...nothing, error: `not sent: ${answer.errno}` };
+  }
+}
+
+function toThousandths(percent: number): number {
+  return Math.round(percent * 1000) / 1000;
+}
+
+function detailOf(
+  { log }: RunContext,
+  { request }: IcmpRun,
+  found: {
+    readonly response: IcmpDetail['response'];
+    readonly assertions?: EvaluatedAssertion[];
+    readonly requestError?: string;
+  },
+): IcmpDetail {
+  const { response } = found;
+  return {
+    assertions: found.assertions ?? [],
+    request: {
+      hostname: request.hostname,
+      targetIp: response.resolvedIp,
+      ipFamily: response.ipFamily,
+      pingCount: request.count,
+    },
+    response,
+    requestError: found.requestError ?? null,
+    jobLog: jobLogOf(log),
+    jobAssets: null,
+    pcapDataUrl: null,
+  };
+}

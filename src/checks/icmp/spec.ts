@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import { assertionSchema } from '../assertion.ts';
+import { thresholdMs } from '../common-fields.ts';
+
+/** What `LATENCY` assertions can look at (check model 1.10). */
+export const latencyProperties = ['avg', 'min', 'max', 'stdDev'] as const;
+
+const comparisons = [
+  'EQUALS',
+  'NOT_EQUALS',
+  'IS_EMPTY',
+  'NOT_EMPTY',
+  'GREATER_THAN',
+  'LESS_THAN',
+  'CONTAINS',
+  'NOT_CONTAINS',
+  'IS_NULL',
+  'NOT_NULL',
+] as const;
+
+const IcmpAssertion = assertionSchema(['LATENCY', 'JSON_RESPONSE'], comparisons).superRefine(
+  ({ source, property }, context) => {
+    if (source !== 'LATENCY' || latencyProperties.some((name) => name === property)) return;
+    const message = `must be one of [${latencyProperties.join(', ')}] for LATENCY`;
+    context.addIssue({ code: 'custom', path: ['property'], message });
+  },
+);
+
+const packetLossThreshold = (defaultPercent: number) =>
+  z.number().gt(0).max(100).nullable().default(defaultPercent).describe('Percent; null: no limit');
+
+/** An ICMP monitor: echo requests to one host (spec.md "ICMP monitor additions", check model 1.6). */
+export const IcmpSpec = z
+  .object({
+    shouldFail: z.boolean().default(false),
+    request: z.object({
+      hostname: z.string().min(1).max(2048).describe('A host name or an address'),
+      ipFamily: z.enum(['IPv4', 'IPv6']).nullable().default('IPv4').describe('null: IPv4'),
+      pingCount: z.int().min(1).max(50).nullable().default(10).describe('null: 10'),
+      assertions: z.array(IcmpAssertion).default([]),
+    }),
+    degradedResponseTime: thresholdMs({ defaultMs: 10_000, maxMs: 300_000 }),
+    maxResponseTime: thresholdMs({ defaultMs: 20_000, maxMs: 300_000 }),
+    degradedPacketLossThreshold: packetLossThreshold(10),
+    maxPacketLossThreshold: packetLossThreshold(20),
+  })
+  .superRefine(({ degradedPacketLossThreshold: degraded, maxPacketLossThreshold: max }, context) => {
+    if (degraded === null || max === null || max >= degraded) return;
+    const message = `must be at least degradedPacketLossThreshold (${degraded})`;
+    context.addIssue({ code: 'custom', path: ['maxPacketLossThreshold'], message });
+  });
+export type IcmpSpec = z.output<typeof IcmpSpec>;

@@ -1,0 +1,62 @@
+import { type Failure, failure } from '../failure.ts';
+import type { IcmpDetail, PingResult } from './detail.ts';
+
+export interface LossLimits {
+  readonly shouldFail: boolean;
+  /** Percent; null: no limit. */
+  readonly degradedPacketLossThreshold: number | null;
+  readonly maxPacketLossThreshold: number | null;
+}
+
+/** What the loss of packets means for the check: nothing, that it is degraded, or why it failed. */
+export interface LossVerdict {
+  readonly failure: Failure | undefined;
+  readonly isDegraded: boolean;
+}
+
+/**
+ * Judges the loss of packets (check model 1.6). The limits are inclusive, and nothing received at all fails whatever they
+ * are. `shouldFail` turns that round: then such a loss is what the check wants.
+ */
+export function judgeLoss(response: IcmpDetail['response'], limits: LossLimits): LossVerdict {
+  const {
+    packetLoss: lossPercent,
+    packetsSent: sent,
+    packetsReceived: received,
+    pingResults: results,
+  } = response;
+  const { shouldFail, degradedPacketLossThreshold, maxPacketLossThreshold } = limits;
+  if (lossPercent === null) return { failure: undefined, isDegraded: false };
+  const isOverMax = maxPacketLossThreshold !== null && lossPercent >= maxPacketLossThreshold;
+  const isFailed = received === 0 || isOverMax;
+  if (shouldFail) {
+    const message = `${received} of ${sent} echo requests were answered, and the check expects that the target does not answer`;
+    return { failure: isFailed ? undefined : failure('REPLY_UNEXPECTED', message), isDegraded: false };
+  }
+  if (received === 0) return { failure: noReplyFailure(sent, results), isDegraded: false };
+  if (isOverMax) {
+    const message = `Packet loss ${lossPercent}% reached ${maxPacketLossThreshold}%${errorsIn(results)}`;
+    return { failure: failure('PACKET_LOSS_EXCEEDED', message), isDegraded: false };
+  }
+  const isDegraded = degradedPacketLossThreshold !== null && lossPercent >= degradedPacketLossThreshold;
+  return { failure: undefined, isDegraded };
+}
+
+/** Silence, or somebody on the way who said why. */
+function noReplyFailure(sent: number, results: readonly PingResult[]): Failure {
+  const isExplained = results.some(({ from }) => from !== null);
+  const message = `None of ${sent} echo requests was answered by the target${errorsIn(results)}`;
+  return failure(isExplained ? 'HOST_UNREACHABLE' : 'NO_REPLY', message);
+}
+
+/** The answers that came from others than the target, each once with their number. */
+function errorsIn(results: readonly PingResult[]): string {
+  const counts = new Map<string, number>();
+  for (const { success, from, error } of results) {
+    if (success || from === null) continue;
+    const text = `${error} from ${from}`;
+    counts.set(text, (counts.get(text) ?? 0) + 1);
+  }
+  const parts = [...counts].slice(0, 5).map(([text, count]) => `${count} × ${text}`);
+  return parts.length === 0 ? '' : `: ${parts.join(', ')}`;
+}

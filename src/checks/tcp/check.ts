@@ -1,0 +1,23 @@
+import { defineCheckType } from '../check-type.ts';
+import { TcpDetail } from './detail.ts';
+import { TcpSpec } from './spec.ts';
+
+export { TcpSpec };
+
+export const tcp = defineCheckType({
+  name: 'TCP',
+  route: 'tcp',
+  title: 'TCP monitor',
+  lane: 'probe',
+  timeoutMs: 30_000,
+  isSubMinuteAllowed: true,
+  hasNetworkErrors: true,
+  spec: TcpSpec,
+  detail: TcpDetail,
+  detailKey: 'apiCheckResult',
+  load: async () => {
+    const { runTcp, warmUp } = await import('./run.ts');
+    await warmUp();
+    return runTcp;
+  },
+});

@@ -1,0 +1,40 @@
+import type { Assertion } from '../assertion.ts';
+import { type Failure, failure } from '../failure.ts';
+import { parseHostname } from '../hostname.ts';
+import { render, TemplateError } from '../templating.ts';
+import type { TcpSpec } from './spec.ts';
+
+/** A connection that can be made: templates filled in. */
+export interface PreparedConnection {
+  readonly hostname: string;
+  /** "" when nothing is sent. */
+  readonly data: string;
+  readonly assertions: readonly Assertion[];
+  /** Whether what the target says is looked at, or an answer to what is sent has to come. */
+  readonly isAnswerWanted: boolean;
+}
+
+/** Fills in the templates of a TCP monitor, or says what is wrong with the definition. */
+export function prepareConnection(
+  request: TcpSpec['request'],
+  variables: Readonly<Record<string, string>>,
+): { readonly connection: PreparedConnection } | { readonly failure: Failure } {
+  try {
+    const written = render(request.hostname, variables, 'raw');
+    const hostname = parseHostname(written);
+    if (hostname === undefined) {
+      const message = `${JSON.stringify(written)} is neither a host name nor an address`;
+      return { failure: failure('HOST_INVALID', `${message}; scheme, port and path do not belong there`) };
+    }
+    const data = render(request.data ?? '', variables, 'raw');
+    const assertions = request.assertions.map((assertion) => ({
+      ...assertion,
+      target: render(assertion.target, variables, 'raw'),
+    }));
+    const isDataAsserted = assertions.some(({ source }) => source === 'RESPONSE_DATA');
+    return { connection: { hostname, data, assertions, isAnswerWanted: data !== '' || isDataAsserted } };
+  } catch (thrown) {
+    if (thrown instanceof TemplateError) return { failure: failure('TEMPLATE_INVALID', thrown.message) };
+    throw thrown;
+  }
+}

@@ -1,0 +1,214 @@
+import type { ProbeError } from '../../probes/connection/errors.ts';
+import { usableFamily } from '../../probes/ip-family.ts';
+import type { TcpPhases } from '../../probes/tcp/phases.ts';
+import { probeTcp, type TcpProbeResult } from '../../probes/tcp/probe.ts';
+import { warmUpTcp } from '../../probes/tcp/warm-up.ts';
+import type { EvaluatedAssertion } from '../assertion.ts';
+import type { Outcome, RunContext, Runner } from '../check-type.ts';
+import { evaluateAssertions, type Sources } from '../evaluate.ts';
+import { type Failure, failure } from '../failure.ts';
+import { cutText, decodeText, maxStoredBytes } from '../http/body.ts';
+import { timesToMicroseconds, toMicroseconds } from '../milliseconds.ts';
+import { probeFailure } from '../probe-failure.ts';
+import { jobLogOf } from '../run-log.ts';
+import { judge } from '../verdict.ts';
+import type { TcpDetail, TcpError } from './detail.ts';
+import { type PreparedConnection, prepareConnection } from './request.ts';
+import type { TcpSpec } from './spec.ts';
+
+/** Most of an answer that is read; assertions see all of it. */
+const maxAnswerBytes = 1024 * 1024;
+/** A pause that ends an answer (check model 1.4). */
+const idleGapMs = 500;
+
+/** Makes the first run of a thread as quick as the others. */
+export const warmUp = warmUpTcp;
+
+/** Runs a TCP monitor: connects, sends its data, reads the answer and judges it. */
+export const runTcp: Runner<TcpSpec, TcpDetail> = async (spec, context) => {
+  const startMs = performance.now();
+  const prepared = prepareConnection(spec.request, context.variables);
+  if ('failure' in prepared) return unsentOutcome(spec, context, prepared.failure);
+  const { connection } = prepared;
+  const { port, ipFamily, useSSL, skipSSL } = spec.request;
+  const { family, isFallback } = usableFamily(ipFamily === 'IPv6' ? 6 : 4);
+  if (isFallback) {
+    context.log.write('WARN', 'IPv6 is switched off at this location: the connection used IPv4');
+  }
+  const result = await probeTcp(
+    {
+      hostname: connection.hostname,
+      port,
+      family,
+      tls: useSSL ? { isCertificateChecked: !skipSSL } : undefined,
+      data: connection.data,
+      isAnswerWanted: connection.isAnswerWanted,
+      maxAnswerBytes,
+      idleGapMs,
+    },
+    {
+      resolver: context.resolver,
+      egress: context.egress,
+      signal: context.signal,
+      timeoutMs: context.timeoutMs - (performance.now() - startMs),
+    },
+  );
+  if (!result.error) return judgedOutcome(spec, context, connection, result);
+  const failed = probeFailure(result.error);
+  const error = errorOf(result.error, {
+    hostname: connection.hostname,
+    address: result.address,
+    port,
+    family,
+  });
+  const run = { connection, result, error };
+  if (spec.shouldFail && isConnectionRefusal(result, failed)) {
+    return welcomeRefusal(spec, context, run);
+  }
+  return {
+    ...unjudged(failed),
+    responseTimeMs: toMicroseconds(result.elapsedMs),
+    detail: detailOf(spec, context, { ...run, requestError: failed.message }),
+  };
+};
+
+function judgedOutcome(
+  spec: TcpSpec,
+  context: RunContext,
+  connection: PreparedConnection,
+  result: TcpProbeResult,
+): Outcome<TcpDetail> {
+  const responseTimeMs = toMicroseconds(result.elapsedMs);
+  const assertions = evaluateAssertions(connection.assertions, sourcesOf(result, responseTimeMs));
+  const verdict = judge({
+    responseTimeMs,
+    degradedResponseTime: spec.degradedResponseTime,
+    maxResponseTime: spec.maxResponseTime,
+    assertions,
+    operationFailure: spec.shouldFail
+      ? failure('CONNECTION_UNEXPECTED', `Connected to port ${spec.request.port}, which should not be open`)
+      : undefined,
+  });
+  const detail = detailOf(spec, context, { connection, result, assertions });
+  return { ...verdict, responseTimeMs, detail };
+}
+
+/**
+ * Whether the target, and nobody else, kept a TCP connection from being made. Only that is what `shouldFail` asks for: a
+ * failed handshake or answer means an open port, and what this location or agent could not do proves nothing.
+ */
+function isConnectionRefusal({ error, isConnected }: TcpProbeResult, failed: Failure): boolean {
+  return error?.phase === 'tcp' && !isConnected && failed.owner === 'target';
+}
+
+/**
+ * The target refused the connection, as it should. Assertions still have to hold; there is no response whose time could
+ * be over a limit, and a port that is filtered always takes the whole time.
+ */
+function welcomeRefusal(
+  spec: TcpSpec,
+  context: RunContext,
+  run: {
+    readonly connection: PreparedConnection;
+    readonly result: TcpProbeResult;
+    readonly error: TcpError;
+  },
+): Outcome<TcpDetail> {
+  const responseTimeMs = toMicroseconds(run.result.elapsedMs);
+  const assertions = evaluateAssertions(run.connection.assertions, sourcesOf(run.result, responseTimeMs));
+  const verdict = judge({ responseTimeMs, degradedResponseTime: null, maxResponseTime: null, assertions });
+  return { ...verdict, responseTimeMs, detail: detailOf(spec, context, { ...run, assertions }) };
+}
+
+function sourcesOf({ answer }: TcpProbeResult, responseTimeMs: number): Sources {
+  return {
+    RESPONSE_DATA: () => ({ kind: 'text', text: decodeText(answer, '') }),
+    // Assertions compare whole milliseconds; `EQUALS 120` could never hold otherwise.
+    RESPONSE_TIME: () => ({ kind: 'value', value: Math.round(responseTimeMs) }),
+  };
+}
+
+/** The definition could not be made into a connection. */
+function unsentOutcome(spec: TcpSpec, context: RunContext, failed: Failure): Outcome<TcpDetail> {
+  return {
+    ...unjudged(failed),
+    responseTimeMs: 0,
+    detail: {
+      ...emptyDetail(context),
+      request: requestOf(spec, spec.request.hostname, spec.request.data ?? ''),
+      response: { truncated: false, timingPhases: null, ipAddress: null },
+      requestError: failed.message,
+    },
+  };
+}
+
+function unjudged(failed: Failure) {
+  return { failure: failed, isDegraded: false, overMaxResponseTime: false, errorMessages: [failed.message] };
+}
+
+function emptyDetail({ log }: RunContext) {
+  return { assertions: [], requestError: null, jobLog: jobLogOf(log), jobAssets: null, pcapDataUrl: null };
+}
+
+function requestOf({ request }: TcpSpec, hostname: string, data: string): TcpDetail['request'] {
+  const { port, ipFamily, useSSL, skipSSL } = request;
+  return { hostname, port, data: data === '' ? null : cutText(data).body, ipFamily, useSSL, skipSSL };
+}
+
+function detailOf(
+  spec: TcpSpec,
+  context: RunContext,
+  run: {
+    readonly connection: PreparedConnection;
+    readonly result: TcpProbeResult;
+    readonly assertions?: EvaluatedAssertion[];
+    readonly error?: TcpError;
+    readonly requestError?: string;
+  },
+): TcpDetail {
+  const { connection, result, error } = run;
+  const { answer, phases } = result;
+  const isCut = answer.length > maxStoredBytes;
+  const text = decodeText(isCut ? answer.subarray(0, maxStoredBytes) : answer, '', isCut);
+  const stored = cutText(text, isCut);
+  const isAnswerShown = connection.isAnswerWanted && result.isConnected;
+  return {
+    ...emptyDetail(context),
+    assertions: run.assertions ?? [],
+    request: requestOf(spec, connection.hostname, connection.data),
+    response: {
+      ...(isAnswerShown && { data: stored.body }),
+      truncated: result.isTruncated || stored.isCut,
+      ...(error && { error }),
+      timingPhases: phases ? timesToMicroseconds<TcpPhases>(phases) : null,
+      ipAddress: result.address,
+    },
+    requestError: run.requestError ?? null,
+  };
+}
+
+/** The error as programs look at it (check model 3.3). */
+function errorOf(
+  error: ProbeError,
+  target: {
+    readonly hostname: string;
+    readonly address: string | null;
+    readonly port: number;
+    readonly family: 4 | 6;
+  },
+): TcpError {
+  const { hostname, address, port, family } = target;
+  const { code, cause, phase } = error;
+  if (code !== undefined && phase === 'dns') {
+    return { code, syscall: family === 6 ? 'queryAaaa' : 'queryA', hostname };
+  }
+  const peer = address === null ? { hostname, port } : { address, port };
+  if (code === 'ETIMEDOUT') return { code: 'SOCKET_TIMEOUT', ...peer };
+  const { errno, syscall } = (cause ?? {}) as NodeJS.ErrnoException;
+  return {
+    code: code ?? probeFailure(error).code,
+    ...(typeof errno === 'number' && { errno }),
+    ...(typeof syscall === 'string' && { syscall }),
+    ...peer,
+  };
+}

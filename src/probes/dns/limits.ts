@@ -1,0 +1,70 @@
+import { ProbeError } from '../connection/errors.ts';
+import type { EgressPolicy } from '../egress/policy.ts';
+
+/** How long a query may go on, and where it may go. */
+export interface QueryControls {
+  /** Asked for the address of the server, right before anything is sent there. */
+  readonly egress: EgressPolicy;
+  /** Aborting ends the query as `aborted`, or as unanswered when its reason is a TimeoutError. */
+  readonly signal: AbortSignal;
+  /** In milliseconds from now. */
+  readonly timeoutMs: number;
+}
+
+/** How an exchange ends: once, whichever comes first. */
+export interface Settle<Value> {
+  resolve(value: Value): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * Runs an exchange that calls back, and ends it at its limits. However it ends, what it opened is closed exactly once.
+ *
+ * @param where the server, for messages.
+ * @param start begins the exchange and returns what closes it.
+ * @param expired the error for a limit that has passed.
+ */
+export function withinLimits<Value>(
+  controls: Pick<QueryControls, 'signal' | 'timeoutMs'>,
+  where: string,
+  start: (settle: Settle<Value>) => () => void,
+  expired: () => ProbeError = () => noAnswer(where, controls.timeoutMs),
+): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    let close: (() => void) | undefined;
+    let isSettled = false;
+    const settle = (finish: () => void) => {
+      if (isSettled) return;
+      isSettled = true;
+      clearTimeout(timer);
+      controls.signal.removeEventListener('abort', onAbort);
+      close?.();
+      finish();
+    };
+    const expire = () => settle(() => reject(expired()));
+    const onAbort = () => {
+      const { reason } = controls.signal;
+      if (reason instanceof Error && reason.name === 'TimeoutError') return expire();
+      const message = `the run was stopped while ${where} was being asked`;
+      settle(() => reject(new ProbeError('aborted', 'firstByte', message)));
+    };
+    const timer = setTimeout(expire, Math.max(0, controls.timeoutMs));
+    controls.signal.addEventListener('abort', onAbort, { once: true });
+    if (controls.signal.aborted) return onAbort();
+    try {
+      close = start({
+        resolve: (value) => settle(() => resolve(value)),
+        reject: (error) => settle(() => reject(error)),
+      });
+    } catch (thrown) {
+      settle(() => reject(thrown));
+    }
+    if (isSettled) close?.();
+  });
+}
+
+/** @param remark more about it, such as what was ignored meanwhile. */
+export function noAnswer(where: string, timeoutMs: number, remark = ''): ProbeError {
+  const message = `no answer from ${where} within ${Math.max(0, Math.round(timeoutMs))} ms${remark}`;
+  return new ProbeError('response-timeout', 'firstByte', message, 'ETIMEDOUT');
+}

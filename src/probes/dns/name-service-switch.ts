@@ -1,0 +1,47 @@
+/**
+ * Which names this process can look up itself, according to the `hosts` line of nsswitch.conf(5).
+ *
+ * Our resolver knows /etc/hosts and DNS. Two modules answer for a few names only: `mdns_minimal` and its kin for
+ * `.local`, `myhostname` for the host's own name, `_gateway` and `_outbound`; those names go to the system's resolver and all
+ * others stay ours. systemd's `resolve` counts as DNS: resolv.conf names its server. With any other module (ldap, nis,
+ * sss, wins, …) or an order of its own, every name goes to the system, because such a module may know any name.
+ */
+export interface NameServiceSwitch {
+  /** True when DNS alone would not give the answers this host gives. */
+  isSystemOnly: boolean;
+  hasMulticast: boolean;
+  hasOwnHostname: boolean;
+}
+
+const multicastSource = /^mdns[46]?_minimal$/;
+
+/** Reads nsswitch.conf(5). Without a `hosts` line it is `files dns`, as in systems that have no such file. */
+export function parseNameServiceSwitch(text: string): NameServiceSwitch {
+  const line = /^[ \t]*hosts:(.*)$/m.exec(text.replaceAll(/#.*/g, ''))?.[1] ?? 'files dns';
+  const sources = line
+    .replaceAll(/\[[^\]]*\]/g, ' ')
+    .trim()
+    .split(/\s+/);
+  const narrow = (source: string) => source === 'myhostname' || multicastSource.test(source);
+  const wide = sources.filter((source) => !narrow(source));
+  // `files` first, then DNS by one name or the other; [NOTFOUND=return] right after files would leave DNS out.
+  const isOurs =
+    wide[0] === 'files' &&
+    wide.length > 1 &&
+    wide.slice(1).every((source) => source === 'dns' || source === 'resolve') &&
+    !/files\s*\[/.test(line);
+  return {
+    isSystemOnly: !isOurs,
+    hasMulticast: sources.some((source) => multicastSource.test(source)),
+    hasOwnHostname: sources.includes('myhostname'),
+  };
+}
+
+/** Whether a name is for the system's resolver. */
+export function isForSystem(name: string, ownHostname: string, rules: NameServiceSwitch): boolean {
+  if (rules.isSystemOnly) return true;
+  const key = name.toLowerCase().replace(/\.$/, '');
+  if (rules.hasMulticast && (key === 'local' || key.endsWith('.local'))) return true;
+  const ownNames = [ownHostname.toLowerCase(), '_gateway', '_outbound'];
+  return rules.hasOwnHostname && ownNames.includes(key);
+}

@@ -1,0 +1,64 @@
+import { isIP } from 'node:net';
+import { domainToASCII } from 'node:url';
+
+const maxNameLength = 253;
+const maxLabelLength = 63;
+
+/**
+ * A domain name as queries carry it: ASCII, without a dot at its end ("." is the root). Names of other scripts are
+ * converted as browsers do (UTS 46). undefined when the text cannot be a name: an empty or too long label, a space, a
+ * backslash, or more than 253 characters (RFC 1035 section 2.3.4). Underscores and `*` are welcome: names of services
+ * and wildcards have them.
+ */
+export function queryName(text: string): string | undefined {
+  const trimmed = text.trim();
+  if (trimmed === '.') return '.';
+  const ascii = isAscii(trimmed) ? trimmed : domainToASCII(trimmed);
+  const name = ascii.endsWith('.') ? ascii.slice(0, -1) : ascii;
+  if (name === '' || name.length > maxNameLength || !/^[!-[\]-~]+$/.test(name)) return undefined;
+  const areLabelsFit = name.split('.').every((label) => label !== '' && label.length <= maxLabelLength);
+  return areLabelsFit ? name : undefined;
+}
+
+function isAscii(text: string): boolean {
+  return Buffer.byteLength(text) === text.length;
+}
+
+/** A name as answers show it: with a dot at its end, spaces and control characters as `\DDD` (RFC 4343 section 2.1). */
+export function absoluteName(name: string): string {
+  const shown = /^[!-~]*$/.test(name) ? name : escapedControls(name);
+  return shown.endsWith('.') ? shown : `${shown}.`;
+}
+
+function escapedControls(text: string): string {
+  return text.replaceAll(
+    /[\p{Cc} ]/gu,
+    (character) => `\\${String(character.charCodeAt(0)).padStart(3, '0')}`,
+  );
+}
+
+/** Whether two names are the same; letters of either case are (RFC 4343). */
+export function isSameName(left: string, right: string): boolean {
+  return absoluteName(left).toLowerCase() === absoluteName(right).toLowerCase();
+}
+
+/** The name whose PTR record names an address, or undefined when the text is no address. */
+export function reverseName(address: string): string | undefined {
+  const family = isIP(address);
+  if (family === 4) return `${address.split('.').reverse().join('.')}.in-addr.arpa`;
+  if (family !== 6 || address.includes('%')) return undefined;
+  const digits = ipv6Groups(address).map((group) => group.toString(16).padStart(4, '0'));
+  return `${[...digits.join('')].reverse().join('.')}.ip6.arpa`;
+}
+
+/** The eight 16-bit groups of a valid IPv6 address. */
+function ipv6Groups(address: string): number[] {
+  // The URL parser spells a dotted tail in hexadecimal.
+  const spelled = new URL(`http://[${address}]/`).hostname.slice(1, -1);
+  const [head = '', tail] = spelled.split('::');
+  const groups = (text: string | undefined) =>
+    text ? text.split(':').map((group) => Number.parseInt(group, 16)) : [];
+  const first = groups(head);
+  const last = groups(tail);
+  return [...first, ...Array<number>(8 - first.length - last.length).fill(0), ...last];
+}

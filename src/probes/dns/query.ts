@@ -1,0 +1,79 @@
+import { randomInt } from 'node:crypto';
+import { queryHttps } from './https.ts';
+import type { QueryControls } from './limits.ts';
+import { type DnsMessage, type DnsQuestion, encodeQuery } from './message.ts';
+import type { DnsServer } from './server.ts';
+import { queryStream } from './stream.ts';
+import { queryUdp, type TimedMessage } from './udp.ts';
+
+export type DnsProtocol = 'UDP' | 'TCP' | 'DOT' | 'DOH';
+
+/** A server's answer, whatever it says. */
+export interface DnsReply {
+  readonly message: DnsMessage;
+  /** From sending to the answer, in milliseconds; over connections with making them. */
+  readonly elapsedMs: number;
+  /** The UDP answer was truncated and the question asked again over TCP; the time is that of both. */
+  readonly isRetriedOverTcp: boolean;
+}
+
+/**
+ * Asks one server one question. A truncated UDP answer is asked for again over TCP (RFC 7766 section 5); a server that
+ * refuses EDNS is asked again without it (RFC 6891 section 7). Nothing else is repeated: a lost datagram is news.
+ *
+ * @param options.isEdns false leaves EDNS out, which limits UDP answers to 512 bytes.
+ * @throws ProbeError when there is no usable answer.
+ */
+export async function queryDns(
+  question: DnsQuestion,
+  server: DnsServer,
+  options: { readonly protocol: DnsProtocol; readonly isEdns?: boolean },
+  controls: QueryControls,
+): Promise<DnsReply> {
+  const { protocol, isEdns = true } = options;
+  const deadlineMs = performance.now() + controls.timeoutMs;
+  const ask = (over: DnsProtocol, withEdns: boolean) =>
+    send(question, server, over, withEdns, { ...controls, timeoutMs: deadlineMs - performance.now() });
+
+  let over = protocol;
+  let reply = await ask(over, isEdns);
+  let { elapsedMs } = reply;
+  if (isEdns && refusesEdns(reply.message)) {
+    reply = await ask(over, false);
+    elapsedMs += reply.elapsedMs;
+  }
+  if (over === 'UDP' && reply.message.flags.TC) {
+    over = 'TCP';
+    reply = await ask(over, isEdns && reply.message.hasEdns);
+    elapsedMs += reply.elapsedMs;
+  }
+  return { message: reply.message, elapsedMs, isRetriedOverTcp: over !== protocol };
+}
+
+function refusesEdns({ responseCode, hasEdns }: DnsMessage): boolean {
+  return (
+    responseCode === 'BADVERS' || (!hasEdns && (responseCode === 'FORMERR' || responseCode === 'NOTIMP'))
+  );
+}
+
+function send(
+  question: DnsQuestion,
+  server: DnsServer,
+  protocol: DnsProtocol,
+  isEdns: boolean,
+  controls: QueryControls,
+): Promise<TimedMessage> {
+  // Over HTTPS the id is 0, so that caches can work (RFC 8484 section 4.1).
+  const id = protocol === 'DOH' ? 0 : randomInt(0x1_0000);
+  const query = { question, id, bytes: encodeQuery(question, id, isEdns) };
+  switch (protocol) {
+    case 'UDP':
+      return queryUdp(query, server, controls);
+    case 'TCP':
+      return queryStream(query, server, false, controls);
+    case 'DOT':
+      return queryStream(query, server, true, controls);
+    case 'DOH':
+      return queryHttps(query, server, controls);
+  }
+}

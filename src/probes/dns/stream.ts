@@ -1,0 +1,92 @@
+import type { Socket } from 'node:net';
+import { Connection } from '../connection/connection.ts';
+import { classifyError, ProbeError } from '../connection/errors.ts';
+import type { Resolver } from '../resolver.ts';
+import { type QueryControls, type Settle, withinLimits } from './limits.ts';
+import { DnsDecodeError, type DnsMessage, decodeMessage, mismatch } from './message.ts';
+import { type DnsServer, serverText } from './server.ts';
+import { malformed, type SentQuery, type TimedMessage } from './udp.ts';
+
+/** The length that comes before every message (RFC 1035 section 4.2.2). */
+const lengthBytes = 2;
+
+/**
+ * Sends a query over a TCP connection of its own (RFC 7766), or over TLS (RFC 7858), and takes the first message that
+ * answers it. A message has at most 65535 bytes, because its length comes first in two bytes; what follows it is not
+ * read. The time includes making the connection.
+ *
+ * @throws ProbeError
+ */
+export function queryStream(
+  query: SentQuery,
+  server: DnsServer,
+  isSecure: boolean,
+  controls: QueryControls,
+): Promise<TimedMessage> {
+  const where = serverText(server);
+  const startMs = performance.now();
+  return withinLimits(controls, where, ({ resolve, reject }) => {
+    const connection = new Connection({
+      hostname: server.hostname,
+      port: server.port,
+      isSecure,
+      family: server.family,
+      isCertificateChecked: true,
+      clientIdentity: undefined,
+      proxy: undefined,
+      alpnProtocols: ['dot'],
+    });
+    connection.open({ resolver: knownAddress(server), egress: controls.egress }, (error, socket) => {
+      if (error || !socket) return reject(error);
+      receive(socket, query, where, {
+        reject,
+        resolve: ({ message, receivedMs }) => resolve({ message, elapsedMs: receivedMs - startMs }),
+      });
+      const length = Buffer.alloc(lengthBytes);
+      length.writeUInt16BE(query.bytes.length);
+      // One write: some servers answer a length that comes alone with an error.
+      socket.write(Buffer.concat([length, query.bytes]));
+    });
+    return () => connection.destroy();
+  });
+}
+
+/** The address is known already; connecting must not look it up again. */
+export function knownAddress({ address, family }: DnsServer): Resolver {
+  return { resolve: () => Promise.resolve([{ address, family }]) };
+}
+
+function receive(
+  socket: Socket,
+  query: SentQuery,
+  where: string,
+  settle: Settle<{ readonly message: DnsMessage; readonly receivedMs: number }>,
+): void {
+  const chunks: Buffer[] = [];
+  let sizeBytes = 0;
+  let wantedBytes = lengthBytes;
+  socket.on('error', (error) => settle.reject(classifyError(error, 'firstByte', where)));
+  socket.on('close', () => {
+    const progress = sizeBytes === 0 ? 'without' : 'in the middle of';
+    const message = `${where} closed the connection ${progress} an answer`;
+    settle.reject(new ProbeError('connection-reset', 'firstByte', message));
+  });
+  socket.on('data', (chunk: Buffer) => {
+    const receivedMs = performance.now();
+    chunks.push(chunk);
+    sizeBytes += chunk.length;
+    if (sizeBytes < wantedBytes) return;
+    const received = Buffer.concat(chunks);
+    wantedBytes = lengthBytes + received.readUInt16BE(0);
+    if (sizeBytes < wantedBytes) return;
+    try {
+      const message = decodeMessage(received.subarray(lengthBytes, wantedBytes));
+      const problem = mismatch(message, query.question, query.id);
+      // Nobody else can write into this connection: the server itself is confused.
+      if (problem !== undefined) settle.reject(malformed(where, new Error(problem)));
+      else settle.resolve({ message, receivedMs });
+    } catch (thrown) {
+      settle.reject(thrown instanceof DnsDecodeError ? malformed(where, thrown) : thrown);
+    }
+  });
+}

@@ -1,0 +1,86 @@
+import { createSocket } from 'node:dgram';
+import { errorCodeOf } from '../../lib/errors.ts';
+import { classifyError, ProbeError } from '../connection/errors.ts';
+import { isIpv6Enabled } from '../ip-family.ts';
+import { noAnswer, type QueryControls, withinLimits } from './limits.ts';
+import { DnsDecodeError, type DnsMessage, type DnsQuestion, decodeMessage, mismatch } from './message.ts';
+import { type DnsServer, serverText } from './server.ts';
+
+/** A query as it is sent. */
+export interface SentQuery {
+  readonly question: DnsQuestion;
+  readonly id: number;
+  readonly bytes: Buffer;
+}
+
+/** An answer as it came. */
+export interface TimedMessage {
+  readonly message: DnsMessage;
+  readonly elapsedMs: number;
+}
+
+/**
+ * Sends a query over UDP, once, and takes the first datagram that answers it. Each query has a socket of its own: a
+ * fresh source port, which the kernel picks at random, and as the socket is connected the kernel drops whatever does not
+ * come from the server's address and port. Datagrams with another id or question are ignored: who cannot see the query
+ * cannot answer it, nor stop us from hearing the server.
+ *
+ * @throws ProbeError
+ */
+export function queryUdp(
+  query: SentQuery,
+  server: DnsServer,
+  controls: QueryControls,
+): Promise<TimedMessage> {
+  const where = serverText(server);
+  let ignoredCount = 0;
+  let lastIgnored = '';
+  const remark = () =>
+    ignoredCount === 0 ? '' : `; ignored ${ignoredCount} that did not fit (the last one: ${lastIgnored})`;
+
+  return withinLimits(
+    controls,
+    where,
+    ({ resolve, reject }) => {
+      const refusal = controls.egress.refusal(server);
+      if (refusal !== undefined) throw new ProbeError('egress-denied', 'firstByte', refusal);
+      const socket = createSocket(server.family === 6 ? 'udp6' : 'udp4');
+      let sentMs = 0;
+      socket.on('error', (error) => reject(socketError(error, server, where)));
+      socket.on('message', (bytes) => {
+        const elapsedMs = performance.now() - sentMs;
+        const hasOurId = bytes.length >= 2 && bytes.readUInt16BE(0) === query.id;
+        try {
+          const message = hasOurId ? decodeMessage(bytes) : undefined;
+          const problem = message ? mismatch(message, query.question, query.id) : 'another id';
+          if (message && problem === undefined) return resolve({ message, elapsedMs });
+          ignoredCount += 1;
+          lastIgnored = problem ?? '';
+        } catch (thrown) {
+          if (!(thrown instanceof DnsDecodeError)) return reject(thrown);
+          reject(malformed(where, thrown));
+        }
+      });
+      socket.connect(server.port, server.address, () => {
+        sentMs = performance.now();
+        socket.send(query.bytes);
+      });
+      return () => socket.close();
+    },
+    () => noAnswer(where, controls.timeoutMs, remark()),
+  );
+}
+
+function socketError(error: Error, { family }: DnsServer, where: string): Error {
+  // Without IPv6 there is no source address, which looks like having run out of ports.
+  if (errorCodeOf(error) === 'EADDRNOTAVAIL' && family === 6 && !isIpv6Enabled()) {
+    return new ProbeError('network-unavailable', 'firstByte', `${error.message}: IPv6 is off here`);
+  }
+  return classifyError(error, 'firstByte', where);
+}
+
+/** The server sent something that is no DNS message. */
+export function malformed(where: string, reason: Error): ProbeError {
+  const message = `the answer of ${where} is no DNS message: ${reason.message}`;
+  return new ProbeError('response-malformed', 'firstByte', message);
+}

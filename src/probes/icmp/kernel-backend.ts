@@ -1,0 +1,151 @@
+import { readFileSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Libc, loadLibc, SysUnavailable } from '../sys/libc.ts';
+import { type EchoAnswer, type IcmpBackend, IcmpUnavailable, type PingTrain } from './backend.ts';
+import { EngineThread, type FamilyReports } from './engine-thread.ts';
+
+const selfTestTimeoutMs = 1000;
+
+/**
+ * Pings through ICMP sockets of the kernel: datagram sockets where the system allows them, raw ones where it does not
+ * but NET_RAW is there. Times are the kernel's.
+ */
+export class KernelBackend implements IcmpBackend {
+  readonly description: string;
+  readonly #libc: Libc;
+  #thread: EngineThread;
+
+  private constructor(libc: Libc, thread: EngineThread, families: FamilyReports) {
+    this.#libc = libc;
+    this.#thread = thread;
+    this.description = `ICMP ${families[4].mode ?? families[6].mode} sockets`;
+  }
+
+  /**
+   * Starts the engine and pings this host itself.
+   *
+   * @throws IcmpUnavailable with the reason when this host does not allow it.
+   */
+  static async open(): Promise<KernelBackend> {
+    const libc = await loadedLibc();
+    const thread = new EngineThread(libc);
+    try {
+      const families = await thread.ready;
+      const refused = refusal(families);
+      if (refused !== undefined) throw new IcmpUnavailable(refused);
+      await selfTest(thread, families[4].mode === null ? '::1' : '127.0.0.1');
+      return new KernelBackend(libc, thread, families);
+    } catch (thrown) {
+      await thread.close();
+      throw thrown;
+    }
+  }
+
+  async ping(train: PingTrain, signal: AbortSignal): Promise<readonly EchoAnswer[]> {
+    const { address, scopeId } = splitZone(train.address);
+    if (scopeId === undefined) {
+      return Array.from({ length: train.count }, (_, sequence) => ({
+        kind: 'unsent',
+        sequence,
+        errno: 'ENODEV',
+      }));
+    }
+    const thread = await this.#liveThread();
+    const { dataBytes, replyTimeoutMs, ttl } = train;
+    const startMs = performance.now();
+    // An engine that breaks ends the train too.
+    const broken = new AbortController();
+    const stop = AbortSignal.any([signal, broken.signal]);
+    const echoes: Promise<EchoAnswer | undefined>[] = [];
+    for (let sequence = 0; sequence < train.count && !stop.aborted; sequence += 1) {
+      // Counted from the start, so that one late request does not delay all others.
+      const waitMs = startMs + sequence * train.intervalMs - performance.now();
+      if (waitMs > 0 && !(await delayed(waitMs, stop))) break;
+      const echo = thread.echo({ sequence, address, scopeId, dataBytes, replyTimeoutMs, ttl }, signal);
+      echo.catch(() => broken.abort());
+      echoes.push(echo);
+    }
+    const answers = await Promise.all(echoes);
+    return answers.filter((answer) => answer !== undefined);
+  }
+
+  close(): Promise<void> {
+    return this.#thread.close();
+  }
+
+  /** An engine that broke is replaced by the next run. */
+  async #liveThread(): Promise<EngineThread> {
+    if (this.#thread.isEnded) this.#thread = new EngineThread(this.#libc);
+    await this.#thread.ready;
+    return this.#thread;
+  }
+}
+
+async function loadedLibc(): Promise<Libc> {
+  try {
+    return await loadLibc();
+  } catch (thrown) {
+    if (thrown instanceof SysUnavailable) throw new IcmpUnavailable(thrown.message);
+    throw thrown;
+  }
+}
+
+/** Why no family has a socket, in words of the settings that decide it; undefined when one has. */
+function refusal(families: FamilyReports): string | undefined {
+  const report = families[4];
+  if (report.mode !== null || families[6].mode !== null) return undefined;
+  const { datagramErrno, rawErrno } = report;
+  return `ICMP datagram sockets are refused (${datagramErrno}: ${groupRangeHint()}) and raw sockets too (${rawErrno}: no NET_RAW)`;
+}
+
+function groupRangeHint(): string {
+  const range = readSetting('/proc/sys/net/ipv4/ping_group_range');
+  return range === undefined
+    ? 'net.ipv4.ping_group_range cannot be read'
+    : `net.ipv4.ping_group_range is "${range.split(/\s+/).join(' ')}"`;
+}
+
+function readSetting(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8').trim();
+  } catch (thrown) {
+    if (thrown instanceof Error && 'code' in thrown) return undefined;
+    throw thrown;
+  }
+}
+
+/** One request to this host: sockets that open may still lead nowhere, in a sandbox for example. */
+async function selfTest(thread: EngineThread, address: string): Promise<void> {
+  const order = { sequence: 0, address, scopeId: 0, dataBytes: 56, ttl: undefined };
+  const never = new AbortController().signal;
+  const answer = await thread.echo({ ...order, replyTimeoutMs: selfTestTimeoutMs }, never);
+  if (answer?.kind === 'unsent' && (answer.errno === 'EPERM' || answer.errno === 'EACCES')) {
+    throw new IcmpUnavailable(`echo requests may not be sent (${answer.errno})`);
+  }
+  const isDeaf = readSetting('/proc/sys/net/ipv4/icmp_echo_ignore_all') === '1';
+  if (answer?.kind === 'silence' && !isDeaf) {
+    throw new IcmpUnavailable(`this host does not hear its own echo reply from ${address}`);
+  }
+}
+
+/** Waits; false when the signal aborted first. */
+async function delayed(waitMs: number, signal: AbortSignal): Promise<boolean> {
+  try {
+    await delay(waitMs, undefined, { signal });
+    return true;
+  } catch (thrown) {
+    if (signal.aborted) return false;
+    throw thrown;
+  }
+}
+
+/** The interface of a link-local address; undefined when this host has none of that name. */
+function splitZone(text: string): { readonly address: string; readonly scopeId: number | undefined } {
+  const [address = '', zone] = text.split('%', 2);
+  if (zone === undefined) return { address, scopeId: 0 };
+  if (/^\d+$/.test(zone)) return { address, scopeId: Number(zone) };
+  const addresses = networkInterfaces()[zone] ?? [];
+  const scopes = addresses.flatMap((entry) => (entry.family === 'IPv6' ? (entry.scopeid ?? 0) : 0));
+  return { address, scopeId: scopes.find((scope) => scope > 0) };
+}

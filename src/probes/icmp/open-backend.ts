@@ -1,0 +1,27 @@
+import { type IcmpBackend, IcmpUnavailable } from './backend.ts';
+import { KernelBackend } from './kernel-backend.ts';
+import { PingProgram } from './ping-program.ts';
+
+/** The ways to ping, best first. */
+const ways: readonly (() => Promise<IcmpBackend>)[] = [() => KernelBackend.open(), () => PingProgram.open()];
+
+/**
+ * The best way to ping that works here; each is tried on this host itself.
+ *
+ * @throws IcmpUnavailable that says what is in the way of each, and which setting helps.
+ */
+export async function openIcmpBackend(): Promise<IcmpBackend> {
+  const reasons: string[] = [];
+  for (const open of ways) {
+    try {
+      return await open();
+    } catch (thrown) {
+      if (!(thrown instanceof IcmpUnavailable)) throw thrown;
+      reasons.push(thrown.message);
+    }
+  }
+  throw new IcmpUnavailable(
+    `ICMP is unavailable here: ${reasons.join('; ')}. ` +
+      'Set the sysctl net.ipv4.ping_group_range to "0 2147483647", or give the agent the capability NET_RAW.',
+  );
+}

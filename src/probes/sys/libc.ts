@@ -1,0 +1,91 @@
+import type koffiModule from 'koffi';
+import { toError } from '../../lib/errors.ts';
+
+/**
+ * The few functions of the C library that Node has no words for. Numbers and structures are those of Linux on x64 and
+ * arm64 (LP64, little endian; both use the kernel's generic ABI, glibc and musl agree on it).
+ *
+ * As in C, a negative result means failure, and `errno()` right after it says why.
+ */
+export interface Libc {
+  socket(domain: number, type: number, protocol: number): number;
+  setsockopt(descriptor: number, level: number, option: number, value: Buffer, sizeBytes: number): number;
+  sendto(
+    descriptor: number,
+    data: Buffer,
+    sizeBytes: number,
+    flags: number,
+    address: Buffer,
+    addressSizeBytes: number,
+  ): number;
+  /** `header` is a `struct msghdr`; see message.ts. */
+  recvmsg(descriptor: number, header: Buffer, flags: number): number;
+  /** `descriptors` holds `struct pollfd`s. Blocks the thread. */
+  poll(descriptors: Buffer, count: number, timeoutMs: number): number;
+  eventfd(initial: number, flags: number): number;
+  read(descriptor: number, data: Buffer, sizeBytes: number): number;
+  write(descriptor: number, data: Buffer, sizeBytes: number): number;
+  dup3(from: number, to: number, flags: number): number;
+  close(descriptor: number): number;
+  clockGettime(clock: number, time: Buffer): number;
+  errno(): number;
+  /** The address of a buffer's memory, for structures that point to others. The buffer has to stay alive. */
+  addressOf(buffer: Buffer): bigint;
+}
+
+/** The kernel cannot be asked directly on this host; the message says what is missing. */
+export class SysUnavailable extends Error {
+  constructor(message: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = 'SysUnavailable';
+  }
+}
+
+const architectures: readonly string[] = ['x64', 'arm64'];
+
+/**
+ * Loads the functions through koffi, a native module that is only needed here.
+ *
+ * @throws SysUnavailable on other systems than Linux on x64 and arm64, and where koffi or one of the functions is missing.
+ */
+export async function loadLibc(): Promise<Libc> {
+  if (process.platform !== 'linux' || !architectures.includes(process.arch)) {
+    const host = `${process.platform}-${process.arch}`;
+    throw new SysUnavailable(`system calls are available on Linux x64 and arm64 only, and this is ${host}`);
+  }
+  let koffi: typeof koffiModule;
+  try {
+    koffi = (await import('koffi')).default;
+  } catch (thrown) {
+    throw new SysUnavailable(`the native module koffi does not load: ${firstLine(thrown)}`, thrown);
+  }
+  try {
+    return bind(koffi);
+  } catch (thrown) {
+    throw new SysUnavailable(`the C library has not all functions: ${firstLine(thrown)}`, thrown);
+  }
+}
+
+function bind(koffi: typeof koffiModule): Libc {
+  // The program itself is linked to the C library, whatever its file is called here.
+  const program = koffi.load(null);
+  return {
+    socket: program.func('int socket(int, int, int)'),
+    setsockopt: program.func('int setsockopt(int, int, int, const void *, uint32_t)'),
+    sendto: program.func('long sendto(int, const void *, size_t, int, const void *, uint32_t)'),
+    recvmsg: program.func('long recvmsg(int, void *, int)'),
+    poll: program.func('int poll(void *, unsigned long, int)'),
+    eventfd: program.func('int eventfd(unsigned int, int)'),
+    read: program.func('long read(int, void *, size_t)'),
+    write: program.func('long write(int, const void *, size_t)'),
+    dup3: program.func('int dup3(int, int, int)'),
+    close: program.func('int close(int)'),
+    clockGettime: program.func('int clock_gettime(int, void *)'),
+    errno: () => koffi.errno(),
+    addressOf: (buffer) => koffi.address(buffer),
+  };
+}
+
+function firstLine(thrown: unknown): string {
+  return toError(thrown).message.split('\n', 1)[0] ?? '';
+}

@@ -1,0 +1,47 @@
+/** Numbers of the Linux ABI, the same on x64 and arm64 (include/uapi of the kernel). */
+
+export const AF_INET = 2;
+export const AF_INET6 = 10;
+
+export const SOCK_DGRAM = 2;
+export const SOCK_RAW = 3;
+export const SOCK_NONBLOCK = 0o4000;
+export const SOCK_CLOEXEC = 0o2000000;
+export const EFD_NONBLOCK = 0o4000;
+export const EFD_CLOEXEC = 0o2000000;
+export const O_CLOEXEC = 0o2000000;
+
+export const IPPROTO_ICMP = 1;
+export const IPPROTO_ICMPV6 = 58;
+
+export const SOL_SOCKET = 1;
+export const SO_RCVBUF = 8;
+/** Option and control message share the number: the kernel's receive time as a `struct timespec`. */
+export const SO_TIMESTAMPNS = 35;
+
+export const SOL_IP = 0;
+export const IP_TTL = 2;
+export const IP_RECVERR = 11;
+export const IP_RECVTTL = 12;
+
+export const SOL_IPV6 = 41;
+export const IPV6_UNICAST_HOPS = 16;
+export const IPV6_RECVERR = 25;
+export const IPV6_RECVHOPLIMIT = 51;
+export const IPV6_HOPLIMIT = 52;
+
+export const SOL_RAW = 255;
+export const ICMP_FILTER = 1;
+export const SOL_ICMPV6 = 58;
+export const ICMPV6_FILTER = 1;
+
+export const MSG_DONTWAIT = 0x40;
+export const MSG_ERRQUEUE = 0x2000;
+
+export const POLLIN = 1;
+
+export const CLOCK_REALTIME = 0;
+export const CLOCK_MONOTONIC = 1;
+
+/** Who wrote an entry of the error queue (`sock_extended_err.ee_origin`). */
+export const SO_EE_ORIGIN_LOCAL = 1;

@@ -1,0 +1,177 @@
+import type { Socket } from 'node:net';
+import { Connection, type ConnectionMeans } from '../connection/connection.ts';
+import { classifyError, ProbeError } from '../connection/errors.ts';
+import {
+  type Interruption,
+  type InterruptionSources,
+  Interruptions,
+  interruptionError,
+} from '../connection/interruption.ts';
+import type { IpFamily } from '../resolver.ts';
+import { type TcpPhases, tcpPhases } from './phases.ts';
+
+/** A connection to measure. */
+export interface TcpProbeRequest {
+  /** A name, or an address without brackets. */
+  readonly hostname: string;
+  readonly port: number;
+  readonly family: IpFamily;
+  /** Whether TLS is spoken; the certificate has to be for the host name unless it is not checked. */
+  readonly tls: { readonly isCertificateChecked: boolean } | undefined;
+  /** What is sent once the connection is ready; an empty text sends nothing. */
+  readonly data: string;
+  /** False, when nothing is sent either, closes the connection as soon as it is ready. */
+  readonly isAnswerWanted: boolean;
+  /** Most of the answer that is read, in bytes. */
+  readonly maxAnswerBytes: number;
+  /** A pause of this length, in milliseconds, ends an answer that has begun. */
+  readonly idleGapMs: number;
+}
+
+export interface TcpProbeControls extends ConnectionMeans, InterruptionSources {}
+
+/** What a probe found. Either `error` is there or `phases` are; with an error, `answer` is what had arrived by then. */
+export interface TcpProbeResult {
+  readonly error: ProbeError | undefined;
+  /** True when the TCP connection was made, whatever happened afterwards. */
+  readonly isConnected: boolean;
+  readonly answer: Buffer;
+  /** True when the peer had more to say: the size limit or the deadline was reached. */
+  readonly isTruncated: boolean;
+  /** Absent when the probe ended with an error. */
+  readonly phases: TcpPhases | undefined;
+  /** From the start to the last byte read, the peer's end or the error, in milliseconds; without the closing pause. */
+  readonly elapsedMs: number;
+  readonly address: string | null;
+}
+
+/**
+ * Connects once, sends what there is to send and reads what comes back. Never throws for what a peer does; a rejection is
+ * a fault of ours.
+ */
+export function probeTcp(request: TcpProbeRequest, controls: TcpProbeControls): Promise<TcpProbeResult> {
+  return new Conversation(request, controls).run();
+}
+
+/**
+ * A conversation goes CONNECTING (name, TCP, TLS; see Connection) -> READING -> done, or straight to done from either
+ * when something fails. READING ends without an error when the peer closes its side, when nothing comes for the idle gap
+ * after something came, when the size limit is reached, or when the deadline passes after something came; a peer that
+ * says nothing until the deadline is an error. Done is final: it happens once, and releases the socket, the timers and
+ * the signal.
+ */
+class Conversation {
+  readonly #request: TcpProbeRequest;
+  readonly #controls: TcpProbeControls;
+  readonly #connection: Connection;
+  readonly #startMs = performance.now();
+  #answer: Buffer = Buffer.alloc(0);
+  #sizeBytes = 0;
+  #lastByteMs = 0;
+  #idleTimer: NodeJS.Timeout | undefined;
+  #interruptions: Interruptions | undefined;
+  #settle:
+    | { readonly resolve: (result: TcpProbeResult) => void; readonly reject: (error: Error) => void }
+    | undefined;
+
+  constructor(request: TcpProbeRequest, controls: TcpProbeControls) {
+    const { hostname, port, family, tls } = request;
+    this.#request = request;
+    this.#controls = controls;
+    this.#connection = new Connection({
+      hostname,
+      port,
+      family,
+      isSecure: tls !== undefined,
+      isCertificateChecked: tls?.isCertificateChecked ?? true,
+      clientIdentity: undefined,
+      proxy: undefined,
+      alpnProtocols: [],
+    });
+  }
+
+  run(): Promise<TcpProbeResult> {
+    const { promise, resolve, reject } = Promise.withResolvers<TcpProbeResult>();
+    this.#settle = { resolve, reject };
+    this.#interruptions = new Interruptions(this.#controls, (interruption) => this.#interrupt(interruption));
+    // A signal that had aborted before has ended everything by now.
+    if (!this.#settle) return promise;
+    this.#connection.open(this.#controls, (error, socket) => {
+      if (socket) this.#converse(socket);
+      else this.#finish({ error: error ?? new Error('connected without a socket') });
+    });
+    return promise;
+  }
+
+  #converse(socket: Socket): void {
+    const { data, isAnswerWanted, idleGapMs } = this.#request;
+    socket.on('error', (error) => this.#finish({ error }));
+    if (data !== '') socket.write(data);
+    else if (!isAnswerWanted) {
+      this.#finish({ endMs: this.#connection.marks.secured });
+      return;
+    }
+    socket.on('data', (chunk: Buffer) => {
+      this.#lastByteMs = performance.now();
+      if (this.#collect(chunk)) this.#finish({ endMs: this.#lastByteMs, isTruncated: true });
+      else if (this.#idleTimer) this.#idleTimer.refresh();
+      else this.#idleTimer = setTimeout(() => this.#finish({ endMs: this.#lastByteMs }), idleGapMs);
+    });
+    socket.on('end', () => this.#finish({ endMs: performance.now() }));
+    // The end of a connection that neither ended nor failed in a way that was heard of.
+    socket.on('close', () => this.#finish({ endMs: performance.now() }));
+  }
+
+  /** @returns true when there was more than the limit. */
+  #collect(chunk: Buffer): boolean {
+    const roomBytes = this.#request.maxAnswerBytes - this.#sizeBytes;
+    const neededBytes = this.#sizeBytes + Math.min(chunk.length, roomBytes);
+    if (neededBytes > this.#answer.length) {
+      // One buffer that grows, because a peer that sends single bytes must not cost a buffer for each.
+      const grown = Buffer.alloc(Math.max(neededBytes, 2 * this.#answer.length));
+      this.#answer.copy(grown, 0, 0, this.#sizeBytes);
+      this.#answer = grown;
+    }
+    chunk.copy(this.#answer, this.#sizeBytes, 0, roomBytes);
+    this.#sizeBytes = neededBytes;
+    return chunk.length > roomBytes;
+  }
+
+  #interrupt(interruption: Interruption): void {
+    if (interruption === 'deadline' && this.#sizeBytes > 0) {
+      this.#finish({ endMs: performance.now(), isTruncated: true });
+      return;
+    }
+    const { where, isOpen, phase } = this.#connection;
+    const { timeoutMs } = this.#controls;
+    const error = interruptionError(interruption, { phase: isOpen ? 'data' : phase, where, timeoutMs });
+    this.#finish({ error });
+  }
+
+  #finish(end: { readonly error?: Error; readonly endMs?: number; readonly isTruncated?: boolean }): void {
+    const settle = this.#settle;
+    if (!settle) return;
+    this.#settle = undefined;
+    clearTimeout(this.#idleTimer);
+    this.#interruptions?.release();
+    const connection = this.#connection;
+    const phase = connection.isOpen ? 'data' : connection.phase;
+    const error = end.error ? classifyError(end.error, phase, connection.where) : undefined;
+    connection.destroy();
+    if (error && !(error instanceof ProbeError)) {
+      settle.reject(error);
+      return;
+    }
+    const endMs = end.endMs ?? performance.now();
+    settle.resolve({
+      error,
+      // A connect can be reset only once the peer has accepted it; one that says no is `connection-refused`.
+      isConnected: connection.marks.connected > 0 || error?.kind === 'connection-reset',
+      answer: this.#answer.subarray(0, this.#sizeBytes),
+      isTruncated: end.isTruncated ?? (error !== undefined && this.#sizeBytes > 0),
+      phases: error ? undefined : tcpPhases(this.#startMs, connection.marks, endMs),
+      elapsedMs: endMs - this.#startMs,
+      address: connection.address,
+    });
+  }
+}

@@ -1,0 +1,119 @@
+import { randomInt, randomUUID } from 'node:crypto';
+import { findCheckType } from '../checks/index.ts';
+import {
+  freshnessMs,
+  locationsOf,
+  locationsOfSlot,
+  nextSlotAfter,
+  type SlotGrid,
+  slotGrid,
+  slotIndex,
+} from './slots.ts';
+import type { Check } from './store/checks.ts';
+import type { RunRow } from './store/tables.ts';
+
+/** The grid of a stored check. */
+export function gridOf(check: Pick<Check, 'id' | 'definition'>): SlotGrid {
+  return slotGrid({
+    id: check.id,
+    frequency: check.definition.frequency as number,
+    frequencyOffset: check.definition.frequencyOffset as number,
+  });
+}
+
+/** When a check is due next after an instant; null when it is not scheduled at all. */
+export function firstSlotOf(
+  check: Pick<Check, 'id' | 'activated' | 'definition'>,
+  now: number,
+): number | null {
+  if (!check.activated || locationsOf(check.definition).length === 0) return null;
+  return nextSlotAfter(gridOf(check), now);
+}
+
+/**
+ * Numbers of runs (`checkRunId`): they grow with time, as epoch microseconds do, and are unique in a process. They start
+ * at a random microsecond, so that two processes in the same millisecond hardly ever meet.
+ */
+export class RunNumbers {
+  #last = 0;
+
+  next(now: number): number {
+    this.#last = Math.max(now * 1000 + randomInt(1000), this.#last + 1);
+    return this.#last;
+  }
+}
+
+/**
+ * The runs of a check's slots that are due and were not turned into runs yet. After a gap (the service was away) only
+ * the newest slot is run, and only while it is fresh; the older ones become one terminal record each gap, which says
+ * for how many slots it stands.
+ *
+ * @param locationIds private locations by `accountId/slug`.
+ */
+export function runsDue(
+  check: Check,
+  now: number,
+  locationIds: ReadonlyMap<string, string>,
+  numbers: RunNumbers,
+): RunRow[] {
+  const grid = gridOf(check);
+  const first = check.nextSlotAt;
+  const locations = locationsOf(check.definition);
+  if (first === null || first > now || locations.length === 0) return [];
+  const runParallel = check.definition.runParallel === true;
+  const newest = grid.phaseMs + slotIndex(grid, now) * grid.intervalMs;
+  const freshMs = freshnessMs(grid);
+  const isNewestFresh = newest >= first && now - newest < freshMs;
+  const lastMissed = isNewestFresh ? newest - grid.intervalMs : newest;
+  const row = (location: string, slotAt: number): RunRow => {
+    const id = randomUUID();
+    return {
+      id,
+      account_id: check.accountId,
+      check_id: check.id,
+      check_type: check.checkType,
+      lane: findCheckType(check.checkType)?.lane ?? 'probe',
+      location_id: locationIds.get(`${check.accountId}/${location}`) ?? null,
+      location,
+      slot_location: location,
+      slot_at: slotAt,
+      slot_count: 1,
+      state: 'queued',
+      reason: null,
+      attempt: 0,
+      freshness_ms: freshMs,
+      ready_at: slotAt,
+      expires_at: slotAt + freshMs,
+      lease_number: 0,
+      lease_until: null,
+      agent_id: null,
+      session_id: null,
+      deaths: 0,
+      first_leased_at: null,
+      last_result_id: null,
+      sequence_id: id,
+      check_run_id: numbers.next(now),
+      created: now,
+      ended: null,
+    };
+  };
+  const rows: RunRow[] = [];
+  if (lastMissed >= first) {
+    const slotCount = Math.round((lastMissed - first) / grid.intervalMs) + 1;
+    for (const location of locationsOfSlot(grid, first, locations, runParallel)) {
+      rows.push({
+        ...row(location, first),
+        slot_count: slotCount,
+        state: 'missed',
+        reason: 'service-away',
+        ended: now,
+      });
+    }
+  }
+  if (isNewestFresh) {
+    for (const location of locationsOfSlot(grid, newest, locations, runParallel)) {
+      rows.push(row(location, newest));
+    }
+  }
+  return rows;
+}

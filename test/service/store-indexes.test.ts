@@ -1,0 +1,89 @@
+import { DatabaseSync } from 'node:sqlite';
+import type { Kysely, KyselyPlugin, RootOperationNode } from 'kysely';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { Checks } from '../../src/service/store/checks.ts';
+import { connectSqlite, type Dialect } from '../../src/service/store/dialect.ts';
+import { migrate } from '../../src/service/store/migrations.ts';
+import { Results } from '../../src/service/store/results.ts';
+import { Runs } from '../../src/service/store/runs.ts';
+import type { Tables } from '../../src/service/store/tables.ts';
+import { temporaryFolder } from '../helpers/service.ts';
+
+let folder: ReturnType<typeof temporaryFolder>;
+let db: Kysely<Tables>;
+let dialect: Dialect;
+const statements: RootOperationNode[] = [];
+const recorder: KyselyPlugin = {
+  transformQuery: ({ node }) => {
+    statements.push(node);
+    return node;
+  },
+  transformResult: async ({ result }) => result,
+};
+
+beforeEach(async () => {
+  folder = temporaryFolder();
+  const connection = connectSqlite(`${folder.path}/picket.sqlite`);
+  dialect = connection.dialect;
+  db = connection.db;
+  await migrate(db, dialect);
+});
+afterEach(async () => {
+  await db.destroy();
+  folder.remove();
+});
+
+/** How SQLite would carry out the statements of some work. */
+async function plansOf(work: (recorded: Kysely<Tables>) => Promise<unknown>): Promise<string> {
+  statements.length = 0;
+  await work(db.withPlugin(recorder));
+  const database = new DatabaseSync(`${folder.path}/picket.sqlite`);
+  const lines = statements.flatMap((node) => {
+    const { sql: text, parameters } = db.getExecutor().compileQuery(node, { queryId: '' } as never);
+    return database
+      .prepare(`explain query plan ${text}`)
+      .all(...(parameters as (string | number)[]))
+      .map(({ detail }) => String(detail));
+  });
+  database.close();
+  return lines.join('\n');
+}
+
+it.each<[string, string, (recorded: Kysely<Tables>) => Promise<unknown>]>([
+  [
+    'cancelling the runs of a check',
+    'runs_live_by_check',
+    (recorded) => new Runs(recorded, dialect).cancelAll('c', 'deleted', 1),
+  ],
+  [
+    'cancelling its queued runs',
+    'runs_live_by_check',
+    (recorded) => new Runs(recorded, dialect).cancelQueued('c', 'x', ['a'], 1),
+  ],
+  [
+    'cancelling the runs of a location',
+    'runs_live_by_location',
+    (recorded) => new Runs(recorded, dialect).cancelAtLocation('l', 'x', 1),
+  ],
+  ['looking for work', 'runs_queue', (recorded) => new Runs(recorded, dialect).hasClaimable('l', 1)],
+  ['the next deadline', 'runs_lease_end', (recorded) => new Runs(recorded, dialect).nextDeadline()],
+  ['the next end of waiting', 'runs_queue_end', (recorded) => new Runs(recorded, dialect).nextDeadline()],
+  [
+    'the results of one kind',
+    'results_by_type',
+    (recorded) =>
+      new Results(recorded, dialect).list(
+        { checkId: 'c', from: 0, to: 9, resultType: 'FINAL' },
+        { limit: 10, offset: 0 },
+      ),
+  ],
+  [
+    'checks whose slot is too far off',
+    'checks_ahead',
+    (recorded) => new Checks(recorded, dialect).ahead(1, 10),
+  ],
+])('%s uses %s', async (_what, index, work) => {
+  const plan = await plansOf(work);
+  expect(plan).toMatch(new RegExp(`INDEX ${index}\\b`));
+  expect(plan).not.toMatch(/SCAN (runs|results|checks)$/m);
+});
