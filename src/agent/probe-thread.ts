@@ -64,6 +64,7 @@ export class ProbeThread {
     const ended = Promise.withResolvers<string>();
     this.ready = ready.promise;
     this.ended = ended.promise;
+    // Whoever waits for it hears of it; that nobody waits is no fault.
     this.ready.catch(() => undefined);
     this.#worker.on('message', (message: FromWorker) => {
       if (message.type === 'ready') ready.resolve(message.capabilities);

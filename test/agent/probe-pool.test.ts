@@ -59,11 +59,18 @@ describe('probe threads', () => {
   it.each(['throw-in-thread', 'exit-thread'])(
     'that die (%s) take their runs along, and are replaced',
     async (cause) => {
-      const fragile = await started({ entry: fragileWorker, maxHeapMb: 256 });
+      let readyThreads = 0;
+      const onReady = () => {
+        readyThreads += 1;
+      };
+      const fragile = await started({ entry: fragileWorker, maxHeapMb: 256, threadCount: 1, onReady });
+      expect(fragile.isReady).toBe(true);
       const held = fragile.run(order(target.url('/hold')), never);
       const heldEnd = expect(held).rejects.toBeInstanceOf(ThreadEnded);
       await expect(fragile.run(order(target.url(`/${cause}`)), never)).rejects.toBeInstanceOf(ThreadEnded);
       await heldEnd;
+      // While the new one loads, nothing could be run, and nothing is to be claimed.
+      expect(fragile.isReady).toBe(false);
       // A new thread is there by itself.
       let next: FinishedRun | undefined;
       while (!next) {
@@ -74,6 +81,9 @@ describe('probe threads', () => {
       }
       expect(next.facts.verdict).toBe('passed');
       expect(fragile.replacedCount).toBe(1);
+      // It takes orders while it loads; ready it is once all runners are there.
+      while (!fragile.isReady) await systemClock.sleep(20);
+      expect(readyThreads).toBe(2);
     },
   );
 

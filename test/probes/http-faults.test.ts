@@ -68,6 +68,29 @@ describe('a peer that goes away before it takes the request', () => {
   });
 });
 
+describe('a fully qualified host name', () => {
+  it('goes into SNI without its trailing dot', async () => {
+    const authority = await createAuthority();
+    const asked: string[] = [];
+    const server = createSecureServer({
+      ...(await authority.issue()),
+      SNICallback: (name, done) => {
+        asked.push(name);
+        done(null);
+      },
+    });
+    const target = await listen(server as unknown as Server, { scheme: 'https' });
+    const resolver = { resolve: async () => [{ address: target.host, family: 4 } as const] };
+    await probe(`https://localhost.:${target.port}/`, {
+      resolver,
+      timeoutMs: 500,
+      isCertificateChecked: false,
+    });
+    await target.close();
+    expect(asked).toEqual(['localhost']);
+  });
+});
+
 describe('a request that cannot be sent', () => {
   it.each([false, true])('is the check’s own fault, through a proxy or not: %s', async (isProxied) => {
     const target = await startHttpTarget();

@@ -37,6 +37,7 @@ export class EngineThread {
     const ready = Promise.withResolvers<FamilyReports>();
     const exit = Promise.withResolvers<void>();
     this.ready = ready.promise;
+    // Whoever waits for it hears of it; that nobody waits is no fault.
     this.ready.catch(() => undefined);
     this.#exit = exit.promise;
     this.#worker.on('message', (message: FromEngine) => {
