@@ -56,6 +56,36 @@ export interface EgressRules {
   }): string | undefined;
 }
 
+/** A file a run leaves behind as evidence: a capture, a trace, a screenshot. */
+export interface ArtifactFile {
+  /** Unique within the run; letters, digits, `.`, `_` and `-`, with folders apart by `/`. */
+  readonly name: string;
+  readonly contentType: string;
+  /** The bytes themselves, or a file that the run made and that is moved away. */
+  readonly content: Uint8Array | { readonly path: string };
+}
+
+/** Takes the artifacts of a run. They are scrubbed and uploaded after the run, and wait on disk until then. */
+export interface ArtifactSink {
+  /**
+   * Keeps a file. Resolves once it is safe; the caller may then forget it.
+   *
+   * @returns false when it cannot be kept (too large, disk full, too many). The result says so by itself: a lost artifact
+   *   never costs the verdict.
+   */
+  add(file: ArtifactFile): Promise<boolean>;
+}
+
+/** How the times of a run came about, for runs that measured something. */
+export interface Measurement {
+  /** Whose stamps the times are made of: the kernel's, or those of events in a thread that may have been late. */
+  readonly clock: 'kernel' | 'event';
+  /** What the agent itself spent between the phases, in milliseconds; part of no phase and not of the response time. */
+  readonly overheadMs: number;
+  /** How much later than the kernel the thread noticed a step, at most, in milliseconds. */
+  readonly lagMs: number;
+}
+
 /** What a run may use besides its spec. Everything a runner needs comes through here; it reads no globals. */
 export interface RunContext {
   /** Aborts when the lease is lost, the run is cancelled or the deadline has passed. */
@@ -71,6 +101,8 @@ export interface RunContext {
   readonly resolver: NameResolver;
   /** Asked right before every connection and every packet's destination. */
   readonly egress: EgressRules;
+  /** Where evidence goes; absent where nothing keeps any (`picket run` without a folder for it). */
+  readonly artifacts?: ArtifactSink | undefined;
 }
 
 /** What `run()` returns. A sick target is a returned failure with an owner; a throw means that we are broken. */
@@ -85,6 +117,9 @@ export interface Outcome<Detail> {
   readonly overMaxResponseTime: boolean | null;
   /** Raw messages, one for each thing that went wrong; they become error groups. */
   readonly errorMessages: readonly string[];
+  readonly measurement?: Measurement | undefined;
+  /** When the first certificate of the target's chain expires, in epoch milliseconds; absent without TLS. */
+  readonly certificateExpiresAt?: number | undefined;
   readonly detail: Detail;
 }
 
@@ -131,6 +166,11 @@ export interface CheckType<
   readonly requiredOnUpdate?: z.ZodObject | undefined;
   /** Fields of the spec whose values answers never show. */
   readonly masked?: readonly MaskedValue[] | undefined;
+  /**
+   * Top-level fields of the detail that hold names of the run's artifacts, one or an array; answers show URLs in their
+   * place.
+   */
+  readonly artifactFields?: readonly string[] | undefined;
   /** What a run of this type finds out. */
   readonly detail: Detail;
   /** The key of a check result under which the API shows the detail. */
