@@ -12,7 +12,8 @@ import { Outbox } from './outbox.ts';
 import { Poller } from './poller.ts';
 import { ProbePool } from './probe-pool.ts';
 import { Reporter, type Settlement } from './reporter.ts';
-import { minSecretLength, Scrubber } from './scrubber.ts';
+import { isMaskable, minSecretLength } from './scrub/secret-finder.ts';
+import { Scrubber } from './scrubber.ts';
 import { ServiceClient } from './service-client.ts';
 import { ServiceClock } from './service-clock.ts';
 import type { FinishedRun } from './worker-message.ts';
@@ -236,7 +237,7 @@ export class Agent {
   }
 
   #warnOfShortSecrets(secrets: readonly (readonly [string, string])[]): void {
-    this.#warnOf(secrets.filter(([, value]) => value.length < minSecretLength).map(([name]) => name));
+    this.#warnOf(secrets.filter(([, value]) => !isMaskable(value)).map(([name]) => name));
   }
 
   #warnOf(names: readonly string[]): void {

@@ -15,7 +15,8 @@ import type { EgressPolicy } from '../probes/egress/policy.ts';
 import { HostResolver } from '../probes/host-resolver.ts';
 import { crashSite } from './crash-site.ts';
 import type { LagMeter } from './lag-meter.ts';
-import { isMaskable, Scrubber } from './scrubber.ts';
+import { isMaskable } from './scrub/secret-finder.ts';
+import { Scrubber } from './scrubber.ts';
 import type { FinishedRun, RunFacts, RunOrder, Verdict } from './worker-message.ts';
 
 /** How long a runner may take to return once its deadline has passed, before it counts as broken. */

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { mask } from '../checks/credential-headers.ts';
+import { isMaskable } from './scrub/secret-finder.ts';
 import { Scrubber, wholeReport, withoutDetail } from './scrubber.ts';
 
 const secret = 'p@ss/w"örd+& 1';
@@ -37,13 +38,18 @@ describe('Scrubber', () => {
 
   it('never breaks the JSON, whatever the secret and the value', () => {
     fc.assert(
-      fc.property(fc.string({ minLength: 6 }), fc.jsonValue(), fc.string(), (any, value, around) => {
-        const scrubber = new Scrubber([any]);
-        const json = scrubber.json({ value, text: around + any + around });
-        const parsed = JSON.parse(json) as { text: string };
-        expect(parsed.text).not.toContain(any);
-        return true;
-      }),
+      fc.property(
+        fc.string({ minLength: 6 }).filter(isMaskable),
+        fc.jsonValue(),
+        fc.string(),
+        (any, value, around) => {
+          const scrubber = new Scrubber([any]);
+          const json = scrubber.json({ value, text: around + any + around });
+          const parsed = JSON.parse(json) as { text: string };
+          expect(parsed.text).not.toContain(any);
+          return true;
+        },
+      ),
       { numRuns: 300 },
     );
   });

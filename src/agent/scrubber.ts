@@ -1,6 +1,8 @@
 import { credentialHeaders, mask, maskedHeaders } from '../checks/credential-headers.ts';
 import type { ResultReport } from '../protocol/agent.ts';
-import { jsonEscaped, secretForms } from './needle.ts';
+import { cutSpellings } from './scrub/cut-spellings.ts';
+import { minSecretLength, SecretFinder, secretValues } from './scrub/secret-finder.ts';
+import { jsonEscaped } from './scrub/spellings.ts';
 
 declare const scrubbed: unique symbol;
 
@@ -9,12 +11,6 @@ declare const scrubbed: unique symbol;
  * nothing else, so forgetting to scrub does not compile.
  */
 export type Scrubbed<T> = T & { readonly [scrubbed]: true };
-
-/** Secrets shorter than this are not masked: they would match by chance and destroy results. They are told by name. */
-export const minSecretLength = 6;
-
-/** Values that are in most texts anyway; masking them would hide everything and protect nothing. */
-const neverMasked: ReadonlySet<string> = new Set(['https://', 'http://', '/artifact/']);
 
 /** What cuts a text short writes this behind it; a secret in front of it may have lost its end. */
 const cutMark = '…';
@@ -38,28 +34,24 @@ export type Envelope = Omit<ResultReport, 'detail'>;
 /**
  * Removes secrets from one run's report: the values of its secret variables, the agent's own secrets, credential
  * headers and user info in URLs. Covers texts, and keys of header and parameter maps; a secret that a target prints as
- * a JSON number, compressed, or split in pieces is not found.
+ * a JSON number, or split in pieces, is not found.
  */
 export class Scrubber {
-  readonly #needles: readonly string[];
-  /** The beginnings of the needles: a text without any of them holds no secret, and none that was cut. */
+  /** Finds secrets in bytes; for what is scrubbed as a file. */
+  readonly finder: SecretFinder;
+  /** Spellings of which a beginning may be left where a text was cut. */
+  readonly #cuttable: readonly string[];
+  /** The beginnings of these: a text without any of them holds none that was cut. */
   readonly #starts: readonly string[];
   /** The same as they look in JSON text. */
   readonly #jsonStarts: readonly string[];
 
   /** @param secrets values to remove; those that `isMaskable` refuses are skipped. */
   constructor(secrets: Iterable<string>) {
-    const needles = new Set<string>();
-    for (const secret of secrets) {
-      // On its way into a header or URL a value loses white space at its ends and line breaks.
-      const unbroken = secret.replaceAll(/[\t\r\n]/g, '');
-      for (const variant of new Set([secret, secret.trim(), unbroken, unbroken.trim()])) {
-        if (!isMaskable(variant)) continue;
-        for (const form of secretForms(variant)) needles.add(form);
-      }
-    }
-    this.#needles = [...needles].sort((a, b) => b.length - a.length);
-    this.#starts = [...new Set(this.#needles.map(startOf))];
+    const values = secretValues(secrets);
+    this.finder = new SecretFinder(values);
+    this.#cuttable = [...new Set([...values].flatMap(cutSpellings))];
+    this.#starts = [...new Set(this.#cuttable.map(startOf))];
     this.#jsonStarts = [...new Set(this.#starts.map(jsonEscaped))];
   }
 
@@ -100,6 +92,7 @@ export class Scrubber {
 
   #isSuspect(jsonText: string): boolean {
     for (const start of this.#jsonStarts) if (jsonText.includes(start)) return true;
+    if (!this.finder.isEmpty && this.finder.find(Buffer.from(jsonText)).length > 0) return true;
     return jsonText.includes('@') && userInfo.test(jsonText);
   }
 
@@ -125,44 +118,47 @@ export class Scrubber {
   #withoutCutSecrets(text: string): string {
     if (!this.#starts.some((start) => text.includes(start))) return text;
     const pieces = text.split(cutMark).map((piece) => {
-      for (const needle of this.#needles) {
-        const at = cutSecretAt(piece, needle);
-        if (at >= 0) return piece.slice(0, at) + mask;
-      }
-      return piece;
+      // The one that begins first: it holds the others.
+      const places = this.#cuttable.map((spelling) => cutSecretAt(piece, spelling)).filter((at) => at >= 0);
+      return places.length > 0 ? piece.slice(0, Math.min(...places)) + mask : piece;
     });
     return pieces.join(cutMark);
   }
 
   #clean(text: string): string {
-    let clean = text;
-    for (const needle of this.#needles) {
-      if (clean.includes(needle)) clean = clean.replaceAll(needle, mask);
-    }
-    clean = this.#withoutCutSecrets(clean);
+    const clean = this.#withoutCutSecrets(this.#withoutSecrets(text));
     return clean.includes('@') ? clean.replaceAll(everyUserInfo, `://${mask}@`) : clean;
   }
+
+  #withoutSecrets(text: string): string {
+    if (this.finder.isEmpty || text.length < minSecretLength) return text;
+    const bytes = Buffer.from(text);
+    const ranges = this.finder.find(bytes);
+    if (ranges.length === 0) return text;
+    let clean = '';
+    let at = 0;
+    for (const { start, end } of ranges) {
+      clean += bytes.toString('utf8', at, start) + mask;
+      at = end;
+    }
+    return clean + bytes.toString('utf8', at);
+  }
 }
 
-/** The first characters of a needle, without half a character at their end. */
-function startOf(needle: string): string {
-  const start = needle.slice(0, minSecretLength);
-  return start.isWellFormed() ? start : needle.slice(0, minSecretLength - 1);
+/** The first characters of a spelling, without half a character at their end. */
+function startOf(spelling: string): string {
+  const start = spelling.slice(0, minSecretLength);
+  return start.isWellFormed() ? start : spelling.slice(0, minSecretLength - 1);
 }
 
-/** Where a text ends with the beginning of a needle, at least `minSecretLength` characters of it; -1 where it does not. */
-function cutSecretAt(text: string, needle: string): number {
-  const first = needle.slice(0, minSecretLength);
-  const from = Math.max(0, text.length - needle.length + 1);
+/** Where a text ends with the beginning of a spelling, at least `minSecretLength` characters of it; -1 where it does not. */
+function cutSecretAt(text: string, spelling: string): number {
+  const first = spelling.slice(0, minSecretLength);
+  const from = Math.max(0, text.length - spelling.length + 1);
   for (let at = text.indexOf(first, from); at >= 0; at = text.indexOf(first, at + 1)) {
-    if (needle.startsWith(text.slice(at))) return at;
+    if (spelling.startsWith(text.slice(at))) return at;
   }
   return -1;
-}
-
-/** Whether a secret's value is long and special enough to be masked. */
-export function isMaskable(secret: string): boolean {
-  return secret.length >= minSecretLength && !neverMasked.has(secret);
 }
 
 /** Replacer for JSON.stringify: masks the values of credential headers in every map called `headers`. */

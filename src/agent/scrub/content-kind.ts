@@ -1,0 +1,33 @@
+/** What a file is, by its first bytes: file names and content types are the script's word. */
+export type ContentKind = 'text' | 'zip' | 'gzip' | 'media' | 'capture';
+
+/** How many bytes `contentKind` looks at, at most. */
+export const magicBytes = 16;
+
+const signatures: readonly (readonly [ContentKind, readonly number[], number])[] = [
+  ['zip', [0x50, 0x4b, 0x03, 0x04], 0],
+  ['zip', [0x50, 0x4b, 0x05, 0x06], 0],
+  ['gzip', [0x1f, 0x8b, 0x08], 0],
+  ['media', [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a], 0], // PNG
+  ['media', [0xff, 0xd8, 0xff], 0], // JPEG
+  ['media', [0x47, 0x49, 0x46, 0x38], 0], // GIF
+  ['media', [0x57, 0x45, 0x42, 0x50], 8], // WebP
+  ['media', [0x1a, 0x45, 0xdf, 0xa3], 0], // WebM
+  ['media', [0x66, 0x74, 0x79, 0x70], 4], // MP4
+  ['media', [0x77, 0x4f, 0x46, 0x46], 0], // WOFF
+  ['media', [0x77, 0x4f, 0x46, 0x32], 0], // WOFF2
+  ['capture', [0x4d, 0x3c, 0xb2, 0xa1], 0], // pcap, nanoseconds
+  ['capture', [0xd4, 0xc3, 0xb2, 0xa1], 0], // pcap
+  ['capture', [0x0a, 0x0d, 0x0d, 0x0a], 0], // pcapng
+];
+
+/**
+ * What a file that begins with these bytes is. Whatever is not known is treated as text: a secret is searched for in every
+ * byte of it.
+ */
+export function contentKind(start: Buffer): ContentKind {
+  const found = signatures.find(([, signature, offset]) =>
+    signature.every((value, index) => start[offset + index] === value),
+  );
+  return found?.[0] ?? 'text';
+}

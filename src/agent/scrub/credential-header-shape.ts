@@ -1,0 +1,77 @@
+import type { SecretRange, SecretShape } from './shape.ts';
+
+/** A value longer than this is cut there: no server takes longer headers. */
+const maxValueBytes = 64 * 1024;
+const maxContextBytes = 64;
+
+/** Pieces of the names of headers that carry credentials, in the cases they are written in. */
+const anchors = ['uthorization', 'UTHORIZATION', 'ookie', 'OOKIE', 'pi-key', 'PI-KEY', 'pi-Key'];
+
+/** What may stand in front of such a piece in a header's name. */
+const nameBefore = /(?:^|[^a-z0-9-])(?:(?:proxy-)?a|(?:set-)?c|x-a)$/i;
+/** A JSON pair: the name as a value, then the key `value`. The quotes may be escaped, as in JSON inside of JSON. */
+const pairAfter = /^(\\*["'])\s*,\s*(?:\\*["'])?value(?:\\*["'])?\s*:\s*(\\*["'])/i;
+/** A key of an object: `"cookie": "…"`, or of a list of headers in code. */
+const keyAfter = /^(\\*["'])\s*:\s*(?:\[\s*)?(\\*["'])/;
+/** A line of a protocol or of a log. */
+const lineAfter = /^\s*:[ \t]*(?=\S)/;
+const lineBefore = /(?:^|[\r\n]|\\n|[<>*-] ?|^ +|[\r\n\t] *|\\n *|["'`])$/;
+/** Where the value of such a line ends: also at a line break that is escaped, and at the end of a string around it. */
+const lineEnd = /[\r\n]|\\+[rn]|\\*["'`]/g;
+
+/** Finds the values of credential headers in texts: HAR files, traces, logs, dumps of requests. */
+class CredentialHeaderShape implements SecretShape {
+  readonly anchor: Buffer;
+  readonly reachBackBytes = maxContextBytes;
+  readonly reachForwardBytes = maxValueBytes + 2 * maxContextBytes;
+
+  constructor(anchor: string) {
+    this.anchor = Buffer.from(anchor);
+  }
+
+  rangeAt(bytes: Buffer, anchorStart: number): SecretRange | undefined {
+    const before = bytes.toString('latin1', Math.max(0, anchorStart - maxContextBytes), anchorStart);
+    const name = nameBefore.exec(before);
+    if (!name) return undefined;
+    const from = anchorStart + this.anchor.length;
+    const after = bytes.toString('latin1', from, from + 2 * maxContextBytes);
+    const quoted = pairAfter.exec(after) ?? keyAfter.exec(after);
+    if (quoted) {
+      const start = from + quoted[0].length;
+      const quote = quoted[2] ?? '"';
+      return rangeOf(start, stringEnd(bytes, start, quote));
+    }
+    const line = lineAfter.exec(after);
+    if (!line) return undefined;
+    const beforeName = before.slice(0, name.index + (/^[a-z0-9]/i.test(name[0]) ? 0 : 1));
+    if (!lineBefore.test(beforeName)) return undefined;
+    const start = from + line[0].length;
+    lineEnd.lastIndex = 0;
+    const rest = bytes.toString('latin1', start, start + maxValueBytes);
+    const end = lineEnd.exec(rest)?.index ?? rest.length;
+    return rangeOf(start, start + end);
+  }
+}
+
+function rangeOf(start: number, end: number): SecretRange | undefined {
+  return end > start ? { start, end } : undefined;
+}
+
+/** Where a string ends that is between quotes with that many backslashes: fewer or more of them do not end it. */
+function stringEnd(bytes: Buffer, start: number, quote: string): number {
+  const limit = Math.min(bytes.length, start + maxValueBytes);
+  const mark = quote.charCodeAt(quote.length - 1);
+  for (let at = start; at < limit; at += 1) {
+    if (bytes[at] === 10) return at;
+    if (bytes[at] !== mark) continue;
+    let backslashes = 0;
+    while (at - 1 - backslashes >= start && bytes[at - 1 - backslashes] === 92) backslashes += 1;
+    if (backslashes === quote.length - 1) return at - backslashes;
+  }
+  return limit;
+}
+
+/** Shapes for the values of Authorization, Proxy-Authorization, Cookie, Set-Cookie and X-Api-Key. */
+export function credentialHeaderShapes(): SecretShape[] {
+  return anchors.map((anchor) => new CredentialHeaderShape(anchor));
+}

@@ -1,0 +1,109 @@
+import { AnchorIndex, longestStep } from './anchor-index.ts';
+import { secretShapes } from './secret-shapes.ts';
+import type { SecretRange, SecretShape } from './shape.ts';
+
+/** Secrets shorter than this are not looked for: they would be found by chance and destroy results. They are told by name. */
+export const minSecretLength = 6;
+/** Longer ones are not secrets but documents; a check variable cannot be that long. */
+export const maxSecretLength = 128 * 1024;
+
+/** Values that are in most texts anyway; masking them would hide everything and protect nothing. */
+const neverSecret: ReadonlySet<string> = new Set(['https://', 'http://', '/artifact/']);
+
+/** What a byte costs, in nanoseconds: looking for one anchor by itself, and one step of the index. */
+const soloCost = 0.2;
+const stepCost = 12;
+/** A line of a secret of several lines counts by itself when it is at least this long and has no space in it. */
+const minLineLength = 24;
+
+/** Whether a secret's value is long and special enough to be looked for. */
+export function isMaskable(secret: string): boolean {
+  const { length } = secret.trim();
+  return length >= minSecretLength && secret.length <= maxSecretLength && !neverSecret.has(secret.trim());
+}
+
+/** The values to look for: white space at the ends does not count, and the lines of a long key also count one by one. */
+export function secretValues(secrets: Iterable<string>): Set<string> {
+  const values = new Set<string>();
+  for (const secret of secrets) {
+    if (!isMaskable(secret)) continue;
+    values.add(secret.trim().toWellFormed());
+    if (!secret.includes('\n')) continue;
+    for (const line of secret.split(/\r?\n/)) {
+      const text = line.trim();
+      if (text.length >= minLineLength && !/\s/.test(text)) values.add(text);
+    }
+  }
+  return values;
+}
+
+/** Finds secrets in bytes, in whatever form they stand there. */
+export class SecretFinder {
+  readonly #index: AnchorIndex | undefined;
+  /** Shapes with short anchors, which would shorten the steps of the index for all others. */
+  readonly #solo: readonly SecretShape[];
+  /** How many bytes one secret can take at most, however it is written. */
+  readonly reachBytes: number;
+
+  /**
+   * @param secrets those that `isMaskable` refuses are skipped.
+   * @param others what else is looked for.
+   */
+  constructor(secrets: Iterable<string>, others: readonly SecretShape[] = []) {
+    const shapes = [...[...secretValues(secrets)].flatMap(secretShapes), ...others];
+    shapes.sort((a, b) => a.anchor.length - b.anchor.length);
+    const soloCount = cheapestSoloCount(shapes);
+    this.#solo = shapes.slice(0, soloCount);
+    this.#index = soloCount < shapes.length ? new AnchorIndex(shapes.slice(soloCount)) : undefined;
+    this.reachBytes = shapes.reduce(
+      (reach, { reachBackBytes, reachForwardBytes }) => Math.max(reach, reachBackBytes + reachForwardBytes),
+      0,
+    );
+  }
+
+  /** Whether there is nothing to look for. */
+  get isEmpty(): boolean {
+    return this.reachBytes === 0;
+  }
+
+  /** Where secrets stand, in order and without overlaps. */
+  find(bytes: Buffer): SecretRange[] {
+    const ranges: SecretRange[] = [];
+    const look = (shape: SecretShape, at: number) => {
+      const range = shape.rangeAt(bytes, at);
+      if (range) ranges.push(range);
+    };
+    for (const shape of this.#solo) {
+      for (let at = bytes.indexOf(shape.anchor); at >= 0; at = bytes.indexOf(shape.anchor, at + 1)) {
+        look(shape, at);
+      }
+    }
+    this.#index?.forEachAnchor(bytes, look);
+    return ranges.length > 1 ? merged(ranges) : ranges;
+  }
+}
+
+/** How many of the shapes, shortest anchor first, are better looked for one by one than through the index. */
+function cheapestSoloCount(shapes: readonly SecretShape[]): number {
+  let best = shapes.length;
+  let lowest = best * soloCost;
+  for (let count = 0; count < shapes.length && count * soloCost < lowest; count += 1) {
+    const cost = count * soloCost + stepCost / longestStep(shapes[count]?.anchor.length ?? 0);
+    if (cost < lowest) {
+      lowest = cost;
+      best = count;
+    }
+  }
+  return best;
+}
+
+function merged(ranges: SecretRange[]): SecretRange[] {
+  ranges.sort((a, b) => a.start - b.start);
+  const result: { start: number; end: number }[] = [];
+  for (const range of ranges) {
+    const last = result.at(-1);
+    if (last && range.start < last.end) last.end = Math.max(last.end, range.end);
+    else result.push({ ...range });
+  }
+  return result;
+}

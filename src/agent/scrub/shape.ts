@@ -1,0 +1,141 @@
+/** Where a secret stands in some bytes: from `start`, up to and without `end`. */
+export interface SecretRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * One way in which a secret may be written. Its anchor is a piece that every variant of that way has in common; where an
+ * anchor is found, `rangeAt` looks whether the secret stands around it.
+ */
+export interface SecretShape {
+  /** Never shorter than `minAnchorBytes`. */
+  readonly anchor: Buffer;
+  /** How many bytes a match may begin before its anchor, and end after the anchor's start, at most. */
+  readonly reachBackBytes: number;
+  readonly reachForwardBytes: number;
+  rangeAt(bytes: Buffer, anchorStart: number): SecretRange | undefined;
+}
+
+/** Shorter pieces would be found everywhere, and the search would spend its time looking closer. */
+export const minAnchorBytes = 4;
+
+/** A longer anchor makes the search no faster. */
+export const maxAnchorBytes = 24;
+
+/** A form with exactly one spelling. */
+export class ExactShape implements SecretShape {
+  readonly anchor: Buffer;
+  readonly reachBackBytes = 0;
+  readonly reachForwardBytes: number;
+  readonly #bytes: Buffer;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+    this.anchor = bytes.subarray(0, maxAnchorBytes);
+    this.reachForwardBytes = bytes.length;
+  }
+
+  rangeAt(bytes: Buffer, anchorStart: number): SecretRange | undefined {
+    const end = anchorStart + this.#bytes.length;
+    if (end > bytes.length || bytes.compare(this.#bytes, 0, this.#bytes.length, anchorStart, end) !== 0) {
+      return undefined;
+    }
+    return { start: anchorStart, end };
+  }
+}
+
+/** A character of a secret as a tolerant shape sees it. */
+export interface Unit {
+  /** Most bytes one spelling of it takes. */
+  readonly maxBytes: number;
+  /** Where spellings of it that begin at `at` end; mostly one or none. Never beyond the bytes. */
+  endsAt(bytes: Buffer, at: number): readonly number[];
+}
+
+/**
+ * A form in which every character has several spellings that may be mixed: a text with some of its characters escaped once,
+ * some twice and some not at all.
+ */
+export class TolerantShape implements SecretShape {
+  readonly anchor: Buffer;
+  readonly reachBackBytes: number;
+  readonly reachForwardBytes: number;
+  readonly #before: readonly Unit[];
+  readonly #after: readonly Unit[];
+
+  /** @param anchor stands for units of its own, between those before and those after it. */
+  constructor(before: readonly Unit[], anchor: Buffer, after: readonly Unit[]) {
+    this.anchor = anchor;
+    this.#before = before;
+    this.#after = after;
+    this.reachBackBytes = sum(before);
+    this.reachForwardBytes = anchor.length + sum(after);
+  }
+
+  rangeAt(bytes: Buffer, anchorStart: number): SecretRange | undefined {
+    const end = furthestEnd(this.#after, bytes, anchorStart + this.anchor.length);
+    if (end === undefined) return undefined;
+    if (this.#before.length === 0) return { start: anchorStart, end };
+    // Spellings can only be read forwards, so every start that is near enough is tried.
+    const earliest = Math.max(0, anchorStart - this.reachBackBytes);
+    for (let start = anchorStart - 1; start >= earliest; start -= 1) {
+      if (reaches(this.#before, bytes, start, anchorStart)) return { start, end };
+    }
+    // All units before may be white space that was trimmed away.
+    return reaches(this.#before, bytes, anchorStart, anchorStart) ? { start: anchorStart, end } : undefined;
+  }
+}
+
+function sum(units: readonly Unit[]): number {
+  return units.reduce((total, { maxBytes }) => total + maxBytes, 0);
+}
+
+/**
+ * The end of the units when they are spelled one after the other from `from` on. Where a character has several readings,
+ * each is tried; a pair of unit and place that failed once is not tried again, so the work is linear in the length.
+ */
+function furthestEnd(units: readonly Unit[], bytes: Buffer, from: number): number | undefined {
+  return walk(units, bytes, from, () => true);
+}
+
+function reaches(units: readonly Unit[], bytes: Buffer, from: number, goal: number): boolean {
+  return walk(units, bytes, from, (end) => end === goal) !== undefined;
+}
+
+function walk(
+  units: readonly Unit[],
+  bytes: Buffer,
+  from: number,
+  isGoal: (end: number) => boolean,
+): number | undefined {
+  let index = 0;
+  let at = from;
+  const open: { index: number; at: number }[] = [];
+  let seen: Set<string> | undefined;
+  for (;;) {
+    const unit = units[index];
+    if (!unit) {
+      if (isGoal(at)) return at;
+    } else {
+      const ends = unit.endsAt(bytes, at);
+      const [first] = ends;
+      if (first !== undefined) {
+        for (let other = ends.length - 1; other > 0; other -= 1) {
+          const next = { index: index + 1, at: ends[other] ?? 0 };
+          const key = `${next.index}:${next.at}`;
+          seen ??= new Set();
+          if (seen.has(key)) continue;
+          seen.add(key);
+          open.push(next);
+        }
+        index += 1;
+        at = first;
+        continue;
+      }
+    }
+    const next = open.pop();
+    if (!next) return undefined;
+    ({ index, at } = next);
+  }
+}
