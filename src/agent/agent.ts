@@ -2,9 +2,10 @@ import { systemClock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { Releasers } from '../lib/releasers.ts';
 import { packageVersion } from '../lib/version.ts';
-import type { AgentSettings } from './config.ts';
+import { type AgentSettings, ownSecretsOf } from './config.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { Drain } from './drain.ts';
+import { ErrorReporter } from './error-report/error-reporter.ts';
 import { HealthServer } from './health.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import { AgentMetrics } from './metrics.ts';
@@ -42,6 +43,8 @@ export class Agent {
   readonly #reporter: Reporter;
   readonly #dispatcher: Dispatcher;
   readonly #metrics: AgentMetrics;
+  /** Absent when the operator wants none. */
+  readonly #errorReporter: ErrorReporter | undefined;
   readonly #identity: { readonly agentId: string; readonly sessionId: string };
   /** Known before the probe threads start. */
   #ownPorts: readonly number[] = [];
@@ -57,7 +60,7 @@ export class Agent {
     this.#settings = settings;
     this.#log = log;
     this.#identity = { agentId: settings.agentId, sessionId: crypto.randomUUID() };
-    const ownSecrets = [settings.apiKey, ...Object.values(settings.serviceSecrets)];
+    const ownSecrets = ownSecretsOf(settings);
     this.#pool = new ProbePool({
       clock,
       log,
@@ -75,6 +78,14 @@ export class Agent {
       onFailed: (kind) => this.#metrics.serviceFailed(kind),
       onRefused: () => this.#refused(),
     });
+    this.#errorReporter = settings.isErrorReportingOn
+      ? new ErrorReporter({
+          clock,
+          log,
+          scrubber: new Scrubber(ownSecrets),
+          send: (envelope) => this.#client.reportError(envelope),
+        })
+      : undefined;
     this.#leaseKeeper = new LeaseKeeper({ client: this.#client, clock, serviceClock, log });
     this.#outbox = new Outbox({ maxSize: maxOutboxSize, onDropped: (run) => this.#dropped(run) });
     this.#reporter = new Reporter({
@@ -128,6 +139,12 @@ export class Agent {
       await this.#releasers.release();
       throw thrown;
     }
+  }
+
+  /** Tells the service of an error of the agent itself, and waits a moment for it to get there. */
+  async reportFatal(error: unknown, timeoutMs: number): Promise<void> {
+    this.#errorReporter?.report(error, 'fatal');
+    await this.#errorReporter?.flush(timeoutMs);
   }
 
   async #start(): Promise<void> {
@@ -220,6 +237,7 @@ export class Agent {
     this.#metrics.runFinished(facts, slotAtMs);
     if (facts.crash) {
       this.#log.error({ runId: run.runId, checkType: facts.checkType, crash: facts.crash }, 'a runner broke');
+      if (facts.crashError) this.#errorReporter?.report(Object.assign(new Error(), facts.crashError));
     }
     this.#warnOf(facts.unmaskedNames);
     this.#reporter.add(run);

@@ -13,6 +13,7 @@ describe('readAgentSettings', () => {
       apiKey: 'pl_abc',
       serviceUrl: 'https://picket.example.com',
       healthPort: 8081,
+      isErrorReportingOn: true,
       laneSizes: { probe: 100, script: 1 },
       logLevel: 'info',
       agentId: expect.stringMatching(/^[\w.-]+-[0-9a-f]{8}$/),

@@ -83,6 +83,14 @@ export const AgentConfig = z.object({
     .string()
     .optional()
     .describe('Hosts reached without a proxy, separated by commas; `no_proxy` works too'),
+  EXTERNAL_OBSERVABILITY: z
+    .string()
+    .transform((value) => value.toLowerCase())
+    .pipe(z.enum(['on', 'off'], 'must be on or off'))
+    .default('on')
+    .describe(
+      'Whether the agent reports errors of its own to the service: message, stack, version, platform and runtime; `off` sends none',
+    ),
   EGRESS_ALLOW: egressRules.describe(
     'What checks may connect to although it is closed by default or by a wider rule of EGRESS_DENY: addresses, networks (`10.0.0.0/8`) and host names (`*.example.com`), separated by commas; `*` is everything',
   ),
@@ -105,6 +113,8 @@ export interface AgentSettings {
     readonly http: string | undefined;
     readonly except: string | undefined;
   };
+  /** Whether errors of the agent itself are reported to the service. */
+  readonly isErrorReportingOn: boolean;
   /** Rules on what checks may connect to. */
   readonly egress: { readonly allow: string; readonly deny: string };
   /** `SERVICE_SECRET_*`: usable in checks as variables, removed from everything that leaves. */
@@ -130,9 +140,19 @@ export function readAgentSettings(environment: Readonly<Record<string, string | 
     agentId: variables.AGENT_ID ?? defaultAgentId(),
     shutdownGraceMs: variables.SHUTDOWN_GRACE_SECONDS * 1000,
     proxy: { https: variables.HTTPS_PROXY, http: variables.HTTP_PROXY, except: variables.NO_PROXY },
+    isErrorReportingOn: variables.EXTERNAL_OBSERVABILITY === 'on',
     egress: { allow: variables.EGRESS_ALLOW, deny: variables.EGRESS_DENY },
     serviceSecrets: present(secrets, secretNames),
   };
+}
+
+/** What the agent itself was given and must never show: its key, its secret variables, passwords of its proxies. */
+export function ownSecretsOf(settings: AgentSettings): string[] {
+  const { http, https } = settings.proxy;
+  const passwords = [http, https].flatMap((proxy) => URL.parse(proxy ?? '')?.password ?? []);
+  return [settings.apiKey, ...Object.values(settings.serviceSecrets), ...passwords].filter(
+    (text) => text !== '',
+  );
 }
 
 /**

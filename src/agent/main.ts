@@ -2,10 +2,14 @@ import { toError } from '../lib/errors.ts';
 import { createLogger } from '../lib/log.ts';
 import { standardOutput } from '../lib/log-destination.ts';
 import { Agent } from './agent.ts';
-import { readAgentSettings } from './config.ts';
+import { ownSecretsOf, readAgentSettings } from './config.ts';
+import { crashSite } from './crash-site.ts';
+import { scrubbedLog } from './scrubbed-log.ts';
 
 /** How long the last log lines may take to leave; whoever reads them may have stopped. */
 const logGraceMs = 500;
+/** How long a broken agent may take to tell the service of it. */
+const errorReportGraceMs = 2000;
 
 const stopSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
@@ -18,7 +22,7 @@ const stopSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
  */
 export async function runAgent(environment: Readonly<Record<string, string | undefined>>): Promise<void> {
   const settings = readAgentSettings(environment);
-  const output = standardOutput();
+  const output = scrubbedLog(standardOutput(), ownSecretsOf(settings));
   const log = createLogger('picket-agent', settings.logLevel, output);
   const agent = new Agent(settings, log);
   const stopped = Promise.withResolvers<boolean>();
@@ -27,6 +31,18 @@ export async function runAgent(environment: Readonly<Record<string, string | und
     agent.stop().then(stopped.resolve, stopped.reject);
   };
   for (const signal of stopSignals) process.on(signal, onSignal);
+  const onUncaught = (thrown: unknown) => {
+    const error = toError(thrown);
+    log.fatal({ crash: crashSite(error) }, 'the agent broke and ends; its leases go to another one');
+    // Nothing can be relied on any more: a moment to tell, and the end. Whoever started it starts it again.
+    const end = () => process.exit(1);
+    agent
+      .reportFatal(error, errorReportGraceMs)
+      .then(() => output.close(logGraceMs))
+      .then(end, end);
+  };
+  process.on('uncaughtException', onUncaught);
+  process.on('unhandledRejection', onUncaught);
   try {
     await agent.start();
     const isClean = await stopped.promise;
@@ -37,6 +53,8 @@ export async function runAgent(environment: Readonly<Record<string, string | und
     throw thrown;
   } finally {
     for (const signal of stopSignals) process.off(signal, onSignal);
+    process.off('uncaughtException', onUncaught);
+    process.off('unhandledRejection', onUncaught);
     await output.close(logGraceMs);
   }
 }

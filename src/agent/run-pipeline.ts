@@ -14,6 +14,7 @@ import { toError } from '../lib/errors.ts';
 import type { EgressPolicy } from '../probes/egress/policy.ts';
 import { HostResolver } from '../probes/host-resolver.ts';
 import { crashSite } from './crash-site.ts';
+import { privateMessage } from './error-report/private-message.ts';
 import type { LagMeter } from './lag-meter.ts';
 import { isMaskable } from './scrub/secret-finder.ts';
 import { Scrubber } from './scrubber.ts';
@@ -77,11 +78,13 @@ export class RunPipeline {
     const log = createRunLog(() => epoch(this.#clock.monotonicMs() + serviceOffsetMs));
     let outcome: Outcome<unknown>;
     let crash: string | undefined;
+    let crashError: RunFacts['crashError'];
     try {
       outcome = await this.#outcome(order, log, stop);
     } catch (thrown) {
       const error = toError(thrown);
       crash = crashSite(error);
+      crashError = this.#privateError(order, error);
       outcome = broken(failure('RUNNER_CRASHED', `The check's runner broke: ${error.message}`));
     }
     const stoppedMs = this.#clock.monotonicMs();
@@ -106,6 +109,7 @@ export class RunPipeline {
       agentLagMs,
       durationMs: stoppedMs - startedMs,
       crash,
+      crashError,
       unmaskedNames: order.secretNames.filter((name) => {
         const value = order.variables[name];
         return value !== undefined && value !== '' && !isMaskable(value);
@@ -167,6 +171,12 @@ export class RunPipeline {
         egress: this.#egress,
       }),
     );
+  }
+
+  #privateError(order: RunOrder, error: Error): RunFacts['crashError'] {
+    const message = privateMessage(this.#scrubberFor(order).text(error.message));
+    const frames = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
+    return { name: error.name, message, stack: [`${error.name}: ${message}`, ...frames].join('\n') };
   }
 
   /** Checks share secrets and repeat, so scrubbers are kept; the oldest makes room. */

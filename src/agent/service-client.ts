@@ -11,6 +11,7 @@ import {
   type RenewResponse,
   type ResultsResponse,
 } from '../protocol/agent.ts';
+import { agentErrorRoutes } from '../protocol/agent-error.ts';
 import { ErrorBody } from '../protocol/error-body.ts';
 import type { Route } from '../protocol/route.ts';
 import type { AgentSettings } from './config.ts';
@@ -27,6 +28,7 @@ const answerTimeoutMs = 10_000;
 /** Uploads may be large and lines slow. */
 const uploadTimeoutMs = 30_000;
 const connectTimeoutMs = 5000;
+const errorReportTimeoutMs = 5000;
 
 /** A claim whose runs are not judged yet: one this agent does not understand must not spoil the others. */
 const ClaimAnswer = ClaimResponse.extend({ runs: z.array(z.unknown()).max(10_000) });
@@ -145,6 +147,21 @@ export class ServiceClient {
       );
     }
     return answer;
+  }
+
+  /** Sends the envelope of an error report. What becomes of it matters to nobody, so nothing is counted or repeated. */
+  async reportError(envelope: string): Promise<void> {
+    const { method, path, bodyContentType } = agentErrorRoutes.reportAgentError;
+    const response = await this.#dispatcher.request({
+      origin: this.#origin,
+      path: this.#pathPrefix + path.replace('{project}', 'agent'),
+      method,
+      headers: { ...this.#headers, 'content-type': bodyContentType },
+      body: envelope,
+      signal: AbortSignal.timeout(errorReportTimeoutMs),
+    });
+    await response.body.dump();
+    if (response.statusCode !== 200) throw new Error(`the service answered ${response.statusCode}`);
   }
 
   async close(): Promise<void> {

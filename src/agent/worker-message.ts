@@ -46,6 +46,10 @@ export interface RunFacts {
   readonly durationMs: number;
   /** Name of what was thrown and where, when the runner broke; without its message. */
   readonly crash?: string | undefined;
+  /** The same for the error report: without what may be private. */
+  readonly crashError?:
+    | { readonly name: string; readonly message: string; readonly stack: string }
+    | undefined;
   /** Secret variables whose values are too short to be masked. */
   readonly unmaskedNames: readonly string[];
 }

@@ -1,5 +1,6 @@
 import { checkTypes } from '../checks/index.ts';
 import { agentRoutes } from './agent.ts';
+import { agentErrorRoutes } from './agent-error.ts';
 import { checkRoutes, typedCheckRoutes } from './check.ts';
 import { checkResultRoutes } from './check-result.ts';
 import { checkStatusRoutes } from './check-status.ts';
@@ -16,4 +17,5 @@ export const allRoutes: readonly Route[] = [
   ...Object.values(privateLocationRoutes),
   ...Object.values(locationRoutes),
   ...Object.values(agentRoutes),
+  ...Object.values(agentErrorRoutes),
 ];

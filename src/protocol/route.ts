@@ -18,6 +18,8 @@ export interface Route {
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
+  /** Content type of the body where it is a text of another kind than JSON. */
+  readonly bodyContentType?: string;
   /** What the OpenAPI document shows as body where `body` is looser, because it is validated after merging. */
   readonly documentedBody?: z.ZodType;
   /** Success status and the label spec.md gives it. */

@@ -49,6 +49,9 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   // Only JSON is understood.
   app.removeContentTypeParser('text/plain');
   acceptEmptyJson(app);
+  for (const contentType of new Set(allRoutes.flatMap((route) => route.bodyContentType ?? []))) {
+    app.addContentTypeParser(contentType, { parseAs: 'string' }, (_request, body, done) => done(null, body));
+  }
   app.decorateRequest('caller');
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);

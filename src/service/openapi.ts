@@ -58,7 +58,9 @@ function operation(route: Route, schemas: SchemaCollection): Json {
       ? {
           requestBody: {
             required: true,
-            content: { 'application/json': { schema: schemas.use(body, 'input') } },
+            content: {
+              [route.bodyContentType ?? 'application/json']: { schema: schemas.use(body, 'input') },
+            },
           },
         }
       : {}),

@@ -1,4 +1,5 @@
 import { agentHandlers } from './agent.ts';
+import { agentErrorHandlers } from './agent-errors.ts';
 import { checkResultHandlers } from './check-results.ts';
 import { checkStatusHandlers } from './check-statuses.ts';
 import { checkHandlers } from './checks.ts';
@@ -15,5 +16,6 @@ export function allHandlers(deps: HandlerDeps): ReadonlyMap<string, AnyHandler> 
     ...privateLocationHandlers(deps),
     ...locationHandlers(),
     ...agentHandlers(deps),
+    ...agentErrorHandlers(deps),
   ]);
 }

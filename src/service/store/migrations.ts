@@ -117,6 +117,20 @@ export const migrations: readonly Migration[] = [
         primary key (check_id, slot_location))`,
     ],
   },
+  {
+    name: '0002-agent-errors',
+    statements: [
+      `create table agent_errors (
+        id text primary key,
+        location_id text not null references private_locations (id) on delete cascade,
+        fingerprint text not null,
+        type text not null, message text not null, level text not null, stack {json} not null,
+        agent_version text not null, platform text not null, runtime text not null,
+        count integer not null, first_seen bigint not null, last_seen bigint not null,
+        unique (location_id, fingerprint))`,
+      `create index agent_errors_by_location on agent_errors (location_id, last_seen, id)`,
+    ],
+  },
 ];
 
 /**

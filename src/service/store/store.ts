@@ -6,6 +6,7 @@ import { toError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import { Releasers } from '../../lib/releasers.ts';
 import { Accounts } from './accounts.ts';
+import { AgentErrors } from './agent-errors.ts';
 import { Checks } from './checks.ts';
 import {
   asStoreError,
@@ -27,6 +28,7 @@ import type { Tables } from './tables.ts';
 /** What is stored, by noun. Inside a transaction the same nouns act within it. */
 export interface Nouns {
   readonly accounts: Accounts;
+  readonly agentErrors: AgentErrors;
   readonly checks: Checks;
   readonly locations: Locations;
   readonly runs: Runs;
@@ -98,6 +100,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 function nounsOf(db: Kysely<Tables>, dialect: Dialect): Nouns {
   return {
     accounts: new Accounts(db, dialect),
+    agentErrors: new AgentErrors(db),
     checks: new Checks(db, dialect),
     locations: new Locations(db, dialect),
     runs: new Runs(db, dialect),

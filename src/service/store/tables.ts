@@ -196,6 +196,23 @@ export interface PurgeRow {
   created: number;
 }
 
+/** Errors of one kind that agents of a location reported of themselves. */
+export interface AgentErrorRow {
+  id: string;
+  location_id: string;
+  fingerprint: string;
+  type: string;
+  message: string;
+  level: string;
+  stack: string;
+  agent_version: string;
+  platform: string;
+  runtime: string;
+  count: number;
+  first_seen: number;
+  last_seen: number;
+}
+
 export interface StatusRow {
   check_id: string;
   account_id: string;
@@ -227,4 +244,5 @@ export interface Tables {
   statuses: StatusRow;
   location_statuses: LocationStatusRow;
   purges: PurgeRow;
+  agent_errors: AgentErrorRow;
 }

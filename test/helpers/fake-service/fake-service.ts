@@ -63,6 +63,8 @@ export type Script = (call: RecordedCall, indexOfName: number) => Behaviour | un
  */
 export class FakeService {
   readonly calls: RecordedCall[] = [];
+  /** Requests beside the agent protocol; error reports are accepted. */
+  readonly otherCalls: { readonly path: string; readonly bodyText: string }[] = [];
   /** Every result that was stored or fenced, in the order it came. */
   readonly results: ResultReport[] = [];
   readonly receipts: ResultReceipt[] = [];
@@ -192,11 +194,12 @@ export class FakeService {
       // The client reset the connection while it sent its body: there is nobody to answer.
       return;
     }
+    const bodyText = Buffer.concat(chunks).toString();
     if (!name) {
-      response.writeHead(404).end('{}');
+      this.otherCalls.push({ path: request.url ?? '/', bodyText });
+      response.writeHead(request.url === '/api/agent/envelope/' ? 200 : 404).end('{}');
       return;
     }
-    const bodyText = Buffer.concat(chunks).toString();
     const call: RecordedCall = {
       name,
       headers: request.headers,

@@ -1,0 +1,161 @@
+import type { NodeClient } from '@sentry/node';
+import type { Clock } from '../../lib/clock.ts';
+import { toError } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/log.ts';
+import { packageVersion } from '../../lib/version.ts';
+import { AgentErrorEvent } from '../../protocol/agent-error.ts';
+import type { Scrubber } from '../scrubber.ts';
+import { privateFrame } from './private-frame.ts';
+import { privateMessage } from './private-message.ts';
+
+/** More than this within a minute is a storm: the service knows by then what is wrong. */
+const maxEventsPerMinute = 10;
+/** The same error again within this time is not told again. */
+const repeatAfterMs = 10 * 60_000;
+const maxRememberedErrors = 200;
+const maxCauses = 3;
+
+export interface ErrorReporterOptions {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly scrubber: Scrubber;
+  /** Sends an envelope to the service. */
+  readonly send: (envelope: string) => Promise<void>;
+}
+
+/**
+ * Tells the service of errors of the agent itself: message, stack, version, platform and runtime, and nothing else
+ * (spec.md "Events"). The SDK parses stacks, builds envelopes and keeps the queue; whatever it adds beyond the schema of
+ * an `AgentErrorEvent` is taken out again before anything is sent, because that schema is what was promised.
+ *
+ * A report never makes anything worse: it neither throws nor waits, and what cannot be sent is dropped.
+ */
+export class ErrorReporter {
+  readonly #options: ErrorReporterOptions;
+  readonly #lastToldMs = new Map<string, number>();
+  #recentMs: number[] = [];
+  #client: Promise<NodeClient> | undefined;
+  #droppedCount = 0;
+
+  constructor(options: ErrorReporterOptions) {
+    this.#options = options;
+  }
+
+  /** How many reports were held back or lost. */
+  get droppedCount(): number {
+    return this.#droppedCount;
+  }
+
+  /** Reports an error, unless it was just reported or too many were. */
+  report(thrown: unknown, level: AgentErrorEvent['level'] = 'error'): void {
+    const error = toError(thrown);
+    if (!this.#isWelcome(`${error.name} ${error.message.slice(0, 200)} ${firstFrame(error)}`)) {
+      this.#droppedCount += 1;
+      return;
+    }
+    // Loaded with the first error: most agents never have one.
+    this.#client ??= this.#createClient();
+    this.#client.then(
+      (client) => client.captureException(error, { captureContext: { level } }),
+      (failed: unknown) => this.#lost(failed),
+    );
+  }
+
+  /** Waits until what was reported is sent, but no longer than that. */
+  async flush(timeoutMs: number): Promise<void> {
+    const client = await this.#client?.catch(() => undefined);
+    await client?.flush(timeoutMs);
+  }
+
+  #isWelcome(fingerprint: string): boolean {
+    const nowMs = this.#options.clock.monotonicMs();
+    const toldMs = this.#lastToldMs.get(fingerprint);
+    if (toldMs !== undefined && nowMs - toldMs < repeatAfterMs) return false;
+    this.#recentMs = this.#recentMs.filter((ms) => nowMs - ms < 60_000);
+    if (this.#recentMs.length >= maxEventsPerMinute) return false;
+    this.#recentMs.push(nowMs);
+    const [oldest] = this.#lastToldMs.keys();
+    if (oldest !== undefined && this.#lastToldMs.size >= maxRememberedErrors) this.#lastToldMs.delete(oldest);
+    this.#lastToldMs.delete(fingerprint);
+    this.#lastToldMs.set(fingerprint, nowMs);
+    return true;
+  }
+
+  async #createClient(): Promise<NodeClient> {
+    const sentry = await import('@sentry/node');
+    return new sentry.NodeClient({
+      // Never dialled: the transport below sends through the agent's own connection to the service.
+      dsn: 'https://agent@service.invalid/1',
+      stackParser: sentry.defaultStackParser,
+      // None of them: they add what the machine, the process and the requests are.
+      integrations: [],
+      sendClientReports: false,
+      release: packageVersion(),
+      transport: (options) =>
+        sentry.createTransport(options, async ({ body }) => {
+          const envelope = this.#onlyPromised(
+            typeof body === 'string' ? body : new TextDecoder().decode(body),
+          );
+          if (envelope === undefined) return {};
+          try {
+            await this.#options.send(envelope);
+            return { statusCode: 200 };
+          } catch (thrown) {
+            this.#lost(thrown);
+            return {};
+          }
+        }),
+    });
+  }
+
+  /** The envelope with one event that has what was promised and nothing else; undefined when it holds no event. */
+  #onlyPromised(envelope: string): string | undefined {
+    const item = envelope.split('\n').find((line) => line.startsWith('{') && line.includes('"exception"'));
+    if (item === undefined) return undefined;
+    const event = JSON.parse(item) as SdkEvent;
+    const allowed: AgentErrorEvent = {
+      event_id: event.event_id,
+      timestamp: event.timestamp,
+      platform: 'node',
+      level: event.level === 'fatal' ? 'fatal' : 'error',
+      release: packageVersion(),
+      contexts: {
+        os: { name: `${process.platform}-${process.arch}` },
+        runtime: { name: 'node', version: process.versions.node },
+      },
+      exception: {
+        values: event.exception.values.slice(-maxCauses).map(({ type, value, stacktrace }) => ({
+          type: /^[\w$.]{1,100}$/.exec(type ?? '')?.[0] ?? 'Error',
+          value: privateMessage(this.#options.scrubber.text(value ?? '')),
+          stacktrace: { frames: (stacktrace?.frames ?? []).slice(-50).map(privateFrame) },
+        })),
+      },
+    };
+    const json = JSON.stringify(AgentErrorEvent.parse(allowed));
+    const header = JSON.stringify({ event_id: event.event_id });
+    return `${header}\n{"type":"event","content_type":"application/json"}\n${json}\n`;
+  }
+
+  #lost(thrown: unknown): void {
+    this.#droppedCount += 1;
+    this.#options.log.debug({ error: toError(thrown).name }, 'an error report was lost');
+  }
+}
+
+/** The part of the SDK's event that is looked at. */
+interface SdkEvent {
+  readonly event_id: string;
+  readonly timestamp: number;
+  readonly level?: string;
+  readonly exception: {
+    readonly values: readonly {
+      readonly type?: string;
+      readonly value?: string;
+      readonly stacktrace?: { readonly frames?: readonly Parameters<typeof privateFrame>[0][] };
+    }[];
+  };
+}
+
+function firstFrame(error: Error): string {
+  return error.stack?.split('\n').find((text) => /^\s+at /.test(text)) ?? '';
+}

@@ -1,0 +1,30 @@
+import { fileURLToPath } from 'node:url';
+import type { AgentErrorFrame } from '../../protocol/agent-error.ts';
+
+/** Where this package lies, with a slash at its end. */
+const packageRoot = fileURLToPath(new URL('../../../', import.meta.url));
+const outside: AgentErrorFrame = { filename: '<outside>', function: '?', lineno: 0, colno: 0 };
+
+/**
+ * A stack frame as it may leave: files of this package and of the libraries it brings, relative to the package, and Node's own.
+ * Of all others not even the name of the function.
+ */
+export function privateFrame(frame: {
+  readonly filename?: string | undefined;
+  readonly function?: string | undefined;
+  readonly lineno?: number | undefined;
+  readonly colno?: number | undefined;
+}): AgentErrorFrame {
+  const filename = shownFile(frame.filename ?? '');
+  if (filename === undefined) return outside;
+  const name = /^[\w$.#<> []{1,100}\]?$/.exec(frame.function ?? '')?.[0] ?? '?';
+  return { filename, function: name, lineno: frame.lineno ?? 0, colno: frame.colno ?? 0 };
+}
+
+function shownFile(path: string): string | undefined {
+  if (/^node:[\w/-]+$/.test(path)) return path;
+  const file = path.startsWith('file:') ? fileURLToPath(path) : path;
+  const library = file.lastIndexOf('/node_modules/');
+  if (library >= 0) return file.slice(library + 1);
+  return file.startsWith(packageRoot) ? file.slice(packageRoot.length) : undefined;
+}
