@@ -6,7 +6,7 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -65,9 +65,68 @@ async function install() {
     process.exit(1);
   }
   show(true);
+  const skipped = await buildRawSocket();
+  if (skipped !== undefined) {
+    process.stderr.write(
+      `${isTerminal ? '\n' : ''}  raw-socket is not built, so pings have one way less: ${skipped}\n`,
+    );
+  }
   process.stderr.write(
     `${isTerminal ? '\n' : ''}  installed in ${Math.round((Date.now() - startedAt) / 1000)} s\n`,
   );
+}
+
+/**
+ * Compiles the addon of raw-socket, which the net-ping backend of ICMP checks needs, against the headers of the Node that
+ * will load it. Whoever has no compiler does without it.
+ *
+ * @returns why it was not built, or undefined.
+ */
+async function buildRawSocket() {
+  const folder = join(modules, 'raw-socket');
+  if (!existsSync(folder)) return undefined;
+  const missing = [];
+  for (const [program, ...others] of [['make'], ['g++', 'c++', 'clang++'], ['python3', 'python']]) {
+    if (![program, ...others].some(isInPath)) missing.push(program);
+  }
+  if (missing.length > 0) return `no ${missing.join(', ')}`;
+  const nodeDir = nodeDirs().find((dir) => existsSync(join(dir, 'include', 'node', 'node.h')));
+  if (nodeDir === undefined) return 'no headers of this Node';
+  const nodeGyp = nodeGypPaths().find((file) => existsSync(file));
+  if (nodeGyp === undefined) return 'no node-gyp, which comes with npm';
+  const output = [];
+  const code = await run(
+    rightNode(),
+    [nodeGyp, 'rebuild', `--directory=${folder}`, `--nodedir=${nodeDir}`],
+    (text) => output.push(text),
+  );
+  if (code === 0) return undefined;
+  const errors = output
+    .join('')
+    .split('\n')
+    .filter((line) => /error|ERR!/i.test(line));
+  return errors[0]?.trim() ?? `node-gyp ended with ${code}`;
+}
+
+/** Where the headers of the Node that runs Picket may be: its package brings them. */
+function nodeDirs() {
+  const locked = join(modules, `node-${process.platform}-${process.arch}`);
+  return existsSync(join(modules, '.bin', 'node')) ? [locked] : [join(dirname(process.execPath), '..')];
+}
+
+function nodeGypPaths() {
+  const npmFolders = [
+    join(dirname(process.execPath), '..', 'lib', 'node_modules', 'npm'),
+    '/usr/share/nodejs/npm',
+  ];
+  const npm = process.env.npm_execpath;
+  if (npm?.endsWith('.js')) npmFolders.unshift(join(dirname(npm), '..'));
+  const file = join('node_modules', 'node-gyp', 'bin', 'node-gyp.js');
+  return [...npmFolders.map((folder) => join(folder, file)), '/usr/share/nodejs/node-gyp/bin/node-gyp.js'];
+}
+
+function isInPath(program) {
+  return (process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, program)));
 }
 
 function isTopLevel(path) {

@@ -3,10 +3,12 @@ import { createInterface } from 'node:readline';
 import { icmpRunner } from '../../src/checks/icmp/run.ts';
 import { IcmpSpec } from '../../src/checks/icmp/spec.ts';
 import { type IcmpBackend, IcmpUnavailable } from '../../src/probes/icmp/backend.ts';
+import { NetPingBackend } from '../../src/probes/icmp/net-ping-backend.ts';
 import { openIcmpBackend } from '../../src/probes/icmp/open-backend.ts';
-import type { IcmpAnnouncement, IcmpOrder } from './icmp-process.ts';
+import type { BackendChoice, IcmpAnnouncement, IcmpOrder } from './icmp-process.ts';
 import { runContext } from './run-context.ts';
 
+const choice = process.argv[2] as BackendChoice;
 const backend = await opened();
 if (backend) {
   // Nothing is closed at the end: an idle backend must not keep a process alive.
@@ -28,7 +30,7 @@ if (backend) {
 
 async function opened(): Promise<IcmpBackend | undefined> {
   try {
-    const found = await openIcmpBackend();
+    const found = await (choice === 'net-ping' ? NetPingBackend.open() : openIcmpBackend());
     write({ description: found.description } satisfies IcmpAnnouncement);
     return found;
   } catch (thrown) {

@@ -26,6 +26,9 @@ export type IcmpAnnouncement =
  */
 export type Rights = 'root' | 'unprivileged' | 'without-capabilities';
 
+/** Whether the process chooses a backend as the agent does, or opens a certain one. */
+export type BackendChoice = 'best' | 'net-ping';
+
 const unprivileged = ['setpriv', '--inh-caps=-all', '--securebits=+noroot'];
 const prefixes: Readonly<Record<Rights, readonly string[]>> = {
   root: [],
@@ -50,8 +53,9 @@ export class IcmpProcess implements AsyncDisposable {
     this.announcement = announcement;
   }
 
-  static async start(lab: NetworkLab, rights: Rights): Promise<IcmpProcess> {
-    const [command = '', ...words] = commandWith(lab, rights, [program]);
+  /** @param backend the one to open; the best that works there unless said otherwise. */
+  static async start(lab: NetworkLab, rights: Rights, backend: BackendChoice = 'best'): Promise<IcmpProcess> {
+    const [command = '', ...words] = commandWith(lab, rights, [program, backend]);
     const child = spawn(command, words, { stdio: ['pipe', 'pipe', 'inherit'] });
     const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
     return new IcmpProcess(child, answers, await nextLine<IcmpAnnouncement>(answers));

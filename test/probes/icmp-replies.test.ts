@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EchoAnswer } from '../../src/probes/icmp/backend.ts';
-import { IcmpProcess, type Rights } from '../helpers/icmp-process.ts';
+import { type BackendChoice, IcmpProcess, type Rights } from '../helpers/icmp-process.ts';
 import { NetworkLab, whyNoNamespaces } from '../helpers/network-namespaces.ts';
 
 const reason = whyNoNamespaces();
@@ -21,15 +21,16 @@ describe.skipIf(reason)(`ICMP replies of a strange host${reason ? ` (${reason})`
   });
   afterAll(() => lab[Symbol.dispose]());
 
-  describe.each<[string, Rights, string]>([
-    ['datagram sockets', 'without-capabilities', '0\t2147483647'],
-    ['raw sockets', 'root', '1\t0'],
-  ])('%s', (_name, rights, groupRange) => {
+  describe.each<[string, Rights, string, BackendChoice]>([
+    ['datagram sockets', 'without-capabilities', '0\t2147483647', 'best'],
+    ['raw sockets', 'root', '1\t0', 'best'],
+    ['net-ping', 'root', '1\t0', 'net-ping'],
+  ])('%s', (_name, rights, groupRange, backend) => {
     let icmp: IcmpProcess;
 
     beforeAll(async () => {
       lab.exec('agent', `sysctl -qw net.ipv4.ping_group_range=${groupRange}`);
-      icmp = await IcmpProcess.start(lab, rights);
+      icmp = await IcmpProcess.start(lab, rights, backend);
     });
     afterAll(() => icmp.end());
 

@@ -1,9 +1,14 @@
 import { type IcmpBackend, IcmpUnavailable } from './backend.ts';
 import { KernelBackend } from './kernel-backend.ts';
+import { NetPingBackend } from './net-ping-backend.ts';
 import { PingProgram } from './ping-program.ts';
 
 /** The ways to ping, best first. */
-const ways: readonly (() => Promise<IcmpBackend>)[] = [() => KernelBackend.open(), () => PingProgram.open()];
+const ways: readonly (() => Promise<IcmpBackend>)[] = [
+  () => KernelBackend.open(),
+  () => NetPingBackend.open(),
+  () => PingProgram.open(),
+];
 
 /**
  * The best way to ping that works here; each is tried on this host itself.

@@ -1,3 +1,4 @@
+import { errnoOfWords } from '../sys/libc-words.ts';
 import { canonicalAddress } from '../sys/socket-address.ts';
 import type { EchoAnswer, PingTrain } from './backend.ts';
 import { echoReplyType } from './echo-packet.ts';
@@ -11,21 +12,6 @@ const mtuWords = /mtu ?= ?(\d+)/;
 
 const beginErrorLine = /^ping6?: (?:connect|socket): (.+)$/gm;
 const sendErrorLine = /^ping6?: sendmsg: (.+)$/gm;
-
-/** Words of the C library for errors that a send can meet. */
-const errnos: Readonly<Record<string, string>> = {
-  'Network is unreachable': 'ENETUNREACH',
-  'No route to host': 'EHOSTUNREACH',
-  'Operation not permitted': 'EPERM',
-  'Permission denied': 'EACCES',
-  'Invalid argument': 'EINVAL',
-  'No buffer space available': 'ENOBUFS',
-  'Cannot allocate memory': 'ENOMEM',
-  'Cannot assign requested address': 'EADDRNOTAVAIL',
-  'Address family not supported by protocol': 'EAFNOSUPPORT',
-  'Network is down': 'ENETDOWN',
-  'Message too long': 'EMSGSIZE',
-};
 
 /**
  * What the iputils `ping` program found out, request by request. Its sequence counts from 1. It names no request when a
@@ -95,7 +81,7 @@ function errorIn(line: string, { family }: Pick<PingTrain, 'family'>): EchoAnswe
 
 /** The names of the errors in the lines of a kind. */
 function errnosIn(stderr: string, line: RegExp): string[] {
-  return [...stderr.matchAll(line)].map(([, words = '']) => errnos[words.trim()] ?? words);
+  return [...stderr.matchAll(line)].map(([, words = '']) => errnoOfWords(words));
 }
 
 /** Whether the program says itself that it could not send. */
