@@ -21,7 +21,7 @@ export interface Bench {
 }
 
 /** A number option such as `--checks=1000`. */
-export function numberOption(run: BenchRun, name: string, fallback: number): number {
+export function numberOption(run: Pick<BenchRun, 'options'>, name: string, fallback: number): number {
   const prefix = `--${name}=`;
   const given = run.options.find((option) => option.startsWith(prefix));
   if (given === undefined) return fallback;
@@ -35,4 +35,10 @@ export function quantile(values: readonly number[], q: number): number {
   if (values.length === 0) return Number.NaN;
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil(q * sorted.length) - 1))] ?? Number.NaN;
+}
+
+/** A text option such as `--only=burst`. */
+export function textOption(run: Pick<BenchRun, 'options'>, name: string, fallback: string): string {
+  const prefix = `--${name}=`;
+  return run.options.find((option) => option.startsWith(prefix))?.slice(prefix.length) ?? fallback;
 }

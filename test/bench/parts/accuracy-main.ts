@@ -1,0 +1,167 @@
+/**
+ * The program of the accuracy benchmark on the agent's host: puts a whole agent and blackbox_exporter under the same
+ * loads, captures what passes the wire, and compares what they report with it. Prints progress and the report as lines of
+ * JSON. Lines that begin with "ask " are for the target, whose answers come on standard input.
+ */
+import { setPriority } from 'node:os';
+import { createInterface } from 'node:readline';
+import { HttpDetail } from '../../../src/checks/http-detail.ts';
+import type { ResultReport } from '../../../src/protocol/agent.ts';
+import { leasedRun } from '../../helpers/fake-service/leased-run.ts';
+import { numberOption, textOption } from '../report.ts';
+import { accuracyReport, type Measured, type PhaseErrors } from './accuracy-report.ts';
+import { AgentUnderLoad } from './agent-load.ts';
+import { agentDevice, type LabLine, targetAddress } from './bench-lab.ts';
+import { type Blackbox, startBlackbox } from './blackbox.ts';
+import { BlackboxLoad } from './blackbox-load.ts';
+import { startCapture } from './capture.ts';
+import { measureEcho } from './echo-accuracy.ts';
+import { applyLoad, type Load, loads, probeCount } from './loads.ts';
+import { readExchanges, type WirePhases } from './wire.ts';
+
+type Scheme = 'http' | 'https';
+
+/** What a prober says of one probe, in milliseconds; undefined when the probe failed. */
+type Reported = WirePhases | undefined;
+
+const options = { options: process.argv.slice(2) };
+const seconds = numberOption(options, 'seconds', 10);
+const waitMs = numberOption(options, 'wait', 100);
+const only = textOption(options, 'only', '');
+const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+const ports = (await nextLine()) as Record<Scheme, number>;
+
+// Agent and peer before everything else but the yardsticks; children have the priority of whoever starts them.
+setPriority(-10);
+await using agent = await AgentUnderLoad.start(1000);
+await using blackbox = await startBlackbox();
+setPriority(0);
+
+const measured: Measured[] = [];
+for (const scheme of ['http', 'https'] as const) {
+  for (const load of loads) {
+    if (!`${scheme} ${load.name}`.includes(only)) continue;
+    for (const prober of ['picket', 'blackbox'] as const) {
+      const { errors, made, lost } = await measure(prober, scheme, load);
+      measured.push({ what: scheme, load: load.name, prober, errors, made, lost });
+      const total = errors.map(({ total: error }) => error);
+      say({ progress: `${scheme}, ${load.name}, ${prober}: ${total.length} of ${made} joined` });
+    }
+  }
+}
+if ('icmp'.includes(only) || only === '') {
+  for (const row of await measureEcho(targetAddress, (text) => say({ progress: text }))) measured.push(row);
+}
+say({ report: accuracyReport(measured, { seconds, waitMs }) });
+// Nothing more is asked; an open input would keep this process.
+process.stdin.destroy();
+
+async function measure(prober: 'picket' | 'blackbox', scheme: Scheme, load: Load) {
+  const origin = `${scheme}://${targetAddress}:${ports[scheme]}`;
+  const count = probeCount(load, seconds, waitMs + 5);
+  // What runs the first time is not what is asked about.
+  await reportedBy(prober, { name: 'warm-up', kind: 'in-flight', count: 10 }, 20, `${origin}/warm-up`);
+  await ask();
+  await using capture = await startCapture(agentDevice, `tcp port ${ports[scheme]}`);
+  const reported = await reportedBy(prober, load, count, `${origin}/probe`);
+  const dropped = await capture.stop();
+  const portByPath = (await ask()) as Record<string, number>;
+  const exchanges = await readExchanges(capture.path, {
+    serverPort: ports[scheme],
+    isTls: scheme === 'https',
+    waitMs,
+  });
+  const errors: PhaseErrors[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const told = reported.get(index);
+    const truth = exchanges.get(portByPath[`/probe-${index}`] ?? 0);
+    if (!told || !truth) continue;
+    errors.push({
+      connect: told.connect - truth.connect,
+      tls: told.tls - truth.tls,
+      wait: told.wait - truth.wait,
+      total: told.total - truth.total,
+    });
+  }
+  return { errors, made: count, lost: dropped };
+}
+
+async function reportedBy(
+  prober: 'picket' | 'blackbox',
+  load: Load,
+  count: number,
+  prefix: string,
+): Promise<ReadonlyMap<number, Reported>> {
+  const urlOf = (index: number) => `${prefix}-${index}`;
+  if (prober === 'blackbox') return await blackboxReports(blackbox, load, count, urlOf);
+  const runs = Array.from({ length: count }, (_, index) => httpRun(urlOf(index)));
+  await applyLoad(load, count, {
+    async closedLoop(first, end, inFlight) {
+      // Results that came before, in earlier bursts, count too.
+      const before = agent.resultCount;
+      if (before === 0) await agent.runClosedLoop(runs.slice(first, end), inFlight);
+      else {
+        agent.lease(...runs.slice(first, end));
+        await agent.untilResults(before + end - first);
+      }
+    },
+    start: (index) => agent.lease(...runs.slice(index, index + 1)),
+    ended: (ended) => agent.untilResults(ended),
+  });
+  const indexOfRun = new Map(runs.map(({ runId }, index) => [runId, index]));
+  return new Map(agent.collect().map((result) => [indexOfRun.get(result.runId) ?? -1, phasesIn(result)]));
+}
+
+function httpRun(url: string) {
+  const spec = { request: { url, skipSSL: true } };
+  return leasedRun(url, {
+    check: { id: crypto.randomUUID(), name: 'Accuracy', checkType: 'URL', spec },
+  });
+}
+
+function phasesIn(result: ResultReport): Reported {
+  if (result.failure !== null) return undefined;
+  const phases = HttpDetail.parse(result.detail).response.timingPhases;
+  if (!phases) return undefined;
+  const { tcp: connect, tls, proxy, firstByte, download } = phases;
+  const wait = firstByte - tls - proxy;
+  // An address needs no lookup; what is left beside these phases is the agent's own time and in none of them.
+  return { connect, tls, wait, download, total: result.responseTimeMs };
+}
+
+async function blackboxReports(
+  peer: Blackbox,
+  load: Load,
+  count: number,
+  urlOf: (index: number) => string,
+): Promise<ReadonlyMap<number, Reported>> {
+  const loaded = new BlackboxLoad(peer, urlOf);
+  await applyLoad(load, count, loaded);
+  return new Map([...loaded.metrics].map(([index, metrics]) => [index, phasesOfPeer(metrics)]));
+}
+
+function phasesOfPeer(metrics: ReadonlyMap<string, number>): Reported {
+  if (metrics.get('probe_success') !== 1) return undefined;
+  const phaseMs = (name: string) =>
+    (metrics.get(`probe_http_duration_seconds{phase="${name}"}`) ?? Number.NaN) * 1000;
+  const [connect, tls, wait, download] = ['connect', 'tls', 'processing', 'transfer'].map(phaseMs);
+  if (connect === undefined || tls === undefined || wait === undefined || download === undefined) {
+    return undefined;
+  }
+  return { connect, tls, wait, download, total: connect + tls + wait + download };
+}
+
+async function nextLine(): Promise<unknown> {
+  const { value, done } = await lines.next();
+  if (done) throw new Error('the target is gone');
+  return JSON.parse(value);
+}
+
+async function ask(): Promise<unknown> {
+  process.stdout.write('ask ports\n');
+  return await nextLine();
+}
+
+function say(line: LabLine): void {
+  process.stdout.write(`${JSON.stringify(line)}\n`);
+}

@@ -1,0 +1,86 @@
+import { type BenchReport, quantile } from '../report.ts';
+
+/** Reported minus true, in milliseconds. */
+export interface PhaseErrors {
+  readonly connect?: number;
+  readonly tls?: number;
+  readonly wait?: number;
+  readonly total: number;
+}
+
+/** One prober under one load. */
+export interface Measured {
+  readonly what: string;
+  readonly load: string;
+  readonly prober: 'picket' | 'blackbox';
+  readonly errors: readonly PhaseErrors[];
+  readonly made: number;
+  /** Packets the capture could not keep. */
+  readonly lost: number;
+}
+
+const phases = ['connect', 'tls', 'wait', 'total'] as const;
+type Phase = (typeof phases)[number];
+
+export function accuracyReport(
+  measured: readonly Measured[],
+  { seconds, waitMs }: { readonly seconds: number; readonly waitMs: number },
+): BenchReport {
+  const lost = measured.reduce((sum, row) => sum + row.lost, 0);
+  return {
+    columns: ['probe', 'load', 'prober', 'joined of made', ...phases.map((phase) => `${phase} error (ms)`)],
+    rows: measured.map((row) => [
+      row.what,
+      row.load,
+      row.prober,
+      `${row.errors.length} of ${row.made}`,
+      ...phases.map((phase) => cellOf(row, phase)),
+    ]),
+    notes: [
+      'p50 / p95 / p99 of the absolute difference between what is reported and what the wire says: nanosecond stamps of tcpdump on the prober’s host, joined to each probe by the local port its server saw.',
+      'Wire: SYN to SYN-ACK, ClientHello to the last byte of the server’s flight, request to first byte, their sum with first to last byte as total. blackbox_exporter: its phases connect, tls, processing, and the sum with transfer.',
+      `The server waits ${waitMs} ms before each answer; ${seconds} s for each load. Whole agent (lease to report) and blackbox_exporter one after the other on the same host with the same priority; server and tcpdump have real-time priority. The capture lost ${lost} packets.`,
+      'ICMP: the reported round trip of 500 requests, 10 ms apart, against the capture’s stamps of request and reply.',
+    ],
+    figures: figuresOf(measured),
+  };
+}
+
+function cellOf({ errors }: Measured, phase: Phase): string {
+  const values = sizesOf(errors, phase);
+  if (values.length === 0 || values.every((value) => value === 0)) return '–';
+  return [0.5, 0.95, 0.99].map((q) => quantile(values, q).toFixed(2)).join(' / ');
+}
+
+function sizesOf(errors: readonly PhaseErrors[], phase: Phase): number[] {
+  return errors.flatMap((error) => {
+    const value = error[phase];
+    return value === undefined ? [] : [Math.abs(value)];
+  });
+}
+
+/** The figures that were asked for. */
+function figuresOf(measured: readonly Measured[]): Record<string, string> {
+  const of = (what: string, load: string, prober: string, phase: Phase, q: number) => {
+    const row = measured.find(
+      (entry) => entry.what === what && entry.load === load && entry.prober === prober,
+    );
+    return row ? quantile(sizesOf(row.errors, phase), q) : Number.NaN;
+  };
+  const figures: Record<string, number> = {};
+  for (const scheme of ['http', 'https']) {
+    figures[`${scheme}_idle_p50_ms`] = of(scheme, '1 in flight', 'picket', 'total', 0.5);
+    const burst = phases.map((phase) => of(scheme, 'bursts of 100', 'picket', phase, 0.95));
+    figures[`${scheme}_burst_worst_p95_ms`] = Math.max(...burst);
+    const ours = of(scheme, '500 a second', 'picket', 'total', 0.95);
+    figures[`${scheme}_500s_p95_ms`] = ours;
+    figures[`${scheme}_500s_p95_of_peer`] = ours / of(scheme, '500 a second', 'blackbox', 'total', 0.95);
+  }
+  for (const load of ['idle', 'busy']) {
+    const row = measured.find((entry) => entry.what === 'icmp, kernel sockets' && entry.load.includes(load));
+    if (row) figures[`icmp_${load}_p99_ms`] = quantile(sizesOf(row.errors, 'total'), 0.99);
+  }
+  return Object.fromEntries(
+    Object.entries(figures).flatMap(([key, value]) => (Number.isNaN(value) ? [] : [[key, value.toFixed(3)]])),
+  );
+}

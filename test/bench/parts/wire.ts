@@ -1,0 +1,128 @@
+import { readCapture, type WirePacket } from './pcap.ts';
+
+/** What the wire says of one HTTP exchange on a connection of its own, in milliseconds. */
+export interface WirePhases {
+  /** SYN to SYN-ACK. */
+  readonly connect: number;
+  /** ClientHello to the last byte of the server's flight; 0 without TLS. */
+  readonly tls: number;
+  /** Request to the first byte of the response. */
+  readonly wait: number;
+  /** First to last byte of the response. */
+  readonly download: number;
+  readonly total: number;
+}
+
+type TcpPacket = Extract<WirePacket, { protocol: 'tcp' }>;
+
+/** Packets of one connection, seen from the client. */
+interface Connection {
+  synAtMs: number;
+  synCount: number;
+  synAckAtMs: number | undefined;
+  /** Packets with data, in the order of the capture. */
+  readonly data: { readonly isOurs: boolean; readonly atMs: number }[];
+}
+
+/**
+ * The phases of all exchanges with a port, by the client's port.
+ *
+ * @param waitMs how long the server waits before it answers: the response is what comes after a silence of about that
+ *   length, so that TLS session tickets are not taken for it.
+ * @returns null in the place of what cannot be judged: a SYN that was sent again, an incomplete exchange, a port used
+ *   twice.
+ */
+export async function readExchanges(
+  path: string,
+  options: { readonly serverPort: number; readonly isTls: boolean; readonly waitMs: number },
+): Promise<Map<number, WirePhases | null>> {
+  const connections = new Map<number, Connection>();
+  const reused = new Set<number>();
+  for await (const packet of readCapture(path)) {
+    if (packet.protocol !== 'tcp') continue;
+    const isOurs = packet.destinationPort === options.serverPort;
+    if (!isOurs && packet.sourcePort !== options.serverPort) continue;
+    const port = isOurs ? packet.sourcePort : packet.destinationPort;
+    if (isOurs && packet.isSyn && connections.get(port)?.data.length) reused.add(port);
+    addPacket(connections, port, packet, isOurs);
+  }
+  return new Map(
+    [...connections].map(([port, connection]) => [
+      port,
+      reused.has(port) ? null : (phasesOf(connection, options) ?? null),
+    ]),
+  );
+}
+
+function addPacket(
+  connections: Map<number, Connection>,
+  port: number,
+  { atMs, isSyn, payloadBytes }: TcpPacket,
+  isOurs: boolean,
+): void {
+  let connection = connections.get(port);
+  if (!connection) {
+    if (!isOurs || !isSyn) return;
+    connection = { synAtMs: atMs, synCount: 0, synAckAtMs: undefined, data: [] };
+    connections.set(port, connection);
+  }
+  if (isSyn && isOurs) connection.synCount += 1;
+  else if (isSyn) connection.synAckAtMs ??= atMs;
+  if (payloadBytes > 0) connection.data.push({ isOurs, atMs });
+}
+
+/** The server's timers may end a millisecond early. */
+const timerSlackMs = 2;
+
+function phasesOf(
+  { synAtMs, synCount, synAckAtMs, data }: Connection,
+  { isTls, waitMs }: { readonly isTls: boolean; readonly waitMs: number },
+): WirePhases | undefined {
+  if (synCount !== 1 || synAckAtMs === undefined) return undefined;
+  const request = data.findLast(({ isOurs, atMs }) => isOurs && hasAnswerAfter(atMs));
+  if (!request) return undefined;
+  const isResponse = ({ isOurs, atMs }: { isOurs: boolean; atMs: number }) =>
+    !isOurs && atMs >= request.atMs + waitMs - timerSlackMs;
+  const first = data.find(isResponse);
+  const last = data.findLast(isResponse);
+  if (!first || !last) return undefined;
+  const tls = isTls ? tlsOf(data) : 0;
+  if (tls === undefined) return undefined;
+  const connect = synAckAtMs - synAtMs;
+  const wait = first.atMs - request.atMs;
+  const download = last.atMs - first.atMs;
+  return { connect, tls, wait, download, total: connect + tls + wait + download };
+
+  /** What we send after the response, such as a TLS close, is no request. */
+  function hasAnswerAfter(ourAtMs: number): boolean {
+    return data.some(({ isOurs, atMs }) => !isOurs && atMs >= ourAtMs + waitMs - timerSlackMs);
+  }
+}
+
+/** The server's flight is all it sends between our first and our second packet with data. */
+function tlsOf(data: Connection['data']): number | undefined {
+  const [hello] = data;
+  if (!hello?.isOurs) return undefined;
+  const second = data.findIndex(({ isOurs }, index) => index > 0 && isOurs && !data[index - 1]?.isOurs);
+  const flight = data[second - 1];
+  return flight && !flight.isOurs ? flight.atMs - hello.atMs : undefined;
+}
+
+/** Round trips of echo requests to a target in the order they were sent; null for those without a reply. */
+export async function readRoundTrips(path: string, target: string): Promise<(number | null)[]> {
+  const open = new Map<string, { readonly place: number; readonly atMs: number }>();
+  const roundTrips: (number | null)[] = [];
+  for await (const packet of readCapture(path)) {
+    if (packet.protocol !== 'icmp') continue;
+    const key = `${packet.identifier}:${packet.sequence}`;
+    if (packet.type === 8 && packet.destination === target) {
+      open.set(key, { place: roundTrips.length, atMs: packet.atMs });
+      roundTrips.push(null);
+    } else if (packet.type === 0 && packet.source === target) {
+      const request = open.get(key);
+      if (request) roundTrips[request.place] = packet.atMs - request.atMs;
+      open.delete(key);
+    }
+  }
+  return roundTrips;
+}
