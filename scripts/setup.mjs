@@ -95,12 +95,14 @@ async function buildRawSocket() {
   const nodeGyp = nodeGypPaths().find((file) => existsSync(file));
   if (nodeGyp === undefined) return 'no node-gyp, which comes with npm';
   const output = [];
-  const code = await run(
-    rightNode(),
-    [nodeGyp, 'rebuild', `--directory=${folder}`, `--nodedir=${nodeDir}`],
-    (text) => output.push(text),
-  );
-  if (code === 0) return undefined;
+  const collect = (text) => output.push(text);
+  // A setting in npm's environment counts for more than an argument, and may lead to the headers of another Node.
+  const settings = { npm_config_nodedir: nodeDir, npm_package_config_node_gyp_nodedir: nodeDir };
+  const code = await run(rightNode(), [nodeGyp, 'rebuild', `--directory=${folder}`], collect, settings);
+  // What was compiled for another Node fails only when it is loaded.
+  if (code === 0 && (await run(rightNode(), ['-e', `require(${JSON.stringify(folder)})`], collect)) === 0) {
+    return undefined;
+  }
   const errors = output
     .join('')
     .split('\n')
@@ -178,12 +180,16 @@ function rightNode() {
 }
 
 /** Runs a command in the foreground; our own signals are passed on, and we end when it ends. */
-function run(command, commandArgs, onOutput) {
+function run(command, commandArgs, onOutput, variables = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, commandArgs, {
       stdio: onOutput ? ['ignore', 'pipe', 'pipe'] : 'inherit',
       ...(onOutput ? { cwd: root } : {}),
-      env: { ...process.env, PATH: `${join(modules, '.bin')}${delimiter}${process.env.PATH ?? ''}` },
+      env: {
+        ...process.env,
+        PATH: `${join(modules, '.bin')}${delimiter}${process.env.PATH ?? ''}`,
+        ...variables,
+      },
     });
     child.stdout?.on('data', (data) => onOutput(String(data)));
     child.stderr?.on('data', (data) => onOutput(String(data)));
