@@ -1,0 +1,193 @@
+import type { LeasedRun } from '../../src/protocol/agent.ts';
+import { leasedRun } from '../helpers/fake-service/leased-run.ts';
+import { cpuMsOf } from '../helpers/picket-process.ts';
+import { AgentUnderLoad } from './parts/agent-load.ts';
+import { needPrograms } from './parts/bench-lab.ts';
+import { type Blackbox, startBlackbox } from './parts/blackbox.ts';
+import { fpingCpuMs } from './parts/fping.ts';
+import { startLineProcess } from './parts/line-process.ts';
+import { type Bench, numberOption, quantile, textOption } from './report.ts';
+
+interface Ports {
+  readonly http: number;
+  readonly tcp: number;
+  readonly dns: number;
+}
+
+/** What is probed by both: a check of the agent, and a bare probe or ping of the peer. */
+interface Subject {
+  readonly name: string;
+  readonly peer: 'blackbox' | 'fping';
+  /** Goal of the issue: the agent's checks (or pings) per CPU-second, in those of the peer. */
+  readonly goal: number;
+  readonly checkType: string;
+  readonly spec: Readonly<Record<string, unknown>>;
+  /** How many probes of the peer a check is worth. */
+  readonly probesPerCheck: number;
+  readonly module: 'http' | 'tcp' | 'dns' | 'icmp';
+  readonly target: string;
+}
+
+const pingsPerCheck = 10;
+/** The pause between the requests of an ICMP monitor. */
+const pingPeriodMs = 500;
+
+const subjectsOf = ({ http, tcp, dns }: Ports): Subject[] => {
+  const host = '127.0.0.1';
+  const blackbox = { peer: 'blackbox', goal: 1, probesPerCheck: 1 } as const;
+  const dnsRequest = { query: 'www.bench.test', recordType: 'A', nameServer: host, port: dns };
+  const icmp = (pingCount: number) => ({
+    checkType: 'ICMP',
+    spec: { request: { hostname: host, pingCount } },
+  });
+  const url = `http://${host}:${http}/`;
+  return [
+    { ...blackbox, name: 'URL', checkType: 'URL', spec: { request: { url } }, module: 'http', target: url },
+    {
+      ...blackbox,
+      name: 'TCP',
+      checkType: 'TCP',
+      spec: { request: { hostname: host, port: tcp } },
+      module: 'tcp',
+      target: `${host}:${tcp}`,
+    },
+    {
+      ...blackbox,
+      name: 'DNS',
+      checkType: 'DNS',
+      spec: { request: dnsRequest },
+      module: 'dns',
+      target: `${host}:${dns}`,
+    },
+    { ...blackbox, name: 'ICMP, one ping a check', ...icmp(1), module: 'icmp', target: host },
+    {
+      name: `pings, ${pingsPerCheck} a check`,
+      peer: 'fping',
+      goal: 0.7,
+      ...icmp(pingsPerCheck),
+      probesPerCheck: pingsPerCheck,
+      module: 'icmp',
+      target: host,
+    },
+  ];
+};
+
+/** `npm run bench -- density [--checks=2000] [--rounds=7] [--concurrency=100] [--only=PART]` */
+const bench: Bench = {
+  title: 'Checks per CPU-second of the whole agent, beside bare probes of blackbox_exporter and fping',
+  async run(run) {
+    needPrograms('prometheus-blackbox-exporter', 'fping');
+    const checks = numberOption(run, 'checks', 2000);
+    const rounds = numberOption(run, 'rounds', 7);
+    const concurrency = numberOption(run, 'concurrency', 100);
+    const only = textOption(run, 'only', '');
+    await using target = startLineProcess('density-target.ts');
+    const ports = JSON.parse(await target.next()) as Ports;
+    const rows: string[][] = [];
+    const figures: Record<string, string> = {};
+    for (const subject of subjectsOf(ports)) {
+      if (!subject.name.includes(only)) continue;
+      const { agentMs, peerMs, ratios } = await compare(subject, { checks, rounds, concurrency });
+      const ratio = quantile(ratios, 0.5);
+      const perSecond = (cpuMs: number) => (1000 / cpuMs).toFixed(0);
+      rows.push([
+        subject.name,
+        subject.peer,
+        perSecond(quantile(agentMs, 0.5)),
+        perSecond(quantile(peerMs, 0.5)),
+        `${ratio.toFixed(2)} (${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)})`,
+        `≥ ${subject.goal.toFixed(1)}`,
+      ]);
+      figures[`${subject.name.split(',', 1)[0]?.toLowerCase()}_ratio`] = ratio.toFixed(2);
+      run.progress(`${subject.name}: ${ratio.toFixed(2)} of ${subject.peer}`);
+    }
+    return {
+      columns: [
+        'probe',
+        'peer',
+        'agent (per CPU-s)',
+        'peer (per CPU-s)',
+        'median ratio (range)',
+        'asked for',
+      ],
+      rows,
+      notes: [
+        'Agent: lease, probe, assertions, report and acknowledgement, the whole process with all its threads (user and system time), against a fake service in another process. blackbox_exporter: one request to its API and one probe. fping: all requests of one call, its start included.',
+        `${checks} checks a round, ${concurrency} at a time (pings: all at once), ${rounds} rounds in alternating order; the ratio is the median of the rounds’ own.`,
+      ],
+      figures,
+    };
+  },
+};
+export default bench;
+
+async function compare(
+  subject: Subject,
+  { checks, rounds, concurrency }: { checks: number; rounds: number; concurrency: number },
+) {
+  const isTrain = subject.peer === 'fping';
+  const inFlight = isTrain ? 1000 : concurrency;
+  const count = isTrain ? Math.min(checks, inFlight) : checks;
+  await using agent = await AgentUnderLoad.start(inFlight);
+  await using blackbox = await startBlackbox();
+  const agentRound = () => agentCpuMs(agent, subject, count, inFlight);
+  const peerRound = () =>
+    isTrain
+      ? fpingCpuMs(loopbackAddresses(count), { count: pingsPerCheck, periodMs: pingPeriodMs })
+      : blackboxCpuMs(blackbox, subject, { count, inFlight });
+  await agentRound();
+  await peerRound();
+  const agentMs: number[] = [];
+  const peerMs: number[] = [];
+  const ratios: number[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    // Which of the two goes first changes from round to round, so that a drift of the machine favours neither.
+    const isAgentFirst = round % 2 === 0;
+    const first = await (isAgentFirst ? agentRound() : peerRound());
+    const second = await (isAgentFirst ? peerRound() : agentRound());
+    const [ofAgent, ofPeer] = isAgentFirst ? [first, second] : [second, first];
+    agentMs.push(ofAgent / count / subject.probesPerCheck);
+    peerMs.push(ofPeer / count / subject.probesPerCheck);
+    ratios.push(ofPeer / ofAgent);
+  }
+  return { agentMs, peerMs, ratios };
+}
+
+async function agentCpuMs(agent: AgentUnderLoad, subject: Subject, count: number, inFlight: number) {
+  const { checkType, spec } = subject;
+  const check = () => ({ id: crypto.randomUUID(), name: 'Density', checkType, spec });
+  const runs: LeasedRun[] = Array.from({ length: count }, () => leasedRun('', { check: check() }));
+  const before = await cpuMsOf(agent.pid);
+  // Twice as many leased as can run, so that the agent never waits for the service.
+  await agent.runClosedLoop(runs, inFlight * 2);
+  const after = await cpuMsOf(agent.pid);
+  const [bad] = agent.collect().filter(({ failure }) => failure !== null);
+  if (bad) throw new Error(`a check of type ${checkType} did not pass: ${bad.failure?.message}`);
+  return after - before;
+}
+
+async function blackboxCpuMs(
+  blackbox: Blackbox,
+  { module, target }: Subject,
+  { count, inFlight }: { readonly count: number; readonly inFlight: number },
+) {
+  const before = await cpuMsOf(blackbox.pid);
+  let left = count;
+  const worker = async () => {
+    while (left > 0) {
+      left -= 1;
+      const metrics = await blackbox.probe(module, target);
+      if (metrics.get('probe_success') !== 1) throw new Error(`a ${module} probe of the peer did not pass`);
+    }
+  };
+  await Promise.all(Array.from({ length: inFlight }, worker));
+  return (await cpuMsOf(blackbox.pid)) - before;
+}
+
+/** Addresses of this host; all of 127.0.0.0/8 are. */
+function loopbackAddresses(count: number): string[] {
+  return Array.from(
+    { length: count },
+    (_, index) => `127.0.${1 + Math.floor(index / 250)}.${1 + (index % 250)}`,
+  );
+}

@@ -1,0 +1,46 @@
+/**
+ * The target of the density benchmark, a process of its own: an HTTP server, a TCP server that accepts and closes, and a
+ * DNS server that knows one address for every name. Prints `{"http": PORT, "tcp": PORT, "dns": PORT}`.
+ */
+import { createSocket } from 'node:dgram';
+import { createServer as createHttpServer } from 'node:http';
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import * as dnsPacket from 'dns-packet';
+
+const body = `<!doctype html>${'x'.repeat(500)}`;
+const address = '127.0.0.1';
+
+const http = await listening(
+  createHttpServer((_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/html', 'content-length': body.length }).end(body);
+  }),
+);
+const tcp = await listening(
+  createServer((socket) => {
+    // Whoever probes may close as he likes.
+    socket.on('error', () => socket.destroy());
+    socket.resume();
+    socket.on('end', () => socket.end());
+  }),
+);
+const dns = createSocket({ type: 'udp4', recvBufferSize: 1 << 20 });
+dns.on('message', (message, { address: from, port }) => {
+  const { id, questions = [] } = dnsPacket.decode(message);
+  const answers = questions.map(({ name }) => ({ type: 'A' as const, name, ttl: 60, data: '192.0.2.1' }));
+  const flags = dnsPacket.AUTHORITATIVE_ANSWER | dnsPacket.RECURSION_DESIRED | dnsPacket.RECURSION_AVAILABLE;
+  dns.send(
+    dnsPacket.encode({ type: 'response', ...(id !== undefined && { id }), flags, questions, answers }),
+    port,
+    from,
+  );
+});
+dns.bind(0, address, () => console.log(JSON.stringify({ http, tcp, dns: dns.address().port })));
+process.on('SIGTERM', () => process.exit(0));
+
+function listening(server: Server): Promise<number> {
+  return new Promise((resolve) => {
+    server.listen({ port: 0, host: address, backlog: 1024 }, () =>
+      resolve((server.address() as AddressInfo).port),
+    );
+  });
+}
