@@ -4,6 +4,7 @@ import { cpuMsOf } from '../helpers/picket-process.ts';
 import { AgentUnderLoad } from './parts/agent-load.ts';
 import { needPrograms } from './parts/bench-lab.ts';
 import { type Blackbox, startBlackbox } from './parts/blackbox.ts';
+import { endChildrenOnSignal } from './parts/end-children.ts';
 import { fpingCpuMs } from './parts/fping.ts';
 import { startLineProcess } from './parts/line-process.ts';
 import { type Bench, numberOption, quantile, textOption } from './report.ts';
@@ -81,7 +82,8 @@ const bench: Bench = {
     const rounds = numberOption(run, 'rounds', 7);
     const concurrency = numberOption(run, 'concurrency', 100);
     const only = textOption(run, 'only', '');
-    await using target = startLineProcess('density-target.ts');
+    using _children = endChildrenOnSignal();
+    await using target = startLineProcess('targets.ts');
     const ports = JSON.parse(await target.next()) as Ports;
     const rows: string[][] = [];
     const figures: Record<string, string> = {};

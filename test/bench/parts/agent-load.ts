@@ -29,6 +29,11 @@ export class AgentUnderLoad implements AsyncDisposable {
     return this.#service.receipts.length;
   }
 
+  /** What was reported for a run so far. */
+  resultOf(runId: string): ResultReport | undefined {
+    return this.#service.resultOf(runId);
+  }
+
   lease(...runs: LeasedRun[]): void {
     this.#service.enqueue(...runs);
   }

@@ -1,5 +1,5 @@
 /**
- * The target of the density benchmark, a process of its own: an HTTP server, a TCP server that accepts and closes, and a
+ * The targets of the benchmarks with all check types, a process of its own: an HTTP server, a TCP server that accepts and closes, and a
  * DNS server that knows one address for every name. Prints `{"http": PORT, "tcp": PORT, "dns": PORT}`.
  */
 import { createSocket } from 'node:dgram';
