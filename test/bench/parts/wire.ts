@@ -81,10 +81,11 @@ function phasesOf(
   if (synCount !== 1 || synAckAtMs === undefined) return undefined;
   const request = data.findLast(({ isOurs, atMs }) => isOurs && hasAnswerAfter(atMs));
   if (!request) return undefined;
-  const isResponse = ({ isOurs, atMs }: { isOurs: boolean; atMs: number }) =>
-    !isOurs && atMs >= request.atMs + waitMs - timerSlackMs;
-  const first = data.find(isResponse);
-  const last = data.findLast(isResponse);
+  const begin = data.findIndex(({ isOurs, atMs }) => !isOurs && atMs >= request.atMs + waitMs - timerSlackMs);
+  // What the server sends after we sent something again, such as a TLS close, answers that.
+  const end = data.findIndex(({ isOurs }, index) => index > begin && isOurs);
+  const first = data[begin];
+  const last = data[(end === -1 ? data.length : end) - 1];
   if (!first || !last) return undefined;
   const tls = isTls ? tlsOf(data) : 0;
   if (tls === undefined) return undefined;
