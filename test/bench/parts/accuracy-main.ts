@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline';
 import { HttpDetail } from '../../../src/checks/http-detail.ts';
 import type { ResultReport } from '../../../src/protocol/agent.ts';
 import { leasedRun } from '../../helpers/fake-service/leased-run.ts';
+import { readExchanges, type WirePhases } from '../../helpers/wire/wire.ts';
 import { numberOption, textOption } from '../report.ts';
 import { accuracyReport, type Measured, type PhaseErrors } from './accuracy-report.ts';
 import { AgentUnderLoad } from './agent-load.ts';
@@ -17,7 +18,6 @@ import { BlackboxLoad } from './blackbox-load.ts';
 import { startCapture } from './capture.ts';
 import { measureEcho } from './echo-accuracy.ts';
 import { applyLoad, type Load, loads, probeCount } from './loads.ts';
-import { readExchanges, type WirePhases } from './wire.ts';
 
 type Scheme = 'http' | 'https';
 
