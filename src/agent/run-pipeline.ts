@@ -17,7 +17,7 @@ import { crashSite } from './crash-site.ts';
 import type { LagMeter } from './lag-meter.ts';
 import { ownReport } from './own-report.ts';
 import { isMaskable, Scrubber } from './scrubber.ts';
-import { agentLagMs, isSpoilt, isTimingDoubtful, spoiltPart, starvedOutcome } from './starvation.ts';
+import { agentLag, isSpoilt, isTimingDoubtful, spoiltPart, starvedOutcome } from './starvation.ts';
 import type { FinishedRun, RunFacts, RunOrder, Verdict } from './worker-message.ts';
 
 /** How long a runner may take to return once its deadline has passed, before it counts as broken. */
@@ -192,16 +192,9 @@ export class RunPipeline {
     }
     signal.removeEventListener('abort', abort);
     const stoppedMs = this.#clock.monotonicMs();
-    const lagMs = agentLagMs(outcome, lag.stop());
-    const durationMs = stoppedMs - startedMs;
-    return {
-      outcome,
-      startedMs,
-      stoppedMs,
-      lagMs,
-      isSpoilt: isSpoilt(outcome, { lagMs, durationMs }),
-      crash,
-    };
+    const late = agentLag(outcome, lag.stop());
+    const isLate = isSpoilt(outcome, { ...late, durationMs: stoppedMs - startedMs });
+    return { outcome, startedMs, stoppedMs, lagMs: late.lagMs, isSpoilt: isLate, crash };
   }
 
   async #outcome(order: RunOrder, log: RunLog, stop: AbortController): Promise<Outcome<unknown>> {

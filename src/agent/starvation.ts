@@ -1,9 +1,9 @@
 import type { Outcome } from '../checks/check-type.ts';
 import { failure, failureCatalogue } from '../checks/failure.ts';
+import type { ThreadLag } from './lag-meter.ts';
 
 /** How late the agent itself was while a run was under way, and how long the run took. */
-export interface Lateness {
-  readonly lagMs: number;
+export interface Lateness extends ThreadLag {
   readonly durationMs: number;
 }
 
@@ -14,8 +14,9 @@ const timeLimit = { leastMs: 100, part: 0.2 };
 const hangUpMs = 1000;
 
 /** How late the agent was: what its thread saw, and what the runner did. */
-export function agentLagMs(outcome: Outcome<unknown>, threadLagMs: number): number {
-  return Math.max(threadLagMs, outcome.measurement?.lagMs ?? 0);
+export function agentLag({ measurement }: Outcome<unknown>, { lagMs, awayMs }: ThreadLag): ThreadLag {
+  const seenMs = measurement?.lagMs ?? 0;
+  return { lagMs: Math.max(lagMs, seenMs), awayMs: Math.max(awayMs, seenMs) };
 }
 
 /**
@@ -31,21 +32,21 @@ export function isTimingDoubtful({ measurement, responseTimeMs }: Outcome<unknow
  * Whether the agent may have brought a bad verdict about by being late itself. That is so when
  *
  * - only the response time stands against a better verdict (a limit, or an assertion that it is less than something), the
- *   timing is doubtful, and a response time shorter by the lag would have been good enough;
- * - a limit of time ran out (`fromLateness: 'time-limit'`), and the agent was late by at least 100 ms and a fifth of the
- *   run: most of a limit of seconds would have been enough for anything that works;
- * - the other side gave up (`fromLateness: 'hang-up'`), and the agent was late by a second or more.
+ *   timing is doubtful, and a response time shorter by what the agent was late would have been good enough;
+ * - a limit of time ran out (`fromLateness: 'time-limit'`), and the agent was away for at least 100 ms and a fifth of
+ *   the run: most of a limit of seconds would have been enough for anything that works;
+ * - the other side gave up (`fromLateness: 'hang-up'`), and the agent was late by a second or more at one time.
  *
  * A target that is truly slow stays slow: a lag of some milliseconds explains no second.
  */
-export function isSpoilt(outcome: Outcome<unknown>, { lagMs, durationMs }: Lateness): boolean {
+export function isSpoilt(outcome: Outcome<unknown>, { lagMs, awayMs, durationMs }: Lateness): boolean {
   if (outcome.timeExcessMs !== undefined) {
-    return isTimingDoubtful(outcome, lagMs) && outcome.timeExcessMs <= lagMs;
+    return isTimingDoubtful(outcome, lagMs) && outcome.timeExcessMs <= Math.max(lagMs, awayMs);
   }
   if (!outcome.failure) return false;
   switch (failureCatalogue[outcome.failure.code].fromLateness) {
     case 'time-limit':
-      return lagMs >= Math.max(timeLimit.leastMs, timeLimit.part * durationMs);
+      return awayMs >= Math.max(timeLimit.leastMs, timeLimit.part * durationMs);
     case 'hang-up':
       return lagMs >= hangUpMs;
     default:
