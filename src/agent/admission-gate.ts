@@ -4,11 +4,15 @@ import type { ThreadLoad } from './thread-load.ts';
 
 /** No run waits longer than this, whatever the load (as long as the thread runs at all). */
 export const maxGateWaitMs = 5000;
-/** Two of the CPU time of a run between two starts: then runs under way find the thread free half of the time. */
-const gapPerCpu = 2;
+/**
+ * The CPU time of one whole run between two starts. That is about twice what its start alone takes; twice the whole
+ * halved what an agent gets done in its CPU time (docs/adr/0007).
+ */
+const gapPerCpu = 1;
 const costBoundsMs = { first: 1, least: 0.05, most: 10 };
 /** A late timer makes up for this much of its delay, so that its coarse steps do not slow the starts down. */
 const maxCreditMs = 1.5;
+const stepMs = 1;
 const recheckMs = 20;
 /** Each gap is up to this part longer or shorter: probes that take equally long must not fall into step. */
 const jitter = 0.25;
@@ -26,7 +30,7 @@ interface Waiting {
  * through, in the order they came:
  *
  * - With nothing under way a run starts at once; no timer is involved.
- * - Otherwise it starts a gap after the one before it: twice the CPU time that runs of that one's type cost this thread,
+ * - Otherwise it starts a gap after the one before it: the CPU time that runs of that one's type cost this thread,
  *   learnt from what the thread used, with jitter.
  * - While the event loop is busier than it may be (see ThreadLoad) and something is under way, nothing starts.
  * - A run that has waited for 5 seconds starts anyway.
@@ -120,7 +124,9 @@ export class AdmissionGate {
     this.#isWatching = true;
     while (this.#waiting.size > 0) {
       const untilOpenMs = this.#openAtMs - this.#clock.monotonicMs();
-      await this.#clock.sleep(untilOpenMs > 0 ? Math.min(Math.max(1, untilOpenMs), recheckMs) : recheckMs);
+      await this.#clock.sleep(
+        untilOpenMs > 0 ? Math.min(Math.max(stepMs, untilOpenMs), recheckMs) : recheckMs,
+      );
       this.#admit();
     }
     this.#isWatching = false;

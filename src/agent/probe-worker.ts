@@ -22,6 +22,9 @@ import type {
   WorkerStart,
 } from './worker-message.ts';
 
+/** Runs start apart and end apart; their reports wait this long for each other while more are under way. */
+const gatherMs = 5;
+
 if (!parentPort) throw new Error('probe-worker runs in a worker thread only');
 const port = parentPort;
 const { ownSecrets, egress, gateMemory } = workerData as WorkerStart;
@@ -66,10 +69,12 @@ async function run(order: RunOrder, serviceOffsetMs: number): Promise<void> {
   if (isAdmitted) gate.leave();
   running.delete(order.runId);
   finished.push(report);
-  if (finished.length === 1) setImmediate(flush);
+  if (running.size === 0) flush();
+  else if (finished.length === 1) setTimeout(flush, gatherMs);
 }
 
 function flush(): void {
+  if (finished.length === 0) return;
   const runs = finished;
   finished = [];
   send({ type: 'finished', runs });

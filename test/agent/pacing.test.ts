@@ -50,8 +50,8 @@ describe('a probe thread that gets many runs at once', () => {
     );
     expect(runs.every(({ facts }) => facts.verdict === 'passed')).toBe(true);
     const starts = runs.map(({ facts }) => facts.startedAtMs).sort((left, right) => left - right);
-    // At the least cost that may be learnt, a hundred starts take 10 ms.
-    expect((starts.at(-1) ?? 0) - (starts[0] ?? 0)).toBeGreaterThan(7);
+    // At the least cost that may be learnt, a hundred starts take 5 ms.
+    expect((starts.at(-1) ?? 0) - (starts[0] ?? 0)).toBeGreaterThan(3);
     expect(pool.gateState).toEqual({ waiting: 0, oldestWaitMs: 0 });
   });
 
