@@ -1,9 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { ManualClock } from '../../test/helpers/manual-clock.ts';
-import { AdmissionGate, maxGateWaitMs } from './admission-gate.ts';
-import { GateBoard } from './gate-board.ts';
-import { type ThreadGauge, ThreadLoad } from './thread-load.ts';
+import { AdmissionGate, maxGateWaitMs } from '../../src/agent/admission-gate.ts';
+import { GateBoard } from '../../src/agent/gate-board.ts';
+import { type ThreadGauge, ThreadLoad } from '../../src/agent/thread-load.ts';
+import { ManualClock } from '../helpers/manual-clock.ts';
 
 const never = new AbortController().signal;
 
