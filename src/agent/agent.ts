@@ -2,6 +2,7 @@ import { systemClock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { Releasers } from '../lib/releasers.ts';
 import { packageVersion } from '../lib/version.ts';
+import { claimedFacts } from './capability-facts.ts';
 import { type AgentSettings, ownSecretsOf } from './config.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { Drain } from './drain.ts';
@@ -17,7 +18,7 @@ import { isMaskable, minSecretLength } from './scrub/secret-finder.ts';
 import { Scrubber } from './scrubber.ts';
 import { ServiceClient } from './service-client.ts';
 import { ServiceClock } from './service-clock.ts';
-import type { FinishedRun } from './worker-message.ts';
+import type { Capabilities, FinishedRun } from './worker-message.ts';
 
 /** Reports kept in memory while the service does not take them, in characters of JSON. */
 const maxOutboxSize = 64 * 1024 * 1024;
@@ -110,6 +111,7 @@ export class Agent {
       scrubber: new Scrubber(ownSecrets),
       serviceSecrets: settings.serviceSecrets,
       onFinished: (run, slotAtMs) => this.#finished(run, slotAtMs),
+      onReturned: (lease) => this.#drain?.giveBack([lease]),
       onSlotFree: () => this.#poller?.slotFreed(),
     });
     this.#metrics = new AgentMetrics({
@@ -120,6 +122,9 @@ export class Agent {
       wallSkewMs: () => serviceClock.wallSkewMs,
       isConnected: () => this.#poller?.status.isConnected ?? false,
       replacedThreads: () => this.#pool.replacedCount,
+      gateState: () => this.#pool.gateState,
+      threadUtilizations: () => this.#pool.utilizations(),
+      capabilities: () => this.#pool.capabilities,
     });
   }
 
@@ -166,18 +171,19 @@ export class Agent {
     this.#metrics.start();
     this.#log.info({ version: packageVersion(), agentId, serviceUrl, port, laneSizes }, 'agent starts');
     this.#warnOfShortSecrets(Object.entries(serviceSecrets));
-    const { loaded, failed } = await this.#pool.start();
+    const capabilities = await this.#pool.start();
+    const { loaded, failed } = capabilities;
     if (this.#isStopping) return;
     for (const { name, reason } of failed) {
       this.#log.error({ checkType: name, reason }, 'a check type does not load here and is not offered');
     }
     if (loaded.length === 0)
       throw new Error('No check type could be loaded: there is nothing this agent can do');
-    this.#poller = this.#createPoller([...loaded]);
+    this.#poller = this.#createPoller(capabilities);
     this.#poller.start();
   }
 
-  #createPoller(checkTypes: string[]): Poller {
+  #createPoller(capabilities: Capabilities): Poller {
     return new Poller({
       client: this.#client,
       dispatcher: this.#dispatcher,
@@ -189,7 +195,8 @@ export class Agent {
         version: packageVersion(),
         platform: `${process.platform}-${process.arch} node-${process.versions.node}`,
         runtimes: [],
-        checkTypes,
+        checkTypes: [...capabilities.loaded],
+        ...claimedFacts(capabilities),
       },
       onUnwanted: (leases) => this.#drain?.giveBack(leases),
     });
@@ -281,6 +288,7 @@ export class Agent {
     const status = this.#poller?.status;
     const errorMs = this.#serviceClock.errorMs;
     const reason = this.#notReadyReason();
+    const gate = this.#pool.gateState;
     return {
       version: packageVersion(),
       ...this.#identity,
@@ -299,7 +307,12 @@ export class Agent {
         status?.lastClaimAtMs === undefined ? null : Math.round((nowMs - status.lastClaimAtMs) / 1000),
       failedClaims: status?.failedClaims ?? 0,
       checkTypes: this.#pool.checkTypes,
-      probeThreads: { count: this.#pool.threadCount, replaced: this.#pool.replacedCount },
+      capabilities: claimedFacts(this.#pool.capabilities),
+      probeThreads: {
+        count: this.#pool.threadCount,
+        replaced: this.#pool.replacedCount,
+        gate: { waiting: gate.waiting, oldestWaitMs: Math.round(gate.oldestWaitMs) },
+      },
     };
   }
 }

@@ -19,6 +19,8 @@ export interface Executor {
   /** False while nothing could run an order: what was leased then would only be lost. */
   readonly isReady: boolean;
   run(order: RunOrder, signal: AbortSignal): Promise<FinishedRun>;
+  /** Has runs that it holds and has not begun come back, marked `isUnstarted`. */
+  withdrawWaiting?(): void;
 }
 
 /** Why the agent stopped a run before its result: the lease ended, or the agent gives it back. */
@@ -131,8 +133,12 @@ export class Dispatcher {
     }
   }
 
-  /** Takes the runs that have not started out of the lanes. Returns their leases, which are then nobody's care. */
+  /**
+   * Takes the runs that have not started out of the lanes. Returns their leases, which are then nobody's care; those of
+   * runs that wait for their start inside an executor follow through `onReturned`.
+   */
   dropUnstarted(): LeaseRef[] {
+    for (const executor of Object.values(this.#options.executors)) executor.withdrawWaiting?.();
     return this.#drop([...this.#active.values()].filter((active) => !active.isStarted));
   }
 
@@ -222,10 +228,19 @@ export class Dispatcher {
       this.#options.log.error({ runId: active.order.runId, checkType, error: name }, 'a run was broken off');
       finished = this.#failedReport(active.order, 'RUNNER_CRASHED', { checkType, message }, startedAtMs);
     }
-    // 3. After the hop: is it still wanted?
+    // 3. After the hop: was it given back, is it still wanted?
+    if (finished.facts.isUnstarted && !active.end) this.#return(active);
     const isEvidence = (active.end === 'lost' || active.end === 'expired') && !finished.facts.isAborted;
     if (!active.end || isEvidence) this.#options.onFinished(finished, active.slotAtMs);
     this.#gone(active);
+  }
+
+  /** An executor gave the run back. */
+  #return(active: Active): void {
+    const { runId, leaseNumber } = active.order;
+    active.end = 'returned';
+    this.#options.leaseKeeper.drop({ runId, leaseNumber });
+    this.#options.onReturned({ runId, leaseNumber });
   }
 
   #end(active: Active, end: RunEnd): void {
@@ -277,5 +292,7 @@ export interface DispatcherOptions {
   readonly serviceSecrets: Readonly<Record<string, string>>;
   /** Gets every report to send; `slotAtMs` is when the run was due, where that is known. */
   readonly onFinished: (run: FinishedRun, slotAtMs: number | undefined) => void;
+  /** Gets leases of runs that come back unstarted after `dropUnstarted`; they are then nobody's care. */
+  readonly onReturned: (lease: LeaseRef) => void;
   readonly onSlotFree: () => void;
 }

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import type { LeaseRef } from '../protocol/agent.ts';
@@ -31,6 +32,7 @@ export class Drain {
   readonly #hurry = new AbortController();
   readonly #hurried: Promise<void>;
   readonly #givingBack = new Set<Promise<void>>();
+  #toGiveBack: LeaseRef[] = [];
   #isClean = true;
 
   constructor(options: DrainOptions) {
@@ -46,7 +48,17 @@ export class Drain {
 
   /** Begins to give leases back; `run` does not resolve before that has come to an end. */
   giveBack(leases: readonly LeaseRef[]): void {
-    if (leases.length > 0) this.#givingBack.add(this.#giveBack(leases));
+    if (leases.length === 0) return;
+    // What comes back one by one in the same turn goes in one call.
+    if (this.#toGiveBack.length === 0) this.#givingBack.add(this.#giveBackGathered());
+    this.#toGiveBack.push(...leases);
+  }
+
+  async #giveBackGathered(): Promise<void> {
+    await setImmediate();
+    const leases = this.#toGiveBack;
+    this.#toGiveBack = [];
+    await this.#giveBack(leases);
   }
 
   async #giveBack(leases: readonly LeaseRef[]): Promise<void> {

@@ -7,7 +7,7 @@ import {
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Lane } from '../checks/check-type.ts';
 import type { Settlement } from './reporter.ts';
-import type { RunFacts } from './worker-message.ts';
+import type { Capabilities, RunFacts } from './worker-message.ts';
 
 /** What the metrics read when somebody asks for them. */
 export interface MetricsSource {
@@ -24,6 +24,10 @@ export interface MetricsSource {
   readonly wallSkewMs: () => number;
   readonly isConnected: () => boolean;
   readonly replacedThreads: () => number;
+  readonly gateState: () => { readonly waiting: number; readonly oldestWaitMs: number };
+  /** How busy each probe thread was since the last call, 0 to 1. */
+  readonly threadUtilizations: () => readonly number[];
+  readonly capabilities: () => Capabilities;
 }
 
 const latenessBucketsSeconds = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180, 360];
@@ -38,6 +42,8 @@ export class AgentMetrics {
   readonly #probeLag: Histogram;
   readonly #results: Counter<'settlement'>;
   readonly #dropped: Counter;
+  readonly #doubtful: Counter<'check_type'>;
+  readonly #spoilt: Counter<'check_type' | 'ending'>;
   readonly #claimErrors: Counter<'kind'>;
   readonly #eventLoopDelay: ELDHistogram;
   #utilization: EventLoopUtilization = performance.eventLoopUtilization();
@@ -79,6 +85,43 @@ export class AgentMetrics {
       name: 'picket_agent_results_dropped_total',
       help: 'Results dropped because the outbox was full',
       registers,
+    });
+    this.#doubtful = new Counter({
+      name: 'picket_agent_doubtful_timings_total',
+      help: 'Runs whose times may be too long because the agent itself was late',
+      labelNames: ['check_type'],
+      registers,
+    });
+    this.#spoilt = new Counter({
+      name: 'picket_agent_spoilt_runs_total',
+      help: 'Runs that the agent may have spoilt by being late: recovered by a repetition, or starved',
+      labelNames: ['check_type', 'ending'],
+      registers,
+    });
+    new Gauge({
+      name: 'picket_agent_check_type_info',
+      help: 'Check types this agent knows, whether they work here, and by which backend; always 1',
+      labelNames: ['check_type', 'available', 'backend'],
+      registers,
+      collect() {
+        const { loaded, backends, failed } = source.capabilities();
+        for (const name of loaded) {
+          this.set({ check_type: name, available: 'true', backend: backends[name] ?? '' }, 1);
+        }
+        for (const { name } of failed) this.set({ check_type: name, available: 'false', backend: '' }, 1);
+      },
+    });
+    new Gauge({
+      name: 'picket_agent_probe_thread_utilization',
+      help: 'How much of its time a probe thread was at work since the last scrape',
+      labelNames: ['thread'],
+      registers,
+      collect() {
+        this.reset();
+        source.threadUtilizations().forEach((part, thread) => {
+          this.set({ thread: String(thread) }, part);
+        });
+      },
     });
     this.#claimErrors = new Counter({
       name: 'picket_agent_service_errors_total',
@@ -131,6 +174,16 @@ export class AgentMetrics {
       "How far off the knowledge of the service's clock may be",
       () => source.clockErrorMs() / 1000,
     );
+    gauge(
+      'picket_agent_gate_waiting',
+      'Runs that wait in the admission gates of the probe threads',
+      () => source.gateState().waiting,
+    );
+    gauge(
+      'picket_agent_gate_oldest_waiting_seconds',
+      'How long the oldest of them has waited',
+      () => source.gateState().oldestWaitMs / 1000,
+    );
     gauge('picket_agent_replaced_threads', 'Probe threads that ended unexpectedly', source.replacedThreads);
     gauge('picket_agent_event_loop_delay_p99_seconds', 'Main thread, since the last scrape', () => {
       const p99Seconds = this.#eventLoopDelay.percentile(99) / 1e9;
@@ -160,6 +213,8 @@ export class AgentMetrics {
 
   runFinished(facts: RunFacts, slotAtMs: number | undefined): void {
     this.#runs.inc({ check_type: facts.checkType, verdict: facts.verdict });
+    if (facts.isTimingDoubtful) this.#doubtful.inc({ check_type: facts.checkType });
+    if (facts.spoilt) this.#spoilt.inc({ check_type: facts.checkType, ending: facts.spoilt });
     if (slotAtMs === undefined) return;
     this.#lateness.observe(Math.max(0, facts.startedAtMs - slotAtMs) / 1000);
     this.#startDelay.observe(facts.startDelayMs / 1000);

@@ -21,6 +21,7 @@ function report(runId: string, size: number): FinishedRun {
       startedAtMs: 0,
       startDelayMs: 0,
       agentLagMs: 0,
+      isTimingDoubtful: false,
       durationMs: 0,
       unmaskedNames: [],
     },

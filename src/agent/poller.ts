@@ -207,6 +207,8 @@ export interface PollerOptions {
     readonly platform: string;
     readonly runtimes: string[];
     readonly checkTypes: string[];
+    readonly backends: Record<string, string>;
+    readonly unavailable: Record<string, string>;
   };
   /** Gets leases that came after the stop; they are to be given back. */
   readonly onUnwanted: (leases: LeaseRef[]) => void;

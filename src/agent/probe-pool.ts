@@ -4,6 +4,7 @@ import { findCheckType } from '../checks/index.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { defaultEgressSettings, type EgressSettings } from '../probes/egress/policy.ts';
+import { maxGateWaitMs } from './admission-gate.ts';
 import { ProbeThread, ThreadEnded } from './probe-thread.ts';
 import { deadlineGraceMs } from './run-pipeline.ts';
 import type { Capabilities, FinishedRun, RunOrder } from './worker-message.ts';
@@ -12,8 +13,10 @@ import type { Capabilities, FinishedRun, RunOrder } from './worker-message.ts';
 export const probeWorkerEntry = new URL(`./probe-worker${extname(import.meta.url)}`, import.meta.url);
 
 const watchIntervalMs = 1000;
-/** Beyond the runner's own deadline and its grace: then it is the thread that hangs. */
-const stuckGraceMs = deadlineGraceMs + 5000;
+/** Beyond the runner's own deadline, its grace and what it may wait for its start: then it is the thread that hangs. */
+const stuckGraceMs = deadlineGraceMs + maxGateWaitMs + 5000;
+/** A run that the agent spoilt by being late is repeated once. */
+const maxTries = 2;
 /** Threads that die one after the other sooner than this after their start are not replaced at once. */
 const shortLifeMs = 2000;
 const replaceDelayMs = 250;
@@ -25,7 +28,8 @@ export function defaultThreadCount(): number {
 }
 
 /**
- * The probe threads. A run goes to the thread with the least to do; a thread that dies or hangs is replaced, and the
+ * The probe threads. A run goes to the thread with the least to do, where what waits in its admission gate counts twice;
+ * a thread that dies or hangs is replaced, and the
  * runs it had reject with ThreadEnded.
  */
 export class ProbePool {
@@ -36,7 +40,7 @@ export class ProbePool {
   #isStopping = false;
   #replacedCount = 0;
   #shortLives = 0;
-  #checkTypes: readonly string[] = [];
+  #capabilities: Capabilities = { loaded: [], backends: {}, failed: [] };
 
   constructor(options: ProbePoolOptions) {
     this.#options = options;
@@ -50,13 +54,38 @@ export class ProbePool {
     this.#watch.unref();
     const all = await Promise.all(threads.map((thread) => thread.ready));
     const failed = all.flatMap((capabilities) => capabilities.failed);
-    this.#checkTypes = (all[0]?.loaded ?? []).filter((name) => !failed.some((other) => other.name === name));
-    return { loaded: this.#checkTypes, failed: [...new Map(failed.map((one) => [one.name, one])).values()] };
+    const backends = Object.assign({}, ...all.map((capabilities) => capabilities.backends));
+    this.#capabilities = {
+      loaded: (all[0]?.loaded ?? []).filter((name) => !failed.some((other) => other.name === name)),
+      backends: backends as Capabilities['backends'],
+      failed: [...new Map(failed.map((one) => [one.name, one])).values()],
+    };
+    return this.#capabilities;
   }
 
   /** Names of the check types that loaded. */
   get checkTypes(): readonly string[] {
-    return this.#checkTypes;
+    return this.#capabilities.loaded;
+  }
+
+  /** What the threads can run, and why not the rest. */
+  get capabilities(): Capabilities {
+    return this.#capabilities;
+  }
+
+  /** What waits in the admission gates of all threads, and how long the oldest has. */
+  get gateState(): { readonly waiting: number; readonly oldestWaitMs: number } {
+    const nowMs = this.#options.clock.monotonicMs();
+    const gates = [...this.#threads].map(({ gate }) => gate);
+    return {
+      waiting: gates.reduce((sum, { waitingCount }) => sum + waitingCount, 0),
+      oldestWaitMs: Math.max(0, ...gates.map((gate) => gate.oldestWaitMs(nowMs))),
+    };
+  }
+
+  /** How busy the event loop of each thread was since the last call. */
+  utilizations(): number[] {
+    return [...this.#threads].map((thread) => thread.utilization());
   }
 
   get threadCount(): number {
@@ -80,12 +109,23 @@ export class ProbePool {
    */
   async run(order: RunOrder, signal: AbortSignal): Promise<FinishedRun> {
     let chosen: ProbeThread | undefined;
+    let leastLoad = Number.POSITIVE_INFINITY;
     for (const thread of this.#threads) {
-      if (!chosen || thread.runningCount < chosen.runningCount) chosen = thread;
+      const load = thread.runningCount + thread.gate.waitingCount;
+      if (load < leastLoad) [chosen, leastLoad] = [thread, load];
     }
     if (!chosen) throw new ThreadEnded('no probe thread is running');
     const timeoutMs = order.timeoutMs ?? findCheckType(order.checkType)?.timeoutMs ?? 0;
-    return await chosen.run(order, this.#options.clock.monotonicMs() + timeoutMs + stuckGraceMs, signal);
+    return await chosen.run(
+      order,
+      this.#options.clock.monotonicMs() + maxTries * timeoutMs + stuckGraceMs,
+      signal,
+    );
+  }
+
+  /** Has runs that wait for their start come back, marked `isUnstarted`. */
+  withdrawWaiting(): void {
+    for (const thread of this.#threads) thread.withdrawWaiting();
   }
 
   async stop(): Promise<void> {

@@ -1,6 +1,8 @@
+import type { EventLoopUtilization } from 'node:perf_hooks';
 import { Worker } from 'node:worker_threads';
 import { toError } from '../lib/errors.ts';
 import { crashSite } from './crash-site.ts';
+import { GateBoard } from './gate-board.ts';
 import type {
   Capabilities,
   FinishedRun,
@@ -36,9 +38,12 @@ export class ProbeThread {
   readonly #worker: Worker;
   readonly #pending = new Map<string, Pending>();
   readonly #serviceOffsetMs: () => number;
+  /** What waits in the thread's admission gate. */
+  readonly gate = new GateBoard();
   #orders: RunOrder[] = [];
   #aborts: string[] = [];
   #isEnded = false;
+  #lastUtilization: EventLoopUtilization | undefined;
   #lastError: Error | undefined;
   /** Resolves with what the thread can run; rejects when it ends before. */
   readonly ready: Promise<Capabilities>;
@@ -47,14 +52,14 @@ export class ProbeThread {
 
   constructor(options: {
     readonly entry: URL;
-    readonly start: WorkerStart;
+    readonly start: Omit<WorkerStart, 'gateMemory'>;
     readonly maxHeapMb: number;
     readonly serviceOffsetMs: () => number;
   }) {
     this.#serviceOffsetMs = options.serviceOffsetMs;
     this.#worker = new Worker(options.entry, {
       name: 'probe',
-      workerData: options.start,
+      workerData: { ...options.start, gateMemory: this.gate.memory } satisfies WorkerStart,
       // Runners get what they need through their context; the agent's own environment is none of their business.
       env: {},
       // A thread that eats memory mostly dies alone; when V8 notices too late the agent dies and its leases go on.
@@ -111,6 +116,21 @@ export class ProbeThread {
     } finally {
       signal.removeEventListener('abort', abort);
     }
+  }
+
+  /** Has everything that waits in the thread's admission gate come back unstarted. */
+  withdrawWaiting(): void {
+    if (this.#orders.length > 0) this.#sendOrders();
+    this.#post({ type: 'withdraw' });
+  }
+
+  /** How much of its time since the last call the thread's event loop was at work: 0 to 1. */
+  utilization(): number {
+    const { eventLoopUtilization } = this.#worker.performance;
+    const now = eventLoopUtilization();
+    const { utilization } = eventLoopUtilization(now, this.#lastUtilization);
+    this.#lastUtilization = now;
+    return utilization;
   }
 
   /** Whether a run should have come back before `nowMs`. */

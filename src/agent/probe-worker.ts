@@ -7,8 +7,12 @@ import { checkTypes } from '../checks/index.ts';
 import { systemClock } from '../lib/clock.ts';
 import { toError } from '../lib/errors.ts';
 import { createEgressPolicy } from '../probes/egress/policy.ts';
+import { AdmissionGate } from './admission-gate.ts';
+import { GateBoard } from './gate-board.ts';
 import { LagMeter } from './lag-meter.ts';
+import { openRunDelay } from './run-delay.ts';
 import { RunPipeline } from './run-pipeline.ts';
+import { ownThread, ThreadLoad } from './thread-load.ts';
 import type {
   Capabilities,
   FinishedRun,
@@ -18,15 +22,23 @@ import type {
   WorkerStart,
 } from './worker-message.ts';
 
+/** Runs start apart and end apart; their reports wait this long for each other while more are under way. */
+const gatherMs = 5;
+
 if (!parentPort) throw new Error('probe-worker runs in a worker thread only');
 const port = parentPort;
-const { ownSecrets, egress } = workerData as WorkerStart;
+const { ownSecrets, egress, gateMemory } = workerData as WorkerStart;
 
 const pipeline = new RunPipeline({
   clock: systemClock,
-  lagMeter: new LagMeter(systemClock),
+  lagMeter: new LagMeter(systemClock, openRunDelay()),
   ownSecrets,
   egress: createEgressPolicy(egress),
+});
+const gate = new AdmissionGate({
+  clock: systemClock,
+  load: new ThreadLoad(ownThread),
+  board: new GateBoard(gateMemory),
 });
 const running = new Map<string, AbortController>();
 let finished: FinishedRun[] = [];
@@ -34,6 +46,8 @@ let finished: FinishedRun[] = [];
 port.on('message', (message: ToWorker) => {
   if (message.type === 'run') {
     for (const order of message.orders) void run(order, message.serviceOffsetMs);
+  } else if (message.type === 'withdraw') {
+    gate.withdrawAll();
   } else {
     for (const runId of message.runIds) {
       running.get(runId)?.abort(new DOMException('The run was stopped', 'AbortError'));
@@ -46,13 +60,21 @@ send({ type: 'ready', capabilities: await loadAll() });
 async function run(order: RunOrder, serviceOffsetMs: number): Promise<void> {
   const stop = new AbortController();
   running.set(order.runId, stop);
-  const report = await pipeline.run(order, serviceOffsetMs, stop);
+  // A run that may start now starts now, not in a later turn.
+  const entered = gate.enter(order.checkType, stop.signal);
+  const isAdmitted = typeof entered === 'boolean' ? entered : await entered;
+  const report = isAdmitted
+    ? await pipeline.run(order, serviceOffsetMs, stop.signal)
+    : pipeline.unstarted(order, serviceOffsetMs);
+  if (isAdmitted) gate.leave();
   running.delete(order.runId);
   finished.push(report);
-  if (finished.length === 1) setImmediate(flush);
+  if (running.size === 0) flush();
+  else if (finished.length === 1) setTimeout(flush, gatherMs);
 }
 
 function flush(): void {
+  if (finished.length === 0) return;
   const runs = finished;
   finished = [];
   send({ type: 'finished', runs });
@@ -61,16 +83,18 @@ function flush(): void {
 /** Loads every runner now: the first check must not wait for it, and what does not load is not promised. */
 async function loadAll(): Promise<Capabilities> {
   const loaded: string[] = [];
+  const backends: Record<string, string> = {};
   const failed: { name: string; reason: string }[] = [];
   for (const type of checkTypes) {
     try {
-      await pipeline.load(type);
+      const { backend } = await pipeline.load(type);
       loaded.push(type.name);
+      if (backend !== undefined) backends[type.name] = backend;
     } catch (thrown) {
       failed.push({ name: type.name, reason: toError(thrown).message });
     }
   }
-  return { loaded, failed };
+  return { loaded, backends, failed };
 }
 
 function send(message: FromWorker): void {

@@ -1,9 +1,9 @@
 import {
   CapabilityMissing,
   type CheckType,
+  type LoadedRunner,
   type Outcome,
   type RunLog,
-  type Runner,
 } from '../checks/check-type.ts';
 import { type Failure, failure, resultFlags } from '../checks/failure.ts';
 import { findCheckType } from '../checks/index.ts';
@@ -16,8 +16,10 @@ import { HostResolver } from '../probes/host-resolver.ts';
 import { crashSite } from './crash-site.ts';
 import { privateMessage } from './error-report/private-message.ts';
 import type { LagMeter } from './lag-meter.ts';
+import { ownReport } from './own-report.ts';
 import { isMaskable } from './scrub/secret-finder.ts';
 import { Scrubber } from './scrubber.ts';
+import { agentLag, isSpoilt, isTimingDoubtful, spoiltPart, starvedOutcome } from './starvation.ts';
 import type { FinishedRun, RunFacts, RunOrder, Verdict } from './worker-message.ts';
 
 /** How long a runner may take to return once its deadline has passed, before it counts as broken. */
@@ -25,7 +27,19 @@ export const deadlineGraceMs = 5000;
 const maxErrorMessages = 200;
 const maxCachedScrubbers = 200;
 
-type AnyRunner = Runner<Record<string, unknown>, unknown>;
+type AnyRunner = LoadedRunner<Record<string, unknown>, unknown>;
+
+/** One go at a run: what came of it, when, and how late the agent itself was meanwhile. */
+interface Try {
+  readonly outcome: Outcome<unknown>;
+  readonly startedMs: number;
+  readonly stoppedMs: number;
+  readonly lagMs: number;
+  readonly isSpoilt: boolean;
+  /** What was thrown and where, when the runner broke. */
+  readonly crash: string | undefined;
+  readonly crashError: RunFacts['crashError'];
+}
 
 /** What stands in a report where a runner gave no outcome. */
 const noOutcome = { responseTimeMs: 0, isDegraded: null, overMaxResponseTime: null, detail: null };
@@ -34,6 +48,10 @@ const noOutcome = { responseTimeMs: 0, isDegraded: null, overMaxResponseTime: nu
  * Takes one run from its order to the texts that are sent: specification checked, runner called with its deadline,
  * verdict, secrets removed, JSON written. All of it happens in the probe thread, so that the main thread never handles
  * anything large. Never rejects: whatever breaks becomes a failure with an owner.
+ *
+ * A run that the agent may have spoilt by being late itself (see starvation.ts) is repeated once at once where its type
+ * says that it may be, with a deadline of its own and within the same lease. Spoilt again, or not repeatable, it says
+ * nothing against the target.
  */
 export class RunPipeline {
   readonly #clock: Clock;
@@ -70,27 +88,28 @@ export class RunPipeline {
 
   /**
    * @param serviceOffsetMs what to add to `monotonicMs` to get the service's time.
-   * @param stop aborts when the lease is lost or the run is cancelled.
+   * @param signal aborts when the lease is lost or the run is cancelled.
    */
-  async run(order: RunOrder, serviceOffsetMs: number, stop: AbortController): Promise<FinishedRun> {
-    const lag = this.#lagMeter.start();
-    const startedMs = this.#clock.monotonicMs();
+  async run(order: RunOrder, serviceOffsetMs: number, signal: AbortSignal): Promise<FinishedRun> {
     const log = createRunLog(() => epoch(this.#clock.monotonicMs() + serviceOffsetMs));
-    let outcome: Outcome<unknown>;
-    let crash: string | undefined;
-    let crashError: RunFacts['crashError'];
-    try {
-      outcome = await this.#outcome(order, log, stop);
-    } catch (thrown) {
-      const error = toError(thrown);
-      crash = crashSite(error);
-      crashError = this.#privateError(order, error);
-      outcome = broken(failure('RUNNER_CRASHED', `The check's runner broke: ${error.message}`));
+    let last = await this.#try(order, log, signal);
+    let spoilt: RunFacts['spoilt'];
+    if (last.isSpoilt && isRepeatable(order) && !signal.aborted) {
+      const reason = `The agent itself was ${Math.round(last.lagMs)} ms late. The run is repeated because of that`;
+      log.write('WARN', `${reason}: ${spoiltPart(last.outcome)}`);
+      spoilt = 'recovered';
+      last = await this.#try(order, log, signal);
     }
-    const stoppedMs = this.#clock.monotonicMs();
-    const agentLagMs = round(lag.stop());
+    let { outcome, crash } = last;
+    if (last.isSpoilt) {
+      spoilt = 'starved';
+      outcome = starvedOutcome(outcome, last.lagMs);
+    }
+    const { startedMs, stoppedMs } = last;
+    const lagMs = round(last.lagMs);
     const scrubber = this.#scrubberFor(order);
     const verdict = verdictOf(outcome);
+    const isDoubtful = isTimingDoubtful(last.outcome, last.lagMs);
     const startDelayMs = round(Math.max(0, startedMs - order.receivedAtMs));
     let detailJson = scrubber.json(null);
     try {
@@ -106,10 +125,12 @@ export class RunPipeline {
       isAborted: outcome.failure?.code === 'RUN_ABORTED',
       startedAtMs: startedMs + serviceOffsetMs,
       startDelayMs,
-      agentLagMs,
+      agentLagMs: lagMs,
+      isTimingDoubtful: isDoubtful,
+      spoilt,
       durationMs: stoppedMs - startedMs,
       crash,
-      crashError,
+      crashError: last.crashError,
       unmaskedNames: order.secretNames.filter((name) => {
         const value = order.variables[name];
         return value !== undefined && value !== '' && !isMaskable(value);
@@ -127,7 +148,10 @@ export class RunPipeline {
         stoppedAt: epoch(stoppedMs + serviceOffsetMs),
         responseTimeMs: outcome.responseTimeMs,
         startDelayMs,
-        agentLagMs,
+        agentLagMs: lagMs,
+        agentOverheadMs: round(outcome.measurement?.overheadMs ?? 0),
+        isTimingDoubtful: isDoubtful,
+        certificateExpiresAt: instantOrNull(outcome.certificateExpiresAt),
         isDegraded: outcome.isDegraded,
         overMaxResponseTime: outcome.overMaxResponseTime,
         failure: outcome.failure ?? null,
@@ -139,6 +163,44 @@ export class RunPipeline {
         ? log.entries.map((entry) => ({ ...entry, msg: scrubber.text(entry.msg) }))
         : undefined,
     };
+  }
+
+  /** The report of a run that was not begun. */
+  unstarted(order: RunOrder, serviceOffsetMs: number): FinishedRun {
+    const { runId, leaseNumber, resultId, checkType } = order;
+    const nowMs = this.#clock.monotonicMs() + serviceOffsetMs;
+    const report = ownReport(
+      { runId, leaseNumber, resultId },
+      { code: 'RUN_ABORTED', message: 'The run was stopped before it began.', checkType },
+      { scrubber: this.#ownScrubber, startedAtMs: nowMs, nowMs },
+    );
+    return { ...report, facts: { ...report.facts, isAborted: true, isUnstarted: true } };
+  }
+
+  async #try(order: RunOrder, log: RunLog, signal: AbortSignal): Promise<Try> {
+    // The deadline of one try ends that one only.
+    const stop = new AbortController();
+    const abort = () => stop.abort(signal.reason);
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+    const lag = this.#lagMeter.start();
+    const startedMs = this.#clock.monotonicMs();
+    let outcome: Outcome<unknown>;
+    let crash: string | undefined;
+    let crashError: RunFacts['crashError'];
+    try {
+      outcome = await this.#outcome(order, log, stop);
+    } catch (thrown) {
+      const error = toError(thrown);
+      crash = crashSite(error);
+      crashError = this.#privateError(order, error);
+      outcome = broken(failure('RUNNER_CRASHED', `The check's runner broke: ${error.message}`));
+    }
+    signal.removeEventListener('abort', abort);
+    const stoppedMs = this.#clock.monotonicMs();
+    const late = agentLag(outcome, lag.stop());
+    const isLate = isSpoilt(outcome, { ...late, durationMs: stoppedMs - startedMs });
+    return { outcome, startedMs, stoppedMs, lagMs: late.lagMs, isSpoilt: isLate, crash, crashError };
   }
 
   async #outcome(order: RunOrder, log: RunLog, stop: AbortController): Promise<Outcome<unknown>> {
@@ -160,7 +222,7 @@ export class RunPipeline {
     }
     const timeoutMs = order.timeoutMs ?? type.timeoutMs;
     return await withDeadline(timeoutMs, stop, () =>
-      runner(spec.data, {
+      runner.run(spec.data, {
         signal: stop.signal,
         timeoutMs,
         log,
@@ -244,11 +306,25 @@ function unsupported(message: string): Failure {
   return failure('CHECK_TYPE_UNSUPPORTED', `${message} Upgrade the agent.`);
 }
 
+/** Whether the type says that a run of this check changes nothing at its target. */
+function isRepeatable({ checkType, spec }: RunOrder): boolean {
+  const type = findCheckType(checkType);
+  const parsed = type?.spec.safeParse(spec);
+  return parsed?.success === true && type?.isRepeatable?.(parsed.data) === true;
+}
+
 function verdictOf(outcome: Outcome<unknown>): Verdict {
   const { hasErrors, hasFailures } = resultFlags(outcome.failure);
   if (hasErrors) return 'error';
   if (hasFailures) return 'failed';
   return outcome.isDegraded === true ? 'degraded' : 'passed';
+}
+
+/** An instant as the protocol carries it; certificates may hold any date. */
+function instantOrNull(epochMs: number | undefined): number | null {
+  return epochMs === undefined || Number.isNaN(epochMs)
+    ? null
+    : Math.min(epoch(epochMs), 8_640_000_000_000_000);
 }
 
 function epoch(ms: number): number {

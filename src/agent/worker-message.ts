@@ -10,6 +10,8 @@ export interface WorkerStart {
   readonly ownSecrets: readonly string[];
   /** Where runs may connect to. */
   readonly egress: EgressSettings;
+  /** Memory of the GateBoard of the thread. */
+  readonly gateMemory: SharedArrayBuffer;
 }
 
 /** One run as it goes to a probe thread. */
@@ -39,10 +41,15 @@ export interface RunFacts {
   readonly verdict: Verdict;
   /** True when the run was stopped before it could find anything out. */
   readonly isAborted: boolean;
+  /** True when the run was not begun: it may be given back. */
+  readonly isUnstarted?: boolean | undefined;
   /** By the service's clock. */
   readonly startedAtMs: number;
   readonly startDelayMs: number;
   readonly agentLagMs: number;
+  readonly isTimingDoubtful: boolean;
+  /** What became of a run that the agent spoilt by being late: good on repetition, or nothing could be found out. */
+  readonly spoilt?: 'recovered' | 'starved' | undefined;
   readonly durationMs: number;
   /** Name of what was thrown and where, when the runner broke; without its message. */
   readonly crash?: string | undefined;
@@ -68,12 +75,16 @@ export interface FinishedRun {
 export interface Capabilities {
   /** Names of the check types whose runner loaded. */
   readonly loaded: readonly string[];
+  /** Which of several ways those found to do their work, by name. */
+  readonly backends: Readonly<Record<string, string>>;
   readonly failed: readonly { readonly name: string; readonly reason: string }[];
 }
 
 export type ToWorker =
   | { readonly type: 'run'; readonly serviceOffsetMs: number; readonly orders: readonly RunOrder[] }
-  | { readonly type: 'abort'; readonly runIds: readonly string[] };
+  | { readonly type: 'abort'; readonly runIds: readonly string[] }
+  /** Everything that waits in the admission gate comes back unstarted. */
+  | { readonly type: 'withdraw' };
 
 export type FromWorker =
   | { readonly type: 'ready'; readonly capabilities: Capabilities }

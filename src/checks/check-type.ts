@@ -117,6 +117,11 @@ export interface Outcome<Detail> {
   readonly overMaxResponseTime: boolean | null;
   /** Raw messages, one for each thing that went wrong; they become error groups. */
   readonly errorMessages: readonly string[];
+  /**
+   * By how many milliseconds the response time would have had to be shorter for the better verdict; only where nothing
+   * but the response time stands against it. `judge` computes it.
+   */
+  readonly timeExcessMs?: number | undefined;
   readonly measurement?: Measurement | undefined;
   /** When the first certificate of the target's chain expires, in epoch milliseconds; absent without TLS. */
   readonly certificateExpiresAt?: number | undefined;
@@ -135,6 +140,13 @@ export class CapabilityMissing extends Error {
 }
 
 export type Runner<Spec, Detail> = (spec: Spec, context: RunContext) => Promise<Outcome<Detail>>;
+
+/** A runner that works on this host. */
+export interface LoadedRunner<Spec, Detail> {
+  readonly run: Runner<Spec, Detail>;
+  /** Which of several ways to do its work it found, in a few words; absent where there is only one. */
+  readonly backend?: string | undefined;
+}
 
 /**
  * A check type is data plus one function. What any other stage must know about a type stands here; no stage knows a
@@ -176,11 +188,16 @@ export interface CheckType<
   /** The key of a check result under which the API shows the detail. */
   readonly detailKey: 'apiCheckResult' | 'browserCheckResult' | 'multiStepCheckResult' | 'agenticCheckResult';
   /**
+   * Whether a run may be made a second time for one result, because it changes nothing at its target. The agent repeats
+   * a run that it spoilt by being late itself; a type that does not say is never repeated.
+   */
+  isRepeatable?(spec: z.output<Spec>): boolean;
+  /**
    * Loads the runner. Lazy: the service never loads native modules or browsers.
    *
    * @throws CapabilityMissing where this host cannot run checks of the type; the agent then does not offer it.
    */
-  load(): Promise<Runner<z.output<Spec>, z.output<Detail>>>;
+  load(): Promise<LoadedRunner<z.output<Spec>, z.output<Detail>>>;
 }
 
 /** Declares a check type; the runner that `load` returns must fit its schemas. */

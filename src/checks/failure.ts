@@ -15,11 +15,18 @@ interface FailureEntry {
    * `onlyOn: NETWORK_ERROR` look at this.
    */
   readonly isNetworkError: boolean;
+  /**
+   * How an agent that was late itself can bring the failure about: `time-limit` when a limit of time ran out meanwhile,
+   * `hang-up` when the other side may have given up on an agent that was silent for long.
+   */
+  readonly fromLateness?: 'time-limit' | 'hang-up' | undefined;
 }
 
 const target = (meaning: string): FailureEntry => ({ owner: 'target', meaning, isNetworkError: false });
 const network = (meaning: string): FailureEntry => ({ owner: 'target', meaning, isNetworkError: true });
 const location = (meaning: string): FailureEntry => ({ owner: 'location', meaning, isNetworkError: true });
+const timed = (entry: FailureEntry): FailureEntry => ({ ...entry, fromLateness: 'time-limit' });
+const hungUp = (entry: FailureEntry): FailureEntry => ({ ...entry, fromLateness: 'hang-up' });
 const agent = (meaning: string): FailureEntry => ({ owner: 'agent', meaning, isNetworkError: false });
 const config = (meaning: string): FailureEntry => ({ owner: 'config', meaning, isNetworkError: false });
 
@@ -27,34 +34,39 @@ const config = (meaning: string): FailureEntry => ({ owner: 'config', meaning, i
 export const failureCatalogue = {
   NAME_NOT_FOUND: network('The name does not exist, or has no address of the wanted family.'),
   CONNECTION_REFUSED: network('The target refused the connection.'),
-  CONNECTION_RESET: network('The target broke the connection off.'),
-  CONNECTION_TIMEOUT: network('No connection was made before the deadline.'),
+  CONNECTION_RESET: hungUp(network('The target broke the connection off.')),
+  CONNECTION_TIMEOUT: timed(network('No connection was made before the deadline.')),
   HOST_UNREACHABLE: network('The network answered that the target cannot be reached.'),
   TLS_CERTIFICATE_INVALID: network('The certificate is expired, for another name, or not trusted.'),
-  TLS_HANDSHAKE_FAILED: network('The TLS handshake failed before a certificate could be judged.'),
-  RESPONSE_TIMEOUT: network(
-    'The target accepted the request but did not finish its answer before the deadline.',
+  TLS_HANDSHAKE_FAILED: hungUp(network('The TLS handshake failed before a certificate could be judged.')),
+  RESPONSE_TIMEOUT: timed(
+    network('The target accepted the request but did not finish its answer before the deadline.'),
   ),
   RESPONSE_MALFORMED: network('The answer is not valid HTTP or DNS, or its headers exceed the limit.'),
   RESPONSE_UNDECODABLE: target('The body could not be decoded as its content-encoding says.'),
   REDIRECT_LIMIT: target('More than 10 redirects.'),
   REDIRECT_INVALID: target('A redirect without a usable http or https address.'),
-  DNS_NO_ANSWER: network('The name server of the check did not answer in time.'),
+  DNS_NO_ANSWER: timed(network('The name server of the check did not answer in time.')),
   RESPONSE_CODE_UNEXPECTED: target('The DNS response code counts as a failure for this check.'),
   STATUS_UNEXPECTED: target('The HTTP status counts as a failure for this check.'),
   CONNECTION_UNEXPECTED: target('A connection was made, and the check expects that none can be made.'),
-  NO_REPLY: network('Not one echo request was answered, and nobody said why.'),
-  PACKET_LOSS_EXCEEDED: target('The packet loss reached maxPacketLossThreshold.'),
+  NO_REPLY: timed(network('Not one echo request was answered, and nobody said why.')),
+  PACKET_LOSS_EXCEEDED: timed(target('The packet loss reached maxPacketLossThreshold.')),
   REPLY_UNEXPECTED: target('The target answered, and the check expects that it does not.'),
   ASSERTION_FAILED: target('At least one assertion did not hold.'),
   MAX_RESPONSE_TIME_EXCEEDED: target('The response time is over maxResponseTime.'),
-  RESOLVER_FAILED: location('The resolver of this location did not answer, or answered with an error.'),
+  RESOLVER_FAILED: timed(
+    location('The resolver of this location did not answer, or answered with an error.'),
+  ),
   NETWORK_UNAVAILABLE: location('This location has no route to that address family.'),
   ICMP_UNAVAILABLE: location(
     'This location does not allow ICMP: neither ICMP sockets nor a ping program work there.',
   ),
   PROXY_FAILED: location('The proxy of this location refused or broke the connection.'),
   AGENT_OUT_OF_RESOURCES: agent('The agent ran out of file descriptors, memory, ports or buffers.'),
+  AGENT_STARVED: agent(
+    'The agent itself was so late that nothing can be said about the target: it had no processor time.',
+  ),
   RUNNER_CRASHED: agent('The part of the agent that ran the check ended unexpectedly.'),
   RUN_ABORTED: agent('The agent shut down, or lost its right to the run, before the run was done.'),
   CHECK_TYPE_UNSUPPORTED: agent(

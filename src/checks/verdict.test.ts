@@ -48,6 +48,40 @@ describe('the verdict', () => {
     });
   });
 
+  const late: EvaluatedAssertion = {
+    ...failed,
+    source: 'RESPONSE_TIME',
+    property: '',
+    comparison: 'LESS_THAN',
+    target: '80',
+    actual: 100,
+  };
+
+  it.each<[string, Partial<VerdictInput>, number | undefined]>([
+    ['nothing', {}, undefined],
+    ['the maximum', { responseTimeMs: 5200 }, 200],
+    ['the degraded limit', { responseTimeMs: 3001 }, 1],
+    ['an assertion on the time', { assertions: [late] }, 20],
+    ['several limits', { responseTimeMs: 5200, assertions: [{ ...late, actual: 5200 }] }, 5120],
+    ['another assertion', { assertions: [failed] }, undefined],
+    ['a limit and another assertion', { responseTimeMs: 5200, assertions: [failed] }, undefined],
+    [
+      'an assertion that the time is long',
+      { assertions: [{ ...late, comparison: 'GREATER_THAN' }] },
+      undefined,
+    ],
+    [
+      'the operation and a limit',
+      { responseTimeMs: 5200, operationFailure: failure('STATUS_UNEXPECTED', 'x') },
+      undefined,
+    ],
+  ])(
+    'says how much less time would have been good enough when it was up to %s',
+    (_what, changes, excessMs) => {
+      expect(judge({ ...input, ...changes }).timeExcessMs).toBe(excessMs);
+    },
+  );
+
   it('gives a message to everything that went wrong', () => {
     const verdict = judge({
       ...input,

@@ -16,6 +16,11 @@ export interface Verdict {
   readonly isDegraded: boolean;
   readonly overMaxResponseTime: boolean;
   readonly errorMessages: readonly string[];
+  /**
+   * By how many milliseconds the response time would have had to be shorter for the better verdict; undefined where
+   * something else stands against it too, or nothing does.
+   */
+  readonly timeExcessMs: number | undefined;
 }
 
 /**
@@ -26,21 +31,41 @@ export interface Verdict {
 export function judge(input: VerdictInput): Verdict {
   const { responseTimeMs, degradedResponseTime, maxResponseTime, assertions, operationFailure } = input;
   const failures: Failure[] = operationFailure ? [operationFailure] : [];
+  const excessesMs: (number | undefined)[] = operationFailure ? [undefined] : [];
   for (const assertion of assertions) {
-    if (assertion.error !== null) failures.push(failure('ASSERTION_FAILED', assertionMessage(assertion)));
+    if (assertion.error === null) continue;
+    failures.push(failure('ASSERTION_FAILED', assertionMessage(assertion)));
+    excessesMs.push(assertionExcessMs(assertion));
   }
   const overMaxResponseTime = maxResponseTime !== null && responseTimeMs > maxResponseTime;
   if (overMaxResponseTime) {
     const message = `Response time ${responseTimeMs}ms exceeded ${maxResponseTime}ms`;
     failures.push(failure('MAX_RESPONSE_TIME_EXCEEDED', message));
+    excessesMs.push(responseTimeMs - maxResponseTime);
   }
   const isOverDegraded = degradedResponseTime !== null && responseTimeMs > degradedResponseTime;
+  if (failures.length === 0 && isOverDegraded) excessesMs.push(responseTimeMs - degradedResponseTime);
   return {
     failure: failures[0],
     isDegraded: failures.length === 0 && isOverDegraded,
     overMaxResponseTime,
     errorMessages: failures.map(({ message }) => message),
+    timeExcessMs: largest(excessesMs),
   };
+}
+
+/** The assertions that a shorter time would make hold: an upper bound of a time. */
+const timeSources: ReadonlySet<string> = new Set(['RESPONSE_TIME', 'LATENCY']);
+
+function assertionExcessMs({ source, comparison, target, actual }: EvaluatedAssertion): number | undefined {
+  const [time, bound] = [Number(actual), Number(target)];
+  if (!timeSources.has(source) || comparison !== 'LESS_THAN') return undefined;
+  return typeof actual === 'number' && bound > 0 ? time - bound : undefined;
+}
+
+function largest(numbers: readonly (number | undefined)[]): number | undefined {
+  const known = numbers.filter((number) => number !== undefined);
+  return known.length === 0 || known.length < numbers.length ? undefined : Math.max(...known);
 }
 
 /** "Assertion failed: <source> <property> <comparison> <target>, received <actual>". */

@@ -22,6 +22,14 @@ const label = (maxLength: number) =>
     .max(maxLength)
     .regex(/^\P{C}+$/u, 'must not be empty or hold control characters');
 
+/** Short texts by check type. */
+const facts = (description: string) =>
+  z
+    .record(label(64), label(300))
+    .refine((texts) => Object.keys(texts).length <= 100, { error: 'must have at most 100 entries' })
+    .default({})
+    .describe(description);
+
 /** Which process is talking: the agent's stable id and this start of it. */
 const AgentIdentity = {
   agentId: label(128),
@@ -43,6 +51,8 @@ export const ClaimRequest = z
     platform: label(128),
     runtimes: z.array(label(64)).max(100).default([]),
     checkTypes: z.array(label(64)).max(100).describe('What this agent can run'),
+    backends: facts('Which of several ways check types found to do their work, by type'),
+    unavailable: facts('Why check types that this agent knows do not work where it runs, by type'),
     freeSlots: z
       .object(
         Object.fromEntries(lanes.map((lane) => [lane, z.int().min(0).max(1000).default(0)])) as Record<
@@ -151,7 +161,17 @@ export const ResultReport = z
     stoppedAt: EpochMs,
     responseTimeMs: DurationMs,
     startDelayMs: DurationMs.describe('From having the lease to starting the probe'),
-    agentLagMs: DurationMs.describe('How late the agent’s own event loop was while the probe ran, at most'),
+    agentLagMs: DurationMs.describe('How late the agent itself was while the probe ran, at most'),
+    agentOverheadMs: DurationMs.default(0).describe(
+      'What the agent itself spent between the phases; part of none, and not of the response time',
+    ),
+    isTimingDoubtful: z
+      .boolean()
+      .default(false)
+      .describe('The times are stamps of an agent that was late itself: they may be too long'),
+    certificateExpiresAt: EpochMs.nullable()
+      .default(null)
+      .describe('When the certificate of the target expires; null without TLS, and where it was not seen'),
     isDegraded: z.boolean().nullable(),
     overMaxResponseTime: z.boolean().nullable(),
     failure: ReportedFailure.nullable(),

@@ -34,6 +34,12 @@ export const CheckResult = z
     scheduledAt: DateTime.describe('When the run was due'),
     startDelayMs: z.number().describe('From lease to start of the probe, on the agent'),
     agentLagMs: z.number().describe('How late the agent itself was while the probe ran'),
+    agentOverheadMs: z
+      .number()
+      .describe('What the agent itself spent between the phases; not part of the response time'),
+    isTimingDoubtful: z
+      .boolean()
+      .describe('The agent was late itself, so the times may be too long; they made nothing fail'),
     failure: z
       .object({ owner: z.string(), code: z.string(), message: z.string() })
       .nullable()

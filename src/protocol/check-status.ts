@@ -13,7 +13,10 @@ export const CheckStatus = z
     shortestRun: z.number().nullable(),
     lastRunLocation: z.string().nullable(),
     lastCheckRunId: z.string().nullable(),
-    sslDaysRemaining: z.number().nullable(),
+    sslDaysRemaining: z
+      .int()
+      .nullable()
+      .describe('Whole days until the certificate expires, negative once it has; null without TLS'),
     created_at: z.iso.datetime(),
     updated_at: z.iso.datetime().nullable(),
   })

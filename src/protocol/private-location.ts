@@ -33,7 +33,18 @@ export const PrivateLocation = z
         version: z.string(),
         isOutdated: z.boolean(),
         count: z.int(),
-        agents: z.array(z.object({ id: z.string(), lastSeenAt: z.iso.datetime() })),
+        agents: z.array(
+          z.object({
+            id: z.string(),
+            lastSeenAt: z.iso.datetime(),
+            backends: z
+              .record(z.string(), z.string())
+              .describe('Which of several ways check types found to do their work, by type'),
+            unavailable: z
+              .record(z.string(), z.string())
+              .describe('Why check types do not work where the agent runs, by type'),
+          }),
+        ),
       }),
     ),
   })

@@ -1,11 +1,15 @@
 import type { ClaimRequest } from '../protocol/agent.ts';
 import type { Store } from './store/store.ts';
+import type { AgentRow } from './store/tables.ts';
 
 /** An agent counts as running for this long after it was seen (check model 4.5). */
 export const agentSeenWindowMs = 2 * 60_000;
 
 const writeEveryMs = 10_000;
 const forgetAfterMs = 7 * 86_400_000;
+
+/** What an agent says about the check types it knows; stored as JSON. */
+type AgentCapabilities = Pick<ClaimRequest, 'backends' | 'unavailable'>;
 
 interface Sighting {
   readonly writtenAt: number;
@@ -29,7 +33,9 @@ export class AgentSightings {
   /** A claim: it carries all that is known of an agent. */
   async claimed(locationId: string, request: ClaimRequest, now: number): Promise<void> {
     const checkTypes = JSON.stringify(request.checkTypes);
-    const fingerprint = `${request.version} ${request.platform} ${checkTypes}`;
+    const { backends, unavailable } = request;
+    const capabilities = JSON.stringify({ backends, unavailable } satisfies AgentCapabilities);
+    const fingerprint = `${request.version} ${request.platform} ${checkTypes} ${capabilities}`;
     if (!this.#isDue(locationId, request, now, fingerprint)) return;
     await this.#store.locations.agentSeen({
       location_id: locationId,
@@ -38,6 +44,7 @@ export class AgentSightings {
       version: request.version,
       platform: request.platform,
       check_types: checkTypes,
+      capabilities,
       first_seen: now,
       last_seen: now,
     });
@@ -77,4 +84,9 @@ export class AgentSightings {
     }
     await this.#store.locations.forgetAgents(now - forgetAfterMs);
   }
+}
+
+/** What a stored session said about its check types; nothing when it was written by an older build. */
+export function agentCapabilities(row: Pick<AgentRow, 'capabilities'>): AgentCapabilities {
+  return { backends: {}, unavailable: {}, ...(JSON.parse(row.capabilities) as Partial<AgentCapabilities>) };
 }

@@ -21,6 +21,7 @@ export async function countFinalResults(
     hasErrors: result.has_errors === 1,
     isDegraded: result.is_degraded === 1,
     measuredMs: wasMeasured(result) ? result.response_time : null,
+    certificateExpiresAt: result.certificate_expires,
     location: result.run_location,
     slotLocation: run.slot_location,
     checkRunId: result.check_run_id,

@@ -60,16 +60,29 @@ describe('the slot grid', () => {
     expect(slotGrid({ id, frequency: 720, frequencyOffset: 3 }).intervalMs).toBe(12 * hourMs);
   });
 
-  it('spreads 10,000 one-minute checks: the busiest second has at most 1.5 times the mean', () => {
-    const perSecond = new Array<number>(60).fill(0);
-    for (let index = 0; index < 10_000; index += 1) {
-      const id = randomUUID();
-      const { phaseMs } = slotGrid({ id, frequency: 1, frequencyOffset: defaultOffset(id, 1) });
-      const second = Math.floor(phaseMs / 1000);
-      perSecond[second] = (perSecond[second] ?? 0) + 1;
-    }
-    expect(Math.max(...perSecond)).toBeLessThanOrEqual((10_000 / 60) * 1.5);
-  });
+  it.each([
+    ['every 10 seconds', 0, undefined, 10],
+    ['every 20 seconds', 0, 20, 20],
+    ['every 30 seconds', 0, 30, 30],
+    ['every minute', 1, undefined, 60],
+    // Ten minutes have so many seconds that chance alone makes more of a difference between them.
+    ['every ten minutes', 10, undefined, 60],
+    ['every hour', 60, undefined, 60],
+    ['every twelve hours', 720, undefined, 60],
+  ])(
+    'spreads 10,000 checks that run %s: the busiest second has at most 1.5 times the mean',
+    (_often, frequency, offset, periodSeconds) => {
+      const perSecond = new Array<number>(periodSeconds).fill(0);
+      for (let index = 0; index < 10_000; index += 1) {
+        const id = `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`;
+        const frequencyOffset = offset ?? defaultOffset(id, frequency);
+        const { phaseMs } = slotGrid({ id, frequency, frequencyOffset });
+        const second = Math.floor(phaseMs / 1000) % periodSeconds;
+        perSecond[second] = (perSecond[second] ?? 0) + 1;
+      }
+      expect(Math.max(...perSecond)).toBeLessThanOrEqual((10_000 / periodSeconds) * 1.5);
+    },
+  );
 
   it('chooses absent offsets stably and within bounds', () => {
     fc.assert(

@@ -25,6 +25,7 @@ describe('an agent and a healthy service', () => {
 
     const claim = ClaimRequest.parse(service.callsOf('claim')[0]?.body);
     expect(claim).toMatchObject({ agentId: 'agent-one', checkTypes: expect.arrayContaining(['URL', 'API']) });
+    expect(Object.keys(claim.unavailable).filter((name) => claim.checkTypes.includes(name))).toEqual([]);
     expect(claim.freeSlots).toEqual({ probe: 7, script: 0 });
     expect(service.calls[0]?.headers.authorization).toBe('Bearer pl_0123456789abcdef');
 
@@ -38,12 +39,21 @@ describe('an agent and a healthy service', () => {
       heldLeases: 0,
       lanes: { probe: { size: 7, running: 0, queued: 0 } },
       outbox: { results: 0 },
+      capabilities: { backends: claim.backends, unavailable: claim.unavailable },
+      probeThreads: { gate: { waiting: 0, oldestWaitMs: 0 } },
     });
     const metrics = (await agent.get('/metrics')).body;
     expect(metrics).toContain('picket_agent_runs_total{check_type="URL",verdict="passed"} 1');
     expect(metrics).toContain('picket_agent_results_total{settlement="accepted"} 1');
     expect(metrics).toContain('picket_agent_lateness_seconds_count 1');
     expect(metrics).toContain('picket_agent_connected 1');
+    expect(metrics).toContain('picket_agent_check_type_info{check_type="URL",available="true",backend=""} 1');
+    const icmp = claim.backends.ICMP;
+    if (icmp === undefined) expect(claim.unavailable.ICMP).toMatch(/ICMP is unavailable here/);
+    else expect(metrics).toContain(`{check_type="ICMP",available="true",backend="${icmp}"} 1`);
+    expect(metrics).toContain('picket_agent_gate_waiting 0');
+    expect(metrics).toContain('picket_agent_gate_oldest_waiting_seconds 0');
+    expect(metrics).toMatch(/picket_agent_probe_thread_utilization\{thread="0"\} [\d.e-]+/);
     expect(await agent.get('/nothing')).toMatchObject({ status: 404 });
     expect(await agent.get('/health', 'POST')).toMatchObject({ status: 405 });
   });

@@ -50,7 +50,7 @@ describe.each(checkTypes.map((type) => [type.name, type] as const))('check type 
     ({ samples } = (await import(`./samples/${type.route}.ts`)) as { readonly samples: Samples });
     runs = await samples.start();
     try {
-      run = (await type.load()) as Runner<unknown, unknown>;
+      run = (await type.load()).run as Runner<unknown, unknown>;
     } catch (thrown) {
       if (!(thrown instanceof CapabilityMissing)) throw thrown;
       missing = thrown;

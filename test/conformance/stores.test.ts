@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe } from 'vitest';
 import { type PostgresServer, startPostgres, whyNoPostgres } from '../helpers/postgres.ts';
 import { apiSuite } from './store-suites/api.ts';
 import { changeSuite } from './store-suites/changes.ts';
+import { factSuite } from './store-suites/facts.ts';
 import { leaseSuite } from './store-suites/leases.ts';
 import { slotSuite } from './store-suites/slots.ts';
 import { StoreStage, sqlitePlace } from './store-suites/stage.ts';
@@ -13,6 +14,7 @@ function storeSuites(stage: StoreStage): void {
   slotSuite(stage);
   apiSuite(stage);
   changeSuite(stage);
+  factSuite(stage);
 }
 
 describe('a store on SQLite', () => {

@@ -14,6 +14,7 @@ if (backend) {
   // Nothing is closed at the end: an idle backend must not keep a process alive.
   const runner = icmpRunner({
     description: backend.description,
+    clock: backend.clock,
     ping: (train, signal) => backend.ping({ ...train, intervalMs: 10, replyTimeoutMs: 300 }, signal),
     close: () => backend.close(),
   });

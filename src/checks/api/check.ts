@@ -16,9 +16,11 @@ export const api = defineCheckType({
   masked: maskedInApi,
   detail: HttpDetail,
   detailKey: 'apiCheckResult',
+  // RFC 9110 9.2.1: these methods change nothing.
+  isRepeatable: ({ request }) => request.method === 'GET' || request.method === 'HEAD',
   load: async () => {
     const { runApi, warmUp } = await import('./run.ts');
     await warmUp();
-    return runApi;
+    return { run: runApi };
   },
 });

@@ -13,9 +13,10 @@ export const dns = defineCheckType({
   spec: DnsSpec,
   detail: DnsDetail,
   detailKey: 'apiCheckResult',
+  isRepeatable: () => true,
   load: async () => {
     const { runDns, warmUp } = await import('./run.ts');
     await warmUp();
-    return runDns;
+    return { run: runDns };
   },
 });

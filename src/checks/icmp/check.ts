@@ -21,6 +21,7 @@ export const icmp = defineCheckType({
     heartbeat: z.looseObject({}).describe('Required, not used'),
     script: z.string().describe('Required, not used'),
   }),
+  isRepeatable: () => true,
   load: async () => {
     const { openIcmpRunner } = await import('./run.ts');
     return await openIcmpRunner();

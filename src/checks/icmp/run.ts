@@ -6,7 +6,14 @@ import { type IcmpProbeResult, probeIcmp } from '../../probes/icmp/probe.ts';
 import { pingStatistics } from '../../probes/icmp/statistics.ts';
 import { usableFamily } from '../../probes/ip-family.ts';
 import type { Assertion, EvaluatedAssertion } from '../assertion.ts';
-import { CapabilityMissing, type Outcome, type RunContext, type Runner } from '../check-type.ts';
+import {
+  CapabilityMissing,
+  type LoadedRunner,
+  type Measurement,
+  type Outcome,
+  type RunContext,
+  type Runner,
+} from '../check-type.ts';
 import { evaluateAssertions, type Sources } from '../evaluate.ts';
 import { type Failure, failure } from '../failure.ts';
 import { parseHostname } from '../hostname.ts';
@@ -30,9 +37,10 @@ const defaultPingCount = 10;
  *
  * @throws CapabilityMissing when there is none, with what would have to change.
  */
-export async function openIcmpRunner(): Promise<Runner<IcmpSpec, IcmpDetail>> {
+export async function openIcmpRunner(): Promise<LoadedRunner<IcmpSpec, IcmpDetail>> {
   try {
-    return icmpRunner(await openIcmpBackend());
+    const backend = await openIcmpBackend();
+    return { run: icmpRunner(backend), backend: backend.description };
   } catch (thrown) {
     if (!(thrown instanceof IcmpUnavailable)) throw thrown;
     throw new CapabilityMissing(failure('ICMP_UNAVAILABLE', thrown.message));
@@ -59,9 +67,11 @@ export function icmpRunner(backend: IcmpBackend): Runner<IcmpSpec, IcmpDetail> {
         timeoutMs: context.timeoutMs - (performance.now() - startMs),
       },
     );
-    if (!result.error) return judgedOutcome(spec, context, { request, result, backend });
-    const failed = probeFailure(result.error);
-    return failedOutcome(context, { request, result }, failed);
+    const measurement: Measurement = { clock: backend.clock, overheadMs: 0, lagMs: 0 };
+    const outcome = result.error
+      ? failedOutcome(context, { request, result }, probeFailure(result.error))
+      : judgedOutcome(spec, context, { request, result, backend });
+    return { ...outcome, measurement };
   };
 }
 
@@ -129,6 +139,8 @@ function judgedOutcome(
   return {
     ...verdict,
     isDegraded: verdict.isDegraded || (verdict.failure === undefined && loss.isDegraded),
+    // Packets that were lost stay lost, however the time is counted.
+    timeExcessMs: verdict.failure === undefined && loss.isDegraded ? undefined : verdict.timeExcessMs,
     responseTimeMs,
     detail: detailOf(context, run, { response, assertions }),
   };

@@ -15,9 +15,11 @@ export const tcp = defineCheckType({
   spec: TcpSpec,
   detail: TcpDetail,
   detailKey: 'apiCheckResult',
+  // What is sent to a port may change something there.
+  isRepeatable: ({ request }) => (request.data ?? '') === '',
   load: async () => {
     const { runTcp, warmUp } = await import('./run.ts');
     await warmUp();
-    return runTcp;
+    return { run: runTcp };
   },
 });

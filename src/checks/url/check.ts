@@ -15,9 +15,10 @@ export const url = defineCheckType({
   spec: UrlSpec,
   detail: HttpDetail,
   detailKey: 'apiCheckResult',
+  isRepeatable: () => true,
   load: async () => {
     const { runUrl, warmUp } = await import('./run.ts');
     await warmUp();
-    return runUrl;
+    return { run: runUrl };
   },
 });

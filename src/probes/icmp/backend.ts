@@ -61,6 +61,8 @@ export type EchoAnswer = EchoReply | EchoError | EchoSilence | EchoUnsent;
 export interface IcmpBackend {
   /** How it does so, for logs. */
   readonly description: string;
+  /** Whose stamps the round trips are made of: the kernel's, or those of a process that may have been late. */
+  readonly clock: 'kernel' | 'event';
   /**
    * Sends a train and waits for its answers, in the order of their sequence.
    *

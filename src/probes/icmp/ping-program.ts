@@ -22,6 +22,7 @@ class PingFailed extends Error {}
  */
 export class PingProgram implements IcmpBackend {
   readonly description: string;
+  readonly clock = 'event';
   readonly #path: string;
   readonly #running = new Set<ChildProcess>();
 

@@ -85,6 +85,8 @@ export function resultView(row: ResultRow, checkName: string): CheckResult {
     scheduledAt: iso(row.slot_at),
     startDelayMs: row.start_delay,
     agentLagMs: row.agent_lag,
+    agentOverheadMs: row.agent_overhead,
+    isTimingDoubtful: row.timing_doubtful === 1,
     failure:
       row.owner === null || row.code === null
         ? null

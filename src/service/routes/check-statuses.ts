@@ -8,18 +8,21 @@ export function checkStatusHandlers(deps: HandlerDeps): [string, AnyHandler][] {
   return handlersById(checkStatusRoutes, {
     async listCheckStatuses({ caller }) {
       const rows = await deps.store.statuses.list(caller.accountId);
-      return rows.map((row) => statusView(row, row.name));
+      const now = deps.clock.wallMs();
+      return rows.map((row) => statusView(row, row.name, now));
     },
     async getCheckStatus({ caller, params }) {
       const check = await deps.store.checks.find(caller.accountId, params.checkId);
       if (!check) throw new AppError('NOT_FOUND', `There is no check ${params.checkId}.`);
       const row = await deps.store.statuses.find(caller.accountId, params.checkId);
-      return row ? statusView(row, check.name) : null;
+      return row ? statusView(row, check.name, deps.clock.wallMs()) : null;
     },
   });
 }
 
-function statusView(row: StatusRow, name: string): CheckStatus {
+const dayMs = 86_400_000;
+
+function statusView(row: StatusRow, name: string, now: number): CheckStatus {
   return {
     name,
     checkId: row.check_id,
@@ -30,7 +33,8 @@ function statusView(row: StatusRow, name: string): CheckStatus {
     shortestRun: row.shortest_run,
     lastRunLocation: row.last_run_location,
     lastCheckRunId: String(row.last_check_run_id),
-    sslDaysRemaining: row.ssl_days_remaining,
+    sslDaysRemaining:
+      row.certificate_expires === null ? null : Math.floor((row.certificate_expires - now) / dayMs),
     created_at: new Date(row.created).toISOString(),
     updated_at: row.updated === null ? null : new Date(row.updated).toISOString(),
   };

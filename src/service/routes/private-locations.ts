@@ -7,7 +7,7 @@ import {
   type PrivateLocation,
   privateLocationRoutes,
 } from '../../protocol/private-location.ts';
-import { agentSeenWindowMs } from '../agent-sightings.ts';
+import { agentCapabilities, agentSeenWindowMs } from '../agent-sightings.ts';
 import { createKey } from '../keys.ts';
 import { cancelledSignals } from '../ledger.ts';
 import { isUniqueViolation } from '../store/dialect.ts';
@@ -188,7 +188,11 @@ export function describeAgents(
       version,
       isOutdated: isOutdated(version),
       count: agents.length,
-      agents: agents.map((agent) => ({ id: agent.agent_id, lastSeenAt: iso(agent.last_seen) })),
+      agents: agents.map((agent) => ({
+        id: agent.agent_id,
+        lastSeenAt: iso(agent.last_seen),
+        ...agentCapabilities(agent),
+      })),
     })),
   };
 }

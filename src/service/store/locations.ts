@@ -143,6 +143,7 @@ export class Locations {
           version: eb.ref('excluded.version'),
           platform: eb.ref('excluded.platform'),
           check_types: eb.ref('excluded.check_types'),
+          capabilities: eb.ref('excluded.capabilities'),
           last_seen: eb.ref('excluded.last_seen'),
         })),
       )

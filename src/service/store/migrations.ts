@@ -131,6 +131,18 @@ export const migrations: readonly Migration[] = [
       `create index agent_errors_by_location on agent_errors (location_id, last_seen, id)`,
     ],
   },
+  {
+    name: '0003-agent-facts',
+    statements: [
+      `alter table agents add column capabilities {json} not null default '{}'`,
+      `alter table results add column agent_overhead double precision not null default 0`,
+      `alter table results add column timing_doubtful integer not null default 0`,
+      `alter table results add column certificate_expires bigint`,
+      // Days that remain are counted when somebody asks; it was never written.
+      `alter table statuses drop column ssl_days_remaining`,
+      `alter table statuses add column certificate_expires bigint`,
+    ],
+  },
 ];
 
 /**

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import type { Kysely, RawBuilder } from 'kysely';
 import { sql } from 'kysely';
 import { batches } from './batches.ts';
 import type { Dialect } from './dialect.ts';
@@ -13,6 +13,8 @@ export interface StatusChange {
   readonly isDegraded: boolean;
   /** The response time, or null when the target gave no answer to time. */
   readonly measuredMs: number | null;
+  /** When the certificate of the target expires; null when the run saw none. */
+  readonly certificateExpiresAt: number | null;
   readonly location: string;
   /** The location the slot was for; a retry may have run elsewhere. */
   readonly slotLocation: string;
@@ -119,7 +121,7 @@ export class Statuses {
           last_run_location: change.location,
           last_check_run_id: change.checkRunId,
           last_slot_at: change.slotAt,
-          ssl_days_remaining: null,
+          certificate_expires: change.certificateExpiresAt,
           created: now,
           updated: null,
         })),
@@ -134,6 +136,7 @@ export class Statuses {
           last_run_location: kept<string>('last_run_location'),
           last_check_run_id: kept<number>('last_check_run_id'),
           last_slot_at: kept<number>('last_slot_at'),
+          certificate_expires: keptCertificate(now),
           updated: now,
         }),
       )
@@ -195,12 +198,29 @@ const flag = (value: boolean) => (value ? (1 as const) : (0 as const));
  * The new value when its slot is as new as the stored one. A stored slot that lies in the future is the trace of a
  * clock that was ahead, and counts as older than any other.
  */
-function newer<Value>(table: string, column: string, slotColumn: string, now: number) {
+function newer<Value>(
+  table: string,
+  column: string,
+  slotColumn: string,
+  now: number,
+  offered: RawBuilder<unknown> = sql.ref(`excluded.${column}`),
+) {
   const storedSlot = sql.ref(`${table}.${slotColumn}`);
   const offeredSlot = sql.ref(`excluded.${slotColumn}`);
-  const [stored, offered] = [sql.ref(`${table}.${column}`), sql.ref(`excluded.${column}`)];
+  const stored = sql.ref(`${table}.${column}`);
   return sql<Value>`case when ${offeredSlot} >= ${storedSlot} or ${storedSlot} > ${now}
     then ${offered} else ${stored} end`;
+}
+
+/**
+ * What is known of the certificate. A run that failed before it saw one says nothing about it; one that passed without
+ * shows that there is none any more.
+ */
+function keptCertificate(now: number) {
+  const known = sql<number | null>`case
+    when excluded.certificate_expires is null and (excluded.has_failures = 1 or excluded.has_errors = 1)
+    then statuses.certificate_expires else excluded.certificate_expires end`;
+  return newer<number | null>('statuses', 'certificate_expires', 'last_slot_at', now, known);
 }
 
 function extreme(column: string, comparison: '>' | '<') {

@@ -84,6 +84,8 @@ export interface AgentRow {
   version: string;
   platform: string;
   check_types: string;
+  /** JSON: ways check types found to do their work, and why others do not work there. */
+  capabilities: string;
   first_seen: number;
   last_seen: number;
 }
@@ -162,6 +164,10 @@ export interface ResultRow {
   slot_at: number;
   start_delay: number;
   agent_lag: number;
+  agent_overhead: number;
+  timing_doubtful: Flag;
+  /** When the certificate of the target expires; null where none was seen. */
+  certificate_expires: number | null;
   agent_id: string;
   error_messages: string;
   detail: string | null;
@@ -224,7 +230,7 @@ export interface StatusRow {
   last_run_location: string;
   last_check_run_id: number;
   last_slot_at: number;
-  ssl_days_remaining: number | null;
+  certificate_expires: number | null;
   created: number;
   updated: number | null;
 }
