@@ -10,6 +10,8 @@ const selfTestTimeoutMs = 1000;
  */
 export class NetPingBackend implements IcmpBackend {
   readonly description = 'net-ping over raw sockets';
+  /** Its stamps are made in the callbacks of a process that may be late. */
+  readonly clock = 'event' as const;
   #process: NetPingProcess;
 
   private constructor(process: NetPingProcess) {
