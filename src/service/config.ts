@@ -26,6 +26,15 @@ export const ServiceConfig = z.object({
     .string()
     .default('./data')
     .describe('Folder of the SQLite database and of the first API key; created when missing'),
+  ARTIFACT_STORE: z
+    .string()
+    .min(1, 'must not be empty')
+    .refine((value) => !/^[a-z][a-z0-9+.-]*:\/\//i.test(value), 'must be a folder')
+    .optional()
+    .meta({ defaultText: 'artifacts under DATA_DIR' })
+    .describe(
+      'Folder where the files that runs leave behind are kept; several service processes need one they all share',
+    ),
   PUBLIC_URL: z
     .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
     .optional()

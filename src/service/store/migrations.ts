@@ -131,6 +131,20 @@ export const migrations: readonly Migration[] = [
       `create index agent_errors_by_location on agent_errors (location_id, last_seen, id)`,
     ],
   },
+  {
+    name: '0003-artifacts',
+    statements: [
+      `create table artifacts (
+        result_id text not null, position integer not null, name text not null,
+        check_id text not null, location_id text not null,
+        content_type text not null, size_bytes bigint, sha256 text,
+        state text not null, reason text, scrub {json},
+        created bigint not null, stored bigint,
+        primary key (result_id, position))`,
+      `create index artifacts_by_check on artifacts (check_id)`,
+      `create index artifacts_awaited on artifacts (created) where state = 'awaited'`,
+    ],
+  },
 ];
 
 /**

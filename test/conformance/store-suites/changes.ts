@@ -209,7 +209,7 @@ export function changeSuite(stage: StoreStage): void {
     stage.bench.startSweeper();
     await stage.advanceUntil('they are gone', async () => {
       stage.clock.advance(leaseTtlMs);
-      return !(await results.isPurgeDue());
+      return (await results.nextPurge()) === undefined;
     });
     expect(await left()).toEqual([0, 0]);
     // What comes later leaves nothing either.
@@ -231,7 +231,8 @@ export function changeSuite(stage: StoreStage): void {
     await store.results.insert(copies.map((id) => ({ ...row, id, run_id: id })));
     await stage.bench.call('DELETE', `/v1/checks/${check.id}`);
     const left = [];
-    while (await store.transaction((nouns) => nouns.results.purgeSome(4))) {
+    while ((await store.results.nextPurge()) !== undefined) {
+      await store.transaction((nouns) => nouns.results.purgeSome(check.id, 4));
       left.push((await store.results.existing([...copies, run.resultId])).size);
     }
     expect(left).toEqual([6, 2, 0]);
