@@ -220,11 +220,13 @@ export class Dispatcher {
       const message = `The part of the agent that ran the check ended unexpectedly (${name}).`;
       const { checkType } = active.order;
       this.#options.log.error({ runId: active.order.runId, checkType, error: name }, 'a run was broken off');
+      this.#options.onDiscarded?.(active.order);
       finished = this.#failedReport(active.order, 'RUNNER_CRASHED', { checkType, message }, startedAtMs);
     }
     // 3. After the hop: is it still wanted?
     const isEvidence = (active.end === 'lost' || active.end === 'expired') && !finished.facts.isAborted;
     if (!active.end || isEvidence) this.#options.onFinished(finished, active.slotAtMs);
+    else this.#options.onDiscarded?.(active.order);
     this.#gone(active);
   }
 
@@ -277,5 +279,7 @@ export interface DispatcherOptions {
   readonly serviceSecrets: Readonly<Record<string, string>>;
   /** Gets every report to send; `slotAtMs` is when the run was due, where that is known. */
   readonly onFinished: (run: FinishedRun, slotAtMs: number | undefined) => void;
+  /** Called when whatever a run left on disk is of no use: it was stopped, or died. */
+  readonly onDiscarded?: ((lease: LeaseRef) => void) | undefined;
   readonly onSlotFree: () => void;
 }

@@ -6,6 +6,7 @@ import {
 } from 'node:perf_hooks';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Lane } from '../checks/check-type.ts';
+import type { ArtifactEnd } from './artifacts/artifact-uploader.ts';
 import type { Settlement } from './reporter.ts';
 import type { RunFacts } from './worker-message.ts';
 
@@ -19,6 +20,7 @@ export interface MetricsSource {
     readonly oldestQueuedMs: number;
   }[];
   readonly heldLeases: () => number;
+  readonly artifacts: () => { readonly count: number; readonly sizeBytes: number };
   readonly outbox: () => { readonly count: number; readonly size: number };
   readonly clockErrorMs: () => number;
   readonly wallSkewMs: () => number;
@@ -38,6 +40,7 @@ export class AgentMetrics {
   readonly #probeLag: Histogram;
   readonly #results: Counter<'settlement'>;
   readonly #dropped: Counter;
+  readonly #artifacts: Counter<'end'>;
   readonly #claimErrors: Counter<'kind'>;
   readonly #eventLoopDelay: ELDHistogram;
   #utilization: EventLoopUtilization = performance.eventLoopUtilization();
@@ -78,6 +81,12 @@ export class AgentMetrics {
     this.#dropped = new Counter({
       name: 'picket_agent_results_dropped_total',
       help: 'Results dropped because the outbox was full',
+      registers,
+    });
+    this.#artifacts = new Counter({
+      name: 'picket_agent_artifacts_total',
+      help: 'Artifacts by what became of them',
+      labelNames: ['end'],
       registers,
     });
     this.#claimErrors = new Counter({
@@ -121,6 +130,8 @@ export class AgentMetrics {
     gauge('picket_agent_held_leases', 'Leases the agent holds', source.heldLeases);
     gauge('picket_agent_outbox_results', 'Results that wait to be sent', () => source.outbox().count);
     gauge('picket_agent_outbox_bytes', 'About how large they are', () => source.outbox().size);
+    gauge('picket_agent_artifacts_waiting', 'Artifacts that wait to be sent', () => source.artifacts().count);
+    gauge('picket_agent_artifacts_bytes', 'How large they are', () => source.artifacts().sizeBytes);
     gauge(
       'picket_agent_clock_skew_seconds',
       "How far this host's clock is ahead of the service's",
@@ -168,6 +179,10 @@ export class AgentMetrics {
 
   resultSettled(settlement: Settlement): void {
     this.#results.inc({ settlement });
+  }
+
+  artifactEnded(end: ArtifactEnd): void {
+    this.#artifacts.inc({ end });
   }
 
   resultDropped(): void {

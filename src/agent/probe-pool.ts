@@ -4,6 +4,7 @@ import { findCheckType } from '../checks/index.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { defaultEgressSettings, type EgressSettings } from '../probes/egress/policy.ts';
+import { sealLimitMs } from './artifacts/run-artifacts.ts';
 import { ProbeThread, ThreadEnded } from './probe-thread.ts';
 import { deadlineGraceMs } from './run-pipeline.ts';
 import type { Capabilities, FinishedRun, RunOrder } from './worker-message.ts';
@@ -13,7 +14,7 @@ export const probeWorkerEntry = new URL(`./probe-worker${extname(import.meta.url
 
 const watchIntervalMs = 1000;
 /** Beyond the runner's own deadline and its grace: then it is the thread that hangs. */
-const stuckGraceMs = deadlineGraceMs + 5000;
+const stuckGraceMs = deadlineGraceMs + sealLimitMs + 5000;
 /** Threads that die one after the other sooner than this after their start are not replaced at once. */
 const shortLifeMs = 2000;
 const replaceDelayMs = 250;
@@ -101,6 +102,7 @@ export class ProbePool {
       start: {
         ownSecrets: this.#options.ownSecrets,
         egress: this.#options.egress?.() ?? defaultEgressSettings,
+        artifactFolder: this.#options.artifactFolder?.(),
       },
       maxHeapMb: this.#options.maxHeapMb ?? defaultHeapMb(),
       serviceOffsetMs: this.#options.serviceOffsetMs,
@@ -159,6 +161,8 @@ export interface ProbePoolOptions {
   readonly egress?: (() => EgressSettings) | undefined;
   /** Called whenever a thread has become ready. */
   readonly onReady?: (() => void) | undefined;
+  /** Where runs keep artifacts, asked when a thread starts; they keep none when it is absent. */
+  readonly artifactFolder?: (() => string | undefined) | undefined;
   readonly threadCount?: number | undefined;
   readonly maxHeapMb?: number | undefined;
   /** Another program for the threads that speaks the same messages. */

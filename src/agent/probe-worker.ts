@@ -20,13 +20,14 @@ import type {
 
 if (!parentPort) throw new Error('probe-worker runs in a worker thread only');
 const port = parentPort;
-const { ownSecrets, egress } = workerData as WorkerStart;
+const { ownSecrets, egress, artifactFolder } = workerData as WorkerStart;
 
 const pipeline = new RunPipeline({
   clock: systemClock,
   lagMeter: new LagMeter(systemClock),
   ownSecrets,
   egress: createEgressPolicy(egress),
+  artifactFolder,
 });
 const running = new Map<string, AbortController>();
 let finished: FinishedRun[] = [];

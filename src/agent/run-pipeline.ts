@@ -1,4 +1,5 @@
 import {
+  type ArtifactSink,
   CapabilityMissing,
   type CheckType,
   type Outcome,
@@ -13,6 +14,9 @@ import type { Clock } from '../lib/clock.ts';
 import { toError } from '../lib/errors.ts';
 import type { EgressPolicy } from '../probes/egress/policy.ts';
 import { HostResolver } from '../probes/host-resolver.ts';
+import { ReportArtifactScrubber } from './artifacts/artifact-scrubber.ts';
+import { RunArtifacts } from './artifacts/run-artifacts.ts';
+import { runFolder } from './artifacts/work-folder.ts';
 import { crashSite } from './crash-site.ts';
 import { privateMessage } from './error-report/private-message.ts';
 import type { LagMeter } from './lag-meter.ts';
@@ -40,6 +44,7 @@ export class RunPipeline {
   readonly #lagMeter: LagMeter;
   readonly #ownSecrets: readonly string[];
   readonly #egress: EgressPolicy;
+  readonly #artifactFolder: string | undefined;
   readonly #resolver = new HostResolver();
   readonly #ownScrubber: Scrubber;
   readonly #scrubbers = new Map<string, Scrubber>();
@@ -50,11 +55,14 @@ export class RunPipeline {
     readonly lagMeter: LagMeter;
     readonly ownSecrets: readonly string[];
     readonly egress: EgressPolicy;
+    /** Where runs keep artifacts; they keep none when it is absent. */
+    readonly artifactFolder?: string | undefined;
   }) {
     this.#clock = options.clock;
     this.#lagMeter = options.lagMeter;
     this.#ownSecrets = options.ownSecrets;
     this.#egress = options.egress;
+    this.#artifactFolder = options.artifactFolder;
     this.#ownScrubber = new Scrubber(options.ownSecrets);
   }
 
@@ -76,11 +84,16 @@ export class RunPipeline {
     const lag = this.#lagMeter.start();
     const startedMs = this.#clock.monotonicMs();
     const log = createRunLog(() => epoch(this.#clock.monotonicMs() + serviceOffsetMs));
+    const scrubber = this.#scrubberFor(order);
+    const artifacts =
+      this.#artifactFolder === undefined
+        ? undefined
+        : new RunArtifacts({ folder: runFolder(this.#artifactFolder, order), scrubber });
     let outcome: Outcome<unknown>;
     let crash: string | undefined;
     let crashError: RunFacts['crashError'];
     try {
-      outcome = await this.#outcome(order, log, stop);
+      outcome = await this.#outcome(order, log, artifacts, stop);
     } catch (thrown) {
       const error = toError(thrown);
       crash = crashSite(error);
@@ -89,7 +102,6 @@ export class RunPipeline {
     }
     const stoppedMs = this.#clock.monotonicMs();
     const agentLagMs = round(lag.stop());
-    const scrubber = this.#scrubberFor(order);
     const verdict = verdictOf(outcome);
     const startDelayMs = round(Math.max(0, startedMs - order.receivedAtMs));
     let detailJson = scrubber.json(null);
@@ -100,10 +112,13 @@ export class RunPipeline {
       crash = crashSite(toError(thrown));
       outcome = { ...outcome, errorMessages: [...outcome.errorMessages, 'The detail could not be written.'] };
     }
+    const isAborted = outcome.failure?.code === 'RUN_ABORTED';
+    if (isAborted) await artifacts?.discard();
+    const sealed = isAborted ? undefined : await artifacts?.seal(new ReportArtifactScrubber(scrubber));
     const facts: RunFacts = {
       checkType: order.checkType,
       verdict,
-      isAborted: outcome.failure?.code === 'RUN_ABORTED',
+      isAborted,
       startedAtMs: startedMs + serviceOffsetMs,
       startDelayMs,
       agentLagMs,
@@ -132,16 +147,23 @@ export class RunPipeline {
         overMaxResponseTime: outcome.overMaxResponseTime,
         failure: outcome.failure ?? null,
         errorMessages: outcome.errorMessages.slice(0, maxErrorMessages),
+        ...(sealed ? { artifacts: [...sealed.reported] } : {}),
       }),
       detailJson,
       facts,
+      artifacts: sealed,
       log: order.isLogWanted
         ? log.entries.map((entry) => ({ ...entry, msg: scrubber.text(entry.msg) }))
         : undefined,
     };
   }
 
-  async #outcome(order: RunOrder, log: RunLog, stop: AbortController): Promise<Outcome<unknown>> {
+  async #outcome(
+    order: RunOrder,
+    log: RunLog,
+    artifacts: ArtifactSink | undefined,
+    stop: AbortController,
+  ): Promise<Outcome<unknown>> {
     const type = findCheckType(order.checkType);
     if (!type) return broken(unsupported(`This agent does not know the check type ${order.checkType}.`));
     const spec = type.spec.safeParse(order.spec);
@@ -169,6 +191,7 @@ export class RunPipeline {
         clientCertificates: order.clientCertificates,
         resolver: this.#resolver,
         egress: this.#egress,
+        artifacts,
       }),
     );
   }

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { LogEntry } from '../checks/check-type.ts';
 import type { EgressSettings } from '../probes/egress/policy.ts';
 import type { ClientCertificateMaterial, LeasedRun } from '../protocol/agent.ts';
+import type { SealedArtifacts } from './artifacts/run-artifacts.ts';
 import type { Scrubbed } from './scrubber.ts';
 
 /** What a probe thread gets when it starts. */
@@ -10,6 +11,8 @@ export interface WorkerStart {
   readonly ownSecrets: readonly string[];
   /** Where runs may connect to. */
   readonly egress: EgressSettings;
+  /** The agent's work folder for artifacts; absent where none are kept. */
+  readonly artifactFolder?: string | undefined;
 }
 
 /** One run as it goes to a probe thread. */
@@ -62,6 +65,8 @@ export interface FinishedRun {
   readonly envelopeJson: Scrubbed<string>;
   readonly detailJson: Scrubbed<string>;
   readonly facts: RunFacts;
+  /** The files the run left, which wait on disk; the envelope tells of them. */
+  readonly artifacts?: SealedArtifacts | undefined;
   readonly log?: readonly LogEntry[] | undefined;
 }
 
