@@ -14,13 +14,14 @@ import type { Clock } from '../lib/clock.ts';
 import { toError } from '../lib/errors.ts';
 import type { EgressPolicy } from '../probes/egress/policy.ts';
 import { HostResolver } from '../probes/host-resolver.ts';
-import { ReportArtifactScrubber } from './artifacts/artifact-scrubber.ts';
+import { FileScrubber } from './artifacts/artifact-scrubber.ts';
 import { RunArtifacts } from './artifacts/run-artifacts.ts';
 import { runFolder } from './artifacts/work-folder.ts';
 import { crashSite } from './crash-site.ts';
 import { privateMessage } from './error-report/private-message.ts';
 import type { LagMeter } from './lag-meter.ts';
-import { isMaskable } from './scrub/secret-finder.ts';
+import { credentialHeaderShapes } from './scrub/credential-header-shape.ts';
+import { isMaskable, SecretFinder } from './scrub/secret-finder.ts';
 import { Scrubber } from './scrubber.ts';
 import type { FinishedRun, RunFacts, RunOrder, Verdict } from './worker-message.ts';
 
@@ -114,7 +115,7 @@ export class RunPipeline {
     }
     const isAborted = outcome.failure?.code === 'RUN_ABORTED';
     if (isAborted) await artifacts?.discard();
-    const sealed = isAborted ? undefined : await artifacts?.seal(new ReportArtifactScrubber(scrubber));
+    const sealed = isAborted ? undefined : await artifacts?.seal(this.#fileScrubberFor(order));
     const facts: RunFacts = {
       checkType: order.checkType,
       verdict,
@@ -200,6 +201,12 @@ export class RunPipeline {
     const message = privateMessage(this.#scrubberFor(order).text(error.message));
     const frames = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
     return { name: error.name, message, stack: [`${error.name}: ${message}`, ...frames].join('\n') };
+  }
+
+  /** Files hold headers in forms of their own (HAR, logs), which a report's own fields do not. */
+  #fileScrubberFor(order: RunOrder): FileScrubber {
+    const secrets = [...this.#ownSecrets, ...secretsOf(order)];
+    return new FileScrubber(() => new SecretFinder(secrets, credentialHeaderShapes()));
   }
 
   /** Checks share secrets and repeat, so scrubbers are kept; the oldest makes room. */

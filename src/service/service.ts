@@ -6,8 +6,7 @@ import type { Logger } from '../lib/log.ts';
 import { Releasers } from '../lib/releasers.ts';
 import { bootstrap } from './accounts.ts';
 import { buildApp } from './app.ts';
-import type { ArtifactStore } from './artifact-store/artifact-store.ts';
-import { DirectoryStore } from './artifact-store/directory-store.ts';
+import { openArtifactStore } from './artifact-store/open-store.ts';
 import type { ServiceConfig } from './config.ts';
 import { lockDataDir } from './data-dir-lock.ts';
 import { Ingest } from './ingest.ts';
@@ -41,11 +40,6 @@ export async function openConfiguredStore(config: ServiceConfig, logger: Logger)
     path: join(config.DATA_DIR, 'picket.sqlite'),
     logger,
   });
-}
-
-/** Opens the artifact store a configuration names. */
-export async function openArtifactStore(config: ServiceConfig): Promise<ArtifactStore> {
-  return DirectoryStore.open(config.ARTIFACT_STORE ?? join(config.DATA_DIR, 'artifacts'));
 }
 
 /** Starts the service: store, first account, API, scheduler and sweeper. */

@@ -41,7 +41,7 @@ describe('artifacts of a run', () => {
       png('shots/one.png', 1_000_000),
       { name: 'out.log', contentType: 'text/plain', text: 'token correct-horse' },
       { name: 'empty.png', contentType: 'image/png', sizeBytes: 0, fill: 0 },
-      { name: 'archive.zip', contentType: 'application/zip', text: 'PK' },
+      { name: 'archive.bz2', contentType: 'application/zip', text: 'BZh91AY' },
       { name: '../escape.png', contentType: 'image/png', text: 'x' },
     );
     service.enqueue(run);
@@ -51,7 +51,7 @@ describe('artifacts of a run', () => {
       { name: 'shots/one.png', state: 'awaited', sizeBytes: 1_000_000 },
       { name: 'out.log', state: 'awaited', sizeBytes: 15 },
       { name: 'empty.png', state: 'awaited', sizeBytes: 0 },
-      { name: 'archive.zip', state: 'withheld' },
+      { name: 'archive.bz2', state: 'withheld' },
       { name: '../escape.png', state: 'refused' },
     ]);
     for (const { name, sha256, state } of result?.artifacts ?? []) {

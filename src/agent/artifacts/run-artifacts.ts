@@ -211,7 +211,7 @@ export class RunArtifacts implements ArtifactSink {
       return { reported: { name, contentType, sizeBytes, sha256: null, state, reason } };
     };
     try {
-      const scrubbed = await artifactScrubber.scrub(rawPath, path, { contentType }, limit);
+      const scrubbed = await artifactScrubber.scrub(rawPath, path, limit);
       if (!scrubbed.isSendable)
         return await withheld('withheld', scrubbed.reason, (await stat(rawPath)).size);
       // Masks may be longer than what they hide.
