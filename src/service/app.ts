@@ -13,6 +13,7 @@ import type { Route } from '../protocol/route.ts';
 import { authenticate, type Caller } from './auth.ts';
 import { answerErrors, badRequestLine } from './http-errors.ts';
 import { buildOpenApi } from './openapi.ts';
+import { RawTransfers } from './raw-transfers.ts';
 import type { AnyHandler, Call, HandlerDeps } from './routes/handler.ts';
 import { allHandlers } from './routes/index.ts';
 import { fieldError, findUnstorable, validationError } from './validation.ts';
@@ -64,11 +65,12 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   app.setValidatorCompiler<ValidatedSchema>(({ schema, httpPart }) => validator(schema.zod, httpPart));
   app.setSerializerCompiler<ValidatedSchema>(({ schema }) => serializer(schema.zod));
   const handlers = allHandlers(deps);
+  const transfers = new RawTransfers(app);
   const addRoutes = (instance: FastifyInstance, isBodyRaw: boolean) => {
     for (const route of allRoutes.filter((one) => (one.isBodyRaw ?? false) === isBodyRaw)) {
       const handler = handlers.get(route.operationId);
       if (!handler) throw new Error(`no handler for ${route.operationId} (${route.method} ${route.path})`);
-      addRoute(instance, route, handler, deps);
+      addRoute(instance, route, { handler, deps, transfers });
     }
   };
   addRoutes(app, false);
@@ -111,7 +113,11 @@ interface ValidatedSchema {
 const wrap = (schema: z.ZodType | undefined): ValidatedSchema | undefined =>
   schema === undefined ? undefined : { zod: schema };
 
-function addRoute(app: FastifyInstance, route: Route, handler: AnyHandler, deps: AppDeps): void {
+function addRoute(
+  app: FastifyInstance,
+  route: Route,
+  { handler, deps, transfers }: { handler: AnyHandler; deps: AppDeps; transfers: RawTransfers },
+): void {
   const schema = {
     ...(route.params ? { params: wrap(route.params) } : {}),
     ...(route.query ? { querystring: wrap(route.query) } : {}),
@@ -126,7 +132,8 @@ function addRoute(app: FastifyInstance, route: Route, handler: AnyHandler, deps:
     ),
     schema,
     ...(route.bodyLimitBytes === undefined ? {} : { bodyLimit: route.bodyLimitBytes }),
-    onRequest: async (request) => {
+    onRequest: async (request, reply) => {
+      if (route.isBodyRaw || route.isResponseRaw) transfers.add(request, reply);
       if (!route.isBodyRaw) limitSending(request.raw);
       nameTail(route, request);
       request.caller = await authenticate(deps.store, route, request);

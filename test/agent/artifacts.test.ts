@@ -45,7 +45,7 @@ describe('artifacts of a run', () => {
       { name: '../escape.png', contentType: 'image/png', text: 'x' },
     );
     service.enqueue(run);
-    await service.waitFor('three artifacts', () => service.artifacts.size === 3);
+    await service.waitFor('three artifacts', () => service.inbox.stored.size === 3);
     const result = service.resultOf(run.runId);
     expect(result?.artifacts).toMatchObject([
       { name: 'shots/one.png', state: 'awaited', sizeBytes: 1_000_000 },
@@ -55,12 +55,12 @@ describe('artifacts of a run', () => {
       { name: '../escape.png', state: 'refused' },
     ]);
     for (const { name, sha256, state } of result?.artifacts ?? []) {
-      const bytes = service.artifacts.get(`${run.runId}/${name}`);
+      const bytes = service.inbox.stored.get(`${run.runId}/${name}`);
       expect(bytes !== undefined).toBe(state === 'awaited');
       if (bytes) expect(createHash('sha256').update(bytes).digest('hex')).toBe(sha256);
     }
-    expect(service.artifacts.get(`${run.runId}/out.log`)?.toString()).toBe('token *********');
-    for (const call of service.artifactCalls) expect(call.leaseNumber).toBe(1);
+    expect(service.inbox.stored.get(`${run.runId}/out.log`)?.toString()).toBe('token *********');
+    for (const call of service.inbox.calls) expect(call.leaseNumber).toBe(1);
     await service.waitFor('an empty disk', () => onDisk().length === 0);
     expect((await agent.get('/metrics')).body).toContain('picket_agent_artifacts_total{end="stored"} 3');
     agent.signal('SIGTERM');
@@ -72,7 +72,7 @@ describe('artifacts of a run', () => {
     await using stage = await Stage.open();
     const { service } = stage;
     const points = [1, 70_000, 1_500_000, 2_999_999];
-    service.artifactScript = (_call, index) => {
+    service.inbox.script = (_call, index) => {
       const breakAtBytes = points[index];
       if (breakAtBytes !== undefined) return { breakAtBytes };
       if (index === points.length) return { isAnswerLost: true };
@@ -80,21 +80,21 @@ describe('artifacts of a run', () => {
     };
     const agent = await start(stage);
     service.enqueue(leaving(stage, png('a.png', 3_000_000)));
-    await service.waitFor('seven uploads', () => service.artifactCalls.length === 7, 30_000);
+    await service.waitFor('seven uploads', () => service.inbox.calls.length === 7, 30_000);
     await service.waitFor('an empty disk', () => onDisk().length === 0);
-    expect([...service.artifacts.values()].map((bytes) => bytes.length)).toEqual([3_000_000]);
+    expect([...service.inbox.stored.values()].map((bytes) => bytes.length)).toEqual([3_000_000]);
     expect((await agent.get('/metrics')).body).toContain('picket_agent_artifacts_total{end="stored"} 1');
   });
 
   it.each([409, 404, 413])('are given up when the service answers %i', async (statusCode) => {
     await using stage = await Stage.open();
     const { service } = stage;
-    service.artifactScript = () => ({ statusCode });
+    service.inbox.script = () => ({ statusCode });
     const agent = await start(stage);
     service.enqueue(leaving(stage, png('a.png', 3_000_000)));
     await agent.logged('an artifact could not be sent and is lost');
     await service.waitFor('an empty disk', () => onDisk().length === 0);
-    expect(service.artifactCalls).toHaveLength(1);
+    expect(service.inbox.calls).toHaveLength(1);
     expect(service.results).toHaveLength(1);
     agent.signal('SIGTERM');
     expect(await agent.exited).toEqual({ code: 0, signal: null });
@@ -105,21 +105,21 @@ describe('artifacts of a run', () => {
     const { service } = stage;
     service.leaseTtlMs = 1500;
     const resume = Promise.withResolvers<void>();
-    service.artifactScript = () => ({ untilResumed: resume.promise });
+    service.inbox.script = () => ({ untilResumed: resume.promise });
     await start(stage);
     service.enqueue(
       ...Array.from({ length: 5 }, (_, index) => leaving(stage, png(`${index}.png`, 4_000_000))),
     );
-    await service.waitFor('two uploads under way', () => service.artifactCalls.length === 2);
+    await service.waitFor('two uploads under way', () => service.inbox.calls.length === 2);
     const held = leasedRun(stage.target.url('/hold/1'));
     const quick = leasedRun(stage.target.url());
     service.enqueue(held, quick);
     await service.waitFor('the result of another run', () => service.resultOf(quick.runId));
     const renewals = service.callsOf('renew').length;
     await service.waitFor('renewals', () => service.callsOf('renew').length > renewals + 2);
-    expect(service.artifactCalls).toHaveLength(2);
+    expect(service.inbox.calls).toHaveLength(2);
     resume.resolve();
-    await service.waitFor('all artifacts', () => service.artifacts.size === 5);
+    await service.waitFor('all artifacts', () => service.inbox.stored.size === 5);
   });
 
   it('are dropped with a result that came too late', async () => {
@@ -135,14 +135,14 @@ describe('artifacts of a run', () => {
     };
     await service.waitFor('the receipt', () => service.receipts.some(({ status }) => status === 'stale'));
     await service.waitFor('an empty disk', () => onDisk().length === 0);
-    expect(service.artifactCalls).toEqual([]);
+    expect(service.inbox.calls).toEqual([]);
   });
 
   it('are dropped when more wait than SPOOL_MAX_BYTES', async () => {
     await using stage = await Stage.open();
     const { service } = stage;
     const resume = Promise.withResolvers<void>();
-    service.artifactScript = () => ({ untilResumed: resume.promise });
+    service.inbox.script = () => ({ untilResumed: resume.promise });
     const agent = await start(stage, { SPOOL_MAX_BYTES: '2500000' });
     for (let index = 0; index < 4; index++) {
       const run = leaving(stage, png(`${index}.png`, 1_000_000));
@@ -153,7 +153,7 @@ describe('artifacts of a run', () => {
     await service.waitFor('two runs on disk', () => onDisk().length === 2);
     resume.resolve();
     await service.waitFor('the newest', () =>
-      [...service.artifacts.keys()].some((key) => key.endsWith('3.png')),
+      [...service.inbox.stored.keys()].some((key) => key.endsWith('3.png')),
     );
   });
 });
@@ -163,24 +163,24 @@ describe('stopping', () => {
     await using stage = await Stage.open();
     const { service } = stage;
     const resume = Promise.withResolvers<void>();
-    service.artifactScript = () => ({ untilResumed: resume.promise });
+    service.inbox.script = () => ({ untilResumed: resume.promise });
     const agent = await start(stage);
     service.enqueue(leaving(stage, png('a.png', 4_000_000), png('b.png', 10), png('c.png', 10)));
-    await service.waitFor('uploads under way', () => service.artifactCalls.length === 2);
+    await service.waitFor('uploads under way', () => service.inbox.calls.length === 2);
     agent.signal('SIGTERM');
     await agent.logged('stopping');
     resume.resolve();
     expect(await agent.exited).toEqual({ code: 0, signal: null });
-    expect(service.artifacts.size).toBe(3);
+    expect(service.inbox.stored.size).toBe(3);
   });
 
   it('tells what it had to leave when somebody hurries', async () => {
     await using stage = await Stage.open();
     const { service } = stage;
-    service.artifactScript = () => ({ untilResumed: new Promise(() => undefined) });
+    service.inbox.script = () => ({ untilResumed: new Promise(() => undefined) });
     const agent = await start(stage);
     service.enqueue(leaving(stage, png('a.png', 4_000_000), png('b.png', 10), png('c.png', 10)));
-    await service.waitFor('uploads under way', () => service.artifactCalls.length === 2);
+    await service.waitFor('uploads under way', () => service.inbox.calls.length === 2);
     agent.signal('SIGTERM');
     await agent.logged('stopping');
     agent.signal('SIGTERM');
@@ -192,10 +192,10 @@ describe('stopping', () => {
   it('hard leaves files, which the next start removes; those of others stay', async () => {
     await using stage = await Stage.open();
     const { service } = stage;
-    service.artifactScript = () => ({ untilResumed: new Promise(() => undefined) });
+    service.inbox.script = () => ({ untilResumed: new Promise(() => undefined) });
     const agent = await start(stage);
     service.enqueue(leaving(stage, png('a.png', 4_000_000)));
-    await service.waitFor('an upload under way', () => service.artifactCalls.length === 1);
+    await service.waitFor('an upload under way', () => service.inbox.calls.length === 1);
     const [left = ''] = readdirSync(spool.path);
     await agent.kill();
     expect(readdirSync(spool.path)).toEqual([left]);

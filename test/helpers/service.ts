@@ -108,6 +108,7 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
       await sweeper.stop();
       ledger.drain();
       await app.close();
+      await artifactStore.close();
       await store.close();
       artifactFolder.remove();
     },

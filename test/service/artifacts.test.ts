@@ -350,3 +350,30 @@ describe('downloading an artifact', () => {
     expect(await names('name=b*')).toEqual([]);
   });
 });
+
+it('does not wait for long transfers when the service stops, and leaves nothing half', async () => {
+  const place = temporaryFolder();
+  const stopping = await openBench({ artifactFolder: place.path });
+  const address = await stopping.app.listen({ port: 0, host: '127.0.0.1' });
+  const here = await createLocation(stopping, 'lab');
+  const sender = new TestAgent(stopping, here);
+  await sender.claim();
+  stopping.startScheduler();
+  const check = await createCheck(stopping, { privateLocations: ['lab'], frequency: 0, frequencyOffset: 10 });
+  const run = await until(
+    'a run',
+    async () => (await sender.claim()).find((one) => one.check.id === check.id),
+    15_000,
+  );
+  const one = artifactOf(randomBytes(100_000));
+  await sender.report([reportOf(run, { artifacts: [one.reported] })]);
+  // The last byte never comes.
+  const headers = { 'content-length': String(one.bytes.length) };
+  const sending = upload({ url: address, key: here.key, run, bytes: one.bytes.subarray(1), headers });
+  await until('it is incoming', () => readdirSync(join(place.path, 'incoming')).length === 1);
+  await stopping.close();
+  expect(await sending).toMatchObject({ status: 0 });
+  expect(readdirSync(join(place.path, 'incoming'))).toEqual([]);
+  expect(readdirSync(join(place.path, 'objects'))).toEqual([]);
+  place.remove();
+}, 30_000);

@@ -28,5 +28,6 @@ export interface ArtifactStore {
   remove(key: string): Promise<void>;
   /** Removes every object whose key begins with `folder/`. */
   removeFolder(folder: string): Promise<void>;
+  /** Resolves when what was being stored has come to its end; the caller has ended its streams. */
   close(): Promise<void>;
 }

@@ -21,6 +21,7 @@ export class DirectoryStore implements ArtifactStore {
   readonly description: string;
   readonly #objects: string;
   readonly #incoming: string;
+  readonly #putting = new Set<Promise<void>>();
 
   private constructor(directory: string) {
     this.description = `directory ${directory}`;
@@ -38,6 +39,16 @@ export class DirectoryStore implements ArtifactStore {
   }
 
   async put(key: string, content: Readable, expected: ExpectedContent): Promise<void> {
+    const putting = this.#put(key, content, expected);
+    this.#putting.add(putting);
+    try {
+      await putting;
+    } finally {
+      this.#putting.delete(putting);
+    }
+  }
+
+  async #put(key: string, content: Readable, expected: ExpectedContent): Promise<void> {
     const incoming = join(this.#incoming, randomUUID());
     const place = this.#placeOf(key);
     try {
@@ -74,7 +85,8 @@ export class DirectoryStore implements ArtifactStore {
   }
 
   async close(): Promise<void> {
-    // Nothing is held open between calls.
+    // What fails now still has a file to remove.
+    await Promise.allSettled(this.#putting);
   }
 
   #placeOf(key: string): string {

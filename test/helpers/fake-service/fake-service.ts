@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
@@ -13,6 +12,7 @@ import type {
   ResultReport,
   ResultsResponse,
 } from '../../../src/protocol/agent.ts';
+import { ArtifactInbox } from './artifact-inbox.ts';
 
 /** The calls of the agent protocol. */
 export type CallName = 'claim' | 'renew' | 'release' | 'results';
@@ -54,27 +54,6 @@ export interface Behaviour {
   readonly change?: (answer: Record<string, unknown>) => unknown;
 }
 
-/** One upload of an artifact, as far as it came. */
-export interface ArtifactCall {
-  readonly runId: string;
-  readonly name: string;
-  readonly leaseNumber: number;
-  readonly headers: IncomingMessage['headers'];
-  receivedBytes: number;
-}
-
-export interface ArtifactBehaviour {
-  /** Reset the connection when that many bytes have come. */
-  readonly breakAtBytes?: number;
-  /** Store it, then reset the connection instead of answering. */
-  readonly isAnswerLost?: boolean;
-  readonly statusCode?: number;
-  /** Read on only when this is over. */
-  readonly untilResumed?: Promise<void>;
-}
-
-const artifactPath = /^\/v1\/agent\/runs\/([^/]+)\/artifacts\/(.+)$/;
-
 /** Decides what happens to a call; undefined means the normal answer. */
 export type Script = (call: RecordedCall, indexOfName: number) => Behaviour | undefined;
 
@@ -97,11 +76,7 @@ export class FakeService {
   /** How far this service's clock is ahead of the host's. */
   clockAheadMs = 0;
   script: Script | undefined;
-  /** Artifacts that came in whole, by `runId/name`. */
-  readonly artifacts = new Map<string, Buffer>();
-  readonly artifactCalls: ArtifactCall[] = [];
-  /** What happens to the nth upload of an artifact; undefined means that it is stored. */
-  artifactScript: ((call: ArtifactCall, index: number) => ArtifactBehaviour | undefined) | undefined;
+  readonly inbox = new ArtifactInbox(() => this.#notify());
   readonly #server: Server;
   readonly #scheme: 'http' | 'https';
   readonly #sockets = new Set<Socket>();
@@ -214,11 +189,7 @@ export class FakeService {
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     // A client that takes us for its proxy sends the whole address.
     const url = new URL(request.url ?? '/', 'http://service');
-    const artifact = artifactPath.exec(url.pathname);
-    if (artifact) {
-      await this.#takeArtifact(artifact, url, request, response);
-      return;
-    }
+    if (await this.inbox.take(url, request, response)) return;
     const name = callOfPath[url.pathname];
     const chunks: Buffer[] = [];
     try {
@@ -251,49 +222,6 @@ export class FakeService {
     this.#notify();
     await this.#behave(call, behaviour, request.socket, response);
     this.#notify();
-  }
-
-  async #takeArtifact(
-    [, runId = '', encoded = '']: RegExpExecArray,
-    url: URL,
-    request: IncomingMessage,
-    response: ServerResponse,
-  ): Promise<void> {
-    const name = decodeURIComponent(encoded);
-    const leaseNumber = Number(url.searchParams.get('leaseNumber'));
-    const call: ArtifactCall = { runId, name, leaseNumber, headers: request.headers, receivedBytes: 0 };
-    const behaviour = this.artifactScript?.(call, this.artifactCalls.length) ?? {};
-    this.artifactCalls.push(call);
-    this.#notify();
-    const chunks: Buffer[] = [];
-    try {
-      for await (const chunk of request) {
-        call.receivedBytes += (chunk as Buffer).length;
-        chunks.push(chunk as Buffer);
-        if (call.receivedBytes >= (behaviour.breakAtBytes ?? Number.POSITIVE_INFINITY)) {
-          request.socket.resetAndDestroy();
-          return;
-        }
-        if (behaviour.untilResumed) await behaviour.untilResumed;
-      }
-    } catch {
-      // The agent went away in the middle.
-      return;
-    }
-    const bytes = Buffer.concat(chunks);
-    const { statusCode = 200, isAnswerLost = false } = behaviour;
-    if (statusCode === 200) this.artifacts.set(`${runId}/${name}`, bytes);
-    this.#notify();
-    if (isAnswerLost) {
-      request.socket.resetAndDestroy();
-      return;
-    }
-    const sha256 = createHash('sha256').update(bytes).digest('hex');
-    const body =
-      statusCode === 200
-        ? { status: 'stored', sizeBytes: bytes.length, sha256 }
-        : { statusCode, error: 'Scripted', message: `scripted ${statusCode}` };
-    response.writeHead(statusCode, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   }
 
   async #behave(
