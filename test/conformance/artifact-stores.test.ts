@@ -4,12 +4,11 @@ import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import S3rver from 's3rver';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ArtifactStore } from '../../src/service/artifact-store/artifact-store.ts';
 import { DirectoryStore } from '../../src/service/artifact-store/directory-store.ts';
-import { S3Store } from '../../src/service/artifact-store/s3-store.ts';
 import { ContentMismatch } from '../../src/service/artifact-store/verified-content.ts';
+import { openBucket } from '../helpers/bucket.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 
 const expectedOf = (bytes: Buffer) => ({
@@ -31,36 +30,10 @@ const newFolder = () => {
   return folder.path;
 };
 
-/** A bucket on a local server. It stores what it gets as it is, so wrong framing is seen as wrong bytes. */
-async function openS3(): Promise<ArtifactStore> {
-  const server = new S3rver({
-    port: 0,
-    address: '127.0.0.1',
-    silent: true,
-    directory: newFolder(),
-    configureBuckets: [{ name: 'evidence', configs: [] }],
-  });
-  const { port } = await server.run();
-  const store = new S3Store({
-    bucket: 'evidence',
-    prefix: 'picket',
-    endpoint: `http://127.0.0.1:${port}`,
-    region: 'us-east-1',
-    credentials: { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' },
-  });
-  const close = store.close.bind(store);
-  return Object.assign(store, {
-    close: async () => {
-      await close();
-      await server.close();
-    },
-  });
-}
-
 /** What every artifact store promises. */
 describe.each([
   { name: 'directory', open: () => DirectoryStore.open(newFolder()) },
-  { name: 's3', open: openS3 },
+  { name: 's3', open: () => openBucket(newFolder()) },
 ])('an artifact store: $name', ({ open }) => {
   let store: ArtifactStore;
   beforeAll(async () => {

@@ -8,6 +8,7 @@ import { createLogger, type Logger } from '../../src/lib/log.ts';
 import type { ClaimResponse, LeasedRun, ResultReport } from '../../src/protocol/agent.ts';
 import { addAccount, addKey } from '../../src/service/accounts.ts';
 import { buildApp } from '../../src/service/app.ts';
+import type { ArtifactStore } from '../../src/service/artifact-store/artifact-store.ts';
 import { DirectoryStore } from '../../src/service/artifact-store/directory-store.ts';
 import { Ingest } from '../../src/service/ingest.ts';
 import { Ledger } from '../../src/service/ledger.ts';
@@ -61,6 +62,8 @@ export interface BenchOptions {
   readonly leaseTtlMs?: number;
   /** Where artifacts are kept; a temporary folder when absent. */
   readonly artifactFolder?: string;
+  /** Another store of artifacts than a folder; closed with the bench. */
+  readonly artifactStore?: ArtifactStore;
 }
 
 /** The service's real parts, put together without a listening socket; scheduler and sweeper run when started. */
@@ -73,9 +76,9 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
   const ledger = new Ledger({ store, clock, leaseTtlMs });
   const ingest = new Ingest({ store, clock });
   const artifactFolder = temporary ?? temporaryFolder();
-  const artifactStore = await DirectoryStore.open(
-    options.artifactFolder ?? join(artifactFolder.path, 'artifacts'),
-  );
+  const artifactStore =
+    options.artifactStore ??
+    (await DirectoryStore.open(options.artifactFolder ?? join(artifactFolder.path, 'artifacts')));
   const app = await buildApp({ store, artifactStore, clock, ledger, ingest, logger, isReady: () => true });
   const scheduler = new Scheduler({ store, clock, logger });
   const sweeper = new Sweeper({ store, artifactStore, clock, logger, leaseTtlMs });
