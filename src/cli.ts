@@ -5,6 +5,7 @@
  */
 import { Command, CommanderError, Option } from 'commander';
 import { AgentConfig } from './agent/config.ts';
+import type { RunOptions } from './cli/run-command.ts';
 import { describeEnvironment, type VariableDoc } from './lib/env.ts';
 import { AppError } from './lib/errors.ts';
 import { packageVersion } from './lib/version.ts';
@@ -95,11 +96,15 @@ program
   .option('--json', 'print the result as JSON')
   .option('--env <NAME=VALUE>', 'a variable for the {{templates}} of the check; may be repeated', collect, [])
   .option('--proxy <url>', "proxy for the check's requests")
+  .option(
+    '--artifacts <folder>',
+    'keep the files the run leaves behind (captures, traces, screenshots) there',
+  )
   .addHelpText(
     'after',
     '\nExit code: 0 the check passed or is degraded, 1 it failed or could not be run, 2 the file or an option is wrong.',
   )
-  .action(async (file: string, options: { json?: boolean; env?: string[]; proxy?: string }) => {
+  .action(async (file: string, options: RunOptions) => {
     const { runCommand } = await import('./cli/run-command.ts');
     process.exitCode = await runCommand(file, options, process.env);
   });

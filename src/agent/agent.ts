@@ -1,7 +1,10 @@
 import { systemClock } from '../lib/clock.ts';
+import { errorCodeOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
 import { Releasers } from '../lib/releasers.ts';
 import { packageVersion } from '../lib/version.ts';
+import { ArtifactUploader } from './artifacts/artifact-uploader.ts';
+import { runFolder, WorkFolder } from './artifacts/work-folder.ts';
 import { claimedFacts } from './capability-facts.ts';
 import { type AgentSettings, ownSecretsOf } from './config.ts';
 import { Dispatcher } from './dispatcher.ts';
@@ -42,6 +45,7 @@ export class Agent {
   readonly #leaseKeeper: LeaseKeeper;
   readonly #outbox: Outbox;
   readonly #reporter: Reporter;
+  readonly #uploader: ArtifactUploader;
   readonly #dispatcher: Dispatcher;
   readonly #metrics: AgentMetrics;
   /** Absent when the operator wants none. */
@@ -49,6 +53,8 @@ export class Agent {
   readonly #identity: { readonly agentId: string; readonly sessionId: string };
   /** Known before the probe threads start. */
   #ownPorts: readonly number[] = [];
+  /** Absent where no folder could be made: runs then keep no artifacts. */
+  #workFolder: WorkFolder | undefined;
   readonly #namesWarnedOf = new Set<string>();
   #poller: Poller | undefined;
   #drain: Drain | undefined;
@@ -69,6 +75,7 @@ export class Agent {
       serviceOffsetMs: () => serviceClock.offsetMs,
       onReady: () => this.#poller?.slotFreed(),
       egress: () => ({ ...settings.egress, ownPorts: this.#ownPorts }),
+      artifactFolder: () => this.#workFolder?.path,
     });
     this.#client = new ServiceClient({
       settings,
@@ -97,6 +104,13 @@ export class Agent {
       onSettled: (run, settlement) => this.#settled(run, settlement),
       beforeSending: () => this.#leaseKeeper.expireOverdue(),
     });
+    this.#uploader = new ArtifactUploader({
+      client: this.#client,
+      clock,
+      log,
+      maxWaitingBytes: settings.spoolMaxBytes,
+      onEnd: (end) => this.#metrics.artifactEnded(end),
+    });
     this.#dispatcher = new Dispatcher({
       laneSizes: settings.laneSizes,
       // Every type of today is a probe; what runs scripts will be another executor.
@@ -112,12 +126,16 @@ export class Agent {
       serviceSecrets: settings.serviceSecrets,
       onFinished: (run, slotAtMs) => this.#finished(run, slotAtMs),
       onReturned: (lease) => this.#drain?.giveBack([lease]),
+      onDiscarded: (lease) => {
+        if (this.#workFolder) this.#uploader.removeFolder(runFolder(this.#workFolder.path, lease));
+      },
       onSlotFree: () => this.#poller?.slotFreed(),
     });
     this.#metrics = new AgentMetrics({
       laneStates: () => this.#dispatcher.laneStates(),
       heldLeases: () => this.#leaseKeeper.heldCount,
       outbox: () => this.#outbox,
+      artifacts: () => this.#uploader,
       clockErrorMs: () => serviceClock.errorMs,
       wallSkewMs: () => serviceClock.wallSkewMs,
       isConnected: () => this.#poller?.status.isConnected ?? false,
@@ -165,8 +183,10 @@ export class Agent {
     this.#releasers.push('health server', () => health.close());
     this.#releasers.push('metrics', () => this.#metrics.stop());
     this.#releasers.push('service client', () => this.#client.close());
+    this.#releasers.push('work folder', () => this.#workFolder?.remove());
     this.#releasers.push('probe threads', () => this.#pool.stop());
     const port = await health.listen(healthPort);
+    await this.#openWorkFolder();
     this.#ownPorts = [port];
     this.#metrics.start();
     this.#log.info({ version: packageVersion(), agentId, serviceUrl, port, laneSizes }, 'agent starts');
@@ -181,6 +201,18 @@ export class Agent {
       throw new Error('No check type could be loaded: there is nothing this agent can do');
     this.#poller = this.#createPoller(capabilities);
     this.#poller.start();
+  }
+
+  async #openWorkFolder(): Promise<void> {
+    const { spoolDir } = this.#settings;
+    try {
+      this.#workFolder = await WorkFolder.open(spoolDir);
+    } catch (thrown) {
+      this.#log.error(
+        { spoolDir, code: errorCodeOf(thrown) },
+        'SPOOL_DIR cannot be used: runs keep no artifacts',
+      );
+    }
   }
 
   #createPoller(capabilities: Capabilities): Poller {
@@ -222,6 +254,7 @@ export class Agent {
         reporter: this.#reporter,
         leaseKeeper: this.#leaseKeeper,
         outbox: this.#outbox,
+        uploader: this.#uploader,
         client: this.#client,
         clock: this.#clock,
         log: this.#log,
@@ -247,16 +280,20 @@ export class Agent {
       if (facts.crashError) this.#errorReporter?.report(Object.assign(new Error(), facts.crashError));
     }
     this.#warnOf(facts.unmaskedNames);
+    this.#uploader.hold(run, run.artifacts);
     this.#reporter.add(run);
   }
 
   #settled(run: FinishedRun, settlement: Settlement): void {
     this.#leaseKeeper.drop(run);
+    if (settlement === 'accepted' || settlement === 'duplicate') this.#uploader.release(run);
+    else this.#uploader.discard(run);
     this.#metrics.resultSettled(settlement);
   }
 
   #dropped(run: FinishedRun): void {
     this.#leaseKeeper.drop(run);
+    this.#uploader.discard(run);
     this.#metrics.resultDropped();
     this.#log.error({ runId: run.runId }, 'the outbox is full: the oldest result was dropped');
   }
@@ -300,6 +337,7 @@ export class Agent {
       ),
       heldLeases: this.#leaseKeeper.heldCount,
       outbox: { results: this.#outbox.count, size: this.#outbox.size },
+      artifacts: { waiting: this.#uploader.count, sizeBytes: this.#uploader.sizeBytes },
       serviceClock: Number.isFinite(errorMs)
         ? { skewMs: Math.round(this.#serviceClock.wallSkewMs), errorMs: Math.ceil(errorMs) }
         : null,

@@ -17,6 +17,8 @@ describe('readAgentSettings', () => {
       laneSizes: { probe: 100, script: 1 },
       logLevel: 'info',
       agentId: expect.stringMatching(/^[\w.-]+-[0-9a-f]{8}$/),
+      spoolDir: tmpdir(),
+      spoolMaxBytes: 2_000_000_000,
       shutdownGraceMs: 300_000,
       proxy: { https: undefined, http: undefined, except: undefined },
       egress: { allow: '', deny: '' },

@@ -1,4 +1,4 @@
-import { hostname } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { z } from 'zod';
 import { readEnvironment } from '../lib/env.ts';
 import { type LogLevel, logLevels } from '../lib/log.ts';
@@ -77,6 +77,18 @@ export const AgentConfig = z.object({
   SHUTDOWN_GRACE_SECONDS: wholeNumber({ min: 0, max: 86_400, default: 300 }).describe(
     'How long running checks may go on after SIGTERM before they are given back',
   ),
+  SPOOL_DIR: z
+    .string()
+    .min(1, 'must not be empty')
+    .optional()
+    .meta({ defaultText: "the system's folder for temporary files" })
+    .describe('Folder for artifacts that wait to be sent; several agents may share one'),
+  SPOOL_MAX_BYTES: z
+    .string()
+    .regex(/^\d{1,15}$/, 'must be a whole number of bytes')
+    .transform(Number)
+    .default(2_000_000_000)
+    .describe('How much may wait there; when it is more, the oldest is dropped'),
   HTTPS_PROXY: proxyUrl.describe('Proxy for an https:// SERVICE_URL; `https_proxy` works too'),
   HTTP_PROXY: proxyUrl.describe('Proxy for an http:// SERVICE_URL; `http_proxy` works too'),
   NO_PROXY: z
@@ -108,6 +120,9 @@ export interface AgentSettings {
   readonly logLevel: LogLevel;
   readonly agentId: string;
   readonly shutdownGraceMs: number;
+  /** Folder for what waits to be sent. */
+  readonly spoolDir: string;
+  readonly spoolMaxBytes: number;
   readonly proxy: {
     readonly https: string | undefined;
     readonly http: string | undefined;
@@ -139,6 +154,8 @@ export function readAgentSettings(environment: Readonly<Record<string, string | 
     logLevel: variables.LOG_LEVEL,
     agentId: variables.AGENT_ID ?? defaultAgentId(),
     shutdownGraceMs: variables.SHUTDOWN_GRACE_SECONDS * 1000,
+    spoolDir: variables.SPOOL_DIR ?? tmpdir(),
+    spoolMaxBytes: variables.SPOOL_MAX_BYTES,
     proxy: { https: variables.HTTPS_PROXY, http: variables.HTTP_PROXY, except: variables.NO_PROXY },
     isErrorReportingOn: variables.EXTERNAL_OBSERVABILITY === 'on',
     egress: { allow: variables.EGRESS_ALLOW, deny: variables.EGRESS_DENY },

@@ -226,12 +226,14 @@ export class Dispatcher {
       const message = `The part of the agent that ran the check ended unexpectedly (${name}).`;
       const { checkType } = active.order;
       this.#options.log.error({ runId: active.order.runId, checkType, error: name }, 'a run was broken off');
+      this.#options.onDiscarded?.(active.order);
       finished = this.#failedReport(active.order, 'RUNNER_CRASHED', { checkType, message }, startedAtMs);
     }
     // 3. After the hop: was it given back, is it still wanted?
     if (finished.facts.isUnstarted && !active.end) this.#return(active);
     const isEvidence = (active.end === 'lost' || active.end === 'expired') && !finished.facts.isAborted;
     if (!active.end || isEvidence) this.#options.onFinished(finished, active.slotAtMs);
+    else this.#options.onDiscarded?.(active.order);
     this.#gone(active);
   }
 
@@ -294,5 +296,7 @@ export interface DispatcherOptions {
   readonly onFinished: (run: FinishedRun, slotAtMs: number | undefined) => void;
   /** Gets leases of runs that come back unstarted after `dropUnstarted`; they are then nobody's care. */
   readonly onReturned: (lease: LeaseRef) => void;
+  /** Called when whatever a run left on disk is of no use: it was stopped, or died. */
+  readonly onDiscarded?: ((lease: LeaseRef) => void) | undefined;
   readonly onSlotFree: () => void;
 }

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import type { LeaseRef } from '../protocol/agent.ts';
+import type { ArtifactUploader } from './artifacts/artifact-uploader.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import type { LeaseKeeper } from './lease-keeper.ts';
 import type { Outbox } from './outbox.ts';
@@ -23,9 +24,10 @@ const releaseTimeoutMs = 1500;
  * 2. FINISHING: runs under way go on, their results are sent and their leases renewed, for the grace at most.
  * 3. GIVING BACK (only when the grace is over or a second signal came): runs are stopped and their leases given back.
  * 4. FAREWELL: the last results are sent until each has its receipt, for five seconds at most beyond the grace.
- * Renewals end last. The result says whether nothing was left behind: no lease held, no result unsent.
+ * 5. LAST FILES: artifacts of stored results are sent, until the grace is over, for five seconds at least.
+ * The result says whether nothing was left behind: no lease held, no result and no artifact unsent.
  *
- * A second signal (`hurry`) skips to 3 and makes every wait short.
+ * A second signal (`hurry`) skips to 3, makes every wait short, and gives artifacts up.
  */
 export class Drain {
   readonly #options: DrainOptions;
@@ -88,7 +90,9 @@ export class Drain {
 
   /** Goes the whole way. Resolves with true when nothing was left behind and nobody hurried. */
   async run(): Promise<boolean> {
-    const { poller, dispatcher, reporter, leaseKeeper, outbox, graceMs, log } = this.#options;
+    const { poller, dispatcher, reporter, leaseKeeper, outbox, uploader, clock, graceMs, log } =
+      this.#options;
+    const graceEndMs = clock.monotonicMs() + graceMs;
     await poller.stop();
     this.giveBack(dispatcher.dropUnstarted());
     const idle = dispatcher.idle();
@@ -103,11 +107,14 @@ export class Drain {
       ...this.#givingBack,
       this.#wait(reporter.emptied(), this.#farewellMs(), { isHurryEnough: false }),
     ]);
+    await this.#wait(uploader.emptied(), Math.max(this.#farewellMs(), graceEndMs - clock.monotonicMs()));
     await reporter.stop();
     leaseKeeper.stop();
-    const left = { results: outbox.count, leases: leaseKeeper.heldCount };
-    if (left.results > 0 || left.leases > 0) log.error(left, 'stopping with results unsent or leases held');
-    return this.#isClean && left.results === 0 && left.leases === 0 && !this.#hurry.signal.aborted;
+    const left = { results: outbox.count, leases: leaseKeeper.heldCount, artifacts: uploader.count };
+    await uploader.stop();
+    const isNothingLeft = left.results === 0 && left.leases === 0 && left.artifacts === 0;
+    if (!isNothingLeft) log.error(left, 'stopping with results or artifacts unsent, or leases held');
+    return this.#isClean && isNothingLeft && !this.#hurry.signal.aborted;
   }
 
   #farewellMs(): number {
@@ -130,6 +137,7 @@ export interface DrainOptions {
   readonly reporter: Reporter;
   readonly leaseKeeper: LeaseKeeper;
   readonly outbox: Outbox;
+  readonly uploader: ArtifactUploader;
   readonly client: ServiceClient;
   readonly clock: Clock;
   readonly log: Logger;

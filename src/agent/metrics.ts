@@ -6,6 +6,7 @@ import {
 } from 'node:perf_hooks';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Lane } from '../checks/check-type.ts';
+import type { ArtifactEnd } from './artifacts/artifact-uploader.ts';
 import type { Settlement } from './reporter.ts';
 import type { Capabilities, RunFacts } from './worker-message.ts';
 
@@ -19,6 +20,7 @@ export interface MetricsSource {
     readonly oldestQueuedMs: number;
   }[];
   readonly heldLeases: () => number;
+  readonly artifacts: () => { readonly count: number; readonly sizeBytes: number };
   readonly outbox: () => { readonly count: number; readonly size: number };
   readonly clockErrorMs: () => number;
   readonly wallSkewMs: () => number;
@@ -44,6 +46,7 @@ export class AgentMetrics {
   readonly #dropped: Counter;
   readonly #doubtful: Counter<'check_type'>;
   readonly #spoilt: Counter<'check_type' | 'ending'>;
+  readonly #artifacts: Counter<'end'>;
   readonly #claimErrors: Counter<'kind'>;
   readonly #eventLoopDelay: ELDHistogram;
   #utilization: EventLoopUtilization = performance.eventLoopUtilization();
@@ -123,6 +126,12 @@ export class AgentMetrics {
         });
       },
     });
+    this.#artifacts = new Counter({
+      name: 'picket_agent_artifacts_total',
+      help: 'Artifacts by what became of them',
+      labelNames: ['end'],
+      registers,
+    });
     this.#claimErrors = new Counter({
       name: 'picket_agent_service_errors_total',
       help: 'Calls to the service that failed',
@@ -164,6 +173,8 @@ export class AgentMetrics {
     gauge('picket_agent_held_leases', 'Leases the agent holds', source.heldLeases);
     gauge('picket_agent_outbox_results', 'Results that wait to be sent', () => source.outbox().count);
     gauge('picket_agent_outbox_bytes', 'About how large they are', () => source.outbox().size);
+    gauge('picket_agent_artifacts_waiting', 'Artifacts that wait to be sent', () => source.artifacts().count);
+    gauge('picket_agent_artifacts_bytes', 'How large they are', () => source.artifacts().sizeBytes);
     gauge(
       'picket_agent_clock_skew_seconds',
       "How far this host's clock is ahead of the service's",
@@ -223,6 +234,10 @@ export class AgentMetrics {
 
   resultSettled(settlement: Settlement): void {
     this.#results.inc({ settlement });
+  }
+
+  artifactEnded(end: ArtifactEnd): void {
+    this.#artifacts.inc({ end });
   }
 
   resultDropped(): void {

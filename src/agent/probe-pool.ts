@@ -5,6 +5,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { defaultEgressSettings, type EgressSettings } from '../probes/egress/policy.ts';
 import { maxGateWaitMs } from './admission-gate.ts';
+import { sealLimitMs } from './artifacts/run-artifacts.ts';
 import { ProbeThread, ThreadEnded } from './probe-thread.ts';
 import { deadlineGraceMs } from './run-pipeline.ts';
 import type { Capabilities, FinishedRun, RunOrder } from './worker-message.ts';
@@ -13,8 +14,11 @@ import type { Capabilities, FinishedRun, RunOrder } from './worker-message.ts';
 export const probeWorkerEntry = new URL(`./probe-worker${extname(import.meta.url)}`, import.meta.url);
 
 const watchIntervalMs = 1000;
-/** Beyond the runner's own deadline, its grace and what it may wait for its start: then it is the thread that hangs. */
-const stuckGraceMs = deadlineGraceMs + maxGateWaitMs + 5000;
+/**
+ * Beyond the runner's own deadline, its grace, what it may wait for its start, and the making of its artifacts: then it is the
+ * thread that hangs.
+ */
+const stuckGraceMs = deadlineGraceMs + maxGateWaitMs + sealLimitMs + 5000;
 /** A run that the agent spoilt by being late is repeated once. */
 const maxTries = 2;
 /** Threads that die one after the other sooner than this after their start are not replaced at once. */
@@ -141,6 +145,7 @@ export class ProbePool {
       start: {
         ownSecrets: this.#options.ownSecrets,
         egress: this.#options.egress?.() ?? defaultEgressSettings,
+        artifactFolder: this.#options.artifactFolder?.(),
       },
       maxHeapMb: this.#options.maxHeapMb ?? defaultHeapMb(),
       serviceOffsetMs: this.#options.serviceOffsetMs,
@@ -199,6 +204,8 @@ export interface ProbePoolOptions {
   readonly egress?: (() => EgressSettings) | undefined;
   /** Called whenever a thread has become ready. */
   readonly onReady?: (() => void) | undefined;
+  /** Where runs keep artifacts, asked when a thread starts; they keep none when it is absent. */
+  readonly artifactFolder?: (() => string | undefined) | undefined;
   readonly threadCount?: number | undefined;
   readonly maxHeapMb?: number | undefined;
   /** Another program for the threads that speaks the same messages. */

@@ -27,13 +27,14 @@ const gatherMs = 5;
 
 if (!parentPort) throw new Error('probe-worker runs in a worker thread only');
 const port = parentPort;
-const { ownSecrets, egress, gateMemory } = workerData as WorkerStart;
+const { ownSecrets, egress, gateMemory, artifactFolder } = workerData as WorkerStart;
 
 const pipeline = new RunPipeline({
   clock: systemClock,
   lagMeter: new LagMeter(systemClock, openRunDelay()),
   ownSecrets,
   egress: createEgressPolicy(egress),
+  artifactFolder,
 });
 const gate = new AdmissionGate({
   clock: systemClock,

@@ -1,8 +1,13 @@
+import { copyFile, mkdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import type { z } from 'zod';
 import type { LogEntry } from '../checks/check-type.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger } from '../lib/log.ts';
 import type { ClientCertificateMaterial, ResultReport } from '../protocol/agent.ts';
+import type { SealedArtifact } from './artifacts/run-artifacts.ts';
+import { WorkFolder } from './artifacts/work-folder.ts';
 import { ProbePool } from './probe-pool.ts';
 import { wholeReport } from './scrubber.ts';
 
@@ -17,6 +22,8 @@ export interface OnceOptions {
   readonly clientCertificates?: readonly z.output<typeof ClientCertificateMaterial>[] | undefined;
   /** Limit of the run in milliseconds; the check type's own when absent. */
   readonly timeoutMs?: number | undefined;
+  /** Where copies of the run's artifacts are put, under their names; without it the run keeps none. */
+  readonly artifactsTo?: string | undefined;
   /** Stops the run; it is then reported as aborted. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -32,12 +39,14 @@ export interface OnceResult {
  * @throws ThreadEnded when the thread that runs it dies.
  */
 export async function runCheckOnce(options: OnceOptions): Promise<OnceResult> {
+  const workFolder = options.artifactsTo === undefined ? undefined : await WorkFolder.open(tmpdir());
   const pool = new ProbePool({
     clock: systemClock,
     log: createLogger('picket', 'silent'),
     ownSecrets: [],
     serviceOffsetMs: () => systemClock.wallMs() - systemClock.monotonicMs(),
     threadCount: 1,
+    artifactFolder: () => workFolder?.path,
   });
   try {
     await pool.start();
@@ -58,9 +67,23 @@ export async function runCheckOnce(options: OnceOptions): Promise<OnceResult> {
       },
       options.signal ?? new AbortController().signal,
     );
+    if (options.artifactsTo !== undefined) {
+      await copyArtifacts(finished.artifacts?.files ?? [], options.artifactsTo);
+    }
     const report = JSON.parse(wholeReport(finished.envelopeJson, finished.detailJson)) as ResultReport;
     return { report, log: finished.log ?? [] };
   } finally {
     await pool.stop();
+    await workFolder?.remove();
+  }
+}
+
+/** Puts artifacts into a folder; those of an earlier run with the same names are replaced. */
+async function copyArtifacts(files: readonly SealedArtifact[], folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  for (const file of files) {
+    const target = join(folder, file.name);
+    await mkdir(dirname(target), { recursive: true });
+    await copyFile(file.path, target);
   }
 }

@@ -1,4 +1,5 @@
 import {
+  type ArtifactSink,
   CapabilityMissing,
   type CheckType,
   type LoadedRunner,
@@ -13,11 +14,15 @@ import type { Clock } from '../lib/clock.ts';
 import { toError } from '../lib/errors.ts';
 import type { EgressPolicy } from '../probes/egress/policy.ts';
 import { HostResolver } from '../probes/host-resolver.ts';
+import { FileScrubber } from './artifacts/artifact-scrubber.ts';
+import { RunArtifacts } from './artifacts/run-artifacts.ts';
+import { runFolder } from './artifacts/work-folder.ts';
 import { crashSite } from './crash-site.ts';
 import { privateMessage } from './error-report/private-message.ts';
 import type { LagMeter } from './lag-meter.ts';
 import { ownReport } from './own-report.ts';
-import { isMaskable } from './scrub/secret-finder.ts';
+import { credentialHeaderShapes } from './scrub/credential-header-shape.ts';
+import { isMaskable, SecretFinder } from './scrub/secret-finder.ts';
 import { Scrubber } from './scrubber.ts';
 import { agentLag, isSpoilt, isTimingDoubtful, spoiltPart, starvedOutcome } from './starvation.ts';
 import type { FinishedRun, RunFacts, RunOrder, Verdict } from './worker-message.ts';
@@ -39,6 +44,7 @@ interface Try {
   /** What was thrown and where, when the runner broke. */
   readonly crash: string | undefined;
   readonly crashError: RunFacts['crashError'];
+  readonly artifacts: RunArtifacts | undefined;
 }
 
 /** What stands in a report where a runner gave no outcome. */
@@ -58,6 +64,7 @@ export class RunPipeline {
   readonly #lagMeter: LagMeter;
   readonly #ownSecrets: readonly string[];
   readonly #egress: EgressPolicy;
+  readonly #artifactFolder: string | undefined;
   readonly #resolver = new HostResolver();
   readonly #ownScrubber: Scrubber;
   readonly #scrubbers = new Map<string, Scrubber>();
@@ -68,11 +75,14 @@ export class RunPipeline {
     readonly lagMeter: LagMeter;
     readonly ownSecrets: readonly string[];
     readonly egress: EgressPolicy;
+    /** Where runs keep artifacts; they keep none when it is absent. */
+    readonly artifactFolder?: string | undefined;
   }) {
     this.#clock = options.clock;
     this.#lagMeter = options.lagMeter;
     this.#ownSecrets = options.ownSecrets;
     this.#egress = options.egress;
+    this.#artifactFolder = options.artifactFolder;
     this.#ownScrubber = new Scrubber(options.ownSecrets);
   }
 
@@ -98,6 +108,7 @@ export class RunPipeline {
       const reason = `The agent itself was ${Math.round(last.lagMs)} ms late. The run is repeated because of that`;
       log.write('WARN', `${reason}: ${spoiltPart(last.outcome)}`);
       spoilt = 'recovered';
+      await last.artifacts?.discard();
       last = await this.#try(order, log, signal);
     }
     let { outcome, crash } = last;
@@ -105,7 +116,7 @@ export class RunPipeline {
       spoilt = 'starved';
       outcome = starvedOutcome(outcome, last.lagMs);
     }
-    const { startedMs, stoppedMs } = last;
+    const { startedMs, stoppedMs, artifacts } = last;
     const lagMs = round(last.lagMs);
     const scrubber = this.#scrubberFor(order);
     const verdict = verdictOf(outcome);
@@ -119,10 +130,13 @@ export class RunPipeline {
       crash = crashSite(toError(thrown));
       outcome = { ...outcome, errorMessages: [...outcome.errorMessages, 'The detail could not be written.'] };
     }
+    const isAborted = outcome.failure?.code === 'RUN_ABORTED';
+    if (isAborted) await artifacts?.discard();
+    const sealed = isAborted ? undefined : await artifacts?.seal(this.#fileScrubberFor(order));
     const facts: RunFacts = {
       checkType: order.checkType,
       verdict,
-      isAborted: outcome.failure?.code === 'RUN_ABORTED',
+      isAborted,
       startedAtMs: startedMs + serviceOffsetMs,
       startDelayMs,
       agentLagMs: lagMs,
@@ -156,9 +170,11 @@ export class RunPipeline {
         overMaxResponseTime: outcome.overMaxResponseTime,
         failure: outcome.failure ?? null,
         errorMessages: outcome.errorMessages.slice(0, maxErrorMessages),
+        ...(sealed ? { artifacts: [...sealed.reported] } : {}),
       }),
       detailJson,
       facts,
+      artifacts: sealed,
       log: order.isLogWanted
         ? log.entries.map((entry) => ({ ...entry, msg: scrubber.text(entry.msg) }))
         : undefined,
@@ -183,13 +199,20 @@ export class RunPipeline {
     const abort = () => stop.abort(signal.reason);
     if (signal.aborted) abort();
     else signal.addEventListener('abort', abort, { once: true });
+    const artifacts =
+      this.#artifactFolder === undefined
+        ? undefined
+        : new RunArtifacts({
+            folder: runFolder(this.#artifactFolder, order),
+            scrubber: this.#scrubberFor(order),
+          });
     const lag = this.#lagMeter.start();
     const startedMs = this.#clock.monotonicMs();
     let outcome: Outcome<unknown>;
     let crash: string | undefined;
     let crashError: RunFacts['crashError'];
     try {
-      outcome = await this.#outcome(order, log, stop);
+      outcome = await this.#outcome(order, log, artifacts, stop);
     } catch (thrown) {
       const error = toError(thrown);
       crash = crashSite(error);
@@ -200,10 +223,24 @@ export class RunPipeline {
     const stoppedMs = this.#clock.monotonicMs();
     const late = agentLag(outcome, lag.stop());
     const isLate = isSpoilt(outcome, { ...late, durationMs: stoppedMs - startedMs });
-    return { outcome, startedMs, stoppedMs, lagMs: late.lagMs, isSpoilt: isLate, crash, crashError };
+    return {
+      outcome,
+      startedMs,
+      stoppedMs,
+      lagMs: late.lagMs,
+      isSpoilt: isLate,
+      crash,
+      crashError,
+      artifacts,
+    };
   }
 
-  async #outcome(order: RunOrder, log: RunLog, stop: AbortController): Promise<Outcome<unknown>> {
+  async #outcome(
+    order: RunOrder,
+    log: RunLog,
+    artifacts: ArtifactSink | undefined,
+    stop: AbortController,
+  ): Promise<Outcome<unknown>> {
     const type = findCheckType(order.checkType);
     if (!type) return broken(unsupported(`This agent does not know the check type ${order.checkType}.`));
     const spec = type.spec.safeParse(order.spec);
@@ -231,6 +268,7 @@ export class RunPipeline {
         clientCertificates: order.clientCertificates,
         resolver: this.#resolver,
         egress: this.#egress,
+        artifacts,
       }),
     );
   }
@@ -239,6 +277,12 @@ export class RunPipeline {
     const message = privateMessage(this.#scrubberFor(order).text(error.message));
     const frames = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
     return { name: error.name, message, stack: [`${error.name}: ${message}`, ...frames].join('\n') };
+  }
+
+  /** Files hold headers in forms of their own (HAR, logs), which a report's own fields do not. */
+  #fileScrubberFor(order: RunOrder): FileScrubber {
+    const secrets = [...this.#ownSecrets, ...secretsOf(order)];
+    return new FileScrubber(() => new SecretFinder(secrets, credentialHeaderShapes()));
   }
 
   /** Checks share secrets and repeat, so scrubbers are kept; the oldest makes room. */

@@ -1,3 +1,5 @@
+import { createReadStream } from 'node:fs';
+import { Readable } from 'node:stream';
 import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
 import { z } from 'zod';
 import type { Clock } from '../lib/clock.ts';
@@ -12,6 +14,7 @@ import {
   type ResultsResponse,
 } from '../protocol/agent.ts';
 import { agentErrorRoutes } from '../protocol/agent-error.ts';
+import { type ArtifactReceipt, artifactRoutes } from '../protocol/artifact.ts';
 import { ErrorBody } from '../protocol/error-body.ts';
 import type { Route } from '../protocol/route.ts';
 import type { AgentSettings } from './config.ts';
@@ -27,6 +30,9 @@ const maxErrorTextLength = 500;
 const answerTimeoutMs = 10_000;
 /** Uploads may be large and lines slow. */
 const uploadTimeoutMs = 30_000;
+/** An artifact may take long as long as its bytes move. */
+const artifactTimeoutMs = 25 * 60_000;
+const uploadChunkBytes = 256 * 1024;
 const connectTimeoutMs = 5000;
 const errorReportTimeoutMs = 5000;
 
@@ -48,7 +54,10 @@ export interface Answer<Body> {
 
 interface Call<Schema extends z.ZodType> {
   readonly route: Route;
-  readonly body: string;
+  /** Path with its parameters and query; the route's own when absent. */
+  readonly path?: string;
+  readonly body: string | AsyncIterable<Uint8Array>;
+  readonly headers?: Readonly<Record<string, string>>;
   readonly schema: Schema;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
@@ -164,6 +173,59 @@ export class ServiceClient {
     if (response.statusCode !== 200) throw new Error(`the service answered ${response.statusCode}`);
   }
 
+  /**
+   * Sends a file of a run whose result is stored. Fails as `unreachable` when the line stands still for 30 seconds, however
+   * long the whole takes.
+   */
+  async putArtifact(
+    { runId, leaseNumber }: LeaseRef,
+    file: {
+      readonly name: string;
+      readonly path: string;
+      readonly sizeBytes: number;
+      readonly sha256: string;
+    },
+    signal: AbortSignal,
+  ): Promise<ArtifactReceipt> {
+    const route = artifactRoutes.putArtifact;
+    const stalled = new AbortController();
+    const stallTimer = setTimeout(() => stalled.abort(), uploadTimeoutMs);
+    async function* content() {
+      if (file.sizeBytes === 0) return;
+      // No byte more than was announced, should the file have grown.
+      const options = { highWaterMark: uploadChunkBytes, end: file.sizeBytes - 1 };
+      for await (const chunk of createReadStream(file.path, options)) {
+        stallTimer.refresh();
+        yield chunk as Buffer;
+      }
+      stallTimer.refresh();
+    }
+    try {
+      const { body } = await this.#call({
+        route,
+        path: `${route.path.replace('{runId}', runId).replace('{name}', encodeURIComponent(file.name))}?leaseNumber=${leaseNumber}`,
+        body: content(),
+        headers: {
+          'content-type': 'application/octet-stream',
+          'content-length': String(file.sizeBytes),
+          'content-digest': `sha-256=:${Buffer.from(file.sha256, 'hex').toString('base64')}:`,
+        },
+        schema: route.response,
+        timeoutMs: artifactTimeoutMs,
+        signal: AbortSignal.any([signal, stalled.signal]),
+      });
+      return body;
+    } catch (thrown) {
+      if (!stalled.signal.aborted || signal.aborted) throw thrown;
+      throw new ServiceError(
+        'unreachable',
+        `PUT of an artifact: the line stood still for ${uploadTimeoutMs} ms`,
+      );
+    } finally {
+      clearTimeout(stallTimer);
+    }
+  }
+
   async close(): Promise<void> {
     await this.#dispatcher.destroy();
   }
@@ -193,10 +255,10 @@ export class ServiceClient {
     try {
       const response = await this.#dispatcher.request({
         origin: this.#origin,
-        path: this.#pathPrefix + call.route.path,
+        path: this.#pathPrefix + (call.path ?? call.route.path),
         method: call.route.method,
-        headers: this.#headers,
-        body: call.body,
+        headers: call.headers ? { ...this.#headers, ...call.headers } : this.#headers,
+        body: typeof call.body === 'string' ? call.body : Readable.from(call.body, { objectMode: false }),
         signal: end.signal,
       });
       ({ statusCode, headers } = response);
@@ -214,8 +276,8 @@ export class ServiceClient {
     const receivedAtMs = this.#clock.monotonicMs();
     if (statusCode !== call.route.success.statusCode) throw refusal(what, statusCode, headers, text);
     const body = parseAnswer(call.schema, text, what);
-    const { serverTime } = body as { serverTime: number };
-    this.#serviceClock.sample(serverTime, sentAtMs, receivedAtMs);
+    const { serverTime } = body as { serverTime?: number };
+    if (serverTime !== undefined) this.#serviceClock.sample(serverTime, sentAtMs, receivedAtMs);
     return { body, sentAtMs, receivedAtMs };
   }
 }

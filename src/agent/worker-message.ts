@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { LogEntry } from '../checks/check-type.ts';
 import type { EgressSettings } from '../probes/egress/policy.ts';
 import type { ClientCertificateMaterial, LeasedRun } from '../protocol/agent.ts';
+import type { SealedArtifacts } from './artifacts/run-artifacts.ts';
 import type { Scrubbed } from './scrubber.ts';
 
 /** What a probe thread gets when it starts. */
@@ -12,6 +13,8 @@ export interface WorkerStart {
   readonly egress: EgressSettings;
   /** Memory of the GateBoard of the thread. */
   readonly gateMemory: SharedArrayBuffer;
+  /** The agent's work folder for artifacts; absent where none are kept. */
+  readonly artifactFolder?: string | undefined;
 }
 
 /** One run as it goes to a probe thread. */
@@ -69,6 +72,8 @@ export interface FinishedRun {
   readonly envelopeJson: Scrubbed<string>;
   readonly detailJson: Scrubbed<string>;
   readonly facts: RunFacts;
+  /** The files the run left, which wait on disk; the envelope tells of them. */
+  readonly artifacts?: SealedArtifacts | undefined;
   readonly log?: readonly LogEntry[] | undefined;
 }
 

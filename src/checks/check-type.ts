@@ -61,7 +61,7 @@ export interface ArtifactFile {
   /** Unique within the run; letters, digits, `.`, `_` and `-`, with folders apart by `/`. */
   readonly name: string;
   readonly contentType: string;
-  /** The bytes themselves, or a file that the run made and that is moved away. */
+  /** The bytes themselves, or a regular file that the run made, by its real path: it is copied. */
   readonly content: Uint8Array | { readonly path: string };
 }
 

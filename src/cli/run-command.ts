@@ -9,6 +9,8 @@ export interface RunOptions {
   /** `NAME=VALUE` each. */
   readonly env?: readonly string[];
   readonly proxy?: string;
+  /** Folder for the files the run leaves behind. */
+  readonly artifacts?: string;
 }
 
 /** Longer runs tell that they are under way, so that nobody takes them for hung. */
@@ -42,6 +44,7 @@ export async function runCommand(
       variables: { ...secrets, ...check.variables, ...parseVariables(options.env ?? []) },
       secretNames: [...Object.keys(secrets), ...check.secretNames],
       proxyUrl,
+      artifactsTo: options.artifacts,
       signal: stop.signal,
     });
     const verdict = verdictOf(report);

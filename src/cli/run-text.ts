@@ -60,6 +60,9 @@ export function runText(
   for (const [stage, entries] of Object.entries(Log.safeParse(report.detail).data?.jobLog ?? {})) {
     for (const { level, msg } of entries) lines.push(`  ${stage} ${level}: ${msg}`);
   }
+  for (const { name, sizeBytes, reason } of report.artifacts ?? []) {
+    lines.push(`  artifact ${name}: ${reason ?? `${sizeBytes} bytes`}`);
+  }
   return lines.join('\n');
 }
 

@@ -81,6 +81,20 @@ export const errorCatalogue = {
     fix: 'Send less at once.',
     isRetryable: false,
   },
+  DIGEST_MISMATCH: {
+    statusCode: 422,
+    phrase: 'Unprocessable Content',
+    meaning: 'The bytes sent are not those that were announced: their number or their SHA-256 differs.',
+    fix: 'Send the bytes again as they were when they were announced.',
+    isRetryable: true,
+  },
+  RANGE_NOT_SATISFIABLE: {
+    statusCode: 416,
+    phrase: 'Range Not Satisfiable',
+    meaning: 'The range of bytes asked for begins behind the end.',
+    fix: 'Ask for a range within the size that `Content-Range` tells.',
+    isRetryable: false,
+  },
   UNSUPPORTED_MEDIA_TYPE: {
     statusCode: 415,
     phrase: 'Unsupported Media Type',
@@ -107,6 +121,13 @@ export const errorCatalogue = {
     phrase: 'Service Unavailable',
     meaning: 'The database does not answer, or the service is shutting down.',
     fix: 'Try again; agents do so by themselves.',
+    isRetryable: true,
+  },
+  ARTIFACT_STORE_FULL: {
+    statusCode: 507,
+    phrase: 'Insufficient Storage',
+    meaning: 'There is no room for an artifact where the service keeps them.',
+    fix: 'Make room there; agents try again by themselves for a while.',
     isRetryable: true,
   },
   CONFIG_INVALID: {

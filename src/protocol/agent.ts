@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { lanes } from '../checks/check-type.ts';
 import { Failure } from '../checks/failure.ts';
+import { ReportedArtifacts } from './artifact.ts';
 import { defineRoute, successful } from './route.ts';
 
 /**
@@ -176,6 +177,9 @@ export const ResultReport = z
     overMaxResponseTime: z.boolean().nullable(),
     failure: ReportedFailure.nullable(),
     errorMessages: z.array(z.string()).max(200),
+    artifacts: ReportedArtifacts.optional().describe(
+      'The files the run left behind; those awaited are sent afterwards',
+    ),
     detail: z
       .unknown()
       .describe(

@@ -44,6 +44,19 @@ export const CheckResult = z
       .object({ owner: z.string(), code: z.string(), message: z.string() })
       .nullable()
       .describe('Why the run did not pass, and whose fault it is'),
+    artifacts: z
+      .array(
+        z.object({
+          name: z.string(),
+          contentType: z.string(),
+          sizeBytes: z.int().nullable(),
+          state: z
+            .enum(['stored', 'awaited', 'refused', 'withheld', 'lost'])
+            .describe('lost: the agent never sent it; the others as in ReportedArtifact'),
+          reason: z.string().nullable(),
+        }),
+      )
+      .describe('The files the run left behind, and those that could not be kept'),
   })
   .meta({ id: 'CheckResult' });
 export type CheckResult = z.output<typeof CheckResult>;

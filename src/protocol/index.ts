@@ -1,6 +1,7 @@
 import { checkTypes } from '../checks/index.ts';
 import { agentRoutes } from './agent.ts';
 import { agentErrorRoutes } from './agent-error.ts';
+import { artifactRoutes, assetRoutes } from './artifact.ts';
 import { checkRoutes, typedCheckRoutes } from './check.ts';
 import { checkResultRoutes } from './check-result.ts';
 import { checkStatusRoutes } from './check-status.ts';
@@ -13,9 +14,11 @@ export const allRoutes: readonly Route[] = [
   ...Object.values(checkRoutes),
   ...checkTypes.flatMap((type) => Object.values(typedCheckRoutes(type))),
   ...Object.values(checkResultRoutes),
+  ...Object.values(assetRoutes),
   ...Object.values(checkStatusRoutes),
   ...Object.values(privateLocationRoutes),
   ...Object.values(locationRoutes),
   ...Object.values(agentRoutes),
   ...Object.values(agentErrorRoutes),
+  ...Object.values(artifactRoutes),
 ];

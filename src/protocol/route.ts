@@ -30,6 +30,12 @@ export interface Route {
   readonly documentedResponse?: z.ZodType;
   /** Largest body accepted, in bytes; the service's default when absent. */
   readonly bodyLimitBytes?: number;
+  /** The last parameter of the path is the rest of it, slashes included. */
+  readonly hasPathTail?: true;
+  /** The body is bytes that the handler streams by itself, under its own limit. */
+  readonly isBodyRaw?: true;
+  /** The answer is bytes that the handler sends by itself. */
+  readonly isResponseRaw?: true;
 }
 
 /** Declares a route and keeps its literal types. */

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -12,6 +13,7 @@ import type { Route } from '../protocol/route.ts';
 import { authenticate, type Caller } from './auth.ts';
 import { answerErrors, badRequestLine } from './http-errors.ts';
 import { buildOpenApi } from './openapi.ts';
+import { RawTransfers } from './raw-transfers.ts';
 import type { AnyHandler, Call, HandlerDeps } from './routes/handler.ts';
 import { allHandlers } from './routes/index.ts';
 import { fieldError, findUnstorable, validationError } from './validation.ts';
@@ -27,7 +29,9 @@ declare module 'fastify' {
   }
 }
 
+/** The time a client has to send a request; artifacts may be large and lines slow, so they have longer. */
 const requestTimeoutMs = 60_000;
+const rawRequestTimeoutMs = 30 * 60_000;
 
 /** The HTTP API, without listening: every route of the table with its handler, and the operators' probes. */
 export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
@@ -38,8 +42,9 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     genReqId: () => randomUUID(),
     requestIdHeader: false,
     bodyLimit: 1024 * 1024,
-    // The time a client has to send its request; long polls wait in the answer.
-    requestTimeout: requestTimeoutMs,
+    // Node's own limit is for all routes alike; those with a JSON body are held to theirs in `limitSending`.
+    requestTimeout: rawRequestTimeoutMs,
+    http: { headersTimeout: requestTimeoutMs },
     keepAliveTimeout: 75_000,
     onProtoPoisoning: 'remove',
     onConstructorPoisoning: 'remove',
@@ -60,11 +65,20 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   app.setValidatorCompiler<ValidatedSchema>(({ schema, httpPart }) => validator(schema.zod, httpPart));
   app.setSerializerCompiler<ValidatedSchema>(({ schema }) => serializer(schema.zod));
   const handlers = allHandlers(deps);
-  for (const route of allRoutes) {
-    const handler = handlers.get(route.operationId);
-    if (!handler) throw new Error(`no handler for ${route.operationId} (${route.method} ${route.path})`);
-    addRoute(app, route, handler, deps);
-  }
+  const transfers = new RawTransfers(app);
+  const addRoutes = (instance: FastifyInstance, isBodyRaw: boolean) => {
+    for (const route of allRoutes.filter((one) => (one.isBodyRaw ?? false) === isBodyRaw)) {
+      const handler = handlers.get(route.operationId);
+      if (!handler) throw new Error(`no handler for ${route.operationId} (${route.method} ${route.path})`);
+      addRoute(instance, route, { handler, deps, transfers });
+    }
+  };
+  addRoutes(app, false);
+  await app.register(async (raw) => {
+    raw.removeAllContentTypeParsers();
+    raw.addContentTypeParser('*', (_request, body, done) => done(null, body));
+    addRoutes(raw, true);
+  });
   addProbes(app, deps);
   return app;
 }
@@ -79,6 +93,18 @@ function acceptEmptyJson(app: FastifyInstance): void {
   });
 }
 
+/** Ends a request whose body does not come in time, so that a slow sender does not hold a connection for long. */
+function limitSending(request: IncomingMessage): void {
+  const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
+  if (encoding === undefined && (length === undefined || length === '0')) return;
+  const timer = setTimeout(() => {
+    const error = new Error('the body did not come in time');
+    badRequestLine(Object.assign(error, { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), request.socket);
+    request.socket.destroySoon();
+  }, requestTimeoutMs);
+  request.once('end', () => clearTimeout(timer)).once('close', () => clearTimeout(timer));
+}
+
 /** Schemas are handed to Fastify in a wrapper, so that it takes them for what they are: not JSON Schema. */
 interface ValidatedSchema {
   readonly zod: z.ZodType;
@@ -87,7 +113,11 @@ interface ValidatedSchema {
 const wrap = (schema: z.ZodType | undefined): ValidatedSchema | undefined =>
   schema === undefined ? undefined : { zod: schema };
 
-function addRoute(app: FastifyInstance, route: Route, handler: AnyHandler, deps: AppDeps): void {
+function addRoute(
+  app: FastifyInstance,
+  route: Route,
+  { handler, deps, transfers }: { handler: AnyHandler; deps: AppDeps; transfers: RawTransfers },
+): void {
   const schema = {
     ...(route.params ? { params: wrap(route.params) } : {}),
     ...(route.query ? { querystring: wrap(route.query) } : {}),
@@ -96,10 +126,16 @@ function addRoute(app: FastifyInstance, route: Route, handler: AnyHandler, deps:
   };
   app.route({
     method: route.method,
-    url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    url: (route.hasPathTail ? route.path.replace(/\{\w+\}$/, '*') : route.path).replaceAll(
+      /\{(\w+)\}/g,
+      ':$1',
+    ),
     schema,
     ...(route.bodyLimitBytes === undefined ? {} : { bodyLimit: route.bodyLimitBytes }),
-    onRequest: async (request) => {
+    onRequest: async (request, reply) => {
+      if (route.isBodyRaw || route.isResponseRaw) transfers.add(request, reply);
+      if (!route.isBodyRaw) limitSending(request.raw);
+      nameTail(route, request);
       request.caller = await authenticate(deps.store, route, request);
     },
     preValidation: async (request) => {
@@ -123,11 +159,20 @@ function addRoute(app: FastifyInstance, route: Route, handler: AnyHandler, deps:
         reply,
       } as unknown as Call;
       const answer = await handler(call);
+      if (route.isResponseRaw) return reply;
       reply.code(route.success.statusCode);
       if (route.response) return answer;
       return reply.send();
     },
   });
+}
+
+/** Gives the rest of a path the name its parameter has in the table. */
+function nameTail(route: Route, request: FastifyRequest): void {
+  const name = route.hasPathTail ? /\{(\w+)\}$/.exec(route.path)?.[1] : undefined;
+  if (name === undefined) return;
+  const { '*': tail, ...params } = request.params as Record<string, string>;
+  request.params = { ...params, [name]: tail };
 }
 
 function addProbes(app: FastifyInstance, deps: AppDeps): void {
@@ -171,13 +216,15 @@ function refuseUnstorable(source: 'query' | 'params' | 'payload', value: Fastify
   ]);
 }
 
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
 /** UUIDs are the same in upper and lower case; stored ones are in lower case. */
 function lowerCaseIds(params: unknown): unknown {
   if (typeof params !== 'object' || params === null) return params;
   return Object.fromEntries(
     Object.entries(params).map(([key, value]) => [
       key,
-      typeof value === 'string' ? value.toLowerCase() : value,
+      typeof value === 'string' && uuid.test(value) ? value.toLowerCase() : value,
     ]),
   );
 }

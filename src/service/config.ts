@@ -26,6 +26,37 @@ export const ServiceConfig = z.object({
     .string()
     .default('./data')
     .describe('Folder of the SQLite database and of the first API key; created when missing'),
+  ARTIFACT_STORE: z
+    .string()
+    .refine(
+      (value) =>
+        /^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?:\/[\w./-]*)?$/.test(value) ||
+        /^(?!\w+:\/\/)./.test(value),
+      'must be a folder, or s3://bucket/prefix',
+    )
+    .optional()
+    .meta({ defaultText: '`artifacts` under DATA_DIR' })
+    .describe(
+      'Where the files that runs leave behind are kept: a folder, or `s3://bucket/prefix`. Several service processes need one they share',
+    ),
+  S3_ENDPOINT: z
+    .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+    .optional()
+    .meta({ defaultText: "Amazon's" })
+    .describe('Address of the server behind an s3:// ARTIFACT_STORE, when it is not Amazon’s'),
+  S3_REGION: z.string().min(1).optional().meta({ defaultText: 'us-east-1' }).describe('Region of the bucket'),
+  S3_ACCESS_KEY_ID: z
+    .string()
+    .min(1)
+    .optional()
+    .meta({ secret: true, defaultText: 'none' })
+    .describe('Key for the bucket; without it the AWS variables, profile or role of the machine hold'),
+  S3_SECRET_ACCESS_KEY: z
+    .string()
+    .min(1)
+    .optional()
+    .meta({ secret: true, defaultText: 'none' })
+    .describe('Secret that belongs to S3_ACCESS_KEY_ID'),
   PUBLIC_URL: z
     .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
     .optional()

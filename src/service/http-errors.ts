@@ -92,7 +92,8 @@ function asAppError(thrown: Error): AppError {
 
 /** Whether a path of the table matches, whatever the method. */
 function matches(route: Route, path: string): boolean {
-  const pattern = route.path.replaceAll(/\{\w+\}/g, '[^/]+').replaceAll('.', '\\.');
+  const tailed = route.hasPathTail ? route.path.replace(/\{\w+\}$/, '.+') : route.path.replaceAll('.', '\\.');
+  const pattern = tailed.replaceAll(/\{\w+\}/g, '[^/]+');
   return new RegExp(`^${pattern}$`).test(path);
 }
 

@@ -12,7 +12,7 @@ import { queuedSignals } from './scheduler.ts';
 import { locationsOf } from './slots.ts';
 import type { Check } from './store/checks.ts';
 import type { Nouns, Store } from './store/store.ts';
-import type { PrivateLocationRow, ResultRow, RunRow, StaleResultRow } from './store/tables.ts';
+import type { ArtifactRow, PrivateLocationRow, ResultRow, RunRow, StaleResultRow } from './store/tables.ts';
 import { describeIssues } from './validation.ts';
 
 export interface IngestOptions {
@@ -195,6 +195,7 @@ class Batch {
       }
     }
     await this.#nouns.results.insert([...final, ...retried].map(({ row }) => row));
+    await this.#nouns.artifacts.insert(this.#artifactRows());
     await this.#nouns.runs.finish(
       final.map(({ run }) => run.id),
       this.#now,
@@ -215,6 +216,28 @@ class Batch {
     // All polls of the location hear of a run that waits for its back-off: each has to know when to look.
     return queuedSignals(requeued).map((signal) =>
       signal.kind === 'queued' ? { ...signal, count: Number.MAX_SAFE_INTEGER } : signal,
+    );
+  }
+
+  #artifactRows(): ArtifactRow[] {
+    return this.#accepted.flatMap(({ run, report }) =>
+      (report.artifacts ?? []).map(
+        (artifact, position): ArtifactRow => ({
+          result_id: report.resultId,
+          position,
+          name: artifact.name,
+          check_id: run.check_id,
+          location_id: this.#location.id,
+          content_type: artifact.contentType,
+          size_bytes: artifact.sizeBytes,
+          sha256: artifact.sha256,
+          state: artifact.state,
+          reason: artifact.reason,
+          scrub: artifact.scrub ? JSON.stringify(artifact.scrub) : null,
+          created: this.#now,
+          stored: null,
+        }),
+      ),
     );
   }
 

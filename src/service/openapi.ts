@@ -64,15 +64,20 @@ function operation(route: Route, schemas: SchemaCollection): Json {
           },
         }
       : {}),
+    ...(route.isBodyRaw ? { requestBody: { required: true, content: rawContent } } : {}),
     responses: {
       [route.success.statusCode]: {
         description: route.success.label,
+        ...(route.isResponseRaw ? { content: rawContent } : {}),
         ...(response ? { content: { 'application/json': { schema: schemas.use(response, 'output') } } } : {}),
       },
       ...Object.fromEntries(errorStatuses(route).map((status) => [status, errorAnswer(status, schemas)])),
     },
   };
 }
+
+/** Bytes; OpenAPI 3.1 gives such content no schema. */
+const rawContent = { 'application/octet-stream': {} };
 
 const accountHeader = {
   name: 'x-service-account',
@@ -106,6 +111,8 @@ function errorStatuses(route: Route): number[] {
     ...(route.params ? [404] : []),
     ...(route.tag === 'Private locations' && route.method !== 'GET' ? [409] : []),
     ...(route.body ? [413, 415] : []),
+    ...(route.isBodyRaw ? [409, 413, 422, 507] : []),
+    ...(route.isResponseRaw ? [416] : []),
     503,
   ];
 }

@@ -6,6 +6,7 @@ import type { Logger } from '../lib/log.ts';
 import { Releasers } from '../lib/releasers.ts';
 import { bootstrap } from './accounts.ts';
 import { buildApp } from './app.ts';
+import { openArtifactStore } from './artifact-store/open-store.ts';
 import type { ServiceConfig } from './config.ts';
 import { lockDataDir } from './data-dir-lock.ts';
 import { Ingest } from './ingest.ts';
@@ -54,6 +55,9 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     releasers.push('store', () => store.close());
     await bootstrap(store, clock, config, logger);
 
+    const artifactStore = await openArtifactStore(config);
+    releasers.push('artifact store', () => artifactStore.close());
+
     const ledger = new Ledger({ store, clock, leaseTtlMs });
     const ingest = new Ingest({ store, clock });
     const app = await buildApp({
@@ -61,6 +65,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       clock,
       ledger,
       ingest,
+      artifactStore,
       logger,
       publicUrl: config.PUBLIC_URL,
       isReady: () => isReady,
@@ -68,7 +73,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     releasers.push('HTTP server', () => app.close());
     releasers.push('waiting polls', () => ledger.drain());
 
-    const sweeper = new Sweeper({ store, clock, logger, leaseTtlMs });
+    const sweeper = new Sweeper({ store, artifactStore, clock, logger, leaseTtlMs });
     releasers.push('sweeper', () => sweeper.stop());
     const scheduler = new Scheduler({ store, clock, logger });
     releasers.push('scheduler', () => scheduler.stop());

@@ -1,7 +1,9 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
+import { artifactWindowMs } from '../protocol/artifact.ts';
 import { agentSeenWindowMs } from './agent-sightings.ts';
 import { Alarm } from './alarm.ts';
+import type { ArtifactStore } from './artifact-store/artifact-store.ts';
 import { promoteLastAttempts } from './final-results.ts';
 import { queuedSignals } from './scheduler.ts';
 import type { Signal } from './store/signals.ts';
@@ -10,6 +12,7 @@ import type { AgentRow, MissedReason, RunRow } from './store/tables.ts';
 
 export interface SweeperOptions {
   readonly store: Store;
+  readonly artifactStore: ArtifactStore;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly leaseTtlMs: number;
@@ -32,6 +35,7 @@ const shortestFreshnessMs = 10_000;
  */
 export class Sweeper {
   readonly #store: Store;
+  readonly #artifactStore: ArtifactStore;
   readonly #clock: Clock;
   readonly #leaseTtlMs: number;
   readonly #longestSleepMs: number;
@@ -41,6 +45,7 @@ export class Sweeper {
 
   constructor(options: SweeperOptions) {
     this.#store = options.store;
+    this.#artifactStore = options.artifactStore;
     this.#clock = options.clock;
     this.#leaseTtlMs = options.leaseTtlMs;
     this.#longestSleepMs = Math.min(options.leaseTtlMs, shortestFreshnessMs);
@@ -71,6 +76,7 @@ export class Sweeper {
     const endedLeases = isSparing ? 0 : await this.#endLeases();
     const outlived = await this.#endOutlived();
     const isPurging = await this.#purge();
+    await this.#store.artifacts.loseAwaited(this.#clock.wallMs() - artifactWindowMs);
     this.#lastTurnMs = this.#clock.monotonicMs();
     const wallMs = this.#clock.wallMs();
     if (endedLeases === runsPerTurn || outlived === runsPerTurn || isPurging) return wallMs;
@@ -113,8 +119,12 @@ export class Sweeper {
 
   /** Whether there may be more to remove. */
   async #purge(): Promise<boolean> {
-    if (!(await this.#store.results.isPurgeDue())) return false;
-    return this.#store.transaction((nouns) => nouns.results.purgeSome(resultsPerTurn));
+    const checkId = await this.#store.results.nextPurge();
+    if (checkId === undefined) return false;
+    // The bytes first: the rows are what remembers them. An upload that ends later finds no row and removes its bytes.
+    await this.#artifactStore.removeFolder(checkId);
+    await this.#store.transaction((nouns) => nouns.results.purgeSome(checkId, resultsPerTurn));
+    return (await this.#store.results.nextPurge()) !== undefined;
   }
 
   async #giveUp(

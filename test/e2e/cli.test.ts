@@ -1,8 +1,11 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startPicket } from '../helpers/picket-process.ts';
 
@@ -144,6 +147,27 @@ request:
     expect(output).toContain('user=ada');
     expect(output).not.toContain('correct-horse-battery');
     expect(code).toBe(0);
+  });
+
+  it('keeps what the run leaves behind in the folder of --artifacts', async () => {
+    const wanted = [
+      { name: 'shots/one.png', contentType: 'image/png', text: 'pixels' },
+      { name: '../escape.png', contentType: 'image/png', text: 'x' },
+    ];
+    const file = join(folder, 'check.yaml');
+    const url = `${origin}/?artifacts=${encodeURIComponent(JSON.stringify(wanted))}`;
+    await writeFile(file, `checkType: URL\nname: Home\nrequest: { url: "${url}" }`);
+    const program = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+    const { stdout: output } = await promisify(execFile)(process.execPath, [
+      '--import',
+      program('../agent/fixtures/leave-artifacts.mjs'),
+      program('../../src/cli.ts'),
+      ...['run', file, '--artifacts', join(folder, 'evidence')],
+    ]);
+    expect(output).toContain('artifact shots/one.png: 6 bytes');
+    expect(output).toContain('artifact ../escape.png: its name may have');
+    expect(await readdir(join(folder, 'evidence'), { recursive: true })).toEqual(['shots', 'shots/one.png']);
+    expect(await readFile(join(folder, 'evidence', 'shots', 'one.png'), 'utf8')).toBe('pixels');
   });
 
   it('ends with 2 when the proxy is no address', async () => {

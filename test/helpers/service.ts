@@ -8,6 +8,8 @@ import { createLogger, type Logger } from '../../src/lib/log.ts';
 import type { ClaimResponse, LeasedRun, ResultReport } from '../../src/protocol/agent.ts';
 import { addAccount, addKey } from '../../src/service/accounts.ts';
 import { buildApp } from '../../src/service/app.ts';
+import type { ArtifactStore } from '../../src/service/artifact-store/artifact-store.ts';
+import { DirectoryStore } from '../../src/service/artifact-store/directory-store.ts';
 import { Ingest } from '../../src/service/ingest.ts';
 import { Ledger } from '../../src/service/ledger.ts';
 import { Scheduler } from '../../src/service/scheduler.ts';
@@ -58,6 +60,10 @@ export interface BenchOptions {
   readonly folder?: string;
   readonly clock?: Clock;
   readonly leaseTtlMs?: number;
+  /** Where artifacts are kept; a temporary folder when absent. */
+  readonly artifactFolder?: string;
+  /** Another store of artifacts than a folder; closed with the bench. */
+  readonly artifactStore?: ArtifactStore;
 }
 
 /** The service's real parts, put together without a listening socket; scheduler and sweeper run when started. */
@@ -69,9 +75,13 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
   const store = await openStore({ databaseUrl, path: join(folder, 'picket.sqlite'), logger });
   const ledger = new Ledger({ store, clock, leaseTtlMs });
   const ingest = new Ingest({ store, clock });
-  const app = await buildApp({ store, clock, ledger, ingest, logger, isReady: () => true });
+  const artifactFolder = temporary ?? temporaryFolder();
+  const artifactStore =
+    options.artifactStore ??
+    (await DirectoryStore.open(options.artifactFolder ?? join(artifactFolder.path, 'artifacts')));
+  const app = await buildApp({ store, artifactStore, clock, ledger, ingest, logger, isReady: () => true });
   const scheduler = new Scheduler({ store, clock, logger });
-  const sweeper = new Sweeper({ store, clock, logger, leaseTtlMs });
+  const sweeper = new Sweeper({ store, artifactStore, clock, logger, leaseTtlMs });
   const newAccount = async (role: KeyRole = 'ADMIN') => {
     const { accountId } = await addAccount(store, clock, 'Test');
     const { rawKey } = await addKey(store, clock, { accountId, name: 'test', role });
@@ -101,8 +111,9 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
       await sweeper.stop();
       ledger.drain();
       await app.close();
+      await artifactStore.close();
       await store.close();
-      temporary?.remove();
+      artifactFolder.remove();
     },
   };
 }

@@ -3,8 +3,9 @@ import { AppError } from '../../lib/errors.ts';
 import { type CheckResult, checkResultRoutes } from '../../protocol/check-result.ts';
 import { parseTimestamp } from '../../protocol/query.ts';
 import type { Check } from '../store/checks.ts';
-import type { ResultRow } from '../store/tables.ts';
+import type { ArtifactRow, ResultRow } from '../store/tables.ts';
 import { fieldError } from '../validation.ts';
+import { withAssetUrls } from './asset-urls.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from './handler.ts';
 import { describePage, pageOffset } from './paging.ts';
 
@@ -40,13 +41,15 @@ export function checkResultHandlers(deps: HandlerDeps): [string, AnyHandler][] {
         { limit: query.limit, offset: pageOffset(query) },
       );
       describePage(request, reply, { query, total, publicUrl: deps.publicUrl });
-      return results.map((row) => resultView(row, check.name));
+      const artifacts = await deps.store.artifacts.ofResults(results.map((row) => row.id));
+      return results.map((row) => resultView(row, check.name, artifacts.get(row.id), deps.publicUrl));
     },
     async getCheckResult({ caller, params }) {
       const check = await checkOf(caller.accountId, params.checkId);
       const row = await deps.store.results.find(check.id, params.checkResultId);
       if (!row) throw new AppError('NOT_FOUND', `The check has no result ${params.checkResultId}.`);
-      return resultView(row, check.name);
+      const artifacts = await deps.store.artifacts.ofResults([row.id]);
+      return resultView(row, check.name, artifacts.get(row.id), deps.publicUrl);
     },
   });
 }
@@ -56,8 +59,14 @@ function instant(text: string | undefined): number | null {
 }
 
 /** A result as answers show it (check model 3.4). */
-export function resultView(row: ResultRow, checkName: string): CheckResult {
-  const detailKey = findCheckType(row.check_type)?.detailKey ?? 'apiCheckResult';
+export function resultView(
+  row: ResultRow,
+  checkName: string,
+  artifacts: readonly ArtifactRow[] = [],
+  publicUrl?: string,
+): CheckResult {
+  const type = findCheckType(row.check_type);
+  const detailKey = type?.detailKey ?? 'apiCheckResult';
   return {
     id: row.id,
     resultType: row.result_type,
@@ -77,7 +86,10 @@ export function resultView(row: ResultRow, checkName: string): CheckResult {
     browserCheckResult: null,
     multiStepCheckResult: null,
     agenticCheckResult: null,
-    [detailKey]: row.detail === null ? null : JSON.parse(row.detail),
+    [detailKey]:
+      row.detail === null
+        ? null
+        : withAssetUrls(JSON.parse(row.detail), type?.artifactFields ?? [], artifacts, publicUrl),
     checkRunId: row.check_run_id,
     attempts: row.attempts,
     sequenceId: row.sequence_id,
@@ -91,6 +103,13 @@ export function resultView(row: ResultRow, checkName: string): CheckResult {
       row.owner === null || row.code === null
         ? null
         : { owner: row.owner, code: row.code, message: row.message ?? '' },
+    artifacts: artifacts.map((artifact) => ({
+      name: artifact.name,
+      contentType: artifact.content_type,
+      sizeBytes: artifact.size_bytes,
+      state: artifact.state,
+      reason: artifact.reason,
+    })),
   };
 }
 

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Route } from '../../protocol/route.ts';
+import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
 import type { AccountCaller } from '../auth.ts';
 import type { Ingest } from '../ingest.ts';
 import type { Ledger } from '../ledger.ts';
@@ -16,6 +17,7 @@ export interface HandlerDeps {
   readonly logger: Logger;
   readonly ledger: Ledger;
   readonly ingest: Ingest;
+  readonly artifactStore: ArtifactStore;
   /** Where clients reach the API; links are relative without it. */
   readonly publicUrl?: string | undefined;
 }

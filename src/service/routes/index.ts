@@ -1,5 +1,6 @@
 import { agentHandlers } from './agent.ts';
 import { agentErrorHandlers } from './agent-errors.ts';
+import { artifactHandlers, assetHandlers } from './assets.ts';
 import { checkResultHandlers } from './check-results.ts';
 import { checkStatusHandlers } from './check-statuses.ts';
 import { checkHandlers } from './checks.ts';
@@ -12,10 +13,12 @@ export function allHandlers(deps: HandlerDeps): ReadonlyMap<string, AnyHandler> 
   return new Map([
     ...checkHandlers(deps),
     ...checkResultHandlers(deps),
+    ...assetHandlers(deps),
     ...checkStatusHandlers(deps),
     ...privateLocationHandlers(deps),
     ...locationHandlers(),
     ...agentHandlers(deps),
     ...agentErrorHandlers(deps),
+    ...artifactHandlers(deps),
   ]);
 }

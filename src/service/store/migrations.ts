@@ -143,6 +143,20 @@ export const migrations: readonly Migration[] = [
       `alter table statuses add column certificate_expires bigint`,
     ],
   },
+  {
+    name: '0004-artifacts',
+    statements: [
+      `create table artifacts (
+        result_id text not null, position integer not null, name text not null,
+        check_id text not null, location_id text not null,
+        content_type text not null, size_bytes bigint, sha256 text,
+        state text not null, reason text, scrub {json},
+        created bigint not null, stored bigint,
+        primary key (result_id, position))`,
+      `create index artifacts_by_check on artifacts (check_id)`,
+      `create index artifacts_awaited on artifacts (created) where state = 'awaited'`,
+    ],
+  },
 ];
 
 /**

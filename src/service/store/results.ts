@@ -109,24 +109,30 @@ export class Results {
       .execute();
   }
 
-  /** Whether results of deleted checks are still there; keeps idle sweepers from opening write transactions. */
-  async isPurgeDue(): Promise<boolean> {
-    return (await this.#db.selectFrom('purges').select('check_id').limit(1).executeTakeFirst()) !== undefined;
+  /** The deleted check whose results are to be removed next. Read first: idle sweepers open no write transactions. */
+  async nextPurge(): Promise<string | undefined> {
+    const purge = await this.#db
+      .selectFrom('purges')
+      .select('check_id')
+      .orderBy('created')
+      .limit(1)
+      .executeTakeFirst();
+    return purge?.check_id;
   }
 
   /**
-   * Removes up to `limit` results, and as many fenced ones, of a deleted check, within a transaction. Returns whether
-   * there may be more to remove, of that check or of another one.
+   * Removes up to `limit` results of a deleted check, and as many fenced ones and artifacts' rows, within a transaction.
+   * Does nothing while another process is at it.
    */
-  async purgeSome(limit: number): Promise<boolean> {
+  async purgeSome(checkId: string, limit: number): Promise<void> {
     const purge = await this.#db
       .selectFrom('purges')
       .selectAll()
-      .orderBy('created')
-      .limit(1)
+      .where('check_id', '=', checkId)
       .modifyEnd(this.#dialect.forUpdateSkipLocked)
       .executeTakeFirst();
-    if (!purge) return false;
+    if (!purge) return;
+    await this.#db.deleteFrom('artifacts').where('check_id', '=', purge.check_id).execute();
     const removed = [];
     for (const table of ['results', 'stale_results'] as const) {
       const some = this.#db
@@ -140,6 +146,5 @@ export class Results {
     if (removed.every((count) => count < limit)) {
       await this.#db.deleteFrom('purges').where('check_id', '=', purge.check_id).execute();
     }
-    return true;
   }
 }

@@ -7,6 +7,7 @@ import type { Logger } from '../../lib/log.ts';
 import { Releasers } from '../../lib/releasers.ts';
 import { Accounts } from './accounts.ts';
 import { AgentErrors } from './agent-errors.ts';
+import { Artifacts } from './artifacts.ts';
 import { Checks } from './checks.ts';
 import {
   asStoreError,
@@ -34,6 +35,7 @@ export interface Nouns {
   readonly runs: Runs;
   readonly results: Results;
   readonly statuses: Statuses;
+  readonly artifacts: Artifacts;
 }
 
 export interface Store extends Nouns {
@@ -106,6 +108,7 @@ function nounsOf(db: Kysely<Tables>, dialect: Dialect): Nouns {
     runs: new Runs(db, dialect),
     results: new Results(db, dialect),
     statuses: new Statuses(db, dialect),
+    artifacts: new Artifacts(db, dialect),
   };
 }
 

@@ -186,6 +186,29 @@ export interface StaleResultRow {
   report: string;
 }
 
+/** Where an artifact is on its way; the story is told in artifact-intake.ts. */
+export type ArtifactState = 'awaited' | 'stored' | 'refused' | 'withheld' | 'lost';
+
+/** An artifact that a result names. */
+export interface ArtifactRow {
+  result_id: string;
+  /** Its place in the list of the result. */
+  position: number;
+  name: string;
+  check_id: string;
+  location_id: string;
+  content_type: string;
+  size_bytes: number | null;
+  sha256: string | null;
+  state: ArtifactState;
+  reason: string | null;
+  /** What was done to remove secrets, as JSON. */
+  scrub: string | null;
+  created: number;
+  /** When it was there in whole. */
+  stored: number | null;
+}
+
 /** The newest final result of a check that runs in parallel, at each location its slots were for. */
 export interface LocationStatusRow {
   check_id: string;
@@ -247,6 +270,7 @@ export interface Tables {
   runs: RunRow;
   results: ResultRow;
   stale_results: StaleResultRow;
+  artifacts: ArtifactRow;
   statuses: StatusRow;
   location_statuses: LocationStatusRow;
   purges: PurgeRow;

@@ -209,12 +209,69 @@ export function changeSuite(stage: StoreStage): void {
     stage.bench.startSweeper();
     await stage.advanceUntil('they are gone', async () => {
       stage.clock.advance(leaseTtlMs);
-      return !(await results.isPurgeDue());
+      return (await results.nextPurge()) === undefined;
     });
     expect(await left()).toEqual([0, 0]);
     // What comes later leaves nothing either.
     expect(await stage.agent.report([reportOf(first)])).toEqual(['stale']);
     expect(await left()).toEqual([0, 0]);
+  });
+
+  it('keeps what results say of artifacts, and which of them have come', async () => {
+    await stage.start();
+    const { store } = stage.bench;
+    const check = await createCheck(stage.bench, { privateLocations: ['lab'] });
+    await stage.queueNextSlot(check.id);
+    const [run] = await stage.agent.claim();
+    if (!run) throw new Error('nothing was leased');
+    const awaited = {
+      name: 'a/b.png',
+      contentType: 'image/png',
+      sizeBytes: 157_286_400,
+      sha256: 'ab'.repeat(32),
+      state: 'awaited' as const,
+      reason: null,
+      scrub: { replacedCount: 2, note: 'é' },
+    };
+    const refused = {
+      ...awaited,
+      sizeBytes: 1e13,
+      sha256: null,
+      state: 'refused' as const,
+      reason: 'too large',
+    };
+    const artifacts = [awaited, { ...awaited, name: 'late' }, refused];
+    expect(await stage.agent.report([reportOf(run, { artifacts })])).toEqual(['accepted']);
+    const rows = (await store.artifacts.ofResults([run.resultId, 'another'])).get(run.resultId);
+    expect(rows).toMatchObject([
+      {
+        position: 0,
+        name: 'a/b.png',
+        size_bytes: 157_286_400,
+        state: 'awaited',
+        stored: null,
+        check_id: check.id,
+      },
+      { position: 1, name: 'late', sha256: 'ab'.repeat(32) },
+      { position: 2, name: 'a/b.png', size_bytes: 1e13, sha256: null, state: 'refused', reason: 'too large' },
+    ]);
+    expect(JSON.parse(rows?.[0]?.scrub ?? '')).toEqual({ replacedCount: 2, note: 'é' });
+    const now = stage.clock.wallMs();
+    expect(await store.artifacts.find(run.resultId, 'a/b.png')).toMatchObject({ position: 0 });
+    expect(await store.artifacts.markStored(run.resultId, 0, now)).toBe(true);
+    expect(await store.artifacts.markStored(run.resultId, 0, now)).toBe(false);
+    expect(await store.artifacts.markStored(run.resultId, 2, now)).toBe(false);
+    await store.artifacts.loseAwaited(now - 1);
+    expect(await store.artifacts.find(run.resultId, 'late')).toMatchObject({ state: 'awaited' });
+    await store.artifacts.loseAwaited(now + 1);
+    expect(await store.artifacts.find(run.resultId, 'late')).toMatchObject({ state: 'lost' });
+    expect(await store.artifacts.find(run.resultId, 'a/b.png')).toMatchObject({
+      state: 'stored',
+      stored: now,
+    });
+    await stage.bench.call('DELETE', `/v1/checks/${check.id}`);
+    await store.transaction((nouns) => nouns.results.purgeSome(check.id, 10));
+    expect(await store.artifacts.ofResults([run.resultId])).toEqual(new Map());
   });
 
   it('removes many results in portions', async () => {
@@ -231,7 +288,8 @@ export function changeSuite(stage: StoreStage): void {
     await store.results.insert(copies.map((id) => ({ ...row, id, run_id: id })));
     await stage.bench.call('DELETE', `/v1/checks/${check.id}`);
     const left = [];
-    while (await store.transaction((nouns) => nouns.results.purgeSome(4))) {
+    while ((await store.results.nextPurge()) !== undefined) {
+      await store.transaction((nouns) => nouns.results.purgeSome(check.id, 4));
       left.push((await store.results.existing([...copies, run.resultId])).size);
     }
     expect(left).toEqual([6, 2, 0]);

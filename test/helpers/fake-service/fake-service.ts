@@ -12,6 +12,7 @@ import type {
   ResultReport,
   ResultsResponse,
 } from '../../../src/protocol/agent.ts';
+import { ArtifactInbox } from './artifact-inbox.ts';
 
 /** The calls of the agent protocol. */
 export type CallName = 'claim' | 'renew' | 'release' | 'results';
@@ -75,6 +76,7 @@ export class FakeService {
   /** How far this service's clock is ahead of the host's. */
   clockAheadMs = 0;
   script: Script | undefined;
+  readonly inbox = new ArtifactInbox(() => this.#notify());
   readonly #server: Server;
   readonly #scheme: 'http' | 'https';
   readonly #sockets = new Set<Socket>();
@@ -186,7 +188,9 @@ export class FakeService {
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     // A client that takes us for its proxy sends the whole address.
-    const name = callOfPath[new URL(request.url ?? '/', 'http://service').pathname];
+    const url = new URL(request.url ?? '/', 'http://service');
+    if (await this.inbox.take(url, request, response)) return;
+    const name = callOfPath[url.pathname];
     const chunks: Buffer[] = [];
     try {
       for await (const chunk of request) chunks.push(chunk as Buffer);

@@ -1,0 +1,33 @@
+import type { Readable } from 'node:stream';
+import type { ExpectedContent } from './verified-content.ts';
+
+/** Bytes `first` to `last` of an object, both inclusive. */
+export interface ByteRange {
+  readonly first: number;
+  readonly last: number;
+}
+
+/**
+ * Where the bytes of artifacts are kept. Objects are written once and never changed; keys are texts of the service's own
+ * making, parts apart by `/`. Every implementation passes test/conformance/artifact-stores.test.ts.
+ */
+export interface ArtifactStore {
+  /** For logs and diagnosis: what it is and where. */
+  readonly description: string;
+  /**
+   * Stores what the stream brings under a key. Nobody sees the object before it is whole and has proved to be what was
+   * expected; whatever goes wrong leaves nothing behind. Storing the same key again, or twice at once, is harmless.
+   *
+   * @throws ContentMismatch when the bytes are not those expected, the stream's own error when it breaks, and AppError
+   *   ARTIFACT_STORE_FULL or STORE_UNAVAILABLE.
+   */
+  put(key: string, content: Readable, expected: ExpectedContent): Promise<void>;
+  /** The bytes of an object, or of a part of it; undefined when there is none. */
+  open(key: string, range?: ByteRange): Promise<Readable | undefined>;
+  /** Removes an object, if there is one. */
+  remove(key: string): Promise<void>;
+  /** Removes every object whose key begins with `folder/`. */
+  removeFolder(folder: string): Promise<void>;
+  /** Resolves when what was being stored has come to its end; the caller has ended its streams. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,132 @@
+import { randomUUID } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { AppError, errorCodeOf, toError } from '../../lib/errors.ts';
+import type { ArtifactStore, ByteRange } from './artifact-store.ts';
+import { type ExpectedContent, VerifiedContent } from './verified-content.ts';
+
+/** What is still incoming after this time was left behind by a process that died. */
+const incomingMaxAgeMs = 6 * 3_600_000;
+
+/**
+ * Artifacts in a directory: `objects/` holds what is whole, `incoming/` what is being written. An object is written to
+ * a file of its own in `incoming/`, brought to the disk (fsync), renamed to its place, and the place's folder brought to
+ * the disk. A rename is all or nothing, so a crash at any instant leaves an object whole or absent; what it left in
+ * `incoming/` goes at a later start. Several processes may share the directory.
+ */
+export class DirectoryStore implements ArtifactStore {
+  readonly description: string;
+  readonly #objects: string;
+  readonly #incoming: string;
+  readonly #putting = new Set<Promise<void>>();
+
+  private constructor(directory: string) {
+    this.description = `directory ${directory}`;
+    this.#objects = join(directory, 'objects');
+    this.#incoming = join(directory, 'incoming');
+  }
+
+  /** Opens the directory, which is created when missing. */
+  static async open(directory: string): Promise<DirectoryStore> {
+    const store = new DirectoryStore(resolve(directory));
+    await mkdir(store.#objects, { recursive: true, mode: 0o700 });
+    await mkdir(store.#incoming, { recursive: true, mode: 0o700 });
+    await store.#removeLeftovers();
+    return store;
+  }
+
+  async put(key: string, content: Readable, expected: ExpectedContent): Promise<void> {
+    const putting = this.#put(key, content, expected);
+    this.#putting.add(putting);
+    try {
+      await putting;
+    } finally {
+      this.#putting.delete(putting);
+    }
+  }
+
+  async #put(key: string, content: Readable, expected: ExpectedContent): Promise<void> {
+    const incoming = join(this.#incoming, randomUUID());
+    const place = this.#placeOf(key);
+    try {
+      const file = createWriteStream(incoming, { flags: 'wx', mode: 0o600, flush: true });
+      await pipeline(content, new VerifiedContent(expected), file);
+      await mkdir(dirname(place), { recursive: true, mode: 0o700 });
+      await rename(incoming, place);
+      await syncFolder(dirname(place));
+    } catch (thrown) {
+      await rm(incoming, { force: true });
+      throw asPutError(thrown);
+    }
+  }
+
+  async open(key: string, range?: ByteRange): Promise<Readable | undefined> {
+    const place = this.#placeOf(key);
+    try {
+      const file = await open(place, 'r');
+      return file.createReadStream(range ? { start: range.first, end: range.last } : {});
+    } catch (thrown) {
+      if (errorCodeOf(thrown) === 'ENOENT') return undefined;
+      throw new AppError('STORE_UNAVAILABLE', 'The artifact cannot be read at the moment.', {
+        cause: thrown,
+      });
+    }
+  }
+
+  async remove(key: string): Promise<void> {
+    await rm(this.#placeOf(key), { force: true });
+  }
+
+  async removeFolder(folder: string): Promise<void> {
+    await rm(this.#placeOf(folder), { recursive: true, force: true });
+  }
+
+  async close(): Promise<void> {
+    // What fails now still has a file to remove.
+    await Promise.allSettled(this.#putting);
+  }
+
+  #placeOf(key: string): string {
+    const parts = key.split('/');
+    // Keys are made of ids and numbers; one that is not would be a fault of ours, and must not leave the directory.
+    if (!parts.every((part) => /^[\w-]+$/.test(part))) throw new Error(`not a key of an artifact: ${key}`);
+    return join(this.#objects, ...parts);
+  }
+
+  async #removeLeftovers(): Promise<void> {
+    const before = Date.now() - incomingMaxAgeMs;
+    for (const name of await readdir(this.#incoming)) {
+      const path = join(this.#incoming, name);
+      const isOld = await stat(path).then(
+        ({ mtimeMs }) => mtimeMs < before,
+        () => false, // another process has just finished it
+      );
+      if (isOld) await rm(path, { force: true });
+    }
+  }
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+function asPutError(thrown: unknown): Error {
+  const code = errorCodeOf(thrown);
+  if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG') {
+    return new AppError('ARTIFACT_STORE_FULL', 'There is no room for the artifact.', { cause: thrown });
+  }
+  if (code === 'EACCES' || code === 'EROFS' || code === 'EIO' || code === 'EMFILE' || code === 'ENFILE') {
+    return new AppError('STORE_UNAVAILABLE', 'The artifact cannot be written at the moment.', {
+      cause: thrown,
+    });
+  }
+  return toError(thrown);
+}

@@ -1,0 +1,32 @@
+import { join } from 'node:path';
+import { AppError } from '../../lib/errors.ts';
+import type { ServiceConfig } from '../config.ts';
+import type { ArtifactStore } from './artifact-store.ts';
+import { DirectoryStore } from './directory-store.ts';
+
+/** Where Amazon's client sends requests when nobody says; other servers mostly do not care. */
+const defaultRegion = 'us-east-1';
+
+/** Opens the artifact store a configuration names. Amazon's client is loaded only where it is used. */
+export async function openArtifactStore(config: ServiceConfig): Promise<ArtifactStore> {
+  const bucket = /^s3:\/\/([^/]+)\/?(.*)$/.exec(config.ARTIFACT_STORE ?? '');
+  if (!bucket) return DirectoryStore.open(config.ARTIFACT_STORE ?? join(config.DATA_DIR, 'artifacts'));
+  if ((config.S3_ACCESS_KEY_ID === undefined) !== (config.S3_SECRET_ACCESS_KEY === undefined)) {
+    throw new AppError(
+      'CONFIG_INVALID',
+      'S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY belong together: set both or neither.',
+    );
+  }
+  const { S3Store } = await import('./s3-store.ts');
+  const { S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secretAccessKey } = config;
+  return new S3Store({
+    bucket: bucket[1] ?? '',
+    prefix: (bucket[2] ?? '').replace(/\/+$/, ''),
+    endpoint: config.S3_ENDPOINT,
+    region: config.S3_REGION ?? defaultRegion,
+    credentials:
+      accessKeyId !== undefined && secretAccessKey !== undefined
+        ? { accessKeyId, secretAccessKey }
+        : undefined,
+  });
+}

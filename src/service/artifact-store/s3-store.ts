@@ -1,0 +1,150 @@
+import type { Readable } from 'node:stream';
+import {
+  DeleteObjectCommand,
+  DeleteObjectsCommand,
+  GetObjectCommand,
+  ListObjectsV2Command,
+  NoSuchKey,
+  S3Client,
+  S3ServiceException,
+} from '@aws-sdk/client-s3';
+import { Upload } from '@aws-sdk/lib-storage';
+import { AppError, toError } from '../../lib/errors.ts';
+import type { ArtifactStore, ByteRange } from './artifact-store.ts';
+import { type ExpectedContent, VerifiedContent } from './verified-content.ts';
+
+/** Parts are held in memory until they are sent: 8 MB, two at a time, for each upload. */
+const partBytes = 8 * 2 ** 20;
+const partsAtOnce = 2;
+const connectionTimeoutMs = 5000;
+const requestTimeoutMs = 60_000;
+
+export interface S3StoreOptions {
+  readonly bucket: string;
+  /** Put before every key; without slashes at its ends, or empty. */
+  readonly prefix: string;
+  /** Another service than Amazon's that speaks the same protocol. */
+  readonly endpoint?: string | undefined;
+  readonly region: string;
+  /** Fixed credentials; without them those of the environment, the profile or the machine's role. */
+  readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string } | undefined;
+}
+
+/**
+ * Artifacts in a bucket, through Amazon's own client. Larger ones go in parts, and a bucket shows an object when its upload is
+ * completed, which happens only after all bytes have proved right; an upload that fails is aborted. What a process that was
+ * killed left incomplete is invisible and costs room: let a lifecycle rule of the bucket remove incomplete uploads.
+ */
+export class S3Store implements ArtifactStore {
+  readonly description: string;
+  readonly #client: S3Client;
+  readonly #bucket: string;
+  readonly #prefix: string;
+
+  constructor(options: S3StoreOptions) {
+    const { bucket, prefix, endpoint, region, credentials } = options;
+    this.description = `bucket ${bucket}${endpoint === undefined ? '' : ` at ${endpoint}`}`;
+    this.#bucket = bucket;
+    this.#prefix = prefix === '' ? '' : `${prefix}/`;
+    this.#client = new S3Client({
+      region,
+      ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),
+      ...(credentials ? { credentials } : {}),
+      // Servers other than Amazon's store the framing of the newer trailing checksums as content.
+      requestChecksumCalculation: 'WHEN_REQUIRED',
+      responseChecksumValidation: 'WHEN_REQUIRED',
+      requestHandler: { connectionTimeout: connectionTimeoutMs, requestTimeout: requestTimeoutMs },
+    });
+  }
+
+  async put(key: string, content: Readable, expected: ExpectedContent): Promise<void> {
+    const verified = new VerifiedContent(expected);
+    // Destroyed with what it reads from: the client would wait for ever for bytes of a stream that broke.
+    content.once('error', (error) => verified.destroy(error));
+    content.once('close', () => {
+      if (!content.readableEnded) verified.destroy(new Error('the upload was broken off'));
+    });
+    const failed = Promise.withResolvers<never>();
+    verified.once('error', failed.reject);
+    const upload = new Upload({
+      client: this.#client,
+      params: { Bucket: this.#bucket, Key: this.#prefix + key, Body: content.pipe(verified) },
+      partSize: partBytes,
+      queueSize: partsAtOnce,
+    });
+    const done = upload.done();
+    try {
+      await Promise.race([done, failed.promise]);
+    } catch (thrown) {
+      await upload.abort();
+      // Whatever the client makes of it: it has ended then, and nothing is under way any more.
+      await done.catch(() => undefined);
+      content.destroy();
+      // What the sender did wrong is told as it is; everything else happened between us and the bucket.
+      throw verified.errored ?? asStoreFault(thrown);
+    } finally {
+      failed.promise.catch(() => undefined);
+    }
+  }
+
+  async open(key: string, range?: ByteRange): Promise<Readable | undefined> {
+    try {
+      const answer = await this.#client.send(
+        new GetObjectCommand({
+          Bucket: this.#bucket,
+          Key: this.#prefix + key,
+          ...(range ? { Range: `bytes=${range.first}-${range.last}` } : {}),
+        }),
+      );
+      return answer.Body as Readable | undefined;
+    } catch (thrown) {
+      if (thrown instanceof NoSuchKey) return undefined;
+      throw asStoreFault(thrown);
+    }
+  }
+
+  async remove(key: string): Promise<void> {
+    try {
+      await this.#client.send(new DeleteObjectCommand({ Bucket: this.#bucket, Key: this.#prefix + key }));
+    } catch (thrown) {
+      throw asStoreFault(thrown);
+    }
+  }
+
+  async removeFolder(folder: string): Promise<void> {
+    try {
+      for (;;) {
+        const { Contents: objects = [], IsTruncated: hasMore = false } = await this.#client.send(
+          new ListObjectsV2Command({ Bucket: this.#bucket, Prefix: `${this.#prefix}${folder}/` }),
+        );
+        if (objects.length > 0) {
+          const { Errors: errors = [] } = await this.#client.send(
+            new DeleteObjectsCommand({
+              Bucket: this.#bucket,
+              Delete: { Objects: objects.map(({ Key }) => ({ Key })), Quiet: true },
+            }),
+          );
+          if (errors.length > 0)
+            throw new Error(`${errors.length} objects were not removed: ${errors[0]?.Code}`);
+        }
+        if (!hasMore) return;
+      }
+    } catch (thrown) {
+      throw asStoreFault(thrown);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#client.destroy();
+  }
+}
+
+function asStoreFault(thrown: unknown): Error {
+  const error = toError(thrown);
+  if (error instanceof S3ServiceException && /quota|storagefull|insufficient/i.test(error.name)) {
+    return new AppError('ARTIFACT_STORE_FULL', 'There is no room for the artifact.', { cause: error });
+  }
+  return new AppError('STORE_UNAVAILABLE', 'The store of artifacts does not answer as it should.', {
+    cause: error,
+  });
+}
