@@ -129,6 +129,8 @@ function judgedOutcome(
   return {
     ...verdict,
     isDegraded: verdict.isDegraded || (verdict.failure === undefined && loss.isDegraded),
+    // Nothing of the time between sending and receiving is ours.
+    measurement: { clock: backend.clock ?? 'event', overheadMs: 0, lagMs: 0 },
     responseTimeMs,
     detail: detailOf(context, run, { response, assertions }),
   };

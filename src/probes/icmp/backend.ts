@@ -61,6 +61,8 @@ export type EchoAnswer = EchoReply | EchoError | EchoSilence | EchoUnsent;
 export interface IcmpBackend {
   /** How it does so, for logs. */
   readonly description: string;
+  /** Whose stamps its times are made of; those of events when it does not say. */
+  readonly clock?: 'kernel' | 'event';
   /**
    * Sends a train and waits for its answers, in the order of their sequence.
    *

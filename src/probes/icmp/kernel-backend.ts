@@ -13,6 +13,7 @@ const selfTestTimeoutMs = 1000;
  */
 export class KernelBackend implements IcmpBackend {
   readonly description: string;
+  readonly clock = 'kernel';
   readonly #libc: Libc;
   #thread: EngineThread;
 
