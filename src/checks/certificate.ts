@@ -1,6 +1,15 @@
-import type { CertificateFacts } from '../probes/connection/certificate.ts';
 import type { Outcome } from './check-type.ts';
 import type { CertificateDetail } from './http-detail.ts';
+
+/** What a probe has read of a certificate; see src/probes/connection/certificate.ts. */
+interface CertificateFacts {
+  readonly subject: string | null;
+  readonly issuer: string | null;
+  readonly validToMs: number;
+  readonly chainValidToMs: number;
+  readonly protocol: string | null;
+  readonly cipher: string | null;
+}
 
 const dayMs = 24 * 60 * 60 * 1000;
 
