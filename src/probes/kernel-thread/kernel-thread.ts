@@ -36,6 +36,7 @@ export class KernelThread {
   readonly #exit = Promise.withResolvers<void>();
   #userCount = 0;
   #holdCount = 0;
+  #isReady = false;
   #isEnded = false;
   #lastError: Error | undefined;
 
@@ -72,8 +73,10 @@ export class KernelThread {
     this.hold();
     ready.promise.finally(() => this.letGo()).catch(() => undefined);
     this.#worker.on('message', (message: FromKernelThread) => {
-      if (message.type === 'ready') ready.resolve();
-      else if (message.type === 'unavailable') ready.reject(new SysUnavailable(message.reason));
+      if (message.type === 'ready') {
+        this.#isReady = true;
+        ready.resolve();
+      } else if (message.type === 'unavailable') ready.reject(new SysUnavailable(message.reason));
       for (const { onMessage } of this.#listeners) onMessage?.(message);
     });
     this.#worker.on('error', (error) => {
@@ -93,6 +96,11 @@ export class KernelThread {
 
   get isEnded(): boolean {
     return this.#isEnded;
+  }
+
+  /** False while it starts, and once it has ended. */
+  get isUp(): boolean {
+    return this.#isReady && !this.#isEnded;
   }
 
   /** The epoll descriptor of the thread, to add sockets to. */

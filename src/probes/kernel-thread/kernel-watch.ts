@@ -14,7 +14,8 @@ export interface NativeHandle {
 export interface WatchPlace {
   answeredAtMs(): number | undefined;
   edges(): readonly Edge[];
-  isAlive(): boolean;
+  /** Whether the thread can write there now. */
+  isUp(): boolean;
   release(): void;
 }
 
@@ -123,7 +124,7 @@ export class KernelWatch implements SocketWatch {
   }
 
   #unknown(eventMs: number): number {
-    if (!this.#place.isAlive()) this.#isLost = true;
+    if (!this.#place.isUp()) this.#isLost = true;
     return eventMs;
   }
 }

@@ -86,8 +86,8 @@ export class KernelTimekeeper implements Timekeeper {
   }
 
   packets(socket: UdpSocket): PacketTimes {
-    const { fd = -1 } = (socket as UdpSocket & { readonly _handle?: NativeHandle })._handle ?? {};
-    return fd < 0 ? new EventPackets() : this.#packetClock.of(fd);
+    const descriptor = udpDescriptor(socket);
+    return descriptor < 0 ? new EventPackets() : this.#packetClock.of(descriptor);
   }
 
   /** Gives up the thread; it ends when nobody else uses it. */
@@ -115,7 +115,7 @@ export class KernelTimekeeper implements Timekeeper {
     return {
       answeredAtMs: () => slots.answeredAtMs(slot),
       edges: () => slots.edges(slot),
-      isAlive: () => !thread.isEnded,
+      isUp: () => thread.isUp,
       release: () => {
         slots.end(slot);
         slots.removeWatched();
@@ -131,6 +131,16 @@ export class KernelTimekeeper implements Timekeeper {
     this.#freeSlots.length = 0;
     for (let slot = 0; slot < slotCount; slot += 1) this.#freeSlots.push(slot);
   }
+}
+
+/** The descriptor of a UDP socket, which Node has no public word for; -1 when it is not where it was. */
+function udpDescriptor(socket: UdpSocket): number {
+  const symbol = Object.getOwnPropertySymbols(socket).find(
+    ({ description }) => description === 'state symbol',
+  );
+  if (!symbol) return -1;
+  const state = (socket as unknown as Record<symbol, { readonly handle?: NativeHandle | null }>)[symbol];
+  return state?.handle?.fd ?? -1;
 }
 
 let timekeeper: Timekeeper = eventTimekeeper;
