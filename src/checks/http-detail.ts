@@ -85,7 +85,7 @@ export const HttpDetail = z
       httpVersion: z.enum(['1.0', '1.1', '2']).nullable(),
       ipAddress: z.string().nullable(),
       redirectCount: z.int(),
-      certificate: CertificateDetail.nullable(),
+      certificate: CertificateDetail.nullable().default(null),
     }),
     requestError: z.string().nullable(),
     jobLog: JobLog,

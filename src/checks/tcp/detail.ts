@@ -42,7 +42,7 @@ export const TcpDetail = z
       error: TcpError.optional(),
       timingPhases: TcpTimingPhases.nullable(),
       ipAddress: z.string().nullable(),
-      certificate: CertificateDetail.nullable(),
+      certificate: CertificateDetail.nullable().default(null),
     }),
     requestError: z.string().nullable(),
     jobLog: JobLog,
