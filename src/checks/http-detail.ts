@@ -27,6 +27,23 @@ export const HttpTimingPhases = z.object({
 export type HttpTimings = z.infer<typeof HttpTimings>;
 export type HttpTimingPhases = z.infer<typeof HttpTimingPhases>;
 
+/** What the target showed of itself in TLS; valid or not. */
+export const CertificateDetail = z
+  .object({
+    /** Common names; null for a certificate without. */
+    subject: z.string().nullable(),
+    issuer: z.string().nullable(),
+    /** When the certificate itself expires. */
+    validTo: z.iso.datetime(),
+    /** Whole days until the first certificate of the chain expires; negative once it has. */
+    daysRemaining: z.int(),
+    /** Such as `TLSv1.3`. */
+    protocol: z.string().nullable(),
+    cipher: z.string().nullable(),
+  })
+  .meta({ id: 'CertificateDetail' });
+export type CertificateDetail = z.infer<typeof CertificateDetail>;
+
 const HeaderMap = z.record(z.string(), z.string());
 
 export const HttpLogEntry = z.object({
@@ -68,6 +85,7 @@ export const HttpDetail = z
       httpVersion: z.enum(['1.0', '1.1', '2']).nullable(),
       ipAddress: z.string().nullable(),
       redirectCount: z.int(),
+      certificate: CertificateDetail.nullable().default(null),
     }),
     requestError: z.string().nullable(),
     jobLog: JobLog,

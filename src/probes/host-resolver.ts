@@ -3,7 +3,13 @@ import { isForSystem, parseNameServiceSwitch } from './dns/name-service-switch.t
 import type { DnsServer } from './dns/server.ts';
 import { StubResolver } from './dns/stub-resolver.ts';
 import { WatchedFile } from './dns/watched-file.ts';
-import { type IpFamily, type ResolvedAddress, type Resolver, systemResolver } from './resolver.ts';
+import {
+  type IpFamily,
+  type LookupControls,
+  type ResolvedAddress,
+  type Resolver,
+  systemResolver,
+} from './resolver.ts';
 
 /** Where a host says how names are looked up. */
 export interface HostResolverFiles {
@@ -39,9 +45,13 @@ export class HostResolver implements Resolver {
     return this.#stub.nameServers();
   }
 
-  resolve(hostname: string, family: IpFamily | 'any'): Promise<readonly ResolvedAddress[]> {
+  resolve(
+    hostname: string,
+    family: IpFamily | 'any',
+    controls?: LookupControls,
+  ): Promise<readonly ResolvedAddress[]> {
     const isSystems =
       !this.#isLinux || isForSystem(hostname, hostnameOfSystem(), this.#nameServiceSwitch.read());
-    return (isSystems ? systemResolver : this.#stub).resolve(hostname, family);
+    return (isSystems ? systemResolver : this.#stub).resolve(hostname, family, controls);
   }
 }

@@ -1,11 +1,28 @@
 import { lookup } from 'node:dns';
 import { isIP } from 'node:net';
+import type { StampClock } from './kernel-thread/socket-watch.ts';
 
 export type IpFamily = 4 | 6;
 
 export interface ResolvedAddress {
   readonly address: string;
   readonly family: IpFamily;
+}
+
+/** How long others took to answer a lookup. */
+export interface LookupTimes {
+  /** Name servers and the network between, in milliseconds; 0 when nobody had to be asked. */
+  readonly elapsedMs: number;
+  /** How much later than it came an answer was noticed, at most. */
+  readonly lagMs: number;
+  readonly clock: StampClock;
+}
+
+export interface LookupControls {
+  /** Aborting ends the lookup and its queries; it then rejects. */
+  readonly signal?: AbortSignal | undefined;
+  /** Told before the lookup ends, however it ends, by resolvers that know more than how long it took in all. */
+  readonly onMeasured?: ((times: LookupTimes) => void) | undefined;
 }
 
 /** Where addresses of host names come from. */
@@ -18,7 +35,11 @@ export interface Resolver {
    * @param family the only family wanted, or 'any'.
    * @throws ResolveError when there is no such address, or the resolver gave no answer.
    */
-  resolve(hostname: string, family: IpFamily | 'any'): Promise<readonly ResolvedAddress[]>;
+  resolve(
+    hostname: string,
+    family: IpFamily | 'any',
+    controls?: LookupControls,
+  ): Promise<readonly ResolvedAddress[]>;
 }
 
 /** Why a name has no address: `not-found` is the name's fault, `unavailable` the resolver's. */
@@ -33,6 +54,9 @@ export class ResolveError extends Error {
     this.code = code;
   }
 }
+
+/** Nobody had to be asked. */
+export const ownAnswer: LookupTimes = { elapsedMs: 0, lagMs: 0, clock: 'kernel' };
 
 /** The address a literal stands for, or undefined when the host is a name. */
 export function literalAddress(hostname: string): ResolvedAddress | undefined {
@@ -50,9 +74,13 @@ const notFoundCodes: ReadonlySet<string> = new Set(['ENOTFOUND', 'EAI_NONAME', '
  * once; the default of 4 lets a few dead names delay all others by many seconds.
  */
 export const systemResolver: Resolver = {
-  resolve(hostname, family) {
+  resolve(hostname, family, { onMeasured } = {}) {
     const literal = literalAddress(hostname);
-    if (literal) return Promise.resolve([literal]);
+    if (literal) {
+      onMeasured?.(ownAnswer);
+      return Promise.resolve([literal]);
+    }
+    // There is no way to stop getaddrinfo: an answer nobody waits for any more is dropped by whoever asked.
     return new Promise((resolve, reject) => {
       lookup(
         hostname,

@@ -83,6 +83,7 @@ describe('a TCP monitor', () => {
       truncated: false,
       timingPhases: expect.objectContaining({ tls: 0, data: 0, total: responseTimeMs }),
       ipAddress: '127.0.0.1',
+      certificate: null,
     });
     expect(responseTimeMs).toBeGreaterThan(0);
   });

@@ -17,6 +17,7 @@ export function probe(
     egress = createEgressPolicy(),
     signal = new AbortController().signal,
     timeoutMs = 5000,
+    timekeeper,
     ...request
   } = overrides;
   return probeHttp(
@@ -32,6 +33,6 @@ export function probe(
       maxBodyBytes: 25 * 1024 * 1024,
       ...request,
     },
-    { resolver, egress, signal, timeoutMs },
+    { resolver, egress, signal, timeoutMs, timekeeper },
   );
 }

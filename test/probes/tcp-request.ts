@@ -17,6 +17,7 @@ export function converse(
     egress = createEgressPolicy(),
     signal = new AbortController().signal,
     timeoutMs = 5000,
+    timekeeper,
     ...request
   } = overrides;
   return probeTcp(
@@ -31,6 +32,6 @@ export function converse(
       idleGapMs: 100,
       ...request,
     },
-    { resolver, egress, signal, timeoutMs },
+    { resolver, egress, signal, timeoutMs, timekeeper },
   );
 }

@@ -6,6 +6,7 @@ import { warmUpDns } from '../../probes/dns/warm-up.ts';
 import type { Outcome, RunContext, Runner } from '../check-type.ts';
 import { evaluateAssertions, type Sources } from '../evaluate.ts';
 import { type Failure, type FailureCode, failure } from '../failure.ts';
+import { measurementOf } from '../measurement.ts';
 import { toMicroseconds } from '../milliseconds.ts';
 import { probeFailure } from '../probe-failure.ts';
 import { jobLogOf } from '../run-log.ts';
@@ -152,7 +153,8 @@ function judgedOutcome(
     retriedOverTcp: reply.isRetriedOverTcp,
     ...storedAnswer(json, text),
   };
-  return { ...verdict, responseTimeMs, detail: { ...base, assertions, response } };
+  const measurement = measurementOf(reply.measurement);
+  return { ...verdict, measurement, responseTimeMs, detail: { ...base, assertions, response } };
 }
 
 /**

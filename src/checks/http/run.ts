@@ -6,10 +6,12 @@ import { type HttpProbeResult, probeHttp } from '../../probes/http/probe.ts';
 import { warmUpHttp } from '../../probes/http/warm-up.ts';
 import { usableFamily } from '../../probes/ip-family.ts';
 import type { EvaluatedAssertion } from '../assertion.ts';
+import { certificateDetail, expiryOf } from '../certificate.ts';
 import type { ClientCertificate, Outcome, RunContext } from '../check-type.ts';
 import { evaluateAssertions, type Sources } from '../evaluate.ts';
 import { type Failure, failure } from '../failure.ts';
 import type { HttpDetail } from '../http-detail.ts';
+import { measurementOf } from '../measurement.ts';
 import { timesToMicroseconds, toMicroseconds } from '../milliseconds.ts';
 import { probeFailure } from '../probe-failure.ts';
 import { jobLogOf } from '../run-log.ts';
@@ -88,7 +90,13 @@ function judgedOutcome(
     assertions,
     operationFailure: statusFailure(result.head?.status ?? 0, spec.shouldFail),
   });
-  return { ...verdict, responseTimeMs, detail: detailOf(context, { request, result, assertions }) };
+  const detail = detailOf(context, { request, result, assertions });
+  return { ...verdict, ...measuredOf(result), responseTimeMs, detail };
+}
+
+/** What the probe knows beside its answer. */
+function measuredOf({ measurement, certificate }: HttpProbeResult) {
+  return { measurement: measurementOf(measurement), ...expiryOf(certificate) };
 }
 
 /** spec.md `shouldFail`: the status rule is inverted; everything else still has to hold. */
@@ -135,6 +143,7 @@ function failedOutcome(
   const failed = probeFailure(error);
   return {
     ...unjudged(failed),
+    ...measuredOf(result),
     responseTimeMs: toMicroseconds(result.elapsedMs),
     detail: detailOf(context, { request, result, requestError: failed.message }),
   };
@@ -171,6 +180,7 @@ const noResponse: HttpDetail['response'] = {
   httpVersion: null,
   ipAddress: null,
   redirectCount: 0,
+  certificate: null,
 };
 
 function emptyDetail({ log }: RunContext) {
@@ -210,7 +220,8 @@ function detailOf(
 
 function responseOf(request: PreparedRequest, result: HttpProbeResult): HttpDetail['response'] {
   const { head, body, phases, url, address, redirectCount } = result;
-  const reached = { href: url.href, ipAddress: address, redirectCount };
+  const certificate = certificateDetail(result.certificate);
+  const reached = { href: url.href, ipAddress: address, redirectCount, certificate };
   if (!head) return { ...noResponse, ...reached };
   const isTextWanted = request.assertions.some(({ source }) => source === 'TEXT_BODY');
   const stored = storedBody(body.bytes, headerValue(head.headers, 'content-type'), isTextWanted);

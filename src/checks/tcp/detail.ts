@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { EvaluatedAssertion } from '../assertion.ts';
-import { JobLog } from '../http-detail.ts';
+import { CertificateDetail, JobLog } from '../http-detail.ts';
 
 /** Milliseconds each step took; all but `total` add up to it (check model 1.4; `tls` is ours). */
 export const TcpTimingPhases = z.object({
@@ -42,6 +42,7 @@ export const TcpDetail = z
       error: TcpError.optional(),
       timingPhases: TcpTimingPhases.nullable(),
       ipAddress: z.string().nullable(),
+      certificate: CertificateDetail.nullable().default(null),
     }),
     requestError: z.string().nullable(),
     jobLog: JobLog,

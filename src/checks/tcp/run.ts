@@ -4,10 +4,12 @@ import type { TcpPhases } from '../../probes/tcp/phases.ts';
 import { probeTcp, type TcpProbeResult } from '../../probes/tcp/probe.ts';
 import { warmUpTcp } from '../../probes/tcp/warm-up.ts';
 import type { EvaluatedAssertion } from '../assertion.ts';
+import { certificateDetail, expiryOf } from '../certificate.ts';
 import type { Outcome, RunContext, Runner } from '../check-type.ts';
 import { evaluateAssertions, type Sources } from '../evaluate.ts';
 import { type Failure, failure } from '../failure.ts';
 import { cutText, decodeText, maxStoredBytes } from '../http/body.ts';
+import { measurementOf } from '../measurement.ts';
 import { timesToMicroseconds, toMicroseconds } from '../milliseconds.ts';
 import { probeFailure } from '../probe-failure.ts';
 import { jobLogOf } from '../run-log.ts';
@@ -67,6 +69,7 @@ export const runTcp: Runner<TcpSpec, TcpDetail> = async (spec, context) => {
   }
   return {
     ...unjudged(failed),
+    ...measuredOf(result),
     responseTimeMs: toMicroseconds(result.elapsedMs),
     detail: detailOf(spec, context, { ...run, requestError: failed.message }),
   };
@@ -90,7 +93,12 @@ function judgedOutcome(
       : undefined,
   });
   const detail = detailOf(spec, context, { connection, result, assertions });
-  return { ...verdict, responseTimeMs, detail };
+  return { ...verdict, ...measuredOf(result), responseTimeMs, detail };
+}
+
+/** What the probe knows beside its answer. */
+function measuredOf({ measurement, certificate }: TcpProbeResult) {
+  return { measurement: measurementOf(measurement), ...expiryOf(certificate) };
 }
 
 /**
@@ -117,7 +125,8 @@ function welcomeRefusal(
   const responseTimeMs = toMicroseconds(run.result.elapsedMs);
   const assertions = evaluateAssertions(run.connection.assertions, sourcesOf(run.result, responseTimeMs));
   const verdict = judge({ responseTimeMs, degradedResponseTime: null, maxResponseTime: null, assertions });
-  return { ...verdict, responseTimeMs, detail: detailOf(spec, context, { ...run, assertions }) };
+  const detail = detailOf(spec, context, { ...run, assertions });
+  return { ...verdict, ...measuredOf(run.result), responseTimeMs, detail };
 }
 
 function sourcesOf({ answer }: TcpProbeResult, responseTimeMs: number): Sources {
@@ -136,7 +145,7 @@ function unsentOutcome(spec: TcpSpec, context: RunContext, failed: Failure): Out
     detail: {
       ...emptyDetail(context),
       request: requestOf(spec, spec.request.hostname, spec.request.data ?? ''),
-      response: { truncated: false, timingPhases: null, ipAddress: null },
+      response: { truncated: false, timingPhases: null, ipAddress: null, certificate: null },
       requestError: failed.message,
     },
   };
@@ -182,6 +191,7 @@ function detailOf(
       ...(error && { error }),
       timingPhases: phases ? timesToMicroseconds<TcpPhases>(phases) : null,
       ipAddress: result.address,
+      certificate: certificateDetail(result.certificate),
     },
     requestError: run.requestError ?? null,
   };

@@ -2,7 +2,10 @@ import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type SecureContext } from 'node:tls';
 import type { EgressPolicy } from '../egress/policy.ts';
 import { isIpv6Enabled } from '../ip-family.ts';
-import type { IpFamily, Resolver } from '../resolver.ts';
+import type { SocketWatch, StampClock } from '../kernel-thread/socket-watch.ts';
+import { type Timekeeper, threadTimekeeper } from '../kernel-thread/timekeeper.ts';
+import type { IpFamily, LookupTimes, Resolver } from '../resolver.ts';
+import { type CertificateFacts, CertificateReader } from './certificate.ts';
 import { classifyError, ProbeError, type ProbePhase } from './errors.ts';
 import { type ForwardProxy, openTunnel } from './proxy-tunnel.ts';
 import { type ClientIdentity, secureContextFor } from './secure-contexts.ts';
@@ -25,16 +28,20 @@ export interface ConnectionMeans {
   readonly resolver: Resolver;
   /** Asked for the very address that is connected to, right before. */
   readonly egress: EgressPolicy;
+  /** Who says when things happened; the one of this thread when absent. */
+  readonly timekeeper?: Timekeeper | undefined;
 }
 
-/** Instants of `performance.now()` at which the steps of a connection were done; 0 for steps that were not reached. */
-export interface ConnectionMarks {
-  resolveStart: number;
-  resolved: number;
-  connected: number;
-  /** Start of the part spent on the proxy: its TLS and its answer to CONNECT. Equals `proxyDone` without a tunnel. */
-  proxyDone: number;
-  secured: number;
+/**
+ * What the network and the peers took for each step, in milliseconds; 0 for steps that were not reached. What this process
+ * needed before, between and after them is in none.
+ */
+export interface ConnectionTimes {
+  dnsMs: number;
+  tcpMs: number;
+  /** The TLS of the proxy and its answer to CONNECT; 0 without a tunnel. */
+  proxyMs: number;
+  tlsMs: number;
 }
 
 /**
@@ -42,9 +49,16 @@ export interface ConnectionMarks {
  * first address if the egress policy allows that, the tunnel through a proxy if there is one, and TLS without session
  * resumption (a monitor has to see the full handshake). After `open` has called back, the socket belongs to the caller;
  * `destroy` works at any time.
+ *
+ * Each step is timed from the moment its first packet has left to the arrival of the last one it needs, by the kernel's
+ * stamps where those are to be had (see kernel-thread/socket-watch.ts).
  */
 export class Connection {
-  readonly marks: ConnectionMarks = { resolveStart: 0, resolved: 0, connected: 0, proxyDone: 0, secured: 0 };
+  readonly times: ConnectionTimes = { dnsMs: 0, tcpMs: 0, proxyMs: 0, tlsMs: 0 };
+  /** How much later than it happened a step was noticed, at most. */
+  lagMs = 0;
+  /** True once there was a TCP connection. */
+  isConnected = false;
   /** The step under way. Whatever happens on the way to a proxy and through it is `proxy`. */
   phase: ProbePhase;
   /** True once the connection is the caller's; what happens from then on has phases of its own. */
@@ -53,6 +67,14 @@ export class Connection {
   address: string | null = null;
   readonly #target: ConnectionTarget;
   #socket: Socket | undefined;
+  /** The TCP socket below everything. */
+  #tcpSocket: Socket | undefined;
+  #watch: SocketWatch | undefined;
+  readonly #certificate = new CertificateReader();
+  #lookupClock: StampClock = 'kernel';
+  #lookupStop: AbortController | undefined;
+  /** The step that is being timed. */
+  #step: { readonly name: keyof ConnectionTimes; readonly startMs: number } | undefined;
   #isDestroyed = false;
   #callback: ((error: Error | null, socket: Socket | null) => void) | undefined;
 
@@ -75,33 +97,118 @@ export class Connection {
       : target;
   }
 
+  /** What the target showed of itself in TLS. */
+  get certificate(): CertificateFacts | undefined {
+    return this.#certificate.facts;
+  }
+
+  /** Whose stamps the times are made of. */
+  get clock(): StampClock {
+    return this.#watch?.clock === 'event' ? 'event' : this.#lookupClock;
+  }
+
+  /** Bytes the TCP socket has received so far, those of TLS included. */
+  get receivedBytes(): number {
+    return this.#tcpSocket?.bytesRead ?? 0;
+  }
+
+  /** True while something that was written has not been handed to the kernel yet. */
+  get isSending(): boolean {
+    const { _handle: handle } = (this.#tcpSocket ?? {}) as { _handle?: { writeQueueSize?: number } | null };
+    return (handle?.writeQueueSize ?? 0) > 0;
+  }
+
+  /** When data was sent last; by the event that came after it, unless that came much too late. */
+  sentAt(eventMs: number): number {
+    return this.#noted(this.#watch?.sentAt(eventMs) ?? eventMs, eventMs);
+  }
+
+  /** When the first `receivedBytes` bytes had arrived, which have been read in this very event. */
+  arrivalOf(receivedBytes: number, eventMs: number): number {
+    return this.#noted(this.#watch?.arrivalOf(receivedBytes, eventMs) ?? eventMs, eventMs);
+  }
+
+  /** When the first byte after the first `knownBytes` arrived; `receivedBytes` have been read in this very event. */
+  arrivalAfter(knownBytes: number, receivedBytes: number, eventMs: number): number {
+    const arrivedMs = this.#watch?.arrivalAfter(knownBytes, receivedBytes, eventMs) ?? eventMs;
+    return this.#noted(arrivedMs, eventMs);
+  }
+
   /** Connects; calls back once, with what `classifyError` says of the error when it fails. */
   open(
-    { resolver, egress }: ConnectionMeans,
+    { resolver, egress, timekeeper = threadTimekeeper() }: ConnectionMeans,
     callback: (error: Error | null, socket: Socket | null) => void,
   ): void {
     this.#callback = callback;
     const { proxy, hostname, family } = this.#target;
-    this.marks.resolveStart = performance.now();
+    const name = proxy?.hostname ?? hostname;
+    if (isIP(name) === 0) this.#lookupStop = new AbortController();
+    let measured: LookupTimes | undefined;
+    const onMeasured = (times: LookupTimes) => {
+      measured = times;
+    };
+    const startMs = this.#begin('dnsMs');
     // Through a proxy the family is the proxy's business: only its own name is looked up here.
-    resolver.resolve(proxy?.hostname ?? hostname, proxy ? 'any' : family).then(
-      (addresses) => {
+    resolver
+      .resolve(name, proxy ? 'any' : family, { signal: this.#lookupStop?.signal, onMeasured })
+      .finally(() => {
+        this.#lookupStop = undefined;
         if (this.#isDestroyed) return;
-        const first = addresses[0];
-        if (!first) return this.#fail(new Error('the resolver answered with no address and no error'));
-        this.marks.resolved = performance.now();
-        const refusal = this.#refusal(egress, first.address);
-        if (refusal === undefined) this.#connect(first.address, first.family);
-        else this.#fail(new ProbeError('egress-denied', this.phase, refusal));
-      },
-      (error: unknown) => this.#fail(error),
-    );
+        this.#lookupClock = measured?.clock ?? 'event';
+        this.lagMs = Math.max(this.lagMs, measured?.lagMs ?? 0);
+        this.#complete(measured?.elapsedMs ?? performance.now() - startMs);
+      })
+      .then(
+        (addresses) => {
+          if (this.#isDestroyed) return;
+          const first = addresses[0];
+          if (!first) return this.#fail(new Error('the resolver answered with no address and no error'));
+          const refusal = this.#refusal(egress, first.address);
+          if (refusal === undefined) this.#connect(first.address, first.family, timekeeper);
+          else this.#fail(new ProbeError('egress-denied', this.phase, refusal));
+        },
+        (error: unknown) => this.#fail(error),
+      );
   }
 
   destroy(): void {
+    if (this.#isDestroyed) return;
     this.#isDestroyed = true;
     this.#callback = undefined;
+    this.#lookupStop?.abort();
+    const step = this.#step;
+    if (step) this.#complete(performance.now() - step.startMs);
+    this.#watch?.release();
     this.#socket?.destroy();
+  }
+
+  #begin(name: keyof ConnectionTimes): number {
+    const startMs = performance.now();
+    this.#step = { name, startMs };
+    return startMs;
+  }
+
+  /** Ends the step under way. */
+  #complete(durationMs: number): void {
+    if (this.#step) this.times[this.#step.name] += Math.max(0, durationMs);
+    this.#step = undefined;
+  }
+
+  /** Ends a step that was an exchange with the peer, of which everything has been read in this very event. */
+  #completeExchange(): void {
+    const step = this.#step;
+    if (!step) return;
+    const eventMs = performance.now();
+    const elapsedMs = eventMs - step.startMs;
+    const ownMs = this.#watch?.exchangeMs(step.startMs, this.receivedBytes, eventMs) ?? elapsedMs;
+    const durationMs = Math.min(elapsedMs, Math.max(0, ownMs));
+    this.lagMs = Math.max(this.lagMs, elapsedMs - durationMs);
+    this.#complete(durationMs);
+  }
+
+  #noted(happenedMs: number, eventMs: number): number {
+    this.lagMs = Math.max(this.lagMs, eventMs - happenedMs);
+    return happenedMs;
   }
 
   /**
@@ -117,7 +224,7 @@ export class Connection {
     );
   }
 
-  #connect(address: string, family: IpFamily): void {
+  #connect(address: string, family: IpFamily, timekeeper: Timekeeper): void {
     const { proxy, port } = this.#target;
     if (!proxy) this.phase = 'tcp';
     this.address = address;
@@ -128,9 +235,21 @@ export class Connection {
       noDelay: true,
     });
     this.#socket = socket;
+    this.#tcpSocket = socket;
+    let startMs = this.#begin('tcpMs');
+    socket.once('connectionAttempt', () => {
+      startMs = this.#begin('tcpMs');
+      // The connect follows this event: then there is something to watch.
+      process.nextTick(() => {
+        if (!this.#isDestroyed) this.#watch = timekeeper.watch(socket, startMs);
+      });
+    });
     // An error that comes after this connection is done concerns nobody, but unheard it would end the process.
     socket.on('error', ignore);
     const onError = (error: NodeJS.ErrnoException) => {
+      const eventMs = performance.now();
+      const answeredMs = this.#noted(this.#watch?.answeredAt(eventMs) ?? eventMs, eventMs);
+      this.#complete(answeredMs - startMs);
       // Without IPv6 there is no source address, which looks like having run out of ports.
       if (error.code === 'EADDRNOTAVAIL' && family === 6 && !isIpv6Enabled()) {
         this.#fail(new ProbeError('network-unavailable', 'tcp', `${error.message}: IPv6 is off here`));
@@ -141,7 +260,10 @@ export class Connection {
     socket.once('error', onError);
     socket.once('connect', () => {
       socket.off('error', onError);
-      this.marks.connected = performance.now();
+      const eventMs = performance.now();
+      this.isConnected = true;
+      if (this.#watch) this.#noted(this.#watch.answeredAt(eventMs), eventMs);
+      this.#complete(this.#watch?.connectMs(eventMs) ?? eventMs - startMs);
       this.#tunnel(socket);
     });
   }
@@ -149,48 +271,45 @@ export class Connection {
   #tunnel(socket: Socket): void {
     const { proxy, isSecure, hostname, port } = this.#target;
     if (!proxy) {
-      this.marks.proxyDone = this.marks.connected;
       this.#secure(socket);
       return;
     }
     const onProxyReady = (proxySocket: Socket) => {
       if (!isSecure) {
-        this.marks.proxyDone = performance.now();
         this.#secure(proxySocket);
         return;
       }
       openTunnel(proxySocket, { proxy, authority: hostAndPort(hostname, port) }, (error) => {
         if (this.#isDestroyed) return;
+        this.#completeExchange();
         if (error) return this.#fail(error);
-        this.marks.proxyDone = performance.now();
         this.#secure(proxySocket);
       });
+      this.#begin('proxyMs');
     };
     if (!proxy.isSecure) {
       onProxyReady(socket);
       return;
     }
-    this.#handshake(socket, { hostname: proxy.hostname, alpnProtocols: ['http/1.1'] }, onProxyReady);
+    const options = { step: 'proxyMs', hostname: proxy.hostname, alpnProtocols: ['http/1.1'] } as const;
+    this.#handshake(socket, options, onProxyReady);
   }
 
   #secure(socket: Socket): void {
     const { isSecure, hostname, clientIdentity, isCertificateChecked, alpnProtocols } = this.#target;
     if (!isSecure) {
-      this.marks.secured = this.marks.proxyDone;
       this.#succeed(socket);
       return;
     }
     this.phase = 'tls';
-    const options = { hostname, alpnProtocols, clientIdentity, isCertificateChecked };
-    this.#handshake(socket, options, (secureSocket) => {
-      this.marks.secured = performance.now();
-      this.#succeed(secureSocket);
-    });
+    const options = { step: 'tlsMs', hostname, alpnProtocols, clientIdentity, isCertificateChecked } as const;
+    this.#handshake(socket, options, (secureSocket) => this.#succeed(secureSocket));
   }
 
   #handshake(
     socket: Socket,
     options: {
+      readonly step: keyof ConnectionTimes;
       readonly hostname: string;
       readonly alpnProtocols: readonly string[];
       readonly clientIdentity?: ClientIdentity | undefined;
@@ -208,6 +327,7 @@ export class Connection {
       );
       return;
     }
+    const isTarget = options.step === 'tlsMs';
     const secureSocket = connectTls({
       socket,
       // The name the certificate has to be for; SNI knows no addresses.
@@ -216,14 +336,22 @@ export class Connection {
       servername: isIP(options.hostname) === 0 ? options.hostname.replace(/\.$/, '') : '',
       rejectUnauthorized: options.isCertificateChecked ?? true,
       secureContext,
+      ...(isTarget && { checkServerIdentity: this.#certificate.checkServerIdentity }),
       ...(options.alpnProtocols.length > 0 && { ALPNProtocols: [...options.alpnProtocols] }),
     });
+    // ClientHello has left with that.
+    this.#begin(options.step);
     this.#socket = secureSocket;
+    if (isTarget) this.#certificate.attach(secureSocket);
     secureSocket.on('error', ignore);
-    const onError = (error: Error) => this.#fail(error);
+    const onError = (error: Error) => {
+      this.#completeExchange();
+      this.#fail(error);
+    };
     secureSocket.once('error', onError);
     secureSocket.once('secureConnect', () => {
       secureSocket.off('error', onError);
+      this.#completeExchange();
       if (!this.#isDestroyed) onSecure(secureSocket);
     });
   }
@@ -239,8 +367,7 @@ export class Connection {
   #fail(thrown: unknown): void {
     const callback = this.#callback;
     if (!callback) return;
-    this.#callback = undefined;
-    this.#socket?.destroy();
+    this.destroy();
     callback(classifyError(thrown, this.phase, this.where), null);
   }
 }

@@ -23,7 +23,7 @@ export async function queryHttps(
 ): Promise<TimedMessage> {
   const where = serverText(server);
   const url = new URL(server.path ?? '/dns-query', `https://${hostAndPort(server.hostname, server.port)}`);
-  const { error, head, body, elapsedMs } = await probeHttp(
+  const { error, head, body, elapsedMs, measurement } = await probeHttp(
     {
       url,
       method: 'POST',
@@ -50,7 +50,7 @@ export async function queryHttps(
     const message = decodeMessage(body.bytes);
     const problem = mismatch(message, query.question, query.id);
     if (problem !== undefined) throw malformed(where, new Error(problem));
-    return { message, elapsedMs };
+    return { message, elapsedMs, measurement };
   } catch (thrown) {
     throw thrown instanceof DnsDecodeError ? malformed(where, thrown) : thrown;
   }

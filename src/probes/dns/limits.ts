@@ -1,5 +1,6 @@
 import { ProbeError } from '../connection/errors.ts';
 import type { EgressPolicy } from '../egress/policy.ts';
+import type { Timekeeper } from '../kernel-thread/timekeeper.ts';
 
 /** How long a query may go on, and where it may go. */
 export interface QueryControls {
@@ -9,6 +10,8 @@ export interface QueryControls {
   readonly signal: AbortSignal;
   /** In milliseconds from now. */
   readonly timeoutMs: number;
+  /** Who says when things happened; the one of this thread when absent. */
+  readonly timekeeper?: Timekeeper | undefined;
 }
 
 /** How an exchange ends: once, whichever comes first. */

@@ -9,6 +9,7 @@ import {
   RECURSION_DESIRED,
 } from 'dns-packet';
 import { toError } from '../../lib/errors.ts';
+import { decodingSteps } from './decoding-cost.ts';
 import { absoluteName, isSameName } from './name.ts';
 import { recordText } from './record-text.ts';
 import { codecType, type RecordType, typeName } from './record-type.ts';
@@ -81,8 +82,16 @@ export function encodeQuery(question: DnsQuestion, id: number, isEdns: boolean):
   });
 }
 
+/**
+ * Labels and pointers of all names of a message that are decoded: 4000 addresses of a name with six labels have fewer.
+ */
+const maxDecodingSteps = 32_768;
+
 /** @throws DnsDecodeError */
 export function decodeMessage(bytes: Buffer): DnsMessage {
+  if (decodingSteps(bytes, maxDecodingSteps) >= maxDecodingSteps) {
+    throw new DnsDecodeError(`its names have more than ${maxDecodingSteps} parts in all`);
+  }
   let packet: DecodedPacket;
   try {
     packet = decode(bytes);

@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { joinedMeasurement, type ProbeMeasurement } from '../kernel-thread/measurement.ts';
 import { queryHttps } from './https.ts';
 import type { QueryControls } from './limits.ts';
 import { type DnsMessage, type DnsQuestion, encodeQuery } from './message.ts';
@@ -11,8 +12,9 @@ export type DnsProtocol = 'UDP' | 'TCP' | 'DOT' | 'DOH';
 /** A server's answer, whatever it says. */
 export interface DnsReply {
   readonly message: DnsMessage;
-  /** From sending to the answer, in milliseconds; over connections with making them. */
+  /** From the query having left to its answer, in milliseconds; over connections with making them. */
   readonly elapsedMs: number;
+  readonly measurement: ProbeMeasurement;
   /** The UDP answer was truncated and the question asked again over TCP; the time is that of both. */
   readonly isRetriedOverTcp: boolean;
 }
@@ -31,23 +33,29 @@ export async function queryDns(
   controls: QueryControls,
 ): Promise<DnsReply> {
   const { protocol, isEdns = true } = options;
-  const deadlineMs = performance.now() + controls.timeoutMs;
-  const ask = (over: DnsProtocol, withEdns: boolean) =>
-    send(question, server, over, withEdns, { ...controls, timeoutMs: deadlineMs - performance.now() });
+  const startMs = performance.now();
+  const deadlineMs = startMs + controls.timeoutMs;
+  const measurements: ProbeMeasurement[] = [];
+  let elapsedMs = 0;
+  const ask = async (over: DnsProtocol, withEdns: boolean) => {
+    const left = { ...controls, timeoutMs: deadlineMs - performance.now() };
+    const reply = await send(question, server, over, withEdns, left);
+    elapsedMs += reply.elapsedMs;
+    measurements.push(reply.measurement);
+    return reply;
+  };
 
   let over = protocol;
   let reply = await ask(over, isEdns);
-  let { elapsedMs } = reply;
   if (isEdns && refusesEdns(reply.message)) {
     reply = await ask(over, false);
-    elapsedMs += reply.elapsedMs;
   }
   if (over === 'UDP' && reply.message.flags.TC) {
     over = 'TCP';
     reply = await ask(over, isEdns && reply.message.hasEdns);
-    elapsedMs += reply.elapsedMs;
   }
-  return { message: reply.message, elapsedMs, isRetriedOverTcp: over !== protocol };
+  const measurement = joinedMeasurement(measurements, performance.now() - startMs - elapsedMs);
+  return { message: reply.message, elapsedMs, measurement, isRetriedOverTcp: over !== protocol };
 }
 
 function refusesEdns({ responseCode, hasEdns }: DnsMessage): boolean {

@@ -39,10 +39,11 @@ export async function locateServer(
     controls,
     hostname,
     ({ resolve, reject }) => {
+      const stop = new AbortController();
       resolver
-        .resolve(hostname, 'any')
+        .resolve(hostname, 'any', { signal: stop.signal })
         .then(resolve, (thrown: unknown) => reject(classifyError(thrown, 'dns', hostname)));
-      return () => undefined;
+      return () => stop.abort();
     },
     expired,
   );

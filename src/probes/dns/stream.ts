@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net';
 import { Connection } from '../connection/connection.ts';
 import { classifyError, ProbeError } from '../connection/errors.ts';
-import type { Resolver } from '../resolver.ts';
+import { joinedMeasurement } from '../kernel-thread/measurement.ts';
+import { ownAnswer, type Resolver } from '../resolver.ts';
 import { type QueryControls, type Settle, withinLimits } from './limits.ts';
 import { DnsDecodeError, type DnsMessage, decodeMessage, mismatch } from './message.ts';
 import { type DnsServer, serverText } from './server.ts';
@@ -36,16 +37,25 @@ export function queryStream(
       proxy: undefined,
       alpnProtocols: ['dot'],
     });
-    connection.open({ resolver: knownAddress(server), egress: controls.egress }, (error, socket) => {
+    const means = { ...controls, resolver: knownAddress(server) };
+    connection.open(means, (error, socket) => {
       if (error || !socket) return reject(error);
+      let sentMs = 0;
       receive(socket, query, where, {
         reject,
-        resolve: ({ message, receivedMs }) => resolve({ message, elapsedMs: receivedMs - startMs }),
+        resolve: ({ message, eventMs }) => {
+          const arrivedMs = connection.arrivalOf(connection.receivedBytes, eventMs);
+          const { tcpMs, tlsMs } = connection.times;
+          const elapsedMs = tcpMs + tlsMs + Math.max(0, arrivedMs - sentMs);
+          const measurement = joinedMeasurement([connection], eventMs - startMs - elapsedMs);
+          resolve({ message, elapsedMs, measurement });
+        },
       });
       const length = Buffer.alloc(lengthBytes);
       length.writeUInt16BE(query.bytes.length);
       // One write: some servers answer a length that comes alone with an error.
       socket.write(Buffer.concat([length, query.bytes]));
+      sentMs = performance.now();
     });
     return () => connection.destroy();
   });
@@ -53,14 +63,19 @@ export function queryStream(
 
 /** The address is known already; connecting must not look it up again. */
 export function knownAddress({ address, family }: DnsServer): Resolver {
-  return { resolve: () => Promise.resolve([{ address, family }]) };
+  return {
+    resolve: (_hostname, _family, { onMeasured } = {}) => {
+      onMeasured?.(ownAnswer);
+      return Promise.resolve([{ address, family }]);
+    },
+  };
 }
 
 function receive(
   socket: Socket,
   query: SentQuery,
   where: string,
-  settle: Settle<{ readonly message: DnsMessage; readonly receivedMs: number }>,
+  settle: Settle<{ readonly message: DnsMessage; readonly eventMs: number }>,
 ): void {
   const chunks: Buffer[] = [];
   let sizeBytes = 0;
@@ -72,7 +87,7 @@ function receive(
     settle.reject(new ProbeError('connection-reset', 'firstByte', message));
   });
   socket.on('data', (chunk: Buffer) => {
-    const receivedMs = performance.now();
+    const eventMs = performance.now();
     chunks.push(chunk);
     sizeBytes += chunk.length;
     if (sizeBytes < wantedBytes) return;
@@ -84,7 +99,7 @@ function receive(
       const problem = mismatch(message, query.question, query.id);
       // Nobody else can write into this connection: the server itself is confused.
       if (problem !== undefined) settle.reject(malformed(where, new Error(problem)));
-      else settle.resolve({ message, receivedMs });
+      else settle.resolve({ message, eventMs });
     } catch (thrown) {
       settle.reject(thrown instanceof DnsDecodeError ? malformed(where, thrown) : thrown);
     }

@@ -1,8 +1,11 @@
 import { domainToASCII } from 'node:url';
 import { ProbeError } from '../connection/errors.ts';
+import type { StampClock } from '../kernel-thread/socket-watch.ts';
 import {
   type IpFamily,
+  type LookupControls,
   literalAddress,
+  ownAnswer,
   type ResolvedAddress,
   ResolveError,
   type Resolver,
@@ -27,6 +30,14 @@ type Lookup =
   | { readonly kind: 'unknown'; readonly code: string; readonly reason: string; readonly isSilent: boolean };
 
 const never = new AbortController().signal;
+
+/** One lookup under way: what stops it, and how long its servers have taken so far. */
+interface LookupRun {
+  readonly signal: AbortSignal;
+  elapsedMs: number;
+  lagMs: number;
+  clock: StampClock;
+}
 /** Servers of resolv.conf are this host's own, link-local ones of clouds among them: no check chose them. */
 const unrestricted = { refusal: () => undefined };
 
@@ -57,7 +68,25 @@ export class StubResolver implements Resolver {
     return this.#resolvConf.read().servers;
   }
 
-  async resolve(hostname: string, family: IpFamily | 'any'): Promise<readonly ResolvedAddress[]> {
+  async resolve(
+    hostname: string,
+    family: IpFamily | 'any',
+    { signal = never, onMeasured }: LookupControls = {},
+  ): Promise<readonly ResolvedAddress[]> {
+    const run: LookupRun = { signal, ...ownAnswer };
+    try {
+      return await this.#resolve(hostname, family, run);
+    } finally {
+      const { elapsedMs, lagMs, clock } = run;
+      onMeasured?.({ elapsedMs, lagMs, clock });
+    }
+  }
+
+  async #resolve(
+    hostname: string,
+    family: IpFamily | 'any',
+    run: LookupRun,
+  ): Promise<readonly ResolvedAddress[]> {
     const literal = literalAddress(hostname);
     if (literal) return [literal];
     // The host parser also reads the old spellings of addresses, such as 127.1.
@@ -74,7 +103,7 @@ export class StubResolver implements Resolver {
     if (loopback) return loopback;
     if (isNeverDelegated(name))
       throw notFound(hostname, family, 'ENOTFOUND', 'names of this kind never exist');
-    return await this.#fromServers(hostname, name, isAbsolute, family);
+    return await this.#fromServers({ hostname, name, isAbsolute, family }, run);
   }
 
   #fromHosts(name: string, family: IpFamily | 'any'): readonly ResolvedAddress[] {
@@ -85,16 +114,20 @@ export class StubResolver implements Resolver {
   }
 
   async #fromServers(
-    hostname: string,
-    name: string,
-    isAbsolute: boolean,
-    family: IpFamily | 'any',
+    asked: {
+      readonly hostname: string;
+      readonly name: string;
+      readonly isAbsolute: boolean;
+      readonly family: IpFamily | 'any';
+    },
+    run: LookupRun,
   ): Promise<readonly ResolvedAddress[]> {
+    const { hostname, name, isAbsolute, family } = asked;
     const conf = this.#resolvConf.read();
     let absent: Extract<Lookup, { kind: 'absent' }> | undefined;
     let unknown: Extract<Lookup, { kind: 'unknown' }> | undefined;
     for (const candidate of candidates(name, isAbsolute, conf)) {
-      const lookup = await this.#lookUp(candidate, family, conf);
+      const lookup = await this.#lookUp(candidate, family, conf, run);
       if (lookup.kind === 'found') return lookup.addresses;
       if (lookup.kind === 'absent') {
         // That a name exists is the better news to fail with.
@@ -113,29 +146,40 @@ export class StubResolver implements Resolver {
   }
 
   /** One candidate name; for any family both are asked for at once, and IPv4 comes first. */
-  async #lookUp(name: string, family: IpFamily | 'any', conf: ResolvConf): Promise<Lookup> {
-    if (family !== 'any') return await this.#ask(name, family, conf);
-    const lookups = await Promise.all([this.#ask(name, 4, conf), this.#ask(name, 6, conf)]);
+  async #lookUp(name: string, family: IpFamily | 'any', conf: ResolvConf, run: LookupRun): Promise<Lookup> {
+    if (family !== 'any') return await this.#ask(name, family, conf, run);
+    const other = { ...run };
+    const lookups = await Promise.all([this.#ask(name, 4, conf, run), this.#ask(name, 6, conf, other)]);
+    // Both were under way at the same time.
+    run.elapsedMs = Math.max(run.elapsedMs, other.elapsedMs);
+    run.lagMs = Math.max(run.lagMs, other.lagMs);
+    if (other.clock === 'event') run.clock = 'event';
     const addresses = lookups.flatMap((lookup) => (lookup.kind === 'found' ? lookup.addresses : []));
     if (addresses.length > 0) return { kind: 'found', addresses };
     return lookups.find(({ kind }) => kind === 'unknown') ?? lookups[0];
   }
 
-  async #ask(name: string, family: IpFamily, conf: ResolvConf): Promise<Lookup> {
+  async #ask(name: string, family: IpFamily, conf: ResolvConf, run: LookupRun): Promise<Lookup> {
     const servers = this.#inTurn(conf);
     const problems: string[] = [];
     let code = 'EAI_AGAIN';
     let isSilent = true;
     for (let attempt = 0; attempt < conf.attempts; attempt += 1) {
       for (const server of servers) {
+        const startMs = performance.now();
         try {
-          const { message } = await this.#query(name, family, server, conf);
+          const { message, elapsedMs, measurement } = await this.#query(name, family, server, conf, run);
+          run.elapsedMs += elapsedMs;
+          run.lagMs = Math.max(run.lagMs, measurement.lagMs);
+          if (measurement.clock === 'event') run.clock = 'event';
           const lookup = lookupOf(message, name, family, server);
           if (lookup) return lookup;
           isSilent = false;
           problems.push(`${serverText(server)} answered ${message.responseCode}`);
         } catch (thrown) {
           if (!(thrown instanceof ProbeError)) throw thrown;
+          run.elapsedMs += performance.now() - startMs;
+          if (run.signal.aborted) throw stopped(name);
           code = thrown.code === undefined || thrown.kind === 'response-timeout' ? code : thrown.code;
           problems.push(thrown.message);
         }
@@ -144,12 +188,18 @@ export class StubResolver implements Resolver {
     return { kind: 'unknown', code, reason: [...new Set(problems)].join('; '), isSilent };
   }
 
-  #query(name: string, family: IpFamily, server: DnsServer, conf: ResolvConf): Promise<DnsReply> {
+  #query(
+    name: string,
+    family: IpFamily,
+    server: DnsServer,
+    conf: ResolvConf,
+    { signal }: LookupRun,
+  ): Promise<DnsReply> {
     const question = { name, type: family === 6 ? 'AAAA' : 'A' } as const;
     const options = { protocol: conf.isTcpOnly ? 'TCP' : 'UDP', isEdns: conf.isEdns } as const;
     return queryDns(question, server, options, {
       egress: unrestricted,
-      signal: never,
+      signal,
       timeoutMs: conf.timeoutMs,
     });
   }
@@ -188,6 +238,11 @@ function lookupOf(
   const about = isSameName(owner, name) ? '' : ` for its alias ${owner}`;
   const reason = `${serverText(server)} answered ${responseCode}${responseCode === 'NOERROR' ? ' without one' : ''}${about}`;
   return { kind: 'absent', code: responseCode === 'NXDOMAIN' ? 'ENOTFOUND' : 'ENODATA', reason };
+}
+
+/** Nobody wants to know any more. */
+function stopped(name: string): ResolveError {
+  return new ResolveError('unavailable', 'ECANCELED', `the lookup of ${name} was stopped`);
 }
 
 /** The names to ask for, in order (resolv.conf(5), `ndots`). A dot at the end of a name means that it is complete. */

@@ -2,6 +2,9 @@ import { createSocket } from 'node:dgram';
 import { errorCodeOf } from '../../lib/errors.ts';
 import { classifyError, ProbeError } from '../connection/errors.ts';
 import { isIpv6Enabled } from '../ip-family.ts';
+import type { ProbeMeasurement } from '../kernel-thread/measurement.ts';
+import type { PacketTimes } from '../kernel-thread/socket-watch.ts';
+import { threadTimekeeper } from '../kernel-thread/timekeeper.ts';
 import { noAnswer, type QueryControls, withinLimits } from './limits.ts';
 import { DnsDecodeError, type DnsMessage, type DnsQuestion, decodeMessage, mismatch } from './message.ts';
 import { type DnsServer, serverText } from './server.ts';
@@ -16,7 +19,9 @@ export interface SentQuery {
 /** An answer as it came. */
 export interface TimedMessage {
   readonly message: DnsMessage;
+  /** From the query having left to the arrival of the answer, in milliseconds; with making the connection, if any. */
   readonly elapsedMs: number;
+  readonly measurement: ProbeMeasurement;
 }
 
 /**
@@ -33,6 +38,8 @@ export function queryUdp(
   controls: QueryControls,
 ): Promise<TimedMessage> {
   const where = serverText(server);
+  const { timekeeper = threadTimekeeper() } = controls;
+  const startMs = performance.now();
   let ignoredCount = 0;
   let lastIgnored = '';
   const remark = () =>
@@ -46,14 +53,23 @@ export function queryUdp(
       if (refusal !== undefined) throw new ProbeError('egress-denied', 'firstByte', refusal);
       const socket = createSocket(server.family === 6 ? 'udp6' : 'udp4');
       let sentMs = 0;
+      let times: PacketTimes | undefined;
       socket.on('error', (error) => reject(socketError(error, server, where)));
       socket.on('message', (bytes) => {
-        const elapsedMs = performance.now() - sentMs;
+        const eventMs = performance.now();
+        const elapsedMs = times?.elapsedMs() ?? eventMs - sentMs;
         const hasOurId = bytes.length >= 2 && bytes.readUInt16BE(0) === query.id;
         try {
           const message = hasOurId ? decodeMessage(bytes) : undefined;
           const problem = message ? mismatch(message, query.question, query.id) : 'another id';
-          if (message && problem === undefined) return resolve({ message, elapsedMs });
+          if (message && problem === undefined) {
+            const measurement = {
+              clock: times?.clock ?? 'event',
+              overheadMs: Math.max(0, eventMs - startMs - elapsedMs),
+              lagMs: Math.max(0, eventMs - sentMs - elapsedMs),
+            };
+            return resolve({ message, elapsedMs, measurement });
+          }
           ignoredCount += 1;
           lastIgnored = problem ?? '';
         } catch (thrown) {
@@ -62,8 +78,11 @@ export function queryUdp(
         }
       });
       socket.connect(server.port, server.address, () => {
-        sentMs = performance.now();
+        times = timekeeper.packets(socket);
+        times.beforeSending();
         socket.send(query.bytes);
+        times.afterSending();
+        sentMs = performance.now();
       });
       return () => socket.close();
     },

@@ -1,5 +1,6 @@
 import { createSocket } from 'node:dgram';
 import { ProbeError } from '../connection/errors.ts';
+import { openTimekeeper } from '../kernel-thread/timekeeper.ts';
 import { queryDns } from './query.ts';
 
 const queries = 3;
@@ -10,6 +11,7 @@ const queries = 3;
  * can listen on loopback the first one is measured cold; nothing else depends on it.
  */
 export async function warmUpDns(): Promise<void> {
+  await openTimekeeper();
   const socket = createSocket('udp4');
   const isListening = await new Promise<boolean>((resolve) => {
     socket.once('error', () => resolve(false));

@@ -1,9 +1,12 @@
 import type { Socket } from 'node:net';
 import { Client, type Dispatcher } from 'undici';
+import type { CertificateFacts } from '../connection/certificate.ts';
 import { Connection, type ConnectionMeans, type ConnectionTarget } from '../connection/connection.ts';
 import { classifyError, ProbeError, type ProbePhase } from '../connection/errors.ts';
+import type { StampClock } from '../kernel-thread/socket-watch.ts';
 import { BodyCollector, type CollectedBody } from './body.ts';
-import type { HopMarks } from './phases.ts';
+import type { HopTimes } from './phases.ts';
+import { observeSending } from './sending.ts';
 
 /** One request on one fresh connection. */
 export interface ExchangeRequest {
@@ -35,7 +38,11 @@ export interface ExchangeResult {
   readonly head: ResponseHead | undefined;
   readonly body: CollectedBody;
   readonly error: ProbeError | undefined;
-  readonly marks: HopMarks;
+  readonly times: HopTimes;
+  readonly clock: StampClock;
+  readonly lagMs: number;
+  /** What the target showed of itself in TLS; absent without. */
+  readonly certificate: CertificateFacts | undefined;
   readonly address: string | null;
 }
 
@@ -52,9 +59,14 @@ const noBody: CollectedBody = { bytes: Buffer.alloc(0), isTruncated: false };
 export class Exchange {
   readonly #request: ExchangeRequest;
   readonly #connection: Connection;
-  readonly #startMs: number;
+  /** When the connection was open, then when the request had left. */
+  #sentMs = 0;
+  /** When the first byte of the response arrived. */
   #firstByteMs = 0;
+  /** When the last byte of the body arrived. */
   #endMs = 0;
+  /** Bytes of the connection that are known to come before the response. */
+  #bytesBefore = 0;
   #client: Client | undefined;
   #head: ResponseHead | undefined;
   #body: BodyCollector | undefined;
@@ -63,10 +75,8 @@ export class Exchange {
     | { readonly resolve: (result: ExchangeResult) => void; readonly reject: (error: Error) => void }
     | undefined;
 
-  /** @param startMs where the time of this exchange begins: now, or the end of the one before in a chain. */
-  constructor(request: ExchangeRequest, startMs: number) {
+  constructor(request: ExchangeRequest) {
     this.#request = request;
-    this.#startMs = startMs;
     this.#connection = new Connection(request.target);
   }
 
@@ -121,10 +131,8 @@ export class Exchange {
       { path, method: method as Dispatcher.HttpMethod, headers: headers as string[], body: body ?? null },
       {
         onRequestStart: () => undefined,
-        onResponseStarted: () => {
-          // Again for the response that follows an informational one: the last one counts.
-          this.#firstByteMs = performance.now();
-        },
+        // Again for the response that follows an informational one: the last one counts.
+        onResponseStarted: () => this.#noteFirstByte(),
         onResponseStart: (controller, status, responseHeaders, statusText) => {
           if (status >= 200)
             this.#start(controller, { status, statusText: statusText ?? '', responseHeaders });
@@ -134,7 +142,7 @@ export class Exchange {
           if (!isReady) controller.pause();
         },
         onResponseEnd: () => {
-          this.#endMs = performance.now();
+          this.#endMs = this.#lastByteMs();
           this.#body?.end((error) => this.#finish(error));
         },
         onResponseError: (_controller, error) => this.#finish(error),
@@ -148,8 +156,33 @@ export class Exchange {
     this.#finish(error);
   }
 
+  #noteFirstByte(): void {
+    const { receivedBytes } = this.#connection;
+    this.#firstByteMs = this.#connection.arrivalAfter(this.#bytesBefore, receivedBytes, performance.now());
+    this.#bytesBefore = receivedBytes;
+  }
+
+  #lastByteMs(): number {
+    return this.#connection.arrivalOf(this.#connection.receivedBytes, performance.now());
+  }
+
   /** The parser does not tell the version of a response, but the first bytes read from the socket do. */
   #observe(socket: Socket): void {
+    this.#sentMs = performance.now();
+    this.#bytesBefore = this.#connection.receivedBytes;
+    observeSending(socket, {
+      isSending: () => this.#connection.isSending,
+      onSent: () => {
+        if (this.#firstByteMs === 0) this.#sentMs = performance.now();
+      },
+      onSentSomeTimeAgo: () => {
+        if (this.#firstByteMs > 0) return;
+        this.#sentMs = Math.max(this.#sentMs, this.#connection.sentAt(performance.now()));
+      },
+      onTicket: () => {
+        if (this.#firstByteMs === 0) this.#bytesBefore = this.#connection.receivedBytes;
+      },
+    });
     if ((socket as { alpnProtocol?: unknown }).alpnProtocol === 'h2') {
       this.#httpVersion = '2';
       return;
@@ -173,7 +206,7 @@ export class Exchange {
     controller: Dispatcher.DispatchController,
     head: { readonly status: number; readonly statusText: string; readonly responseHeaders: object },
   ): void {
-    if (this.#firstByteMs === 0) this.#firstByteMs = performance.now();
+    if (this.#firstByteMs === 0) this.#noteFirstByte();
     const headers = head.responseHeaders as ResponseHeaders;
     this.#head = {
       status: head.status,
@@ -201,7 +234,8 @@ export class Exchange {
     const settle = this.#settle;
     if (!settle) return;
     this.#settle = undefined;
-    if (this.#endMs === 0) this.#endMs = performance.now();
+    const eventMs = performance.now();
+    if (this.#endMs === 0) this.#endMs = thrown || !this.#head ? eventMs : this.#lastByteMs();
     const error = thrown ? classifyError(thrown, this.phase, this.where) : undefined;
     const body = this.#body?.result() ?? noBody;
     this.#body?.destroy();
@@ -215,13 +249,23 @@ export class Exchange {
       head: this.#head,
       body: error ? { ...body, isTruncated: true } : body,
       error,
-      marks: {
-        start: this.#startMs,
-        connection: this.#connection.marks,
-        firstByte: this.#firstByteMs,
-        end: this.#endMs,
-      },
+      times: this.#times(eventMs),
+      clock: this.#connection.clock,
+      lagMs: this.#connection.lagMs,
+      certificate: this.#connection.certificate,
       address: this.#connection.address,
     });
+  }
+
+  #times(eventMs: number): HopTimes {
+    const { times: connection } = this.#connection;
+    if (this.#sentMs === 0) return { connection, waitMs: 0, downloadMs: 0 };
+    if (this.#firstByteMs === 0) return { connection, waitMs: eventMs - this.#sentMs, downloadMs: 0 };
+    return {
+      connection,
+      // A server that answers before it has heard everything lets nobody wait.
+      waitMs: Math.max(0, this.#firstByteMs - this.#sentMs),
+      downloadMs: Math.max(0, this.#endMs - Math.max(this.#sentMs, this.#firstByteMs)),
+    };
   }
 }

@@ -1,4 +1,4 @@
-import type { ConnectionMarks } from '../connection/connection.ts';
+import type { ConnectionTimes } from '../connection/connection.ts';
 
 /** Milliseconds each step took; `firstByte` holds `proxy` and `tls`. See docs/checks.md for the exact borders. */
 export interface HttpPhases {
@@ -21,28 +21,29 @@ export interface HttpTimings {
   end: number;
 }
 
-/** Instants of one request of a chain, all from `performance.now()`. */
-export interface HopMarks {
-  readonly start: number;
-  readonly connection: ConnectionMarks;
-  /** First byte of the final response (informational 1xx responses do not count). */
-  readonly firstByte: number;
-  readonly end: number;
+/** What the steps of one request of a chain took, in milliseconds. */
+export interface HopTimes {
+  readonly connection: ConnectionTimes;
+  /** From the request having left to the first byte of the final response (informational 1xx ones do not count). */
+  readonly waitMs: number;
+  readonly downloadMs: number;
 }
 
-/** Phases of a chain of requests: each the sum over the chain, so that they add up to `total`. */
-export function sumPhases(hops: readonly HopMarks[]): HttpPhases {
+/**
+ * Phases of a chain of requests: each the sum over the chain, and their own sum is `total`. `wait`, the time before the
+ * lookup, would be this process's alone, and that is no part of any phase.
+ */
+export function sumPhases(hops: readonly HopTimes[]): HttpPhases {
   const phases = { wait: 0, dns: 0, tcp: 0, firstByte: 0, download: 0, total: 0, tls: 0, proxy: 0 };
-  for (const { start, connection, firstByte, end } of hops) {
-    phases.wait += connection.resolveStart - start;
-    phases.dns += connection.resolved - connection.resolveStart;
-    phases.tcp += connection.connected - connection.resolved;
-    phases.proxy += connection.proxyDone - connection.connected;
-    phases.tls += connection.secured - connection.proxyDone;
-    phases.firstByte += firstByte - connection.connected;
-    phases.download += end - firstByte;
-    phases.total += end - start;
+  for (const { connection, waitMs, downloadMs } of hops) {
+    phases.dns += connection.dnsMs;
+    phases.tcp += connection.tcpMs;
+    phases.proxy += connection.proxyMs;
+    phases.tls += connection.tlsMs;
+    phases.firstByte += connection.proxyMs + connection.tlsMs + waitMs;
+    phases.download += downloadMs;
   }
+  phases.total = phases.dns + phases.tcp + phases.firstByte + phases.download;
   return phases;
 }
 
@@ -52,5 +53,5 @@ export function timingsOf(phases: HttpPhases): HttpTimings {
   const lookup = socket + phases.dns;
   const connect = lookup + phases.tcp;
   const response = connect + phases.firstByte;
-  return { socket, lookup, connect, response, end: phases.total };
+  return { socket, lookup, connect, response, end: response + phases.download };
 }

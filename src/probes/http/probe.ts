@@ -1,3 +1,4 @@
+import type { CertificateFacts } from '../connection/certificate.ts';
 import { type ConnectionMeans, hostAndPort } from '../connection/connection.ts';
 import { ProbeError } from '../connection/errors.ts';
 import {
@@ -8,10 +9,11 @@ import {
 } from '../connection/interruption.ts';
 import { bareHostname, basicAuthorization, type ForwardProxy } from '../connection/proxy-tunnel.ts';
 import type { ClientIdentity } from '../connection/secure-contexts.ts';
+import { joinedMeasurement, type ProbeMeasurement } from '../kernel-thread/measurement.ts';
 import type { IpFamily } from '../resolver.ts';
 import type { CollectedBody } from './body.ts';
 import { Exchange, type ExchangeResult, type ResponseHead } from './exchange.ts';
-import { type HopMarks, type HttpPhases, sumPhases } from './phases.ts';
+import { type HopTimes, type HttpPhases, sumPhases } from './phases.ts';
 import { maxRedirects, type RedirectableRequest, redirectedRequest, redirectLocation } from './redirect.ts';
 
 /** A request to measure. */
@@ -43,8 +45,11 @@ export interface HttpProbeResult {
   readonly body: CollectedBody;
   /** Absent when the probe ended with an error. */
   readonly phases: HttpPhases | undefined;
-  /** From start to end or error, in milliseconds. */
+  /** Sum of the phases until the end or the error, in milliseconds. */
   readonly elapsedMs: number;
+  readonly measurement: ProbeMeasurement;
+  /** What the last server of the chain that spoke TLS showed of itself. */
+  readonly certificate: CertificateFacts | undefined;
   /** The last URL requested. */
   readonly url: URL;
   /** Address of the last peer; null when there was none, or a proxy in between. */
@@ -94,18 +99,16 @@ class Chain {
   }
 
   async follow(startMs: number): Promise<HttpProbeResult> {
-    const hops: HopMarks[] = [];
+    const hops: ExchangeResult[] = [];
     let next: RedirectableRequest = this.#request;
-    let hopStartMs = startMs;
     for (let redirectCount = 0; ; redirectCount += 1) {
-      const exchange = new Exchange(this.#exchangeRequest(next), hopStartMs);
+      const exchange = new Exchange(this.#exchangeRequest(next));
       this.#exchange = exchange;
       const running = exchange.run(this.#controls);
       if (this.#interruption) exchange.stop(this.#interruptionError(this.#interruption, exchange));
       const result = await running;
-      hops.push(result.marks);
-      hopStartMs = result.marks.end;
-      const outcome = { result, url: next.url, redirectCount, elapsedMs: hopStartMs - startMs };
+      hops.push(result);
+      const outcome = { result, url: next.url, redirectCount, startMs };
       const proxyError = this.#proxyRefusal(result, next.url);
       if (proxyError) return this.#result(outcome, proxyError, hops);
       if (result.error || !result.head) return this.#result(outcome, result.error, hops);
@@ -169,18 +172,21 @@ class Chain {
       readonly result: ExchangeResult;
       readonly url: URL;
       readonly redirectCount: number;
-      readonly elapsedMs: number;
+      readonly startMs: number;
     },
     error: ProbeError | undefined,
-    hops: readonly HopMarks[],
+    hops: readonly ExchangeResult[],
   ): HttpProbeResult {
-    const { result, url, redirectCount, elapsedMs } = outcome;
+    const { result, url, redirectCount, startMs } = outcome;
+    const phases = sumPhases(hops.map(({ times }): HopTimes => times));
     return {
       error,
       head: result.head,
       body: result.body,
-      phases: error ? undefined : sumPhases(hops),
-      elapsedMs,
+      phases: error ? undefined : phases,
+      elapsedMs: phases.total,
+      measurement: joinedMeasurement(hops, performance.now() - startMs - phases.total),
+      certificate: hops.findLast(({ certificate }) => certificate)?.certificate,
       url,
       address: this.#request.proxy ? null : result.address,
       redirectCount,

@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { secureContextFor } from '../connection/secure-contexts.ts';
 import { createEgressPolicy } from '../egress/policy.ts';
+import { openTimekeeper } from '../kernel-thread/timekeeper.ts';
 import { systemResolver } from '../resolver.ts';
 import { probeHttp } from './probe.ts';
 
@@ -13,6 +14,7 @@ const requests = 3;
  * time. Where nothing can listen on loopback, the first check is measured cold; nothing else depends on it.
  */
 export async function warmUpHttp(): Promise<void> {
+  await openTimekeeper();
   secureContextFor(undefined);
   const server = createServer((_request, response) => response.end('warm'));
   const isListening = await new Promise<boolean>((resolve) => {

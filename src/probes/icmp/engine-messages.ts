@@ -13,13 +13,9 @@ export interface EchoOrder {
   readonly replyTimeoutMs: number;
 }
 
-/** What the engine's thread is started with. */
-export interface EngineStart {
-  /** An eventfd that is written to after each message, because the thread may be blocking in `poll`. */
-  readonly wakeUpDescriptor: number;
-}
-
 export type ToEngine =
+  /** Opens the sockets, again if need be; answered by `opened`. */
+  | { readonly type: 'open' }
   | { readonly type: 'echo'; readonly order: EchoOrder }
   /** Answers to these are not wanted any more. */
   | { readonly type: 'forget'; readonly ids: readonly number[] }
@@ -31,9 +27,7 @@ export type FamilyReport =
   | { readonly mode: null; readonly datagramErrno: string; readonly rawErrno: string };
 
 export type FromEngine =
-  | { readonly type: 'ready'; readonly families: { readonly 4: FamilyReport; readonly 6: FamilyReport } }
-  /** The thread cannot make system calls at all. */
-  | { readonly type: 'unavailable'; readonly reason: string }
+  | { readonly type: 'opened'; readonly families: { readonly 4: FamilyReport; readonly 6: FamilyReport } }
   | {
       readonly type: 'answers';
       readonly answers: readonly { readonly id: number; readonly answer: EchoAnswer }[];

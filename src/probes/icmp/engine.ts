@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import type { IpFamily } from '../resolver.ts';
 import { KernelClock, type KernelTime, msBetween, roundTripMs } from '../sys/kernel-clock.ts';
 import type { Libc } from '../sys/libc.ts';
-import { POLLIN } from '../sys/linux.ts';
 import { MessageReceiver } from '../sys/message.ts';
 import { canonicalAddress, encodeSocketAddress } from '../sys/socket-address.ts';
 import type { EchoAnswer } from './backend.ts';
@@ -21,95 +20,60 @@ interface OpenEcho {
   readonly expiresAtMs: number;
 }
 
-/** No longer, because a thread that blocks in a system call cannot be ended. */
-const maxPollMs = 100;
-const pollEntryBytes = 8;
 const sendAttempts = 3;
+const neverOpened: FamilyReport = { mode: null, datagramErrno: 'ENOTSOCK', rawErrno: 'ENOTSOCK' };
 
 /**
- * The echo engine: sends requests and matches what comes back, in a thread of its own whose time is never anybody
- * else's.
+ * The echo engine: sends requests and matches what comes back, in the kernel's thread, whose time is never anybody else's
+ * for long. That thread waits at the engine's sockets and calls `receive` when one of them has something.
  *
- * IDLE: no request is open; the thread waits for messages in its event loop, as any thread does. → SERVING when a
- * message orders a request: the thread blocks in `poll` on its sockets and the wake-up, and reads orders itself.
- * → IDLE when the last open request is answered, expired or forgotten. → CLOSED by the message `close`, from both.
+ * CLOSED: no sockets. → OPEN by the message `open`, which is answered with what the sockets turned out to be. → CLOSED by
+ * the message `close`; requests that are open then get no answer.
  */
 export class EchoEngine {
   readonly #libc: Libc;
   readonly #clock: KernelClock;
   readonly #receiver: MessageReceiver;
-  readonly #wakeUpDescriptor: number;
   readonly #post: (message: FromEngine) => void;
+  readonly #watch: (family: IpFamily, descriptor: number) => void;
   readonly #sockets = new Map<IpFamily, EchoSocket>();
-  readonly #reports: { 4: FamilyReport; 6: FamilyReport };
-  readonly #pollEntries: Buffer;
+  #reports: { readonly 4: FamilyReport; readonly 6: FamilyReport } = { 4: neverOpened, 6: neverOpened };
   /** By family and the sequence number on the wire, which all orders share. */
   readonly #open = new Map<string, OpenEcho>();
   #wireSequence = 0;
   #nextExpiryMs = Number.POSITIVE_INFINITY;
   #answers: { id: number; answer: EchoAnswer }[] = [];
-  #isClosed = false;
 
-  constructor(libc: Libc, wakeUpDescriptor: number, post: (message: FromEngine) => void) {
+  /** @param watch told of each socket that is opened; a closed one needs no word. */
+  constructor(
+    libc: Libc,
+    post: (message: FromEngine) => void,
+    watch: (family: IpFamily, descriptor: number) => void,
+  ) {
     this.#libc = libc;
     this.#clock = new KernelClock(libc);
     this.#receiver = new MessageReceiver(libc);
-    this.#wakeUpDescriptor = wakeUpDescriptor;
     this.#post = post;
-    this.#reports = { 4: this.#openSocket(4), 6: this.#openSocket(6) };
-    const descriptors = [
-      wakeUpDescriptor,
-      ...[...this.#sockets.values()].map(({ descriptor }) => descriptor),
-    ];
-    this.#pollEntries = Buffer.alloc(descriptors.length * pollEntryBytes);
-    for (const [index, descriptor] of descriptors.entries()) {
-      this.#pollEntries.writeInt32LE(descriptor, index * pollEntryBytes);
-      this.#pollEntries.writeInt16LE(POLLIN, index * pollEntryBytes + 4);
-    }
+    this.#watch = watch;
   }
 
-  /** What the sockets turned out to be. */
-  get families(): { readonly 4: FamilyReport; readonly 6: FamilyReport } {
-    return this.#reports;
+  /** Whether requests wait for their answers. */
+  get isBusy(): boolean {
+    return this.#open.size > 0;
   }
 
-  get isClosed(): boolean {
-    return this.#isClosed;
+  /** When `advance` has something to do at the latest, by `performance.now()`. */
+  get nextExpiryMs(): number {
+    return this.#nextExpiryMs;
   }
 
-  /**
-   * Does what a message says and everything that follows from it; returns when no request is open any more.
-   *
-   * @param nextMessage the next message that has arrived meanwhile, or undefined.
-   */
-  serve(message: ToEngine, nextMessage: () => ToEngine | undefined): void {
-    let next: ToEngine | undefined = message;
-    for (;;) {
-      for (; next; next = nextMessage()) this.#handle(next);
-      this.#expire();
-      this.#flush();
-      if (this.#open.size === 0 || this.#isClosed) return;
-      this.#wait();
-      for (const socket of this.#sockets.values()) this.#receive(socket);
-      this.#flush();
-      next = nextMessage();
-    }
-  }
-
-  #openSocket(family: IpFamily): FamilyReport {
-    try {
-      const socket = EchoSocket.open(this.#libc, family);
-      this.#sockets.set(family, socket);
-      return { mode: socket.mode };
-    } catch (thrown) {
-      if (!(thrown instanceof SocketsRefused)) throw thrown;
-      return { mode: null, datagramErrno: thrown.datagramErrno, rawErrno: thrown.rawErrno };
-    }
-  }
-
-  #handle(message: ToEngine): void {
-    if (this.#isClosed) return;
+  handle(message: ToEngine): void {
     switch (message.type) {
+      case 'open':
+        this.close();
+        this.#reports = { 4: this.#openSocket(4), 6: this.#openSocket(6) };
+        this.#post({ type: 'opened', families: this.#reports });
+        break;
       case 'echo':
         this.#send(message.order);
         break;
@@ -117,10 +81,39 @@ export class EchoEngine {
         for (const [key, { order }] of this.#open) if (message.ids.includes(order.id)) this.#open.delete(key);
         break;
       case 'close':
-        this.#isClosed = true;
-        this.#open.clear();
-        for (const socket of this.#sockets.values()) socket.close();
+        this.close();
         break;
+    }
+  }
+
+  /** Takes in what has arrived at the socket of a family. */
+  receive(family: IpFamily): void {
+    const socket = this.#sockets.get(family);
+    if (socket) this.#receive(socket);
+  }
+
+  /** Gives up what has waited for too long, and tells the answers there are. */
+  advance(): void {
+    this.#expire();
+    this.#flush();
+  }
+
+  close(): void {
+    this.#open.clear();
+    this.#nextExpiryMs = Number.POSITIVE_INFINITY;
+    for (const socket of this.#sockets.values()) socket.close();
+    this.#sockets.clear();
+  }
+
+  #openSocket(family: IpFamily): FamilyReport {
+    try {
+      const socket = EchoSocket.open(this.#libc, family);
+      this.#sockets.set(family, socket);
+      this.#watch(family, socket.descriptor);
+      return { mode: socket.mode };
+    } catch (thrown) {
+      if (!(thrown instanceof SocketsRefused)) throw thrown;
+      return { mode: null, datagramErrno: thrown.datagramErrno, rawErrno: thrown.rawErrno };
     }
   }
 
@@ -206,13 +199,6 @@ export class EchoEngine {
       this.#open.delete(key);
       this.#answer(order, { kind: 'silence' });
     }
-  }
-
-  #wait(): void {
-    const waitMs = Math.min(maxPollMs, Math.max(0, Math.ceil(this.#nextExpiryMs - performance.now())));
-    this.#libc.poll(this.#pollEntries, this.#pollEntries.length / pollEntryBytes, waitMs);
-    const isWoken = this.#pollEntries.readInt16LE(6) !== 0;
-    if (isWoken) this.#libc.read(this.#wakeUpDescriptor, Buffer.alloc(8), 8);
   }
 
   #answer({ id, sequence }: EchoOrder, answer: Unnumbered<EchoAnswer>): void {

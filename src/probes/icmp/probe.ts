@@ -1,6 +1,12 @@
 import { type Interruption, type InterruptionSources, Interruptions } from '../connection/interruption.ts';
 import type { EgressPolicy } from '../egress/policy.ts';
-import { type IpFamily, type ResolvedAddress, ResolveError, type Resolver } from '../resolver.ts';
+import {
+  type IpFamily,
+  type LookupTimes,
+  type ResolvedAddress,
+  ResolveError,
+  type Resolver,
+} from '../resolver.ts';
 import type { EchoAnswer, IcmpBackend } from './backend.ts';
 import { IcmpProbeError, unsentError } from './errors.ts';
 import { timeBudget } from './time-budget.ts';
@@ -54,6 +60,8 @@ class IcmpProbe {
   #address: string | null = null;
   #family: IpFamily;
   #lookupMs = 0;
+  /** The same with what this process needed for it: that much of the time is gone. */
+  #lookupTakenMs = 0;
   #answers: readonly EchoAnswer[] = [];
 
   constructor(request: IcmpProbeRequest, controls: IcmpProbeControls) {
@@ -97,7 +105,7 @@ class IcmpProbe {
     if (refusal !== undefined) throw new IcmpProbeError('egress-denied', refusal);
     this.#address = address;
     this.#family = family;
-    const replyTimeoutMs = budget.replyTimeoutMs(timeoutMs - this.#lookupMs);
+    const replyTimeoutMs = budget.replyTimeoutMs(timeoutMs - this.#lookupTakenMs);
     const train = { address, family, count, intervalMs, replyTimeoutMs, dataBytes, ttl };
     this.#answers = await backend.ping(train, this.#stop.signal);
     if (this.#interruption) {
@@ -112,12 +120,21 @@ class IcmpProbe {
   async #lookUp(limitMs: number): Promise<ResolvedAddress> {
     const { hostname, family } = this.#request;
     const startMs = performance.now();
+    const stop = new AbortController();
+    let measured: LookupTimes | undefined;
     const timer = setTimeout(() => {
       const message = `timed out after ${Math.round(limitMs)} ms while looking up ${hostname}`;
       this.#interrupted.reject(new IcmpProbeError('resolver-unavailable', message));
     }, limitMs);
     try {
-      const lookup = this.#controls.resolver.resolve(hostname, family);
+      const lookup = this.#controls.resolver.resolve(hostname, family, {
+        signal: stop.signal,
+        onMeasured: (times) => {
+          measured = times;
+        },
+      });
+      // It may reject after nobody waits for it any more.
+      lookup.catch(() => undefined);
       const [first] = await Promise.race([this.#interrupted.promise, lookup]);
       if (!first) throw new Error('the resolver answered with no address and no error');
       return meantAddress(first);
@@ -127,7 +144,9 @@ class IcmpProbe {
       throw new IcmpProbeError(kind, thrown.message);
     } finally {
       clearTimeout(timer);
-      this.#lookupMs = performance.now() - startMs;
+      stop.abort();
+      this.#lookupTakenMs = performance.now() - startMs;
+      this.#lookupMs = measured?.elapsedMs ?? this.#lookupTakenMs;
     }
   }
 

@@ -22,6 +22,14 @@ export interface Libc {
   recvmsg(descriptor: number, header: Buffer, flags: number): number;
   /** `descriptors` holds `struct pollfd`s. Blocks the thread. */
   poll(descriptors: Buffer, count: number, timeoutMs: number): number;
+  epollCreate(flags: number): number;
+  /** `event` is a `struct epoll_event`; see epoll.ts. */
+  epollControl(epoll: number, operation: number, descriptor: number, event: Buffer): number;
+  /** Blocks the thread. */
+  epollWait(epoll: number, events: Buffer, maxEvents: number, timeoutMs: number): number;
+  /** `sizeBytes` is an `uint32_t`, in and out. */
+  getsockopt(descriptor: number, level: number, option: number, value: Buffer, sizeBytes: Buffer): number;
+  ioctl(descriptor: number, request: number, argument: Buffer): number;
   eventfd(initial: number, flags: number): number;
   read(descriptor: number, data: Buffer, sizeBytes: number): number;
   write(descriptor: number, data: Buffer, sizeBytes: number): number;
@@ -75,6 +83,11 @@ function bind(koffi: typeof koffiModule): Libc {
     sendto: program.func('long sendto(int, const void *, size_t, int, const void *, uint32_t)'),
     recvmsg: program.func('long recvmsg(int, void *, int)'),
     poll: program.func('int poll(void *, unsigned long, int)'),
+    epollCreate: program.func('int epoll_create1(int)'),
+    epollControl: program.func('int epoll_ctl(int, int, int, void *)'),
+    epollWait: program.func('int epoll_wait(int, void *, int, int)'),
+    getsockopt: program.func('int getsockopt(int, int, int, void *, void *)'),
+    ioctl: program.func('int ioctl(int, unsigned long, void *)'),
     eventfd: program.func('int eventfd(unsigned int, int)'),
     read: program.func('long read(int, void *, size_t)'),
     write: program.func('long write(int, const void *, size_t)'),

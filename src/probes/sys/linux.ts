@@ -3,6 +3,7 @@
 export const AF_INET = 2;
 export const AF_INET6 = 10;
 
+export const SOCK_STREAM = 1;
 export const SOCK_DGRAM = 2;
 export const SOCK_RAW = 3;
 export const SOCK_NONBLOCK = 0o4000;
@@ -39,6 +40,20 @@ export const MSG_DONTWAIT = 0x40;
 export const MSG_ERRQUEUE = 0x2000;
 
 export const POLLIN = 1;
+
+export const EPOLLIN = 0x001;
+export const EPOLLOUT = 0x004;
+export const EPOLLERR = 0x008;
+export const EPOLLHUP = 0x010;
+export const EPOLLET = 0x80000000;
+export const EPOLL_CLOEXEC = 0o2000000;
+export const EPOLL_CTL_ADD = 1;
+
+export const IPPROTO_TCP = 6;
+export const TCP_INFO = 11;
+
+/** Asks a socket when the packet that was read last had been received, as a `struct timespec`. */
+export const SIOCGSTAMPNS = 0x8907;
 
 export const CLOCK_REALTIME = 0;
 export const CLOCK_MONOTONIC = 1;

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { CertificateFacts } from '../connection/certificate.ts';
 import { Connection, type ConnectionMeans } from '../connection/connection.ts';
 import { classifyError, ProbeError } from '../connection/errors.ts';
 import {
@@ -7,6 +8,7 @@ import {
   Interruptions,
   interruptionError,
 } from '../connection/interruption.ts';
+import type { ProbeMeasurement } from '../kernel-thread/measurement.ts';
 import type { IpFamily } from '../resolver.ts';
 import { type TcpPhases, tcpPhases } from './phases.ts';
 
@@ -40,8 +42,11 @@ export interface TcpProbeResult {
   readonly isTruncated: boolean;
   /** Absent when the probe ended with an error. */
   readonly phases: TcpPhases | undefined;
-  /** From the start to the last byte read, the peer's end or the error, in milliseconds; without the closing pause. */
+  /** Sum of the phases until the end or the error, in milliseconds. */
   readonly elapsedMs: number;
+  readonly measurement: ProbeMeasurement;
+  /** What the peer showed of itself in TLS; absent without. */
+  readonly certificate: CertificateFacts | undefined;
   readonly address: string | null;
 }
 
@@ -67,7 +72,10 @@ class Conversation {
   readonly #startMs = performance.now();
   #answer: Buffer = Buffer.alloc(0);
   #sizeBytes = 0;
-  #lastByteMs = 0;
+  /** When the conversation could begin: the request has left, or the connection is ready. */
+  #dataStartMs = 0;
+  /** The last event that brought data, and how much had been received by then. */
+  #lastData: { readonly eventMs: number; readonly receivedBytes: number } | undefined;
   #idleTimer: NodeJS.Timeout | undefined;
   #interruptions: Interruptions | undefined;
   #settle:
@@ -106,20 +114,35 @@ class Conversation {
   #converse(socket: Socket): void {
     const { data, isAnswerWanted, idleGapMs } = this.#request;
     socket.on('error', (error) => this.#finish({ error }));
-    if (data !== '') socket.write(data);
-    else if (!isAnswerWanted) {
-      this.#finish({ endMs: this.#connection.marks.secured });
+    this.#dataStartMs = performance.now();
+    if (data !== '') {
+      socket.write(data);
+      this.#dataStartMs = performance.now();
+    } else if (!isAnswerWanted) {
+      this.#finish({ endMs: this.#dataStartMs });
       return;
     }
     socket.on('data', (chunk: Buffer) => {
-      this.#lastByteMs = performance.now();
-      if (this.#collect(chunk)) this.#finish({ endMs: this.#lastByteMs, isTruncated: true });
+      const eventMs = performance.now();
+      this.#lastData = { eventMs, receivedBytes: this.#connection.receivedBytes };
+      if (this.#collect(chunk)) this.#finish({ endMs: this.#lastByteMs(), isTruncated: true });
       else if (this.#idleTimer) this.#idleTimer.refresh();
-      else this.#idleTimer = setTimeout(() => this.#finish({ endMs: this.#lastByteMs }), idleGapMs);
+      else this.#idleTimer = setTimeout(() => this.#finish({ endMs: this.#lastByteMs() }), idleGapMs);
     });
-    socket.on('end', () => this.#finish({ endMs: performance.now() }));
+    socket.on('end', () => this.#finish({ endMs: this.#peersEndMs() }));
     // The end of a connection that neither ended nor failed in a way that was heard of.
     socket.on('close', () => this.#finish({ endMs: performance.now() }));
+  }
+
+  #lastByteMs(): number {
+    const { eventMs, receivedBytes } = this.#lastData ?? { eventMs: performance.now(), receivedBytes: 0 };
+    return this.#connection.arrivalOf(receivedBytes, eventMs);
+  }
+
+  /** The kernel counts the end of the stream as one more byte. */
+  #peersEndMs(): number {
+    const { receivedBytes } = this.#connection;
+    return this.#connection.arrivalAfter(receivedBytes, receivedBytes + 1, performance.now());
   }
 
   /** @returns true when there was more than the limit. */
@@ -154,6 +177,7 @@ class Conversation {
     this.#settle = undefined;
     clearTimeout(this.#idleTimer);
     this.#interruptions?.release();
+    const eventMs = performance.now();
     const connection = this.#connection;
     const phase = connection.isOpen ? 'data' : connection.phase;
     const error = end.error ? classifyError(end.error, phase, connection.where) : undefined;
@@ -162,15 +186,24 @@ class Conversation {
       settle.reject(error);
       return;
     }
-    const endMs = end.endMs ?? performance.now();
+    const dataMs = this.#dataStartMs > 0 ? Math.max(0, (end.endMs ?? eventMs) - this.#dataStartMs) : 0;
+    const phases = tcpPhases(connection.times, dataMs);
+    // The pause that ends an answer belongs to nobody.
+    const lastEventMs = error ? eventMs : (this.#lastData?.eventMs ?? eventMs);
     settle.resolve({
       error,
       // A connect can be reset only once the peer has accepted it; one that says no is `connection-refused`.
-      isConnected: connection.marks.connected > 0 || error?.kind === 'connection-reset',
+      isConnected: connection.isConnected || error?.kind === 'connection-reset',
       answer: this.#answer.subarray(0, this.#sizeBytes),
       isTruncated: end.isTruncated ?? (error !== undefined && this.#sizeBytes > 0),
-      phases: error ? undefined : tcpPhases(this.#startMs, connection.marks, endMs),
-      elapsedMs: endMs - this.#startMs,
+      phases: error ? undefined : phases,
+      elapsedMs: phases.total,
+      measurement: {
+        clock: connection.clock,
+        overheadMs: Math.max(0, lastEventMs - this.#startMs - phases.total),
+        lagMs: connection.lagMs,
+      },
+      certificate: connection.certificate,
       address: connection.address,
     });
   }

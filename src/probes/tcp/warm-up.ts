@@ -1,5 +1,6 @@
 import { type AddressInfo, createServer } from 'node:net';
 import { createEgressPolicy } from '../egress/policy.ts';
+import { openTimekeeper } from '../kernel-thread/timekeeper.ts';
 import { systemResolver } from '../resolver.ts';
 import { probeTcp } from './probe.ts';
 
@@ -11,6 +12,7 @@ const conversations = 3;
  * the first check is measured cold; nothing else depends on it.
  */
 export async function warmUpTcp(): Promise<void> {
+  await openTimekeeper();
   const server = createServer((socket) => {
     socket.on('error', () => socket.destroy());
     socket.once('data', (chunk) => socket.end(chunk));

@@ -126,6 +126,6 @@ async function bindBoth(tcp: ReturnType<typeof createServer>): Promise<{ udp: So
       tcp.listen(port, '127.0.0.1', () => resolve(true));
     });
     if (isBound) return { udp, port };
-    udp.close();
+    await new Promise<void>((resolve) => udp.close(resolve));
   }
 }

@@ -1,0 +1,114 @@
+import { EchoEngine } from '../icmp/engine.ts';
+import { EpollSet, EpollWaiter } from '../sys/epoll.ts';
+import type { Libc } from '../sys/libc.ts';
+import { EPOLLIN } from '../sys/linux.ts';
+import { EdgeRecorder } from './edge-recorder.ts';
+import {
+  echoIndex,
+  type FromKernelThread,
+  type KernelThreadStart,
+  type ToKernelThread,
+  wakeUpIndex,
+} from './messages.ts';
+import { monotonicMs } from './monotonic-clock.ts';
+import { slotCount, WatchSlots } from './watch-slots.ts';
+
+/** No longer, because a thread that blocks in a system call cannot be ended. */
+const maxWaitMs = 100;
+/** How long the thread stays up when nothing is left to do: waking it costs more than a few empty rounds. */
+const lingerMs = 1000;
+
+/**
+ * What the kernel's thread does: it waits for the kernel, for all who want to know when something happened, and notes the
+ * time before anything else. It does nothing that takes long.
+ *
+ * SLEEPING: nothing to wait for; the thread is in its event loop, as any thread, and a message wakes it. → WAITING when
+ * a message comes: the thread blocks at its epoll descriptor (wake-up, ICMP sockets, watched sockets of the other thread)
+ * and takes messages itself. → SLEEPING when no ping is open and no socket was watched for a second. → ENDED by the message
+ * `end`, from both.
+ */
+export class KernelLoop {
+  readonly #libc: Libc;
+  readonly #waiter: EpollWaiter;
+  readonly #wakeUpDescriptor: number;
+  readonly #slots: WatchSlots;
+  readonly #recorder: EdgeRecorder;
+  readonly #engine: EchoEngine;
+  readonly #counter = Buffer.alloc(8);
+  #isEnded = false;
+
+  constructor(libc: Libc, start: KernelThreadStart, post: (message: FromKernelThread) => void) {
+    this.#libc = libc;
+    this.#waiter = new EpollWaiter(libc, start.epollDescriptor);
+    this.#wakeUpDescriptor = start.wakeUpDescriptor;
+    this.#slots = new WatchSlots(start.slots);
+    this.#recorder = new EdgeRecorder(libc, this.#slots);
+    const set = new EpollSet(libc, start.epollDescriptor);
+    set.add(start.wakeUpDescriptor, EPOLLIN, { index: wakeUpIndex, generation: 0 });
+    this.#engine = new EchoEngine(libc, post, (family, descriptor) =>
+      set.add(descriptor, EPOLLIN, { index: echoIndex[family], generation: 0 }),
+    );
+  }
+
+  get isEnded(): boolean {
+    return this.#isEnded;
+  }
+
+  /**
+   * Does what a message says and everything that follows from it; returns when there is nothing to wait for.
+   *
+   * @param nextMessage the next message that has arrived meanwhile, or undefined.
+   */
+  serve(message: ToKernelThread, nextMessage: () => ToKernelThread | undefined): void {
+    this.#slots.setAwake(true);
+    let idleSinceMs = performance.now();
+    let next: ToKernelThread | undefined = message;
+    for (;;) {
+      for (; next; next = nextMessage()) this.#handle(next);
+      this.#engine.advance();
+      if (this.#isEnded) return;
+      const nowMs = performance.now();
+      if (this.#engine.isBusy || this.#slots.isAnyWatched) idleSinceMs = nowMs;
+      else if (nowMs - idleSinceMs >= lingerMs && this.#sleep()) return;
+      this.#wait(Math.min(maxWaitMs, Math.max(0, Math.ceil(this.#engine.nextExpiryMs - nowMs))));
+      next = nextMessage();
+    }
+  }
+
+  /** False when somebody has begun to watch in this very moment. */
+  #sleep(): boolean {
+    this.#slots.setAwake(false);
+    if (!this.#slots.isAnyWatched) return true;
+    this.#slots.setAwake(true);
+    return false;
+  }
+
+  #handle(message: ToKernelThread): void {
+    if (message.type === 'watch') return;
+    if (message.type === 'end') {
+      this.#isEnded = true;
+      this.#engine.close();
+    } else {
+      this.#engine.handle(message);
+    }
+  }
+
+  #wait(timeoutMs: number): void {
+    const count = this.#waiter.wait(timeoutMs);
+    if (count === 0) return;
+    const atMs = monotonicMs();
+    const own: number[] = [];
+    for (let position = 0; position < count; position += 1) {
+      const index = this.#waiter.indexAt(position);
+      if (index >= slotCount) own.push(index);
+      else {
+        const generation = this.#waiter.generationAt(position);
+        this.#recorder.record(this.#waiter.eventsAt(position), index, generation, atMs);
+      }
+    }
+    for (const index of own) {
+      if (index === wakeUpIndex) this.#libc.read(this.#wakeUpDescriptor, this.#counter, 8);
+      else this.#engine.receive(index === echoIndex[6] ? 6 : 4);
+    }
+  }
+}

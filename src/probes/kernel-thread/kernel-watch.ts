@@ -1,0 +1,130 @@
+import type { TcpInfo } from '../sys/tcp-info.ts';
+import type { MonotonicOffset } from './monotonic-clock.ts';
+import type { SocketWatch, StampClock } from './socket-watch.ts';
+import type { Edge } from './watch-slots.ts';
+
+/** What Node keeps of a socket's descriptor. */
+export interface NativeHandle {
+  readonly fd?: number;
+  /** Bytes that wait for being sent. */
+  readonly writeQueueSize?: number;
+}
+
+/** Where the kernel's thread writes about one socket. */
+export interface WatchPlace {
+  answeredAtMs(): number | undefined;
+  edges(): readonly Edge[];
+  /** Whether the thread can write there now. */
+  isUp(): boolean;
+  release(): void;
+}
+
+/**
+ * "Time since data was sent" moves in steps of up to 10 ms (HZ=100). What looks like a pause of this side of less than two
+ * steps may be none.
+ */
+const shortestPauseMs = 20;
+
+/**
+ * What the kernel's thread saw of a connection. It notes with each arrival how many bytes have come in all, and the
+ * stream tells how many had been read in an event: together they say which arrival the event is about. An arrival the
+ * thread has not noted by then, because it was late itself, is as late as the event.
+ */
+export class KernelWatch implements SocketWatch {
+  readonly #startedMs: number;
+  readonly #descriptor: number;
+  readonly #place: WatchPlace;
+  readonly #info: TcpInfo;
+  readonly #offset: MonotonicOffset;
+  #isReleased = false;
+  #isLost = false;
+
+  constructor(options: {
+    readonly startedMs: number;
+    readonly descriptor: number;
+    readonly place: WatchPlace;
+    readonly info: TcpInfo;
+    readonly offset: MonotonicOffset;
+  }) {
+    this.#startedMs = options.startedMs;
+    this.#descriptor = options.descriptor;
+    this.#place = options.place;
+    this.#info = options.info;
+    this.#offset = options.offset;
+  }
+
+  get clock(): StampClock {
+    return this.#isLost ? 'event' : 'kernel';
+  }
+
+  connectMs(eventMs: number): number {
+    // The round trip of the SYN is exact, but there is none when a SYN was sent again: then the loss counts too.
+    if (this.#info.read(this.#descriptor)) {
+      const { rttMs, retransmissionCount } = this.#info;
+      if (retransmissionCount === 0 && rttMs > 0) return Math.min(rttMs, eventMs - this.#startedMs);
+    }
+    return this.answeredAt(eventMs) - this.#startedMs;
+  }
+
+  answeredAt(eventMs: number): number {
+    const atMs = this.#place.answeredAtMs();
+    return atMs === undefined ? this.#unknown(eventMs) : this.#within(atMs, eventMs);
+  }
+
+  sentAt(eventMs: number): number {
+    const sinceMs = this.#info.read(this.#descriptor) ? this.#info.sinceDataSentMs : 0;
+    return sinceMs >= shortestPauseMs ? Math.max(this.#startedMs, eventMs - sinceMs) : eventMs;
+  }
+
+  arrivalOf(receivedBytes: number, eventMs: number): number {
+    const edge = this.#edges(eventMs).find((one) => one.receivedBytes >= receivedBytes);
+    return edge ? this.#within(edge.atMs, eventMs) : this.#unknown(eventMs);
+  }
+
+  arrivalAfter(knownBytes: number, receivedBytes: number, eventMs: number): number {
+    // What came is known no better than by the read that brought it.
+    if (knownBytes >= receivedBytes) return this.arrivalOf(receivedBytes, eventMs);
+    const edge = this.#edges(eventMs).find((one) => one.receivedBytes > knownBytes);
+    return edge ? this.#within(edge.atMs, eventMs) : this.#unknown(eventMs);
+  }
+
+  exchangeMs(sentMs: number, receivedBytes: number, eventMs: number): number {
+    const edges = this.#edges(eventMs);
+    const last = edges.findIndex((one) => one.receivedBytes >= receivedBytes);
+    const edge = edges[last];
+    if (!edge) return this.#unknown(eventMs) - sentMs;
+    const endMs = this.#within(edge.atMs, eventMs);
+    // In TLS 1.2, and after a HelloRetryRequest, this side has to answer a flight before it gets the next one. Whatever
+    // arrived before that answer waited for this side from then on.
+    const answeredMs = edge.atMs - edge.sinceSentMs;
+    const waiting = edges.slice(0, last).findLast(({ atMs }) => atMs < answeredMs);
+    const pauseMs = waiting ? answeredMs - Math.max(waiting.atMs, this.#toKernel(sentMs)) : 0;
+    return Math.max(0, endMs - sentMs - (pauseMs >= shortestPauseMs ? pauseMs : 0));
+  }
+
+  release(): void {
+    if (this.#isReleased) return;
+    this.#isReleased = true;
+    this.#place.release();
+  }
+
+  /** Arrivals up to an event. */
+  #edges(eventMs: number): readonly Edge[] {
+    const latestMs = this.#toKernel(eventMs);
+    const earliestMs = this.#toKernel(this.#startedMs);
+    return this.#place.edges().filter(({ atMs }) => atMs >= earliestMs && atMs <= latestMs);
+  }
+
+  #toKernel(performanceMs: number): number {
+    return performanceMs - this.#offset.toPerformanceMs(0);
+  }
+
+  #within(atMs: number, eventMs: number): number {
+    return Math.min(eventMs, Math.max(this.#startedMs, this.#offset.toPerformanceMs(atMs)));
+  }
+
+  #unknown(eventMs: number): number {
+    if (!this.#place.isUp()) this.#isLost = true;
+    return eventMs;
+  }
+}

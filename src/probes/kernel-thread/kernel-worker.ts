@@ -1,0 +1,33 @@
+/** Entry of the thread that waits for the kernel. */
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { type Libc, loadLibc, SysUnavailable } from '../sys/libc.ts';
+import { KernelLoop } from './kernel-loop.ts';
+import type { FromKernelThread, KernelThreadStart, ToKernelThread } from './messages.ts';
+
+if (!parentPort) throw new Error('kernel-worker runs in a worker thread only');
+const port = parentPort;
+
+const libc = await loaded();
+if (libc) {
+  const loop = new KernelLoop(libc, workerData as KernelThreadStart, send);
+  const nextMessage = () => receiveMessageOnPort(port)?.message as ToKernelThread | undefined;
+  port.on('message', (message: ToKernelThread) => {
+    loop.serve(message, nextMessage);
+    if (loop.isEnded) port.close();
+  });
+  send({ type: 'ready' });
+}
+
+async function loaded(): Promise<Libc | undefined> {
+  try {
+    return await loadLibc();
+  } catch (thrown) {
+    if (!(thrown instanceof SysUnavailable)) throw thrown;
+    send({ type: 'unavailable', reason: thrown.message });
+    return undefined;
+  }
+}
+
+function send(message: FromKernelThread): void {
+  port.postMessage(message);
+}

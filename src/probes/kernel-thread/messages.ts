@@ -1,0 +1,28 @@
+import type { FromEngine, ToEngine } from '../icmp/engine-messages.ts';
+
+/** What the kernel's thread is started with. */
+export interface KernelThreadStart {
+  /** The epoll descriptor it waits at; the other thread adds its own sockets to it. */
+  readonly epollDescriptor: number;
+  /** An eventfd that is written to after each message, because the thread may be blocking. */
+  readonly wakeUpDescriptor: number;
+  /** Memory of the WatchSlots. */
+  readonly slots: SharedArrayBuffer;
+}
+
+export type ToKernelThread =
+  | ToEngine
+  /** There are sockets to watch: nothing is said of them, they are in the slots. */
+  | { readonly type: 'watch' }
+  /** Ends the thread. */
+  | { readonly type: 'end' };
+
+export type FromKernelThread =
+  | { readonly type: 'ready' }
+  /** The thread cannot make system calls at all. */
+  | { readonly type: 'unavailable'; readonly reason: string }
+  | FromEngine;
+
+/** Indices of epoll events that are not slots. */
+export const wakeUpIndex = 0xffff_ff00;
+export const echoIndex = { 4: 0xffff_ff04, 6: 0xffff_ff06 } as const;

@@ -1,0 +1,96 @@
+/** Whose stamps times are made of. */
+export type StampClock = 'kernel' | 'event';
+
+/**
+ * What is known of one TCP connection beside the events of its thread. All instants are of `performance.now()`; an answer
+ * is never later than the event it is about.
+ */
+export interface SocketWatch {
+  readonly clock: StampClock;
+  /** How long the peer took to accept the connection, in milliseconds. To be asked in the event itself. */
+  connectMs(eventMs: number): number;
+  /** When the peer's refusal came. */
+  answeredAt(eventMs: number): number;
+  /** When data was sent last, if that was long before an event that should have come right after it. */
+  sentAt(eventMs: number): number;
+  /** When the last of the first `receivedBytes` bytes arrived, which have been read in that event. */
+  arrivalOf(receivedBytes: number, eventMs: number): number;
+  /** When the first byte after the first `knownBytes` arrived. `receivedBytes` have been read in that event. */
+  arrivalAfter(knownBytes: number, receivedBytes: number, eventMs: number): number;
+  /**
+   * How long the peer and the network took for their part of an exchange that ended with the first `receivedBytes`: like
+   * `arrivalOf`, but without the time this side needed to answer in between.
+   *
+   * @param sentMs when this side had said its first word.
+   */
+  exchangeMs(sentMs: number, receivedBytes: number, eventMs: number): number;
+  /** Ends the watching; to be called before the socket is closed. */
+  release(): void;
+}
+
+/** When the packets of one UDP socket came. */
+export interface PacketTimes {
+  readonly clock: StampClock;
+  /** To be called right before a packet is sent. */
+  beforeSending(): void;
+  /** To be called right after. */
+  afterSending(): void;
+  /** To be asked in the event of a packet: milliseconds from sending to its arrival. */
+  elapsedMs(): number;
+}
+
+/** Takes the events at their word. */
+export class EventWatch implements SocketWatch {
+  readonly clock = 'event';
+  readonly #startedMs: number;
+
+  constructor(startedMs: number) {
+    this.#startedMs = startedMs;
+  }
+
+  connectMs(eventMs: number): number {
+    return eventMs - this.#startedMs;
+  }
+
+  answeredAt(eventMs: number): number {
+    return eventMs;
+  }
+
+  sentAt(eventMs: number): number {
+    return eventMs;
+  }
+
+  arrivalOf(_receivedBytes: number, eventMs: number): number {
+    return eventMs;
+  }
+
+  arrivalAfter(_knownBytes: number, _receivedBytes: number, eventMs: number): number {
+    return eventMs;
+  }
+
+  exchangeMs(sentMs: number, _receivedBytes: number, eventMs: number): number {
+    return eventMs - sentMs;
+  }
+
+  release(): void {
+    // Nothing was taken.
+  }
+}
+
+/** Takes the events at their word. */
+export class EventPackets implements PacketTimes {
+  readonly clock = 'event';
+  #sentMs = 0;
+
+  beforeSending(): void {
+    // Only the time after counts.
+  }
+
+  afterSending(): void {
+    this.#sentMs = performance.now();
+  }
+
+  elapsedMs(): number {
+    return performance.now() - this.#sentMs;
+  }
+}

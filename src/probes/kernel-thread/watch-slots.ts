@@ -1,0 +1,142 @@
+/**
+ * What the kernel's thread writes down of sockets, in memory that it shares with the thread whose sockets they are. A slot
+ * is for one socket at a time. Its generation changes when it is given back, so that an event that comes late finds out
+ * that it is about a socket of the past.
+ *
+ * Words of 8 bytes: [generation, descriptor] [edge count, answered] [answered at] then the edges, three words each:
+ * [time] [bytes received] [time since data was sent]. Of many edges the first and the last are kept; what is in between
+ * is of no use to anybody. All times are milliseconds of the monotonic clock.
+ */
+export const slotCount = 2048;
+const firstEdges = 24;
+const lastEdges = 8;
+const edgeWords = 3;
+const headerWords = 3;
+const slotWords = headerWords + (firstEdges + lastEdges) * edgeWords;
+/** The words before the slots: the state of the thread, and how many slots are in use. */
+const commonWords = 1;
+
+/** Data that arrived at a socket. */
+export interface Edge {
+  readonly atMs: number;
+  /** All bytes received until then. */
+  readonly receivedBytes: number;
+  /** How long before that data had been sent last, in whole milliseconds of a clock that moves in steps of a few. */
+  readonly sinceSentMs: number;
+}
+
+export class WatchSlots {
+  readonly memory: SharedArrayBuffer;
+  readonly #integers: Int32Array;
+  readonly #numbers: Float64Array;
+
+  constructor(memory: SharedArrayBuffer = new SharedArrayBuffer((commonWords + slotCount * slotWords) * 8)) {
+    this.memory = memory;
+    this.#integers = new Int32Array(memory);
+    this.#numbers = new Float64Array(memory);
+  }
+
+  // Of both threads: the thread goes to sleep only when nothing is watched, and whoever begins to watch wakes it. Each
+  // side first writes its own word and then reads the other's, so at least one of them sees the other.
+
+  /** Counts one more socket; false when the thread sleeps and has to be told. */
+  addWatched(): boolean {
+    Atomics.add(this.#integers, 1, 1);
+    return Atomics.load(this.#integers, 0) === 1;
+  }
+
+  removeWatched(): void {
+    Atomics.sub(this.#integers, 1, 1);
+  }
+
+  get isAnyWatched(): boolean {
+    return Atomics.load(this.#integers, 1) > 0;
+  }
+
+  setAwake(isAwake: boolean): void {
+    Atomics.store(this.#integers, 0, isAwake ? 1 : 0);
+  }
+
+  // Of the watching thread.
+
+  /** Empties a slot for a socket; returns its generation. */
+  begin(slot: number, descriptor: number): number {
+    const base = integerBase(slot);
+    Atomics.store(this.#integers, base + 1, descriptor);
+    Atomics.store(this.#integers, base + 2, 0);
+    Atomics.store(this.#integers, base + 3, 0);
+    return Atomics.load(this.#integers, base) >>> 0;
+  }
+
+  /** Whatever is still on its way to the slot is not written into it any more. */
+  end(slot: number): void {
+    Atomics.add(this.#integers, integerBase(slot), 1);
+  }
+
+  /** When the peer answered the attempt to connect, for better or worse; undefined before. */
+  answeredAtMs(slot: number): number | undefined {
+    if (Atomics.load(this.#integers, integerBase(slot) + 3) === 0) return undefined;
+    return this.#numbers[wordBase(slot) + 2];
+  }
+
+  /** Arrivals in their order; of very many, those in the middle are missing. */
+  edges(slot: number): Edge[] {
+    const count = Atomics.load(this.#integers, integerBase(slot) + 2);
+    const edges: Edge[] = [];
+    for (let index = 0; index < count; index += 1) {
+      if (index === firstEdges && count > firstEdges + lastEdges) index = count - lastEdges;
+      edges.push(this.#edge(slot, index));
+    }
+    // The newest ones may have been overwritten while they were read.
+    const isOverwritten = Atomics.load(this.#integers, integerBase(slot) + 2) > Math.max(count, firstEdges);
+    return isOverwritten ? edges.slice(0, firstEdges) : edges;
+  }
+
+  // Of the kernel's thread.
+
+  isCurrent(slot: number, generation: number): boolean {
+    return Atomics.load(this.#integers, integerBase(slot)) >>> 0 === generation;
+  }
+
+  descriptorOf(slot: number): number {
+    return Atomics.load(this.#integers, integerBase(slot) + 1);
+  }
+
+  addAnswer(slot: number, atMs: number): void {
+    const base = integerBase(slot);
+    if (Atomics.load(this.#integers, base + 3) !== 0) return;
+    this.#numbers[wordBase(slot) + 2] = atMs;
+    Atomics.store(this.#integers, base + 3, 1);
+  }
+
+  /** Notes an arrival, unless it brought nothing new. */
+  addEdge(slot: number, { atMs, receivedBytes, sinceSentMs }: Edge): void {
+    const countAt = integerBase(slot) + 2;
+    const count = Atomics.load(this.#integers, countAt);
+    const lastBytes = count === 0 ? 0 : (this.#numbers[edgeWord(slot, count - 1) + 1] ?? 0);
+    if (receivedBytes <= lastBytes) return;
+    const word = edgeWord(slot, count);
+    this.#numbers[word] = atMs;
+    this.#numbers[word + 1] = receivedBytes;
+    this.#numbers[word + 2] = sinceSentMs;
+    Atomics.store(this.#integers, countAt, count + 1);
+  }
+
+  #edge(slot: number, index: number): Edge {
+    const word = edgeWord(slot, index);
+    return {
+      atMs: this.#numbers[word] ?? 0,
+      receivedBytes: this.#numbers[word + 1] ?? 0,
+      sinceSentMs: this.#numbers[word + 2] ?? 0,
+    };
+  }
+}
+
+const wordBase = (slot: number) => commonWords + slot * slotWords;
+const integerBase = (slot: number) => 2 * wordBase(slot);
+
+/** After the first edges the last ones take turns in the places that are left. */
+function edgeWord(slot: number, index: number): number {
+  const place = index < firstEdges ? index : firstEdges + ((index - firstEdges) % lastEdges);
+  return wordBase(slot) + headerWords + place * edgeWords;
+}

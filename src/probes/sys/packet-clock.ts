@@ -1,0 +1,68 @@
+import {
+  KernelClock,
+  type KernelTime,
+  msBetween,
+  readTimespec,
+  roundTripMs,
+  timespecSizeBytes,
+} from './kernel-clock.ts';
+import type { Libc } from './libc.ts';
+import { SIOCGSTAMPNS } from './linux.ts';
+
+const beginning: KernelTime = { seconds: 0, nanoseconds: 0 };
+
+/** Asks the kernel when packets of datagram sockets arrived. */
+export class PacketClock {
+  readonly #libc: Libc;
+  readonly #clock: KernelClock;
+  readonly #stamp = Buffer.alloc(timespecSizeBytes);
+
+  constructor(libc: Libc) {
+    this.#libc = libc;
+    this.#clock = new KernelClock(libc);
+  }
+
+  /** The times of one socket, which is to be open. */
+  of(descriptor: number): SocketPacketTimes {
+    // The first question makes the kernel keep stamps for this socket; there is none yet.
+    this.#libc.ioctl(descriptor, SIOCGSTAMPNS, this.#stamp);
+    return new SocketPacketTimes(this.#clock, () =>
+      this.#libc.ioctl(descriptor, SIOCGSTAMPNS, this.#stamp) === 0
+        ? readTimespec(this.#stamp, 0)
+        : undefined,
+    );
+  }
+}
+
+/** From sending a packet to the kernel's stamp of the one that was read last. */
+export class SocketPacketTimes {
+  readonly clock = 'kernel';
+  readonly #clock: KernelClock;
+  readonly #lastStamp: () => KernelTime | undefined;
+  #beforeSending = beginning;
+  #sentAt = beginning;
+  #sentAtMonotonic = beginning;
+
+  constructor(clock: KernelClock, lastStamp: () => KernelTime | undefined) {
+    this.#clock = clock;
+    this.#lastStamp = lastStamp;
+  }
+
+  beforeSending(): void {
+    this.#beforeSending = this.#clock.realtime();
+  }
+
+  afterSending(): void {
+    this.#sentAt = this.#clock.realtime();
+    this.#sentAtMonotonic = this.#clock.monotonic();
+  }
+
+  elapsedMs(): number {
+    const elapsedMs = msBetween(this.#sentAtMonotonic, this.#clock.monotonic());
+    const receivedAt = this.#lastStamp();
+    if (!receivedAt) return elapsedMs;
+    // A near peer answers before the send has returned.
+    const isEarly = msBetween(this.#sentAt, receivedAt) < 0;
+    return roundTripMs(isEarly ? this.#beforeSending : this.#sentAt, receivedAt, elapsedMs);
+  }
+}

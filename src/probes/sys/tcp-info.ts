@@ -1,0 +1,48 @@
+import type { Libc } from './libc.ts';
+import { IPPROTO_TCP, TCP_INFO } from './linux.ts';
+
+const bufferBytes = 256;
+/** Offsets in `struct tcp_info` (include/uapi/linux/tcp.h), which only ever grows at its end. */
+const lastDataSentOffset = 44;
+const rttOffset = 68;
+const totalRetransOffset = 100;
+const bytesReceivedOffset = 128;
+const sinceBytesReceivedBytes = bytesReceivedOffset + 8;
+
+/** What the kernel knows of a TCP connection. Read it with `read`, then ask; a later `read` changes the answers. */
+export class TcpInfo {
+  readonly #libc: Libc;
+  readonly #buffer = Buffer.alloc(bufferBytes);
+  readonly #sizeBytes = Buffer.alloc(4);
+
+  constructor(libc: Libc) {
+    this.#libc = libc;
+  }
+
+  /** False when there is nothing to know: no TCP socket, or a kernel before 4.1. */
+  read(descriptor: number): boolean {
+    this.#sizeBytes.writeUInt32LE(bufferBytes);
+    const result = this.#libc.getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, this.#buffer, this.#sizeBytes);
+    return result === 0 && this.#sizeBytes.readUInt32LE() >= sinceBytesReceivedBytes;
+  }
+
+  /** Milliseconds since data was sent last, by a clock of some milliseconds. */
+  get sinceDataSentMs(): number {
+    return this.#buffer.readUInt32LE(lastDataSentOffset);
+  }
+
+  /** Smoothed round trip time, in milliseconds; right after connecting it is that of the SYN. */
+  get rttMs(): number {
+    return this.#buffer.readUInt32LE(rttOffset) / 1000;
+  }
+
+  /** Segments sent again since the connection began, SYN included. */
+  get retransmissionCount(): number {
+    return this.#buffer.readUInt32LE(totalRetransOffset);
+  }
+
+  /** Bytes received in order so far; the end of the stream counts as one. */
+  get receivedBytes(): number {
+    return Number(this.#buffer.readBigUInt64LE(bytesReceivedOffset));
+  }
+}

@@ -1,0 +1,41 @@
+import { Worker } from 'node:worker_threads';
+import type { WireTargetOptions } from './wire-target-main.ts';
+
+export interface WireTarget extends AsyncDisposable {
+  readonly port: number;
+  readonly url: string;
+}
+
+/** Starts a server in a thread of its own. */
+export async function startWireTarget(options: WireTargetOptions): Promise<WireTarget> {
+  const worker = new Worker(new URL('./wire-target-main.ts', import.meta.url), { workerData: options });
+  const port = await new Promise<number>((resolve, reject) => {
+    worker.once('message', resolve);
+    worker.once('error', reject);
+  });
+  const scheme = options.kind === 'https' || options.kind === 'h2' ? 'https' : 'http';
+  return {
+    port,
+    url: `${scheme}://127.0.0.1:${port}`,
+    [Symbol.asyncDispose]: async () => {
+      await worker.terminate();
+    },
+  };
+}
+
+/** Keeps this thread busy, with breaks just long enough for one round of its event loop. */
+export function keepBusy(blockMs: number): Disposable {
+  let isDone = false;
+  const block = () => {
+    if (isDone) return;
+    const endMs = performance.now() + blockMs;
+    while (performance.now() < endMs);
+    setImmediate(block);
+  };
+  setImmediate(block);
+  return {
+    [Symbol.dispose]: () => {
+      isDone = true;
+    },
+  };
+}
