@@ -25,6 +25,21 @@ export interface ConnectionMeans {
   readonly resolver: Resolver;
   /** Asked for the very address that is connected to, right before. */
   readonly egress: EgressPolicy;
+  /** Hears of every connect that was begun, for whoever wants to watch the connection on the wire. */
+  readonly onAttempt?: ((attempt: ConnectionAttempt) => void) | undefined;
+}
+
+/** A connect that was begun; through a proxy, that to the proxy. */
+export interface ConnectionAttempt {
+  /** Whom the connection is for, also through a proxy. */
+  readonly hostname: string;
+  /** Whether TLS is meant to follow. */
+  readonly isSecure: boolean;
+  /** Where it goes. */
+  readonly address: string;
+  readonly port: number;
+  /** This end's port; undefined once the connection is closed. */
+  localPort(): number | undefined;
 }
 
 /** Instants of `performance.now()` at which the steps of a connection were done; 0 for steps that were not reached. */
@@ -77,7 +92,7 @@ export class Connection {
 
   /** Connects; calls back once, with what `classifyError` says of the error when it fails. */
   open(
-    { resolver, egress }: ConnectionMeans,
+    { resolver, egress, onAttempt }: ConnectionMeans,
     callback: (error: Error | null, socket: Socket | null) => void,
   ): void {
     this.#callback = callback;
@@ -91,7 +106,7 @@ export class Connection {
         if (!first) return this.#fail(new Error('the resolver answered with no address and no error'));
         this.marks.resolved = performance.now();
         const refusal = this.#refusal(egress, first.address);
-        if (refusal === undefined) this.#connect(first.address, first.family);
+        if (refusal === undefined) this.#connect(first.address, first.family, onAttempt);
         else this.#fail(new ProbeError('egress-denied', this.phase, refusal));
       },
       (error: unknown) => this.#fail(error),
@@ -117,8 +132,8 @@ export class Connection {
     );
   }
 
-  #connect(address: string, family: IpFamily): void {
-    const { proxy, port } = this.#target;
+  #connect(address: string, family: IpFamily, onAttempt: ConnectionMeans['onAttempt']): void {
+    const { proxy, port, hostname, isSecure } = this.#target;
     if (!proxy) this.phase = 'tcp';
     this.address = address;
     const socket = connectTcp({
@@ -128,6 +143,12 @@ export class Connection {
       noDelay: true,
     });
     this.#socket = socket;
+    if (onAttempt) {
+      const localPort = () => socket.localPort;
+      const attempt = { hostname, isSecure, address, port: proxy?.port ?? port, localPort };
+      // The event comes right before the system call that gives the socket its port.
+      socket.once('connectionAttempt', () => process.nextTick(onAttempt, attempt));
+    }
     // An error that comes after this connection is done concerns nobody, but unheard it would end the process.
     socket.on('error', ignore);
     const onError = (error: NodeJS.ErrnoException) => {

@@ -10,6 +10,9 @@ import { toError } from '../../lib/errors.ts';
 export interface Libc {
   socket(domain: number, type: number, protocol: number): number;
   setsockopt(descriptor: number, level: number, option: number, value: Buffer, sizeBytes: number): number;
+  /** `sizeBytes` is a `socklen_t`: the room in `value`, then what of it was filled. */
+  getsockopt(descriptor: number, level: number, option: number, value: Buffer, sizeBytes: Buffer): number;
+  bind(descriptor: number, address: Buffer, addressSizeBytes: number): number;
   sendto(
     descriptor: number,
     data: Buffer,
@@ -72,6 +75,8 @@ function bind(koffi: typeof koffiModule): Libc {
   return {
     socket: program.func('int socket(int, int, int)'),
     setsockopt: program.func('int setsockopt(int, int, int, const void *, uint32_t)'),
+    getsockopt: program.func('int getsockopt(int, int, int, void *, void *)'),
+    bind: program.func('int bind(int, const void *, uint32_t)'),
     sendto: program.func('long sendto(int, const void *, size_t, int, const void *, uint32_t)'),
     recvmsg: program.func('long recvmsg(int, void *, int)'),
     poll: program.func('int poll(void *, unsigned long, int)'),
