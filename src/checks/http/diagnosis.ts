@@ -52,8 +52,16 @@ interface Findings {
   readonly route?: string | undefined;
 }
 
-/** How far the failed request is repeated for the capture. */
-type Repetition = 'request' | 'connection';
+/** What is diagnosed. */
+interface Subject {
+  readonly request: HttpProbeRequest;
+  /** The connection that failed, or hangs. */
+  readonly peer: ConnectionAttempt;
+  /** How far the request is repeated for the capture. */
+  readonly repetition: 'request' | 'connection';
+  /** Whether it took no other connection to get there. */
+  readonly isFirstConnection: boolean;
+}
 
 /**
  * Sends the request of a check, and gathers evidence when the network fails it: a capture of the connection's packets while
@@ -72,34 +80,35 @@ export async function probeWithDiagnosis(
   const { timeoutMs } = controls;
   const endMs = performance.now() + timeoutMs - marginMs;
   const stop = new AbortController();
-  let attempt: ConnectionAttempt | undefined;
+  const attempts: ConnectionAttempt[] = [];
   let findings: Promise<Findings> | undefined;
-  const begin = (peer: ConnectionAttempt, repetition: Repetition) =>
-    diagnose(request, peer, repetition, {
-      ...controls,
-      signal: AbortSignal.any([controls.signal, stop.signal]),
-      timeoutMs: Math.min(maxDiagnosisMs, endMs - performance.now()),
-    });
+  const begin = (peer: ConnectionAttempt, repetition: Subject['repetition']) =>
+    diagnose(
+      { request, peer, repetition, isFirstConnection: attempts.length === 1 },
+      {
+        ...controls,
+        signal: AbortSignal.any([controls.signal, stop.signal]),
+        timeoutMs: Math.min(maxDiagnosisMs, endMs - performance.now()),
+      },
+    );
   const reserveMs = Math.min(hangingReserveMs, timeoutMs * hangingReserveShare);
   const timer = setTimeout(() => {
-    if (attempt && !request.proxy) findings = begin(attempt, 'connection');
+    const peer = attempts.at(-1);
+    if (peer && !request.proxy) findings = begin(peer, 'connection');
   }, timeoutMs - reserveMs);
   try {
     const result = await probeHttp(request, {
       ...controls,
-      onAttempt: (begun) => {
-        attempt = begun;
-      },
+      onAttempt: (attempt) => attempts.push(attempt),
     });
     clearTimeout(timer);
     if (!isDiagnosed(result)) return { result, evidence: noEvidence };
+    const peer = attempts.at(-1);
     if (!findings) {
-      const obstacle = obstacleTo(request, result, attempt);
-      const repetition = isRepeatable(request.method) ? 'request' : 'connection';
-      findings =
-        obstacle === undefined && attempt
-          ? begin(attempt, repetition)
-          : Promise.resolve(nothing(obstacle ?? 'no connection was begun'));
+      const obstacle = obstacleTo(request, result);
+      if (obstacle !== undefined) findings = Promise.resolve(nothing(obstacle));
+      else if (!peer) findings = Promise.resolve(nothing('no connection was begun'));
+      else findings = begin(peer, isRepeatable(request.method) ? 'request' : 'connection');
     }
     return { result, evidence: await keep(await findings, artifacts, context) };
   } finally {
@@ -117,14 +126,10 @@ function isDiagnosed({ error }: HttpProbeResult): boolean {
   return owner === 'target' && isNetworkError;
 }
 
-function obstacleTo(
-  request: HttpProbeRequest,
-  { error }: HttpProbeResult,
-  attempt: ConnectionAttempt | undefined,
-): string | undefined {
-  if (request.proxy) return 'the connection goes through a proxy';
-  // In a chain of redirects the last connection was another one's.
-  if (!attempt || error?.phase === 'dns') return 'the name has no address to connect to';
+function obstacleTo({ proxy }: HttpProbeRequest, { error }: HttpProbeResult): string | undefined {
+  if (proxy) return 'the connection goes through a proxy';
+  // In a chain of redirects the last connection was another host's.
+  if (error?.phase === 'dns') return 'the name has no address to connect to';
   return undefined;
 }
 
@@ -133,21 +138,14 @@ const nothing = (reason: string): Findings => ({
 });
 
 /** Never rejects: whatever breaks here is no reason to lose the result of the check. */
-async function diagnose(
-  request: HttpProbeRequest,
-  peer: ConnectionAttempt,
-  repetition: Repetition,
-  controls: HttpProbeControls,
-): Promise<Findings> {
+async function diagnose(subject: Subject, controls: HttpProbeControls): Promise<Findings> {
+  const { peer } = subject;
   if (controls.timeoutMs < minDiagnosisMs) return nothing('too little of the time of the run is left');
   const { gate } = means();
   const refusal = gate.enter(hostAndPort(peer.address, peer.port));
   if (refusal !== undefined) return nothing(refusal);
   try {
-    const [capture, route] = await Promise.all([
-      captureOf(request, peer, repetition, controls),
-      routeTo(peer, controls),
-    ]);
+    const [capture, route] = await Promise.all([captureOf(subject, controls), routeTo(peer, controls)]);
     return { ...capture, ...route, remarks: [...capture.remarks, ...route.remarks] };
   } catch (thrown) {
     return nothing(`the diagnosis broke: ${toError(thrown).message}`);
@@ -157,12 +155,8 @@ async function diagnose(
 }
 
 /** Repeats the request, or its connection, and captures that. */
-async function captureOf(
-  request: HttpProbeRequest,
-  peer: ConnectionAttempt,
-  repetition: Repetition,
-  controls: HttpProbeControls,
-): Promise<Findings> {
+async function captureOf(subject: Subject, controls: HttpProbeControls): Promise<Findings> {
+  const { request, peer, repetition } = subject;
   let capture: ConnectionCapture;
   try {
     capture = await startCapture(peer);
@@ -179,7 +173,10 @@ async function captureOf(
       timeoutMs: controls.timeoutMs - lateMs,
       onAttempt: (attempt) => {
         const localPort = attempt.localPort();
-        if (localPort !== undefined && isSamePeer(attempt, peer)) capture.watch(localPort);
+        if (localPort === undefined || !isSamePeer(attempt, peer)) return;
+        capture.watch(localPort);
+        // A request that is redirected may come back to the same peer.
+        if (subject.isFirstConnection || repetition === 'connection') capture.narrow();
       },
     });
     await new Promise((resolve) => setTimeout(resolve, lateMs));

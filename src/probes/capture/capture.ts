@@ -43,8 +43,8 @@ const fileHeaderBytes = 24;
 /**
  * Captures the packets of connections to one port of one peer, headers above all (see filter.ts for what is kept).
  *
- * OPEN from `start`: packets to and from the peer's port collect in the socket. Ports of this end named by `watch` narrow
- * it down to their connections. → FULL when a limit is reached: the socket is closed, nothing more is taken. → CLOSED by
+ * OPEN from `start`: packets to and from the peer's port collect in the socket; `watch` names the connections that
+ * count, by this end's port, before or after their packets came. → FULL when a limit is reached: the socket is closed, nothing more is taken. → CLOSED by
  * `stop`, from both, which tells what was captured: only packets of the watched ports.
  */
 export class ConnectionCapture {
@@ -58,6 +58,7 @@ export class ConnectionCapture {
   #isFull = false;
   #error: Error | undefined;
   #droppedPackets = 0;
+  #closed: Promise<void> | undefined;
 
   private constructor(socket: PacketSocket, scope: Omit<CaptureScope, 'localPorts'>, limits: CaptureLimits) {
     this.#socket = socket;
@@ -90,6 +91,13 @@ export class ConnectionCapture {
   /** Takes the packets of the connection with that port of this end. */
   watch(localPort: number): void {
     this.#localPorts.add(localPort);
+  }
+
+  /**
+   * Lets the kernel pass nothing but the connections that are watched by now, so that others to the same peer cost nothing.
+   * One that begins later loses its first packets, even if it is watched then.
+   */
+  narrow(): void {
     this.#socket?.filter(captureFilter({ ...this.#scope, localPorts: [...this.#localPorts] }));
   }
 
@@ -108,6 +116,7 @@ export class ConnectionCapture {
     } finally {
       this.#close();
     }
+    await this.#closed;
     if (this.#error) throw this.#error;
     return {
       file: pcapFile(this.#packets),
@@ -164,7 +173,9 @@ export class ConnectionCapture {
     try {
       this.#droppedPackets = socket.droppedPackets();
     } finally {
-      socket.close();
+      this.#closed = socket.close();
+      // Whoever stops the capture waits for it, which may be later.
+      this.#closed.catch(() => undefined);
     }
   }
 }

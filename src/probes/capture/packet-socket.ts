@@ -1,4 +1,4 @@
-import { closeSync } from 'node:fs';
+import { close as closeInPool, closeSync } from 'node:fs';
 import { constants } from 'node:os';
 import { adoptDescriptor } from '../sys/descriptor.ts';
 import { SysError } from '../sys/errno.ts';
@@ -112,8 +112,14 @@ export class PacketSocket {
     return statistics.readUInt32LE(4);
   }
 
-  close(): void {
-    closeSync(this.#descriptor);
+  /**
+   * Closes it; resolves once that is done. Elsewhere than in this thread, because the kernel waits until no processor looks at
+   * the socket any more, which takes about ten milliseconds.
+   */
+  close(): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    closeInPool(this.#descriptor, (error) => (error ? reject(error) : resolve()));
+    return promise;
   }
 
   #read(sizeBytes: number): CapturedPacket {
