@@ -114,6 +114,19 @@ describe.skipIf(reason)(`diagnosis across routers${reason ? ` (${reason})` : ''}
     }
   }, 15_000);
 
+  it('ends the traceroute with the time of the run', async () => {
+    lab.exec('target', 'iptables -A INPUT -p icmp -j DROP');
+    try {
+      const run = await runOne('http://10.80.2.1:81/', { timeoutMs: 2000 });
+      expect(run.failure?.code).toBe('CONNECTION_REFUSED');
+      expect(run.elapsedMs).toBeLessThan(5000);
+      expect(routeOf(run)).toMatch(/^ 2 {2}\* .*no reply$/m);
+      expect(routeOf(run)).toContain('the time for it was over');
+    } finally {
+      lab.exec('target', 'iptables -F INPUT');
+    }
+  });
+
   it('has the route without any privilege, and says in a line why there is no capture', async () => {
     allowPing(true);
     const run = await runOne('http://10.80.2.1:8080/', { rights: 'without-capabilities' });

@@ -161,7 +161,7 @@ describe.skipIf(reason)(`diagnosis of a failed HTTP check${reason ? ` (${reason}
     await using silent = await startSilentTarget();
     const run = await runOne({ url: silent.url, method: 'POST' }, { timeoutMs: 5000 });
     expect(run.failure?.code).toBe('RESPONSE_TIMEOUT');
-    expect(run.elapsedMs).toBeLessThan(5500);
+    expect(run.elapsedMs).toBeLessThan(7000);
     expect(silent.connectionCount()).toBe(2);
     expect(captureOf(run).segments.filter(({ flags }) => flags === 'S')).toHaveLength(1);
     expect(remarksOf(run)[0]).toContain('the connection was repeated and was made');
@@ -183,7 +183,6 @@ describe.skipIf(reason)(`diagnosis of a failed HTTP check${reason ? ` (${reason}
     const run = await runOne({ url: `${target.url}/delay/2500` }, { timeoutMs: 4000 });
     expect(run.failure).toBeUndefined();
     expect(run.detail).toMatchObject({ pcapDataUrl: null, jobAssets: null, jobLog: null });
-    expect(run.elapsedMs).toBeLessThan(3500);
   });
 
   it.each([
