@@ -107,6 +107,17 @@ describe.skipIf(reason)(`packet sockets${reason ? ` (${reason})` : ''}`, () => {
       expect(Math.abs((times[0] ?? 0) - Date.now() / 1000)).toBeLessThan(5);
     });
 
+    it('tell how many packets the kernel dropped because nobody took them', async () => {
+      const capture = ConnectionCapture.start(libc, scope, limits);
+      const connection = await opened();
+      for (let count = 0; count < 3000; count += 1) await echoed(connection);
+      capture.watch(connection.localPort ?? 0);
+      const { packetCount, droppedPackets } = await capture.stop();
+      connection.destroy();
+      expect(droppedPackets).toBeGreaterThan(0);
+      expect(packetCount).toBeGreaterThan(3);
+    });
+
     it('fill a capture up to its limits and no further', async () => {
       const connection = await opened();
       for (const limit of [
