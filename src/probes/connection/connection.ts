@@ -3,6 +3,7 @@ import { connect as connectTls, type SecureContext } from 'node:tls';
 import type { EgressPolicy } from '../egress/policy.ts';
 import { isIpv6Enabled } from '../ip-family.ts';
 import type { IpFamily, Resolver } from '../resolver.ts';
+import type { ConnectionAttempt } from './attempt.ts';
 import { classifyError, ProbeError, type ProbePhase } from './errors.ts';
 import { type ForwardProxy, openTunnel } from './proxy-tunnel.ts';
 import { type ClientIdentity, secureContextFor } from './secure-contexts.ts';
@@ -27,19 +28,6 @@ export interface ConnectionMeans {
   readonly egress: EgressPolicy;
   /** Hears of every connect that was begun, for whoever wants to watch the connection on the wire. */
   readonly onAttempt?: ((attempt: ConnectionAttempt) => void) | undefined;
-}
-
-/** A connect that was begun; through a proxy, that to the proxy. */
-export interface ConnectionAttempt {
-  /** Whom the connection is for, also through a proxy. */
-  readonly hostname: string;
-  /** Whether TLS is meant to follow. */
-  readonly isSecure: boolean;
-  /** Where it goes. */
-  readonly address: string;
-  readonly port: number;
-  /** This end's port; undefined once the connection is closed. */
-  localPort(): number | undefined;
 }
 
 /** Instants of `performance.now()` at which the steps of a connection were done; 0 for steps that were not reached. */
