@@ -42,9 +42,13 @@ export default {
       name: 'runner-loaded-lazily',
       comment: "A check type's runner is reached only through its load(), so the service never loads probes",
       severity: 'error',
-      from: { path: '^src/(checks|protocol|service)/', pathNot: '(/run|\\.test)\\.ts$' },
+      from: {
+        path: '^src/(checks|protocol|service)/',
+        // Parts of the runner of http; nobody else may reach them either.
+        pathNot: '(/run|/http/(diagnosis|repeat)|\\.test)\\.ts$',
+      },
       to: {
-        path: '^src/checks/[^/]+/run\\.ts$|^src/(probes|sandbox)/',
+        path: '^src/checks/([^/]+/run|http/(diagnosis|repeat))\\.ts$|^src/(probes|sandbox)/',
         dependencyTypesNot: ['dynamic-import'],
       },
     },

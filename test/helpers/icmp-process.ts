@@ -36,6 +36,11 @@ const prefixes: Readonly<Record<Rights, readonly string[]>> = {
   'without-capabilities': [...unprivileged, '--bounding-set=-all'],
 };
 
+/** Command and arguments that start a program with some rights; its own go behind them. */
+export function rightsPrefix(rights: Rights): readonly string[] {
+  return prefixes[rights];
+}
+
 /** A command with its arguments that starts a program on the lab's agent with some rights. */
 export function commandWith(lab: NetworkLab, rights: Rights, words: readonly string[]): string[] {
   return lab.commandOn('agent', [...prefixes[rights], process.execPath, ...words]);

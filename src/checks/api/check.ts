@@ -14,6 +14,7 @@ export const api = defineCheckType({
   hasNetworkErrors: true,
   spec: ApiSpec,
   masked: maskedInApi,
+  artifactFields: ['pcapDataUrl', 'jobAssets'],
   detail: HttpDetail,
   detailKey: 'apiCheckResult',
   // RFC 9110 9.2.1: these methods change nothing.

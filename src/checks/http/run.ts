@@ -2,7 +2,7 @@ import { toError } from '../../lib/errors.ts';
 import type { ProbeError } from '../../probes/connection/errors.ts';
 import { proxyFromUrl } from '../../probes/connection/proxy-tunnel.ts';
 import { type HttpPhases, timingsOf } from '../../probes/http/phases.ts';
-import { type HttpProbeResult, probeHttp } from '../../probes/http/probe.ts';
+import type { HttpProbeResult } from '../../probes/http/probe.ts';
 import { warmUpHttp } from '../../probes/http/warm-up.ts';
 import { usableFamily } from '../../probes/ip-family.ts';
 import type { EvaluatedAssertion } from '../assertion.ts';
@@ -17,6 +17,7 @@ import { probeFailure } from '../probe-failure.ts';
 import { jobLogOf } from '../run-log.ts';
 import { judge } from '../verdict.ts';
 import { cutText, decodeText, isJsonType, storedBody } from './body.ts';
+import { type Evidence, noEvidence, probeWithDiagnosis } from './diagnosis.ts';
 import { headerPairs, headerValue, joinedHeaders, queryMap } from './header-map.ts';
 import { type HttpRequestSpec, type PreparedRequest, prepareRequest } from './request.ts';
 
@@ -51,7 +52,7 @@ export async function runHttp(
   const { request } = prepared;
   const { family, isFallback } = usableFamily(spec.request.ipFamily === 'IPv6' ? 6 : 4);
   if (isFallback) log.write('WARN', 'IPv6 is switched off at this location: the request used IPv4');
-  const result = await probeHttp(
+  const { result, evidence } = await probeWithDiagnosis(
     {
       url: request.url,
       method: request.method,
@@ -70,8 +71,9 @@ export async function runHttp(
       signal: context.signal,
       timeoutMs: context.timeoutMs - (performance.now() - startMs),
     },
+    context,
   );
-  if (result.error) return failedOutcome(context, request, result, result.error);
+  if (result.error) return failedOutcome(context, request, { result, evidence }, result.error);
   return judgedOutcome(spec, context, request, result);
 }
 
@@ -137,7 +139,7 @@ function sourcesOf({ head, body }: HttpProbeResult, responseTimeMs: number): Sou
 function failedOutcome(
   context: RunContext,
   request: PreparedRequest,
-  result: HttpProbeResult,
+  { result, evidence }: { readonly result: HttpProbeResult; readonly evidence: Evidence },
   error: ProbeError,
 ): Outcome<HttpDetail> {
   const failed = probeFailure(error);
@@ -145,7 +147,7 @@ function failedOutcome(
     ...unjudged(failed),
     ...measuredOf(result),
     responseTimeMs: toMicroseconds(result.elapsedMs),
-    detail: detailOf(context, { request, result, requestError: failed.message }),
+    detail: { ...detailOf(context, { request, result, requestError: failed.message }), ...evidence },
   };
 }
 
@@ -188,8 +190,7 @@ function emptyDetail({ log }: RunContext) {
     assertions: [],
     requestError: null,
     jobLog: jobLogOf(log),
-    jobAssets: null,
-    pcapDataUrl: null,
+    ...noEvidence,
   };
 }
 

@@ -13,6 +13,7 @@ export const url = defineCheckType({
   isSubMinuteAllowed: true,
   hasNetworkErrors: true,
   spec: UrlSpec,
+  artifactFields: ['pcapDataUrl', 'jobAssets'],
   detail: HttpDetail,
   detailKey: 'apiCheckResult',
   isRepeatable: () => true,

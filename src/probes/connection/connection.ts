@@ -4,7 +4,8 @@ import type { EgressPolicy } from '../egress/policy.ts';
 import { isIpv6Enabled } from '../ip-family.ts';
 import type { SocketWatch, StampClock } from '../kernel-thread/socket-watch.ts';
 import { type Timekeeper, threadTimekeeper } from '../kernel-thread/timekeeper.ts';
-import type { IpFamily, LookupTimes, Resolver } from '../resolver.ts';
+import type { IpFamily, LookupTimes, ResolvedAddress, Resolver } from '../resolver.ts';
+import type { ConnectionAttempt } from './attempt.ts';
 import { type CertificateFacts, CertificateReader } from './certificate.ts';
 import { classifyError, ProbeError, type ProbePhase } from './errors.ts';
 import { type ForwardProxy, openTunnel } from './proxy-tunnel.ts';
@@ -30,6 +31,8 @@ export interface ConnectionMeans {
   readonly egress: EgressPolicy;
   /** Who says when things happened; the one of this thread when absent. */
   readonly timekeeper?: Timekeeper | undefined;
+  /** Hears of every connect that was begun, for whoever wants to watch the connection on the wire. */
+  readonly onAttempt?: ((attempt: ConnectionAttempt) => void) | undefined;
 }
 
 /**
@@ -136,7 +139,7 @@ export class Connection {
 
   /** Connects; calls back once, with what `classifyError` says of the error when it fails. */
   open(
-    { resolver, egress, timekeeper = threadTimekeeper() }: ConnectionMeans,
+    { resolver, egress, onAttempt, timekeeper = threadTimekeeper() }: ConnectionMeans,
     callback: (error: Error | null, socket: Socket | null) => void,
   ): void {
     this.#callback = callback;
@@ -164,7 +167,7 @@ export class Connection {
           const first = addresses[0];
           if (!first) return this.#fail(new Error('the resolver answered with no address and no error'));
           const refusal = this.#refusal(egress, first.address);
-          if (refusal === undefined) this.#connect(first.address, first.family, timekeeper);
+          if (refusal === undefined) this.#connect(first, { timekeeper, onAttempt });
           else this.#fail(new ProbeError('egress-denied', this.phase, refusal));
         },
         (error: unknown) => this.#fail(error),
@@ -224,8 +227,11 @@ export class Connection {
     );
   }
 
-  #connect(address: string, family: IpFamily, timekeeper: Timekeeper): void {
-    const { proxy, port } = this.#target;
+  #connect(
+    { address, family }: ResolvedAddress,
+    { timekeeper, onAttempt }: Pick<ConnectionMeans, 'onAttempt'> & { readonly timekeeper: Timekeeper },
+  ): void {
+    const { proxy, port, hostname, isSecure } = this.#target;
     if (!proxy) this.phase = 'tcp';
     this.address = address;
     const socket = connectTcp({
@@ -242,6 +248,8 @@ export class Connection {
       // The connect follows this event: then there is something to watch.
       process.nextTick(() => {
         if (!this.#isDestroyed) this.#watch = timekeeper.watch(socket, startMs);
+        const localPort = () => socket.localPort;
+        onAttempt?.({ hostname, isSecure, address, port: proxy?.port ?? port, localPort });
       });
     });
     // An error that comes after this connection is done concerns nobody, but unheard it would end the process.

@@ -7,6 +7,7 @@ import {
   ResolveError,
   type Resolver,
 } from '../resolver.ts';
+import { wireAddress } from '../wire-address.ts';
 import type { EchoAnswer, IcmpBackend } from './backend.ts';
 import { IcmpProbeError, unsentError } from './errors.ts';
 import { timeBudget } from './time-budget.ts';
@@ -137,7 +138,7 @@ class IcmpProbe {
       lookup.catch(() => undefined);
       const [first] = await Promise.race([this.#interrupted.promise, lookup]);
       if (!first) throw new Error('the resolver answered with no address and no error');
-      return meantAddress(first);
+      return wireAddress(first);
     } catch (thrown) {
       if (!(thrown instanceof ResolveError)) throw thrown;
       const kind = thrown.kind === 'not-found' ? 'name-not-found' : 'resolver-unavailable';
@@ -161,13 +162,4 @@ class IcmpProbe {
       `timed out after ${Math.round(this.#controls.timeoutMs)} ms while ${doing}`,
     );
   }
-}
-
-/** Addresses that stand for another one are replaced by it, because replies come from there. */
-function meantAddress({ address, family }: ResolvedAddress): ResolvedAddress {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
-  if (mapped !== undefined) return meantAddress({ address: mapped, family: 4 });
-  if (address === '0.0.0.0') return { address: '127.0.0.1', family: 4 };
-  if (address === '::') return { address: '::1', family: 6 };
-  return { address, family };
 }

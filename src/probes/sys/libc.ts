@@ -10,6 +10,9 @@ import { toError } from '../../lib/errors.ts';
 export interface Libc {
   socket(domain: number, type: number, protocol: number): number;
   setsockopt(descriptor: number, level: number, option: number, value: Buffer, sizeBytes: number): number;
+  /** `sizeBytes` is a `socklen_t`: the room in `value`, then what of it was filled. */
+  getsockopt(descriptor: number, level: number, option: number, value: Buffer, sizeBytes: Buffer): number;
+  bind(descriptor: number, address: Buffer, addressSizeBytes: number): number;
   sendto(
     descriptor: number,
     data: Buffer,
@@ -27,8 +30,6 @@ export interface Libc {
   epollControl(epoll: number, operation: number, descriptor: number, event: Buffer): number;
   /** Blocks the thread. */
   epollWait(epoll: number, events: Buffer, maxEvents: number, timeoutMs: number): number;
-  /** `sizeBytes` is an `uint32_t`, in and out. */
-  getsockopt(descriptor: number, level: number, option: number, value: Buffer, sizeBytes: Buffer): number;
   ioctl(descriptor: number, request: number, argument: Buffer): number;
   eventfd(initial: number, flags: number): number;
   read(descriptor: number, data: Buffer, sizeBytes: number): number;
@@ -80,13 +81,14 @@ function bind(koffi: typeof koffiModule): Libc {
   return {
     socket: program.func('int socket(int, int, int)'),
     setsockopt: program.func('int setsockopt(int, int, int, const void *, uint32_t)'),
+    getsockopt: program.func('int getsockopt(int, int, int, void *, void *)'),
+    bind: program.func('int bind(int, const void *, uint32_t)'),
     sendto: program.func('long sendto(int, const void *, size_t, int, const void *, uint32_t)'),
     recvmsg: program.func('long recvmsg(int, void *, int)'),
     poll: program.func('int poll(void *, unsigned long, int)'),
     epollCreate: program.func('int epoll_create1(int)'),
     epollControl: program.func('int epoll_ctl(int, int, int, void *)'),
     epollWait: program.func('int epoll_wait(int, void *, int, int)'),
-    getsockopt: program.func('int getsockopt(int, int, int, void *, void *)'),
     ioctl: program.func('int ioctl(int, unsigned long, void *)'),
     eventfd: program.func('int eventfd(unsigned int, int)'),
     read: program.func('long read(int, void *, size_t)'),

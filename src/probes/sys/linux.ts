@@ -2,6 +2,7 @@
 
 export const AF_INET = 2;
 export const AF_INET6 = 10;
+export const AF_PACKET = 17;
 
 export const SOCK_STREAM = 1;
 export const SOCK_DGRAM = 2;
@@ -17,6 +18,7 @@ export const IPPROTO_ICMPV6 = 58;
 
 export const SOL_SOCKET = 1;
 export const SO_RCVBUF = 8;
+export const SO_ATTACH_FILTER = 26;
 /** Option and control message share the number: the kernel's receive time as a `struct timespec`. */
 export const SO_TIMESTAMPNS = 35;
 
@@ -35,6 +37,13 @@ export const SOL_RAW = 255;
 export const ICMP_FILTER = 1;
 export const SOL_ICMPV6 = 58;
 export const ICMPV6_FILTER = 1;
+
+export const SOL_PACKET = 263;
+export const PACKET_STATISTICS = 6;
+export const PACKET_AUXDATA = 8;
+export const PACKET_OUTGOING = 4;
+export const ETH_P_ALL = 0x0003;
+export const ARPHRD_LOOPBACK = 772;
 
 export const MSG_DONTWAIT = 0x40;
 export const MSG_ERRQUEUE = 0x2000;

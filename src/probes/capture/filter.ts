@@ -1,0 +1,193 @@
+import type { IpFamily } from '../resolver.ts';
+import { encodeSocketAddress } from '../sys/socket-address.ts';
+
+/** Which packets are captured, and how much of them. */
+export interface CaptureScope {
+  /** The peer's address as packets carry it, without a zone. */
+  readonly address: string;
+  readonly family: IpFamily;
+  /** The peer's TCP port. */
+  readonly port: number;
+  /** This end's ports; all when empty. */
+  readonly localPorts: readonly number[];
+  /** How much is kept of what follows the TCP header, in bytes. */
+  readonly payloadBytes: number;
+}
+
+/** More ports than that are told apart afterwards: jumps of a program reach 255 steps. */
+export const maxFilteredPorts = 16;
+
+/** One step of a classic BPF program (`struct sock_filter`). */
+interface Step {
+  readonly code: number;
+  readonly k: number;
+  readonly jumpTrue?: number;
+  readonly jumpFalse?: number;
+}
+
+/** Part of a packet, and the values of it that are wanted. */
+interface Test {
+  readonly load: Step;
+  readonly mask?: number;
+  readonly anyOf: readonly number[];
+}
+
+/** Packets of one sort: all tests hold. `length` leaves in the accumulator how many bytes are kept. */
+interface Sort {
+  readonly tests: readonly Test[];
+  readonly length: readonly Step[];
+}
+
+// linux/bpf_common.h
+const word = (offset: number): Step => ({ code: 0x20, k: offset });
+const half = (offset: number): Step => ({ code: 0x28, k: offset });
+const byte = (offset: number): Step => ({ code: 0x30, k: offset });
+/** The same, counted from the end of the IP header, which X holds. */
+const wordAfterIp = (offset: number): Step => ({ code: 0x40, k: offset });
+const halfAfterIp = (offset: number): Step => ({ code: 0x48, k: offset });
+const byteAfterIp = (offset: number): Step => ({ code: 0x50, k: offset });
+const and = (mask: number): Step => ({ code: 0x54, k: mask });
+const jumpIfEqual = (value: number, jumpTrue: number, jumpFalse: number): Step => ({
+  code: 0x15,
+  k: value,
+  jumpTrue,
+  jumpFalse,
+});
+const returnAccumulator: Step = { code: 0x16, k: 0 };
+const returnNothing: Step = { code: 0x06, k: 0 };
+/** X becomes the length of the IPv4 header at the start. */
+const measureIpv4Header: Step = { code: 0xb1, k: 0 };
+const setIpHeaderLength = (sizeBytes: number): Step => ({ code: 0x01, k: sizeBytes });
+const addIpHeaderLength: Step = { code: 0x0c, k: 0 };
+const add = (sizeBytes: number): Step => ({ code: 0x04, k: sizeBytes });
+const shiftRight = (bits: number): Step => ({ code: 0x74, k: bits });
+const copyIpHeaderLength: Step = { code: 0x87, k: 0 };
+
+const stepBytes = 8;
+const tcp = 6;
+
+/** Where the headers of a family have what the filter looks at, in bytes. */
+const layouts = {
+  4: {
+    version: 0x40,
+    protocolAt: 9,
+    sourceAt: 12,
+    destinationAt: 16,
+    quotedHeaderBytes: 20,
+    icmp: 1,
+    // Unreachable and time exceeded.
+    icmpErrors: [3, 11],
+    prologue: [measureIpv4Header],
+    // Only the first fragment of a packet has a TCP header.
+    onlyWhole: [{ load: half(6), mask: 0x1fff, anyOf: [0] }],
+  },
+  6: {
+    version: 0x60,
+    protocolAt: 6,
+    sourceAt: 8,
+    destinationAt: 24,
+    quotedHeaderBytes: 40,
+    icmp: 58,
+    // Unreachable, packet too big, time exceeded.
+    icmpErrors: [1, 2, 3],
+    prologue: [setIpHeaderLength(40)],
+    onlyWhole: [],
+  },
+} as const;
+
+/**
+ * A classic BPF program (`struct sock_filter`s) for packets that start at their IP header. It lets through the TCP segments
+ * to and from a peer's port, and the ICMP errors about segments to it, and cuts each inside the kernel: segments
+ * `payloadBytes` after the TCP header, errors after the ports and the sequence number that they quote.
+ *
+ * Packets of IPv6 that have other headers before TCP are not recognised; this host sends none.
+ */
+export function captureFilter(scope: CaptureScope): Buffer {
+  const layout = layouts[scope.family];
+  const steps: Step[] = [...layout.prologue];
+  for (const sort of sortsOf(scope)) steps.push(...assembled(sort));
+  steps.push(returnNothing);
+  const program = Buffer.alloc(steps.length * stepBytes);
+  for (const [index, { code, k, jumpTrue = 0, jumpFalse = 0 }] of steps.entries()) {
+    const at = index * stepBytes;
+    program.writeUInt16LE(code, at);
+    program.writeUInt8(jumpTrue, at + 2);
+    program.writeUInt8(jumpFalse, at + 3);
+    program.writeUInt32LE(k, at + 4);
+  }
+  return program;
+}
+
+function sortsOf(scope: CaptureScope): Sort[] {
+  const { family, address, port, payloadBytes } = scope;
+  const layout = layouts[family];
+  const localPorts = scope.localPorts.length > maxFilteredPorts ? [] : scope.localPorts;
+  const isFamily: Test = { load: byte(0), mask: 0xf0, anyOf: [layout.version] };
+  const isTcp: Test[] = [isFamily, { load: byte(layout.protocolAt), anyOf: [tcp] }, ...layout.onlyWhole];
+  const portsAre = (sourceAt: number, remoteFirst: boolean): Test[] => [
+    { load: halfAfterIp(remoteFirst ? sourceAt : sourceAt + 2), anyOf: [port] },
+    ...(localPorts.length === 0
+      ? []
+      : [{ load: halfAfterIp(remoteFirst ? sourceAt + 2 : sourceAt), anyOf: localPorts }]),
+  ];
+  const segmentLength = [
+    byteAfterIp(12),
+    // The upper four bits count words of four bytes.
+    and(0xf0),
+    shiftRight(2),
+    addIpHeaderLength,
+    add(payloadBytes),
+  ];
+  const icmpHeaderBytes = 8;
+  const quotedPortsAt = icmpHeaderBytes + layout.quotedHeaderBytes;
+  return [
+    {
+      tests: [...isTcp, ...addressIs(address, layout.destinationAt, word), ...portsAre(0, false)],
+      length: segmentLength,
+    },
+    {
+      tests: [...isTcp, ...addressIs(address, layout.sourceAt, word), ...portsAre(0, true)],
+      length: segmentLength,
+    },
+    {
+      tests: [
+        isFamily,
+        { load: byte(layout.protocolAt), anyOf: [layout.icmp] },
+        ...layout.onlyWhole,
+        { load: byteAfterIp(0), anyOf: layout.icmpErrors },
+        { load: byteAfterIp(icmpHeaderBytes + layout.protocolAt), anyOf: [tcp] },
+        ...addressIs(address, icmpHeaderBytes + layout.destinationAt, wordAfterIp),
+        ...portsAre(quotedPortsAt, false),
+      ],
+      length: [copyIpHeaderLength, add(quotedPortsAt + 8)],
+    },
+  ];
+}
+
+function addressIs(address: string, offset: number, load: (offset: number) => Step): Test[] {
+  const encoded = encodeSocketAddress(address);
+  const bytes = address.includes(':') ? encoded.subarray(8, 24) : encoded.subarray(4, 8);
+  return Array.from({ length: bytes.length / 4 }, (_, index) => ({
+    load: load(offset + 4 * index),
+    anyOf: [bytes.readUInt32BE(4 * index)],
+  }));
+}
+
+/** The steps of one sort; a test that fails jumps behind them, to the next sort. */
+function assembled({ tests, length }: Sort): Step[] {
+  const accept = [...length, returnAccumulator];
+  const steps: Step[] = [];
+  const sizes = tests.map(({ mask, anyOf }) => 1 + (mask === undefined ? 0 : 1) + anyOf.length);
+  const total = sizes.reduce((sum, size) => sum + size, 0) + accept.length;
+  for (const { load, mask, anyOf } of tests) {
+    steps.push(load);
+    if (mask !== undefined) steps.push(and(mask));
+    for (const [index, value] of anyOf.entries()) {
+      const left = anyOf.length - 1 - index;
+      // Offsets count from the step after the jump.
+      const next = total - steps.length - 1;
+      steps.push(jumpIfEqual(value, left, left === 0 ? next : 0));
+    }
+  }
+  return [...steps, ...accept];
+}

@@ -1,0 +1,60 @@
+import { expect, it } from 'vitest';
+import { routeText } from './route-text.ts';
+import type { HopAnswer, Route } from './traceroute.ts';
+
+const exceeded = { type: 11, code: 0 };
+const answer = (
+  address: string | null,
+  rttMs: number | null,
+  error: typeof exceeded | null = exceeded,
+): HopAnswer => ({
+  kind: 'answer',
+  address,
+  rttMs,
+  error,
+});
+const silence: HopAnswer = { kind: 'silence' };
+const textOf = (route: Route) =>
+  routeText(route, {
+    hostname: 'example.com',
+    address: '192.0.2.7',
+    family: 4,
+    startedAt: new Date(0),
+    means: 'ICMP datagram sockets',
+  });
+
+it('stands in columns: silent hops, several routers at a distance, errors', () => {
+  const route: Route = {
+    end: 'unreachable',
+    hops: [
+      { ttl: 1, answers: [answer('10.0.0.1', 0.1234), answer('10.0.0.1', 1), answer('10.0.0.1', 12.5)] },
+      { ttl: 2, answers: [silence, silence, silence] },
+      { ttl: 3, answers: [answer('203.0.113.250', 20), silence, answer('203.0.113.9', 21.0004)] },
+      { ttl: 4, answers: [answer(null, null), answer('198.51.100.1', 30, { type: 3, code: 13 }), silence] },
+    ],
+  };
+  expect(textOf(route)).toBe(
+    [
+      'traceroute to example.com (192.0.2.7), 30 hops max, 3 ICMP echo requests each',
+      'started 1970-01-01T00:00:00.000Z with ICMP datagram sockets',
+      '',
+      ' 1  10.0.0.1         0.123 ms    1.000 ms   12.500 ms',
+      ' 2  *                       *           *           *  no reply',
+      ' 3  203.0.113.250   20.000 ms           *',
+      '    203.0.113.9     21.000 ms',
+      ' 4  (unknown)            ? ms           *',
+      '    198.51.100.1    30.000 ms  packet filtered (type 3, code 13)',
+      '',
+      'there is no way on, says the last hop (it ended in hop 4)',
+      '',
+    ].join('\n'),
+  );
+});
+
+it('says what was not sent', () => {
+  const hops = [{ ttl: 1, answers: [{ kind: 'unsent', errno: 'ENETUNREACH' } as const] }];
+  expect(textOf({ end: 'unsent', hops })).toContain(' 1  *           *  not sent: ENETUNREACH');
+  expect(textOf({ end: 'time-limit', hops: [] })).toContain(
+    'the time for it was over (it ended before the first hop)',
+  );
+});

@@ -1,0 +1,95 @@
+import { describeIcmpError } from '../icmp/error-words.ts';
+import type { IpFamily } from '../resolver.ts';
+import { type Hop, type HopAnswer, isTimeExceeded, maxHops, probesPerHop, type Route } from './traceroute.ts';
+
+const ends = {
+  reached: 'the target answered',
+  unreachable: 'there is no way on, says the last hop',
+  silent: 'nobody behind the last hop answered; whoever is there may just not answer to ICMP',
+  'hop-limit': `the target is not among the first ${maxHops} hops`,
+  'time-limit': 'the time for it was over',
+  unsent: 'this host could not send any further request',
+} as const;
+
+/** What a route says in one line, such as `the target answered in hop 4`. */
+export function routeSummary({ hops, end }: Route): string {
+  const place = hops.length === 0 ? 'before the first hop' : `in hop ${hops.length}`;
+  return end === 'reached' ? `${ends.reached} ${place}` : `${ends[end]} (it ended ${place})`;
+}
+
+/** A route as a text of aligned columns: distance, address, round trip times in milliseconds, errors. */
+export function routeText(
+  route: Route,
+  of: {
+    readonly hostname: string;
+    readonly address: string;
+    readonly family: IpFamily;
+    readonly startedAt: Date;
+    /** How the requests were sent. */
+    readonly means: string;
+  },
+): string {
+  const { hostname, address, family, startedAt, means } = of;
+  const target = hostname === address ? address : `${hostname} (${address})`;
+  const rows = route.hops.flatMap((hop) => rowsOf(hop, family));
+  const addressWidth = Math.max(1, ...rows.map((row) => row.address.length));
+  const lines = rows.map((row) =>
+    [
+      row.ttl.padStart(2),
+      row.address.padEnd(addressWidth),
+      ...row.times.map((time) => time.padStart(10)),
+      row.error,
+    ]
+      .join('  ')
+      .trimEnd(),
+  );
+  return [
+    `traceroute to ${target}, ${maxHops} hops max, ${probesPerHop} ICMP echo requests each`,
+    `started ${startedAt.toISOString()} with ${means}`,
+    '',
+    ...lines,
+    '',
+    routeSummary(route),
+    '',
+  ].join('\n');
+}
+
+interface Row {
+  readonly ttl: string;
+  readonly address: string;
+  readonly times: readonly string[];
+  readonly error: string;
+}
+
+/** A line for each address that answered from that distance. Requests nobody answered stand as `*` in the first. */
+function rowsOf({ ttl, answers }: Hop, family: IpFamily): Row[] {
+  const byAddress = Map.groupBy(
+    answers.filter((answer) => answer.kind === 'answer'),
+    (answer) => answer.address ?? '(unknown)',
+  );
+  const others = answers.filter(({ kind }) => kind !== 'answer');
+  const unsent = others.find((answer) => answer.kind === 'unsent');
+  const rows = [...byAddress].map(([address, heard], index) => ({
+    ttl: index === 0 ? String(ttl) : '',
+    address,
+    times: [...heard.map(timeText), ...(index === 0 ? others.map(() => '*') : [])],
+    error: errorText(heard, family),
+  }));
+  if (rows.length > 0) return rows;
+  const error = unsent ? `not sent: ${unsent.errno}` : 'no reply';
+  return [{ ttl: String(ttl), address: '*', times: others.map(() => '*'), error }];
+}
+
+function timeText({ rttMs }: Extract<HopAnswer, { kind: 'answer' }>): string {
+  return rttMs === null ? '? ms' : `${rttMs.toFixed(3)} ms`;
+}
+
+/** Errors that say more than that the hop is on the way. */
+function errorText(heard: readonly Extract<HopAnswer, { kind: 'answer' }>[], family: IpFamily): string {
+  const texts = heard.flatMap(({ error }) =>
+    error === null || isTimeExceeded(family, error.type)
+      ? []
+      : [describeIcmpError(family, error.type, error.code)],
+  );
+  return [...new Set(texts)].join(', ');
+}
