@@ -132,7 +132,7 @@ function firstProcess(plan: LaunchPlan): string {
   const directory = quote(plan.directory);
   const isBelowTmp = isWithin(plan.directory, '/tmp');
   const lines = [
-    `${mount} --bind ${directory} ${directory}`,
+    ...ownFolder(plan, mount),
     `${mount} -t tmpfs -o size=256m,mode=1777,nosuid,nodev tmpfs /dev/shm`,
     isBelowTmp ? '' : `${mount} --bind ${directory}/.tmp /tmp`,
     ...writableMounts()
@@ -142,6 +142,21 @@ function firstProcess(plan: LaunchPlan): string {
   ];
   const steps = lines.filter((line) => line !== '').map((line) => `${line} || exit 70`);
   return [...steps, '"$@"', 'exit $?'].join('\n');
+}
+
+/** The slot's folder as a mount of its own, so that it stays writable; with one user for all, the other slots are covered. */
+function ownFolder(plan: LaunchPlan, mount: string): string[] {
+  const directory = quote(plan.directory);
+  if (needsRoot(plan.mechanism)) return [`${mount} --bind ${directory} ${directory}`];
+  const around = quote(dirname(plan.directory));
+  return [
+    `cd ${directory}`,
+    `${mount} -t tmpfs -o size=16k,mode=0711,nosuid,nodev tmpfs ${around}`,
+    `${systemProgram('mkdir')} ${directory}`,
+    `${mount} --no-canonicalize --bind . ${directory}`,
+    `${mount} -o remount,ro ${around}`,
+    'cd /',
+  ];
 }
 
 /** Hides a file or folder; nothing where there is none. */

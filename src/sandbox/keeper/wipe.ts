@@ -29,10 +29,13 @@ export async function wipeFolder(directory: string): Promise<void> {
 
 /** What a user left where everybody may write: files and System V IPC objects. Its processes must be dead. */
 export async function sweepLeftovers(uid: number): Promise<void> {
-  const places = ['/tmp', '/var/tmp', '/dev/shm'];
-  await run(systemProgram('find'), [...places, '-xdev', '-user', String(uid), '-delete'], quiet).catch(
+  // Deeper down nobody else may write, so what a user owns lies below something that it owns, which goes as a whole.
+  const owned = ['-xdev', '-mindepth', '1', '-maxdepth', '2', '-user', String(uid), '-prune'];
+  const remove = ['-exec', systemProgram('rm'), '-rf', '--one-file-system', '--', '{}', '+'];
+  // Others' files come and go meanwhile, which makes it fail after it has done its work.
+  await run(systemProgram('find'), ['/tmp', '/var/tmp', '/dev/shm', ...owned, ...remove], quiet).catch(
     () => undefined,
-  ); // others' files come and go under it
+  );
   for (const [file, option] of [
     ['shm', '-m'],
     ['sem', '-s'],
