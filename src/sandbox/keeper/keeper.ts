@@ -145,13 +145,13 @@ async function removeLeftovers(
   claims: Claims,
   uids: readonly number[],
 ): Promise<void> {
-  const { directory, firstUid } = settings;
+  const { directory } = settings;
   const folders = readdirSync(directory)
     .filter((name) => name.startsWith('slot-'))
     .map((name) => join(directory, name))
     .filter((path) => lstatSync(path).isDirectory());
   const isRoot = process.getuid?.() === 0;
-  const owners = isRoot ? folders.map((path) => lstatSync(path).uid).filter((uid) => uid >= firstUid) : [];
+  const owners = isRoot ? folders.map((path) => lstatSync(path).uid).filter((uid) => uid > 0) : [];
   const others = owners.filter(
     (uid) => !uids.includes(uid) && claims.claim(join(claimsFolder(settings), String(uid))),
   );

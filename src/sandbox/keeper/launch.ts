@@ -207,6 +207,7 @@ export function startCommands(program: ProgramOrder, plan: LaunchPlan): string {
   if (plan.mechanism === 'none') environment[cookieName] = plan.cookie;
   const plain = Object.entries(environment).filter(([name]) => isPlainName(name));
   const odd = Object.entries(environment).filter(([name]) => !isPlainName(name));
+  const isCounted = plan.mechanism === 'none' || plan.groupDoors.some((door) => door.includes('/pids/'));
   const taskCount = limits.processCount + spareTasks;
   const folder = join(plan.directory, program.workingDirectory ?? '.');
   return [
@@ -214,11 +215,13 @@ export function startCommands(program: ProgramOrder, plan: LaunchPlan): string {
     'ulimit -c 0',
     `ulimit -f ${Math.max(1, Math.floor(limits.diskBytes / 512))}`,
     'ulimit -n 4096 2>/dev/null', // stays lower where the host allows less
-    // Debian's sh calls it p, bash u. With no user of its own the agent's processes count as well.
-    plan.mechanism === 'none' ? '' : `ulimit -p ${taskCount} 2>/dev/null || ulimit -u ${taskCount}`,
+    // Debian's sh calls it p, bash u. It counts all of a user: the agent's own where there is no other, and dead processes that
+    // nobody has waited for. A control group counts right.
+    isCounted ? '' : `ulimit -p ${taskCount} 2>/dev/null || ulimit -u ${taskCount}`,
     `cd ${quote(folder)} || exit 126`,
     'unset PWD OLDPWD SHLVL',
     ...plain.map(([name, value]) => `export ${name}=${quote(value)}`),
+    `[ -x ${quote(program.path)} ] || { echo ${quote(`cannot run ${program.path}`)} >&2; exit 127; }`,
     `echo ${startedMark.trim()} >&2`,
     `exec ${[
       ...(odd.length > 0

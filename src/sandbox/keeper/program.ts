@@ -2,7 +2,7 @@ import { constants } from 'node:os';
 import type { Readable } from 'node:stream';
 import { hasNamespaces } from '../mechanism.ts';
 import type { SandboxEndReason, SandboxedEnd, SandboxLimits } from '../sandbox.ts';
-import type { ProcessEntry } from './census.ts';
+import { descendantsOf, listProcesses, type ProcessEntry } from './census.ts';
 import type { ControlGroup } from './control-group.ts';
 import { type Launch, type LaunchPlan, startCommands, startedMark } from './launch.ts';
 import type { ProgramOrder, ProgramStream } from './message.ts';
@@ -80,10 +80,14 @@ export class RunningProgram {
   }
 
   interrupt(): void {
-    // The whole group, as a terminal does; the first process of a namespace is deaf to it.
     if (this.#isOver || this.pid === undefined || !this.#hasStarted) return;
+    // Not the whole group: the chain is in it, and would take the signal for its own end. In namespaces the program is the first
+    // child of the first process.
+    const [first] = hasNamespaces(this.#plan.mechanism) ? descendantsOf(this.pid, listProcesses()) : [];
+    const program = first ? descendantsOf(first.pid, listProcesses())[0]?.pid : this.pid;
+    if (program === undefined) return;
     try {
-      process.kill(-this.pid, 'SIGINT');
+      process.kill(program, 'SIGINT');
     } catch {
       return; // it is gone
     }
@@ -98,13 +102,13 @@ export class RunningProgram {
   }
 
   /** Called a few times a second with a fresh list of processes, where control groups don't count for us. */
-  watch(listProcesses: () => readonly ProcessEntry[]): void {
+  watch(list: () => readonly ProcessEntry[]): void {
     const usage = this.#group?.usage();
     let memoryBytes = usage?.peakMemoryBytes;
     let cpuMs = usage?.cpuMs;
     let isFull = usage?.isFull ?? false;
     if (!usage || memoryBytes === undefined || cpuMs === undefined) {
-      const own = this.#processes.ofProgram(this.pid, listProcesses());
+      const own = this.#processes.ofProgram(this.pid, list());
       const sum = (of: (entry: ProcessEntry) => number) => own.reduce((total, entry) => total + of(entry), 0);
       memoryBytes ??= sum((entry) => entry.memoryBytes);
       cpuMs ??= sum((entry) => entry.cpuMs);
@@ -158,8 +162,7 @@ export class RunningProgram {
 
   #describe(code: number | null, signal: NodeJS.Signals | null, failure: Error | undefined): SandboxedEnd {
     const said = this.#messages.slice(this.#hasStarted ? startedMark.length : 0).trim();
-    const isMissing = (code === 126 || code === 127) && said.includes('exec: ');
-    const neverRan = !this.#hasStarted || isMissing;
+    const neverRan = !this.#hasStarted;
     const problem =
       this.#problem ?? failure?.message ?? (neverRan ? said || 'the launch ended early' : undefined);
     const usage = { peakMemoryBytes: this.#peakMemoryBytes, cpuMs: this.#cpuMs };
