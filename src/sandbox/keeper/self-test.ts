@@ -45,7 +45,7 @@ fs.writeSync(3, JSON.stringify({
   foundKeepersSecret: environments.some((entry) => entry.startsWith('${keeperSecretName}=') && digest(entry.slice(${
     keeperSecretName.length + 1
   })) === secretHash),
-  canWrite: can(() => fs.writeFileSync('written', 'x')) && can(() => fs.writeFileSync(process.env.TMPDIR + '/written', 'x')),
+  canWrite: can(() => fs.writeFileSync('written', 'x')) && can(() => fs.writeFileSync(require('node:os').tmpdir() + '/written', 'x')),
 }) + '\\n');
 `;
 
