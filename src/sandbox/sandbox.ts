@@ -1,12 +1,14 @@
+import type { FileHandle } from 'node:fs/promises';
 import type { Writable } from 'node:stream';
 
 /** Bounds of everything that runs in one sandbox, counted over all its processes. */
 export interface SandboxLimits {
-  /** Resident and shared memory, in bytes. */
+  /** Resident and shared memory, in bytes. The kernel's cache of files counts too where control groups measure, but gives way. */
   readonly memoryBytes: number;
   /** From the start of a program until it is killed, in milliseconds. */
   readonly wallMs: number;
   readonly cpuMs: number;
+  /** Processes and threads together, as the kernel counts them: Node takes 11, a headless Chromium about 100. */
   readonly processCount: number;
   /** What a program may write to stdout, stderr and its events together, in bytes. */
   readonly outputBytes: number;
@@ -28,14 +30,21 @@ export interface SandboxedProgram {
   readonly onOutput: (stream: 'stdout' | 'stderr', chunk: Buffer) => void;
   /**
    * Called with every line the program writes to descriptor 3. Whatever runs in the sandbox can write there, so a line
-   * is the script's word, never the agent's.
+   * is the script's word, never the agent's. A line is cut at `maxEventLineBytes`.
    */
   readonly onEvent?: ((line: string) => void) | undefined;
 }
 
-/** Why a program ended: by itself, because somebody asked, or because it reached a limit. */
+/** Where a line of events is cut. */
+export const maxEventLineBytes = 1024 * 1024;
+
+/**
+ * Why a program ended: by itself, because somebody asked, or because it reached a limit. `notStarted`: it never ran, because the
+ * executable is missing or the host could not start it; `problem` says which.
+ */
 export type SandboxEndReason =
   | 'exited'
+  | 'notStarted'
   | 'killed'
   | 'memory'
   | 'wall'
@@ -48,6 +57,8 @@ export interface SandboxedEnd {
   readonly reason: SandboxEndReason;
   readonly exitCode: number | null;
   readonly signal: NodeJS.Signals | null;
+  /** What went wrong with starting or containing it, for the log. */
+  readonly problem?: string | undefined;
   /** Over all processes of the sandbox while the program ran. */
   readonly peakMemoryBytes: number;
   readonly cpuMs: number;
@@ -74,6 +85,13 @@ export interface Sandbox {
   readonly directory: string;
   /** Writes a file below the folder, owned by the code; folders on the way are made. Refuses paths that lead out of it. */
   write(path: string, content: string | Uint8Array): Promise<void>;
+  /**
+   * Opens a regular file that the code left behind. Links of any kind on the way, pipes and devices are refused, so that
+   * nothing outside the folder is ever read in its place.
+   *
+   * @throws what `fs.open` throws, and an Error for what is not a plain file of this sandbox.
+   */
+  open(path: string): Promise<FileHandle>;
   /** Makes a link below the folder to something outside that the code may read, such as a runtime's packages. */
   link(path: string, target: string): Promise<void>;
   /**
