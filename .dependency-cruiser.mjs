@@ -42,10 +42,10 @@ export default {
       name: 'runner-loaded-lazily',
       comment: "A check type's runner is reached only through its load(), so the service never loads probes",
       severity: 'error',
-      from: { path: '^src/(checks|protocol|service)/', pathNot: '(/run|\\.test)\\.ts$' },
+      from: { path: '^src/(checks|protocol|service)/', pathNot: '(/run|/evidence|\\.test)\\.ts$' },
       to: {
-        path: '^src/checks/[^/]+/run\\.ts$|^src/(probes|sandbox)/',
-        dependencyTypesNot: ['dynamic-import'],
+        path: '^src/checks/[^/]+/(run|evidence)\\.ts$|^src/(probes|sandbox)/',
+        dependencyTypesNot: ['dynamic-import', 'type-only'],
       },
     },
     { name: 'not-resolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
