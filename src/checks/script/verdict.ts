@@ -54,15 +54,9 @@ export function judgeScript(
   const { ended, end } = report;
   const limit = brokenLimits[ended.reason];
   if (limit) return because(failure(limit.code, limit.message));
-  if (
-    isStopped === 'timed-out' ||
-    ended.reason === 'wall' ||
-    end?.status === 'timedout' ||
-    end?.status === 'interrupted'
-  ) {
-    return because(
-      failure('SCRIPT_TIMED_OUT', `The script exceeded the maximum run time of ${timeoutMs} ms`),
-    );
+  if (isStopped === 'timed-out' || ended.reason === 'wall' || isCutOff(report)) {
+    const message = `The script exceeded the maximum run time of ${timeoutMs} ms`;
+    return because(failure('SCRIPT_TIMED_OUT', message));
   }
   if (ended.reason === 'killed') return because(failure('RUN_ABORTED', 'The run was stopped'));
   if (report.broken) {
@@ -72,12 +66,18 @@ export function judgeScript(
   if (report.mode === 'test' && report.tests.length === 0) {
     return errors.length > 0 ? failed('SCRIPT_INVALID', errors) : because(noTests(report));
   }
+  if (report.mode === 'plain' && report.startedAt === undefined) return failed('SCRIPT_INVALID', errors);
   if (errors.length === 0 && end.status === 'passed') return passed(report);
   if (errors.length === 0) return because(failure('SCRIPT_FAILED', `The script ended with ${end.status}`));
   if (report.degraded && errors.length === report.softFailureCount) {
     return { failure: undefined, isDegraded: true, errors, errorMessages: [] };
   }
   return failed('SCRIPT_FAILED', errors);
+}
+
+/** Whether its time was over before it was done. */
+function isCutOff({ end, isInterrupted }: ScriptReport): boolean {
+  return end ? end.status === 'timedout' || end.status === 'interrupted' : isInterrupted;
 }
 
 function passed(report: ScriptReport): ScriptVerdict {

@@ -67,7 +67,7 @@ function testEntry(job) {
   if (!/^\.(ts|js|tsx|jsx)$/.test(ext)) return job.entry;
   const file = path.join(job.directory, job.entry);
   const source = fs.readFileSync(file, 'utf8');
-  if (!/\bawait\b/.test(source) || !hasTopLevelAwait(parse(job.modulesDirectory, source))) return job.entry;
+  if (!/\bawait\b/.test(source) || !isModuleOnly(job, source)) return job.entry;
   const entry = path.join(dir, `${name}${ext.startsWith('.t') ? '.mts' : '.mjs'}`);
   const requireText = /\brequire\s*\(/.test(source)
     ? "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url); "
@@ -75,4 +75,14 @@ function testEntry(job) {
   fs.writeFileSync(path.join(job.directory, entry), requireText + source);
   fs.rmSync(file);
   return entry;
+}
+
+function isModuleOnly(job, source) {
+  try {
+    return hasTopLevelAwait(parse(job.modulesDirectory, source));
+  } catch (error) {
+    // Playwright will say where the mistake is.
+    if (error instanceof SyntaxError) return false;
+    throw error;
+  }
 }

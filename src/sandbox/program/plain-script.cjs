@@ -12,7 +12,7 @@ const { asFunctionBody, parse } = require('./script-source.cjs');
 const { keepFailure } = require('./preload.cjs');
 
 /** How long evidence of a failure may take. */
-const failureTimeoutMs = 5000;
+const failureTimeoutMs = 4000;
 
 /** @param job what the agent sent; see launch.cjs. */
 async function runPlainScript(job) {
@@ -29,13 +29,17 @@ async function runPlainScript(job) {
     if (failed) return;
     failed = { error };
     // What the script left open, such as a browser, must not keep a failed run alive.
-    await Promise.race([keepFailure(), new Promise((resolve) => setTimeout(resolve, failureTimeoutMs))]);
+    await withinLimit(keepFailure());
     end();
     process.exit(1);
   };
   process.on('uncaughtException', fail);
   process.on('unhandledRejection', fail);
-  send({ event: 'begin', tests: null, playwrightVersion: job.playwrightVersion });
+  process.on('SIGINT', async () => {
+    await withinLimit(keepFailure());
+    send({ event: 'end', status: 'interrupted', durationMs: performance.now() - startedMs });
+    process.exit(130);
+  });
 
   const transform = require(path.join(job.modulesDirectory, 'playwright/lib/transform/transform.js'));
   // Loading anything through Playwright's transform turns it on: modules of the check may be TypeScript too.
@@ -49,11 +53,18 @@ async function runPlainScript(job) {
     process.exit(failed ? 1 : 0);
   });
   try {
-    await compile(file, job.modulesDirectory)();
+    const script = compile(file, job.modulesDirectory);
+    // A script that never begins is one that cannot be run.
+    send({ event: 'begin', tests: null, playwrightVersion: job.playwrightVersion });
+    await script();
     hasReturned = true;
   } catch (error) {
     await fail(error);
   }
+}
+
+function withinLimit(promise) {
+  return Promise.race([promise, new Promise((resolve) => setTimeout(resolve, failureTimeoutMs))]);
 }
 
 /** The script as an async function. */
@@ -78,20 +89,6 @@ function withoutTypes(source) {
     return Module.stripTypeScriptTypes(source);
   } catch (error) {
     if (error.code !== 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') throw error;
-    return Module.stripTypeScriptTypes(source, { mode: 'transform' });
-  } finally {
-    process.emitWarning = emitWarning;
-  }
-}
-
-module.exports, module.exports, require, module, file, path.dirname(file));
-}
-
-function withoutTypes(source) {
-  const { emitWarning } = process;
-  // Node calls the function experimental each time; the script's output is not the place to say so.
-  process.emitWarning = () => undefined;
-  try {
     return Module.stripTypeScriptTypes(source, { mode: 'transform' });
   } finally {
     process.emitWarning = emitWarning;

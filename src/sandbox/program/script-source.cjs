@@ -16,15 +16,14 @@ function isTestMode(sources) {
   );
 }
 
-/** The syntax tree of a script, or undefined when it does not parse; running it will say why. */
+/**
+ * The syntax tree of a script.
+ *
+ * @throws SyntaxError
+ */
 function parse(modulesDirectory, source) {
   const { babelParse } = require(path.join(modulesDirectory, 'playwright/lib/transform/babelBundle.js'));
-  try {
-    return babelParse(source, 'script.mts', true);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
+  return babelParse(source, 'script.mts', true);
 }
 
 /** Whether a program awaits outside of any function, which only ES modules can do. */
@@ -37,7 +36,7 @@ function hasTopLevelAwait(tree) {
     if (node.type === 'AwaitExpression' || (node.type === 'ForOfStatement' && node.await)) return true;
     return Object.entries(node).some(([key, value]) => key !== 'loc' && isAwaiting(value));
   };
-  return tree !== undefined && isAwaiting(tree.program.body);
+  return isAwaiting(tree.program.body);
 }
 
 /**
@@ -47,7 +46,7 @@ function hasTopLevelAwait(tree) {
 function asFunctionBody(source, tree) {
   const edits = [];
   let count = 0;
-  for (const node of tree?.program.body ?? []) {
+  for (const node of tree.program.body) {
     if (node.type === 'ImportDeclaration') {
       edits.push([node.start, node.end, requireText(node, `__module${count}`)]);
       count += 1;

@@ -52,6 +52,8 @@ export interface ScriptReport {
   /** Values the script gave to `SERVICE_SECRET_*` variables; they must not leave. */
   readonly secrets: readonly string[];
   readonly ended: SandboxedEnd;
+  /** Whether it was asked to end because its time was nearly over. */
+  readonly isInterrupted: boolean;
   /** What Playwright itself wrote outside of tests, the last part. */
   readonly runnerOutput: string;
 }
@@ -112,7 +114,11 @@ export async function runScript(sandbox: Sandbox, order: ScriptOrder): Promise<S
   const kill = () => running.kill();
   order.signal.addEventListener('abort', kill);
   if (order.signal.aborted) kill();
-  const interruption = setTimeout(() => running.interrupt(), timeoutMs - graceMs);
+  let isInterrupted = false;
+  const interruption = setTimeout(() => {
+    isInterrupted = true;
+    running.interrupt();
+  }, timeoutMs - graceMs);
   // A process that ends before it has read its job shows in how it ended.
   running.input.on('error', () => undefined);
   running.input.end(`${JSON.stringify(job(sandbox.directory, order, timeoutMs - 2 * graceMs))}\n`);
@@ -120,7 +126,7 @@ export async function runScript(sandbox: Sandbox, order: ScriptOrder): Promise<S
   clearTimeout(interruption);
   order.signal.removeEventListener('abort', kill);
   const notes = await leftLines(sandbox.directory, join(privateFolder, 'notes.ndjson'), maxNoteBytes);
-  return heard.report(ended, notes);
+  return heard.report(ended, isInterrupted, notes);
 }
 
 /** What src/sandbox/program/launch.cjs reads. */
@@ -217,7 +223,7 @@ class Heard {
     }
   }
 
-  report(ended: SandboxedEnd, noteLines: readonly string[]): ScriptReport {
+  report(ended: SandboxedEnd, isInterrupted: boolean, noteLines: readonly string[]): ScriptReport {
     const notes = noteLines.flatMap((line) => readLine(RunNote, line) ?? []);
     const of = <Event extends RunNote['event']>(event: Event) =>
       notes.filter((note): note is Extract<RunNote, { event: Event }> => note.event === event);
@@ -236,6 +242,7 @@ class Heard {
       softFailureCount: of('soft-failure').length,
       secrets: of('secret').map(({ value }) => value),
       ended,
+      isInterrupted,
       runnerOutput: this.#runnerOutput,
     };
   }
