@@ -1,12 +1,13 @@
 /**
  * Installs packages that scripts of checks use: `npm run runtimes:install [id…]`, the newest runtime when no id is given.
- * `all` is every runtime. Each is installed with `npm ci` as its lockfile says, without install scripts, into its own
+ * `all` is every runtime; `chromium` is a browser for hosts that have none. Each is installed with `npm ci` as its lockfile says, without install scripts, into its own
  * node_modules; one that is installed already is left alone.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
+import { unpackChromium } from '../src/sandbox/browsers/unpacked-chromium.ts';
 
 const root = join(import.meta.dirname, '..', 'runtimes');
 const stampName = '.picket-installed';
@@ -18,7 +19,13 @@ process.exitCode = await main(process.argv.slice(2));
 
 async function main(args: readonly string[]): Promise<number> {
   const newest = known.filter((id) => /^\d{4}\.\d{2}$/.test(id)).at(-1);
-  const wanted = args.includes('all') ? known : args.length > 0 ? args : newest ? [newest] : [];
+  const wanted = args.includes('all')
+    ? known.filter((id) => id !== 'chromium')
+    : args.length > 0
+      ? args
+      : newest
+        ? [newest]
+        : [];
   const unknown = wanted.filter((id) => !known.includes(id));
   if (unknown.length > 0) {
     console.error(`There is no runtime ${unknown.join(', ')}; there are: ${known.join(', ')}, all`);
@@ -37,11 +44,11 @@ async function install(id: string): Promise<number> {
   const stampFile = join(modules, stampName);
   const stamp = wantedStamp(directory);
   if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) {
-    console.log(`Runtime ${id} is installed.`);
+    console.log(`${title(id)} is installed.`);
     return 0;
   }
   const total = packageFolders(directory).length;
-  console.log(`Installing runtime ${id}: ${total} packages from the npm registry (once)`);
+  console.log(`Installing ${title(id)}: ${total} packages from the npm registry (once)`);
   const startedMs = Date.now();
   const seconds = () => Math.round((Date.now() - startedMs) / 1000);
   const timer = setInterval(() => {
@@ -53,15 +60,20 @@ async function install(id: string): Promise<number> {
   try {
     const { code, output } = await npmCi(directory);
     if (code !== 0) {
-      console.error(`${output}\nRuntime ${id} could not be installed (npm exit code ${code}).`);
+      console.error(`${output}\n${title(id)} could not be installed (npm exit code ${code}).`);
       return 1;
     }
   } finally {
     clearInterval(timer);
   }
+  if (id === 'chromium') await unpackChromium(root);
   writeFileSync(stampFile, stamp);
   console.log(`  installed in ${seconds()} s`);
   return 0;
+}
+
+function title(id: string): string {
+  return id === 'chromium' ? 'Chromium' : `Runtime ${id}`;
 }
 
 /** What an installation was made from: the lockfile, and the package of our own that is copied into it. */

@@ -5,8 +5,8 @@ import type { ArtifactFile, Outcome, RunContext } from '../../src/checks/check-t
 import type { BrowserDetail, MultiStepDetail } from '../../src/checks/script/detail.ts';
 import { runBrowserScript, runMultiStepScript } from '../../src/checks/script/run.ts';
 import { ScriptSpec } from '../../src/checks/script/spec.ts';
-import { type BrowserFarm, buildBrowserFarm } from '../../src/sandbox/browsers/browser-farm.ts';
-import { BrowserMissing, findBrowser } from '../../src/sandbox/browsers/find-browser.ts';
+import { openBrowsers } from '../../src/sandbox/browsers/open-browsers.ts';
+import { unpackedChromiumPath } from '../../src/sandbox/browsers/unpacked-chromium.ts';
 import { type Runtimes, readRuntimes } from '../../src/sandbox/runtimes/runtimes.ts';
 import type { ScriptHost } from '../../src/sandbox/script-host.ts';
 import { plainHost } from './plain-sandbox.ts';
@@ -43,7 +43,12 @@ export async function startScriptStage(): Promise<ScriptStage> {
   const runtimes = await readRuntimes(runtimesDirectory);
   const missingRuntimes =
     runtimes.ids.length === 0 ? 'no runtime is installed: npm run runtimes:install' : undefined;
-  const browser = await farmOf(directory, runtimes);
+  const browser = await openBrowsers({
+    directory,
+    runtimes,
+    chromiumPath: process.env.CHROMIUM_PATH,
+    unpackedPath: unpackedChromiumPath(runtimesDirectory),
+  });
   const host = plainHost(runtimes, browser);
   const run = async <Detail>(
     runner: (spec: ScriptSpec, context: RunContext) => Promise<Outcome<Detail>>,
@@ -76,15 +81,4 @@ export async function startScriptStage(): Promise<ScriptStage> {
     runMultiStep: (script, options) => run(runMultiStepScript, script, options),
     close: () => rm(directory, { recursive: true, force: true }),
   };
-}
-
-async function farmOf(directory: string, runtimes: Runtimes): Promise<BrowserFarm | { missing: string }> {
-  try {
-    const browser = await findBrowser({ chromiumPath: process.env.CHROMIUM_PATH });
-    const installed = runtimes.ids.flatMap((id) => runtimes.find(id) ?? []);
-    return await buildBrowserFarm({ directory, browser, runtimes: installed });
-  } catch (thrown) {
-    if (thrown instanceof BrowserMissing) return { missing: thrown.message };
-    throw thrown;
-  }
 }

@@ -17,7 +17,7 @@ const MultiStepSpec = ScriptSpec.extend({
 
 export const multiStep = defineCheckType({
   name: 'MULTI_STEP',
-  route: 'multi-step',
+  route: 'multistep',
   title: 'Multi-step check',
   lane: 'script',
   timeoutMs: 240_000,
