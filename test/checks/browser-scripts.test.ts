@@ -34,7 +34,7 @@ describe('browser checks', () => {
 
   /** A test that needs a browser: left out, with the reason, where there is none; never on a build machine. */
   function itBrowses(name: string, test: () => Promise<void>): void {
-    it(name, async (context) => {
+    it(name, { timeout: 120_000 }, async (context) => {
       const { missingBrowser } = stage;
       if (missingBrowser && process.env.CI !== 'true') context.skip(missingBrowser);
       expect(missingBrowser).toBeUndefined();

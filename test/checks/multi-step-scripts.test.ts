@@ -22,7 +22,7 @@ describe('multi-step checks', () => {
 
   /** A test that runs scripts: left out, with the reason, where no runtime is installed; never on a build machine. */
   function itRuns(name: string, run: () => Promise<void>): void {
-    it(name, { timeout: 60_000 }, async (context) => {
+    it(name, { timeout: 120_000 }, async (context) => {
       const { missingRuntimes } = stage;
       if (missingRuntimes && process.env.CI !== 'true') context.skip(missingRuntimes);
       expect(missingRuntimes).toBeUndefined();
@@ -198,7 +198,7 @@ describe('multi-step checks', () => {
     ];
     for (const [name, script, code, message] of faults) {
       itRuns(name, async () => {
-        const outcome = await run(script, { context: { timeoutMs: 20_000 } });
+        const outcome = await run(script, { context: { timeoutMs: 100_000 } });
         expect(outcome.failure).toMatchObject({ code, owner: failureCatalogue[code].owner });
         expect(outcome.failure?.message).toMatch(message);
         expect(outcome.errorMessages[0]).toBe(outcome.failure?.message);
@@ -250,7 +250,7 @@ describe('multi-step checks', () => {
     const outcome = await run(
       `${head}test('first', () => { console.log('so far'); });
          test('second', async () => { test.setTimeout(0); await new Promise((r) => setTimeout(r, 60_000)); });`,
-      { context: { timeoutMs: 12_000 } },
+      { context: { timeoutMs: 20_000 } },
     );
     expect(outcome.failure?.code).toBe('SCRIPT_TIMED_OUT');
     expect(outcome.detail.tests[0]).toMatchObject({ title: 'first', status: 'passed' });

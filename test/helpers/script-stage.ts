@@ -60,7 +60,7 @@ export async function startScriptStage(): Promise<ScriptStage> {
       ScriptSpec.parse({ script, ...options.spec }),
       runContext({
         scripts: host,
-        timeoutMs: 60_000,
+        timeoutMs: 100_000,
         artifacts: {
           add: async (file) => {
             artifacts.push(file);
