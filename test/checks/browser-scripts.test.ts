@@ -181,7 +181,11 @@ describe('browser checks', () => {
 
   itBrowses('are not held up by dialogs', async () => {
     const { outcome } = await stage.runBrowser(
-      visit('/shop', 'await page.evaluate(() => { for (let i = 0; i < 20; i += 1) alert(i); });'),
+      visit(
+        '/shop',
+        'await page.evaluate(() => { for (let i = 0; i < 20; i += 1) alert(i); });' +
+          'await page.evaluate(() => { addEventListener("beforeunload", (event) => event.preventDefault()); });',
+      ),
     );
     expect(outcome.failure).toBeUndefined();
   });

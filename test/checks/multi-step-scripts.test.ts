@@ -172,6 +172,13 @@ describe('multi-step checks', () => {
         'SCRIPT_FAILED',
         /forgotten/,
       ],
+      ['more text than fits', testing("'x'.repeat(2 ** 30);"), 'SCRIPT_FAILED', /Invalid string length/],
+      [
+        'closed descriptors',
+        "for (let fd = 0; fd < 20; fd += 1) { try { require('node:fs').closeSync(fd); } catch {} } setTimeout(() => {}, 100);",
+        'SCRIPT_FAILED',
+        /did not run to its end/,
+      ],
       [
         'a rejection in a plain script',
         "Promise.reject(new Error('forgotten'));",

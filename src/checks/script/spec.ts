@@ -6,7 +6,7 @@ const maxScriptLength = 1_000_000;
 const maxDependencies = 500;
 
 /** Names at the top of a run's folder that are not the check's. */
-const takenNames: ReadonlySet<string> = new Set(['node_modules', '.picket', 'package.json', 'tsconfig.json']);
+const takenNames: ReadonlySet<string> = new Set(['node_modules', '.picket']);
 
 /** Why a path cannot name a file of a script, or undefined. */
 function pathProblem(path: string): string | undefined {
