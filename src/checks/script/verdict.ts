@@ -59,6 +59,9 @@ export function judgeScript(
     return because(failure('SCRIPT_TIMED_OUT', message));
   }
   if (ended.reason === 'killed') return because(failure('RUN_ABORTED', 'The run was stopped'));
+  if (ended.reason !== 'exited') {
+    return because(failure('SANDBOX_UNAVAILABLE', `The script could not be run: ${ended.reason}`));
+  }
   if (report.broken) {
     return because(failure('RUNNER_CRASHED', `The script could not be started: ${report.broken.message}`));
   }

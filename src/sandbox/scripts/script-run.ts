@@ -67,6 +67,7 @@ const maxSteps = 1000;
 const maxErrors = 100;
 const maxNoteBytes = 8 * 1024 * 1024;
 const maxRunnerOutputLength = 4096;
+const maxEarlyChunks = 100;
 /** The time limit of one test that sets none itself: Playwright's own default. */
 const testTimeoutMs = 30_000;
 /** Two steps of at most this many milliseconds lie before the kill: Playwright's own end, and an interruption. */
@@ -169,6 +170,7 @@ class Heard {
   #testCount: number | undefined;
   #broken: SaidError | undefined;
   #runnerOutput = '';
+  readonly #early: { readonly stream: 'stdout' | 'stderr'; readonly text: string }[] = [];
   readonly #tests: SaidTest[] = [];
   readonly #steps: SaidStep[] = [];
   readonly #errors: SaidError[] = [];
@@ -177,11 +179,22 @@ class Heard {
     this.#onOutput = onOutput;
   }
 
-  /** A plain script's output is the process's own. In test mode that is only what collecting the tests wrote. */
+  /**
+   * A plain script's output is the process's own; in test mode that is only what collecting the tests wrote. Output may
+   * come before the line that says which it is, as they take different ways.
+   */
   output(stream: 'stdout' | 'stderr', chunk: Buffer): void {
     const text = chunk.toString('utf8');
-    if (this.#mode === 'plain') this.#onOutput(stream, text);
-    else this.#runnerOutput = (this.#runnerOutput + text).slice(-maxRunnerOutputLength);
+    if (this.#mode === 'plain') {
+      this.#onOutput(stream, text);
+      return;
+    }
+    if (this.#mode === undefined && this.#early.length < maxEarlyChunks) this.#early.push({ stream, text });
+    this.#addRunnerOutput(text);
+  }
+
+  #addRunnerOutput(text: string): void {
+    this.#runnerOutput = (this.#runnerOutput + text).slice(-maxRunnerOutputLength);
   }
 
   line(line: string): void {
@@ -192,15 +205,16 @@ class Heard {
   #hear(event: RunEvent): void {
     switch (event.event) {
       case 'mode':
-        this.#mode ??= event.mode;
+        if (this.#mode !== undefined) break;
+        this.#mode = event.mode;
+        if (event.mode === 'plain') for (const { stream, text } of this.#early) this.#onOutput(stream, text);
         break;
       case 'begin':
         this.#startedAt ??= event.at;
         this.#testCount = event.tests ?? undefined;
         break;
       case 'output':
-        if (event.isCollecting)
-          this.#runnerOutput = (this.#runnerOutput + event.text).slice(-maxRunnerOutputLength);
+        if (event.isCollecting) this.#addRunnerOutput(event.text);
         else this.#onOutput(event.stream, event.text);
         break;
       case 'step':
