@@ -45,11 +45,11 @@ export default {
       from: {
         path: '^src/(checks|protocol|service)/',
         // Parts of the runner of http; nobody else may reach them either.
-        pathNot: '(/run|/http/(diagnosis|repeat)|\\.test)\\.ts$',
+        pathNot: '(/run|/evidence|/http/(diagnosis|repeat)|\\.test)\\.ts$',
       },
       to: {
-        path: '^src/checks/([^/]+/run|http/(diagnosis|repeat))\\.ts$|^src/(probes|sandbox)/',
-        dependencyTypesNot: ['dynamic-import'],
+        path: '^src/checks/([^/]+/(run|evidence)|http/(diagnosis|repeat))\\.ts$|^src/(probes|sandbox)/',
+        dependencyTypesNot: ['dynamic-import', 'type-only'],
       },
     },
     { name: 'not-resolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },

@@ -81,12 +81,15 @@ function flush(): void {
   send({ type: 'finished', runs });
 }
 
-/** Loads every runner now: the first check must not wait for it, and what does not load is not promised. */
+/**
+ * Loads every runner of the probe lane now: the first check must not wait for it, and what does not load is not promised.
+ * Other lanes' checks do not run in this thread.
+ */
 async function loadAll(): Promise<Capabilities> {
   const loaded: string[] = [];
   const backends: Record<string, string> = {};
   const failed: { name: string; reason: string }[] = [];
-  for (const type of checkTypes) {
+  for (const type of checkTypes.filter(({ lane }) => lane === 'probe')) {
     try {
       const { backend } = await pipeline.load(type);
       loaded.push(type.name);

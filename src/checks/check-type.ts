@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { ScriptHost } from '../sandbox/script-host.ts';
 import type { Failure } from './failure.ts';
 import type { MaskedValue } from './masking.ts';
 
@@ -76,6 +77,12 @@ export interface ArtifactSink {
   add(file: ArtifactFile): Promise<boolean>;
 }
 
+/** A piece of JavaScript of the account that scripts load as `./snippets/<name>.js`. */
+export interface Snippet {
+  readonly name: string;
+  readonly script: string;
+}
+
 /** How the times of a run came about, for runs that measured something. */
 export interface Measurement {
   /** Whose stamps the times are made of: the kernel's, or those of events in a thread that may have been late. */
@@ -103,6 +110,10 @@ export interface RunContext {
   readonly egress: EgressRules;
   /** Where evidence goes; absent where nothing keeps any (`picket run` without a folder for it). */
   readonly artifacts?: ArtifactSink | undefined;
+  /** What runs scripts here; absent where nothing does. */
+  readonly scripts?: ScriptHost | undefined;
+  /** The account's snippets, for scripts. */
+  readonly snippets?: readonly Snippet[] | undefined;
 }
 
 /** What `run()` returns. A sick target is a returned failure with an owner; a throw means that we are broken. */
@@ -125,6 +136,8 @@ export interface Outcome<Detail> {
   readonly measurement?: Measurement | undefined;
   /** When the first certificate of the target's chain expires, in epoch milliseconds; absent without TLS. */
   readonly certificateExpiresAt?: number | undefined;
+  /** Values that turned out to be secret only while the run went on; like all secrets they must not leave. */
+  readonly secrets?: readonly string[] | undefined;
   readonly detail: Detail;
 }
 

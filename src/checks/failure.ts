@@ -78,6 +78,18 @@ export const failureCatalogue = {
   REQUEST_INVALID: config(
     'The request cannot be sent as configured: a header, method, body or domain name is not allowed.',
   ),
+  SCRIPT_FAILED: target(
+    'A test of the script failed, it threw, or it ended before it was done, as process.exit() makes it.',
+  ),
+  SCRIPT_TIMED_OUT: target('The script ran longer than it may, 240 seconds unless said otherwise.'),
+  SCRIPT_OUT_OF_MEMORY: target('The script and its browser used more than 2.7 GiB of memory.'),
+  SCRIPT_LIMIT_EXCEEDED: target(
+    'The script used more processor time, processes, output or disk than it may.',
+  ),
+  SCRIPT_INVALID: config('The script cannot be loaded, or has no tests.'),
+  RUNTIME_MISSING: agent('This agent does not have the runtime of the check.'),
+  BROWSER_MISSING: agent('This agent has no browser to run browser checks with.'),
+  SANDBOX_UNAVAILABLE: agent('This agent cannot contain scripts, or not now, and so does not run them.'),
   EGRESS_DENIED: config('The egress policy of the agent does not allow a connection to that address.'),
 } as const satisfies Record<string, FailureEntry>;
 

@@ -1,12 +1,14 @@
 import { api } from './api/check.ts';
+import { browser } from './browser/check.ts';
 import type { CheckType } from './check-type.ts';
 import { dns } from './dns/check.ts';
 import { icmp } from './icmp/check.ts';
+import { multiStep } from './multi-step/check.ts';
 import { tcp } from './tcp/check.ts';
 import { url } from './url/check.ts';
 
 /** The registry: one line per check type. Routes, storage, leasing, validation and docs follow from it. */
-export const checkTypes: readonly CheckType[] = [api, url, dns, tcp, icmp];
+export const checkTypes: readonly CheckType[] = [api, url, dns, tcp, icmp, browser, multiStep];
 
 const byName = new Map(checkTypes.map((type) => [type.name, type]));
 

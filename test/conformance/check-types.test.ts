@@ -60,9 +60,10 @@ describe.each(checkTypes.map((type) => [type.name, type] as const))('check type 
 
   /** A test that runs checks: left out, with the reason, on a machine that cannot; never on a build machine. */
   function itRuns(name: string, test: () => Promise<void>): void {
-    it(name, { timeout: 10_000 }, async (context) => {
-      if (missing && process.env.CI !== 'true') context.skip(missing.message);
-      if (missing) throw missing;
+    it(name, { timeout: type.lane === 'probe' ? 10_000 : 60_000 }, async (context) => {
+      const reason = missing?.message ?? runs.missing;
+      if (reason !== undefined && process.env.CI !== 'true') context.skip(reason);
+      if (reason !== undefined) throw new Error(reason);
       await test();
     });
   }
@@ -70,7 +71,7 @@ describe.each(checkTypes.map((type) => [type.name, type] as const))('check type 
   /** Runs a body the way an agent does: validated, reduced to what the runner needs. */
   async function start(body: SampleBody, context: Partial<RunContext> = {}): Promise<Outcome<unknown>> {
     const definition = schema.parse({ name: 'sample', ...body });
-    return run(runnableSpec(type, definition), runContext(context));
+    return run(runnableSpec(type, definition), runContext({ ...runs.context, ...context }));
   }
 
   function expectWhole(outcome: Outcome<unknown>): void {

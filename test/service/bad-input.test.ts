@@ -101,15 +101,17 @@ describe.each(checkTypes.map((type) => [type.name, type] as const))('wrong field
   });
 
   it('are named all at once', async () => {
+    // A field that every check of the type has to have.
+    const own = Object.keys(valid).find((key) => key in type.spec.shape) ?? '';
     const answer = await bench.call('POST', `/v1/checks/${type.route}`, {
       ...valid,
       name: '',
       frequency: 3,
       tags: ['ok', ''],
-      request: 7,
+      [own]: 7,
     });
     expect(answer.status).toBe(400);
-    expect([...answer.body.validation.keys].sort()).toEqual(['frequency', 'name', 'request', 'tags.1']);
+    expect([...answer.body.validation.keys].sort()).toEqual(['frequency', 'name', own, 'tags.1'].sort());
     expect(answer.body.validation.source).toBe('payload');
     expect(answer.body.message).toContain(
       '"frequency" must be one of [0, 1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440]',

@@ -1,3 +1,4 @@
+import type { RunContext } from '../../../src/checks/check-type.ts';
 import type { Failure } from '../../../src/checks/failure.ts';
 import type { Target } from '../../helpers/targets/listening.ts';
 
@@ -22,6 +23,10 @@ export interface RunSamples {
   readonly failing: readonly FailingSample[];
   /** A target that keeps the run busy until it is stopped. */
   readonly hanging: SampleBody;
+  /** What the runs need of their context beside what every run gets. */
+  readonly context?: Partial<RunContext>;
+  /** Why this machine lacks what the runs need; they are left out then, but never on a build machine. */
+  readonly missing?: string | undefined;
   close(): Promise<void>;
 }
 

@@ -1,0 +1,126 @@
+/**
+ * Installs packages that scripts of checks use: `npm run runtimes:install [id…]`, the newest runtime when no id is given.
+ * `all` is every runtime; `chromium` is a browser for hosts that have none. Each is installed with `npm ci` as its lockfile says, without install scripts, into its own
+ * node_modules; one that is installed already is left alone.
+ */
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
+import { unpackChromium } from '../src/sandbox/browsers/unpacked-chromium.ts';
+
+const root = join(import.meta.dirname, '..', 'runtimes');
+const stampName = '.picket-installed';
+const known = readdirSync(root)
+  .filter((name) => existsSync(join(root, name, 'package-lock.json')))
+  .sort();
+
+process.exitCode = await main(process.argv.slice(2));
+
+async function main(args: readonly string[]): Promise<number> {
+  const newest = known.filter((id) => /^\d{4}\.\d{2}$/.test(id)).at(-1);
+  const wanted = args.includes('all')
+    ? known.filter((id) => id !== 'chromium')
+    : args.length > 0
+      ? args
+      : newest
+        ? [newest]
+        : [];
+  const unknown = wanted.filter((id) => !known.includes(id));
+  if (unknown.length > 0) {
+    console.error(`There is no runtime ${unknown.join(', ')}; there are: ${known.join(', ')}, all`);
+    return 2;
+  }
+  for (const id of wanted) {
+    const code = await install(id);
+    if (code !== 0) return code;
+  }
+  return 0;
+}
+
+async function install(id: string): Promise<number> {
+  const directory = join(root, id);
+  const modules = join(directory, 'node_modules');
+  const stampFile = join(modules, stampName);
+  const stamp = wantedStamp(directory);
+  if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) {
+    console.log(`${title(id)} is installed.`);
+    return 0;
+  }
+  const total = packageFolders(directory).length;
+  console.log(`Installing ${title(id)}: ${total} packages from the npm registry (once)`);
+  const startedMs = Date.now();
+  const seconds = () => Math.round((Date.now() - startedMs) / 1000);
+  const timer = setInterval(() => {
+    const done = packageFolders(directory).filter((path) =>
+      existsSync(join(directory, path, 'package.json')),
+    );
+    console.log(`  ${done.length} of ${total} packages, ${seconds()} s`);
+  }, 3000);
+  try {
+    const { code, output } = await npmCi(directory);
+    if (code !== 0) {
+      console.error(`${output}\n${title(id)} could not be installed (npm exit code ${code}).`);
+      return 1;
+    }
+  } finally {
+    clearInterval(timer);
+  }
+  if (id === 'chromium') await unpackChromium(root);
+  writeFileSync(stampFile, stamp);
+  console.log(`  installed in ${seconds()} s`);
+  return 0;
+}
+
+function title(id: string): string {
+  return id === 'chromium' ? 'Chromium' : `Runtime ${id}`;
+}
+
+/** What an installation was made from: the lockfile, and the package of our own that is copied into it. */
+function wantedStamp(directory: string): string {
+  const hash = createHash('sha256').update(readFileSync(join(directory, 'package-lock.json')));
+  const own = join(root, 'playwright-helpers');
+  for (const name of readdirSync(own).sort()) hash.update(name).update(readFileSync(join(own, name)));
+  return hash.digest('hex');
+}
+
+function packageFolders(directory: string): string[] {
+  const { packages } = JSON.parse(readFileSync(join(directory, 'package-lock.json'), 'utf8')) as {
+    packages: Readonly<Record<string, unknown>>;
+  };
+  return Object.keys(packages).filter((path) => path.startsWith('node_modules/'));
+}
+
+/** Runs `npm ci` in a folder, with the npm that started us or else the one in PATH. */
+function npmCi(directory: string): Promise<{ readonly code: number | null; readonly output: string }> {
+  const started = process.env.npm_execpath;
+  const [command, first] = started?.endsWith('.js') ? [process.execPath, [started]] : ['npm', []];
+  const args = ['ci', '--ignore-scripts', '--install-links', '--no-audit', '--no-fund', '--loglevel=error'];
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, [...first, ...args], {
+      cwd: directory,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: {
+        ...environmentWithoutNpm(),
+        PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD: '1',
+        PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH ?? ''}`,
+      },
+    });
+    let output = '';
+    child.stdout.on('data', (data) => {
+      output += data;
+    });
+    child.stderr.on('data', (data) => {
+      output += data;
+    });
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ code, output }));
+  });
+}
+
+/** Without what the npm that started us tells its scripts: the folder it works in is not the one meant here. */
+function environmentWithoutNpm(): NodeJS.ProcessEnv {
+  const isOurs = (name: string) =>
+    /^npm_(package_|lifecycle_|command$|config_local_prefix$|config_prefix$)/.test(name);
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !isOurs(name)));
+}

@@ -1,0 +1,31 @@
+import { z } from 'zod';
+import { defineCheckType } from '../check-type.ts';
+import { runtimeIds } from '../common-fields.ts';
+import { MultiStepDetail, multiStepArtifactFields } from '../script/detail.ts';
+import { ScriptSpec } from '../script/spec.ts';
+
+/** Runtimes from before multi-step checks (check model 6). */
+const withoutMultiStep: readonly string[] = ['2023.02', '2022.10'];
+
+const MultiStepSpec = ScriptSpec.extend({
+  runtimeId: z
+    .enum(runtimeIds.filter((id) => !withoutMultiStep.includes(id)))
+    .nullable()
+    .default(null)
+    .describe('null is the newest runtime of the agent; 2023.09 is the oldest with multi-step checks'),
+});
+
+export const multiStep = defineCheckType({
+  name: 'MULTI_STEP',
+  route: 'multistep',
+  title: 'Multi-step check',
+  lane: 'script',
+  timeoutMs: 240_000,
+  isSubMinuteAllowed: false,
+  hasNetworkErrors: false,
+  spec: MultiStepSpec,
+  artifactFields: multiStepArtifactFields,
+  detail: MultiStepDetail,
+  detailKey: 'multiStepCheckResult',
+  load: async () => ({ run: (await import('../script/run.ts')).runMultiStepScript }),
+});

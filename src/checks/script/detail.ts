@@ -1,0 +1,97 @@
+import { z } from 'zod';
+import { HttpLogEntry } from '../http-detail.ts';
+
+const artifactNames = z.array(z.string());
+
+const ScriptError = z.object({
+  name: z.string(),
+  message: z.string(),
+  stack: z.string().nullable(),
+  test: z.string().nullable().describe('Title of the test; null outside of tests'),
+});
+
+const ScriptStep = z.object({
+  test: z.string(),
+  title: z.string(),
+  category: z.string().describe('test.step, pw:api, expect, hook, fixture, …'),
+  depth: z.int(),
+  startedAt: z.number().describe('Epoch milliseconds'),
+  durationMs: z.number(),
+  error: z.string().nullable(),
+  location: z.object({ line: z.int(), column: z.int() }).nullable(),
+});
+
+const ScriptTest = z.object({
+  title: z.string(),
+  status: z.enum(['passed', 'failed', 'timedOut', 'skipped', 'interrupted']),
+  startedAt: z.number().describe('Epoch milliseconds'),
+  durationMs: z.number(),
+});
+
+/** What a run of a multi-step check found out, as `multiStepCheckResult` shows it (check model 3.2). */
+export const MultiStepDetail = z
+  .object({
+    errors: z.array(ScriptError),
+    startTime: z.number().describe('Epoch milliseconds'),
+    endTime: z.number().describe('Epoch milliseconds'),
+    runtimeVersion: z.string(),
+    isMarkedDegraded: z.boolean(),
+    degradedReason: z.string().nullable(),
+    tests: z.array(ScriptTest),
+    steps: z.array(ScriptStep),
+    peakMemoryBytes: z.number(),
+    cpuMs: z.number(),
+    jobLog: z.array(HttpLogEntry),
+    jobAssets: artifactNames,
+    playwrightTestTraces: artifactNames,
+    playwrightTestJsonReportFile: z.string().nullable(),
+  })
+  .meta({ id: 'MultiStepCheckDetail' });
+export type MultiStepDetail = z.infer<typeof MultiStepDetail>;
+
+const WebVital = z
+  .object({ score: z.enum(['GOOD', 'NEEDS_IMPROVEMENT', 'POOR']), value: z.number() })
+  .nullable()
+  .describe('null when the page did not tell');
+
+export const ScriptPage = z.object({
+  url: z.string(),
+  webVitals: z.object({ CLS: WebVital, FCP: WebVital, LCP: WebVital, TBT: WebVital, TTFB: WebVital }),
+  pageTimings: z
+    .object({ onContentLoad: z.number().nullable(), onLoad: z.number().nullable() })
+    .describe('Milliseconds since the navigation began'),
+});
+export type ScriptPage = z.infer<typeof ScriptPage>;
+
+/** What a run of a browser check found out, as `browserCheckResult` shows it (check model 3.2). */
+export const BrowserDetail = z
+  .object({
+    ...MultiStepDetail.shape,
+    type: z.enum(['PLAYWRIGHT', 'PLAYWRIGHT_TEST']),
+    traceSummary: z.object({
+      consoleErrors: z.int(),
+      networkErrors: z.int(),
+      documentErrors: z.int(),
+      userScriptErrors: z.int(),
+    }),
+    pages: z.array(ScriptPage),
+    pageErrors: z.array(
+      z.object({
+        kind: z.enum(['console', 'network', 'document']),
+        message: z.string(),
+        url: z.string(),
+        time: z.number().describe('Epoch milliseconds'),
+      }),
+    ),
+    playwrightTestVideos: artifactNames,
+  })
+  .meta({ id: 'BrowserCheckDetail' });
+export type BrowserDetail = z.infer<typeof BrowserDetail>;
+
+/** Fields that name artifacts. */
+export const multiStepArtifactFields = [
+  'jobAssets',
+  'playwrightTestTraces',
+  'playwrightTestJsonReportFile',
+] as const;
+export const browserArtifactFields = [...multiStepArtifactFields, 'playwrightTestVideos'] as const;

@@ -1,0 +1,104 @@
+import { posix } from 'node:path';
+import type { SaidTest } from '../../sandbox/scripts/events.ts';
+import { findLeft, leftFile } from '../../sandbox/scripts/left-files.ts';
+import { privateFolder } from '../../sandbox/scripts/script-run.ts';
+import type { ArtifactSink } from '../check-type.ts';
+
+/** The names under which the evidence of a run is kept. */
+export interface Evidence {
+  readonly screenshots: string[];
+  readonly videos: string[];
+  readonly traces: string[];
+  readonly report: string | null;
+}
+
+const maxScreenshots = 50;
+const maxOthers = 20;
+const recordedFolder = posix.join(privateFolder, 'evidence');
+
+const imageTypes: Readonly<Record<string, string>> = {
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  jpeg: 'image/jpeg',
+  webp: 'image/webp',
+};
+
+/**
+ * Hands the files a run left to the sink: traces, videos, Playwright's report, screenshots it took of failures and images
+ * the script wrote by itself. Nothing of the run may be alive any more.
+ *
+ * @param ownFiles paths that came with the check and are no evidence.
+ */
+export async function keepEvidence(options: {
+  readonly directory: string;
+  readonly tests: readonly SaidTest[];
+  readonly ownFiles: ReadonlySet<string>;
+  readonly sink: ArtifactSink;
+}): Promise<Evidence> {
+  const { directory, sink } = options;
+  const names = new Set<string>();
+  const seen = new Set<string>();
+  const keep = async (folder: string, label: string, path: string, contentType: string, kept: string[]) => {
+    const file = await leftFile(directory, path);
+    if (!file || seen.has(file.path)) return;
+    seen.add(file.path);
+    const name = freeName(names, folder, label, posix.extname(path));
+    if (await sink.add({ name, contentType, content: { path: file.path } })) kept.push(name);
+  };
+  const evidence = { screenshots: [] as string[], videos: [] as string[], traces: [] as string[] };
+  for (const { title, attachments } of options.tests) {
+    for (const { name, contentType, path } of attachments) {
+      const isTrace = name === 'trace' && contentType === 'application/zip';
+      if (isTrace && evidence.traces.length < maxOthers) {
+        await keep('traces', title, path, contentType, evidence.traces);
+      } else if (contentType.startsWith('video/') && evidence.videos.length < maxOthers) {
+        await keep('videos', title, path, 'video/webm', evidence.videos);
+      } else if (isImage(contentType) && evidence.screenshots.length < maxScreenshots) {
+        await keep('screenshots', name, path, contentType, evidence.screenshots);
+      }
+    }
+  }
+  const images = await findLeft(directory, {
+    extensions: new Set(Object.keys(imageTypes)),
+    except: new Set([privateFolder, 'node_modules', ...options.ownFiles]),
+  });
+  for (const path of images.slice(0, maxScreenshots - evidence.screenshots.length)) {
+    const extension = posix.extname(path).slice(1).toLowerCase();
+    const contentType = imageTypes[extension] ?? 'image/png';
+    await keep(
+      'screenshots',
+      posix.basename(path, posix.extname(path)),
+      path,
+      contentType,
+      evidence.screenshots,
+    );
+  }
+  // Plain scripts have no test to attach anything to; what was recorded of them lies in a folder of its own.
+  const recorded = await findLeft(posix.join(directory, recordedFolder), {
+    extensions: new Set(['zip', 'png']),
+    except: new Set(),
+  });
+  for (const path of recorded.slice(0, maxOthers)) {
+    const [folder, contentType, kept] = path.endsWith('.zip')
+      ? (['traces', 'application/zip', evidence.traces] as const)
+      : (['screenshots', 'image/png', evidence.screenshots] as const);
+    await keep(folder, posix.parse(path).name, posix.join(recordedFolder, path), contentType, kept);
+  }
+  const reports: string[] = [];
+  await keep('', 'report', posix.join(privateFolder, 'report.json'), 'application/json', reports);
+  return { ...evidence, report: reports[0] ?? null };
+}
+
+function isImage(contentType: string): boolean {
+  return Object.values(imageTypes).includes(contentType);
+}
+
+/** A name that the sink takes and no other file of the run has. */
+function freeName(names: Set<string>, folder: string, label: string, extension: string): string {
+  const base = posix.join(folder, label.replaceAll(/[^A-Za-z0-9_-]+/g, '-').slice(0, 60) || 'file');
+  const suffix = /^\.[a-z0-9]{1,5}$/i.test(extension) ? extension.toLowerCase() : '';
+  let name = `${base}${suffix}`;
+  for (let number = 2; names.has(name); number += 1) name = `${base}-${number}${suffix}`;
+  names.add(name);
+  return name;
+}

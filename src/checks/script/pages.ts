@@ -1,0 +1,51 @@
+import type { ScriptPage } from './detail.ts';
+
+/** What a page told of itself (src/sandbox/scripts/events.ts). */
+interface ToldPage {
+  readonly url: string;
+  readonly timeOrigin: number;
+  readonly vitals: Readonly<Record<'CLS' | 'FCP' | 'LCP' | 'TBT' | 'TTFB', number | null>>;
+  readonly onContentLoad: number | null;
+  readonly onLoad: number | null;
+}
+
+const maxPages = 100;
+const maxUrlLength = 2048;
+
+/**
+ * Up to which value a web vital is good, and from which it is poor; milliseconds, except for CLS (check model 3.2).
+ */
+const vitalLimits = {
+  CLS: [0.1, 0.25],
+  FCP: [1800, 3000],
+  LCP: [2500, 4000],
+  TBT: [200, 600],
+  TTFB: [800, 1800],
+} as const;
+
+/** The pages of a run in their order, one per navigation, with what was told last of each. */
+export function scriptPages(told: readonly ToldPage[]): ScriptPage[] {
+  // A page tells of itself when it goes, and may have been asked before: the origin of its clock is its identity.
+  const last = new Map(told.map((page) => [`${page.timeOrigin} ${page.url}`, page]));
+  return [...last.values()]
+    .sort((one, other) => one.timeOrigin - other.timeOrigin)
+    .slice(0, maxPages)
+    .map(({ url, vitals, onContentLoad, onLoad }) => ({
+      url: url.slice(0, maxUrlLength),
+      webVitals: {
+        CLS: scored('CLS', vitals.CLS),
+        FCP: scored('FCP', vitals.FCP),
+        LCP: scored('LCP', vitals.LCP),
+        TBT: scored('TBT', vitals.TBT),
+        TTFB: scored('TTFB', vitals.TTFB),
+      },
+      pageTimings: { onContentLoad, onLoad },
+    }));
+}
+
+function scored(name: keyof typeof vitalLimits, value: number | null): ScriptPage['webVitals']['CLS'] {
+  if (value === null) return null;
+  const [good, poor] = vitalLimits[name];
+  const score = value <= good ? 'GOOD' : value <= poor ? 'NEEDS_IMPROVEMENT' : 'POOR';
+  return { score, value: Math.round(value * 1000) / 1000 };
+}

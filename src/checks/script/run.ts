@@ -1,0 +1,263 @@
+import type { BrowserFarm } from '../../sandbox/browsers/browser-farm.ts';
+import type { Runtime } from '../../sandbox/runtimes/runtimes.ts';
+import { type Sandbox, SandboxUnavailable } from '../../sandbox/sandbox.ts';
+import type { ScriptHost } from '../../sandbox/script-host.ts';
+import { runScript, type ScriptReport, scriptFiles } from '../../sandbox/scripts/script-run.ts';
+import type { Outcome, RunContext } from '../check-type.ts';
+import { type Failure, failure } from '../failure.ts';
+import { toMicroseconds } from '../milliseconds.ts';
+import type { BrowserDetail, MultiStepDetail } from './detail.ts';
+import { type Evidence, keepEvidence } from './evidence.ts';
+import { scriptPages } from './pages.ts';
+import type { ScriptSpec } from './spec.ts';
+import { judgeScript, type ScriptError, type ScriptVerdict } from './verdict.ts';
+
+const maxPageErrors = 200;
+const noEvidence: Evidence = { screenshots: [], videos: [], traces: [], report: null };
+
+/** A run that came to its end, in the words both types share. */
+interface ScriptRun {
+  readonly verdict: ScriptVerdict;
+  readonly report: ScriptReport | undefined;
+  readonly evidence: Evidence;
+  readonly runtimeId: string;
+  readonly startedAt: number;
+  readonly endedAt: number;
+}
+
+/** Runs a multi-step check: a script that sends requests, without a browser. */
+export async function runMultiStepScript(
+  spec: ScriptSpec,
+  context: RunContext,
+): Promise<Outcome<MultiStepDetail>> {
+  const run = await runInSandbox(spec, context, { hasBrowser: false });
+  return outcome(run, multiStepDetail(run, context));
+}
+
+/** Runs a browser check: a script that may open the browser of this host. */
+export async function runBrowserScript(
+  spec: ScriptSpec,
+  context: RunContext,
+): Promise<Outcome<BrowserDetail>> {
+  const run = await runInSandbox(spec, context, { hasBrowser: true });
+  const findings = run.report?.findings ?? [];
+  const count = (wanted: string) => findings.filter(({ kind }) => kind === wanted).length;
+  return outcome(run, {
+    ...multiStepDetail(run, context),
+    type: run.report?.mode === 'plain' ? 'PLAYWRIGHT' : 'PLAYWRIGHT_TEST',
+    traceSummary: {
+      consoleErrors: count('console'),
+      networkErrors: count('network'),
+      documentErrors: count('document'),
+      userScriptErrors: run.verdict.errors.length,
+    },
+    pages: scriptPages(run.report?.pages ?? []),
+    pageErrors: findings
+      .flatMap(({ kind, message, url, at }) => (kind === 'agent' ? [] : [{ kind, message, url, time: at }]))
+      .slice(0, maxPageErrors),
+    playwrightTestVideos: run.evidence.videos,
+  });
+}
+
+async function runInSandbox(
+  spec: ScriptSpec,
+  context: RunContext,
+  wants: { readonly hasBrowser: boolean },
+): Promise<ScriptRun> {
+  const startedAt = Date.now();
+  const deadlineMs = performance.now() + context.timeoutMs;
+  const notRun = (failed: Failure): ScriptRun => ({
+    verdict: withoutRun(failed),
+    report: undefined,
+    evidence: noEvidence,
+    runtimeId: spec.runtimeId ?? '',
+    startedAt,
+    endedAt: Date.now(),
+  });
+  const { scripts } = context;
+  if (context.signal.aborted) return notRun(stopFailure(context));
+  if (!scripts)
+    return notRun(failure('SANDBOX_UNAVAILABLE', 'Scripts cannot be run here: there is no sandbox'));
+  const runtime = findRuntime(scripts, spec.runtimeId);
+  if ('failure' in runtime) return notRun(runtime.failure);
+  const browser = wants.hasBrowser ? scripts.browser : undefined;
+  if (browser && 'missing' in browser) return notRun(failure('BROWSER_MISSING', browser.missing));
+
+  let sandbox: Sandbox;
+  try {
+    sandbox = await scripts.acquire(context.signal);
+  } catch (thrown) {
+    if (context.signal.aborted) return notRun(stopFailure(context));
+    if (thrown instanceof SandboxUnavailable) return notRun(failure('SANDBOX_UNAVAILABLE', thrown.message));
+    throw thrown;
+  }
+  try {
+    return await runContained({ spec, context, sandbox, runtime, browser, startedAt, deadlineMs });
+  } catch (thrown) {
+    if (thrown instanceof SandboxUnavailable) return notRun(failure('SANDBOX_UNAVAILABLE', thrown.message));
+    throw thrown;
+  } finally {
+    await sandbox.release();
+  }
+}
+
+async function runContained(order: {
+  readonly spec: ScriptSpec;
+  readonly context: RunContext;
+  readonly sandbox: Sandbox;
+  readonly runtime: Runtime;
+  readonly browser: BrowserFarm | undefined;
+  readonly startedAt: number;
+  readonly deadlineMs: number;
+}): Promise<ScriptRun> {
+  const { spec, context, sandbox, runtime } = order;
+  const entry = spec.scriptPath ?? 'script.ts';
+  const files = scriptFiles({
+    script: spec.script,
+    entry,
+    dependencies: spec.dependencies ?? [],
+    snippets: context.snippets ?? [],
+  });
+  const report = await runScript(sandbox, {
+    runtime,
+    browser: order.browser,
+    entry,
+    files,
+    variables: { ...context.variables, RUNTIME_VERSION: runtime.id },
+    proxyUrl: context.proxyUrl,
+    timeoutMs: Math.max(1, order.deadlineMs - performance.now()),
+    signal: context.signal,
+    onOutput: (stream, text) => {
+      for (const line of text.replace(/\n$/, '').split('\n')) {
+        context.log.write(stream === 'stderr' ? 'ERROR' : 'INFO', line);
+      }
+    },
+  });
+  const verdict = judgeScript(report, context.timeoutMs, howStopped(context.signal));
+  for (const { message } of verdict.errors) context.log.write('ERROR', message);
+  if (report.degraded) {
+    context.log.write(
+      'WARN',
+      `Marked as degraded${report.degraded.reason === null ? '' : `: ${report.degraded.reason}`}`,
+    );
+  }
+  const evidence =
+    context.artifacts && !context.signal.aborted
+      ? await keepEvidence({
+          directory: sandbox.directory,
+          tests: report.tests,
+          ownFiles: new Set(files.keys()),
+          sink: context.artifacts,
+        })
+      : noEvidence;
+  return {
+    verdict,
+    report,
+    evidence,
+    runtimeId: runtime.id,
+    startedAt: order.startedAt,
+    endedAt: Date.now(),
+  };
+}
+
+/** A run's own runtime, or the newest of this host where the check names none. */
+function findRuntime(
+  { runtimes }: ScriptHost,
+  wanted: string | null,
+): Runtime | { readonly failure: Failure } {
+  const id = wanted ?? runtimes.ids[0];
+  const runtime = id === undefined ? undefined : runtimes.find(id);
+  if (runtime) return runtime;
+  const has =
+    runtimes.ids.length === 0
+      ? 'none is'
+      : `${runtimes.ids.join(' and ')} ${runtimes.ids.length === 1 ? 'is' : 'are'}`;
+  const message = `Runtime ${id ?? '(the newest)'} is not installed on this agent (${has}): choose another runtimeId, or install it`;
+  return { failure: failure('RUNTIME_MISSING', message) };
+}
+
+function outcome<Detail>(
+  { verdict, report, startedAt, endedAt }: ScriptRun,
+  detail: Detail,
+): Outcome<Detail> {
+  return {
+    failure: verdict.failure,
+    responseTimeMs: toMicroseconds(report ? scriptDurationMs(report) : endedAt - startedAt),
+    isDegraded: verdict.isDegraded,
+    overMaxResponseTime: null,
+    errorMessages: verdict.errorMessages,
+    secrets: report?.secrets,
+    detail,
+  };
+}
+
+/** The time of the script itself: of its tests, or of the whole plain script; what ran when it was cut off. */
+function scriptDurationMs({ tests, end, mode, startedAt, ended }: ScriptReport): number {
+  if (mode === 'test' && tests.length > 0) return tests.reduce((sum, { durationMs }) => sum + durationMs, 0);
+  if (end) return end.durationMs;
+  return startedAt === undefined ? ended.cpuMs : Math.max(0, Date.now() - startedAt);
+}
+
+function multiStepDetail(run: ScriptRun, { log }: RunContext): MultiStepDetail {
+  const { report, verdict, evidence } = run;
+  const titles = new Map(report?.tests.map(({ test, title }) => [test, title]));
+  return {
+    errors: verdict.errors.map(errorDetail),
+    startTime: run.startedAt,
+    endTime: run.endedAt,
+    runtimeVersion: run.runtimeId,
+    isMarkedDegraded: report?.degraded !== undefined,
+    degradedReason: report?.degraded?.reason ?? null,
+    tests: (report?.tests ?? []).map(({ title, status, startedAt, durationMs }) => ({
+      title,
+      status,
+      startedAt,
+      durationMs,
+    })),
+    steps: (report?.steps ?? []).map(
+      ({ test, title, category, depth, startedAt, durationMs, error, location }) => ({
+        test: titles.get(test) ?? '',
+        title,
+        category,
+        depth,
+        startedAt,
+        durationMs,
+        error,
+        location,
+      }),
+    ),
+    peakMemoryBytes: report?.ended.peakMemoryBytes ?? 0,
+    cpuMs: report?.ended.cpuMs ?? 0,
+    jobLog: [...log.entries],
+    jobAssets: evidence.screenshots,
+    playwrightTestTraces: evidence.traces,
+    playwrightTestJsonReportFile: evidence.report,
+  };
+}
+
+function errorDetail({ name, message, stack, test }: ScriptError): MultiStepDetail['errors'][number] {
+  return { name, message, stack, test };
+}
+
+function withoutRun(failed: Failure): ScriptVerdict {
+  const error = { name: 'Error', message: failed.message, stack: null, test: null };
+  return { failure: failed, isDegraded: false, errors: [error], errorMessages: [failed.message] };
+}
+
+function howStopped(signal: AbortSignal): 'aborted' | 'timed-out' | undefined {
+  if (!signal.aborted) return undefined;
+  return isTimeout(signal) ? 'timed-out' : 'aborted';
+}
+
+function stopFailure({ signal, timeoutMs }: RunContext): Failure {
+  return isTimeout(signal)
+    ? failure(
+        'SCRIPT_TIMED_OUT',
+        `The script exceeded the maximum run time of ${timeoutMs} ms before it could start`,
+      )
+    : failure('RUN_ABORTED', 'The run was stopped');
+}
+
+function isTimeout({ reason }: AbortSignal): boolean {
+  return reason instanceof DOMException && reason.name === 'TimeoutError';
+}

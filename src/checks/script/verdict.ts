@@ -1,0 +1,134 @@
+import type { SandboxEndReason } from '../../sandbox/sandbox.ts';
+import type { SaidError, SaidTest } from '../../sandbox/scripts/events.ts';
+import type { ScriptReport } from '../../sandbox/scripts/script-run.ts';
+import { type Failure, type FailureCode, failure } from '../failure.ts';
+
+/** An error of the script with the title of its test, if it was in one. */
+export type ScriptError = SaidError & { readonly test: string | null };
+
+export interface ScriptVerdict {
+  readonly failure: Failure | undefined;
+  readonly isDegraded: boolean;
+  /** What the detail lists. */
+  readonly errors: readonly ScriptError[];
+  readonly errorMessages: readonly string[];
+}
+
+const maxMessages = 50;
+
+const brokenLimits: Readonly<
+  Partial<Record<SandboxEndReason, { readonly code: FailureCode; readonly message: string }>>
+> = {
+  memory: {
+    code: 'SCRIPT_OUT_OF_MEMORY',
+    message: 'The script used more than the 2.7 GiB of memory it may use',
+  },
+  cpu: { code: 'SCRIPT_LIMIT_EXCEEDED', message: 'The script used more processor time than it may use' },
+  processes: {
+    code: 'SCRIPT_LIMIT_EXCEEDED',
+    message: 'The script started more processes than it may start',
+  },
+  output: { code: 'SCRIPT_LIMIT_EXCEEDED', message: 'The script wrote more output than it may write' },
+  disk: { code: 'SCRIPT_LIMIT_EXCEEDED', message: 'The script wrote more to the disk than it may write' },
+};
+
+/**
+ * What a run of a script means for its check. What went wrong is the script's, unless our own program in its sandbox
+ * broke; limits come before what the script said, and a run that never said its end has failed, however it exited.
+ *
+ * @param timeoutMs the limit that the message of a run that took too long names.
+ */
+export function judgeScript(
+  report: ScriptReport,
+  timeoutMs: number,
+  isStopped: 'aborted' | 'timed-out' | undefined,
+): ScriptVerdict {
+  const errors = errorsOf(report);
+  const because = (failed: Failure): ScriptVerdict => ({
+    failure: failed,
+    isDegraded: false,
+    errors: [...errors, { name: 'Error', message: failed.message, stack: null, test: null }],
+    errorMessages: [failed.message, ...messagesOf(errors)].slice(0, maxMessages),
+  });
+  if (isStopped === 'aborted') return because(failure('RUN_ABORTED', 'The run was stopped'));
+  const { ended, end } = report;
+  const limit = brokenLimits[ended.reason];
+  if (limit) return because(failure(limit.code, limit.message));
+  if (isStopped === 'timed-out' || ended.reason === 'wall' || isCutOff(report)) {
+    const message = `The script exceeded the maximum run time of ${timeoutMs} ms`;
+    return because(failure('SCRIPT_TIMED_OUT', message));
+  }
+  if (ended.reason === 'killed') return because(failure('RUN_ABORTED', 'The run was stopped'));
+  if (ended.reason !== 'exited') {
+    return because(failure('SANDBOX_UNAVAILABLE', `The script could not be run: ${ended.reason}`));
+  }
+  if (report.broken) {
+    return because(failure('RUNNER_CRASHED', `The script could not be started: ${report.broken.message}`));
+  }
+  if (!end) return because(failure('SCRIPT_FAILED', endedEarly(report)));
+  if (report.mode === 'test' && report.tests.length === 0) {
+    return errors.length > 0 ? failed('SCRIPT_INVALID', errors) : because(noTests(report));
+  }
+  if (report.mode === 'plain' && report.startedAt === undefined) return failed('SCRIPT_INVALID', errors);
+  if (errors.length === 0 && end.status === 'passed') return passed(report);
+  if (errors.length === 0) return because(failure('SCRIPT_FAILED', `The script ended with ${end.status}`));
+  if (report.degraded && errors.length === report.softFailureCount) {
+    return { failure: undefined, isDegraded: true, errors, errorMessages: [] };
+  }
+  return failed('SCRIPT_FAILED', errors);
+}
+
+/** Whether its time was over before it was done. */
+function isCutOff({ end, isInterrupted }: ScriptReport): boolean {
+  return end ? end.status === 'timedout' || end.status === 'interrupted' : isInterrupted;
+}
+
+function passed(report: ScriptReport): ScriptVerdict {
+  return { failure: undefined, isDegraded: report.degraded !== undefined, errors: [], errorMessages: [] };
+}
+
+function failed(code: FailureCode, errors: readonly ScriptError[]): ScriptVerdict {
+  const messages = messagesOf(errors);
+  return {
+    failure: failure(code, messages[0] ?? 'The script failed'),
+    isDegraded: false,
+    errors,
+    errorMessages: messages.slice(0, maxMessages),
+  };
+}
+
+function noTests({ runnerOutput }: ScriptReport): Failure {
+  const said = runnerOutput.trim();
+  return failure(
+    'SCRIPT_INVALID',
+    `No tests found in the script${said === '' ? '' : `: ${said.slice(0, 500)}`}`,
+  );
+}
+
+function endedEarly({ ended, mode, runnerOutput }: ScriptReport): string {
+  const how =
+    ended.signal === null
+      ? `it exited with code ${ended.exitCode}, as process.exit() does`
+      : `it was ended by ${ended.signal}`;
+  const said = mode === 'plain' ? '' : runnerOutput.trim().slice(-500);
+  return `The script did not run to its end: ${how}${said === '' ? '' : `; it wrote: ${said}`}`;
+}
+
+/** The errors of tests whose last try did not end as expected, and those outside of tests. */
+function errorsOf({ tests, errors }: ScriptReport): ScriptError[] {
+  const ofTests = tests
+    .filter(({ isLast, isExpected }) => isLast && !isExpected)
+    .flatMap((test) => errorsOfTest(test).map((error) => ({ ...error, test: test.title })));
+  return [...ofTests, ...errors.map((error) => ({ ...error, test: null }))];
+}
+
+function errorsOfTest({ errors, status, title }: SaidTest): readonly SaidError[] {
+  if (errors.length > 0) return errors;
+  const message =
+    status === 'passed' ? `"${title}" passed, and it was expected to fail` : `"${title}": ${status}`;
+  return [{ name: 'Error', message, stack: null }];
+}
+
+function messagesOf(errors: readonly ScriptError[]): string[] {
+  return [...new Set(errors.map(({ message }) => message))];
+}

@@ -1,0 +1,70 @@
+import { constants } from 'node:fs';
+import { access, realpath, stat } from 'node:fs/promises';
+
+/** No browser that Playwright can drive was found; the message says where it was looked for and what to do. */
+export class BrowserMissing extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'BrowserMissing';
+  }
+}
+
+export interface FoundBrowser {
+  /** Absolute and free of links. */
+  readonly executablePath: string;
+  readonly source: 'setting' | 'system' | 'package';
+}
+
+/**
+ * Where distributions put Chromium. The headless shell comes first: half the CPU time and two thirds of the memory. Its
+ * wrapper in /usr/bin is passed over, because it stays as one more process to end.
+ */
+const systemPaths = [
+  '/usr/lib/chromium/chromium-headless-shell',
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+] as const;
+
+/**
+ * Finds the browser that runs use: the one the operator names, else the distribution's, else the one unpacked from an npm
+ * package (`npm run runtimes:install chromium`).
+ *
+ * @param options.chromiumPath the setting CHROMIUM_PATH; when given, nothing else will do.
+ * @param options.unpackedPath the executable that was unpacked from a package, whether or not it is there.
+ * @throws BrowserMissing when there is none.
+ */
+export async function findBrowser(options: {
+  readonly chromiumPath?: string | undefined;
+  readonly unpackedPath?: string | undefined;
+  readonly systemPaths?: readonly string[] | undefined;
+}): Promise<FoundBrowser> {
+  const { chromiumPath, unpackedPath } = options;
+  if (chromiumPath !== undefined) {
+    if (await isExecutable(chromiumPath)) {
+      return { executablePath: await realpath(chromiumPath), source: 'setting' };
+    }
+    throw new BrowserMissing(`CHROMIUM_PATH names ${chromiumPath}, which is not a program that can be run`);
+  }
+  const paths = options.systemPaths ?? systemPaths;
+  for (const path of paths) {
+    if (await isExecutable(path)) return { executablePath: await realpath(path), source: 'system' };
+  }
+  if (unpackedPath !== undefined && (await isExecutable(unpackedPath))) {
+    return { executablePath: await realpath(unpackedPath), source: 'package' };
+  }
+  throw new BrowserMissing(
+    `No browser was found: CHROMIUM_PATH is not set and there is none of ${paths.join(', ')}. ` +
+      'Install the package chromium-headless-shell (or chromium), or run "npm run runtimes:install chromium"',
+  );
+}
+
+async function isExecutable(path: string): Promise<boolean> {
+  try {
+    await access(path, constants.X_OK);
+    return (await stat(path)).isFile();
+  } catch (thrown) {
+    const { code } = thrown as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'EACCES' || code === 'ENOTDIR') return false;
+    throw thrown;
+  }
+}

@@ -1,0 +1,56 @@
+'use strict';
+/**
+ * How the processes of a run tell the agent what happens: one JSON object a line. Playwright's runner (and a plain script's
+ * only process) has descriptor 3; its worker has something else there, so what runs in it appends to a file, which the
+ * agent reads after the end. The script can write to both: what they say is the script's word.
+ */
+const fs = require('node:fs');
+
+const maxTextLength = 8192;
+
+/** Writes a whole line to descriptor 3, however slow the reader is. */
+function send(event) {
+  let line = Buffer.from(`${JSON.stringify({ at: Date.now(), ...event })}\n`);
+  while (line.length > 0) {
+    try {
+      line = line.subarray(fs.writeSync(3, line));
+    } catch (error) {
+      if (error.code !== 'EAGAIN') return;
+      // The pipe is full. Nothing else may happen before the line is out, so the thread waits.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+    }
+  }
+}
+
+/** Appends a line to the run's file of events. A full disk must not change what the script does. */
+function note(event) {
+  const file = process.env.PICKET_NOTES;
+  if (!file) return;
+  try {
+    fs.appendFileSync(file, `${JSON.stringify({ at: Date.now(), ...event })}\n`);
+  } catch (error) {
+    if (error.code !== 'ENOSPC' && error.code !== 'ENOENT' && error.code !== 'EFBIG') throw error;
+  }
+}
+
+const escapes = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, 'g');
+
+/** A text without terminal colours, cut to what a result may hold. */
+function text(value) {
+  return String(value ?? '')
+    .replace(escapes, '')
+    .slice(0, maxTextLength);
+}
+
+/** An error as events carry it, whatever was thrown. */
+function describe(error) {
+  if (typeof error !== 'object' || error === null) {
+    return { name: 'Error', message: text(error), stack: null };
+  }
+  const message = text(error.message ?? error.value ?? error);
+  const stack = typeof error.stack === 'string' ? text(error.stack) : null;
+  const named = /^(\w*Error)\b/.exec(message) ?? /^(\w*Error)\b/.exec(stack ?? '');
+  return { name: text(error.name ?? named?.[1] ?? 'Error'), message, stack };
+}
+
+module.exports = { send, note, text, describe };

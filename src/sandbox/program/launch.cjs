@@ -1,0 +1,88 @@
+'use strict';
+/**
+ * The program every script run starts with: `node launch.cjs`. It reads one line of JSON, the job, from its standard
+ * input and becomes the run. Variables come with the job and not with the environment it is started with, so that a
+ * process can be started, and load what it needs, before it is known whose script it will run.
+ *
+ * The job: directory (of the script), privateDirectory (for what only the agent asks about), modulesDirectory (the
+ * runtime's packages), entry, sources (relative paths of the script and its files), variables, and what
+ * playwright-config.cjs reads.
+ */
+const fs = require('node:fs');
+const path = require('node:path');
+
+const modulesDirectory = process.argv[2];
+process.env.PICKET_MODULES = modulesDirectory;
+require('./preload.cjs');
+const { send, describe } = require('./events.cjs');
+const { hasTopLevelAwait, isTestMode, parse } = require('./script-source.cjs');
+
+let line = '';
+process.stdin.setEncoding('utf8');
+process.stdin.on('data', function collect(chunk) {
+  line += chunk;
+  if (!line.includes('\n')) return;
+  process.stdin.off('data', collect);
+  process.stdin.destroy();
+  start({ ...JSON.parse(line.slice(0, line.indexOf('\n'))), modulesDirectory }).catch((error) => {
+    send({ event: 'broken', error: describe(error) });
+    process.exit(70);
+  });
+});
+
+async function start(job) {
+  process.chdir(job.directory);
+  const notes = path.join(job.privateDirectory, 'notes.ndjson');
+  // What the agent relies on comes last: a variable of the same name cannot take its place.
+  const own = {
+    PICKET_NOTES: notes,
+    PICKET_MODULES: modulesDirectory,
+    NODE_OPTIONS: `--require ${JSON.stringify(path.join(__dirname, 'preload.cjs'))}`,
+    PWTEST_CACHE_DIR: path.join(job.privateDirectory, 'cache'),
+    ...job.ownVariables,
+  };
+  for (const [name, value] of Object.entries({ ...job.variables, ...own })) process.env[name] = value;
+  const sources = job.sources.map((file) => fs.readFileSync(path.join(job.directory, file), 'utf8'));
+  if (!isTestMode(sources)) {
+    send({ event: 'mode', mode: 'plain' });
+    process.env.PICKET_EVIDENCE = path.join(job.privateDirectory, 'evidence');
+    const { runPlainScript } = require('./plain-script.cjs');
+    await runPlainScript(job);
+    return;
+  }
+  send({ event: 'mode', mode: 'test' });
+  const entry = testEntry(job);
+  process.env.PICKET_RUN = JSON.stringify({ ...job, entry, variables: undefined, sources: undefined });
+  const config = path.join(__dirname, 'playwright-config.cjs');
+  process.argv = [process.argv[0], 'playwright', 'test', '--config', config];
+  require(path.join(job.modulesDirectory, '@playwright/test/cli.js'));
+}
+
+/**
+ * The file Playwright runs. It turns ES modules into CommonJS, which cannot await at the top; a script that does is given
+ * the extension of an ES module, and `require` where it uses that as well.
+ */
+function testEntry(job) {
+  const { dir, name, ext } = path.parse(job.entry);
+  if (!/^\.(ts|js|tsx|jsx)$/.test(ext)) return job.entry;
+  const file = path.join(job.directory, job.entry);
+  const source = fs.readFileSync(file, 'utf8');
+  if (!/\bawait\b/.test(source) || !isModuleOnly(job, source)) return job.entry;
+  const entry = path.join(dir, `${name}${ext.startsWith('.t') ? '.mts' : '.mjs'}`);
+  const requireText = /\brequire\s*\(/.test(source)
+    ? "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url); "
+    : '';
+  fs.writeFileSync(path.join(job.directory, entry), requireText + source);
+  fs.rmSync(file);
+  return entry;
+}
+
+function isModuleOnly(job, source) {
+  try {
+    return hasTopLevelAwait(parse(job.modulesDirectory, source));
+  } catch (error) {
+    // Playwright will say where the mistake is.
+    if (error instanceof SyntaxError) return false;
+    throw error;
+  }
+}

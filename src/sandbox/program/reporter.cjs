@@ -1,0 +1,85 @@
+'use strict';
+/** Playwright's reporter for the agent: what the runner learns goes to descriptor 3 as it happens. */
+const { send, text, describe } = require('./events.cjs');
+
+const maxSteps = 1000;
+
+class EventReporter {
+  #steps = 0;
+  #stepCount = new Map();
+
+  onBegin(config, suite) {
+    send({ event: 'begin', tests: suite.allTests().length, playwrightVersion: config.version });
+  }
+
+  onTestBegin(test) {
+    send({ event: 'test-begin', test: test.id, title: titleOf(test) });
+  }
+
+  onStepEnd(test, _result, step) {
+    this.#stepCount.set(test.id, (this.#stepCount.get(test.id) ?? 0) + 1);
+    if (this.#steps >= maxSteps) return;
+    this.#steps += 1;
+    send({
+      event: 'step',
+      test: test.id,
+      title: text(step.title).slice(0, 500),
+      category: step.category,
+      depth: step.titlePath().length - 1,
+      startedAt: step.startTime.getTime(),
+      durationMs: step.duration,
+      error: step.error ? describe(step.error).message : null,
+      location: step.location ? { line: step.location.line, column: step.location.column } : null,
+    });
+  }
+
+  onStdOut(chunk, test) {
+    // Without a test it is the collecting run: the worker writes the same once more.
+    send({ event: 'output', stream: 'stdout', text: text(chunk), isCollecting: !test });
+  }
+
+  onStdErr(chunk, test) {
+    send({ event: 'output', stream: 'stderr', text: text(chunk), isCollecting: !test });
+  }
+
+  onError(error) {
+    send({ event: 'error', error: describe(error) });
+  }
+
+  onTestEnd(test, result) {
+    send({
+      event: 'test-end',
+      test: test.id,
+      title: titleOf(test),
+      status: result.status,
+      isExpected: result.status === 'skipped' || result.status === test.expectedStatus,
+      isLast: result.retry === test.retries || result.status === test.expectedStatus,
+      startedAt: result.startTime.getTime(),
+      durationMs: result.duration,
+      errors: result.errors.slice(0, 50).map(describe),
+      attachments: result.attachments
+        .filter(({ path }) => path)
+        .slice(0, 100)
+        .map(({ name, contentType, path }) => ({ name: text(name).slice(0, 200), contentType, path })),
+    });
+  }
+
+  onEnd(result) {
+    send({ event: 'end', status: result.status, durationMs: result.duration });
+  }
+
+  printsToStdio() {
+    return true;
+  }
+}
+
+function titleOf(test) {
+  // The first two are the project and the file, which a check has one of each.
+  return test
+    .titlePath()
+    .slice(3)
+    .map((part) => text(part).slice(0, 200))
+    .join(' › ');
+}
+
+module.exports = EventReporter;

@@ -1,0 +1,87 @@
+'use strict';
+/** What kind of script a file is, found out without running it, with the parser of the runtime's own Playwright. */
+const path = require('node:path');
+
+/** The modules that test scripts take `test` from. */
+const testModule = /(['"`])(?:@playwright\/test|playwright\/test)\1/;
+
+/**
+ * Whether scripts are for Playwright's test runner: one of them names its module and, beside that, the word `test`. Code
+ * that only uses `expect` or `chromium` from there is a plain script.
+ */
+function isTestMode(sources) {
+  return sources.some(
+    (source) =>
+      testModule.test(source) && /\btest\b/.test(source.replaceAll(new RegExp(testModule, 'g'), '')),
+  );
+}
+
+/**
+ * The syntax tree of a script.
+ *
+ * @throws SyntaxError
+ */
+function parse(modulesDirectory, source) {
+  const { babelParse } = require(path.join(modulesDirectory, 'playwright/lib/transform/babelBundle.js'));
+  return babelParse(source, 'script.mts', true);
+}
+
+/** Whether a program awaits outside of any function, which only ES modules can do. */
+function hasTopLevelAwait(tree) {
+  const isAwaiting = (node) => {
+    if (typeof node !== 'object' || node === null) return false;
+    if (Array.isArray(node)) return node.some(isAwaiting);
+    if (typeof node.type !== 'string') return false;
+    if (/Function|Method$|ClassPrivateMethod/.test(node.type)) return false;
+    if (node.type === 'AwaitExpression' || (node.type === 'ForOfStatement' && node.await)) return true;
+    return Object.entries(node).some(([key, value]) => key !== 'loc' && isAwaiting(value));
+  };
+  return isAwaiting(tree.program.body);
+}
+
+/**
+ * A plain script as the body of an async function: imports become require() on the lines where they stood, `export` goes.
+ * Types are still there.
+ */
+function asFunctionBody(source, tree) {
+  const edits = [];
+  let count = 0;
+  for (const node of tree.program.body) {
+    if (node.type === 'ImportDeclaration') {
+      edits.push([node.start, node.end, requireText(node, `__module${count}`)]);
+      count += 1;
+    } else if (node.type === 'ExportDefaultDeclaration') {
+      edits.push([
+        node.start,
+        node.declaration.start,
+        /^(Function|Class)/.test(node.declaration.type) ? '' : 'void ',
+      ]);
+    } else if (node.type === 'ExportNamedDeclaration') {
+      edits.push(node.declaration ? [node.start, node.declaration.start, ''] : [node.start, node.end, '']);
+    }
+  }
+  let body = source;
+  for (const [start, end, text] of edits.reverse()) {
+    const lines = '\n'.repeat(source.slice(start, end).split('\n').length - 1);
+    body = `${body.slice(0, start)}${text}${lines}${body.slice(end)}`;
+  }
+  return body;
+}
+
+function requireText(node, name) {
+  if (node.importKind === 'type') return '';
+  const loaded = `require(${JSON.stringify(node.source.value)})`;
+  const wanted = node.specifiers.filter(({ importKind }) => importKind !== 'type');
+  if (wanted.length === 0) return node.specifiers.length === 0 ? `${loaded};` : '';
+  const parts = [`const ${name} = ${loaded}`];
+  for (const { type, local, imported } of wanted) {
+    const key = imported?.name ?? imported?.value;
+    if (type === 'ImportNamespaceSpecifier') parts.push(`${local.name} = ${name}`);
+    else if (type === 'ImportDefaultSpecifier' || key === 'default') {
+      parts.push(`${local.name} = ${name} && ${name}.__esModule ? ${name}.default : ${name}`);
+    } else parts.push(`${local.name} = ${name}[${JSON.stringify(key)}]`);
+  }
+  return `${parts.join(', ')};`;
+}
+
+module.exports = { isTestMode, parse, hasTopLevelAwait, asFunctionBody };

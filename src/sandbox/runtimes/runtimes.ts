@@ -1,0 +1,62 @@
+import { readFileSync } from 'node:fs';
+import { readdir, readFile, realpath, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** The packages that scripts of one runtime can use, installed on this host. */
+export interface Runtime {
+  readonly id: string;
+  readonly directory: string;
+  /** Absolute and free of links: run folders link to it. */
+  readonly modulesDirectory: string;
+  readonly playwrightVersion: string;
+}
+
+/** The runtimes that are installed on this host. */
+export interface Runtimes {
+  /** Newest first. */
+  readonly ids: readonly string[];
+  find(id: string): Runtime | undefined;
+}
+
+const runtimeId = /^\d{4}\.\d{2}$/;
+
+/**
+ * Reads the folder that holds the runtimes, one folder each. One whose packages are not installed does not count.
+ *
+ * @param directory such as `runtimes` of the checkout or the image; it may be a link, and read-only.
+ */
+export async function readRuntimes(directory: string): Promise<Runtimes> {
+  const found = new Map<string, Runtime>();
+  for (const id of (await readdir(directory))
+    .filter((name) => runtimeId.test(name))
+    .sort()
+    .reverse()) {
+    const runtime = await readRuntime(join(directory, id), id);
+    if (runtime) found.set(id, runtime);
+  }
+  return { ids: [...found.keys()], find: (id) => found.get(id) };
+}
+
+async function readRuntime(directory: string, id: string): Promise<Runtime | undefined> {
+  try {
+    const modulesDirectory = await realpath(join(directory, 'node_modules'));
+    await stat(join(modulesDirectory, '@playwright/test/cli.js'));
+    const manifest = JSON.parse(
+      await readFile(join(modulesDirectory, 'playwright-core/package.json'), 'utf8'),
+    );
+    return { id, directory, modulesDirectory, playwrightVersion: String(manifest.version) };
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw thrown;
+  }
+}
+
+/** What a runtime's manifest promises to scripts: package names with the versions its lockfile pins. */
+export function promisedPackages(runtime: Pick<Runtime, 'directory'>): Map<string, string> {
+  const read = (name: string) => JSON.parse(readFileSync(join(runtime.directory, name), 'utf8'));
+  const { dependencies } = read('package.json') as { dependencies: Record<string, string> };
+  const { packages } = read('package-lock.json') as { packages: Record<string, { version?: string }> };
+  return new Map(
+    Object.keys(dependencies).map((name) => [name, packages[`node_modules/${name}`]?.version ?? 'none']),
+  );
+}

@@ -1,0 +1,53 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Sandbox } from '../sandbox.ts';
+import { promisedPackages, type Runtime } from './runtimes.ts';
+
+const program = new URL('../program/resolve-packages.mjs', import.meta.url);
+const timeoutMs = 60_000;
+const maxProblemLength = 500;
+
+/**
+ * Finds out whether scripts can use what a runtime promises: in a run folder, through its link and with a script's
+ * identity, every package of the manifest must be found by `require` and by `import`, in the version of the lockfile.
+ *
+ * @returns one sentence for each package that is not right; empty when all are.
+ * @throws SandboxUnavailable when no process can be started.
+ */
+export async function checkRuntime(runtime: Runtime, sandbox: Sandbox): Promise<string[]> {
+  await sandbox.link('node_modules', runtime.modulesDirectory);
+  await sandbox.write('resolve-packages.mjs', await readFile(program));
+  await sandbox.write('packages.json', JSON.stringify([...promisedPackages(runtime)]));
+  const problems: string[] = [];
+  let isWhole = false;
+  let errorText = '';
+  const running = sandbox.start({
+    path: process.execPath,
+    args: [join(sandbox.directory, 'resolve-packages.mjs')],
+    environment: { LANG: 'C.UTF-8' },
+    limits: {
+      memoryBytes: 512 * 1024 * 1024,
+      wallMs: timeoutMs,
+      cpuMs: timeoutMs,
+      processCount: 64,
+      outputBytes: 1024 * 1024,
+      diskBytes: 10 * 1024 * 1024,
+    },
+    onOutput: (stream, chunk) => {
+      if (stream === 'stderr') errorText = (errorText + String(chunk)).slice(-maxProblemLength);
+    },
+    onEvent: (line) => {
+      if (line === 'done') isWhole = true;
+      else problems.push(line.slice(0, maxProblemLength));
+    },
+  });
+  running.input.end();
+  const ended = await running.ended;
+  if (!isWhole) {
+    const how = ended.signal ?? `exit code ${ended.exitCode}`;
+    problems.push(
+      `the check of the packages in ${join(runtime.id, 'node_modules')} did not end: ${how}; ${errorText}`,
+    );
+  }
+  return problems;
+}

@@ -1,0 +1,114 @@
+import { z } from 'zod';
+
+/**
+ * What the processes of a run say (src/sandbox/program/events.cjs): the runner line by line on descriptor 3, its worker in
+ * a file. All of it is the script's word: anything in the sandbox can write there. Only shape and size are checked.
+ */
+
+const at = z.number();
+const text = (maxLength: number) => z.string().transform((value) => value.slice(0, maxLength));
+const ms = z
+  .number()
+  .min(0)
+  .max(7 * 86_400_000);
+
+const SaidError = z.object({
+  name: text(200),
+  message: text(8192),
+  stack: text(8192).nullable(),
+});
+export type SaidError = z.output<typeof SaidError>;
+
+const Step = z.object({
+  event: z.literal('step'),
+  test: text(200),
+  title: text(500),
+  category: text(50),
+  depth: z.int().min(0).max(100),
+  startedAt: at,
+  durationMs: z.number().transform((value) => Math.max(0, value)),
+  error: text(8192).nullable(),
+  location: z.object({ line: z.int(), column: z.int() }).nullable(),
+});
+export type SaidStep = z.output<typeof Step>;
+
+const TestEnd = z.object({
+  event: z.literal('test-end'),
+  test: text(200),
+  title: text(1000),
+  status: z.enum(['passed', 'failed', 'timedOut', 'skipped', 'interrupted']),
+  isExpected: z.boolean(),
+  isLast: z.boolean(),
+  startedAt: at,
+  durationMs: ms,
+  errors: z.array(SaidError).max(50),
+  attachments: z
+    .array(z.object({ name: text(200), contentType: z.string().max(200), path: z.string().max(4096) }))
+    .max(100),
+});
+export type SaidTest = z.output<typeof TestEnd>;
+
+/** Lines of descriptor 3. */
+export const RunEvent = z.discriminatedUnion('event', [
+  z.object({ event: z.literal('mode'), mode: z.enum(['test', 'plain']) }),
+  z.object({
+    event: z.literal('begin'),
+    at,
+    tests: z.int().nullable(),
+    playwrightVersion: z.string().max(50),
+  }),
+  z.object({ event: z.literal('test-begin') }),
+  Step,
+  z.object({
+    event: z.literal('output'),
+    stream: z.enum(['stdout', 'stderr']),
+    text: text(8192),
+    isCollecting: z.boolean(),
+  }),
+  z.object({ event: z.literal('error'), error: SaidError }),
+  TestEnd,
+  z.object({ event: z.literal('end'), at, status: z.string().max(50), durationMs: ms }),
+  z.object({ event: z.literal('broken'), error: SaidError }),
+]);
+export type RunEvent = z.output<typeof RunEvent>;
+
+const Finding = z.object({
+  event: z.literal('finding'),
+  at,
+  kind: z.enum(['console', 'network', 'document', 'agent']),
+  message: text(8192),
+  url: text(2048),
+});
+export type SaidFinding = z.output<typeof Finding>;
+
+const measured = z.number().min(0).nullable();
+
+const Page = z.object({
+  event: z.literal('page'),
+  url: z.string().max(8192),
+  timeOrigin: z.number(),
+  vitals: z.object({ FCP: measured, LCP: measured, CLS: measured, TBT: measured, TTFB: measured }),
+  onContentLoad: measured,
+  onLoad: measured,
+});
+export type SaidPage = z.output<typeof Page>;
+
+/** Lines of the file of notes. */
+export const RunNote = z.discriminatedUnion('event', [
+  Finding,
+  Page,
+  z.object({ event: z.literal('degraded'), reason: text(8192).nullable() }),
+  z.object({ event: z.literal('soft-failure'), test: z.string() }),
+  z.object({ event: z.literal('secret'), name: z.string(), value: z.string() }),
+]);
+export type RunNote = z.output<typeof RunNote>;
+
+/** A line as its schema reads it; undefined for one that says nothing that can be understood. */
+export function readLine<Line extends z.ZodType>(schema: Line, line: string): z.output<Line> | undefined {
+  try {
+    return schema.safeParse(JSON.parse(line)).data;
+  } catch (thrown) {
+    if (thrown instanceof SyntaxError) return undefined;
+    throw thrown;
+  }
+}

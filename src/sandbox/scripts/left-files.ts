@@ -1,0 +1,91 @@
+import { constants, type Dirent } from 'node:fs';
+import { lstat, open, readdir, realpath } from 'node:fs/promises';
+import { join, relative, resolve, sep } from 'node:path';
+
+/**
+ * Files that a run left in its folder. A script may have put links there that lead anywhere; the agent may be allowed to
+ * read what the script was not. So only plain files count, with one name, on a path without links, and only once every
+ * process of the run is dead and nothing can change any more.
+ */
+
+const maxWalkedEntries = 5000;
+
+/** The path of a file below the folder if it may be taken, with its size in bytes; undefined if not. */
+export async function leftFile(
+  directory: string,
+  path: string,
+): Promise<{ readonly path: string; readonly sizeBytes: number } | undefined> {
+  const root = await realpath(directory);
+  const inside = relative(directory, resolve(directory, path));
+  if (inside === '' || inside === '..' || inside.startsWith(`..${sep}`)) return undefined;
+  const wanted = join(root, inside);
+  try {
+    if ((await realpath(wanted)) !== wanted) return undefined;
+    const found = await lstat(wanted);
+    if (!found.isFile() || found.nlink !== 1) return undefined;
+    return { path: wanted, sizeBytes: found.size };
+  } catch (thrown) {
+    if (isMissing(thrown)) return undefined;
+    throw thrown;
+  }
+}
+
+/** The lines of a file the run left, as far as its first so many bytes go. */
+export async function leftLines(directory: string, path: string, maxBytes: number): Promise<string[]> {
+  const file = await leftFile(directory, path);
+  if (!file) return [];
+  const handle = await open(file.path, constants.O_RDONLY | constants.O_NOFOLLOW);
+  try {
+    const bytes = Buffer.alloc(Math.min(file.sizeBytes, maxBytes));
+    const { bytesRead } = await handle.read(bytes, 0, bytes.length, 0);
+    return bytes
+      .toString('utf8', 0, bytesRead)
+      .split('\n')
+      .filter((line) => line !== '');
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Relative paths of files with one of the extensions, in the folder and below, except in folders that are left out. */
+export async function findLeft(
+  directory: string,
+  options: { readonly extensions: ReadonlySet<string>; readonly except: ReadonlySet<string> },
+): Promise<string[]> {
+  const found: string[] = [];
+  const folders = [''];
+  let walked = 0;
+  for (let folder = folders.shift(); folder !== undefined; folder = folders.shift()) {
+    let entries: Dirent[];
+    try {
+      entries = await readdir(join(directory, folder), { withFileTypes: true });
+    } catch (thrown) {
+      if (isMissing(thrown)) continue;
+      throw thrown;
+    }
+    for (const entry of entries) {
+      walked += 1;
+      if (walked > maxWalkedEntries) return found;
+      const path = join(folder, entry.name);
+      if (options.except.has(path)) continue;
+      if (entry.isDirectory()) folders.push(path);
+      else if (entry.isFile() && options.extensions.has(extension(entry.name))) found.push(path);
+    }
+  }
+  return found.sort();
+}
+
+function extension(name: string): string {
+  return name.slice(name.lastIndexOf('.') + 1).toLowerCase();
+}
+
+function isMissing(thrown: unknown): boolean {
+  const code = (thrown as NodeJS.ErrnoException).code;
+  return (
+    code === 'ENOENT' ||
+    code === 'ENOTDIR' ||
+    code === 'ELOOP' ||
+    code === 'EACCES' ||
+    code === 'ENAMETOOLONG'
+  );
+}

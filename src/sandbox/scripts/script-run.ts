@@ -1,0 +1,278 @@
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { BrowserFarm } from '../browsers/browser-farm.ts';
+import type { Runtime } from '../runtimes/runtimes.ts';
+import type { Sandbox, SandboxedEnd, SandboxLimits } from '../sandbox.ts';
+import {
+  RunEvent,
+  RunNote,
+  readLine,
+  type SaidError,
+  type SaidFinding,
+  type SaidPage,
+  type SaidStep,
+  type SaidTest,
+} from './events.ts';
+import { leftLines } from './left-files.ts';
+
+/** One script as it is to run. */
+export interface ScriptOrder {
+  readonly runtime: Runtime;
+  /** The browsers the script may open; absent for scripts without one. */
+  readonly browser: BrowserFarm | undefined;
+  /** Path of the file that runs, as given; Playwright may run it under another extension. */
+  readonly entry: string;
+  /** All files by their path below the run's folder, the entry among them. */
+  readonly files: ReadonlyMap<string, string>;
+  readonly variables: Readonly<Record<string, string>>;
+  readonly proxyUrl: string | null;
+  /** How long the script may run, in milliseconds, until it is killed. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  readonly onOutput: (stream: 'stdout' | 'stderr', text: string) => void;
+}
+
+/** What a run said and how it ended. */
+export interface ScriptReport {
+  /** Undefined when it never got far enough to tell. */
+  readonly mode: 'test' | 'plain' | undefined;
+  readonly startedAt: number | undefined;
+  readonly end: { readonly status: string; readonly durationMs: number; readonly at: number } | undefined;
+  readonly testCount: number | undefined;
+  readonly tests: readonly SaidTest[];
+  readonly steps: readonly SaidStep[];
+  /** Errors outside of any test. */
+  readonly errors: readonly SaidError[];
+  /** What our own program in the sandbox broke on. */
+  readonly broken: SaidError | undefined;
+  readonly findings: readonly SaidFinding[];
+  readonly pages: readonly SaidPage[];
+  readonly degraded: { readonly reason: string | null } | undefined;
+  readonly softFailureCount: number;
+  /** Values the script gave to `SERVICE_SECRET_*` variables; they must not leave. */
+  readonly secrets: readonly string[];
+  readonly ended: SandboxedEnd;
+  /** Whether it was asked to end because its time was nearly over. */
+  readonly isInterrupted: boolean;
+  /** What Playwright itself wrote outside of tests, the last part. */
+  readonly runnerOutput: string;
+}
+
+/** What only the agent asks about lies here, in the run's folder. */
+export const privateFolder = '.picket';
+
+const programDirectory = fileURLToPath(new URL('../program/', import.meta.url));
+const maxTests = 500;
+const maxSteps = 1000;
+const maxErrors = 100;
+const maxNoteBytes = 8 * 1024 * 1024;
+const maxRunnerOutputLength = 4096;
+const maxEarlyChunks = 100;
+/** The time limit of one test that sets none itself: Playwright's own default. */
+const testTimeoutMs = 30_000;
+/** Two steps of at most this many milliseconds lie before the kill: Playwright's own end, and an interruption. */
+const maxGraceMs = 5000;
+
+/** Memory per run (check model 1.8). */
+export const scriptMemoryBytes = Math.round(2.7 * 1024 ** 3);
+
+function limits(timeoutMs: number): SandboxLimits {
+  return {
+    memoryBytes: scriptMemoryBytes,
+    wallMs: timeoutMs,
+    // A browser's processes may be busy on several cores.
+    cpuMs: timeoutMs * 4,
+    processCount: 512,
+    outputBytes: 20 * 1024 * 1024,
+    diskBytes: 500 * 1024 * 1024,
+  };
+}
+
+/**
+ * Runs one script in a sandbox that nobody else uses. Its end comes in three steps, so that as much evidence as possible
+ * is there: Playwright stops by itself a little before the limit, then it is interrupted, and at the limit everything is
+ * killed.
+ *
+ * @throws SandboxUnavailable when no process can be started.
+ */
+export async function runScript(sandbox: Sandbox, order: ScriptOrder): Promise<ScriptReport> {
+  const deadlineMs = performance.now() + order.timeoutMs;
+  for (const [path, content] of order.files) await sandbox.write(path, content);
+  await sandbox.write(join(privateFolder, 'notes.ndjson'), '');
+  await sandbox.link('node_modules', order.runtime.modulesDirectory);
+
+  const timeoutMs = Math.max(1, Math.ceil(deadlineMs - performance.now()));
+  const graceMs = Math.min(maxGraceMs, timeoutMs * 0.1);
+  const heard = new Heard(order.onOutput);
+  const running = sandbox.start({
+    path: process.execPath,
+    args: [join(programDirectory, 'launch.cjs'), order.runtime.modulesDirectory],
+    environment: { LANG: 'C.UTF-8', TZ: 'UTC' },
+    limits: limits(timeoutMs),
+    onOutput: (stream, chunk) => heard.output(stream, chunk),
+    onEvent: (line) => heard.line(line),
+  });
+  const kill = () => running.kill();
+  order.signal.addEventListener('abort', kill);
+  if (order.signal.aborted) kill();
+  let isInterrupted = false;
+  const interruption = setTimeout(() => {
+    isInterrupted = true;
+    running.interrupt();
+  }, timeoutMs - graceMs);
+  // A process that ends before it has read its job shows in how it ended.
+  running.input.on('error', () => undefined);
+  running.input.end(`${JSON.stringify(job(sandbox.directory, order, timeoutMs - 2 * graceMs))}\n`);
+  const ended = await running.ended;
+  clearTimeout(interruption);
+  order.signal.removeEventListener('abort', kill);
+  const notes = await leftLines(sandbox.directory, join(privateFolder, 'notes.ndjson'), maxNoteBytes);
+  return heard.report(ended, isInterrupted, notes);
+}
+
+/** What src/sandbox/program/launch.cjs reads. */
+function job(directory: string, order: ScriptOrder, globalTimeoutMs: number) {
+  const { browser } = order;
+  return {
+    directory,
+    privateDirectory: join(directory, privateFolder),
+    entry: order.entry,
+    sources: [...order.files.keys()].filter((path) => /\.[cm]?[jt]sx?$/.test(path)),
+    variables: order.variables,
+    ownVariables: {
+      PLAYWRIGHT_BROWSERS_PATH: browser?.directory ?? join(directory, privateFolder, 'no-browsers'),
+      PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD: '1',
+    },
+    playwrightVersion: order.runtime.playwrightVersion,
+    hasBrowser: browser !== undefined,
+    isVideoPossible: browser?.hasFfmpeg ?? false,
+    browserArgs: ['--disable-gpu', '--disable-quic'],
+    proxy: proxyOf(order.proxyUrl),
+    testTimeoutMs,
+    globalTimeoutMs: Math.max(1, Math.floor(globalTimeoutMs)),
+  };
+}
+
+function proxyOf(proxyUrl: string | null) {
+  const url = proxyUrl === null ? null : URL.parse(proxyUrl);
+  if (!url) return undefined;
+  const server = `${url.protocol}//${url.host}`;
+  if (url.username === '') return { server };
+  return { server, username: decodeURIComponent(url.username), password: decodeURIComponent(url.password) };
+}
+
+/** Collects what a run says while it runs. */
+class Heard {
+  readonly #onOutput: ScriptOrder['onOutput'];
+  #mode: ScriptReport['mode'];
+  #startedAt: number | undefined;
+  #end: ScriptReport['end'];
+  #testCount: number | undefined;
+  #broken: SaidError | undefined;
+  #runnerOutput = '';
+  readonly #early: { readonly stream: 'stdout' | 'stderr'; readonly text: string }[] = [];
+  readonly #tests: SaidTest[] = [];
+  readonly #steps: SaidStep[] = [];
+  readonly #errors: SaidError[] = [];
+
+  constructor(onOutput: ScriptOrder['onOutput']) {
+    this.#onOutput = onOutput;
+  }
+
+  /**
+   * A plain script's output is the process's own; in test mode that is only what collecting the tests wrote. Output may
+   * come before the line that says which it is, as they take different ways.
+   */
+  output(stream: 'stdout' | 'stderr', chunk: Buffer): void {
+    const text = chunk.toString('utf8');
+    if (this.#mode === 'plain') {
+      this.#onOutput(stream, text);
+      return;
+    }
+    if (this.#mode === undefined && this.#early.length < maxEarlyChunks) this.#early.push({ stream, text });
+    this.#addRunnerOutput(text);
+  }
+
+  #addRunnerOutput(text: string): void {
+    this.#runnerOutput = (this.#runnerOutput + text).slice(-maxRunnerOutputLength);
+  }
+
+  line(line: string): void {
+    const event = readLine(RunEvent, line);
+    if (event) this.#hear(event);
+  }
+
+  #hear(event: RunEvent): void {
+    switch (event.event) {
+      case 'mode':
+        if (this.#mode !== undefined) break;
+        this.#mode = event.mode;
+        if (event.mode === 'plain') for (const { stream, text } of this.#early) this.#onOutput(stream, text);
+        break;
+      case 'begin':
+        this.#startedAt ??= event.at;
+        this.#testCount = event.tests ?? undefined;
+        break;
+      case 'output':
+        if (event.isCollecting) this.#addRunnerOutput(event.text);
+        else this.#onOutput(event.stream, event.text);
+        break;
+      case 'step':
+        if (this.#steps.length < maxSteps) this.#steps.push(event);
+        break;
+      case 'test-end':
+        if (this.#tests.length < maxTests) this.#tests.push(event);
+        break;
+      case 'error':
+        if (this.#errors.length < maxErrors) this.#errors.push(event.error);
+        break;
+      case 'end':
+        this.#end ??= { status: event.status, durationMs: event.durationMs, at: event.at };
+        break;
+      case 'broken':
+        this.#broken ??= event.error;
+        break;
+      case 'test-begin':
+        break;
+    }
+  }
+
+  report(ended: SandboxedEnd, isInterrupted: boolean, noteLines: readonly string[]): ScriptReport {
+    const notes = noteLines.flatMap((line) => readLine(RunNote, line) ?? []);
+    const of = <Event extends RunNote['event']>(event: Event) =>
+      notes.filter((note): note is Extract<RunNote, { event: Event }> => note.event === event);
+    return {
+      mode: this.#mode,
+      startedAt: this.#startedAt,
+      end: this.#end,
+      testCount: this.#testCount,
+      tests: this.#tests,
+      steps: this.#steps,
+      errors: this.#errors,
+      broken: this.#broken,
+      findings: of('finding'),
+      pages: of('page'),
+      degraded: of('degraded').at(-1),
+      softFailureCount: of('soft-failure').length,
+      secrets: of('secret').map(({ value }) => value),
+      ended,
+      isInterrupted,
+      runnerOutput: this.#runnerOutput,
+    };
+  }
+}
+
+/** Where a check's script lies in the run's folder, and everything beside it. */
+export function scriptFiles(options: {
+  readonly script: string;
+  readonly entry: string;
+  readonly dependencies: readonly { readonly path: string; readonly content: string }[];
+  readonly snippets: readonly { readonly name: string; readonly script: string }[];
+}): Map<string, string> {
+  const folder = dirname(options.entry);
+  const files = new Map<string, string>();
+  for (const { name, script } of options.snippets) files.set(join(folder, 'snippets', `${name}.js`), script);
+  for (const { path, content } of options.dependencies) files.set(join(path), content);
+  files.set(options.entry, options.script);
+  return files;
+}
