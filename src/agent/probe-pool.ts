@@ -18,7 +18,7 @@ const watchIntervalMs = 1000;
  * Beyond the runner's own deadline, its grace, what it may wait for its start, and the making of its artifacts: then it is the
  * thread that hangs.
  */
-const stuckGraceMs = deadlineGraceMs + maxGateWaitMs + sealLimitMs + 5000;
+const stuckGraceMs = deadlineGraceMs + maxGateWaitMs + sealLimitMs.probe + 5000;
 /** A run that the agent spoilt by being late is repeated once. */
 const maxTries = 2;
 /** Threads that die one after the other sooner than this after their start are not replaced at once. */

@@ -15,7 +15,7 @@ import { toError } from '../lib/errors.ts';
 import type { EgressPolicy } from '../probes/egress/policy.ts';
 import { HostResolver } from '../probes/host-resolver.ts';
 import { FileScrubber } from './artifacts/artifact-scrubber.ts';
-import { RunArtifacts } from './artifacts/run-artifacts.ts';
+import { RunArtifacts, sealLimitMs } from './artifacts/run-artifacts.ts';
 import { runFolder } from './artifacts/work-folder.ts';
 import { crashSite } from './crash-site.ts';
 import { privateMessage } from './error-report/private-message.ts';
@@ -132,7 +132,8 @@ export class RunPipeline {
     }
     const isAborted = outcome.failure?.code === 'RUN_ABORTED';
     if (isAborted) await artifacts?.discard();
-    const sealed = isAborted ? undefined : await artifacts?.seal(this.#fileScrubberFor(order));
+    const limitMs = sealLimitMs[findCheckType(order.checkType)?.lane ?? 'probe'];
+    const sealed = isAborted ? undefined : await artifacts?.seal(this.#fileScrubberFor(order), limitMs);
     const facts: RunFacts = {
       checkType: order.checkType,
       verdict,

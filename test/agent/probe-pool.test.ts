@@ -91,7 +91,7 @@ describe('probe threads', () => {
     const fragile = await started({ entry: fragileWorker });
     const run = fragile.run(order(target.url('/hang-thread'), { timeoutMs: 1 }), never);
     await expect(run).rejects.toBeInstanceOf(ThreadEnded);
-  });
+  }, 60_000);
 
   it('end a run whose signal aborts, and say that they did', async () => {
     const real = await started();

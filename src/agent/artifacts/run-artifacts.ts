@@ -3,7 +3,7 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import type { ArtifactFile, ArtifactSink } from '../../checks/check-type.ts';
+import type { ArtifactFile, ArtifactSink, Lane } from '../../checks/check-type.ts';
 import { errorCodeOf, toError } from '../../lib/errors.ts';
 import {
   artifactContentType,
@@ -21,8 +21,11 @@ import { openSource } from './source-file.ts';
 const maxRunBytes = 4 * maxArtifactBytes;
 /** Refusals beyond these are counted, not listed. */
 const maxListedRefusals = 50;
-/** Making artifacts fit to be sent may take this long; the run holds its place in the lane meanwhile. */
-export const sealLimitMs = 20_000;
+/**
+ * Making artifacts fit to be sent may take this long, by lane; the run holds its place in the lane meanwhile. Probes leave
+ * captures of a megabyte at most, scripts traces and videos.
+ */
+export const sealLimitMs: Readonly<Record<Lane, number>> = { probe: 5000, script: 60_000 };
 
 /** An artifact that is ready to be sent. */
 export interface SealedArtifact {
@@ -79,11 +82,11 @@ export class RunArtifacts implements ArtifactSink {
   }
 
   /** @returns undefined when the run left nothing, not even something that was refused. */
-  async seal(artifactScrubber: ArtifactScrubber): Promise<SealedArtifacts | undefined> {
+  async seal(artifactScrubber: ArtifactScrubber, limitMs: number): Promise<SealedArtifacts | undefined> {
     await this.#last;
     this.#isSealed = true;
     if (this.#entries.length === 0) return undefined;
-    const limit = AbortSignal.timeout(sealLimitMs);
+    const limit = AbortSignal.timeout(limitMs);
     const files: SealedArtifact[] = [];
     const reported: ReportedArtifact[] = [];
     for (const entry of this.#entries) {
