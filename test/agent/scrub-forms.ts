@@ -1,4 +1,4 @@
-import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 
 /** One way in which a secret may stand in bytes that leave the agent. */
 export interface WrittenSecret {
@@ -58,6 +58,7 @@ export function compressedForms(secret: string): WrittenSecret[] {
     { form: 'gzip', bytes: gzipSync(body) },
     { form: 'deflate', bytes: deflateSync(body) },
     { form: 'brotli', bytes: brotliCompressSync(body) },
+    { form: 'zstd', bytes: zstdCompressSync(body) },
   ].map((written) => ({ ...written, leak: written.bytes }));
 }
 

@@ -7,6 +7,7 @@ import { isMaskable, SecretFinder } from '../../src/agent/scrub/secret-finder.ts
 import { compressedForms, type WrittenSecret, writtenForms } from './scrub-forms.ts';
 
 const mask = '*****';
+const compressed = new Set(['gzip', 'deflate', 'brotli', 'zstd']);
 
 /** Repeatable text without structure. */
 function noise(seed: string, length: number): string {
@@ -58,7 +59,7 @@ describe('the scrubber', () => {
       const finder = new SecretFinder([secret]);
       for (const { form, bytes, leak } of [...formsOf(secret), ...compressedForms(secret)]) {
         const text = Buffer.concat([Buffer.from('|before|'), bytes, Buffer.from('|after|')]);
-        const whole = form === 'gzip' || form === 'deflate' || form === 'brotli' ? bytes : text;
+        const whole = compressed.has(form) ? bytes : text;
         const clean = scrubBytes(whole, { finder, mask });
         if (clean.count === 0 || clean.bytes.includes(leak))
           missed.push(`${form}: ${JSON.stringify(secret.slice(0, 60))}`);

@@ -1,5 +1,5 @@
 /** What a file is, by its first bytes: file names and content types are the script's word. */
-export type ContentKind = 'text' | 'zip' | 'gzip' | 'media' | 'capture';
+export type ContentKind = 'text' | 'zip' | 'gzip' | 'zstd' | 'media' | 'capture';
 
 /** How many bytes `contentKind` looks at, at most. */
 export const magicBytes = 16;
@@ -8,6 +8,7 @@ const signatures: readonly (readonly [ContentKind, readonly number[], number])[]
   ['zip', [0x50, 0x4b, 0x03, 0x04], 0],
   ['zip', [0x50, 0x4b, 0x05, 0x06], 0],
   ['gzip', [0x1f, 0x8b, 0x08], 0],
+  ['zstd', [0x28, 0xb5, 0x2f, 0xfd], 0],
   ['media', [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a], 0], // PNG
   ['media', [0xff, 0xd8, 0xff], 0], // JPEG
   ['media', [0x47, 0x49, 0x46, 0x38], 0], // GIF

@@ -29,6 +29,11 @@ it.each([
     JSON.stringify({ body: JSON.stringify({ 'x-api-key': 'k"1', b: 1 }) }),
     JSON.stringify({ body: JSON.stringify({ 'x-api-key': 'K', b: 1 }) }).replace('K', '***'),
   ],
+  [
+    'a list of cookies',
+    '"cookies":[{"name":"value","value":"x"},{"name":"b","value":"y]\\"z","path":"/"}],"n":[{"value":"kept"}]',
+    '"cookies":[{"name":"value","value":"***"},{"name":"b","value":"***","path":"/"}],"n":[{"value":"kept"}]',
+  ],
   ['a list', '{"proxy-authorization": ["Basic abc"]}', '{"proxy-authorization": ["***"]}'],
   [
     'a line',

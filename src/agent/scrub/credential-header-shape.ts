@@ -13,6 +13,9 @@ const nameBefore = /(?:^|[^a-z0-9-])(?:(?:proxy-)?a|(?:set-)?c|x-a)$/i;
 const pairAfter = /^(\\*["'])\s*,\s*(?:\\*["'])?value(?:\\*["'])?\s*:\s*(\\*["'])/i;
 /** A key of an object: `"cookie": "…"`, or of a list of headers in code. */
 const keyAfter = /^(\\*["'])\s*:\s*(?:\[\s*)?(\\*["'])/;
+/** A list of cookies, as HAR files have beside the headers. */
+const listAfter = /^s(\\*["'])\s*:\s*\[/;
+const closingBracket = 0x5d;
 /** A line of a protocol or of a log. */
 const lineAfter = /^\s*:[ \t]*(?=\S)/;
 const lineBefore = /(?:^|[\r\n]|\\n|[<>*-] ?|^ +|[\r\n\t] *|\\n *|["'`])$/;
@@ -29,10 +32,10 @@ class CredentialHeaderShape implements SecretShape {
     this.anchor = Buffer.from(anchor);
   }
 
-  rangeAt(bytes: Buffer, anchorStart: number): SecretRange | undefined {
+  rangesAt(bytes: Buffer, anchorStart: number): readonly SecretRange[] {
     const before = bytes.toString('latin1', Math.max(0, anchorStart - maxContextBytes), anchorStart);
     const name = nameBefore.exec(before);
-    if (!name) return undefined;
+    if (!name) return [];
     const from = anchorStart + this.anchor.length;
     const after = bytes.toString('latin1', from, from + 2 * maxContextBytes);
     const quoted = pairAfter.exec(after) ?? keyAfter.exec(after);
@@ -41,10 +44,12 @@ class CredentialHeaderShape implements SecretShape {
       const quote = quoted[2] ?? '"';
       return rangeOf(start, stringEnd(bytes, start, quote));
     }
+    const list = listAfter.exec(after);
+    if (list) return cookieValues(bytes, from + list[0].length, list[1] ?? '"');
     const line = lineAfter.exec(after);
-    if (!line) return undefined;
+    if (!line) return [];
     const beforeName = before.slice(0, name.index + (/^[a-z0-9]/i.test(name[0]) ? 0 : 1));
-    if (!lineBefore.test(beforeName)) return undefined;
+    if (!lineBefore.test(beforeName)) return [];
     const start = from + line[0].length;
     lineEnd.lastIndex = 0;
     const rest = bytes.toString('latin1', start, start + maxValueBytes);
@@ -53,8 +58,26 @@ class CredentialHeaderShape implements SecretShape {
   }
 }
 
-function rangeOf(start: number, end: number): SecretRange | undefined {
-  return end > start ? { start, end } : undefined;
+function rangeOf(start: number, end: number): readonly SecretRange[] {
+  return end > start ? [{ start, end }] : [];
+}
+
+/** The values of a list of cookies that begins there, up to its end: `{"name":"a","value":"b"},…]`. */
+function cookieValues(bytes: Buffer, start: number, quote: string): readonly SecretRange[] {
+  const ranges: SecretRange[] = [];
+  const mark = quote.charCodeAt(quote.length - 1);
+  const limit = Math.min(bytes.length, start + maxValueBytes);
+  let key = '';
+  for (let at = start; at < limit && bytes[at] !== closingBracket; at += 1) {
+    if (bytes[at] !== mark) continue;
+    const begin = at + 1;
+    const end = stringEnd(bytes, begin, quote);
+    at = end + quote.length - 1;
+    const isKey = /^\s*:/.test(bytes.toString('latin1', at + 1, at + 16));
+    if (isKey) key = bytes.toString('latin1', begin, Math.min(end, begin + 8));
+    else if (key === 'value') ranges.push(...rangeOf(begin, end));
+  }
+  return ranges;
 }
 
 /** Where a string ends that is between quotes with that many backslashes: fewer or more of them do not end it. */

@@ -6,6 +6,8 @@ import {
   gunzipSync,
   gzipSync,
   inflateSync,
+  zstdCompressSync,
+  zstdDecompressSync,
 } from 'node:zlib';
 import { contentKind } from './content-kind.ts';
 import { type ScrubOptions, Unscrubbable } from './scrub-report.ts';
@@ -22,6 +24,10 @@ const limit = { maxOutputLength: maxInflatedBytes };
 const gzip: Compression = {
   unpack: (bytes) => gunzipSync(bytes, limit),
   pack: (bytes) => gzipSync(bytes, { level: 1 }),
+};
+const zstd: Compression = {
+  unpack: (bytes) => zstdDecompressSync(bytes, limit),
+  pack: (bytes) => zstdCompressSync(bytes),
 };
 /** Forms without a signature: only trying tells. Servers send both as `deflate` and `br`. */
 const unsigned: readonly Compression[] = [
@@ -48,6 +54,7 @@ export function scrubBytes(
     return direct;
   }
   if (kind === 'gzip') return repacked(bytes, gzip, options) ?? direct;
+  if (kind === 'zstd') return repacked(bytes, zstd, options) ?? direct;
   if (direct.count > 0 || isText(bytes)) return direct;
   for (const compression of unsigned) {
     const result = repacked(bytes, compression, options);

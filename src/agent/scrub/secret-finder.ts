@@ -70,8 +70,7 @@ export class SecretFinder {
   find(bytes: Buffer): SecretRange[] {
     const ranges: SecretRange[] = [];
     const look = (shape: SecretShape, at: number) => {
-      const range = shape.rangeAt(bytes, at);
-      if (range) ranges.push(range);
+      for (const range of shape.rangesAt(bytes, at)) ranges.push(range);
     };
     for (const shape of this.#solo) {
       for (let at = bytes.indexOf(shape.anchor); at >= 0; at = bytes.indexOf(shape.anchor, at + 1)) {

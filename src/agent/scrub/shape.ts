@@ -6,7 +6,7 @@ export interface SecretRange {
 
 /**
  * One way in which a secret may be written. Its anchor is a piece that every variant of that way has in common; where an
- * anchor is found, `rangeAt` looks whether the secret stands around it.
+ * anchor is found, `rangesAt` looks whether the secret stands around it.
  */
 export interface SecretShape {
   /** Never shorter than `minAnchorBytes`. */
@@ -14,11 +14,14 @@ export interface SecretShape {
   /** How many bytes a match may begin before its anchor, and end after the anchor's start, at most. */
   readonly reachBackBytes: number;
   readonly reachForwardBytes: number;
-  rangeAt(bytes: Buffer, anchorStart: number): SecretRange | undefined;
+  /** What is to be removed around the anchor; mostly one range or none. */
+  rangesAt(bytes: Buffer, anchorStart: number): readonly SecretRange[];
 }
 
 /** Shorter pieces would be found everywhere, and the search would spend its time looking closer. */
 export const minAnchorBytes = 4;
+
+const none: readonly SecretRange[] = [];
 
 /** A longer anchor makes the search no faster. */
 export const maxAnchorBytes = 24;
@@ -36,12 +39,12 @@ export class ExactShape implements SecretShape {
     this.reachForwardBytes = bytes.length;
   }
 
-  rangeAt(bytes: Buffer, anchorStart: number): SecretRange | undefined {
+  rangesAt(bytes: Buffer, anchorStart: number): readonly SecretRange[] {
     const end = anchorStart + this.#bytes.length;
     if (end > bytes.length || bytes.compare(this.#bytes, 0, this.#bytes.length, anchorStart, end) !== 0) {
-      return undefined;
+      return none;
     }
-    return { start: anchorStart, end };
+    return [{ start: anchorStart, end }];
   }
 }
 
@@ -73,17 +76,17 @@ export class TolerantShape implements SecretShape {
     this.reachForwardBytes = anchor.length + sum(after);
   }
 
-  rangeAt(bytes: Buffer, anchorStart: number): SecretRange | undefined {
+  rangesAt(bytes: Buffer, anchorStart: number): readonly SecretRange[] {
     const end = furthestEnd(this.#after, bytes, anchorStart + this.anchor.length);
-    if (end === undefined) return undefined;
-    if (this.#before.length === 0) return { start: anchorStart, end };
+    if (end === undefined) return none;
+    if (this.#before.length === 0) return [{ start: anchorStart, end }];
     // Spellings can only be read forwards, so every start that is near enough is tried.
     const earliest = Math.max(0, anchorStart - this.reachBackBytes);
     for (let start = anchorStart - 1; start >= earliest; start -= 1) {
-      if (reaches(this.#before, bytes, start, anchorStart)) return { start, end };
+      if (reaches(this.#before, bytes, start, anchorStart)) return [{ start, end }];
     }
     // All units before may be white space that was trimmed away.
-    return reaches(this.#before, bytes, anchorStart, anchorStart) ? { start: anchorStart, end } : undefined;
+    return reaches(this.#before, bytes, anchorStart, anchorStart) ? [{ start: anchorStart, end }] : none;
   }
 }
 
