@@ -168,13 +168,15 @@ function refuseUnstorable(source: 'query' | 'params' | 'payload', value: Fastify
   ]);
 }
 
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
 /** UUIDs are the same in upper and lower case; stored ones are in lower case. */
 function lowerCaseIds(params: unknown): unknown {
   if (typeof params !== 'object' || params === null) return params;
   return Object.fromEntries(
     Object.entries(params).map(([key, value]) => [
       key,
-      typeof value === 'string' ? value.toLowerCase() : value,
+      typeof value === 'string' && uuid.test(value) ? value.toLowerCase() : value,
     ]),
   );
 }

@@ -1,5 +1,6 @@
 import { defineCheckType } from '../check-type.ts';
 import { HttpDetail } from '../http-detail.ts';
+import { apiGroupDefaults } from './group-defaults.ts';
 import { ApiSpec, maskedInApi } from './spec.ts';
 
 export { ApiSpec };
@@ -14,6 +15,9 @@ export const api = defineCheckType({
   hasNetworkErrors: true,
   spec: ApiSpec,
   masked: maskedInApi,
+  usesClientCertificates: true,
+  usesLifecycleScripts: true,
+  groupDefaults: apiGroupDefaults,
   detail: HttpDetail,
   detailKey: 'apiCheckResult',
   load: async () => {
