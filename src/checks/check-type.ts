@@ -161,6 +161,23 @@ export interface LoadedRunner<Spec, Detail> {
   readonly backend?: string | undefined;
 }
 
+/** What groups of checks can set for all their checks of a type, beside what they can set for any check. */
+export interface GroupDefaults {
+  /** The field of a group that holds them. */
+  readonly field: string;
+  /** An object whose fields all have defaults. */
+  readonly schema: z.ZodObject;
+  /** Fields of the group whose values answers never show. */
+  readonly masked: readonly MaskedValue[];
+  /** A check's definition with the defaults of its group. */
+  apply(
+    definition: Readonly<Record<string, unknown>>,
+    defaults: Readonly<Record<string, unknown>>,
+  ): Record<string, unknown>;
+  /** Variables that the defaults give to the checks. */
+  variables(defaults: Readonly<Record<string, unknown>>): Record<string, string>;
+}
+
 /**
  * A check type is data plus one function. What any other stage must know about a type stands here; no stage knows a
  * type's name.
@@ -196,6 +213,13 @@ export interface CheckType<
    * place.
    */
   readonly artifactFields?: readonly string[] | undefined;
+  /** Whether runs may present the account's client certificates; no other run is given them. */
+  readonly usesClientCertificates?: boolean | undefined;
+  /** Whether every run may need the account's snippets. */
+  readonly usesSnippets?: boolean | undefined;
+  /** Whether setup and teardown scripts of the check and its group run around it; snippets come with them. */
+  readonly usesLifecycleScripts?: boolean | undefined;
+  readonly groupDefaults?: GroupDefaults | undefined;
   /** What a run of this type finds out. */
   readonly detail: Detail;
   /** The key of a check result under which the API shows the detail. */

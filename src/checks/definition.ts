@@ -61,8 +61,8 @@ export function completeDefinition(
   return completed;
 }
 
-/** The keys of a definition that are merged one level deep. */
-const mergedKeys = ['request', 'alertSettings'] as const;
+/** The keys of a check's definition that are merged one level deep. */
+const mergedInChecks = ['request', 'alertSettings'] as const;
 
 /**
  * A partial body merged into a stored definition: a key that is present replaces the stored value, absent keys keep
@@ -72,6 +72,7 @@ const mergedKeys = ['request', 'alertSettings'] as const;
 export function mergeDefinition(
   stored: Readonly<Record<string, unknown>>,
   patch: Readonly<Record<string, unknown>>,
+  mergedKeys: readonly string[] = mergedInChecks,
 ): Record<string, unknown> {
   const merged: Record<string, unknown> = { ...stored, ...patch };
   for (const key of mergedKeys) {

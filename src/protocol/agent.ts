@@ -75,6 +75,12 @@ export const ClientCertificateMaterial = z.object({
   passphrase: z.string().nullish(),
 });
 
+const LifecycleScript = z.object({
+  name: z.string().describe('Where the script is from, for logs'),
+  script: z.string().describe('Node.js code'),
+});
+export type LifecycleScript = z.output<typeof LifecycleScript>;
+
 /** One attempt of a run, leased to one agent. */
 export const LeasedRun = z
   .object({
@@ -100,7 +106,22 @@ export const LeasedRun = z
       .record(z.string(), z.string())
       .describe('Account, group and check variables, merged, for {{templates}} and scripts'),
     secretNames: z.array(z.string()).describe('Which of the variables are secret'),
-    clientCertificates: z.array(ClientCertificateMaterial).default([]),
+    runtimeId: z
+      .string()
+      .default('2026.04')
+      .describe('Runtime of the scripts: of the check, its group or the account'),
+    lifecycle: z
+      .object({ setup: z.array(LifecycleScript), teardown: z.array(LifecycleScript) })
+      .default({ setup: [], teardown: [] })
+      .describe('Scripts before and after the run, each list in the order they run'),
+    snippets: z
+      .array(z.object({ id: z.int(), name: z.string(), script: z.string() }))
+      .default([])
+      .describe('Snippets of the account, for runs whose scripts may use them'),
+    clientCertificates: z
+      .array(ClientCertificateMaterial)
+      .default([])
+      .describe('Newest first; only for types that present them'),
   })
   .meta({ id: 'LeasedRun' });
 export type LeasedRun = z.output<typeof LeasedRun>;

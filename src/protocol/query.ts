@@ -33,3 +33,6 @@ export function parseTimestamp(text: string): number | null {
   const epochMs = Date.parse(text);
   return Number.isNaN(epochMs) ? null : epochMs;
 }
+
+/** The id of an object that the database numbers, in a path. */
+export const NumericId = z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER);

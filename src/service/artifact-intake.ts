@@ -5,7 +5,7 @@ import { AppError, toError } from '../lib/errors.ts';
 import { type ArtifactReceipt, maxArtifactBytes } from '../protocol/artifact.ts';
 import type { ArtifactStore } from './artifact-store/artifact-store.ts';
 import { ContentMismatch, type ExpectedContent } from './artifact-store/verified-content.ts';
-import { resultIdOf } from './ledger.ts';
+import { resultIdOf } from './result-id.ts';
 import type { Store } from './store/store.ts';
 import type { ArtifactRow, PrivateLocationRow } from './store/tables.ts';
 

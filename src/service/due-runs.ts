@@ -46,8 +46,9 @@ export class RunNumbers {
 /**
  * The runs of a check's slots that are due and were not turned into runs yet. After a gap (the service was away) only
  * the newest slot is run, and only while it is fresh; the older ones become one terminal record each gap, which says
- * for how many slots it stands.
+ * for how many slots it stands. A slot in which the check is paused becomes a terminal record too.
  *
+ * @param check with the settings of its group applied.
  * @param locationIds private locations by `accountId/slug`.
  */
 export function runsDue(
@@ -55,6 +56,7 @@ export function runsDue(
   now: number,
   locationIds: ReadonlyMap<string, string>,
   numbers: RunNumbers,
+  isPaused: (slotAt: number) => boolean,
 ): RunRow[] {
   const grid = gridOf(check);
   const first = check.nextSlotAt;
@@ -111,8 +113,10 @@ export function runsDue(
     }
   }
   if (isNewestFresh) {
+    const paused: Partial<RunRow> = { state: 'missed', reason: 'paused-by-maintenance', ended: now };
+    const end = isPaused(newest) ? paused : {};
     for (const location of locationsOfSlot(grid, newest, locations, runParallel)) {
-      rows.push(row(location, newest));
+      rows.push({ ...row(location, newest), ...end });
     }
   }
   return rows;

@@ -5,8 +5,9 @@ import type { Clock } from '../lib/clock.ts';
 import { toError } from '../lib/errors.ts';
 import { type ResultReceipt, ResultReport } from '../protocol/agent.ts';
 import { agentSeenWindowMs } from './agent-sightings.ts';
+import { withGroups } from './effective-check.ts';
 import { countFinalResults, type FinalResult } from './final-results.ts';
-import { resultIdOf } from './ledger.ts';
+import { resultIdOf } from './result-id.ts';
 import { decideRetry, type Retry } from './retries.ts';
 import { queuedSignals } from './scheduler.ts';
 import { locationsOf } from './slots.ts';
@@ -181,7 +182,9 @@ class Batch {
   async store() {
     await this.#nouns.results.insertStale(this.#stale);
     const failed = this.#accepted.filter(({ report }) => report.failure !== null);
-    const checks = await this.#nouns.checks.findMany(failed.map(({ run }) => run.check_id));
+    const stored = await this.#nouns.checks.findMany(failed.map(({ run }) => run.check_id));
+    const inEffect = await withGroups(this.#nouns, [...stored.values()]);
+    const checks = new Map(inEffect.map((check) => [check.id, check]));
     const places = failed.length === 0 ? new Map<string, string>() : await this.#placesWithAgents();
     const final: FinalResult[] = [];
     const retried: { run: RunRow; row: ResultRow; retry: Retry; locationId: string | null }[] = [];

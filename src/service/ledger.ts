@@ -1,12 +1,9 @@
-import { createHash } from 'node:crypto';
 import { lanes } from '../checks/check-type.ts';
-import { runnableSpec } from '../checks/definition.ts';
-import { findCheckType } from '../checks/index.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { ClaimRequest, LeasedRun, RenewRequest } from '../protocol/agent.ts';
 import { AgentSightings } from './agent-sightings.ts';
+import { leasedRuns } from './leased-run.ts';
 import { queuedSignals } from './scheduler.ts';
-import type { Check } from './store/checks.ts';
 import type { SessionLeases } from './store/runs.ts';
 import type { Signal } from './store/signals.ts';
 import type { Store } from './store/store.ts';
@@ -43,7 +40,8 @@ const lookAgainMs = 5_000;
  *
  * A run that waits in the queue longer than its slot is fresh is `missed`, with the reason. Where an attempt had been
  * stored before, that one becomes the final result instead: what was measured is not thrown away. A check that is
- * switched off or deleted makes its runs `cancelled`.
+ * switched off (itself or with its group) or deleted makes its runs `cancelled`. A slot within a maintenance window that
+ * pauses its check is inserted `missed` from the start.
  *
  * `final`, `missed` and `cancelled` are terminal. Every change names the state (and lease number) it leaves, in the
  * transaction that stores its result, so each run gets exactly one terminal record whatever races. A result with an old
@@ -130,12 +128,7 @@ export class Ledger {
 
   /** What the agent needs to run what it leased. */
   async leasedRuns(location: PrivateLocationRow, runs: readonly RunRow[]): Promise<LeasedRun[]> {
-    const checks = await this.#store.checks.findMany(runs.map((run) => run.check_id));
-    return runs.flatMap((run) => {
-      // A check that was deleted in between has cancelled its runs; the agent never hears of them.
-      const check = checks.get(run.check_id);
-      return check ? [leasedRun(location, run, check)] : [];
-    });
+    return leasedRuns(this.#store, location, runs);
   }
 
   /** Returns leases whose answer was never received. */
@@ -202,49 +195,5 @@ function sessionLeases(location: PrivateLocationRow, request: RenewRequest): Ses
     agentId: request.agentId,
     sessionId: request.sessionId,
     leases: request.leases.map((lease) => [lease.runId, lease.leaseNumber] as const),
-  };
-}
-
-/**
- * The id the result of a lease will have. It follows from run and lease number, so that the same report always carries
- * the same id, and the service knows it without storing it.
- */
-export function resultIdOf(runId: string, leaseNumber: number): string {
-  const hex = createHash('sha256').update(`${runId}/${leaseNumber}`).digest('hex');
-  // Laid out as a version 8 UUID (RFC 9562): free-form bits but for version and variant.
-  const variant = ((Number.parseInt(hex.slice(16, 18), 16) & 0x3f) | 0x80).toString(16);
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(18, 20)}-${hex.slice(20, 32)}`;
-}
-
-function leasedRun(location: PrivateLocationRow, run: RunRow, check: Check): LeasedRun {
-  const type = findCheckType(check.checkType);
-  const variables = Array.isArray(check.definition.environmentVariables)
-    ? (check.definition.environmentVariables as {
-        key: string;
-        value: string | null;
-        secret: boolean;
-        locked: boolean;
-      }[])
-    : [];
-  return {
-    runId: run.id,
-    leaseNumber: run.lease_number,
-    resultId: resultIdOf(run.id, run.lease_number),
-    slotAt: run.slot_at,
-    attempt: run.attempt,
-    sequenceId: run.sequence_id,
-    checkRunId: run.check_run_id,
-    accountId: run.account_id,
-    location: { name: location.slug_name, proxyUrl: location.proxy_url },
-    check: {
-      id: check.id,
-      name: check.name,
-      checkType: check.checkType,
-      spec: type ? runnableSpec(type, check.definition) : {},
-    },
-    variables: Object.fromEntries(variables.map(({ key, value }) => [key, value ?? ''])),
-    // What the API does not show, results do not show either.
-    secretNames: variables.filter(({ secret, locked }) => secret || locked).map(({ key }) => key),
-    clientCertificates: [],
   };
 }

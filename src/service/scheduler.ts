@@ -2,6 +2,8 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { Alarm } from './alarm.ts';
 import { gridOf, RunNumbers, runsDue } from './due-runs.ts';
+import { tagsOf, withGroups } from './effective-check.ts';
+import { Maintenance } from './maintenance.ts';
 import { nextSlotAfter } from './slots.ts';
 import type { Signal } from './store/signals.ts';
 import type { Store } from './store/store.ts';
@@ -64,11 +66,18 @@ export class Scheduler {
     const now = this.#clock.wallMs();
     await this.#bringBack(now);
     const { queued, isMore } = await this.#store.transaction(async (nouns) => {
-      const checks = await nouns.checks.due(now, checksPerTurn);
+      const checks = await withGroups(nouns, await nouns.checks.due(now, checksPerTurn));
       const locationIds = await nouns.locations.idsBySlug(checks.map((check) => check.accountId));
+      const maintenance = await Maintenance.load(
+        nouns,
+        checks.map((check) => check.accountId),
+        { from: Math.min(now, ...checks.map((check) => check.nextSlotAt ?? now)), to: now },
+      );
       const rows: RunRow[] = [];
       for (const check of checks) {
-        rows.push(...runsDue(check, now, locationIds, this.#numbers));
+        const { accountId } = check;
+        const isPaused = (slotAt: number) => maintenance.pauses(accountId, tagsOf(check), slotAt);
+        rows.push(...runsDue(check, now, locationIds, this.#numbers, isPaused));
         await nouns.checks.setNextSlot(check.id, nextSlotAfter(gridOf(check), now));
       }
       const inserted = await nouns.runs.insert(rows);

@@ -1,5 +1,6 @@
 import { defineCheckType } from '../check-type.ts';
 import { HttpDetail } from '../http-detail.ts';
+import { apiGroupDefaults } from './group-defaults.ts';
 import { ApiSpec, maskedInApi } from './spec.ts';
 
 export { ApiSpec };
@@ -15,6 +16,9 @@ export const api = defineCheckType({
   spec: ApiSpec,
   masked: maskedInApi,
   artifactFields: ['pcapDataUrl', 'jobAssets'],
+  usesClientCertificates: true,
+  usesLifecycleScripts: true,
+  groupDefaults: apiGroupDefaults,
   detail: HttpDetail,
   detailKey: 'apiCheckResult',
   // RFC 9110 9.2.1: these methods change nothing.

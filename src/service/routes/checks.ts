@@ -15,9 +15,10 @@ import type { Logger } from '../../lib/log.ts';
 import { AnyCheck, checkRoutes } from '../../protocol/check.ts';
 import { allRoutes } from '../../protocol/index.ts';
 import type { Route } from '../../protocol/route.ts';
-import { firstSlotOf, gridOf, RunNumbers, runsDue } from '../due-runs.ts';
+import { firstSlotOf, gridOf, RunNumbers } from '../due-runs.ts';
+import { withGroups } from '../effective-check.ts';
 import { cancelledSignals } from '../ledger.ts';
-import { queuedSignals } from '../scheduler.ts';
+import { reschedule } from '../rescheduling.ts';
 import { defaultOffset, locationsOf } from '../slots.ts';
 import type { Check, CheckWrite } from '../store/checks.ts';
 import type { Nouns } from '../store/store.ts';
@@ -155,17 +156,12 @@ class CheckWriter {
       );
       await requireLocations(nouns, accountId, definition);
       const changed = { id, activated: definition.activated, definition };
-      // Slots that are due already belong to the check as it was.
-      const locationIds = await nouns.locations.idsBySlug([accountId]);
-      const due = await nouns.runs.insert(runsDue(stored, now, locationIds, this.#numbers));
-      const keepsSlot = isSameSchedule(stored, changed) && (stored.nextSlotAt ?? now) > now;
-      const nextSlotAt = keepsSlot ? stored.nextSlotAt : firstSlotOf(changed, now);
+      const [before] = await withGroups(nouns, [stored]);
+      const [after] = await withGroups(nouns, [{ ...stored, ...changed, groupId: definition.groupId }]);
+      if (!before || !after) throw new Error('a check has no settings in effect');
+      const { nextSlotAt, signals } = await reschedule(nouns, before, after, { now, numbers: this.#numbers });
       await nouns.checks.update(id, writeOf(changed, nextSlotAt), now);
-      if (!definition.activated) await nouns.runs.cancelQueued(id, 'deactivated', [], now);
-      else await nouns.runs.cancelQueued(id, 'location-removed', locationsOf(definition), now);
-      // After the runs: whoever stores results locks them first too.
-      await nouns.statuses.forgetLocations(id, definition.runParallel ? locationsOf(definition) : []);
-      return { check: await nouns.checks.find(accountId, id), queued: queuedSignals(due) };
+      return { check: await nouns.checks.find(accountId, id), queued: signals };
     });
     store.signals.send([{ kind: 'schedule' }, ...queued]);
     if (!check) throw notFound(id);
@@ -224,17 +220,6 @@ async function requireLocations(nouns: Nouns, accountId: string, definition: Che
   if (problems.length > 0) throw fieldError('payload', problems);
 }
 
-function isSameSchedule(stored: Check, changed: Pick<Check, 'id' | 'activated' | 'definition'>): boolean {
-  const before = gridOf(stored);
-  const after = gridOf(changed);
-  const isRunnable = changed.activated && locationsOf(changed.definition).length > 0;
-  return (
-    before.intervalMs === after.intervalMs &&
-    before.phaseMs === after.phaseMs &&
-    (stored.nextSlotAt !== null) === isRunnable
-  );
-}
-
 function writeOf(
   { id, definition }: { readonly id: string; readonly definition: CheckDefinition },
   nextSlotAt: number | null,
@@ -245,6 +230,7 @@ function writeOf(
     activated: definition.activated,
     muted: definition.muted,
     groupId: definition.groupId,
+    groupOrder: definition.groupOrder,
     tags: definition.tags,
     locations: locationsOf(definition),
     definition,

@@ -1,13 +1,14 @@
 import type { Kysely, Selectable, SelectQueryBuilder } from 'kysely';
 import { sql } from 'kysely';
 import { batches } from './batches.ts';
-import type { Dialect } from './dialect.ts';
+import { type Dialect, escapeLike } from './dialect.ts';
 import type { CheckRow, Tables } from './tables.ts';
 
 /** A stored check. */
 export interface Check {
   readonly id: string;
   readonly accountId: string;
+  readonly groupId: number | null;
   readonly name: string;
   readonly checkType: string;
   readonly activated: boolean;
@@ -24,6 +25,7 @@ export interface CheckWrite {
   readonly activated: boolean;
   readonly muted: boolean;
   readonly groupId: number | null;
+  readonly groupOrder: number | null;
   readonly tags: readonly string[];
   /** Regions and slugs, in order, without repetitions. */
   readonly locations: readonly string[];
@@ -187,6 +189,55 @@ export class Checks {
     return status === undefined ? query : withStatus(query, status);
   }
 
+  /** A page of the checks of a group: by their place in it, then the oldest first. */
+  async listOfGroup(groupId: number, page: Page): Promise<{ total: number; checks: Check[] }> {
+    const query = this.#db.selectFrom('checks').where('group_id', '=', groupId);
+    const counted = await query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirst();
+    const rows = await query
+      .selectAll()
+      .orderBy(sql`case when group_order is null then 1 else 0 end`)
+      .orderBy('group_order')
+      .orderBy('created')
+      .orderBy('id')
+      .limit(page.limit)
+      .offset(page.offset)
+      .execute();
+    return { total: Number(counted?.total ?? 0), checks: rows.map(fromRow) };
+  }
+
+  /** All checks of a group, locked in the order of their ids. */
+  async ofGroupForUpdate(groupId: number): Promise<Check[]> {
+    const rows = await this.#db
+      .selectFrom('checks')
+      .selectAll()
+      .where('group_id', '=', groupId)
+      .orderBy('id')
+      .modifyEnd(this.#dialect.forUpdate)
+      .execute();
+    return rows.map(fromRow);
+  }
+
+  /** Changes when and how a check is scheduled, and nothing its author wrote. */
+  async setSchedule(
+    id: string,
+    schedule: { readonly nextSlotAt: number | null; readonly runParallel: boolean },
+  ): Promise<void> {
+    await this.#db
+      .updateTable('checks')
+      .set({ next_slot_at: schedule.nextSlotAt, run_parallel: schedule.runParallel ? 1 : 0 })
+      .where('id', '=', id)
+      .execute();
+  }
+
+  /** Takes a check out of its group. */
+  async leaveGroup(id: string, definition: Readonly<Record<string, unknown>>): Promise<void> {
+    await this.#db
+      .updateTable('checks')
+      .set({ group_id: null, definition: JSON.stringify(definition) })
+      .where('id', '=', id)
+      .execute();
+  }
+
   /** Names of the checks that use a location, at most `limit`. */
   async namesUsing(accountId: string, slugName: string, limit: number): Promise<string[]> {
     const rows = await this.#db
@@ -262,6 +313,7 @@ function columns(write: CheckWrite) {
     activated: write.activated ? (1 as const) : (0 as const),
     muted: write.muted ? (1 as const) : (0 as const),
     group_id: write.groupId,
+    group_order: write.groupOrder,
     definition: JSON.stringify(write.definition),
     next_slot_at: write.nextSlotAt,
     interval_ms: write.intervalMs,
@@ -274,6 +326,7 @@ function fromRow(row: Selectable<CheckRow>): Check {
   return {
     id: row.id,
     accountId: row.account_id,
+    groupId: row.group_id,
     name: row.name,
     checkType: row.check_type,
     activated: row.activated === 1,
@@ -282,8 +335,4 @@ function fromRow(row: Selectable<CheckRow>): Check {
     updated: row.updated,
     nextSlotAt: row.next_slot_at,
   };
-}
-
-function escapeLike(text: string): string {
-  return text.replaceAll(/[\\%_]/g, (character) => `\\${character}`);
 }

@@ -11,6 +11,8 @@ export interface Dialect {
   readonly name: 'sqlite' | 'postgres';
   /** Type of columns that hold JSON. They are read as text on both engines. */
   readonly jsonColumn: 'text' | 'json';
+  /** The type of a primary key that the database counts up and never gives twice. */
+  readonly serialKey: string;
   /** The end of a select whose rows this transaction will change. */
   readonly forUpdate: RawBuilder<unknown>;
   /** The same, passing over rows that another process has locked. */
@@ -36,6 +38,7 @@ const nothing = sql``;
 const sqliteSql: Dialect = {
   name: 'sqlite',
   jsonColumn: 'text',
+  serialKey: 'integer primary key autoincrement',
   forUpdate: nothing,
   forUpdateSkipLocked: nothing,
   // BEGIN IMMEDIATE holds the one write lock already.
@@ -54,6 +57,7 @@ export const advisoryLocks = { schema: 7_425_381_001, scheduler: 7_425_381_002 }
 const postgresSql: Dialect = {
   name: 'postgres',
   jsonColumn: 'json',
+  serialKey: 'bigint generated always as identity primary key',
   forUpdate: sql`for update`,
   forUpdateSkipLocked: sql`for update skip locked`,
   lockSchema: async (transaction) => {
@@ -110,6 +114,11 @@ export function connectPostgres(url: string, onPoolError: (error: Error) => void
     dialect: postgresSql,
     clientConfig,
   };
+}
+
+/** A text as it stands in a `like` pattern with `escape '\\'`. */
+export function escapeLike(text: string): string {
+  return text.replaceAll(/[\\%_]/g, (character) => `\\${character}`);
 }
 
 /** SQLSTATE classes: connection exceptions, transaction rollbacks, insufficient resources, operator intervention. */

@@ -1,11 +1,13 @@
 import { type Kysely, sql } from 'kysely';
 import { AppError } from '../../lib/errors.ts';
 import type { Dialect } from './dialect.ts';
+import { accountResources } from './resource-migration.ts';
 import type { Tables } from './tables.ts';
 
 /**
  * The schema's history. A migration that was released is frozen: later changes are new entries at the end. Each runs
- * once, in order, in a transaction together with its record. `{json}` stands for the engine's JSON column type.
+ * once, in order, in a transaction together with its record. `{json}` stands for the engine's JSON column type, `{serial}`
+ * for that of a primary key that the database counts up.
  */
 export interface Migration {
   readonly name: string;
@@ -157,6 +159,7 @@ export const migrations: readonly Migration[] = [
       `create index artifacts_awaited on artifacts (created) where state = 'awaited'`,
     ],
   },
+  accountResources,
 ];
 
 /**
@@ -188,7 +191,10 @@ export async function migrate(
       const migration = all[position];
       if (!migration) break;
       for (const statement of migration.statements) {
-        await sql.raw(statement.replaceAll('{json}', dialect.jsonColumn)).execute(transaction);
+        const text = statement
+          .replaceAll('{json}', dialect.jsonColumn)
+          .replaceAll('{serial}', dialect.serialKey);
+        await sql.raw(text).execute(transaction);
       }
       await sql`insert into schema_migrations (position, name, applied_at)
         values (${position}, ${migration.name}, ${Date.now()})`.execute(transaction);

@@ -8,7 +8,9 @@ import { Releasers } from '../../lib/releasers.ts';
 import { Accounts } from './accounts.ts';
 import { AgentErrors } from './agent-errors.ts';
 import { Artifacts } from './artifacts.ts';
+import { CheckGroups } from './check-groups.ts';
 import { Checks } from './checks.ts';
+import { ClientCertificates } from './client-certificates.ts';
 import {
   asStoreError,
   type Connection,
@@ -18,19 +20,27 @@ import {
   isConflict,
 } from './dialect.ts';
 import { Locations } from './locations.ts';
+import { MaintenanceWindows } from './maintenance-windows.ts';
 import { migrate } from './migrations.ts';
 import { PostgresLink } from './postgres-link.ts';
 import { Results } from './results.ts';
 import { Runs } from './runs.ts';
 import { LocalSignals, type Signals } from './signals.ts';
+import { Snippets } from './snippets.ts';
 import { Statuses } from './statuses.ts';
 import type { Tables } from './tables.ts';
+import { Variables } from './variables.ts';
 
 /** What is stored, by noun. Inside a transaction the same nouns act within it. */
 export interface Nouns {
   readonly accounts: Accounts;
   readonly agentErrors: AgentErrors;
   readonly checks: Checks;
+  readonly groups: CheckGroups;
+  readonly variables: Variables;
+  readonly snippets: Snippets;
+  readonly certificates: ClientCertificates;
+  readonly windows: MaintenanceWindows;
   readonly locations: Locations;
   readonly runs: Runs;
   readonly results: Results;
@@ -104,6 +114,11 @@ function nounsOf(db: Kysely<Tables>, dialect: Dialect): Nouns {
     accounts: new Accounts(db, dialect),
     agentErrors: new AgentErrors(db),
     checks: new Checks(db, dialect),
+    groups: new CheckGroups(db, dialect),
+    variables: new Variables(db, dialect),
+    snippets: new Snippets(db, dialect),
+    certificates: new ClientCertificates(db, dialect),
+    windows: new MaintenanceWindows(db, dialect),
     locations: new Locations(db, dialect),
     runs: new Runs(db, dialect),
     results: new Results(db, dialect),

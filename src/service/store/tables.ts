@@ -1,3 +1,5 @@
+import type { ResourceTables } from './resource-tables.ts';
+
 /**
  * The rows of the database, as both engines return them. Times are epoch milliseconds, booleans are 0 or 1, JSON is
  * text: identical rows everywhere, parsed in one place (the class of each noun).
@@ -33,6 +35,8 @@ export interface CheckRow {
   activated: Flag;
   muted: Flag;
   group_id: number | null;
+  /** Position within the group; null comes last. */
+  group_order: number | null;
   definition: string;
   created: number;
   updated: number | null;
@@ -100,7 +104,8 @@ export type MissedReason =
   | 'expired'
   | 'agent-lost'
   | 'unsupported'
-  | 'service-away';
+  | 'service-away'
+  | 'paused-by-maintenance';
 
 export interface RunRow {
   id: string;
@@ -258,7 +263,7 @@ export interface StatusRow {
   updated: number | null;
 }
 
-export interface Tables {
+export interface Tables extends ResourceTables {
   accounts: AccountRow;
   api_keys: ApiKeyRow;
   checks: CheckRow;

@@ -125,6 +125,7 @@ export function changeSuite(stage: StoreStage): void {
       activated: true,
       muted: false,
       groupId: null,
+      groupOrder: null,
       tags: [],
       locations: [],
       definition,

@@ -15,6 +15,9 @@ export function leasedRun(url: string, overrides: Partial<LeasedRun> = {}): Leas
     check: { id: crypto.randomUUID(), name: 'Test', checkType: 'URL', spec: { request: { url } } },
     variables: {},
     secretNames: [],
+    runtimeId: '2026.04',
+    lifecycle: { setup: [], teardown: [] },
+    snippets: [],
     clientCertificates: [],
     ...overrides,
   };

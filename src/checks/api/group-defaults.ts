@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import type { GroupDefaults } from '../check-type.ts';
+import { ApiSpec } from './spec.ts';
+
+const request = ApiSpec.shape.request.shape;
+
+const ApiCheckDefaults = z
+  .object({
+    url: z.string().max(2048).default('').describe('What `{{GROUP_BASE_URL}}` stands for in the checks'),
+    headers: request.headers,
+    queryParameters: request.queryParameters,
+    assertions: request.assertions,
+    basicAuth: request.basicAuth,
+  })
+  .meta({ id: 'ApiCheckDefaults' });
+type ApiCheckDefaults = z.output<typeof ApiCheckDefaults>;
+type Request = ApiSpec['request'];
+
+/**
+ * What a group adds to the requests of its API checks (check model 2.6): headers and query parameters that the check
+ * does not name itself, assertions that come before the check's own, and credentials when the check has none.
+ */
+export const apiGroupDefaults: GroupDefaults = {
+  field: 'apiCheckDefaults',
+  schema: ApiCheckDefaults,
+  masked: [
+    { path: ['apiCheckDefaults', 'headers'], flags: ['locked'] },
+    { path: ['apiCheckDefaults', 'queryParameters'], flags: ['locked'] },
+    { path: ['apiCheckDefaults', 'basicAuth', 'password'] },
+  ],
+  apply(definition, given) {
+    const defaults = given as ApiCheckDefaults;
+    const own = definition.request as Request;
+    return {
+      ...definition,
+      request: {
+        ...own,
+        headers: mergedByName(defaults.headers, own.headers ?? [], (key) => key.toLowerCase()),
+        queryParameters: mergedByName(defaults.queryParameters, own.queryParameters ?? [], (key) => key),
+        assertions: [...defaults.assertions, ...(own.assertions ?? [])],
+        basicAuth: own.basicAuth ?? defaults.basicAuth,
+      },
+    };
+  },
+  variables(given) {
+    const { url } = given as ApiCheckDefaults;
+    const variables: Record<string, string> = url === '' ? {} : { GROUP_BASE_URL: url };
+    return variables;
+  },
+};
+
+function mergedByName<Entry extends { readonly key: string }>(
+  defaults: readonly Entry[],
+  own: readonly Entry[],
+  nameOf: (key: string) => string,
+): Entry[] {
+  const taken = new Set(own.map(({ key }) => nameOf(key)));
+  return [...defaults.filter(({ key }) => !taken.has(nameOf(key))), ...own];
+}

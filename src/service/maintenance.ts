@@ -1,0 +1,171 @@
+import type { repeatUnits } from '../protocol/maintenance-window.ts';
+import type { StoredWindow } from './store/maintenance-windows.ts';
+import type { Nouns } from './store/store.ts';
+
+/**
+ * When maintenance windows are in effect and what they do (check model 2.7). All occurrences of a window last equally
+ * long. They are computed from its first one, in UTC, and never stored: the n-th of a monthly window is n months after
+ * the first, on its day or on the last one of a month that is too short, so that a window of the 31st is back on the 31st
+ * after February.
+ */
+export interface RepeatRule {
+  /** Epoch milliseconds. */
+  readonly startsAt: number;
+  readonly endsAt: number;
+  readonly repeat: { readonly interval: number; readonly unit: (typeof repeatUnits)[number] } | null;
+  /** No occurrence starts after it. */
+  readonly repeatEndsAt: number | null;
+}
+
+export interface Occurrence {
+  /** 0 for the first one. */
+  readonly index: number;
+  readonly startsAt: number;
+  readonly endsAt: number;
+}
+
+const dayMs = 86_400_000;
+/** The largest time JavaScript's dates can hold. */
+const lastInstant = 8_640_000_000_000_000;
+
+/** The n-th occurrence of a rule, or null when there is none. */
+export function occurrence(rule: RepeatRule, index: number): Occurrence | null {
+  if (!Number.isSafeInteger(index) || index < 0 || (rule.repeat === null && index > 0)) return null;
+  const startsAt = startOf(rule, index);
+  const endsAt = startsAt + (rule.endsAt - rule.startsAt);
+  const isOver = index > 0 && rule.repeatEndsAt !== null && startsAt > rule.repeatEndsAt;
+  return isOver || !(endsAt <= lastInstant) ? null : { index, startsAt, endsAt };
+}
+
+/** The occurrence that an instant lies in (its end excluded), or null. */
+export function occurrenceAt(rule: RepeatRule, instant: number): Occurrence | null {
+  const latest = latestStarted(rule, instant);
+  // The one that started last also ends last.
+  return latest && instant < latest.endsAt ? latest : null;
+}
+
+/** The occurrences that are not over at an instant, soonest first. */
+export function* occurrencesFrom(rule: RepeatRule, instant: number): Generator<Occurrence> {
+  let index = latestStarted(rule, instant)?.index ?? 0;
+  // Long occurrences overlap: earlier ones may still go on.
+  for (let before = occurrence(rule, index - 1); before && before.endsAt > instant; ) {
+    index = before.index;
+    before = occurrence(rule, index - 1);
+  }
+  for (let next = occurrence(rule, index); next; next = occurrence(rule, next.index + 1)) {
+    if (next.endsAt > instant) yield next;
+  }
+}
+
+/** When the last occurrence ends; null when there is no last one. */
+export function lastEnd(rule: RepeatRule): number | null {
+  if (rule.repeat === null) return rule.endsAt;
+  if (rule.repeatEndsAt === null) return null;
+  return latestStarted(rule, rule.repeatEndsAt)?.endsAt ?? rule.endsAt;
+}
+
+function latestStarted(rule: RepeatRule, instant: number): Occurrence | null {
+  if (instant < rule.startsAt) return null;
+  const until = rule.repeatEndsAt === null ? instant : Math.min(instant, rule.repeatEndsAt);
+  let index = Math.max(0, indexNear(rule, until));
+  while (index > 0 && startOf(rule, index) > until) index -= 1;
+  return occurrence(rule, index);
+}
+
+/** The index of the occurrence that starts last before an instant, or one more than that. */
+function indexNear(rule: RepeatRule, instant: number): number {
+  if (rule.repeat === null) return 0;
+  const { interval, unit } = rule.repeat;
+  if (unit !== 'MONTH') return Math.floor((instant - rule.startsAt) / (interval * daysOf(unit) * dayMs));
+  const [from, to] = [new Date(rule.startsAt), new Date(instant)];
+  const months = (to.getUTCFullYear() - from.getUTCFullYear()) * 12 + to.getUTCMonth() - from.getUTCMonth();
+  return Math.floor(months / interval);
+}
+
+function startOf(rule: RepeatRule, index: number): number {
+  if (rule.repeat === null || index === 0) return rule.startsAt;
+  const { interval, unit } = rule.repeat;
+  if (unit !== 'MONTH') return rule.startsAt + index * interval * daysOf(unit) * dayMs;
+  const first = new Date(rule.startsAt);
+  const month = first.getUTCMonth() + index * interval;
+  const lastDay = new Date(Date.UTC(first.getUTCFullYear(), month + 1, 0)).getUTCDate();
+  const day = Math.min(first.getUTCDate(), lastDay);
+  return Date.UTC(first.getUTCFullYear(), month, day) + (rule.startsAt % dayMs);
+}
+
+function daysOf(unit: 'DAY' | 'WEEK'): number {
+  return unit === 'WEEK' ? 7 : 1;
+}
+
+interface WindowFields {
+  readonly startsAt: string;
+  readonly endsAt: string;
+  readonly repeatInterval: number | null;
+  readonly repeatUnit: (typeof repeatUnits)[number] | null;
+  readonly repeatEndsAt: string | null;
+  readonly tags: readonly string[];
+  readonly pauseAllChecks: boolean;
+  readonly silenceAlertsTags: readonly string[];
+  readonly silenceAllAlerts: boolean;
+}
+
+/** The rule of a window as it is written. */
+export function ruleOf(window: Readonly<Record<string, unknown>>): RepeatRule {
+  const fields = window as unknown as WindowFields;
+  const { repeatInterval: interval, repeatUnit: unit, repeatEndsAt } = fields;
+  return {
+    startsAt: Date.parse(fields.startsAt),
+    endsAt: Date.parse(fields.endsAt),
+    repeat: interval === null || unit === null ? null : { interval, unit },
+    repeatEndsAt: repeatEndsAt === null ? null : Date.parse(repeatEndsAt),
+  };
+}
+
+/** The windows of some accounts that may be in effect between two instants. */
+export class Maintenance {
+  readonly #windows: ReadonlyMap<string, readonly { rule: RepeatRule; fields: WindowFields }[]>;
+
+  private constructor(windows: readonly StoredWindow[]) {
+    const read = windows.map(({ accountId, definition }) => ({
+      accountId,
+      rule: ruleOf(definition),
+      fields: definition as unknown as WindowFields,
+    }));
+    this.#windows = Map.groupBy(read, ({ accountId }) => accountId);
+  }
+
+  static async load(
+    nouns: Pick<Nouns, 'windows'>,
+    accountIds: readonly string[],
+    time: { readonly from: number; readonly to: number },
+  ): Promise<Maintenance> {
+    return new Maintenance(await nouns.windows.ofAccounts(accountIds, time));
+  }
+
+  /** Whether scheduled runs of a check are left out. `tags` are the check's own and its group's. */
+  pauses(accountId: string, tags: readonly string[], instant: number): boolean {
+    return this.#holds(
+      accountId,
+      instant,
+      ({ pauseAllChecks, tags: named }) => pauseAllChecks || meet(named, tags),
+    );
+  }
+
+  /** Whether alerts of a check are held back; they are not sent later either. */
+  silences(accountId: string, tags: readonly string[], instant: number): boolean {
+    return this.#holds(
+      accountId,
+      instant,
+      ({ silenceAllAlerts, silenceAlertsTags }) => silenceAllAlerts || meet(silenceAlertsTags, tags),
+    );
+  }
+
+  #holds(accountId: string, instant: number, concerns: (window: WindowFields) => boolean): boolean {
+    const windows = this.#windows.get(accountId) ?? [];
+    return windows.some(({ rule, fields }) => concerns(fields) && occurrenceAt(rule, instant) !== null);
+  }
+}
+
+function meet(named: readonly string[], tags: readonly string[]): boolean {
+  return named.some((tag) => tags.includes(tag));
+}
