@@ -117,6 +117,32 @@ describe('the scrubber', () => {
     }
   }, 120_000);
 
+  it('finds each of all the secrets wherever a block may end', async () => {
+    const filler = Buffer.alloc(64 * 1024, '.');
+    for (const secret of new Set(secrets.filter(({ length }) => length < 300))) {
+      const finder = new SecretFinder([secret]);
+      const forms = formsOf(secret);
+      const document = Buffer.concat(
+        forms.flatMap(({ bytes }) => [Buffer.from('|'), bytes, Buffer.from('|')]),
+      );
+      const whole = scrubBytes(document, { finder, mask }).bytes;
+      for (let turn = 0; turn < 8; turn += 1) {
+        const cut = 1 + Math.floor(Math.random() * (document.length - 1));
+        const stream = new ScrubStream(finder, mask);
+        const pieces: Buffer[] = [];
+        stream.on('data', (piece: Buffer) => pieces.push(piece));
+        const ended = Promise.withResolvers<void>();
+        stream.on('end', ended.resolve);
+        stream.write(filler.subarray(Math.min(cut, filler.length)));
+        stream.write(document.subarray(0, cut));
+        stream.end(document.subarray(cut));
+        await ended.promise;
+        const clean = Buffer.concat(pieces).subarray(Math.max(0, filler.length - cut));
+        expect({ secret, cut, isWhole: clean.equals(whole) }).toEqual({ secret, cut, isWhole: true });
+      }
+    }
+  }, 120_000);
+
   it('changes nothing in ten megabytes without secrets', () => {
     const finder = new SecretFinder(secrets.filter((secret) => !naughty.has(secret)));
     const lines = Array.from({ length: 4000 }, (_, line) =>

@@ -49,6 +49,8 @@ export function spellings(text: string): string[] {
     jsonEscaped(component),
     text.replaceAll("'", `'\\''`),
     text.replaceAll("'", `'"'"'`),
+    jsonEscaped(text.replaceAll("'", `'\\''`)),
+    jsonEscaped(text.replaceAll("'", `'"'"'`)),
     text.replaceAll(/[^\w\n]/gu, (character) => `\\${character}`),
     text.replaceAll(/["$`\\]/g, (character) => `\\${character}`),
     legacyEscaped(text),

@@ -14,6 +14,7 @@ const plus = code('+');
 const ampersand = code('&');
 const semicolon = code(';');
 const quote = code("'");
+const doubleQuote = code('"');
 const brace = code('{');
 
 const controlEscapes: Readonly<Record<number, string>> = {
@@ -24,8 +25,6 @@ const controlEscapes: Readonly<Record<number, string>> = {
   12: 'f',
   13: 'r',
 };
-/** How shells write a single quote between single quotes. */
-const shellQuotes = [`'\\''`, `'"'"'`].map((text) => Buffer.from(text));
 const ampEntity = Buffer.from('amp;');
 
 /**
@@ -62,7 +61,7 @@ export class TextUnit implements Unit {
     const add = (end: number) => {
       if (end >= 0 && end <= bytes.length && !ends.includes(end)) ends.push(end);
     };
-    if (this.#codePoint === quote) for (const form of shellQuotes) add(literalEnd(bytes, at, form));
+    if (this.#codePoint === quote && first === quote) add(shellQuoteEnd(bytes, at));
     if (this.#codePoint === 10 && first === 13) add(literalEnd(bytes, at + 1, this.#utf8));
     if (first === backslash) this.#addEscapes(bytes, at, add);
     else if (first === percent) this.#addPercents(bytes, at, add);
@@ -150,6 +149,17 @@ export class TextUnit implements Unit {
     }
     return end;
   }
+}
+
+/** Where `'\\''` or `'"'"'` ends, which is how shells write a single quote between single quotes; escaped once more or not. */
+function shellQuoteEnd(bytes: Buffer, at: number): number {
+  let end = at + 1;
+  while (bytes[end] === backslash && end - at <= maxBackslashes) end += 1;
+  if (bytes[end] === quote) return end > at + 1 && bytes[end + 1] === quote ? end + 2 : -1;
+  if (bytes[end] !== doubleQuote || bytes[end + 1] !== quote) return -1;
+  end += 2;
+  while (bytes[end] === backslash && end - at <= 2 * maxBackslashes) end += 1;
+  return bytes[end] === doubleQuote && bytes[end + 1] === quote ? end + 2 : -1;
 }
 
 /** Where bytes that have to be these end, or -1 when they are others. */
