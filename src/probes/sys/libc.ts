@@ -23,6 +23,8 @@ export interface Libc {
   ): number;
   /** `header` is a `struct msghdr`; see message.ts. */
   recvmsg(descriptor: number, header: Buffer, flags: number): number;
+  /** `headers` holds so many `struct mmsghdr`s; see message.ts. */
+  recvmmsg(descriptor: number, headers: Buffer, count: number, flags: number, timeout: null): number;
   /** `descriptors` holds `struct pollfd`s. Blocks the thread. */
   poll(descriptors: Buffer, count: number, timeoutMs: number): number;
   epollCreate(flags: number): number;
@@ -85,6 +87,7 @@ function bind(koffi: typeof koffiModule): Libc {
     bind: program.func('int bind(int, const void *, uint32_t)'),
     sendto: program.func('long sendto(int, const void *, size_t, int, const void *, uint32_t)'),
     recvmsg: program.func('long recvmsg(int, void *, int)'),
+    recvmmsg: program.func('int recvmmsg(int, void *, unsigned int, int, void *)'),
     poll: program.func('int poll(void *, unsigned long, int)'),
     epollCreate: program.func('int epoll_create1(int)'),
     epollControl: program.func('int epoll_ctl(int, int, int, void *)'),
