@@ -4,6 +4,7 @@ import type { EgressPolicy } from '../egress/policy.ts';
 import { isIpv6Enabled } from '../ip-family.ts';
 import type { SocketWatch, StampClock } from '../kernel-thread/socket-watch.ts';
 import { type Timekeeper, threadTimekeeper } from '../kernel-thread/timekeeper.ts';
+import { usualHandshakeStartMs, writeMoment } from '../kernel-thread/write-moment.ts';
 import type { IpFamily, LookupTimes, ResolvedAddress, Resolver } from '../resolver.ts';
 import type { ConnectionAttempt } from './attempt.ts';
 import { type CertificateFacts, CertificateReader } from './certificate.ts';
@@ -121,6 +122,13 @@ export class Connection {
     return (handle?.writeQueueSize ?? 0) > 0;
   }
 
+  /** When data were sent whose writing began at `beforeMs` and has just ended; see writeMoment. */
+  sentSince(beforeMs: number, usualMs?: number): number {
+    const afterMs = performance.now();
+    const notBefore = () => this.#watch?.notSentBefore(afterMs) ?? beforeMs;
+    return this.#noted(writeMoment({ beforeMs, afterMs, usualMs }, notBefore), afterMs);
+  }
+
   /** When data was sent last; by the event that came after it, unless that came much too late. */
   sentAt(eventMs: number): number {
     return this.#noted(this.#watch?.sentAt(eventMs) ?? eventMs, eventMs);
@@ -185,8 +193,7 @@ export class Connection {
     this.#socket?.destroy();
   }
 
-  #begin(name: keyof ConnectionTimes): number {
-    const startMs = performance.now();
+  #begin(name: keyof ConnectionTimes, startMs = performance.now()): number {
     this.#step = { name, startMs };
     return startMs;
   }
@@ -287,13 +294,14 @@ export class Connection {
         this.#secure(proxySocket);
         return;
       }
+      const beforeMs = performance.now();
       openTunnel(proxySocket, { proxy, authority: hostAndPort(hostname, port) }, (error) => {
         if (this.#isDestroyed) return;
         this.#completeExchange();
         if (error) return this.#fail(error);
         this.#secure(proxySocket);
       });
-      this.#begin('proxyMs');
+      this.#begin('proxyMs', this.sentSince(beforeMs));
     };
     if (!proxy.isSecure) {
       onProxyReady(socket);
@@ -336,6 +344,7 @@ export class Connection {
       return;
     }
     const isTarget = options.step === 'tlsMs';
+    const beforeMs = performance.now();
     const secureSocket = connectTls({
       socket,
       // The name the certificate has to be for; SNI knows no addresses.
@@ -348,7 +357,7 @@ export class Connection {
       ...(options.alpnProtocols.length > 0 && { ALPNProtocols: [...options.alpnProtocols] }),
     });
     // ClientHello has left with that.
-    this.#begin(options.step);
+    this.#begin(options.step, this.sentSince(beforeMs, usualHandshakeStartMs));
     this.#socket = secureSocket;
     if (isTarget) this.#certificate.attach(secureSocket);
     secureSocket.on('error', ignore);

@@ -23,7 +23,8 @@ export interface WatchPlace {
  * "Time since data was sent" moves in steps of up to 10 ms (HZ=100). What looks like a pause of this side of less than two
  * steps may be none.
  */
-const shortestPauseMs = 20;
+const sentClockStepMs = 10;
+const shortestPauseMs = 2 * sentClockStepMs;
 
 /**
  * What the kernel's thread saw of a connection. It notes with each arrival how many bytes have come in all, and the
@@ -74,6 +75,11 @@ export class KernelWatch implements SocketWatch {
   sentAt(eventMs: number): number {
     const sinceMs = this.#info.read(this.#descriptor) ? this.#info.sinceDataSentMs : 0;
     return sinceMs >= shortestPauseMs ? Math.max(this.#startedMs, eventMs - sinceMs) : eventMs;
+  }
+
+  notSentBefore(nowMs: number): number {
+    if (!this.#info.read(this.#descriptor)) return this.#startedMs;
+    return Math.max(this.#startedMs, nowMs - this.#info.sinceDataSentMs - sentClockStepMs);
   }
 
   arrivalOf(receivedBytes: number, eventMs: number): number {
