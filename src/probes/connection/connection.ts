@@ -8,7 +8,7 @@ import { usualHandshakeStartMs, writeMoment } from '../kernel-thread/write-momen
 import type { IpFamily, LookupTimes, ResolvedAddress, Resolver } from '../resolver.ts';
 import type { ConnectionAttempt } from './attempt.ts';
 import { type CertificateFacts, CertificateReader } from './certificate.ts';
-import { classifyError, ProbeError, type ProbePhase } from './errors.ts';
+import { classifyError, networkAnswer, ProbeError, type ProbePhase } from './errors.ts';
 import { type ForwardProxy, openTunnel } from './proxy-tunnel.ts';
 import { type ClientIdentity, secureContextFor } from './secure-contexts.ts';
 
@@ -250,10 +250,12 @@ export class Connection {
     this.#socket = socket;
     this.#tcpSocket = socket;
     let startMs = this.#begin('tcpMs');
+    let hasLeft = false;
     socket.once('connectionAttempt', () => {
       startMs = this.#begin('tcpMs');
       // The connect follows this event: then there is something to watch.
       process.nextTick(() => {
+        hasLeft = !socket.destroyed;
         if (!this.#isDestroyed) this.#watch = timekeeper.watch(socket, startMs);
         const localPort = () => socket.localPort;
         onAttempt?.({ hostname, isSecure, address, port: proxy?.port ?? port, localPort });
@@ -269,7 +271,7 @@ export class Connection {
       if (error.code === 'EADDRNOTAVAIL' && family === 6 && !isIpv6Enabled()) {
         this.#fail(new ProbeError('network-unavailable', 'tcp', `${error.message}: IPv6 is off here`));
       } else {
-        this.#fail(error);
+        this.#fail(hasLeft ? networkAnswer(error, this.phase, this.where) : error);
       }
     };
     socket.once('error', onError);
