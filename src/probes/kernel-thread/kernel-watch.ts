@@ -23,8 +23,7 @@ export interface WatchPlace {
  * "Time since data was sent" moves in steps of up to 10 ms (HZ=100). What looks like a pause of this side of less than two
  * steps may be none.
  */
-const sentClockStepMs = 10;
-const shortestPauseMs = 2 * sentClockStepMs;
+const shortestPauseMs = 20;
 
 /**
  * What the kernel's thread saw of a connection. It notes with each arrival how many bytes have come in all, and the
@@ -79,7 +78,7 @@ export class KernelWatch implements SocketWatch {
 
   notSentBefore(nowMs: number): number {
     if (!this.#info.read(this.#descriptor)) return this.#startedMs;
-    return Math.max(this.#startedMs, nowMs - this.#info.sinceDataSentMs - sentClockStepMs);
+    return Math.max(this.#startedMs, nowMs - this.#info.sinceDataSentMs - this.#info.stepMs);
   }
 
   arrivalOf(receivedBytes: number, eventMs: number): number {

@@ -39,6 +39,7 @@ export interface Libc {
   dup3(from: number, to: number, flags: number): number;
   close(descriptor: number): number;
   clockGettime(clock: number, time: Buffer): number;
+  clockGetres(clock: number, step: Buffer): number;
   /** A system call that has no function of its own; see scheduling.ts. */
   syscall(call: number, id: number, argument: Buffer, flags: number): number;
   errno(): number;
@@ -101,6 +102,7 @@ function bind(koffi: typeof koffiModule): Libc {
     dup3: program.func('int dup3(int, int, int)'),
     close: program.func('int close(int)'),
     clockGettime: program.func('int clock_gettime(int, void *)'),
+    clockGetres: program.func('int clock_getres(int, void *)'),
     syscall: program.func('long syscall(long, long, void *, long)'),
     errno: () => koffi.errno(),
     addressOf: (buffer) => koffi.address(buffer),
