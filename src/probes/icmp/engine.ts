@@ -105,6 +105,8 @@ export class EchoEngine {
         sentCount += 1;
         if (sentCount % sendsBetweenReceives === 0) this.receive(train.family, { errors: false });
       }
+      // A thread that was late itself finds replies that came in time, and must not call them missing.
+      if (train.expired(nowMs)) this.receive(train.family, { errors: true });
       for (let echo = train.expired(nowMs); echo; echo = train.expired(nowMs)) {
         this.#open.delete(keyOf(train.family, echo.wireSequence));
         train.settle(echo, { kind: 'silence' });
@@ -181,15 +183,21 @@ export class EchoEngine {
       const key = keyOf(socket.family, answer.sequence);
       const echo = this.#open.get(key);
       if (!echo || !isAnswerTo(echo, answer)) return;
+      const rttMs = this.#rttMs(echo, answer);
+      // Too late is too late, also when this thread is even later; the request expires.
+      if (rttMs > echo.train.order.replyTimeoutMs) return;
       this.#open.delete(key);
-      this.#settle(echo, answer);
+      this.#settle(echo, answer, rttMs);
     });
   }
 
-  #settle(echo: OpenEcho, answer: SocketAnswer): void {
-    const { train, sentAt, sentAtMs } = echo;
+  #rttMs({ sentAt, sentAtMs }: OpenEcho, { receivedAt }: SocketAnswer): number {
     const elapsedMs = performance.now() - sentAtMs;
-    const rttMs = answer.receivedAt ? roundTripMs(sentAt, answer.receivedAt, elapsedMs) : elapsedMs;
+    return receivedAt ? roundTripMs(sentAt, receivedAt, elapsedMs) : elapsedMs;
+  }
+
+  #settle(echo: OpenEcho, answer: SocketAnswer, rttMs: number): void {
+    const { train } = echo;
     const { type, code, error, ttl = null } = answer;
     if (error) {
       const mtuBytes = error.info > 0 ? error.info : null;
