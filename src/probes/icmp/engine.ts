@@ -71,6 +71,8 @@ export class EchoEngine {
         this.#post({ type: 'opened', families: this.#reports });
         break;
       case 'train': {
+        // While nothing was under way nobody looked: a raw socket gets everybody's replies, and a full one loses ours.
+        if (!this.isBusy) for (const socket of this.#sockets.values()) this.#receive(socket, true);
         const train = new EchoTrain(message.order, performance.now());
         this.#trains.set(train.order.id, train);
         this.#queue.add(train);
