@@ -5,7 +5,7 @@ import { AgentUnderLoad } from './parts/agent-load.ts';
 import { needPrograms } from './parts/bench-lab.ts';
 import { type Blackbox, startBlackbox } from './parts/blackbox.ts';
 import { endChildrenOnSignal } from './parts/end-children.ts';
-import { fpingCpuMs } from './parts/fping.ts';
+import { fpingCpuMs, loopbackAddresses } from './parts/fping.ts';
 import { startLineProcess } from './parts/line-process.ts';
 import { type Bench, numberOption, quantile, textOption } from './report.ts';
 
@@ -87,22 +87,28 @@ const bench: Bench = {
     const ports = JSON.parse(await target.next()) as Ports;
     const rows: string[][] = [];
     const figures: Record<string, string> = {};
-    for (const subject of subjectsOf(ports)) {
-      if (!subject.name.includes(only)) continue;
-      const { agentMs, peerMs, ratios } = await compare(subject, { checks, rounds, concurrency });
+    const note = ({ name, peer, goal }: Pick<Subject, 'name' | 'peer' | 'goal'>, found: Compared) => {
+      const { agentMs, peerMs, ratios } = found;
       const ratio = quantile(ratios, 0.5);
       const perSecond = (cpuMs: number) => (1000 / cpuMs).toFixed(0);
       rows.push([
-        subject.name,
-        subject.peer,
+        name,
+        peer,
         perSecond(quantile(agentMs, 0.5)),
         perSecond(quantile(peerMs, 0.5)),
         `${ratio.toFixed(2)} (${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)})`,
-        `≥ ${subject.goal.toFixed(1)}`,
+        `≥ ${goal.toFixed(1)}`,
       ]);
-      figures[`${subject.name.split(',', 1)[0]?.toLowerCase()}_ratio`] = ratio.toFixed(2);
-      run.progress(`${subject.name}: ${ratio.toFixed(2)} of ${subject.peer}`);
+      figures[`${name.split(',', 1)[0]?.toLowerCase().replaceAll(' ', '_')}_ratio`] = ratio.toFixed(2);
+      run.progress(`${name}: ${ratio.toFixed(2)} of ${peer}`);
+    };
+    for (const subject of subjectsOf(ports)) {
+      if (subject.name.includes(only)) {
+        note(subject, await compare(subject, { checks, rounds, concurrency }));
+      }
     }
+    const engine = { name: 'engine, pings', peer: 'fping', goal: 0.7 } as const;
+    if (engine.name.includes(only)) note(engine, await compareEngine(rounds));
     return {
       columns: [
         'probe',
@@ -115,6 +121,7 @@ const bench: Bench = {
       rows,
       notes: [
         'Agent: lease, probe, assertions, report and acknowledgement, the whole process with all its threads (user and system time), against a fake service in another process. blackbox_exporter: one request to its API and one probe. fping: all requests of one call, its start included.',
+        `Pings, ${pingsPerCheck} a check: not like with like. A check is a whole run of the agent for one train, with ${pingsPerCheck} pings to carry its lease, its gate, its verdict and its report; fping has one process and one line of output for all targets. Engine: the agent's echo engine alone in a process, ${engineTargets.count} pings ${engineTargets.periodMs} ms apart to each of ${engineTargets.addresses} addresses, beside fping with the same; that is like with like.`,
         `${checks} checks a round, ${concurrency} at a time (pings: all at once), ${rounds} rounds in alternating order; the ratio is the median of the rounds’ own.`,
       ],
       figures,
@@ -123,10 +130,29 @@ const bench: Bench = {
 };
 export default bench;
 
+/** CPU milliseconds per probe or ping, round by round, and the ratio of each round. */
+interface Compared {
+  readonly agentMs: readonly number[];
+  readonly peerMs: readonly number[];
+  readonly ratios: readonly number[];
+}
+
+const engineTargets = { addresses: 500, count: 50, periodMs: 20 };
+
+/** The echo engine alone and fping with the same train to the same addresses. */
+async function compareEngine(rounds: number): Promise<Compared> {
+  const { addresses, count, periodMs } = engineTargets;
+  await using engine = startLineProcess('ping-engine.ts');
+  await engine.next();
+  const engineRound = async () => Number(await engine.ask(`${addresses} ${count} ${periodMs}`));
+  const peerRound = () => fpingCpuMs(loopbackAddresses(addresses), { count, periodMs });
+  return await alternate({ rounds, agentRound: engineRound, peerRound, probeCount: addresses * count });
+}
+
 async function compare(
   subject: Subject,
   { checks, rounds, concurrency }: { checks: number; rounds: number; concurrency: number },
-) {
+): Promise<Compared> {
   const isTrain = subject.peer === 'fping';
   const inFlight = isTrain ? 1000 : concurrency;
   const count = isTrain ? Math.min(checks, inFlight) : checks;
@@ -137,6 +163,18 @@ async function compare(
     isTrain
       ? fpingCpuMs(loopbackAddresses(count), { count: pingsPerCheck, periodMs: pingPeriodMs })
       : blackboxCpuMs(blackbox, subject, { count, inFlight });
+  const probeCount = count * subject.probesPerCheck;
+  return await alternate({ rounds, agentRound, peerRound, probeCount });
+}
+
+/** Lets both take turns after a round that does not count. */
+async function alternate(options: {
+  readonly rounds: number;
+  readonly agentRound: () => Promise<number>;
+  readonly peerRound: () => Promise<number>;
+  readonly probeCount: number;
+}): Promise<Compared> {
+  const { rounds, agentRound, peerRound, probeCount } = options;
   await agentRound();
   await peerRound();
   const agentMs: number[] = [];
@@ -148,8 +186,8 @@ async function compare(
     const first = await (isAgentFirst ? agentRound() : peerRound());
     const second = await (isAgentFirst ? peerRound() : agentRound());
     const [ofAgent, ofPeer] = isAgentFirst ? [first, second] : [second, first];
-    agentMs.push(ofAgent / count / subject.probesPerCheck);
-    peerMs.push(ofPeer / count / subject.probesPerCheck);
+    agentMs.push(ofAgent / probeCount);
+    peerMs.push(ofPeer / probeCount);
     ratios.push(ofPeer / ofAgent);
   }
   return { agentMs, peerMs, ratios };
@@ -184,12 +222,4 @@ async function blackboxCpuMs(
   };
   await Promise.all(Array.from({ length: inFlight }, worker));
   return (await cpuMsOf(blackbox.pid)) - before;
-}
-
-/** Addresses of this host; all of 127.0.0.0/8 are. */
-function loopbackAddresses(count: number): string[] {
-  return Array.from(
-    { length: count },
-    (_, index) => `127.0.${1 + Math.floor(index / 250)}.${1 + (index % 250)}`,
-  );
 }

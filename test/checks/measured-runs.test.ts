@@ -67,4 +67,16 @@ describe('what a run tells beside its answer', () => {
     expect(measurement).toMatchObject({ overheadMs: expect.any(Number), lagMs: expect.any(Number) });
     expect(responseTimeMs).toBeGreaterThan(0);
   });
+
+  it('is how it was measured, too, that nobody answered a DNS query', async () => {
+    await using server = await startDnsServer(() => []);
+    const request = { query: 'a.example', recordType: 'A', nameServer: '127.0.0.1', port: server.port };
+    for (const shouldFail of [false, true]) {
+      const spec = DnsSpec.parse({ request, shouldFail });
+      const outcome = await runDns(spec, { ...runContext(), timeoutMs: 150 });
+      expect(outcome.failure?.code).toBe(shouldFail ? undefined : 'DNS_NO_ANSWER');
+      expect(outcome.measurement).toEqual({ clock: 'event', overheadMs: 0, lagMs: 0 });
+      expect(outcome.responseTimeMs).toBeGreaterThan(100);
+    }
+  });
 });

@@ -60,7 +60,7 @@ describe.skipIf(reason)(`times of DNS queries${reason ? ` (${reason})` : ''}`, (
     using _busy = keepBusy(blockMs);
     const controls = { ...queryControls(), timekeeper };
     const { elapsedMs, measurement } = await queryDns(question, server(), { protocol: 'UDP' }, controls);
-    expect(elapsedMs).toBeGreaterThanOrEqual(10);
+    expect(elapsedMs).toBeGreaterThanOrEqual(19);
     expect(elapsedMs).toBeLessThan(limitMs);
     expect(measurement.clock).toBe('kernel');
     expect(measurement.lagMs).toBeGreaterThan(blockMs / 2);
@@ -85,7 +85,7 @@ describe('a lookup of our resolver', () => {
     await expect(resolver.resolve('kept.example', 4, { onMeasured })).rejects.toThrow('kept.example');
     await expect(resolver.resolve('127.0.0.1', 4, { onMeasured })).resolves.toHaveLength(1);
     await slow.worker.terminate();
-    expect(measured[0]?.elapsedMs).toBeGreaterThanOrEqual(10);
+    expect(measured[0]?.elapsedMs).toBeGreaterThanOrEqual(19);
     expect(measured[1]?.elapsedMs).toBe(0);
   });
 

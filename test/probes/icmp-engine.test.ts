@@ -2,7 +2,10 @@ import { readdirSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from 'vitest';
 import { IcmpUnavailable, type PingTrain } from '../../src/probes/icmp/backend.ts';
+import { EchoEngine } from '../../src/probes/icmp/engine.ts';
+import type { FromEngine } from '../../src/probes/icmp/engine-messages.ts';
 import { KernelBackend } from '../../src/probes/icmp/kernel-backend.ts';
+import { loadLibc } from '../../src/probes/sys/libc.ts';
 
 const reason = await whyNoSockets();
 const here: PingTrain = {
@@ -122,5 +125,28 @@ describe.skipIf(reason)(`the ICMP engine${reason ? ` (${reason})` : ''}`, () => 
       { kind: 'unsent', sequence: 0, errno: 'ENODEV' },
       { kind: 'unsent', sequence: 1, errno: 'ENODEV' },
     ]);
+  });
+
+  it('calls no reply missing that came in time, however late its own thread is', async () => {
+    const said: FromEngine[] = [];
+    const engine = new EchoEngine(
+      await loadLibc(),
+      (message) => said.push(message),
+      () => undefined,
+    );
+    const order = { id: 1, ...here, scopeId: 0, count: 3, intervalMs: 0, replyTimeoutMs: 20, ttl: undefined };
+    engine.handle({ type: 'open' });
+    engine.handle({ type: 'train', order });
+    engine.advance();
+    const endMs = performance.now() + 60;
+    while (performance.now() < endMs);
+    engine.advance();
+    engine.close();
+    const [, answered] = said;
+    if (answered?.type !== 'answers') throw new Error('the train is not over');
+    const [train] = answered.trains;
+    expect(train?.answers.map(({ kind }) => kind)).toEqual(['reply', 'reply', 'reply']);
+    for (const answer of train?.answers ?? [])
+      expect(answer.kind === 'reply' && answer.rttMs).toBeLessThan(20);
   });
 });

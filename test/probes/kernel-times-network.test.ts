@@ -76,4 +76,22 @@ describe.skipIf(reason)(`connecting over a network of its own${reason ? ` (${rea
     expect(elapsedMs).toBeGreaterThan(0);
     expect(elapsedMs).toBeLessThan(100);
   });
+
+  it.each([
+    ['IPv4', 'http://10.80.4.1:8080/'],
+    ['IPv6', 'http://[fd80:4::1]:8080/'],
+  ])(
+    'takes the word of a firewall on the way, and not for a fault of this host: %s',
+    async (_family, url) => {
+      expect((await probed(url)).error).toBe('host-unreachable');
+    },
+  );
+
+  it('takes what this host itself does not let out for a fault of this host', async () => {
+    lab.exec('agent', 'ip -6 route add prohibit fd80:5::/64');
+    lab.exec('agent', 'ip route add prohibit 10.80.5.0/24');
+    for (const url of ['http://[fd80:5::1]:8080/', 'http://10.80.5.1:8080/']) {
+      expect((await probed(url)).error, url).toBe('network-unavailable');
+    }
+  });
 });

@@ -12,7 +12,6 @@ const reason = await whyNoKernel();
 /** How long the thread that probes is deaf, again and again. Whatever contains such a pause is longer than the limit. */
 const blockMs = 300;
 const limitMs = 150;
-// Lower limits leave room for a thread that the kernel set aside right after it had sent something.
 
 async function whyNoKernel(): Promise<string | undefined> {
   try {
@@ -56,7 +55,7 @@ describe.skipIf(reason)(`times of the kernel${reason ? ` (${reason})` : ''}`, ()
     expect(measurement.clock).toBe('kernel');
     expect(phases?.tcp).toBeLessThan(limitMs);
     expect(phases?.tls).toBeLessThan(limitMs);
-    expect((phases?.firstByte ?? 0) - (phases?.tls ?? 0)).toBeGreaterThanOrEqual(10);
+    expect((phases?.firstByte ?? 0) - (phases?.tls ?? 0)).toBeGreaterThanOrEqual(19);
     expect((phases?.firstByte ?? 0) - (phases?.tls ?? 0)).toBeLessThan(20 + limitMs);
     expect(phases?.download).toBeLessThan(limitMs);
     // All of it went somewhere.
@@ -79,7 +78,7 @@ describe.skipIf(reason)(`times of the kernel${reason ? ` (${reason})` : ''}`, ()
     await using target = await startWireTarget({ kind: 'https', identity });
     const { phases } = await probe(`${target.url}/hold/100`, { timekeeper, isCertificateChecked: false });
     const waitMs = (phases?.firstByte ?? 0) - (phases?.tls ?? 0);
-    expect(waitMs).toBeGreaterThanOrEqual(60);
+    expect(waitMs).toBeGreaterThanOrEqual(99);
   });
 
   it.each(['http', 'h2'] as const)('end a large download with its last byte: %s', async (kind) => {
@@ -104,7 +103,7 @@ describe.skipIf(reason)(`times of the kernel${reason ? ` (${reason})` : ''}`, ()
       proxy: proxyFromUrl(new URL(proxy.url)),
     });
     expect(error).toBeUndefined();
-    expect(phases?.proxy).toBeGreaterThanOrEqual(25);
+    expect(phases?.proxy).toBeGreaterThanOrEqual(49);
     expect(phases?.proxy).toBeLessThan(50 + limitMs);
     expect(phases?.tls).toBeLessThan(limitMs);
   });
@@ -117,7 +116,7 @@ describe.skipIf(reason)(`times of the kernel${reason ? ` (${reason})` : ''}`, ()
       { timekeeper, data: 'x', idleGapMs: 60_000 },
     );
     expect(measurement.clock).toBe('kernel');
-    expect(phases?.data).toBeGreaterThanOrEqual(15);
+    expect(phases?.data).toBeGreaterThanOrEqual(29);
     expect(phases?.data).toBeLessThan(30 + limitMs);
   });
 

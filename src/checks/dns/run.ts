@@ -3,7 +3,7 @@ import { queryName, reverseName } from '../../probes/dns/name.ts';
 import { type DnsReply, queryDns } from '../../probes/dns/query.ts';
 import { type DnsServer, locateServer, serverText } from '../../probes/dns/server.ts';
 import { warmUpDns } from '../../probes/dns/warm-up.ts';
-import type { Outcome, RunContext, Runner } from '../check-type.ts';
+import type { Measurement, Outcome, RunContext, Runner } from '../check-type.ts';
 import { evaluateAssertions, type Sources } from '../evaluate.ts';
 import { type Failure, type FailureCode, failure } from '../failure.ts';
 import { measurementOf } from '../measurement.ts';
@@ -51,8 +51,11 @@ export const runDns: Runner<DnsSpec, DnsDetail> = async (spec, context) => {
   if (spec.shouldFail && silences.has(asked.failure.code)) {
     return expectedFailureOutcome(spec, context, request, { ...asked, responseTimeMs });
   }
-  return failedOutcome(spec, context, { ...asked, request, responseTimeMs });
+  return { ...failedOutcome(spec, context, { ...asked, request, responseTimeMs }), measurement: unanswered };
 };
+
+/** Nothing came that could have had a stamp: the time is that of this process. */
+const unanswered: Measurement = { clock: 'event', overheadMs: 0, lagMs: 0 };
 
 async function ask(
   spec: DnsSpec,
@@ -194,6 +197,7 @@ function expectedFailureOutcome(
   const base = emptyDetail(spec, context, { request, server });
   return {
     ...judge({ responseTimeMs, ...limits, assertions }),
+    measurement: unanswered,
     responseTimeMs,
     detail: { ...base, assertions },
   };

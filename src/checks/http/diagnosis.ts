@@ -80,11 +80,13 @@ export async function probeWithDiagnosis(
   if (!artifacts) return { result: await probeHttp(request, controls), evidence: noEvidence };
   const { timeoutMs } = controls;
   const endMs = performance.now() + timeoutMs - marginMs;
-  const stop = new AbortController();
+  // Made only when it is needed: an abort makes an error with a stack, which costs more than much else of a run.
+  let stop: AbortController | undefined;
   const attempts: ConnectionAttempt[] = [];
   let findings: Promise<Findings> | undefined;
-  const begin = (peer: ConnectionAttempt, repetition: Subject['repetition']) =>
-    diagnose(
+  const begin = (peer: ConnectionAttempt, repetition: Subject['repetition']) => {
+    stop = new AbortController();
+    return diagnose(
       { request, peer, repetition, isFirstConnection: attempts.length === 1 },
       {
         ...controls,
@@ -92,6 +94,7 @@ export async function probeWithDiagnosis(
         timeoutMs: Math.min(maxDiagnosisMs, endMs - performance.now()),
       },
     );
+  };
   const reserveMs = Math.min(hangingReserveMs, timeoutMs * hangingReserveShare);
   const timer = setTimeout(() => {
     const peer = attempts.at(-1);
@@ -114,7 +117,7 @@ export async function probeWithDiagnosis(
     return { result, evidence: await keep(await findings, artifacts, context) };
   } finally {
     clearTimeout(timer);
-    stop.abort();
+    stop?.abort();
     // It belongs to this run, and nothing of it may outlive the run.
     await findings;
   }

@@ -4,10 +4,11 @@ import type { EgressPolicy } from '../egress/policy.ts';
 import { isIpv6Enabled } from '../ip-family.ts';
 import type { SocketWatch, StampClock } from '../kernel-thread/socket-watch.ts';
 import { type Timekeeper, threadTimekeeper } from '../kernel-thread/timekeeper.ts';
+import { usualHandshakeStartMs, writeMoment } from '../kernel-thread/write-moment.ts';
 import type { IpFamily, LookupTimes, ResolvedAddress, Resolver } from '../resolver.ts';
 import type { ConnectionAttempt } from './attempt.ts';
 import { type CertificateFacts, CertificateReader } from './certificate.ts';
-import { classifyError, ProbeError, type ProbePhase } from './errors.ts';
+import { classifyError, networkAnswer, ProbeError, type ProbePhase } from './errors.ts';
 import { type ForwardProxy, openTunnel } from './proxy-tunnel.ts';
 import { type ClientIdentity, secureContextFor } from './secure-contexts.ts';
 
@@ -121,6 +122,13 @@ export class Connection {
     return (handle?.writeQueueSize ?? 0) > 0;
   }
 
+  /** When data were sent whose writing began at `beforeMs` and has just ended; see writeMoment. */
+  sentSince(beforeMs: number, usualMs?: number): number {
+    const afterMs = performance.now();
+    const notBefore = () => this.#watch?.notSentBefore(afterMs) ?? beforeMs;
+    return this.#noted(writeMoment({ beforeMs, afterMs, usualMs }, notBefore), afterMs);
+  }
+
   /** When data was sent last; by the event that came after it, unless that came much too late. */
   sentAt(eventMs: number): number {
     return this.#noted(this.#watch?.sentAt(eventMs) ?? eventMs, eventMs);
@@ -185,8 +193,7 @@ export class Connection {
     this.#socket?.destroy();
   }
 
-  #begin(name: keyof ConnectionTimes): number {
-    const startMs = performance.now();
+  #begin(name: keyof ConnectionTimes, startMs = performance.now()): number {
     this.#step = { name, startMs };
     return startMs;
   }
@@ -243,10 +250,12 @@ export class Connection {
     this.#socket = socket;
     this.#tcpSocket = socket;
     let startMs = this.#begin('tcpMs');
+    let hasLeft = false;
     socket.once('connectionAttempt', () => {
       startMs = this.#begin('tcpMs');
       // The connect follows this event: then there is something to watch.
       process.nextTick(() => {
+        hasLeft = !socket.destroyed;
         if (!this.#isDestroyed) this.#watch = timekeeper.watch(socket, startMs);
         const localPort = () => socket.localPort;
         onAttempt?.({ hostname, isSecure, address, port: proxy?.port ?? port, localPort });
@@ -262,7 +271,7 @@ export class Connection {
       if (error.code === 'EADDRNOTAVAIL' && family === 6 && !isIpv6Enabled()) {
         this.#fail(new ProbeError('network-unavailable', 'tcp', `${error.message}: IPv6 is off here`));
       } else {
-        this.#fail(error);
+        this.#fail(hasLeft ? networkAnswer(error, this.phase, this.where) : error);
       }
     };
     socket.once('error', onError);
@@ -287,13 +296,14 @@ export class Connection {
         this.#secure(proxySocket);
         return;
       }
+      const beforeMs = performance.now();
       openTunnel(proxySocket, { proxy, authority: hostAndPort(hostname, port) }, (error) => {
         if (this.#isDestroyed) return;
         this.#completeExchange();
         if (error) return this.#fail(error);
         this.#secure(proxySocket);
       });
-      this.#begin('proxyMs');
+      this.#begin('proxyMs', this.sentSince(beforeMs));
     };
     if (!proxy.isSecure) {
       onProxyReady(socket);
@@ -336,6 +346,7 @@ export class Connection {
       return;
     }
     const isTarget = options.step === 'tlsMs';
+    const beforeMs = performance.now();
     const secureSocket = connectTls({
       socket,
       // The name the certificate has to be for; SNI knows no addresses.
@@ -348,7 +359,7 @@ export class Connection {
       ...(options.alpnProtocols.length > 0 && { ALPNProtocols: [...options.alpnProtocols] }),
     });
     // ClientHello has left with that.
-    this.#begin(options.step);
+    this.#begin(options.step, this.sentSince(beforeMs, usualHandshakeStartMs));
     this.#socket = secureSocket;
     if (isTarget) this.#certificate.attach(secureSocket);
     secureSocket.on('error', ignore);

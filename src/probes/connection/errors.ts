@@ -123,6 +123,18 @@ export function classifyError(thrown: unknown, phase: ProbePhase, where: string)
   });
 }
 
+/**
+ * The error of something that had been sent, as an answer of the network. ICMPv6 errors of routers and firewalls that
+ * prohibit it ("administratively prohibited" and its kin, RFC 4443) are EACCES to the kernel, as is what this host does not
+ * let out; those of IPv4 are EHOSTUNREACH.
+ */
+export function networkAnswer(error: Error, phase: ProbePhase, where: string): Error {
+  if (errorCodeOf(error) !== 'EACCES') return error;
+  const kind = phase === 'proxy' ? 'proxy-failed' : 'host-unreachable';
+  const message = `${describe(error.message, 'EACCES', where)}: a router or firewall prohibits it`;
+  return new ProbeError(kind, phase, message, 'EACCES', { cause: error });
+}
+
 function resolveKind({ kind, code }: ResolveError, phase: ProbePhase): ProbeErrorKind {
   // Looking a name up takes file descriptors and memory as well.
   const own = kindByCode[code];

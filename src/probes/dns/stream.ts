@@ -54,8 +54,9 @@ export function queryStream(
       const length = Buffer.alloc(lengthBytes);
       length.writeUInt16BE(query.bytes.length);
       // One write: some servers answer a length that comes alone with an error.
+      const beforeMs = performance.now();
       socket.write(Buffer.concat([length, query.bytes]));
-      sentMs = performance.now();
+      sentMs = connection.sentSince(beforeMs);
     });
     return () => connection.destroy();
   });

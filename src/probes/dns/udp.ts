@@ -1,6 +1,6 @@
 import { createSocket } from 'node:dgram';
 import { errorCodeOf } from '../../lib/errors.ts';
-import { classifyError, ProbeError } from '../connection/errors.ts';
+import { classifyError, networkAnswer, ProbeError } from '../connection/errors.ts';
 import { isIpv6Enabled } from '../ip-family.ts';
 import type { ProbeMeasurement } from '../kernel-thread/measurement.ts';
 import type { PacketTimes } from '../kernel-thread/socket-watch.ts';
@@ -95,7 +95,8 @@ function socketError(error: Error, { family }: DnsServer, where: string): Error 
   if (errorCodeOf(error) === 'EADDRNOTAVAIL' && family === 6 && !isIpv6Enabled()) {
     return new ProbeError('network-unavailable', 'firstByte', `${error.message}: IPv6 is off here`);
   }
-  return classifyError(error, 'firstByte', where);
+  const isAnswer = 'syscall' in error && String(error.syscall).startsWith('recv');
+  return classifyError(isAnswer ? networkAnswer(error, 'firstByte', where) : error, 'firstByte', where);
 }
 
 /** The server sent something that is no DNS message. */

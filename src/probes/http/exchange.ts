@@ -49,6 +49,9 @@ export interface ExchangeResult {
 /** Sum of names and values of all headers of a response, in bytes. */
 const maxHeaderBytes = 64 * 1024;
 
+/** What undici takes for the first request of an HTTP/2 connection. */
+const usualHttp2RequestMs = 0.6;
+
 const noBody: CollectedBody = { bytes: Buffer.alloc(0), isTruncated: false };
 
 /**
@@ -172,12 +175,18 @@ export class Exchange {
     this.#bytesBefore = this.#connection.receivedBytes;
     observeSending(socket, {
       isSending: () => this.#connection.isSending,
-      onSent: () => {
-        if (this.#firstByteMs === 0) this.#sentMs = performance.now();
+      onSent: (beforeMs) => {
+        if (this.#firstByteMs > 0) return;
+        this.#sentMs = beforeMs === undefined ? performance.now() : this.#connection.sentSince(beforeMs);
       },
       onSentSomeTimeAgo: () => {
         if (this.#firstByteMs > 0) return;
-        this.#sentMs = Math.max(this.#sentMs, this.#connection.sentAt(performance.now()));
+        const nowMs = performance.now();
+        const sentMs = this.#connection.sentAt(nowMs);
+        this.#sentMs =
+          sentMs < nowMs
+            ? Math.max(this.#sentMs, sentMs)
+            : this.#connection.sentSince(this.#sentMs, usualHttp2RequestMs);
       },
       onTicket: () => {
         if (this.#firstByteMs === 0) this.#bytesBefore = this.#connection.receivedBytes;

@@ -8,8 +8,12 @@ type WriteMany = NonNullable<Socket['_writev']>;
 export interface SendingObserver {
   /** Whether the socket still has something that the kernel did not take at once. */
   isSending(): boolean;
-  /** What was written until now has left. The last call tells of the end of the request. */
-  onSent(): void;
+  /**
+   * What was written until now has left. The last call tells of the end of the request.
+   *
+   * @param beforeMs when the write began that has just returned; absent when the kernel took what was left of it later.
+   */
+  onSent(beforeMs?: number): void;
   /** The same, from an event that may have had to wait its turn. */
   onSentSomeTimeAgo(): void;
   /** The server has sent tickets for later connections (TLS 1.3), which are no answer to anything. */
@@ -34,10 +38,11 @@ export function observeSending(socket: Socket, observer: SendingObserver): void 
   const writeMany = socket._writev as WriteMany;
   const observed = (callback: (error?: Error | null) => void) => {
     let isLeftBehind = false;
+    const beforeMs = performance.now();
     return {
       after: () => {
         isLeftBehind = isSending();
-        if (!isLeftBehind) onSent();
+        if (!isLeftBehind) onSent(beforeMs);
       },
       done: (error?: Error | null) => {
         if (isLeftBehind && !error) onSent();

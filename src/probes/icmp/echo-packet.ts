@@ -29,15 +29,28 @@ export function echoRequest(options: {
   packet.writeUInt8(0, 1);
   packet.writeUInt16BE(0, 2);
   packet.writeUInt16BE(identifier, 4);
-  packet.writeUInt16BE(sequence, 6);
-  const head = token.subarray(0, dataBytes);
-  packet.set(head, echoHeaderBytes);
-  for (let index = head.length; index < dataBytes; index += 1) {
+  for (let index = tokenBytes; index < dataBytes; index += 1) {
     packet[echoHeaderBytes + index] = index & 0xff;
   }
+  numberEchoRequest(packet, { sequence, token });
   // The kernel fills in ICMPv6 checksums; for ICMP it does so on datagram sockets only.
-  if (family === 4) packet.writeUInt16BE(internetChecksum(packet), 2);
+  if (family === 4) sumEchoRequest(packet);
   return packet;
+}
+
+/** Makes an echo request the next one, but for its checksum. */
+export function numberEchoRequest(
+  packet: Buffer,
+  { sequence, token }: { readonly sequence: number; readonly token: Buffer },
+): void {
+  packet.writeUInt16BE(sequence, 6);
+  packet.set(token.subarray(0, packet.length - echoHeaderBytes), echoHeaderBytes);
+}
+
+/** Sets the checksum of an echo request of IPv4. */
+export function sumEchoRequest(packet: Buffer): void {
+  packet.writeUInt16BE(0, 2);
+  packet.writeUInt16BE(internetChecksum(packet), 2);
 }
 
 /** The checksum of RFC 1071, over bytes whose own checksum field is 0. */

@@ -7,7 +7,14 @@ import type { KernelTime } from '../sys/kernel-clock.ts';
 import type { Libc } from '../sys/libc.ts';
 import * as linux from '../sys/linux.ts';
 import type { ExtendedError, MessageReceiver, ReceivedMessage } from '../sys/message.ts';
-import { echoHeaderBytes, echoReplyType, echoRequest, tokenBytes } from './echo-packet.ts';
+import {
+  echoHeaderBytes,
+  echoReplyType,
+  echoRequest,
+  numberEchoRequest,
+  sumEchoRequest,
+  tokenBytes,
+} from './echo-packet.ts';
 
 /**
  * How a socket is opened. `datagram`: a ping socket, which needs no privilege where `net.ipv4.ping_group_range` allows
@@ -54,6 +61,8 @@ export class EchoSocket {
   readonly #libc: Libc;
   readonly #identifier = randomInt(0x10000);
   #ttl: number | undefined;
+  /** The last request: the next one differs in little. */
+  #packet: Buffer = Buffer.alloc(0);
 
   private constructor(libc: Libc, family: IpFamily, mode: SocketMode, descriptor: number) {
     this.#libc = libc;
@@ -96,9 +105,24 @@ export class EchoSocket {
     address: Buffer,
     request: { readonly sequence: number; readonly token: Buffer; readonly dataBytes: number },
   ): string | undefined {
-    const packet = echoRequest({ family: this.family, identifier: this.#identifier, ...request });
+    const packet = this.#packetOf(request);
     const sent = this.#libc.sendto(this.descriptor, packet, packet.length, 0, address, address.length);
     return sent < 0 ? errnoName(this.#libc.errno()) : undefined;
+  }
+
+  #packetOf(request: {
+    readonly sequence: number;
+    readonly token: Buffer;
+    readonly dataBytes: number;
+  }): Buffer {
+    if (this.#packet.length !== echoHeaderBytes + request.dataBytes) {
+      this.#packet = echoRequest({ family: this.family, identifier: this.#identifier, ...request });
+    } else {
+      numberEchoRequest(this.#packet, request);
+      // The kernel fills in ICMPv6 checksums; for ICMP it does so on datagram sockets only.
+      if (this.family === 4 && this.mode === 'raw') sumEchoRequest(this.#packet);
+    }
+    return this.#packet;
   }
 
   /** The time to live, or hop limit, of what is sent from now on; undefined for the system's. */
@@ -110,12 +134,13 @@ export class EchoSocket {
     else this.#set(SOL_IPV6, linux.IPV6_UNICAST_HOPS, ttl ?? -1);
   }
 
-  /** Takes out everything that has arrived, errors included. */
-  receive(receiver: MessageReceiver, onAnswer: (answer: SocketAnswer) => void): void {
+  /** Takes out everything that has arrived; errors when the kernel says that there are any. */
+  receive(receiver: MessageReceiver, hasErrors: boolean, onAnswer: (answer: SocketAnswer) => void): void {
     receiver.drain(this.descriptor, 'packets', (message) => {
       const answer = this.#replyIn(message);
       if (answer) onAnswer(answer);
     });
+    if (!hasErrors) return;
     receiver.drain(this.descriptor, 'errors', (message) => {
       const answer = this.#errorIn(message);
       if (answer) onAnswer(answer);

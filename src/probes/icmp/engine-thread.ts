@@ -1,18 +1,18 @@
 import { KernelThread, type KernelThreadListener } from '../kernel-thread/kernel-thread.ts';
 import { type Libc, SysUnavailable } from '../sys/libc.ts';
 import { type EchoAnswer, IcmpUnavailable } from './backend.ts';
-import type { EchoOrder, FamilyReport } from './engine-messages.ts';
+import type { FamilyReport, TrainOrder } from './engine-messages.ts';
 
 export type FamilyReports = { readonly 4: FamilyReport; readonly 6: FamilyReport };
 
 interface Waiting {
-  readonly resolve: (answer: EchoAnswer) => void;
+  readonly resolve: (answers: readonly EchoAnswer[]) => void;
   readonly reject: (error: Error) => void;
 }
 
 /**
  * The echo engine in the kernel's thread, seen from the thread that uses it. It keeps the process alive only while
- * requests are open. When it ends, whatever the reason, all open requests reject and `isEnded` is true; it is never used
+ * trains are under way. When it ends, whatever the reason, these reject and `isEnded` is true; it is never used
  * again.
  */
 export class EngineThread {
@@ -34,7 +34,7 @@ export class EngineThread {
       onMessage: (message) => {
         if (message.type === 'opened') ready.resolve(message.families);
         else if (message.type === 'answers') {
-          for (const { id, answer } of message.answers) this.#settle(id, answer);
+          for (const { id, answers } of message.trains) this.#settle(id, answers);
         }
       },
       onEnd: (cause) => {
@@ -56,30 +56,26 @@ export class EngineThread {
   }
 
   /**
-   * Sends one request.
+   * Sends a train of requests.
    *
-   * @returns its answer; undefined when the signal aborted first.
+   * @returns their answers; those there were when the signal aborted.
    * @throws when the engine ends before.
    */
-  async echo(order: Omit<EchoOrder, 'id'>, signal: AbortSignal): Promise<EchoAnswer | undefined> {
-    if (signal.aborted) return undefined;
+  async ping(order: Omit<TrainOrder, 'id'>, signal: AbortSignal): Promise<readonly EchoAnswer[]> {
+    if (signal.aborted) return [];
     if (this.#isEnded) throw new Error('the ICMP engine has ended', { cause: this.#cause });
     this.#lastId += 1;
     const id = this.#lastId;
-    const { promise, resolve, reject } = Promise.withResolvers<EchoAnswer | undefined>();
+    const { promise, resolve, reject } = Promise.withResolvers<readonly EchoAnswer[]>();
     this.#waiting.set(id, { resolve, reject });
     this.#thread.hold();
-    this.#thread.post({ type: 'echo', order: { ...order, id } });
-    const forget = () => {
-      this.#drop(id);
-      this.#thread.post({ type: 'forget', ids: [id] });
-      resolve(undefined);
-    };
-    signal.addEventListener('abort', forget, { once: true });
+    this.#thread.post({ type: 'train', order: { ...order, id } });
+    const stop = () => this.#thread.post({ type: 'stop', id });
+    signal.addEventListener('abort', stop, { once: true });
     try {
       return await promise;
     } finally {
-      signal.removeEventListener('abort', forget);
+      signal.removeEventListener('abort', stop);
     }
   }
 
@@ -104,8 +100,8 @@ export class EngineThread {
     return new Error('the ICMP engine ended unexpectedly', { cause: this.#cause });
   }
 
-  #settle(id: number, answer: EchoAnswer): void {
-    this.#waiting.get(id)?.resolve(answer);
+  #settle(id: number, answers: readonly EchoAnswer[]): void {
+    this.#waiting.get(id)?.resolve(answers);
     this.#drop(id);
   }
 

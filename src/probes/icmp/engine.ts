@@ -1,34 +1,26 @@
-import { randomBytes } from 'node:crypto';
+import { randomFillSync } from 'node:crypto';
 import type { IpFamily } from '../resolver.ts';
-import { KernelClock, type KernelTime, msBetween, roundTripMs } from '../sys/kernel-clock.ts';
+import { KernelClock, roundTripMs } from '../sys/kernel-clock.ts';
 import type { Libc } from '../sys/libc.ts';
 import { MessageReceiver } from '../sys/message.ts';
-import { canonicalAddress, encodeSocketAddress } from '../sys/socket-address.ts';
-import type { EchoAnswer } from './backend.ts';
+import { DueQueue } from './due-queue.ts';
 import { tokenBytes } from './echo-packet.ts';
 import { EchoSocket, type SocketAnswer, SocketsRefused } from './echo-socket.ts';
-import type { EchoOrder, FamilyReport, FromEngine, ToEngine } from './engine-messages.ts';
-
-/** A request that waits for its answer. */
-interface OpenEcho {
-  readonly order: EchoOrder;
-  /** The target in its one way to write it. */
-  readonly target: string;
-  readonly token: Buffer;
-  readonly sentAt: KernelTime;
-  readonly sentAtMonotonic: KernelTime;
-  readonly expiresAtMs: number;
-}
+import { EchoTrain, type OpenEcho } from './echo-train.ts';
+import type { FamilyReport, FromEngine, ToEngine, TrainAnswers } from './engine-messages.ts';
 
 const sendAttempts = 3;
+/** So many requests are sent before answers are taken in: they must not fill the socket's buffer. */
+const sendsBetweenReceives = 64;
 const neverOpened: FamilyReport = { mode: null, datagramErrno: 'ENOTSOCK', rawErrno: 'ENOTSOCK' };
 
 /**
- * The echo engine: sends requests and matches what comes back, in the kernel's thread, whose time is never anybody else's
- * for long. That thread waits at the engine's sockets and calls `receive` when one of them has something.
+ * The echo engine: sends trains of requests at their pace and matches what comes back, in the kernel's thread, whose time is
+ * never anybody else's for long. That thread waits at the engine's sockets and calls `receive` when one of them has
+ * something, and `advance` when it is time for something. Nobody hears of a single request: a train is answered as a whole.
  *
  * CLOSED: no sockets. → OPEN by the message `open`, which is answered with what the sockets turned out to be. → CLOSED by
- * the message `close`; requests that are open then get no answer.
+ * the message `close`; trains that are under way then get no answer.
  */
 export class EchoEngine {
   readonly #libc: Libc;
@@ -38,11 +30,14 @@ export class EchoEngine {
   readonly #watch: (family: IpFamily, descriptor: number) => void;
   readonly #sockets = new Map<IpFamily, EchoSocket>();
   #reports: { readonly 4: FamilyReport; readonly 6: FamilyReport } = { 4: neverOpened, 6: neverOpened };
-  /** By family and the sequence number on the wire, which all orders share. */
-  readonly #open = new Map<string, OpenEcho>();
+  readonly #trains = new Map<number, EchoTrain>();
+  /** The same, and some that are over. */
+  readonly #queue = new DueQueue<EchoTrain>();
+  /** By family and the sequence number on the wire, which all trains share. */
+  readonly #open = new Map<number, OpenEcho>();
+  readonly #tokens = new TokenSource();
   #wireSequence = 0;
-  #nextExpiryMs = Number.POSITIVE_INFINITY;
-  #answers: { id: number; answer: EchoAnswer }[] = [];
+  #finished: TrainAnswers[] = [];
 
   /** @param watch told of each socket that is opened; a closed one needs no word. */
   constructor(
@@ -57,14 +52,15 @@ export class EchoEngine {
     this.#watch = watch;
   }
 
-  /** Whether requests wait for their answers. */
+  /** Whether trains are under way. */
   get isBusy(): boolean {
-    return this.#open.size > 0;
+    return this.#trains.size > 0;
   }
 
   /** When `advance` has something to do at the latest, by `performance.now()`. */
-  get nextExpiryMs(): number {
-    return this.#nextExpiryMs;
+  get nextDueMs(): number {
+    while (this.#queue.first?.isOver) this.#queue.takeFirst();
+    return this.#queue.first?.dueAtMs ?? Number.POSITIVE_INFINITY;
   }
 
   handle(message: ToEngine): void {
@@ -74,12 +70,19 @@ export class EchoEngine {
         this.#reports = { 4: this.#openSocket(4), 6: this.#openSocket(6) };
         this.#post({ type: 'opened', families: this.#reports });
         break;
-      case 'echo':
-        this.#send(message.order);
+      case 'train': {
+        // While nothing was under way nobody looked: a raw socket gets everybody's replies, and a full one loses ours.
+        if (!this.isBusy) for (const socket of this.#sockets.values()) this.#receive(socket, true);
+        const train = new EchoTrain(message.order, performance.now());
+        this.#trains.set(train.order.id, train);
+        this.#queue.add(train);
         break;
-      case 'forget':
-        for (const [key, { order }] of this.#open) if (message.ids.includes(order.id)) this.#open.delete(key);
+      }
+      case 'stop': {
+        const train = this.#trains.get(message.id);
+        if (train) this.#finish(train);
         break;
+      }
       case 'close':
         this.close();
         break;
@@ -87,20 +90,42 @@ export class EchoEngine {
   }
 
   /** Takes in what has arrived at the socket of a family. */
-  receive(family: IpFamily): void {
+  receive(family: IpFamily, has: { readonly errors: boolean }): void {
     const socket = this.#sockets.get(family);
-    if (socket) this.#receive(socket);
+    if (socket) this.#receive(socket, has.errors);
   }
 
-  /** Gives up what has waited for too long, and tells the answers there are. */
+  /** Sends what is due, gives up what has waited for too long, and tells of the trains that are over. */
   advance(): void {
-    this.#expire();
+    const nowMs = performance.now();
+    let sentCount = 0;
+    while (this.nextDueMs <= nowMs) {
+      const train = this.#queue.takeFirst();
+      if (!train) break;
+      while (train.isRequestDue(nowMs)) {
+        this.#send(train);
+        sentCount += 1;
+        if (sentCount % sendsBetweenReceives === 0) this.receive(train.family, { errors: false });
+      }
+      // A thread that was late itself finds replies that came in time, and must not call them missing.
+      if (train.expired(nowMs)) this.receive(train.family, { errors: true });
+      for (let echo = train.expired(nowMs); echo; echo = train.expired(nowMs)) {
+        this.#open.delete(keyOf(train.family, echo.wireSequence));
+        train.settle(echo, { kind: 'silence' });
+      }
+      if (train.isAnswered) this.#finish(train);
+      if (train.isOver) continue;
+      train.plan();
+      this.#queue.add(train);
+    }
     this.#flush();
   }
 
   close(): void {
+    for (const train of this.#trains.values()) train.isOver = true;
+    this.#trains.clear();
+    this.#queue.clear();
     this.#open.clear();
-    this.#nextExpiryMs = Number.POSITIVE_INFINITY;
     for (const socket of this.#sockets.values()) socket.close();
     this.#sockets.clear();
   }
@@ -117,46 +142,36 @@ export class EchoEngine {
     }
   }
 
-  #send(order: EchoOrder): void {
-    const family: IpFamily = order.address.includes(':') ? 6 : 4;
+  /** Sends the next request of a train. */
+  #send(train: EchoTrain): void {
+    const { family, order } = train;
     const socket = this.#sockets.get(family);
     if (!socket) {
       const report = this.#reports[family];
-      this.#answer(order, {
-        kind: 'unsent',
-        errno: report.mode === null ? report.datagramErrno : 'ENOTSOCK',
-      });
+      train.addUnsent(report.mode === null ? report.datagramErrno : 'ENOTSOCK');
       return;
     }
-    const address = encodeSocketAddress(order.address, order.scopeId);
-    const sequence = this.#freeSequence(family);
-    const token = randomBytes(tokenBytes);
+    const wireSequence = this.#freeSequence(family);
+    const token = this.#tokens.next();
+    const request = { sequence: wireSequence, token, dataBytes: order.dataBytes };
     socket.setTtl(order.ttl);
-    // What arrived before belongs to others and is taken out, so that its errors do not fail this send.
-    this.#receive(socket);
     let errno: string | undefined;
     for (let attempt = 0; attempt < sendAttempts; attempt += 1) {
-      const sentAtMonotonic = this.#clock.monotonic();
+      const sentAtMs = performance.now();
       const sentAt = this.#clock.realtime();
-      errno = socket.send(address, { sequence, token, dataBytes: order.dataBytes });
+      errno = socket.send(train.socketAddress, request);
       if (errno === undefined) {
-        const expiresAtMs = performance.now() + order.replyTimeoutMs;
-        const target = canonicalAddress(order.address);
-        this.#open.set(keyOf(family, sequence), {
-          order,
-          target,
-          token,
-          sentAt,
-          sentAtMonotonic,
-          expiresAtMs,
-        });
-        this.#nextExpiryMs = Math.min(this.#nextExpiryMs, expiresAtMs);
+        const expiresAtMs = sentAtMs + order.replyTimeoutMs;
+        const sequence = train.sentCount;
+        const echo: OpenEcho = { train, sequence, wireSequence, token, sentAt, sentAtMs, expiresAtMs };
+        train.addOpen(echo);
+        this.#open.set(keyOf(family, wireSequence), echo);
         return;
       }
       // An error about another target's packet is reported to whoever sends next.
-      this.#receive(socket);
+      this.#receive(socket, true);
     }
-    this.#answer(order, { kind: 'unsent', errno: errno ?? '' });
+    train.addUnsent(errno ?? '');
   }
 
   #freeSequence(family: IpFamily): number {
@@ -165,64 +180,78 @@ export class EchoEngine {
     return this.#wireSequence;
   }
 
-  #receive(socket: EchoSocket): void {
-    socket.receive(this.#receiver, (answer) => {
+  #receive(socket: EchoSocket, hasErrors: boolean): void {
+    socket.receive(this.#receiver, hasErrors, (answer) => {
       const key = keyOf(socket.family, answer.sequence);
       const echo = this.#open.get(key);
       if (!echo || !isAnswerTo(echo, answer)) return;
+      const rttMs = this.#rttMs(echo, answer);
+      // Too late is too late, also when this thread is even later; the request expires.
+      if (rttMs > echo.train.order.replyTimeoutMs) return;
       this.#open.delete(key);
-      this.#settle(echo, answer);
+      this.#settle(echo, answer, rttMs);
     });
   }
 
-  #settle({ order, sentAt, sentAtMonotonic }: OpenEcho, answer: SocketAnswer): void {
-    const elapsedMs = msBetween(sentAtMonotonic, this.#clock.monotonic());
-    const rttMs = answer.receivedAt ? roundTripMs(sentAt, answer.receivedAt, elapsedMs) : elapsedMs;
-    const { type, code, error } = answer;
-    if (!error) {
-      this.#answer(order, { kind: 'reply', rttMs, ttl: answer.ttl ?? null, type, code });
-      return;
-    }
-    const mtuBytes = error.info > 0 ? error.info : null;
-    this.#answer(order, { kind: 'error', rttMs, type, code, from: error.offender ?? null, mtuBytes });
+  #rttMs({ sentAt, sentAtMs }: OpenEcho, { receivedAt }: SocketAnswer): number {
+    const elapsedMs = performance.now() - sentAtMs;
+    return receivedAt ? roundTripMs(sentAt, receivedAt, elapsedMs) : elapsedMs;
   }
 
-  #expire(): void {
-    const nowMs = performance.now();
-    if (nowMs < this.#nextExpiryMs) return;
-    this.#nextExpiryMs = Number.POSITIVE_INFINITY;
-    for (const [key, { order, expiresAtMs }] of this.#open) {
-      if (expiresAtMs > nowMs) {
-        this.#nextExpiryMs = Math.min(this.#nextExpiryMs, expiresAtMs);
-        continue;
-      }
-      this.#open.delete(key);
-      this.#answer(order, { kind: 'silence' });
+  #settle(echo: OpenEcho, answer: SocketAnswer, rttMs: number): void {
+    const { train } = echo;
+    const { type, code, error, ttl = null } = answer;
+    if (error) {
+      const mtuBytes = error.info > 0 ? error.info : null;
+      train.settle(echo, { kind: 'error', rttMs, type, code, from: error.offender ?? null, mtuBytes });
+    } else {
+      train.settle(echo, { kind: 'reply', rttMs, ttl, type, code });
     }
+    if (train.isAnswered) this.#finish(train);
   }
 
-  #answer({ id, sequence }: EchoOrder, answer: Unnumbered<EchoAnswer>): void {
-    this.#answers.push({ id, answer: { ...answer, sequence } });
+  /** The train is over, for better or worse. */
+  #finish(train: EchoTrain): void {
+    if (train.isOver) return;
+    train.isOver = true;
+    for (const { wireSequence } of train.openEchoes) this.#open.delete(keyOf(train.family, wireSequence));
+    this.#trains.delete(train.order.id);
+    this.#finished.push({ id: train.order.id, answers: train.answers });
   }
 
   #flush(): void {
-    if (this.#answers.length === 0) return;
-    this.#post({ type: 'answers', answers: this.#answers });
-    this.#answers = [];
+    if (this.#finished.length === 0) return;
+    this.#post({ type: 'answers', trains: this.#finished });
+    this.#finished = [];
   }
 }
 
-type Unnumbered<Answer> = Answer extends unknown ? Omit<Answer, 'sequence'> : never;
+/** Random bytes, fetched many at a time. */
+class TokenSource {
+  #bytes = Buffer.alloc(0);
+  #offset = 0;
 
-const keyOf = (family: IpFamily, sequence: number) => `${family}:${sequence}`;
+  /** Bytes that nobody else has or gets. */
+  next(): Buffer {
+    if (this.#offset + tokenBytes > this.#bytes.length) {
+      // Never overwritten: tokens that were handed out are parts of it.
+      this.#bytes = randomFillSync(Buffer.alloc(512 * tokenBytes));
+      this.#offset = 0;
+    }
+    this.#offset += tokenBytes;
+    return this.#bytes.subarray(this.#offset - tokenBytes, this.#offset);
+  }
+}
+
+const keyOf = (family: IpFamily, wireSequence: number) => (family === 6 ? 0x1_0000 : 0) + wireSequence;
 
 /**
  * Whether a packet is the answer to that request: from the target (or about a packet to it), with the token of the
  * request. Errors may quote less than the token; then what they quote has to fit.
  */
-function isAnswerTo({ target, token, order }: OpenEcho, answer: SocketAnswer): boolean {
-  if (answer.target !== target) return false;
-  const expectedBytes = Math.min(tokenBytes, order.dataBytes);
+function isAnswerTo({ train, token }: OpenEcho, answer: SocketAnswer): boolean {
+  if (answer.target !== train.target) return false;
+  const expectedBytes = Math.min(tokenBytes, train.order.dataBytes);
   const returned = answer.token.subarray(0, expectedBytes);
   if (!answer.error && returned.length !== expectedBytes) return false;
   return returned.equals(token.subarray(0, returned.length));

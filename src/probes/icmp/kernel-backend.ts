@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
-import { setTimeout as delay } from 'node:timers/promises';
 import { type Libc, loadLibc, SysUnavailable } from '../sys/libc.ts';
 import { type EchoAnswer, type IcmpBackend, IcmpUnavailable, type PingTrain } from './backend.ts';
 import { EngineThread, type FamilyReports } from './engine-thread.ts';
@@ -52,23 +51,9 @@ export class KernelBackend implements IcmpBackend {
         errno: 'ENODEV',
       }));
     }
+    const { count, intervalMs, dataBytes, replyTimeoutMs, ttl } = train;
     const thread = await this.#liveThread();
-    const { dataBytes, replyTimeoutMs, ttl } = train;
-    const startMs = performance.now();
-    // An engine that breaks ends the train too.
-    const broken = new AbortController();
-    const stop = AbortSignal.any([signal, broken.signal]);
-    const echoes: Promise<EchoAnswer | undefined>[] = [];
-    for (let sequence = 0; sequence < train.count && !stop.aborted; sequence += 1) {
-      // Counted from the start, so that one late request does not delay all others.
-      const waitMs = startMs + sequence * train.intervalMs - performance.now();
-      if (waitMs > 0 && !(await delayed(waitMs, stop))) break;
-      const echo = thread.echo({ sequence, address, scopeId, dataBytes, replyTimeoutMs, ttl }, signal);
-      echo.catch(() => broken.abort());
-      echoes.push(echo);
-    }
-    const answers = await Promise.all(echoes);
-    return answers.filter((answer) => answer !== undefined);
+    return await thread.ping({ address, scopeId, count, intervalMs, dataBytes, replyTimeoutMs, ttl }, signal);
   }
 
   close(): Promise<void> {
@@ -118,26 +103,15 @@ function readSetting(path: string): string | undefined {
 
 /** One request to this host: sockets that open may still lead nowhere, in a sandbox for example. */
 async function selfTest(thread: EngineThread, address: string): Promise<void> {
-  const order = { sequence: 0, address, scopeId: 0, dataBytes: 56, ttl: undefined };
+  const order = { address, scopeId: 0, count: 1, intervalMs: 0, dataBytes: 56, ttl: undefined };
   const never = new AbortController().signal;
-  const answer = await thread.echo({ ...order, replyTimeoutMs: selfTestTimeoutMs }, never);
+  const [answer] = await thread.ping({ ...order, replyTimeoutMs: selfTestTimeoutMs }, never);
   if (answer?.kind === 'unsent' && (answer.errno === 'EPERM' || answer.errno === 'EACCES')) {
     throw new IcmpUnavailable(`echo requests may not be sent (${answer.errno})`);
   }
   const isDeaf = readSetting('/proc/sys/net/ipv4/icmp_echo_ignore_all') === '1';
   if (answer?.kind === 'silence' && !isDeaf) {
     throw new IcmpUnavailable(`this host does not hear its own echo reply from ${address}`);
-  }
-}
-
-/** Waits; false when the signal aborted first. */
-async function delayed(waitMs: number, signal: AbortSignal): Promise<boolean> {
-  try {
-    await delay(waitMs, undefined, { signal });
-    return true;
-  } catch (thrown) {
-    if (signal.aborted) return false;
-    throw thrown;
   }
 }
 

@@ -1,7 +1,7 @@
 import { EchoEngine } from '../icmp/engine.ts';
 import { EpollSet, EpollWaiter } from '../sys/epoll.ts';
 import type { Libc } from '../sys/libc.ts';
-import { EPOLLIN } from '../sys/linux.ts';
+import { EPOLLERR, EPOLLIN } from '../sys/linux.ts';
 import { EdgeRecorder } from './edge-recorder.ts';
 import {
   echoIndex,
@@ -62,16 +62,16 @@ export class KernelLoop {
   serve(message: ToKernelThread, nextMessage: () => ToKernelThread | undefined): void {
     this.#slots.setAwake(true);
     let idleSinceMs = performance.now();
-    let next: ToKernelThread | undefined = message;
+    this.#handle(message);
+    let hasMessages = true;
     for (;;) {
-      for (; next; next = nextMessage()) this.#handle(next);
+      if (hasMessages) for (let next = nextMessage(); next; next = nextMessage()) this.#handle(next);
       this.#engine.advance();
       if (this.#isEnded) return;
       const nowMs = performance.now();
       if (this.#engine.isBusy || this.#slots.isAnyWatched) idleSinceMs = nowMs;
       else if (nowMs - idleSinceMs >= lingerMs && this.#sleep()) return;
-      this.#wait(Math.min(maxWaitMs, Math.max(0, Math.ceil(this.#engine.nextExpiryMs - nowMs))));
-      next = nextMessage();
+      hasMessages = this.#wait(Math.min(maxWaitMs, Math.max(0, Math.ceil(this.#engine.nextDueMs - nowMs))));
     }
   }
 
@@ -93,22 +93,31 @@ export class KernelLoop {
     }
   }
 
-  #wait(timeoutMs: number): void {
+  /** Returns whether there may be messages: who posts one wakes the thread after that. */
+  #wait(timeoutMs: number): boolean {
     const count = this.#waiter.wait(timeoutMs);
-    if (count === 0) return;
+    if (count === 0) return false;
     const atMs = monotonicMs();
     const own: number[] = [];
     for (let position = 0; position < count; position += 1) {
       const index = this.#waiter.indexAt(position);
-      if (index >= slotCount) own.push(index);
+      if (index >= slotCount) own.push(position);
       else {
         const generation = this.#waiter.generationAt(position);
         this.#recorder.record(this.#waiter.eventsAt(position), index, generation, atMs);
       }
     }
-    for (const index of own) {
-      if (index === wakeUpIndex) this.#libc.read(this.#wakeUpDescriptor, this.#counter, 8);
-      else this.#engine.receive(index === echoIndex[6] ? 6 : 4);
+    let isWoken = false;
+    for (const position of own) {
+      const index = this.#waiter.indexAt(position);
+      if (index === wakeUpIndex) {
+        this.#libc.read(this.#wakeUpDescriptor, this.#counter, 8);
+        isWoken = true;
+      } else {
+        const errors = (this.#waiter.eventsAt(position) & EPOLLERR) !== 0;
+        this.#engine.receive(index === echoIndex[6] ? 6 : 4, { errors });
+      }
     }
+    return isWoken;
   }
 }

@@ -76,6 +76,11 @@ export class KernelWatch implements SocketWatch {
     return sinceMs >= shortestPauseMs ? Math.max(this.#startedMs, eventMs - sinceMs) : eventMs;
   }
 
+  notSentBefore(nowMs: number): number {
+    if (!this.#info.read(this.#descriptor)) return this.#startedMs;
+    return Math.max(this.#startedMs, nowMs - this.#info.sinceDataSentMs - this.#info.stepMs);
+  }
+
   arrivalOf(receivedBytes: number, eventMs: number): number {
     const edge = this.#edges(eventMs).find((one) => one.receivedBytes >= receivedBytes);
     return edge ? this.#within(edge.atMs, eventMs) : this.#unknown(eventMs);

@@ -1,6 +1,7 @@
 /** Entry of the thread that waits for the kernel. */
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { type Libc, loadLibc, SysUnavailable } from '../sys/libc.ts';
+import { runPromptly } from '../sys/scheduling.ts';
 import { KernelLoop } from './kernel-loop.ts';
 import type { FromKernelThread, KernelThreadStart, ToKernelThread } from './messages.ts';
 
@@ -9,6 +10,8 @@ const port = parentPort;
 
 const libc = await loaded();
 if (libc) {
+  // Whatever the host is busy with, a stamp is taken when it happens. Where that is not granted, it is taken in turn.
+  runPromptly(libc);
   const loop = new KernelLoop(libc, workerData as KernelThreadStart, send);
   const nextMessage = () => receiveMessageOnPort(port)?.message as ToKernelThread | undefined;
   port.on('message', (message: ToKernelThread) => {

@@ -13,6 +13,8 @@ export interface SocketWatch {
   answeredAt(eventMs: number): number;
   /** When data was sent last, if that was long before an event that should have come right after it. */
   sentAt(eventMs: number): number;
+  /** Before when, as far as is known, no data were sent that had been sent at `nowMs`, which is now. */
+  notSentBefore(nowMs: number): number;
   /** When the last of the first `receivedBytes` bytes arrived, which have been read in that event. */
   arrivalOf(receivedBytes: number, eventMs: number): number;
   /** When the first byte after the first `knownBytes` arrived. `receivedBytes` have been read in that event. */
@@ -58,6 +60,10 @@ export class EventWatch implements SocketWatch {
 
   sentAt(eventMs: number): number {
     return eventMs;
+  }
+
+  notSentBefore(): number {
+    return this.#startedMs;
   }
 
   arrivalOf(_receivedBytes: number, eventMs: number): number {

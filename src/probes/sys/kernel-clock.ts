@@ -12,8 +12,9 @@ export const timespecSizeBytes = 16;
 /** Reads a `struct timespec`. */
 export function readTimespec(buffer: Buffer, offset: number): KernelTime {
   return {
-    seconds: Number(buffer.readBigInt64LE(offset)),
-    nanoseconds: Number(buffer.readBigInt64LE(offset + 8)),
+    // Not as a BigInt, which costs more than the system call. Times before 1970 have no stamps.
+    seconds: buffer.readUInt32LE(offset) + buffer.readUInt32LE(offset + 4) * 2 ** 32,
+    nanoseconds: buffer.readUInt32LE(offset + 8),
   };
 }
 

@@ -23,6 +23,8 @@ export interface Libc {
   ): number;
   /** `header` is a `struct msghdr`; see message.ts. */
   recvmsg(descriptor: number, header: Buffer, flags: number): number;
+  /** `headers` holds so many `struct mmsghdr`s; see message.ts. */
+  recvmmsg(descriptor: number, headers: Buffer, count: number, flags: number, timeout: null): number;
   /** `descriptors` holds `struct pollfd`s. Blocks the thread. */
   poll(descriptors: Buffer, count: number, timeoutMs: number): number;
   epollCreate(flags: number): number;
@@ -37,6 +39,9 @@ export interface Libc {
   dup3(from: number, to: number, flags: number): number;
   close(descriptor: number): number;
   clockGettime(clock: number, time: Buffer): number;
+  clockGetres(clock: number, step: Buffer): number;
+  /** A system call that has no function of its own; see scheduling.ts. */
+  syscall(call: number, id: number, argument: Buffer, flags: number): number;
   errno(): number;
   /** The address of a buffer's memory, for structures that point to others. The buffer has to stay alive. */
   addressOf(buffer: Buffer): bigint;
@@ -85,6 +90,7 @@ function bind(koffi: typeof koffiModule): Libc {
     bind: program.func('int bind(int, const void *, uint32_t)'),
     sendto: program.func('long sendto(int, const void *, size_t, int, const void *, uint32_t)'),
     recvmsg: program.func('long recvmsg(int, void *, int)'),
+    recvmmsg: program.func('int recvmmsg(int, void *, unsigned int, int, void *)'),
     poll: program.func('int poll(void *, unsigned long, int)'),
     epollCreate: program.func('int epoll_create1(int)'),
     epollControl: program.func('int epoll_ctl(int, int, int, void *)'),
@@ -96,6 +102,8 @@ function bind(koffi: typeof koffiModule): Libc {
     dup3: program.func('int dup3(int, int, int)'),
     close: program.func('int close(int)'),
     clockGettime: program.func('int clock_gettime(int, void *)'),
+    clockGetres: program.func('int clock_getres(int, void *)'),
+    syscall: program.func('long syscall(long, long, void *, long)'),
     errno: () => koffi.errno(),
     addressOf: (buffer) => koffi.address(buffer),
   };

@@ -66,6 +66,8 @@ export const SIOCGSTAMPNS = 0x8907;
 
 export const CLOCK_REALTIME = 0;
 export const CLOCK_MONOTONIC = 1;
+/** Moves with the kernel's tick, and so do the times that TCP_INFO tells. */
+export const CLOCK_MONOTONIC_COARSE = 6;
 
 /** Who wrote an entry of the error queue (`sock_extended_err.ee_origin`). */
 export const SO_EE_ORIGIN_LOCAL = 1;

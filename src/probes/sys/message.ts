@@ -31,7 +31,7 @@ export interface ExtendedError {
 
 /** One packet with everything the kernel knows of it. */
 export interface ReceivedMessage {
-  /** Valid until the next receive. */
+  /** The beginning of the packet. Valid until the next receive. */
   readonly data: Buffer;
   /** The sender; for entries of the error queue, where the packet had been sent to. */
   readonly address: string | undefined;
@@ -42,32 +42,47 @@ export interface ReceivedMessage {
   readonly error: ExtendedError | undefined;
 }
 
-const maxDataBytes = 66_000;
-const maxControlBytes = 512;
-const headerSizeBytes = 56;
+/** Enough for the headers and the first bytes of a packet; what is longer is cut off. */
+const maxDataBytes = 256;
+const maxControlBytes = 256;
+/** `struct mmsghdr`: a `struct msghdr` of 56 bytes, then the size of what was received. */
+const entrySizeBytes = 64;
+const sizeOffset = 56;
 const controlHeaderBytes = 16;
+/** Packets taken out by one system call. */
+const batchSize = 32;
+/** A bound, so that a flood cannot keep the thread from all else. */
+const maxBatches = 64;
 const { EAGAIN, EINTR } = constants.errno;
 
 /**
- * Receives messages with `recvmsg` into one set of buffers. `struct msghdr`: name, its size, vectors, their number,
- * control data, its size, flags; eight bytes each.
+ * Receives the beginnings of packets with `recvmmsg`, many at a time, into one set of buffers. `struct msghdr`: name, its
+ * size, vectors, their number, control data, its size, flags; eight bytes each.
  */
 export class MessageReceiver {
   readonly #libc: Libc;
-  readonly #data = Buffer.alloc(maxDataBytes);
-  readonly #name = Buffer.alloc(maxSocketAddressBytes);
-  readonly #control = Buffer.alloc(maxControlBytes);
-  readonly #vector = Buffer.alloc(16);
-  readonly #header = Buffer.alloc(headerSizeBytes);
+  readonly #data = Buffer.alloc(batchSize * maxDataBytes);
+  readonly #names = Buffer.alloc(batchSize * maxSocketAddressBytes);
+  readonly #control = Buffer.alloc(batchSize * maxControlBytes);
+  readonly #vectors = Buffer.alloc(batchSize * 16);
+  readonly #headers = Buffer.alloc(batchSize * entrySizeBytes);
 
   constructor(libc: Libc) {
     this.#libc = libc;
-    this.#vector.writeBigUInt64LE(libc.addressOf(this.#data), 0);
-    this.#vector.writeBigUInt64LE(BigInt(maxDataBytes), 8);
-    this.#header.writeBigUInt64LE(libc.addressOf(this.#name), 0);
-    this.#header.writeBigUInt64LE(libc.addressOf(this.#vector), 16);
-    this.#header.writeBigUInt64LE(1n, 24);
-    this.#header.writeBigUInt64LE(libc.addressOf(this.#control), 32);
+    const data = libc.addressOf(this.#data);
+    const names = libc.addressOf(this.#names);
+    const control = libc.addressOf(this.#control);
+    const vectors = libc.addressOf(this.#vectors);
+    for (let index = 0; index < batchSize; index += 1) {
+      this.#vectors.writeBigUInt64LE(data + BigInt(index * maxDataBytes), index * 16);
+      this.#vectors.writeBigUInt64LE(BigInt(maxDataBytes), index * 16 + 8);
+      const header = index * entrySizeBytes;
+      this.#headers.writeBigUInt64LE(names + BigInt(index * maxSocketAddressBytes), header);
+      this.#headers.writeBigUInt64LE(vectors + BigInt(index * 16), header + 16);
+      this.#headers.writeBigUInt64LE(1n, header + 24);
+      this.#headers.writeBigUInt64LE(control + BigInt(index * maxControlBytes), header + 32);
+      this.#makeRoom(index);
+    }
   }
 
   /**
@@ -80,13 +95,14 @@ export class MessageReceiver {
     onMessage: (message: ReceivedMessage) => void,
   ): void {
     const flags = queue === 'errors' ? MSG_DONTWAIT | MSG_ERRQUEUE : MSG_DONTWAIT;
-    // A bound, so that a flood cannot keep the thread from sending.
-    for (let count = 0; count < 4096; count += 1) {
-      this.#header.writeUInt32LE(maxSocketAddressBytes, 8);
-      this.#header.writeBigUInt64LE(BigInt(maxControlBytes), 40);
-      const sizeBytes = this.#libc.recvmsg(descriptor, this.#header, flags);
-      if (sizeBytes >= 0) {
-        onMessage(this.#read(sizeBytes));
+    for (let batches = 0; batches < maxBatches; batches += 1) {
+      const count = this.#libc.recvmmsg(descriptor, this.#headers, batchSize, flags, null);
+      for (let index = 0; index < count; index += 1) {
+        onMessage(this.#read(index));
+        this.#makeRoom(index);
+      }
+      if (count >= 0) {
+        if (count < batchSize) return;
         continue;
       }
       const errno = this.#libc.errno();
@@ -95,28 +111,39 @@ export class MessageReceiver {
     }
   }
 
-  #read(sizeBytes: number): ReceivedMessage {
+  /** The kernel writes down here how much it used of what there was. */
+  #makeRoom(index: number): void {
+    const header = index * entrySizeBytes;
+    this.#headers.writeUInt32LE(maxSocketAddressBytes, header + 8);
+    this.#headers.writeUInt32LE(maxControlBytes, header + 40);
+  }
+
+  #read(index: number): ReceivedMessage {
     let receivedAt: KernelTime | undefined;
     let ttl: number | undefined;
     let error: ExtendedError | undefined;
+    const header = index * entrySizeBytes;
     const control = this.#control;
-    const end = Math.min(maxControlBytes, Number(this.#header.readBigUInt64LE(40)));
-    let offset = 0;
+    let offset = index * maxControlBytes;
+    const end = offset + Math.min(maxControlBytes, this.#headers.readUInt32LE(header + 40));
     while (offset + controlHeaderBytes <= end) {
-      const length = Number(control.readBigUInt64LE(offset));
+      const length = control.readUInt32LE(offset);
       if (length < controlHeaderBytes || offset + length > end) break;
       const level = control.readInt32LE(offset + 8);
       const type = control.readInt32LE(offset + 12);
-      const data = control.subarray(offset + controlHeaderBytes, offset + length);
-      if (level === SOL_SOCKET && type === SO_TIMESTAMPNS) receivedAt = readTimespec(data, 0);
-      else if (isHopCount(level, type)) ttl = data.readInt32LE(0);
-      else if (isExtendedError(level, type)) error = readExtendedError(data);
+      const dataAt = offset + controlHeaderBytes;
+      if (level === SOL_SOCKET && type === SO_TIMESTAMPNS) receivedAt = readTimespec(control, dataAt);
+      else if (isHopCount(level, type)) ttl = control.readInt32LE(dataAt);
+      else if (isExtendedError(level, type))
+        error = readExtendedError(control.subarray(dataAt, offset + length));
       offset += (length + 7) & ~7;
     }
-    const nameBytes = Math.min(maxSocketAddressBytes, this.#header.readUInt32LE(8));
+    const nameAt = index * maxSocketAddressBytes;
+    const nameBytes = Math.min(maxSocketAddressBytes, this.#headers.readUInt32LE(header + 8));
+    const sizeBytes = Math.min(maxDataBytes, this.#headers.readUInt32LE(header + sizeOffset));
     return {
-      data: this.#data.subarray(0, sizeBytes),
-      address: decodeSocketAddress(this.#name.subarray(0, nameBytes)),
+      data: this.#data.subarray(index * maxDataBytes, index * maxDataBytes + sizeBytes),
+      address: decodeSocketAddress(this.#names.subarray(nameAt, nameAt + nameBytes)),
       receivedAt,
       ttl,
       error,

@@ -9,6 +9,8 @@ import {
 import type { Libc } from './libc.ts';
 import { SIOCGSTAMPNS } from './linux.ts';
 
+/** A send that took longer than this was interrupted, most likely by the one who got the packet. */
+const undisturbedMs = 0.5;
 const beginning: KernelTime = { seconds: 0, nanoseconds: 0 };
 
 /** Asks the kernel when packets of datagram sockets arrived. */
@@ -63,6 +65,8 @@ export class SocketPacketTimes {
     if (!receivedAt) return elapsedMs;
     // A near peer answers before the send has returned.
     const isEarly = msBetween(this.#sentAt, receivedAt) < 0;
-    return roundTripMs(isEarly ? this.#beforeSending : this.#sentAt, receivedAt, elapsedMs);
+    const sendingMs = msBetween(this.#beforeSending, this.#sentAt);
+    if (!isEarly && sendingMs <= undisturbedMs) return roundTripMs(this.#sentAt, receivedAt, elapsedMs);
+    return roundTripMs(this.#beforeSending, receivedAt, elapsedMs + Math.max(0, sendingMs));
   }
 }

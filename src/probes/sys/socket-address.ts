@@ -29,7 +29,9 @@ export function encodeSocketAddress(address: string, scopeId = 0): Buffer {
 export function decodeSocketAddress(encoded: Buffer): string | undefined {
   if (encoded.length < 8) return undefined;
   const family = encoded.readUInt16LE(0);
-  if (family === AF_INET) return encoded.subarray(4, 8).join('.');
+  if (family === AF_INET) {
+    return `${encoded[4]}.${encoded[5]}.${encoded[6]}.${encoded[7]}`;
+  }
   if (family !== AF_INET6 || encoded.length < 24) return undefined;
   const groups = Array.from({ length: 8 }, (_, index) => encoded.readUInt16BE(8 + 2 * index).toString(16));
   return canonicalAddress(groups.join(':'));

@@ -1,7 +1,10 @@
+import { readTimespec, timespecSizeBytes } from './kernel-clock.ts';
 import type { Libc } from './libc.ts';
-import { IPPROTO_TCP, TCP_INFO } from './linux.ts';
+import { CLOCK_MONOTONIC_COARSE, IPPROTO_TCP, TCP_INFO } from './linux.ts';
 
 const bufferBytes = 256;
+/** HZ=100. */
+const longestStepMs = 10;
 /** Offsets in `struct tcp_info` (include/uapi/linux/tcp.h), which only ever grows at its end. */
 const lastDataSentOffset = 44;
 const rttOffset = 68;
@@ -15,8 +18,14 @@ export class TcpInfo {
   readonly #buffer = Buffer.alloc(bufferBytes);
   readonly #sizeBytes = Buffer.alloc(4);
 
+  /** In what steps `sinceDataSentMs` moves: the kernel's tick, 1 to 10 ms. */
+  readonly stepMs: number;
+
   constructor(libc: Libc) {
     this.#libc = libc;
+    const step = Buffer.alloc(timespecSizeBytes);
+    const isKnown = libc.clockGetres(CLOCK_MONOTONIC_COARSE, step) === 0;
+    this.stepMs = isKnown ? readTimespec(step, 0).nanoseconds / 1_000_000 : longestStepMs;
   }
 
   /** False when there is nothing to know: no TCP socket, or a kernel before 4.1. */
@@ -26,7 +35,7 @@ export class TcpInfo {
     return result === 0 && this.#sizeBytes.readUInt32LE() >= sinceBytesReceivedBytes;
   }
 
-  /** Milliseconds since data was sent last, by a clock of some milliseconds. */
+  /** Milliseconds since data was sent last, give or take `stepMs`. */
   get sinceDataSentMs(): number {
     return this.#buffer.readUInt32LE(lastDataSentOffset);
   }

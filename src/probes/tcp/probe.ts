@@ -117,7 +117,7 @@ class Conversation {
     this.#dataStartMs = performance.now();
     if (data !== '') {
       socket.write(data);
-      this.#dataStartMs = performance.now();
+      this.#dataStartMs = this.#connection.sentSince(this.#dataStartMs);
     } else if (!isAnswerWanted) {
       this.#finish({ endMs: this.#dataStartMs });
       return;

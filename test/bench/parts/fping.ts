@@ -1,6 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
+/** Addresses of this host; all of 127.0.0.0/8 are. */
+export function loopbackAddresses(count: number): string[] {
+  return Array.from(
+    { length: count },
+    (_, index) => `127.0.${1 + Math.floor(index / 250)}.${1 + (index % 250)}`,
+  );
+}
+
 /**
  * Lets fping send `count` echo requests to each address, `periodMs` apart.
  *

@@ -16,6 +16,8 @@ export interface CertificateOptions {
   /** Validity in days from now; both may be negative. */
   readonly fromDays?: number;
   readonly toDays?: number;
+  /** "Must staple" (RFC 7633): the server is to prove with each handshake that the certificate is not revoked. */
+  readonly isStapleRequired?: boolean;
 }
 
 /** An authority of a test: mints certificates that are trusted by whoever trusts `cert`. */
@@ -27,6 +29,9 @@ export interface TestAuthority {
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 const dayMs = 86_400_000;
+const tlsFeature = '1.3.6.1.5.5.7.1.24';
+/** A sequence of one number, 5. */
+const statusRequest = Buffer.from('3003020105', 'hex');
 
 export async function createAuthority(name = 'Picket test authority'): Promise<TestAuthority> {
   const keys = await generateKeys();
@@ -44,7 +49,12 @@ export async function createAuthority(name = 'Picket test authority'): Promise<T
   });
   return {
     cert: ca.toString('pem'),
-    async issue({ hosts = ['localhost', '127.0.0.1', '::1'], fromDays = -1, toDays = 30 } = {}) {
+    async issue({
+      hosts = ['localhost', '127.0.0.1', '::1'],
+      fromDays = -1,
+      toDays = 30,
+      isStapleRequired = false,
+    } = {}) {
       const leafKeys = await generateKeys();
       const leaf = await x509.X509CertificateGenerator.create({
         serialNumber: serial(),
@@ -60,6 +70,7 @@ export async function createAuthority(name = 'Picket test authority'): Promise<T
           new x509.SubjectAlternativeNameExtension(
             hosts.map((host) => ({ type: isAddress(host) ? 'ip' : 'dns', value: host })),
           ),
+          ...(isStapleRequired ? [new x509.Extension(tlsFeature, false, statusRequest)] : []),
         ],
       });
       return { key: await privateKeyPem(leafKeys), cert: leaf.toString('pem') };

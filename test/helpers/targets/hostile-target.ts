@@ -109,6 +109,27 @@ export const hostileBehaviours = {
   'content-length-and-chunked': (socket) => {
     socket.end(`${head('Content-Length: 2', 'Transfer-Encoding: chunked')}5\r\nhello\r\n0\r\n\r\n`);
   },
+  'content-lengths-in-one-line': (socket) => {
+    socket.end(`${head('Content-Length: 5, 2')}hello`);
+  },
+  'negative-content-length': (socket) => {
+    socket.end(`${head('Content-Length: -5')}hello`);
+  },
+  'chunked-not-last': (socket) => {
+    socket.end(`${head('Transfer-Encoding: chunked, identity')}5\r\nhello\r\n0\r\n\r\n`);
+  },
+  'space-before-colon': (socket) => {
+    socket.end(`${head('Transfer-Encoding : chunked', 'Content-Length: 2')}5\r\nhello\r\n0\r\n\r\n`);
+  },
+  'line-feeds-alone': (socket) => {
+    socket.end('HTTP/1.1 200 OK\nContent-Length: 5\n\nhello');
+  },
+  'carriage-return-in-header': (socket) => {
+    socket.end(`${head('X-Split: a\rContent-Length: 2', 'Content-Length: 5')}hello`);
+  },
+  'second-response': (socket) => {
+    socket.end(`${head('Content-Length: 5')}hello${head('Content-Length: 5')}other`);
+  },
   'malformed-chunk-size': (socket) => {
     socket.end(`${chunked}zz\r\nhello\r\n`);
   },

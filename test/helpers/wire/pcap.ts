@@ -8,6 +8,8 @@ export type WirePacket = { readonly atMs: number; readonly source: string; reado
       readonly destinationPort: number;
       readonly isSyn: boolean;
       readonly isAck: boolean;
+      /** The sender has nothing more to say, or wants to hear nothing more. */
+      readonly isEnd: boolean;
       readonly payloadBytes: number;
     }
   | {
@@ -82,6 +84,7 @@ function readPacket(ip: Buffer, atMs: number): WirePacket | undefined {
     destinationPort: rest.readUInt16BE(2),
     isSyn: (flags & 0x02) !== 0,
     isAck: (flags & 0x10) !== 0,
+    isEnd: (flags & 0x05) !== 0,
     payloadBytes: ip.readUInt16BE(2) - headerBytes - (rest.readUInt8(12) >> 4) * 4,
   };
 }

@@ -6,6 +6,7 @@ import { readExchanges, readRoundTrips } from './wire.ts';
 
 const SYN = 0x02;
 const ACK = 0x10;
+const FIN = 0x01;
 const client = [10, 0, 0, 1];
 const server = [10, 0, 0, 2];
 const options = { serverPort: 443, isTls: true, waitMs: 100 };
@@ -87,6 +88,15 @@ describe('what the wire says of an exchange', () => {
     expect(phases?.wait).toBeCloseTo(100.5, 4);
     expect(phases?.download).toBeCloseTo(1, 4);
     expect(phases?.total).toBeCloseTo(105, 4);
+  });
+
+  it('does not take for the response what answers the end of the connection', async () => {
+    const path = await capture(
+      ...https(),
+      segment(180, 'us', FIN | ACK, 0), // a client that ends without a word
+      segment(180.2, 'them', ACK, 24),
+    );
+    expect((await readExchanges(path, options)).get(5000)?.download).toBeCloseTo(1, 4);
   });
 
   it('tells the phases of a plain exchange', async () => {

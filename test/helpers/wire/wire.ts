@@ -20,6 +20,8 @@ interface Connection {
   synAtMs: number;
   synCount: number;
   synAckAtMs: number | undefined;
+  /** When the client ended the connection. */
+  endedAtMs: number;
   /** Packets with data, in the order of the capture. */
   readonly data: { readonly isOurs: boolean; readonly atMs: number }[];
 }
@@ -57,17 +59,24 @@ export async function readExchanges(
 function addPacket(
   connections: Map<number, Connection>,
   port: number,
-  { atMs, isSyn, payloadBytes }: TcpPacket,
+  { atMs, isSyn, isEnd, payloadBytes }: TcpPacket,
   isOurs: boolean,
 ): void {
   let connection = connections.get(port);
   if (!connection) {
     if (!isOurs || !isSyn) return;
-    connection = { synAtMs: atMs, synCount: 0, synAckAtMs: undefined, data: [] };
+    connection = {
+      synAtMs: atMs,
+      synCount: 0,
+      synAckAtMs: undefined,
+      endedAtMs: Number.POSITIVE_INFINITY,
+      data: [],
+    };
     connections.set(port, connection);
   }
   if (isSyn && isOurs) connection.synCount += 1;
   else if (isSyn) connection.synAckAtMs ??= atMs;
+  if (isEnd && isOurs) connection.endedAtMs = Math.min(connection.endedAtMs, atMs);
   if (payloadBytes > 0) connection.data.push({ isOurs, atMs });
 }
 
@@ -75,15 +84,15 @@ function addPacket(
 const timerSlackMs = 2;
 
 function phasesOf(
-  { synAtMs, synCount, synAckAtMs, data }: Connection,
+  { synAtMs, synCount, synAckAtMs, endedAtMs, data }: Connection,
   { isTls, waitMs }: { readonly isTls: boolean; readonly waitMs: number },
 ): WirePhases | undefined {
   if (synCount !== 1 || synAckAtMs === undefined) return undefined;
   const request = data.findLast(({ isOurs, atMs }) => isOurs && hasAnswerAfter(atMs));
   if (!request) return undefined;
   const begin = data.findIndex(({ isOurs, atMs }) => !isOurs && atMs >= request.atMs + waitMs - timerSlackMs);
-  // What the server sends after we sent something again, such as a TLS close, answers that.
-  const end = data.findIndex(({ isOurs }, index) => index > begin && isOurs);
+  // What the server sends after we sent something again, or ended the connection, answers that: a TLS close for example.
+  const end = data.findIndex(({ isOurs, atMs }, index) => index > begin && (isOurs || atMs > endedAtMs));
   const first = data[begin];
   const last = data[(end === -1 ? data.length : end) - 1];
   if (!first || !last) return undefined;
