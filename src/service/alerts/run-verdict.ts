@@ -20,7 +20,7 @@ export function verdictOf(result: ResultFlags): Verdict | null {
  * as enough of them have: any, or the percentage of `parallelRunFailureThreshold`. Otherwise it is known when all have
  * reported: a run in which fewer failed than are needed is as the other locations say.
  *
- * @returns null when nothing is known of the target in any location.
+ * @returns null as verdict when no location says anything that counts.
  */
 export function parallelVerdict(
   reported: readonly ResultFlags[],
@@ -35,6 +35,5 @@ export function parallelVerdict(
   if (isFailed) return { verdict: 'failed', isFinal: true };
   const isFinal = reported.length >= locationCount;
   if (verdicts.includes('degraded')) return { verdict: 'degraded', isFinal };
-  const isKnown = verdicts.some((verdict) => verdict !== null);
-  return { verdict: isKnown ? 'passed' : null, isFinal };
+  return { verdict: verdicts.includes('passed') ? 'passed' : null, isFinal };
 }
