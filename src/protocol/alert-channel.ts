@@ -124,15 +124,11 @@ const Subscription = z
   .object({ id: z.int(), ...SubscriptionFields })
   .meta({ id: 'AlertChannelSubscription' });
 
-export const AlertChannel = z
-  .object({
+const viewOf = <T extends ChannelType, Config extends z.ZodType>(type: T, config: Config) =>
+  z.object({
     id: z.int(),
-    type: z.enum(channelTypes),
-    config: z
-      .union(
-        channelTypes.map((type) => channelConfigs[type]) as unknown as readonly [z.ZodType, ...z.ZodType[]],
-      )
-      .describe('As written; secrets and locked values are ""'),
+    type: z.literal(type),
+    config: config.describe('As written; secrets and locked values are ""'),
     ...Flags.shape,
     isDelivered: z
       .boolean()
@@ -140,8 +136,21 @@ export const AlertChannel = z
     subscriptions: z.array(Subscription),
     created_at: z.iso.datetime(),
     updated_at: z.iso.datetime().nullable(),
-  })
-  .meta({ id: 'AlertChannel' });
+  });
+
+export const AlertChannel = z
+  .discriminatedUnion('type', [
+    viewOf('EMAIL', EmailConfig),
+    viewOf('SLACK', SlackConfig),
+    viewOf('SLACK_APP', SlackAppConfig),
+    viewOf('WEBHOOK', WebhookConfig),
+    viewOf('SMS', PhoneConfig),
+    viewOf('PAGERDUTY', PagerDutyConfig.extend({ serviceKey: z.string() })),
+    viewOf('OPSGENIE', OpsgenieConfig.extend({ apiKey: z.string() })),
+    viewOf('CALL', PhoneConfig),
+  ])
+  .meta({ id: 'AlertChannel', discriminator: { propertyName: 'type' } });
+export type AlertChannel = z.output<typeof AlertChannel>;
 
 const AlertChannelPatch = z.looseObject({ type: z.enum(channelTypes).optional() }).meta({
   id: 'AlertChannelPatch',

@@ -3,8 +3,8 @@ import { AppError } from '../../lib/errors.ts';
 import {
   AlertChannelInput,
   alertChannelRoutes,
-  type ChannelType,
   maskedInChannels,
+  type AlertChannel as ShownChannel,
   undeliveredTypes,
 } from '../../protocol/alert-channel.ts';
 import { templateProblems } from '../alerts/channels/webhook.ts';
@@ -100,12 +100,15 @@ function requireTemplates(channel: AlertChannelInput): void {
   if (problems.length > 0) throw fieldError('payload', problems);
 }
 
-function view(channel: AlertChannel, subscriptions: readonly AlertSubscriptionRow[]) {
-  const shown = maskDefinition(maskedInChannels, channel.definition) as Omit<AlertChannelInput, 'type'>;
+function view(channel: AlertChannel, subscriptions: readonly AlertSubscriptionRow[]): ShownChannel {
+  // The config is the one of the type: channels are stored as their schema returned them.
+  const shown = maskDefinition(maskedInChannels, {
+    ...channel.definition,
+    type: channel.type,
+  }) as unknown as AlertChannelInput;
   return {
     ...shown,
     id: channel.id,
-    type: channel.type as ChannelType,
     isDelivered: !undeliveredTypes.has(channel.type),
     subscriptions: subscriptions.map(subscriptionView),
     created_at: new Date(channel.created).toISOString(),

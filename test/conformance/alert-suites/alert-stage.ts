@@ -65,12 +65,12 @@ export class AlertStage extends StoreStage {
   }
 
   /** Starts alerting and waits until nothing is in progress; answers the notifications, oldest first. */
-  async delivered() {
+  async delivered(stepMs = 20) {
     this.bench.startAlerting();
     return until('all notifications ended', async () => {
       const all = await this.notifications();
       if (all.some(({ status }) => status === 'IN_PROGRESS')) {
-        this.clock.advance(20);
+        this.clock.advance(stepMs);
         return false;
       }
       return all.reverse();
