@@ -6,6 +6,7 @@ export interface AlertFacts {
   readonly checkName: string;
   readonly checkType: string;
   readonly checkDescription: string | null;
+  readonly groupName: string | null;
   readonly tags: readonly string[];
   readonly runLocation: string | null;
   readonly responseTimeMs: number | null;
@@ -32,7 +33,7 @@ const maxErrorLength = 4_000;
 export function factsOf(
   check: Check,
   result: ResultRow | undefined,
-  extra: Partial<Pick<AlertFacts, 'reminder' | 'recoversFrom' | 'certificate'>>,
+  extra: Partial<Pick<AlertFacts, 'groupName' | 'reminder' | 'recoversFrom' | 'certificate'>>,
 ): AlertFacts {
   const { description, tags } = check.definition;
   return {
@@ -45,6 +46,7 @@ export function factsOf(
     error: result ? errorOf(result) : null,
     ...statusOf(result?.detail ?? null),
     startedAt: result?.started ?? null,
+    groupName: null,
     reminder: 0,
     recoversFrom: null,
     certificate: null,

@@ -16,7 +16,6 @@ export interface AlertMessage {
   readonly checkId: string;
   readonly resultId: string | null;
   readonly accountId: string;
-  readonly groupName: string | null;
   readonly facts: AlertFacts;
   /** When the alert was made, in epoch milliseconds. */
   readonly created: number;
@@ -65,7 +64,7 @@ export function variablesOf(message: AlertMessage): Record<string, unknown> {
     API_CHECK_RESPONSE_STATUS_TEXT: facts.statusText,
     RUN_LOCATION: facts.runLocation,
     REGION: facts.runLocation,
-    GROUP_NAME: message.groupName,
+    GROUP_NAME: facts.groupName,
     STARTED_AT: facts.startedAt === null ? null : new Date(facts.startedAt).toISOString(),
     SENT_AT: new Date(message.created).toISOString(),
     TAGS: facts.tags,

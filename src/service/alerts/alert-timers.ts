@@ -110,10 +110,10 @@ async function tellOfCertificates(
   for (const { checkId, expiresAt } of certificates) {
     const policy = policies.get(checkId);
     if (!policy || policy.suppressedBy !== null) continue;
-    const { check, groupId } = policy;
+    const { check, groupId, groupName } = policy;
     const daysRemaining = Math.floor((expiresAt - now) / dayMs);
     const certificate = { domain: certificateDomain(check), daysRemaining, expiresAt };
-    const facts = factsOf(check, undefined, { certificate });
+    const facts = factsOf(check, undefined, { groupName, certificate });
     const channels = await nouns.alertChannels.toldOf(checkId, groupId);
     const byStage = Map.groupBy(channels, (channel) => {
       const definition = channel.definition as StoredChannel;

@@ -227,7 +227,6 @@ export class Notifier {
       checkId: alert.check_id,
       resultId: alert.result_id,
       accountId: alert.account_id,
-      groupName: null,
       facts: storedFacts(alert),
       created: alert.created,
       resultLink: hasLink ? `${base}/v1/check-results/${alert.check_id}/${alert.result_id}` : null,

@@ -207,10 +207,10 @@ class AlertRound {
   }
 
   async #raise(policy: AlertPolicy, outcome: Step, result: ResultRow | undefined): Promise<void> {
-    const { check, groupId } = policy;
+    const { check, groupId, groupName } = policy;
     const { type, notice, reminder, recoversFrom } = outcome;
     if (notice === null) return;
-    const facts = factsOf(check, result, { reminder, recoversFrom });
+    const facts = factsOf(check, result, { groupName, reminder, recoversFrom });
     const alert: AlertRow = {
       id: alertId(check.id, result?.id ?? String(this.#now), type, String(reminder)),
       account_id: check.accountId,

@@ -62,7 +62,10 @@ export function alertChannelHandlers({ store, clock, publicUrl }: HandlerDeps): 
           if (!check) throw new AppError('NOT_FOUND', `There is no check ${checkId}.`);
           return nouns.alertChannels.subscribe(id, { checkId: check.id }, activated);
         }
-        throw new AppError('NOT_FOUND', `There is no check group ${groupId}.`);
+        const group =
+          groupId === null ? undefined : await nouns.groups.findForUpdate(caller.accountId, groupId);
+        if (!group) throw new AppError('NOT_FOUND', `There is no check group ${groupId}.`);
+        return nouns.alertChannels.subscribe(id, { groupId: group.id }, activated);
       });
       return subscriptionView(row);
     },

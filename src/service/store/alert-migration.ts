@@ -13,7 +13,7 @@ export const alerting = {
       id {serial},
       channel_id bigint not null references alert_channels (id) on delete cascade,
       check_id text references checks (id) on delete cascade,
-      group_id bigint,
+      group_id bigint references check_groups (id) on delete cascade,
       activated integer not null,
       unique (channel_id, check_id), unique (channel_id, group_id))`,
     `create index alert_subscriptions_by_check on alert_subscriptions (check_id) where check_id is not null`,

@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { CheckGroupInput } from '../../../src/protocol/check-group.ts';
+import { MaintenanceWindowInput } from '../../../src/protocol/maintenance-window.ts';
 import {
   type HttpReceiver,
   type MailReceiver,
@@ -142,6 +144,57 @@ export function transitionSuite(stage: AlertStage): void {
     await stage.runs(checkId, 'failed', 'passed', 'failed');
     await stage.delivered();
     expect(got('/hook')).toEqual(['ALERT_FAILURE']);
+  });
+
+  it('holds alerts back in a maintenance window, and does not send them later', async () => {
+    await webhook('/hook');
+    const { bench, clock } = stage;
+    const checkId = await stage.check({ tags: ['shop'] });
+    const startsAt = clock.wallMs();
+    const endsAt = startsAt + 30 * minuteMs;
+    const definition = MaintenanceWindowInput.parse({
+      name: 'deployment',
+      startsAt: new Date(startsAt).toISOString(),
+      endsAt: new Date(endsAt).toISOString(),
+      silenceAlertsTags: ['shop'],
+    });
+    await bench.store.windows.insert(bench.accountId, { startsAt, lastEndsAt: endsAt, definition }, startsAt);
+    const other = await stage.check({ name: 'other' });
+    await stage.runs(checkId, 'failed');
+    await stage.runs(other, 'failed');
+    expect(await stage.alertTypes(checkId)).toEqual([]);
+    expect(await stage.alertTypes(other)).toEqual(['ALERT_FAILURE']);
+    clock.advance(40 * minuteMs);
+    await stage.runs(checkId, 'failed', 'passed', 'failed');
+    expect(await stage.alertTypes(checkId)).toEqual(['ALERT_FAILURE']);
+  });
+
+  it('tells the channels of a group of its checks, by its settings', async () => {
+    const ofGroup = await webhook('/group');
+    await webhook('/check');
+    const { bench } = stage;
+    const definition = CheckGroupInput.parse({
+      name: 'Shops',
+      alertSettings: { runBasedEscalation: { failedRunThreshold: 2 } },
+    });
+    const write = { name: 'Shops', tags: [], locations: [], definition };
+    const group = await bench.store.groups.insert(bench.accountId, write, bench.clock.wallMs());
+    const path = `/v1/alert-channels/${ofGroup}/subscriptions`;
+    expect((await bench.call('PUT', path, { groupId: group.id + 1, activated: true })).status).toBe(404);
+    expect((await bench.call('PUT', path, { groupId: group.id, activated: true })).body).toMatchObject({
+      groupId: group.id,
+      checkId: null,
+    });
+    const checkId = await stage.check({ groupId: group.id, useGlobalAlertSettings: true });
+    await stage.runs(checkId, 'failed');
+    expect(await stage.alertTypes(checkId)).toEqual([]);
+    await stage.runs(checkId, 'failed');
+    await stage.delivered();
+    expect([got('/group'), got('/check')]).toEqual([['ALERT_FAILURE_REMAIN'], []]);
+    const muted = { ...write, definition: { ...definition, muted: true } };
+    await bench.store.groups.update(group.id, muted, bench.clock.wallMs());
+    await stage.runs(checkId, 'passed', 'failed', 'failed');
+    expect(await stage.alertTypes(checkId)).toEqual(['ALERT_FAILURE_REMAIN']);
   });
 
   it('counts a result once, and one of an older slot not at all', async () => {

@@ -1,7 +1,7 @@
 import type { AlertMessage } from '../alert-template.ts';
 
 /** What people want to know of an alert, line by line. */
-export function factLines({ facts, groupName, created }: AlertMessage): { label: string; value: string }[] {
+export function factLines({ facts, created }: AlertMessage): { label: string; value: string }[] {
   const { certificate } = facts;
   const status = [facts.statusCode, facts.statusText].filter((part) => part !== null).join(' ');
   const lines: [label: string, value: string | null][] = [
@@ -11,7 +11,7 @@ export function factLines({ facts, groupName, created }: AlertMessage): { label:
     ['Location', facts.runLocation],
     ['Certificate expires', certificate ? new Date(certificate.expiresAt).toISOString() : null],
     ['Check type', facts.checkType],
-    ['Group', groupName],
+    ['Group', facts.groupName],
     ['Tags', facts.tags.length === 0 ? null : facts.tags.join(', ')],
     ['Time', new Date(facts.startedAt ?? created).toISOString()],
   ];
