@@ -131,6 +131,17 @@ function refusePartials(text: string): void {
 const shown = (value: unknown) => (value === undefined || value === null ? '' : String(value));
 const encoded = (value: unknown) => encodeURIComponent(shown(value).toWellFormed());
 
+/** Helpers can be nested, and each makes its text longer: what goes into one is never long. */
+function bounded(length: number): void {
+  if (length > maxOutputLength) throw new TemplateError('a text in it is longer than a million characters');
+}
+
+function boundedText(value: unknown): string {
+  const text = shown(value);
+  bounded(text.length);
+  return text;
+}
+
 type Options = Handlebars.HelperOptions;
 
 /** A test that may stand in `{{#if (eq A B)}}` or be a block of its own, `{{#eq A B}}…{{else}}…{{/eq}}`. */
@@ -166,8 +177,11 @@ function helpersOf(variables: Readonly<Record<string, unknown>>) {
     startsWith: test((text, start) => shown(text).startsWith(shown(start))),
     split: (text: unknown, separator: unknown) =>
       shown(text).split(typeof separator === 'string' ? separator : ','),
-    replace: (text: unknown, found: unknown, by: unknown) =>
-      shown(text).replaceAll(shown(found), () => shown(by)),
+    replace: (text: unknown, found: unknown, by: unknown) => {
+      if (shown(found) === '') return shown(text);
+      bounded(shown(text).length * (shown(by).length + 1));
+      return shown(text).replaceAll(shown(found), () => shown(by));
+    },
     /** `{{tagValue "team"}}` is `core` when there is a tag `team:core`. */
     tagValue: (name: unknown) => {
       const tags = (variables.TAGS ?? []) as readonly string[];
@@ -182,8 +196,9 @@ function helpersOf(variables: Readonly<Record<string, unknown>>) {
       return moment.isValid() ? moment.format(format) : '';
     },
     year: () => new Date().getUTCFullYear(),
-    $json: (value: unknown) => JSON.stringify(shown(value)).slice(1, -1),
-    $url: encoded,
-    $urlUnlessUrl: (value: unknown) => (/^https?:\/\//i.test(shown(value)) ? shown(value) : encoded(value)),
+    $json: (value: unknown) => JSON.stringify(boundedText(value)).slice(1, -1),
+    $url: (value: unknown) => encoded(boundedText(value)),
+    $urlUnlessUrl: (value: unknown) =>
+      /^https?:\/\//i.test(shown(value)) ? shown(value) : encoded(boundedText(value)),
   };
 }

@@ -55,6 +55,7 @@ export class AlertNotifications {
       .where('status', '=', inProgress)
       .where('next_at', '<=', now)
       .where(this.#isFirst())
+      .orderBy('next_at')
       .orderBy('position')
       .limit(limit)
       .modifyEnd(this.#dialect.forUpdateSkipLocked)

@@ -41,7 +41,9 @@ export class AlertStage extends StoreStage {
 
   async lease(checkId: string): Promise<LeasedRun> {
     await this.queueNextSlot(checkId);
-    const [run] = await this.agent.claim();
+    const runs = await this.agent.claim();
+    // Other checks may have been due as well.
+    const run = runs.find(({ check }) => check.id === checkId);
     if (!run) throw new Error('nothing was leased');
     return run;
   }

@@ -262,7 +262,7 @@ export function deliverySuite(stage: AlertStage, { isShared }: { readonly isShar
       async () => (await stage.notifications())[0]?.notificationResult,
     );
     mail.isBusy = false;
-    const [notification] = await stage.delivered();
+    const [notification] = await stage.delivered(1_000);
     expect(notification.status).toBe('SUCCESS');
     expect(mail.received).toHaveLength(1);
   });

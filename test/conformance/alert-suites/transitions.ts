@@ -103,7 +103,11 @@ export function transitionSuite(stage: AlertStage): void {
     expect(got('/hook')).toEqual(['ALERT_FAILURE_REMAIN']);
     for (const count of [2, 3]) {
       stage.clock.advance(minuteMs);
-      await stage.advanceUntil('a reminder came', async () => got('/hook').length === count);
+      await stage.advanceUntil('a reminder was made', async () => {
+        return (await stage.alertTypes(checkId)).length === count;
+      });
+      await stage.delivered();
+      expect(got('/hook')).toHaveLength(count);
     }
     stage.clock.advance(5 * minuteMs);
     await stage.runs(checkId, 'passed');
