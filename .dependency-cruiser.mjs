@@ -9,7 +9,8 @@ const mayImport = {
   checks: ['lib', 'probes', 'sandbox'],
   protocol: ['lib', 'checks'],
   agent: ['lib', 'probes', 'sandbox', 'checks', 'protocol'],
-  service: ['lib', 'checks', 'protocol'],
+  // The egress policy is rules about addresses: what the service calls for people has to keep to it too.
+  service: ['lib', 'checks', 'protocol', 'probes/egress'],
 };
 
 const arrows = Object.entries(mayImport).map(([folder, below]) => ({
@@ -48,7 +49,7 @@ export default {
         pathNot: '(/run|/evidence|/http/(diagnosis|repeat)|\\.test)\\.ts$',
       },
       to: {
-        path: '^src/checks/([^/]+/(run|evidence)|http/(diagnosis|repeat))\\.ts$|^src/(probes|sandbox)/',
+        path: '^src/checks/([^/]+/(run|evidence)|http/(diagnosis|repeat))\\.ts$|^src/(probes/(?!egress/)|sandbox)/',
         dependencyTypesNot: ['dynamic-import', 'type-only'],
       },
     },

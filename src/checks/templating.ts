@@ -22,7 +22,16 @@ export class TemplateError extends Error {
   }
 }
 
-type Template = (values: Readonly<Record<string, string>>) => string;
+type Template = (values: Readonly<Record<string, unknown>>) => string;
+
+/** What templates of one kind may use, and what becomes of what they put out. */
+export interface TemplateLanguage {
+  readonly helpers: Readonly<Record<string, (...given: never[]) => unknown>>;
+  /** The helper that every `{{x}}` goes through, and the one instead for one at the very start; `{{{x}}}` goes through none. */
+  readonly encoder?: { readonly name: string; readonly atStart?: string } | undefined;
+  /** Percent-encodes the text around the templates too. */
+  readonly isTextEncoded?: boolean;
+}
 
 /**
  * Fills the `{{templates}}` of a text (Handlebars). Names that are not there give an empty text. Helpers:
@@ -37,41 +46,60 @@ export function render(text: string, values: Readonly<Record<string, string>>, m
     return template(values);
   } catch (thrown) {
     if (thrown instanceof TemplateError) throw thrown;
-    // The parser's message: where, the line, a pointer to the place, and what it expected there.
-    const lines = toError(thrown).message.split('\n');
-    const reason = [lines[0], ...(lines.length > 1 ? lines.slice(-1) : [])].join(' ');
-    const shown = text.length > 100 ? `${text.slice(0, 100)}…` : text;
-    throw new TemplateError(`the template ${JSON.stringify(shown)} cannot be evaluated: ${reason}`);
+    throw templateError(text, toError(thrown));
   }
+}
+
+/** What is wrong with a template, from what its parser or a helper threw. */
+export function templateError(text: string, thrown: Error): TemplateError {
+  // The parser's message: where, the line, a pointer to the place, and what it expected there.
+  const lines = thrown.message.split('\n');
+  const reason = [lines[0], ...(lines.length > 1 ? lines.slice(-1) : [])].join(' ');
+  const shown = text.length > 100 ? `${text.slice(0, 100)}…` : text;
+  return new TemplateError(`the template ${JSON.stringify(shown)} cannot be evaluated: ${reason}`);
 }
 
 const templates = new LruMap<string, Template>(1000);
 
 const builtInHelpers = { if: true, unless: true, each: true, with: true, lookup: true };
-const helpers = {
+/** What templates of every kind may use. */
+export const commonHelpers = {
   $UUID: () => randomUUID(),
   $RANDOM_NUMBER: () => randomInt(0, 10_001),
   moment: (...given: unknown[]) => formatMoment(given.slice(0, -1).map(String)),
+};
+const helpers = {
+  ...commonHelpers,
   $encode: (value: unknown) => encodeURIComponent(shown(value).toWellFormed()),
   $encodeUnlessUrl: (value: unknown) =>
     /^https?:\/\//i.test(shown(value)) ? shown(value) : encodeURIComponent(shown(value).toWellFormed()),
 };
-type HelperName = keyof typeof helpers;
-const helperNames = Object.keys(helpers) as HelperName[];
 
 function shown(value: unknown): string {
   return value === undefined || value === null ? '' : String(value);
 }
 
 function compile(text: string, mode: TemplateMode): Template {
+  const atStart = mode === 'url' ? { atStart: '$encodeUnlessUrl' } : {};
+  const encoder = mode === 'raw' ? undefined : { name: '$encode', ...atStart };
+  return compileTemplate(text, { helpers, encoder, isTextEncoded: mode === 'query' });
+}
+
+/**
+ * Compiles a template of a language. Objects' prototypes are out of its reach, and only the helpers it names, and the
+ * blocks built into Handlebars, can be called.
+ *
+ * @throws Error of the parser.
+ */
+export function compileTemplate(text: string, language: TemplateLanguage): Template {
   const engine = Handlebars.create();
   // The lexer takes `$` only inside a bracketed segment.
   const program = engine.parse(
     markClosingBraces(text).replaceAll(/(\{\{\{?[#/]?~?\s*|\(\s*)\$(\w+)/g, '$1[$$$2]'),
   );
   new BraceRestorer().accept(program);
-  if (mode !== 'raw') encodeOutput(program, mode);
-  const known = Object.fromEntries(helperNames.map((name) => [name, true]));
+  encodeOutput(program, language);
+  const known = Object.fromEntries(Object.keys(language.helpers).map((name) => [name, true]));
   const template = engine.compile(program, {
     noEscape: true,
     knownHelpersOnly: true,
@@ -83,7 +111,11 @@ function compile(text: string, mode: TemplateMode): Template {
       blockHelperMissing: false,
     },
   });
-  const options = { helpers, allowProtoPropertiesByDefault: false, allowProtoMethodsByDefault: false };
+  const options = {
+    helpers: language.helpers as Record<string, Handlebars.HelperDelegate>,
+    allowProtoPropertiesByDefault: false,
+    allowProtoMethodsByDefault: false,
+  };
   return (values) => template(Object.assign(Object.create(null), values), options);
 }
 
@@ -107,16 +139,18 @@ class BraceRestorer extends Handlebars.Visitor {
   }
 }
 
-/** Rewrites every `{{x}}` of a parsed template to `{{$encode x}}`; `{{{x}}}` stays as it is. */
-function encodeOutput(program: hbs.AST.Program, mode: 'url' | 'query'): void {
+/** Rewrites every `{{x}}` of a parsed template to `{{encoder x}}`; `{{{x}}}` stays as it is. */
+function encodeOutput(
+  program: hbs.AST.Program,
+  { helpers: known, encoder, isTextEncoded }: TemplateLanguage,
+): void {
   const first = program.body[0];
   class Encoder extends Handlebars.Visitor {
     override MustacheStatement(mustache: hbs.AST.MustacheStatement): void {
-      if (!mustache.escaped) return;
-      const isStart = mode === 'url' && mustache === first;
-      const name = isStart ? '$encodeUnlessUrl' : '$encode';
+      if (!mustache.escaped || !encoder) return;
+      const name = mustache === first ? (encoder.atStart ?? encoder.name) : encoder.name;
       const { path, params, hash, loc } = mustache;
-      const isCall = params.length > 0 || isHelper(path);
+      const isCall = params.length > 0 || isHelper(path, known);
       const value = isCall ? { type: 'SubExpression', path, params, hash, loc } : path;
       mustache.path = pathTo(name, loc);
       mustache.params = [value as hbs.AST.Expression];
@@ -124,14 +158,17 @@ function encodeOutput(program: hbs.AST.Program, mode: 'url' | 'query'): void {
     }
 
     override ContentStatement(content: hbs.AST.ContentStatement): void {
-      if (mode === 'query') content.value = encodeURIComponent(content.value.toWellFormed());
+      if (isTextEncoded) content.value = encodeURIComponent(content.value.toWellFormed());
     }
   }
   new Encoder().accept(program);
 }
 
-function isHelper(path: hbs.AST.Expression | hbs.AST.PathExpression): boolean {
-  return 'original' in path && helperNames.some((name) => path.original === name);
+function isHelper(
+  path: hbs.AST.Expression | hbs.AST.PathExpression,
+  known: TemplateLanguage['helpers'],
+): boolean {
+  return 'original' in path && Object.keys(known).some((name) => path.original === name);
 }
 
 function pathTo(name: string, loc: hbs.AST.SourceLocation): hbs.AST.PathExpression {

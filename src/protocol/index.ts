@@ -1,6 +1,8 @@
 import { checkTypes } from '../checks/index.ts';
 import { agentRoutes } from './agent.ts';
 import { agentErrorRoutes } from './agent-error.ts';
+import { alertRoutes } from './alert.ts';
+import { alertChannelRoutes } from './alert-channel.ts';
 import { artifactRoutes, assetRoutes } from './artifact.ts';
 import { checkRoutes, typedCheckRoutes } from './check.ts';
 import { checkResultRoutes } from './check-result.ts';
@@ -16,6 +18,8 @@ export const allRoutes: readonly Route[] = [
   ...Object.values(checkResultRoutes),
   ...Object.values(assetRoutes),
   ...Object.values(checkStatusRoutes),
+  ...Object.values(alertChannelRoutes),
+  ...Object.values(alertRoutes),
   ...Object.values(privateLocationRoutes),
   ...Object.values(locationRoutes),
   ...Object.values(agentRoutes),

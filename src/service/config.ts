@@ -1,6 +1,16 @@
 import { z } from 'zod';
 import { readEnvironment } from '../lib/env.ts';
 import { logLevels } from '../lib/log.ts';
+import { parseEgressRules } from '../probes/egress/rules.ts';
+
+const egressRules = z
+  .string()
+  .superRefine((list, context) => {
+    for (const message of parseEgressRules(list).problems) context.addIssue({ code: 'custom', message });
+  })
+  .default('')
+  .meta({ defaultText: 'none' });
+const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
 
 /** Every setting of the service: one variable each, documented in docs/config.md and `picket service --help`. */
 export const ServiceConfig = z.object({
@@ -71,6 +81,37 @@ export const ServiceConfig = z.object({
     .meta({ secret: true, defaultText: 'none' })
     .describe(
       'API key with role ADMIN that exists after start; without it an empty store gets a random one, written to DATA_DIR/api-key',
+    ),
+  SMTP_URL: z
+    .url({ protocol: /^smtps?$/, error: 'must look like smtp://user:password@host:port or smtps://…' })
+    .optional()
+    .meta({ secret: true, defaultText: 'none' })
+    .describe('Mail server for alerts by e-mail; without it and MAIL_FROM there are none'),
+  MAIL_FROM: z
+    .string()
+    .regex(/^[^\r\n]*[^\s@]+@[^\s@]+$/, 'must hold an e-mail address')
+    .optional()
+    .meta({ defaultText: 'none' })
+    .describe('Sender of alerts by e-mail: an address, or `Name <address>`'),
+  EGRESS_ALLOW: egressRules.describe(
+    'Where notifications may go although it is closed by default or by a wider rule of EGRESS_DENY, written as for the agent',
+  ),
+  EGRESS_DENY: egressRules.describe('Where notifications must not go, written as for EGRESS_ALLOW'),
+  PAGERDUTY_URL: httpUrl
+    .default('https://events.pagerduty.com')
+    .describe('Events API of PagerDuty; https://events.eu.pagerduty.com for accounts in the EU'),
+  OPSGENIE_URL: httpUrl
+    .optional()
+    .meta({ defaultText: "that of the channel's region" })
+    .describe('Alert API of Opsgenie, when it is not Opsgenie’s own'),
+  ALERTS_PER_MINUTE: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(10_000)
+    .default(60)
+    .describe(
+      'Notifications a channel gets in a minute; more of them wait, ten minutes at most; 0: no limit',
     ),
   LOG_LEVEL: z
     .string()

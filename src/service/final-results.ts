@@ -1,4 +1,5 @@
 import { failureCatalogue, isFailureCode } from '../checks/failure.ts';
+import { raiseAlerts } from './alerts/raise-alerts.ts';
 import type { Nouns } from './store/store.ts';
 import type { ResultRow, RunRow } from './store/tables.ts';
 
@@ -8,12 +9,16 @@ export interface FinalResult {
   readonly row: ResultRow;
 }
 
-/** Makes final results count: the status of their checks follows them. In the transaction that stored them. */
+/**
+ * Makes final results count: the statuses of their checks follow them, and alerts. In the transaction that stored them.
+ *
+ * @returns whether there are alerts to tell.
+ */
 export async function countFinalResults(
   nouns: Nouns,
   results: readonly FinalResult[],
   now: number,
-): Promise<void> {
+): Promise<boolean> {
   const changes = results.map(({ run, row: result }) => ({
     checkId: result.check_id,
     accountId: result.account_id,
@@ -28,7 +33,10 @@ export async function countFinalResults(
     slotAt: result.slot_at,
   }));
   const parallel = await nouns.checks.parallelAmong(changes.map(({ checkId }) => checkId));
+  const lastSlots = await nouns.statuses.lockLastSlots(changes.map(({ checkId }) => checkId));
   await nouns.statuses.apply(changes, parallel, now);
+  const counted = results.map(({ run, row }) => ({ row, slotLocation: run.slot_location }));
+  return raiseAlerts(nouns, counted, lastSlots, now);
 }
 
 /**

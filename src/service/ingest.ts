@@ -178,7 +178,7 @@ class Batch {
     };
   }
 
-  /** Stores what was accepted and fenced; returns the signals for runs that were queued again. */
+  /** Stores what was accepted and fenced; returns the signals for alerts and for runs that were queued again. */
   async store() {
     await this.#nouns.results.insertStale(this.#stale);
     const failed = this.#accepted.filter(({ report }) => report.failure !== null);
@@ -212,14 +212,16 @@ class Batch {
         lastResultId: row.id,
       });
     }
-    await countFinalResults(this.#nouns, final, this.#now);
+    const hasAlerts = await countFinalResults(this.#nouns, final, this.#now);
     const requeued = retried.map(
       ({ run, locationId }): RunRow => ({ ...run, state: 'queued', location_id: locationId }),
     );
     // All polls of the location hear of a run that waits for its back-off: each has to know when to look.
-    return queuedSignals(requeued).map((signal) =>
+    const signals = queuedSignals(requeued).map((signal) =>
       signal.kind === 'queued' ? { ...signal, count: Number.MAX_SAFE_INTEGER } : signal,
     );
+    if (hasAlerts) signals.push({ kind: 'alerts' });
+    return signals;
   }
 
   #artifactRows(): ArtifactRow[] {

@@ -5,6 +5,7 @@ import { errorCodeOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
 import { Releasers } from '../lib/releasers.ts';
 import { bootstrap } from './accounts.ts';
+import { Alerting } from './alerts/alerting.ts';
 import { buildApp } from './app.ts';
 import { openArtifactStore } from './artifact-store/open-store.ts';
 import type { ServiceConfig } from './config.ts';
@@ -73,6 +74,8 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     releasers.push('HTTP server', () => app.close());
     releasers.push('waiting polls', () => ledger.drain());
 
+    const alerting = new Alerting({ store, clock, logger, config });
+    releasers.push('alerting', () => alerting.stop());
     const sweeper = new Sweeper({ store, artifactStore, clock, logger, leaseTtlMs });
     releasers.push('sweeper', () => sweeper.stop());
     const scheduler = new Scheduler({ store, clock, logger });
@@ -81,6 +84,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     const address = await listen(app, config);
     sweeper.start();
     scheduler.start();
+    alerting.start();
     releasers.push('readiness', () => {
       isReady = false;
     });

@@ -7,9 +7,11 @@ import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import { createLogger, type Logger } from '../../src/lib/log.ts';
 import type { ClaimResponse, LeasedRun, ResultReport } from '../../src/protocol/agent.ts';
 import { addAccount, addKey } from '../../src/service/accounts.ts';
+import { Alerting, type AlertingConfig } from '../../src/service/alerts/alerting.ts';
 import { buildApp } from '../../src/service/app.ts';
 import type { ArtifactStore } from '../../src/service/artifact-store/artifact-store.ts';
 import { DirectoryStore } from '../../src/service/artifact-store/directory-store.ts';
+import { ServiceConfig } from '../../src/service/config.ts';
 import { Ingest } from '../../src/service/ingest.ts';
 import { Ledger } from '../../src/service/ledger.ts';
 import { Scheduler } from '../../src/service/scheduler.ts';
@@ -43,6 +45,7 @@ export interface Bench {
   call(method: string, path: string, body?: unknown, options?: CallOptions): Promise<Answer>;
   startScheduler(): void;
   startSweeper(): void;
+  startAlerting(): void;
   addAccount(role?: KeyRole): Promise<{ accountId: string; key: string }>;
   addKey(role: KeyRole): Promise<string>;
   close(): Promise<void>;
@@ -60,6 +63,8 @@ export interface BenchOptions {
   readonly folder?: string;
   readonly clock?: Clock;
   readonly leaseTtlMs?: number;
+  /** Settings of alerting that are not the defaults. */
+  readonly alerting?: Partial<AlertingConfig>;
   /** Where artifacts are kept; a temporary folder when absent. */
   readonly artifactFolder?: string;
   /** Another store of artifacts than a folder; closed with the bench. */
@@ -82,6 +87,12 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
   const app = await buildApp({ store, artifactStore, clock, ledger, ingest, logger, isReady: () => true });
   const scheduler = new Scheduler({ store, clock, logger });
   const sweeper = new Sweeper({ store, artifactStore, clock, logger, leaseTtlMs });
+  const alerting = new Alerting({
+    store,
+    clock,
+    logger,
+    config: { ...ServiceConfig.parse({}), ...options.alerting },
+  });
   const newAccount = async (role: KeyRole = 'ADMIN') => {
     const { accountId } = await addAccount(store, clock, 'Test');
     const { rawKey } = await addKey(store, clock, { accountId, name: 'test', role });
@@ -104,11 +115,13 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
     },
     startScheduler: () => scheduler.start(),
     startSweeper: () => sweeper.start(),
+    startAlerting: () => alerting.start(),
     addAccount: newAccount,
     addKey: async (role) => (await addKey(store, clock, { accountId, name: 'test', role })).rawKey,
     close: async () => {
       await scheduler.stop();
       await sweeper.stop();
+      await alerting.stop();
       ledger.drain();
       await app.close();
       await artifactStore.close();

@@ -1,6 +1,9 @@
 import { DatabaseSync } from 'node:sqlite';
 import type { Kysely, KyselyPlugin, RootOperationNode } from 'kysely';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { AlertChannels } from '../../src/service/store/alert-channels.ts';
+import { AlertNotifications } from '../../src/service/store/alert-notifications.ts';
+import { Alerts } from '../../src/service/store/alerts.ts';
 import { Checks } from '../../src/service/store/checks.ts';
 import { connectSqlite, type Dialect } from '../../src/service/store/dialect.ts';
 import { migrate } from '../../src/service/store/migrations.ts';
@@ -78,6 +81,36 @@ it.each<[string, string, (recorded: Kysely<Tables>) => Promise<unknown>]>([
       ),
   ],
   [
+    'the next notification',
+    'alert_notifications_open',
+    (recorded) => new AlertNotifications(recorded, dialect).nextDueAt(),
+  ],
+  [
+    'whether an earlier notification is open',
+    'alert_notifications_in_order',
+    (recorded) => new AlertNotifications(recorded, dialect).claim(1, 10, 2),
+  ],
+  [
+    'the notifications of a channel in the last minute',
+    'alert_notifications_by_channel',
+    (recorded) => new AlertNotifications(recorded, dialect).triedSince(1, 1, 2),
+  ],
+  [
+    'alerts that time alone makes',
+    'alert_states_due',
+    (recorded) => new Alerts(recorded, dialect).nextDueAt(),
+  ],
+  [
+    'certificates that expire',
+    'statuses_by_certificate',
+    (recorded) => new Alerts(recorded, dialect).expiring(9, { checkId: '', expiresAt: 1 }, 10),
+  ],
+  [
+    'the channels of a check',
+    'alert_subscriptions_by_check',
+    (recorded) => new AlertChannels(recorded, dialect).toldOf('c', null),
+  ],
+  [
     'checks whose slot is too far off',
     'checks_ahead',
     (recorded) => new Checks(recorded, dialect).ahead(1, 10),
@@ -85,5 +118,7 @@ it.each<[string, string, (recorded: Kysely<Tables>) => Promise<unknown>]>([
 ])('%s uses %s', async (_what, index, work) => {
   const plan = await plansOf(work);
   expect(plan).toMatch(new RegExp(`INDEX ${index}\\b`));
-  expect(plan).not.toMatch(/SCAN (runs|results|checks)$/m);
+  expect(plan).not.toMatch(
+    /SCAN (runs|results|checks|alert_notifications|alert_states|alert_subscriptions|statuses)$/m,
+  );
 });

@@ -15,13 +15,15 @@ import type { Logger } from '../../lib/log.ts';
 import { AnyCheck, checkRoutes } from '../../protocol/check.ts';
 import { allRoutes } from '../../protocol/index.ts';
 import type { Route } from '../../protocol/route.ts';
+import { channelsView } from '../alerts/check-channels.ts';
+import { changeSubscriptions, subscribeNew } from '../alerts/subscriptions.ts';
 import { firstSlotOf, gridOf, RunNumbers } from '../due-runs.ts';
 import { withGroups } from '../effective-check.ts';
 import { cancelledSignals } from '../ledger.ts';
 import { reschedule } from '../rescheduling.ts';
 import { defaultOffset, locationsOf } from '../slots.ts';
 import type { Check, CheckWrite } from '../store/checks.ts';
-import type { Nouns } from '../store/store.ts';
+import type { Nouns, Store } from '../store/store.ts';
 import { describeIssues, fieldError, validationError } from '../validation.ts';
 import { type AnyHandler, type Call, type HandlerDeps, handlersById } from './handler.ts';
 import { describePage, pageOffset } from './paging.ts';
@@ -31,6 +33,7 @@ type AnyBody = Readonly<Record<string, unknown>>;
 /** The routes of checks: the generic ones and those of each type. */
 export function checkHandlers(deps: HandlerDeps): [string, AnyHandler][] {
   const writer = new CheckWriter(deps);
+  const viewOf = (check: Check) => oneView(deps.store, check);
   const generic = handlersById(checkRoutes, {
     async listChecks({ caller, query, request, reply }) {
       const { total, checks } = await deps.store.checks.list(
@@ -45,40 +48,49 @@ export function checkHandlers(deps: HandlerDeps): [string, AnyHandler][] {
         { limit: query.limit, offset: pageOffset(query) },
       );
       describePage(request, reply, { query, total, publicUrl: deps.publicUrl });
-      return listView(checks, deps.logger);
+      return listView(await viewsOf(deps.store, checks), deps.logger);
     },
-    async createCheck({ caller, body }) {
+    async createCheck({ caller, body, query }) {
       const { checkType, ...fields } = body;
-      return checkView(await writer.create(caller.accountId, typeNamed(checkType), fields));
+      const { autoAssignAlerts } = query;
+      return viewOf(await writer.create(caller.accountId, typeNamed(checkType), fields, autoAssignAlerts));
     },
     async getCheck({ caller, params }) {
       const check = await deps.store.checks.find(caller.accountId, params.id);
       if (!check) throw notFound(params.id);
-      return checkView(check);
+      return viewOf(check);
     },
     async updateCheck({ caller, params, body }) {
-      return checkView(await writer.update(caller.accountId, params.id, body));
+      return viewOf(await writer.update(caller.accountId, params.id, body));
     },
     async deleteCheck({ caller, params }) {
       await writer.delete(caller.accountId, params.id);
     },
   });
-  return [...generic, ...checkTypes.flatMap((type) => typedHandlers(type, writer))];
+  return [...generic, ...checkTypes.flatMap((type) => typedHandlers(type, writer, viewOf))];
 }
 
-function typedHandlers(type: CheckType, writer: CheckWriter): [string, AnyHandler][] {
+function typedHandlers(
+  type: CheckType,
+  writer: CheckWriter,
+  viewOf: (check: Check) => Promise<CheckView>,
+): [string, AnyHandler][] {
   const { create, update } = routesOf(type);
   return [
     [
       create.operationId,
-      async ({ caller, body }: Call) =>
-        checkView(await writer.create(accountOf(caller), type, body as unknown as AnyBody)),
+      async ({ caller, body, query }: Call) => {
+        const { autoAssignAlerts } = query as unknown as { autoAssignAlerts: boolean };
+        return viewOf(
+          await writer.create(accountOf(caller), type, body as unknown as AnyBody, autoAssignAlerts),
+        );
+      },
     ],
     [
       update.operationId,
       async ({ caller, params, body }: Call) => {
         const { id } = params as unknown as { id: string };
-        return checkView(await writer.update(accountOf(caller), id, body as unknown as AnyBody, type));
+        return viewOf(await writer.update(accountOf(caller), id, body as unknown as AnyBody, type));
       },
     ],
   ];
@@ -118,7 +130,8 @@ class CheckWriter {
     this.#deps = deps;
   }
 
-  async create(accountId: string, type: CheckType, body: AnyBody): Promise<Check> {
+  /** `isAutoAssigned`: the check is subscribed to every alert channel there is. */
+  async create(accountId: string, type: CheckType, body: AnyBody, isAutoAssigned: boolean): Promise<Check> {
     const id = randomUUID();
     const now = this.#deps.clock.wallMs();
     const definition = parseDefinition(type, id, body);
@@ -128,6 +141,8 @@ class CheckWriter {
       const activated = definition.activated;
       const nextSlotAt = firstSlotOf({ id, activated, definition }, now);
       await nouns.checks.insert(id, accountId, type.name, writeOf({ id, definition }, nextSlotAt), now);
+      const named = definition.alertChannelSubscriptions;
+      await subscribeNew(nouns, { checkId: id }, { accountId, named, isAutoAssigned });
       return nouns.checks.find(accountId, id);
     });
     store.signals.send([{ kind: 'schedule' }]);
@@ -161,6 +176,10 @@ class CheckWriter {
       if (!before || !after) throw new Error('a check has no settings in effect');
       const { nextSlotAt, signals } = await reschedule(nouns, before, after, { now, numbers: this.#numbers });
       await nouns.checks.update(id, writeOf(changed, nextSlotAt), now);
+      const isNamed = body.alertChannelSubscriptions !== undefined;
+      const named = isNamed ? definition.alertChannelSubscriptions : undefined;
+      await changeSubscriptions(nouns, { checkId: id }, { accountId, named });
+      if (!after.activated) await nouns.alerts.forgetStates([id]);
       return { check: await nouns.checks.find(accountId, id), queued: signals };
     });
     store.signals.send([{ kind: 'schedule' }, ...queued]);
@@ -176,6 +195,7 @@ class CheckWriter {
       const now = clock.wallMs();
       const runs = await nouns.runs.cancelAll(id, 'deleted', now);
       await nouns.statuses.delete(id);
+      await nouns.alerts.forgetStates([id]);
       await nouns.checks.delete(id);
       // There may be millions of results: the sweeper removes them by and by.
       await nouns.results.purgeLater(id, now);
@@ -241,7 +261,21 @@ function writeOf(
   };
 }
 
-/** A check as answers show it: whole, and without the values that are masked. */
+type CheckView = ReturnType<typeof checkView>;
+
+/** Checks as answers show them, with the channels they are subscribed to. */
+async function viewsOf(store: Store, checks: readonly Check[]): Promise<CheckView[]> {
+  const channels = await store.alertChannels.ofChecks(checks.map(({ id }) => id));
+  return checks.map((check) => ({ ...checkView(check), ...channelsView(channels.get(check.id) ?? []) }));
+}
+
+async function oneView(store: Store, check: Check): Promise<CheckView> {
+  const [view] = await viewsOf(store, [check]);
+  if (!view) throw new Error('a check has a view');
+  return view;
+}
+
+/** A check without its channels: whole, and without the values that are masked. */
 function checkView(check: Check) {
   const type = findCheckType(check.checkType);
   const stored = completeDefinition(type, check.definition);
@@ -251,20 +285,19 @@ function checkView(check: Check) {
     id: check.id,
     checkType: check.checkType as (typeof checkTypeNames)[number],
     frequencyOffset: definition.frequencyOffset ?? defaultOffset(check.id, definition.frequency),
-    alertChannels: { email: [], webhook: [], slack: [], sms: [] },
+    ...channelsView([]),
     created_at: new Date(check.created).toISOString(),
     updated_at: check.updated === null ? null : new Date(check.updated).toISOString(),
   };
 }
 
 /** Checks as lists show them. One that no answer can hold, after a change of the rules, is left out and told of. */
-function listView(checks: readonly Check[], logger: Logger): ReturnType<typeof checkView>[] {
-  return checks.flatMap((check) => {
-    const view = checkView(check);
+function listView(views: readonly CheckView[], logger: Logger): CheckView[] {
+  return views.flatMap((view) => {
     const encoded = z.safeEncode(AnyCheck, view);
     if (encoded.success) return [view];
     logger.error(
-      { checkId: check.id, reason: describeIssues(encoded.error.issues) },
+      { checkId: view.id, reason: describeIssues(encoded.error.issues) },
       'a stored check cannot be shown; the list leaves it out',
     );
     return [];

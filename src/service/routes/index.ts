@@ -1,5 +1,7 @@
 import { agentHandlers } from './agent.ts';
 import { agentErrorHandlers } from './agent-errors.ts';
+import { alertChannelHandlers } from './alert-channels.ts';
+import { alertHandlers } from './alerts.ts';
 import { artifactHandlers, assetHandlers } from './assets.ts';
 import { checkResultHandlers } from './check-results.ts';
 import { checkStatusHandlers } from './check-statuses.ts';
@@ -15,6 +17,8 @@ export function allHandlers(deps: HandlerDeps): ReadonlyMap<string, AnyHandler> 
     ...checkResultHandlers(deps),
     ...assetHandlers(deps),
     ...checkStatusHandlers(deps),
+    ...alertChannelHandlers(deps),
+    ...alertHandlers(deps),
     ...privateLocationHandlers(deps),
     ...locationHandlers(),
     ...agentHandlers(deps),

@@ -21,7 +21,7 @@ export class Accounts {
   }
 
   async add(name: string, now: number): Promise<AccountRow> {
-    const account = { id: randomUUID(), name, created: now };
+    const account = { id: randomUUID(), name, alert_settings: null, created: now };
     await this.#db.insertInto('accounts').values(account).execute();
     return account;
   }
@@ -33,6 +33,28 @@ export class Accounts {
 
   async find(id: string): Promise<AccountRow | undefined> {
     return this.#db.selectFrom('accounts').selectAll().where('id', '=', id).executeTakeFirst();
+  }
+
+  /** The stored alert settings of some accounts; those that never wrote any are missing. */
+  async alertSettings(ids: readonly string[]): Promise<Map<string, unknown>> {
+    const rows = await this.#db
+      .selectFrom('accounts')
+      .select(['id', 'alert_settings'])
+      .where(this.#dialect.inList('id', [...new Set(ids)]))
+      .execute();
+    return new Map(
+      rows.flatMap((row) =>
+        row.alert_settings === null ? [] : [[row.id, JSON.parse(row.alert_settings) as unknown] as const],
+      ),
+    );
+  }
+
+  async setAlertSettings(id: string, settings: unknown): Promise<void> {
+    await this.#db
+      .updateTable('accounts')
+      .set({ alert_settings: JSON.stringify(settings) })
+      .where('id', '=', id)
+      .execute();
   }
 
   async addKey(accountId: string, key: NewKey, now: number): Promise<ApiKeyRow> {

@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import { AppError } from '../../lib/errors.ts';
+import { alerting } from './alert-migration.ts';
 import type { Dialect } from './dialect.ts';
 import { accountResources } from './resource-migration.ts';
 import type { Tables } from './tables.ts';
@@ -160,6 +161,7 @@ export const migrations: readonly Migration[] = [
     ],
   },
   accountResources,
+  alerting,
 ];
 
 /**

@@ -20,6 +20,8 @@ export type Signal =
       readonly sessionId: string;
       readonly runId: string;
     }
+  /** There are alerts to tell, or incidents to open or resolve. */
+  | { readonly kind: 'alerts' }
   /** Checks were created or changed: the next slot may be nearer. */
   | { readonly kind: 'schedule' }
   /**

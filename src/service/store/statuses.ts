@@ -2,7 +2,7 @@ import type { Kysely, RawBuilder } from 'kysely';
 import { sql } from 'kysely';
 import { batches } from './batches.ts';
 import type { Dialect } from './dialect.ts';
-import type { StatusRow, Tables } from './tables.ts';
+import type { LocationStatusRow, StatusRow, Tables } from './tables.ts';
 
 /** What a final result says about the state of its check. */
 export interface StatusChange {
@@ -140,6 +140,32 @@ export class Statuses {
           updated: now,
         }),
       )
+      .execute();
+  }
+
+  /**
+   * The newest slot that each of some checks has a status of. Locks the statuses in one order: what other transactions
+   * say of these checks comes after this one.
+   */
+  async lockLastSlots(checkIds: readonly string[]): Promise<Map<string, number>> {
+    if (checkIds.length === 0) return new Map();
+    const rows = await this.#db
+      .selectFrom('statuses')
+      .select(['check_id', 'last_slot_at'])
+      .where(this.#dialect.inList('check_id', [...new Set(checkIds)]))
+      .orderBy('check_id')
+      .modifyEnd(this.#dialect.forUpdate)
+      .execute();
+    return new Map(rows.map((row) => [row.check_id, row.last_slot_at]));
+  }
+
+  /** What the locations of some checks said last. */
+  async ofLocations(checkIds: readonly string[]): Promise<LocationStatusRow[]> {
+    if (checkIds.length === 0) return [];
+    return this.#db
+      .selectFrom('location_statuses')
+      .selectAll()
+      .where(this.#dialect.inList('check_id', [...new Set(checkIds)]))
       .execute();
   }
 

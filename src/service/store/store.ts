@@ -7,6 +7,9 @@ import type { Logger } from '../../lib/log.ts';
 import { Releasers } from '../../lib/releasers.ts';
 import { Accounts } from './accounts.ts';
 import { AgentErrors } from './agent-errors.ts';
+import { AlertChannels } from './alert-channels.ts';
+import { AlertNotifications } from './alert-notifications.ts';
+import { Alerts } from './alerts.ts';
 import { Artifacts } from './artifacts.ts';
 import { CheckGroups } from './check-groups.ts';
 import { Checks } from './checks.ts';
@@ -19,6 +22,7 @@ import {
   type Dialect,
   isConflict,
 } from './dialect.ts';
+import { IncidentEvents } from './incident-events.ts';
 import { Locations } from './locations.ts';
 import { MaintenanceWindows } from './maintenance-windows.ts';
 import { migrate } from './migrations.ts';
@@ -46,6 +50,10 @@ export interface Nouns {
   readonly results: Results;
   readonly statuses: Statuses;
   readonly artifacts: Artifacts;
+  readonly alertChannels: AlertChannels;
+  readonly alerts: Alerts;
+  readonly notifications: AlertNotifications;
+  readonly incidentEvents: IncidentEvents;
 }
 
 export interface Store extends Nouns {
@@ -124,6 +132,10 @@ function nounsOf(db: Kysely<Tables>, dialect: Dialect): Nouns {
     results: new Results(db, dialect),
     statuses: new Statuses(db, dialect),
     artifacts: new Artifacts(db, dialect),
+    alertChannels: new AlertChannels(db, dialect),
+    alerts: new Alerts(db, dialect),
+    notifications: new AlertNotifications(db, dialect),
+    incidentEvents: new IncidentEvents(db, dialect),
   };
 }
 

@@ -1,3 +1,12 @@
+import type { Generated } from 'kysely';
+import type {
+  AlertChannelRow,
+  AlertNotificationRow,
+  AlertRow,
+  AlertStateRow,
+  AlertSubscriptionRow,
+  IncidentEventRow,
+} from './alert-tables.ts';
 import type { ResourceTables } from './resource-tables.ts';
 
 /**
@@ -9,6 +18,8 @@ type Flag = 0 | 1;
 export interface AccountRow {
   id: string;
   name: string;
+  /** JSON: settings of checks that use the global ones; null for the defaults. */
+  alert_settings: string | null;
   created: number;
 }
 
@@ -263,6 +274,9 @@ export interface StatusRow {
   updated: number | null;
 }
 
+/** A row with a column that the database counts up: not given on insert. */
+type Counted<Row, Column extends keyof Row> = Omit<Row, Column> & { [C in Column]: Generated<number> };
+
 export interface Tables extends ResourceTables {
   accounts: AccountRow;
   api_keys: ApiKeyRow;
@@ -280,4 +294,10 @@ export interface Tables extends ResourceTables {
   location_statuses: LocationStatusRow;
   purges: PurgeRow;
   agent_errors: AgentErrorRow;
+  alert_channels: Counted<AlertChannelRow, 'id'>;
+  alert_subscriptions: Counted<AlertSubscriptionRow, 'id'>;
+  alert_states: AlertStateRow;
+  alerts: AlertRow;
+  alert_notifications: Counted<AlertNotificationRow, 'position'>;
+  incident_events: Counted<IncidentEventRow, 'position'>;
 }

@@ -3,6 +3,7 @@ import { afterEach } from 'vitest';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import {
   type Bench,
+  type BenchOptions,
   createLocation,
   openBench,
   TestAgent,
@@ -27,6 +28,8 @@ export class StoreStage {
   place: StorePlace = {};
   clock = new ManualClock();
   readonly open: Bench[] = [];
+  /** Settings of alerting of the services to be opened. */
+  alerting: BenchOptions['alerting'] = {};
   readonly #nextPlace: () => Promise<StorePlace>;
   #set: { bench: Bench; location: TestLocation; agent: TestAgent } | undefined;
 
@@ -48,7 +51,12 @@ export class StoreStage {
 
   /** Opens a service on the present place: the same data after a restart. */
   async openHere(): Promise<Bench> {
-    const opened = await openBench({ ...this.place, clock: this.clock, leaseTtlMs });
+    const opened = await openBench({
+      ...this.place,
+      clock: this.clock,
+      leaseTtlMs,
+      alerting: this.alerting,
+    });
     this.open.push(opened);
     return opened;
   }

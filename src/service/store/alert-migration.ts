@@ -1,0 +1,50 @@
+const ofAccount = 'account_id text not null references accounts (id) on delete cascade';
+
+/** Alert channels and who is subscribed, alert states, alerts, their notifications, and events for incidents. */
+export const alerting = {
+  name: '0005-alerting',
+  statements: [
+    `alter table accounts add column alert_settings {json}`,
+    `create table alert_channels (
+      id {serial}, ${ofAccount}, type text not null, definition {json} not null,
+      created bigint not null, updated bigint)`,
+    `create index alert_channels_by_account on alert_channels (account_id, created, id)`,
+    `create table alert_subscriptions (
+      id {serial},
+      channel_id bigint not null references alert_channels (id) on delete cascade,
+      check_id text references checks (id) on delete cascade,
+      group_id bigint references check_groups (id) on delete cascade,
+      activated integer not null,
+      unique (channel_id, check_id), unique (channel_id, group_id))`,
+    `create index alert_subscriptions_by_check on alert_subscriptions (check_id) where check_id is not null`,
+    `create index alert_subscriptions_by_group on alert_subscriptions (group_id) where group_id is not null`,
+    // No reference to the check: results are stored while checks are changed, and neither must wait for the other.
+    `create table alert_states (
+      check_id text primary key, account_id text not null, state {json} not null,
+      next_at bigint, updated bigint not null)`,
+    `create index alert_states_due on alert_states (next_at) where next_at is not null`,
+    `create table alerts (
+      id text primary key, account_id text not null, check_id text not null,
+      alert_type text not null, notice text not null,
+      result_id text, facts {json} not null, created bigint not null)`,
+    `create index alerts_by_account on alerts (account_id, created, id)`,
+    `create index alerts_by_check on alerts (check_id, created, id)`,
+    `create table alert_notifications (
+      position {serial},
+      id text not null unique, account_id text not null, alert_id text not null,
+      check_id text not null, channel_id bigint not null, channel_type text not null, config {json} not null,
+      status text not null, tries integer not null, next_at bigint not null, last_try bigint,
+      result text, created bigint not null, ended bigint,
+      unique (alert_id, channel_id))`,
+    `create index alert_notifications_open on alert_notifications (next_at) where status = 'IN_PROGRESS'`,
+    `create index alert_notifications_in_order on alert_notifications (channel_id, check_id, position)
+      where status = 'IN_PROGRESS'`,
+    `create index alert_notifications_by_channel on alert_notifications (channel_id, last_try)`,
+    `create index alert_notifications_by_account on alert_notifications (account_id, created, position)`,
+    `create table incident_events (
+      position {serial}, trigger_id text not null, account_id text not null, check_id text not null,
+      kind text not null, definition {json} not null, created bigint not null)`,
+    `create index statuses_by_certificate on statuses (certificate_expires, check_id)
+      where certificate_expires is not null`,
+  ],
+};
