@@ -12,6 +12,7 @@ import { lockDataDir } from './data-dir-lock.ts';
 import { Ingest } from './ingest.ts';
 import { Ledger } from './ledger.ts';
 import { Scheduler } from './scheduler.ts';
+import { readStaticIps } from './static-ips.ts';
 import { openStore, type Store } from './store/store.ts';
 import { Sweeper } from './sweeper.ts';
 
@@ -68,6 +69,12 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       artifactStore,
       logger,
       publicUrl: config.PUBLIC_URL,
+      requestsPerMinute: config.RATE_LIMIT_PER_MINUTE,
+      trustedProxies: config.TRUSTED_PROXIES.split(/[\s,]+/).filter((address) => address !== ''),
+      staticIps: {
+        v4: readStaticIps(config.STATIC_IPS, '4').byLocation,
+        v6: readStaticIps(config.STATIC_IPV6S, '6').byLocation,
+      },
       isReady: () => isReady,
     });
     releasers.push('HTTP server', () => app.close());

@@ -13,8 +13,10 @@ import { DirectoryStore } from '../../src/service/artifact-store/directory-store
 import { Ingest } from '../../src/service/ingest.ts';
 import { Ledger } from '../../src/service/ledger.ts';
 import { Scheduler } from '../../src/service/scheduler.ts';
+import type { StaticIps } from '../../src/service/static-ips.ts';
 import { openStore, type Store } from '../../src/service/store/store.ts';
 import type { KeyRole } from '../../src/service/store/tables.ts';
+import type { SubscriberMailer } from '../../src/service/subscriber-mails.ts';
 import { Sweeper } from '../../src/service/sweeper.ts';
 
 export const quietLogger: Logger = createLogger('test', 'silent');
@@ -64,6 +66,10 @@ export interface BenchOptions {
   readonly artifactFolder?: string;
   /** Another store of artifacts than a folder; closed with the bench. */
   readonly artifactStore?: ArtifactStore;
+  /** Without it there are no rate limits. */
+  readonly requestsPerMinute?: number;
+  readonly staticIps?: StaticIps;
+  readonly subscriberMailer?: SubscriberMailer;
 }
 
 /** The service's real parts, put together without a listening socket; scheduler and sweeper run when started. */
@@ -79,7 +85,19 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
   const artifactStore =
     options.artifactStore ??
     (await DirectoryStore.open(options.artifactFolder ?? join(artifactFolder.path, 'artifacts')));
-  const app = await buildApp({ store, artifactStore, clock, ledger, ingest, logger, isReady: () => true });
+  const { requestsPerMinute, staticIps, subscriberMailer } = options;
+  const app = await buildApp({
+    store,
+    artifactStore,
+    clock,
+    ledger,
+    ingest,
+    logger,
+    isReady: () => true,
+    ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
+    ...(staticIps === undefined ? {} : { staticIps }),
+    ...(subscriberMailer === undefined ? {} : { subscriberMailer }),
+  });
   const scheduler = new Scheduler({ store, clock, logger });
   const sweeper = new Sweeper({ store, artifactStore, clock, logger, leaseTtlMs });
   const newAccount = async (role: KeyRole = 'ADMIN') => {

@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import { AppError } from '../../lib/errors.ts';
 import type { Dialect } from './dialect.ts';
+import { pages } from './page-migration.ts';
 import { accountResources } from './resource-migration.ts';
 import type { Tables } from './tables.ts';
 
@@ -160,6 +161,7 @@ export const migrations: readonly Migration[] = [
     ],
   },
   accountResources,
+  pages,
 ];
 
 /**

@@ -11,6 +11,8 @@ import { Artifacts } from './artifacts.ts';
 import { CheckGroups } from './check-groups.ts';
 import { Checks } from './checks.ts';
 import { ClientCertificates } from './client-certificates.ts';
+import { DashboardIncidents } from './dashboard-incidents.ts';
+import { Dashboards } from './dashboards.ts';
 import {
   asStoreError,
   type Connection,
@@ -19,15 +21,20 @@ import {
   type Dialect,
   isConflict,
 } from './dialect.ts';
+import { Incidents } from './incidents.ts';
 import { Locations } from './locations.ts';
 import { MaintenanceWindows } from './maintenance-windows.ts';
 import { migrate } from './migrations.ts';
 import { PostgresLink } from './postgres-link.ts';
+import { Reports } from './reports.ts';
 import { Results } from './results.ts';
 import { Runs } from './runs.ts';
+import { Services } from './services.ts';
 import { LocalSignals, type Signals } from './signals.ts';
 import { Snippets } from './snippets.ts';
+import { StatusPages } from './status-pages.ts';
 import { Statuses } from './statuses.ts';
+import { Subscriptions } from './subscriptions.ts';
 import type { Tables } from './tables.ts';
 import { Variables } from './variables.ts';
 
@@ -46,6 +53,13 @@ export interface Nouns {
   readonly results: Results;
   readonly statuses: Statuses;
   readonly artifacts: Artifacts;
+  readonly dashboards: Dashboards;
+  readonly dashboardIncidents: DashboardIncidents;
+  readonly statusPages: StatusPages;
+  readonly services: Services;
+  readonly incidents: Incidents;
+  readonly subscriptions: Subscriptions;
+  readonly reports: Reports;
 }
 
 export interface Store extends Nouns {
@@ -124,6 +138,13 @@ function nounsOf(db: Kysely<Tables>, dialect: Dialect): Nouns {
     results: new Results(db, dialect),
     statuses: new Statuses(db, dialect),
     artifacts: new Artifacts(db, dialect),
+    dashboards: new Dashboards(db, dialect),
+    dashboardIncidents: new DashboardIncidents(db, dialect),
+    statusPages: new StatusPages(db, dialect),
+    services: new Services(db, dialect),
+    incidents: new Incidents(db, dialect),
+    subscriptions: new Subscriptions(db, dialect),
+    reports: new Reports(db, dialect),
   };
 }
 

@@ -1,3 +1,4 @@
+import type { PageTables } from './page-tables.ts';
 import type { ResourceTables } from './resource-tables.ts';
 
 /**
@@ -263,7 +264,7 @@ export interface StatusRow {
   updated: number | null;
 }
 
-export interface Tables extends ResourceTables {
+export interface Tables extends ResourceTables, PageTables {
   accounts: AccountRow;
   api_keys: ApiKeyRow;
   checks: CheckRow;

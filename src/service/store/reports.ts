@@ -1,0 +1,200 @@
+import { type Kysely, sql } from 'kysely';
+import type { Dialect } from './dialect.ts';
+import type { Tables } from './tables.ts';
+
+/** Which checks a report or a page is about. */
+export interface ReportFilter {
+  readonly accountId: string;
+  readonly tags: readonly string[];
+  /** Whether a check needs all of the tags; else any of them will do. Without tags every check fits. */
+  readonly needsAllTags: boolean;
+  readonly isActivated?: boolean | undefined;
+}
+
+/** A check with how its newest final run ended. */
+export interface ReportedCheck {
+  readonly id: string;
+  readonly accountId: string;
+  readonly name: string;
+  readonly checkType: string;
+  readonly isActivated: boolean;
+  readonly tags: readonly string[];
+  /** null when it has not run yet. */
+  readonly flags: {
+    readonly hasFailures: boolean;
+    readonly hasErrors: boolean;
+    readonly isDegraded: boolean;
+  } | null;
+}
+
+/** How the runs of a check ended in a window. Times in milliseconds; null when nothing was measured. */
+export interface RunAggregate {
+  /** Final runs, without those that ended by a fault of the monitoring itself. */
+  readonly runCount: number;
+  readonly passedCount: number;
+  readonly averageMs: number | null;
+  readonly p95Ms: number | null;
+  readonly p99Ms: number | null;
+}
+
+export interface RecentRun {
+  readonly check_id: string;
+  readonly id: string;
+  readonly has_failures: number;
+  readonly has_errors: number;
+  readonly is_degraded: number | null;
+  readonly response_time: number;
+  readonly run_location: string;
+  readonly started: number;
+}
+
+/** What reports, dashboards and badges tell of checks: read from the results themselves. */
+export class Reports {
+  readonly #db: Kysely<Tables>;
+  readonly #dialect: Dialect;
+
+  constructor(db: Kysely<Tables>, dialect: Dialect) {
+    this.#db = db;
+    this.#dialect = dialect;
+  }
+
+  /** All checks that fit, by name. */
+  async checks(filter: ReportFilter): Promise<ReportedCheck[]> {
+    let query = this.#select().where('checks.account_id', '=', filter.accountId);
+    if (filter.isActivated !== undefined) {
+      query = query.where('checks.activated', '=', filter.isActivated ? 1 : 0);
+    }
+    const groups = filter.needsAllTags ? filter.tags.map((tag) => [tag]) : [filter.tags];
+    for (const tags of groups.filter((group) => group.length > 0)) {
+      query = query.where('checks.id', 'in', (eb) =>
+        eb.selectFrom('check_tags').select('check_id').where(this.#dialect.inList('tag', tags)),
+      );
+    }
+    const rows = await query.orderBy('checks.name_search').orderBy('checks.id').execute();
+    return rows.map(reportedCheck);
+  }
+
+  /** A check of any account. */
+  async check(id: string): Promise<ReportedCheck | undefined> {
+    const row = await this.#select().where('checks.id', '=', id).executeTakeFirst();
+    return row && reportedCheck(row);
+  }
+
+  /** The checks of a group of any account. */
+  async checksOfGroup(groupId: number): Promise<ReportedCheck[]> {
+    const rows = await this.#select().where('checks.group_id', '=', groupId).execute();
+    return rows.map(reportedCheck);
+  }
+
+  #select() {
+    return this.#db
+      .selectFrom('checks')
+      .leftJoin('statuses', 'statuses.check_id', 'checks.id')
+      .select([
+        'checks.id',
+        'checks.account_id',
+        'checks.name',
+        'checks.check_type',
+        'checks.activated',
+        'checks.definition',
+        'statuses.has_failures',
+        'statuses.has_errors',
+        'statuses.is_degraded',
+      ]);
+  }
+
+  /**
+   * The runs of checks in a window (epoch milliseconds, the end exclusive), by check. Percentiles are by nearest rank
+   * (check model 3.6): the smallest time that at least so many percent of the measured runs did not exceed.
+   *
+   * @param measuredCodes failure codes of runs whose response time is one, because the target answered.
+   */
+  async aggregates(
+    checkIds: readonly string[],
+    window: { readonly from: number; readonly to: number },
+    measuredCodes: readonly string[],
+  ): Promise<Map<string, RunAggregate>> {
+    if (checkIds.length === 0) return new Map();
+    const { rows } = await sql<AggregateRow>`
+      with counted as (
+        select check_id, passed, response_time, is_measured,
+          row_number() over (partition by check_id, is_measured order by response_time) as place,
+          count(*) over (partition by check_id, is_measured) as measured
+        from (
+          select check_id, response_time, 1 - has_failures as passed,
+            case when code is null or ${this.#dialect.inList('code', measuredCodes)} then 1 else 0 end as is_measured
+          from results
+          where ${this.#dialect.inList('check_id', checkIds)} and result_type = 'FINAL' and has_errors = 0
+            and created >= ${window.from} and created < ${window.to}) as runs)
+      select check_id, count(*) as run_count, sum(passed) as passed_count,
+        avg(case when is_measured = 1 then response_time end) as average,
+        min(case when is_measured = 1 and place = (95 * measured + 99) / 100 then response_time end) as p95,
+        min(case when is_measured = 1 and place = (99 * measured + 99) / 100 then response_time end) as p99
+      from counted group by check_id`.execute(this.#db);
+    return new Map(
+      rows.map((row) => [
+        row.check_id,
+        {
+          runCount: Number(row.run_count),
+          passedCount: Number(row.passed_count),
+          averageMs: row.average,
+          p95Ms: row.p95,
+          p99Ms: row.p99,
+        },
+      ]),
+    );
+  }
+
+  /** The newest final runs of checks since an instant, newest first, at most `limit` of each. */
+  async recentRuns(checkIds: readonly string[], since: number, limit: number): Promise<RecentRun[]> {
+    if (checkIds.length === 0) return [];
+    const { rows } = await sql<RecentRun>`
+      select check_id, id, has_failures, has_errors, is_degraded, response_time, run_location, started
+      from (
+        select check_id, id, has_failures, has_errors, is_degraded, response_time, run_location, started, created,
+          row_number() over (partition by check_id order by created desc, id desc) as place
+        from results
+        where ${this.#dialect.inList('check_id', checkIds)} and result_type = 'FINAL' and created >= ${since}) as runs
+      where place <= ${limit}
+      order by check_id, place`.execute(this.#db);
+    return rows;
+  }
+}
+
+interface AggregateRow {
+  readonly check_id: string;
+  readonly run_count: number;
+  readonly passed_count: number;
+  readonly average: number | null;
+  readonly p95: number | null;
+  readonly p99: number | null;
+}
+
+function reportedCheck(row: {
+  id: string;
+  account_id: string;
+  name: string;
+  check_type: string;
+  activated: number;
+  definition: string;
+  has_failures: number | null;
+  has_errors: number | null;
+  is_degraded: number | null;
+}): ReportedCheck {
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    name: row.name,
+    checkType: row.check_type,
+    isActivated: row.activated === 1,
+    tags: (JSON.parse(row.definition) as { tags?: string[] }).tags ?? [],
+    flags:
+      row.has_failures === null
+        ? null
+        : {
+            hasFailures: row.has_failures === 1,
+            hasErrors: row.has_errors === 1,
+            isDegraded: row.is_degraded === 1,
+          },
+  };
+}
