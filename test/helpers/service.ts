@@ -68,6 +68,7 @@ export interface BenchOptions {
   readonly artifactStore?: ArtifactStore;
   /** Without it there are no rate limits. */
   readonly requestsPerMinute?: number;
+  readonly trustedProxies?: readonly string[];
   readonly staticIps?: StaticIps;
   readonly subscriberMailer?: SubscriberMailer;
 }
@@ -85,7 +86,7 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
   const artifactStore =
     options.artifactStore ??
     (await DirectoryStore.open(options.artifactFolder ?? join(artifactFolder.path, 'artifacts')));
-  const { requestsPerMinute, staticIps, subscriberMailer } = options;
+  const { requestsPerMinute, trustedProxies, staticIps, subscriberMailer } = options;
   const app = await buildApp({
     store,
     artifactStore,
@@ -95,6 +96,7 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
     logger,
     isReady: () => true,
     ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
+    ...(trustedProxies === undefined ? {} : { trustedProxies }),
     ...(staticIps === undefined ? {} : { staticIps }),
     ...(subscriberMailer === undefined ? {} : { subscriberMailer }),
   });
