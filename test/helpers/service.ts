@@ -16,7 +16,6 @@ import { Scheduler } from '../../src/service/scheduler.ts';
 import type { StaticIps } from '../../src/service/static-ips.ts';
 import { openStore, type Store } from '../../src/service/store/store.ts';
 import type { KeyRole } from '../../src/service/store/tables.ts';
-import type { SubscriberMailer } from '../../src/service/subscriber-mails.ts';
 import { Sweeper } from '../../src/service/sweeper.ts';
 
 export const quietLogger: Logger = createLogger('test', 'silent');
@@ -70,7 +69,8 @@ export interface BenchOptions {
   readonly requestsPerMinute?: number;
   readonly trustedProxies?: readonly string[];
   readonly staticIps?: StaticIps;
-  readonly subscriberMailer?: SubscriberMailer;
+  /** Whether mails to subscribers are stored, as where there is a mailer. */
+  readonly hasMailer?: boolean;
 }
 
 /** The service's real parts, put together without a listening socket; scheduler and sweeper run when started. */
@@ -86,7 +86,7 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
   const artifactStore =
     options.artifactStore ??
     (await DirectoryStore.open(options.artifactFolder ?? join(artifactFolder.path, 'artifacts')));
-  const { requestsPerMinute, trustedProxies, staticIps, subscriberMailer } = options;
+  const { requestsPerMinute, trustedProxies, staticIps, hasMailer } = options;
   const app = await buildApp({
     store,
     artifactStore,
@@ -98,7 +98,7 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
     ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
     ...(trustedProxies === undefined ? {} : { trustedProxies }),
     ...(staticIps === undefined ? {} : { staticIps }),
-    ...(subscriberMailer === undefined ? {} : { subscriberMailer }),
+    ...(hasMailer === undefined ? {} : { hasMailer }),
   });
   const scheduler = new Scheduler({ store, clock, logger });
   const sweeper = new Sweeper({ store, artifactStore, clock, logger, leaseTtlMs });

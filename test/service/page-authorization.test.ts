@@ -104,6 +104,33 @@ describe.each(groups)('%s', (_name, group) => {
   );
 });
 
+it('finds nothing under another parent of the same account', async () => {
+  const { body: page } = await bench.call('POST', '/v1/status-pages', { name: 'x', url: 'other', cards: [] });
+  const update = { status: 'IDENTIFIED', description: 'other' };
+  const { body: incident } = await bench.call('POST', '/v1/status-pages/incidents', {
+    name: 'other',
+    severity: 'MINOR',
+    services: [{ id: ids.serviceId }],
+    incidentUpdates: [update, update].slice(1),
+  });
+  const { body: legacy } = await bench.call('POST', '/v1/incidents', {
+    name: 'other',
+    impact: 'MINOR',
+    dashboardId: ids.dashboardId,
+    startedAt: '2026-01-01T00:00:00Z',
+    incidentUpdates: [update],
+  });
+  const own = { ...ids };
+  ids = { ...ids, statusPageId: page.id, incidentId: incident.id, id: legacy.id };
+  const nested = routes.filter(({ path }) => path.split('{').length > 2);
+  expect(nested.length).toBe(6);
+  for (const route of nested) {
+    const answer = await bench.call(route.method, pathOf(route), bodyOf(route));
+    expect([route.operationId, answer.status]).toEqual([route.operationId, 404]);
+  }
+  ids = own;
+});
+
 it('left everything where it was', async () => {
   for (const route of routes.filter(({ method, params }) => method === 'GET' && params)) {
     const answer = await bench.call('GET', pathOf(route));

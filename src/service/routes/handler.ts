@@ -10,7 +10,6 @@ import type { Ledger } from '../ledger.ts';
 import type { StaticIps } from '../static-ips.ts';
 import type { Store } from '../store/store.ts';
 import type { PrivateLocationRow } from '../store/tables.ts';
-import type { SubscriberMailer } from '../subscriber-mails.ts';
 
 /** What handlers work with. */
 export interface HandlerDeps {
@@ -24,8 +23,8 @@ export interface HandlerDeps {
   readonly publicUrl?: string | undefined;
   /** Source addresses of check runs by location. */
   readonly staticIps?: StaticIps;
-  /** Mails subscribers of status pages; without one nobody is mailed. */
-  readonly subscriberMailer?: SubscriberMailer;
+  /** Whether subscribers of status pages can be mailed; false when absent. */
+  readonly hasMailer?: boolean;
 }
 
 type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;

@@ -16,7 +16,7 @@ import {
 } from '../incident-writer.ts';
 import type { IncidentRow, IncidentUpdateRow } from '../store/page-tables.ts';
 import type { Nouns } from '../store/store.ts';
-import { mailsAbout, type SubscriberMail } from '../subscriber-mails.ts';
+import { tellSubscribers } from '../subscriber-mails.ts';
 import { pageOf } from './cursor-paging.ts';
 import { iso, optionalIso } from './dates.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from './handler.ts';
@@ -32,9 +32,7 @@ export function incidentHandlers(deps: HandlerDeps): [string, AnyHandler][] {
     if (!shown) throw notFound(id);
     return shown;
   };
-  const send = (mails: readonly SubscriberMail[]) => {
-    if (mails.length > 0) deps.subscriberMailer?.send(mails);
-  };
+  const mailing = { hasMailer: deps.hasMailer ?? false, publicUrl: deps.publicUrl };
   return handlersById(incidentRoutes, {
     async listIncidents({ caller, query }) {
       const rows = await store.incidents.list(caller.accountId, query.limit + 1, parseCursor(query.nextId));
@@ -45,7 +43,7 @@ export function incidentHandlers(deps: HandlerDeps): [string, AnyHandler][] {
       const [update] = body.incidentUpdates;
       if (!update) throw new Error('the schema lets no incident without an update through');
       const serviceIds = body.services.map(({ id }) => id.toLowerCase());
-      const { id, mails } = await store.transaction(async (nouns) => {
+      const id = await store.transaction(async (nouns) => {
         await requireServices(nouns, caller.accountId, serviceIds);
         const opened = await openIncident(
           nouns,
@@ -58,12 +56,9 @@ export function incidentHandlers(deps: HandlerDeps): [string, AnyHandler][] {
           },
           now,
         );
-        return {
-          id: opened.row.id,
-          mails: await mailsAbout(nouns, opened.row, opened.update, deps.publicUrl),
-        };
+        await tellSubscribers(nouns, opened.row, opened.update, mailing);
+        return opened.row.id;
       });
-      send(mails);
       return view(caller.accountId, id);
     },
     async getIncident({ caller, params }) {
@@ -94,12 +89,12 @@ export function incidentHandlers(deps: HandlerDeps): [string, AnyHandler][] {
     },
     async createIncidentUpdate({ caller, params, body }) {
       const now = clock.wallMs();
-      const { update, mails } = await store.transaction(async (nouns) => {
+      const update = await store.transaction(async (nouns) => {
         const incident = await locked(nouns, caller.accountId, params.incidentId);
         const added = await addUpdate(nouns, incident, newUpdate(body, now), now);
-        return { update: added, mails: await mailsAbout(nouns, incident, added, deps.publicUrl) };
+        await tellSubscribers(nouns, incident, added, mailing);
+        return added;
       });
-      send(mails);
       return updateView(update);
     },
     async getIncidentUpdate({ caller, params }) {

@@ -68,6 +68,10 @@ export const pages = {
       type text not null, address text not null, status text not null,
       token text not null unique, created bigint not null, updated bigint,
       unique (status_page_id, type, address))`,
+    `create table subscriber_mails (
+      position {serial}, address text not null, subject text not null, text text not null,
+      unsubscribe_url text not null, tries integer not null, next_at bigint not null, created bigint not null)`,
+    `create index subscriber_mails_due on subscriber_mails (next_at, position)`,
     `create index status_page_subscriptions_by_page on status_page_subscriptions (status_page_id, created, id)`,
   ],
 };

@@ -131,6 +131,19 @@ export interface SubscriptionRow {
   updated: number | null;
 }
 
+/** A mail to a subscriber that waits to be sent. */
+export interface SubscriberMailRow {
+  position: Generated<number>;
+  address: string;
+  subject: string;
+  text: string;
+  unsubscribe_url: string;
+  tries: number;
+  /** When it may be tried next; while one process is at it, when another one may. */
+  next_at: number;
+  created: number;
+}
+
 export interface PageTables {
   dashboards: DashboardRow;
   dashboard_keys: DashboardKeyRow;
@@ -144,4 +157,5 @@ export interface PageTables {
   incident_services: IncidentServiceRow;
   incident_updates: IncidentUpdateRow;
   status_page_subscriptions: SubscriptionRow;
+  subscriber_mails: SubscriberMailRow;
 }

@@ -34,6 +34,7 @@ import { LocalSignals, type Signals } from './signals.ts';
 import { Snippets } from './snippets.ts';
 import { StatusPages } from './status-pages.ts';
 import { Statuses } from './statuses.ts';
+import { SubscriberMails } from './subscriber-mails.ts';
 import { Subscriptions } from './subscriptions.ts';
 import type { Tables } from './tables.ts';
 import { Variables } from './variables.ts';
@@ -59,6 +60,7 @@ export interface Nouns {
   readonly services: Services;
   readonly incidents: Incidents;
   readonly subscriptions: Subscriptions;
+  readonly subscriberMails: SubscriberMails;
   readonly reports: Reports;
 }
 
@@ -144,6 +146,7 @@ function nounsOf(db: Kysely<Tables>, dialect: Dialect): Nouns {
     services: new Services(db, dialect),
     incidents: new Incidents(db, dialect),
     subscriptions: new Subscriptions(db, dialect),
+    subscriberMails: new SubscriberMails(db, dialect),
     reports: new Reports(db, dialect),
   };
 }

@@ -2,9 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { failure } from '../../../src/checks/failure.ts';
 import type { ResultReport } from '../../../src/protocol/agent.ts';
-import { AutomaticIncidents } from '../../../src/service/automatic-incidents.ts';
-import type { SubscriberMail } from '../../../src/service/subscriber-mails.ts';
-import { createCheck, reportOf } from '../../helpers/service.ts';
+import { automaticIncidents, type IncidentEvent } from '../../../src/service/automatic-incidents.ts';
+import {
+  type MailDelivery,
+  type SubscriberMail,
+  SubscriberNotifier,
+} from '../../../src/service/subscriber-notifier.ts';
+import { createCheck, quietLogger, reportOf, until } from '../../helpers/service.ts';
 import type { StoreStage } from './stage.ts';
 
 const hourMs = 3_600_000;
@@ -328,27 +332,27 @@ export function pageSuite(stage: StoreStage): void {
     const { page, services, shown } = await statusPage(['API']);
     const bulk = [{ type: 'EMAIL', config: { address: 'reader@example.com' } }];
     await call('POST', `${base}/${page.id}/subscriptions/bulk`, { subscriptions: bulk });
-    const mails: SubscriberMail[] = [];
-    const automatic = new AutomaticIncidents({
-      store: stage.bench.store,
-      clock: stage.clock,
-      publicUrl: 'https://picket.test/',
-      subscriberMailer: { send: (sent) => mails.push(...sent) },
-    });
+    const { store } = stage.bench;
+    const handle = automaticIncidents({ hasMailer: true, publicUrl: 'https://picket.test/' });
+    const tell = (kind: 'open' | 'resolve', event: Omit<IncidentEvent, 'kind' | 'at'>) =>
+      store.transaction((nouns) => handle(nouns, { ...event, kind, at: stage.clock.wallMs() }));
     const order = {
       triggerId: randomUUID(),
       accountId: stage.bench.accountId,
       checkId: await monitor('alpha'),
-      serviceId: services[0].id,
-      severity: 'CRITICAL' as const,
-      name: 'API is\r\nBcc: down',
-      description: 'We are looking into it.',
-      notifySubscribers: true,
+      incident: {
+        serviceId: services[0].id,
+        severity: 'CRITICAL' as const,
+        name: 'API is\r\nBcc: down',
+        description: 'We are looking into it.',
+        notifySubscribers: true,
+      },
     };
-    await Promise.all([automatic.open(order), automatic.open(order), automatic.open(order)]);
+    await Promise.all([tell('open', order), tell('open', order), tell('open', order)]);
     const stranger = await stage.bench.addAccount();
-    await automatic.open({ ...order, triggerId: randomUUID(), accountId: stranger.accountId });
-    await automatic.open({ ...order, triggerId: randomUUID(), serviceId: randomUUID() });
+    await tell('open', { ...order, triggerId: randomUUID(), accountId: stranger.accountId });
+    const elsewhere = { ...order.incident, serviceId: randomUUID() };
+    await tell('open', { ...order, triggerId: randomUUID(), incident: elsewhere });
     const listed = async () => (await call('GET', `${base}/incidents`)).entries;
     expect(await listed()).toMatchObject([
       {
@@ -360,10 +364,11 @@ export function pageSuite(stage: StoreStage): void {
     ]);
     expect((await shown()).state).toBe('CRITICAL');
     // Two checks on one service open two incidents.
-    const second = { ...order, triggerId: randomUUID(), notifySubscribers: false };
-    await automatic.open(second);
+    const quiet = { ...order.incident, notifySubscribers: false };
+    const second = { ...order, triggerId: randomUUID(), incident: quiet };
+    await tell('open', second);
     stage.clock.advance(90_000);
-    await Promise.all([automatic.resolve(order), automatic.resolve(order)]);
+    await Promise.all([tell('resolve', order), tell('resolve', order)]);
     expect((await shown()).state).toBe('CRITICAL');
     const entries = await listed();
     expect(
@@ -375,17 +380,44 @@ export function pageSuite(stage: StoreStage): void {
     const other = entries.find(({ id }: { id: string }) => id !== resolved.id);
     const byHand = { status: 'RESOLVED', description: 'by hand' };
     await call('POST', `${base}/incidents/${other.id}/incident-updates`, byHand);
-    await automatic.resolve(second);
+    await tell('resolve', second);
     expect((await call('GET', `${base}/incidents/${other.id}`)).incidentUpdates).toHaveLength(2);
-    await automatic.open(order);
+    await tell('open', order);
     expect(await listed()).toHaveLength(2);
     expect((await shown()).state).toBe('OPERATIONAL');
 
-    expect(mails.map(({ to, subject }) => [to, subject])).toEqual([
-      ['reader@example.com', '[Ours] Investigating: API is Bcc: down'],
-      ['reader@example.com', '[Ours] Resolved: API is Bcc: down'],
-    ]);
-    const unsubscribe = new URL(mails[0]?.unsubscribeUrl ?? '');
+    const sent: SubscriberMail[] = [];
+    const answers: MailDelivery[] = [
+      { isDelivered: false, isRetryable: true, result: '451 greylisted' },
+      { isDelivered: true },
+      { isDelivered: false, isRetryable: false, result: '550 no such user' },
+    ];
+    const notifier = new SubscriberNotifier({
+      store,
+      clock: stage.clock,
+      logger: quietLogger,
+      mailer: {
+        async send(mail) {
+          sent.push(mail);
+          const answer = answers.shift();
+          if (!answer) throw new Error('too many tries');
+          return answer;
+        },
+      },
+    });
+    notifier.start();
+    await until('all are sent or given up', () => {
+      stage.clock.advance(2_000);
+      return answers.length === 0;
+    });
+    await until('nothing waits', async () => (await store.subscriberMails.nextDueAt()) === null);
+    await notifier.stop();
+    const subjects = ['[Ours] Investigating: API is Bcc: down', '[Ours] Resolved: API is Bcc: down'];
+    expect(sent.map(({ to }) => to)).toEqual(Array(3).fill('reader@example.com'));
+    expect([...new Set(sent.map(({ subject }) => subject))].sort()).toEqual(subjects);
+    // The one that was put off came again as the same mail.
+    expect(new Set(sent.map(({ id }) => id)).size).toBe(2);
+    const unsubscribe = new URL(sent[0]?.unsubscribeUrl ?? '');
     expect(unsubscribe.origin).toBe('https://picket.test');
     const leave = () => stage.bench.call('POST', unsubscribe.pathname, undefined, { key: null });
     expect([(await leave()).status, (await leave()).status]).toEqual([204, 404]);
