@@ -18,6 +18,7 @@ const DashboardCheck = z.object({
   name: z.string(),
   checkType: z.enum(checkTypeNames),
   state: CheckState,
+  groupName: z.string().nullable().describe('null where the dashboard hides the names of groups'),
   tags: z.array(z.string()).describe('Empty where the dashboard hides tags'),
   last24Hours: Aggregate,
   last7Days: Aggregate,

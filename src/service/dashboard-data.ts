@@ -57,6 +57,7 @@ export async function dashboardData(
       name: check.name,
       checkType: check.checkType as (typeof checkTypeNames)[number],
       state: stateOf(check.flags),
+      groupName: options.showGroupNames ? check.groupName : null,
       tags: options.hideTags ? [] : [...check.tags],
       last24Hours: aggregateView(day.get(check.id)),
       last7Days: aggregateView(week.get(check.id)),

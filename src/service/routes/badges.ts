@@ -14,10 +14,13 @@ import { type AnyHandler, type HandlerDeps, handlersById } from './handler.ts';
  * can be had.
  */
 export function badgeHandlers({ store, clock }: HandlerDeps): [string, AnyHandler][] {
-  const mayBeSeen = async (checks: readonly ReportedCheck[], caller: AccountCaller | null) => {
-    const accountId = checks[0]?.accountId;
-    if (accountId === undefined) return false;
+  const mayBeSeen = async (
+    accountId: string,
+    checks: readonly ReportedCheck[],
+    caller: AccountCaller | null,
+  ): Promise<boolean> => {
     if (caller) return caller.accountId === accountId;
+    if (checks.length === 0) return false;
     const dashboards = (await store.dashboards.listPublic(accountId)).map(optionsOf);
     return checks.every(
       (check) =>
@@ -56,15 +59,17 @@ export function badgeHandlers({ store, clock }: HandlerDeps): [string, AnyHandle
   return handlersById(badgeRoutes, {
     async getCheckBadge({ caller, params, query, reply }) {
       const check = await store.reports.check(params.id);
-      if (!check || !(await mayBeSeen([check], caller))) throw notFound('check', params.id);
+      if (!check || !(await mayBeSeen(check.accountId, [check], caller))) throw notFound('check', params.id);
       reply.header('cache-control', freshness);
       return draw(check.name, [check], query);
     },
     async getGroupBadge({ caller, params, query, reply }) {
-      const checks = await store.reports.checksOfGroup(params.id);
-      if (!(await mayBeSeen(checks, caller))) throw notFound('group', params.id);
+      const group = (await store.groups.findMany([params.id])).get(params.id);
+      if (!group) throw notFound('group', params.id);
+      const checks = await store.reports.checksOfGroup(group.accountId, group.id);
+      if (!(await mayBeSeen(group.accountId, checks, caller))) throw notFound('group', params.id);
       reply.header('cache-control', freshness);
-      return draw(`${checks.length} checks`, checks, query);
+      return draw(String(group.definition.name ?? 'group'), checks, query);
     },
   });
 }

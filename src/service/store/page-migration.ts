@@ -2,7 +2,7 @@ const ofAccount = 'account_id text not null references accounts (id) on delete c
 
 /** What people look at: dashboards, status pages, services, incidents, subscriptions. */
 export const pages = {
-  name: '0200-pages',
+  name: '0006-pages',
   statements: [
     `create table dashboards (
       id {serial}, ${ofAccount}, dashboard_id text not null unique,

@@ -17,8 +17,11 @@ export interface ReportedCheck {
   readonly accountId: string;
   readonly name: string;
   readonly checkType: string;
+  /** Whether it runs: both it and its group are activated. */
   readonly isActivated: boolean;
+  /** Its own and those of its group. */
   readonly tags: readonly string[];
+  readonly groupName: string | null;
   /** null when it has not run yet. */
   readonly flags: {
     readonly hasFailures: boolean;
@@ -61,17 +64,27 @@ export class Reports {
   /** All checks that fit, by name. */
   async checks(filter: ReportFilter): Promise<ReportedCheck[]> {
     let query = this.#select().where('checks.account_id', '=', filter.accountId);
-    if (filter.isActivated !== undefined) {
-      query = query.where('checks.activated', '=', filter.isActivated ? 1 : 0);
-    }
     const groups = filter.needsAllTags ? filter.tags.map((tag) => [tag]) : [filter.tags];
     for (const tags of groups.filter((group) => group.length > 0)) {
-      query = query.where('checks.id', 'in', (eb) =>
-        eb.selectFrom('check_tags').select('check_id').where(this.#dialect.inList('tag', tags)),
+      query = query.where((eb) =>
+        eb.or([
+          eb(
+            'checks.id',
+            'in',
+            eb.selectFrom('check_tags').select('check_id').where(this.#dialect.inList('tag', tags)),
+          ),
+          eb(
+            'checks.group_id',
+            'in',
+            eb.selectFrom('check_group_tags').select('group_id').where(this.#dialect.inList('tag', tags)),
+          ),
+        ]),
       );
     }
     const rows = await query.orderBy('checks.name_search').orderBy('checks.id').execute();
-    return rows.map(reportedCheck);
+    const checks = rows.map(reportedCheck);
+    const { isActivated } = filter;
+    return isActivated === undefined ? checks : checks.filter((check) => check.isActivated === isActivated);
   }
 
   /** A check of any account. */
@@ -80,9 +93,12 @@ export class Reports {
     return row && reportedCheck(row);
   }
 
-  /** The checks of a group of any account. */
-  async checksOfGroup(groupId: number): Promise<ReportedCheck[]> {
-    const rows = await this.#select().where('checks.group_id', '=', groupId).execute();
+  /** The checks of a group. */
+  async checksOfGroup(accountId: string, groupId: number): Promise<ReportedCheck[]> {
+    const rows = await this.#select()
+      .where('checks.account_id', '=', accountId)
+      .where('checks.group_id', '=', groupId)
+      .execute();
     return rows.map(reportedCheck);
   }
 
@@ -90,6 +106,11 @@ export class Reports {
     return this.#db
       .selectFrom('checks')
       .leftJoin('statuses', 'statuses.check_id', 'checks.id')
+      .leftJoin('check_groups', (join) =>
+        join
+          .onRef('check_groups.id', '=', 'checks.group_id')
+          .onRef('check_groups.account_id', '=', 'checks.account_id'),
+      )
       .select([
         'checks.id',
         'checks.account_id',
@@ -97,6 +118,8 @@ export class Reports {
         'checks.check_type',
         'checks.activated',
         'checks.definition',
+        'check_groups.name as group_name',
+        'check_groups.definition as group_definition',
         'statuses.has_failures',
         'statuses.has_errors',
         'statuses.is_degraded',
@@ -170,6 +193,11 @@ interface AggregateRow {
   readonly p99: number | null;
 }
 
+interface Tagged {
+  readonly tags?: readonly string[];
+  readonly activated?: boolean;
+}
+
 function reportedCheck(row: {
   id: string;
   account_id: string;
@@ -177,17 +205,22 @@ function reportedCheck(row: {
   check_type: string;
   activated: number;
   definition: string;
+  group_name: string | null;
+  group_definition: string | null;
   has_failures: number | null;
   has_errors: number | null;
   is_degraded: number | null;
 }): ReportedCheck {
+  const own: Tagged = JSON.parse(row.definition);
+  const group: Tagged = row.group_definition === null ? {} : JSON.parse(row.group_definition);
   return {
     id: row.id,
     accountId: row.account_id,
     name: row.name,
     checkType: row.check_type,
-    isActivated: row.activated === 1,
-    tags: (JSON.parse(row.definition) as { tags?: string[] }).tags ?? [],
+    isActivated: row.activated === 1 && group.activated !== false,
+    tags: [...new Set([...(own.tags ?? []), ...(group.tags ?? [])])],
+    groupName: row.group_name,
     flags:
       row.has_failures === null
         ? null

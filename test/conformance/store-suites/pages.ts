@@ -448,12 +448,30 @@ export function pageSuite(stage: StoreStage): void {
     expect((await open(path(beta))).status).toBe(404);
     expect((await open(path(randomUUID()))).status).toBe(404);
 
-    for (const id of [alpha, beta]) await call('PUT', `/v1/checks/url/${id}`, { groupId: 12 });
-    expect((await open('/v1/badges/groups/12')).status).toBe(404);
-    const group = await stage.bench.call('GET', '/v1/badges/groups/12');
-    expect(group.body).toContain('failing');
+    const group = await stage.bench.store.groups.insert(
+      stage.bench.accountId,
+      { name: 'Shop', tags: ['grouped'], locations: [], definition: { name: 'Shop', tags: ['grouped'] } },
+      stage.clock.wallMs(),
+    );
+    const groupPath = `/v1/badges/groups/${group.id}`;
+    const empty = await stage.bench.call('GET', groupPath);
+    expect([empty.status, empty.body]).toEqual([200, expect.stringContaining('Shop: inactive')]);
+    for (const id of [alpha, beta]) await call('PUT', `/v1/checks/url/${id}`, { groupId: group.id });
+    expect((await open(groupPath)).status).toBe(404);
+    expect((await stage.bench.call('GET', groupPath, undefined, { key: stranger.key })).status).toBe(404);
+    expect((await stage.bench.call('GET', groupPath)).body).toContain('Shop: failing');
     await call('PUT', `/v1/checks/url/${beta}`, { groupId: null });
-    expect((await open('/v1/badges/groups/12')).body).toContain('passing');
+    expect((await open(groupPath)).body).toContain('Shop: passing');
+    expect((await open('/v1/badges/groups/999999')).status).toBe(404);
+
+    // A group lends its checks its tags, its name, and its rest.
+    await call('POST', '/v1/dashboards', { header: 'x', customUrl: 'of-group', tags: ['grouped'] });
+    const shown = async () => (await open('/v1/public/dashboards/of-group')).body.checks;
+    expect(await shown()).toMatchObject([{ checkId: alpha, groupName: 'Shop', tags: ['web', 'grouped'] }]);
+    const asleep = { name: 'Shop', tags: ['grouped'], activated: false };
+    const write = { name: 'Shop', tags: ['grouped'], locations: [], definition: asleep };
+    await stage.bench.store.groups.update(group.id, write, stage.clock.wallMs());
+    expect(await shown()).toEqual([]);
   });
 }
 
