@@ -101,13 +101,15 @@ export type StatusPageData = z.output<typeof StatusPageData>;
 
 const route = { tag: 'Public pages', credential: 'none' } as const;
 const rateLimit = { requests: 60, windowSeconds: 60 };
+/** It reads the results of a week. */
+const dashboardLimit = { requests: 10, windowSeconds: 20 };
 const params = z.object({ address: z.string().min(1).max(253) });
 
 /** What anybody may read. */
 export const publicPageRoutes = {
   getDashboardData: defineRoute({
     ...route,
-    rateLimit,
+    rateLimit: dashboardLimit,
     method: 'GET',
     path: '/v1/public/dashboards/{address}',
     operationId: 'getDashboardData',

@@ -4,11 +4,13 @@ import type { Aggregate } from '../protocol/reporting.ts';
 import type { ReportedCheck, RunAggregate } from './store/reports.ts';
 
 /** Failures after which the response time is one all the same: the target answered. */
-export const measuredFailures: readonly string[] = Object.keys(failureCatalogue).filter(
-  (code) =>
-    isFailureCode(code) &&
-    failureCatalogue[code].owner === 'target' &&
-    !failureCatalogue[code].isNetworkError,
+export const measuredFailures: ReadonlySet<string> = new Set(
+  Object.keys(failureCatalogue).filter(
+    (code) =>
+      isFailureCode(code) &&
+      failureCatalogue[code].owner === 'target' &&
+      !failureCatalogue[code].isNetworkError,
+  ),
 );
 
 /** What is told of the runs of a window; of none at all, that nothing is known. */

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
 import type { Dialect } from './dialect.ts';
 import type { Tables } from './tables.ts';
@@ -130,42 +131,31 @@ export class Reports {
    * The runs of checks in a window (epoch milliseconds, the end exclusive), by check. Percentiles are by nearest rank
    * (check model 3.6): the smallest time that at least so many percent of the measured runs did not exceed.
    *
+   * One check at a time: its times are sorted here, several times faster than window functions do it, no more than one
+   * check's are held at once, and other requests are served in between.
+   *
    * @param measuredCodes failure codes of runs whose response time is one, because the target answered.
    */
   async aggregates(
     checkIds: readonly string[],
     window: { readonly from: number; readonly to: number },
-    measuredCodes: readonly string[],
+    measuredCodes: ReadonlySet<string>,
   ): Promise<Map<string, RunAggregate>> {
-    if (checkIds.length === 0) return new Map();
-    const { rows } = await sql<AggregateRow>`
-      with counted as (
-        select check_id, passed, response_time, is_measured,
-          row_number() over (partition by check_id, is_measured order by response_time) as place,
-          count(*) over (partition by check_id, is_measured) as measured
-        from (
-          select check_id, response_time, 1 - has_failures as passed,
-            case when code is null or ${this.#dialect.inList('code', measuredCodes)} then 1 else 0 end as is_measured
-          from results
-          where ${this.#dialect.inList('check_id', checkIds)} and result_type = 'FINAL' and has_errors = 0
-            and created >= ${window.from} and created < ${window.to}) as runs)
-      select check_id, count(*) as run_count, sum(passed) as passed_count,
-        avg(case when is_measured = 1 then response_time end) as average,
-        min(case when is_measured = 1 and place = (95 * measured + 99) / 100 then response_time end) as p95,
-        min(case when is_measured = 1 and place = (99 * measured + 99) / 100 then response_time end) as p99
-      from counted group by check_id`.execute(this.#db);
-    return new Map(
-      rows.map((row) => [
-        row.check_id,
-        {
-          runCount: Number(row.run_count),
-          passedCount: Number(row.passed_count),
-          averageMs: row.average,
-          p95Ms: row.p95,
-          p99Ms: row.p99,
-        },
-      ]),
-    );
+    const aggregates = new Map<string, RunAggregate>();
+    for (const checkId of checkIds) {
+      const rows = await this.#db
+        .selectFrom('results')
+        .select(['has_failures', 'code', 'response_time'])
+        .where('check_id', '=', checkId)
+        .where('result_type', '=', 'FINAL')
+        .where('created', '>=', window.from)
+        .where('created', '<', window.to)
+        .where('has_errors', '=', 0)
+        .execute();
+      if (rows.length > 0) aggregates.set(checkId, aggregateOf(rows, measuredCodes));
+      await setImmediate();
+    }
+    return aggregates;
   }
 
   /** The newest final runs of checks since an instant, newest first, at most `limit` of each. */
@@ -184,13 +174,31 @@ export class Reports {
   }
 }
 
-interface AggregateRow {
-  readonly check_id: string;
-  readonly run_count: number;
-  readonly passed_count: number;
-  readonly average: number | null;
-  readonly p95: number | null;
-  readonly p99: number | null;
+function aggregateOf(
+  rows: readonly { has_failures: number; code: string | null; response_time: number }[],
+  measuredCodes: ReadonlySet<string>,
+): RunAggregate {
+  const times = new Float64Array(rows.length);
+  let measured = 0;
+  let sum = 0;
+  let passedCount = 0;
+  for (const row of rows) {
+    if (row.has_failures === 0) passedCount += 1;
+    if (row.code !== null && !measuredCodes.has(row.code)) continue;
+    times[measured] = row.response_time;
+    measured += 1;
+    sum += row.response_time;
+  }
+  const sorted = times.subarray(0, measured).sort();
+  // In whole numbers: 0.95 times a count is not always what it should be.
+  const rank = (percent: number) => sorted[Math.ceil((percent * measured) / 100) - 1] ?? null;
+  return {
+    runCount: rows.length,
+    passedCount,
+    averageMs: measured === 0 ? null : sum / measured,
+    p95Ms: rank(95),
+    p99Ms: rank(99),
+  };
 }
 
 interface Tagged {
