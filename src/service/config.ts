@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { readEnvironment } from '../lib/env.ts';
 import { logLevels } from '../lib/log.ts';
-import { readStaticIps } from './static-ips.ts';
+import { isAddress, readStaticIps } from './static-ips.ts';
 
 /** Addresses by location, as text: problems are told when the configuration is read. */
 function staticIpSetting(family: '4' | '6') {
@@ -17,6 +17,11 @@ function staticIpSetting(family: '4' | '6') {
     .describe(
       `Source IPv${family} addresses of check runs by location, for \`/v1/static-ip${family === '4' ? '' : 'v6'}s\`: \`${example}\`, several locations separated by spaces`,
     );
+}
+
+/** The addresses of a list that is separated by commas or spaces. */
+export function addressList(text: string): string[] {
+  return text.split(/[\s,]+/).filter((address) => address !== '');
 }
 
 /** Every setting of the service: one variable each, documented in docs/config.md and `picket service --help`. */
@@ -90,7 +95,12 @@ export const ServiceConfig = z.object({
     ),
   TRUSTED_PROXIES: z
     .string()
-    .regex(/^[0-9A-Fa-f.:/, ]*$/, 'must be addresses or networks (CIDR), separated by commas')
+    .superRefine((text, context) => {
+      for (const address of addressList(text)) {
+        if (isAddress(address, '4') || isAddress(address, '6')) continue;
+        context.addIssue({ code: 'custom', message: `"${address}" is no address or network (CIDR)` });
+      }
+    })
     .default('')
     .meta({ defaultText: 'none' })
     .describe('Proxies in front of the service whose `X-Forwarded-For` tells where a request came from'),

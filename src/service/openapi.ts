@@ -118,6 +118,7 @@ function errorStatuses(route: Route): number[] {
   const hasInput = route.params || route.query || route.body;
   return [
     ...(hasInput ? [400] : []),
+    // A public page that takes a query takes its own key in it, where it is private.
     ...(route.credential === 'none' && !route.query ? [] : [401]),
     ...(route.credential === 'account' || route.credential === 'optional' ? [403] : []),
     ...(route.params ? [404] : []),

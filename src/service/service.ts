@@ -7,7 +7,7 @@ import { Releasers } from '../lib/releasers.ts';
 import { bootstrap } from './accounts.ts';
 import { buildApp } from './app.ts';
 import { openArtifactStore } from './artifact-store/open-store.ts';
-import type { ServiceConfig } from './config.ts';
+import { addressList, type ServiceConfig } from './config.ts';
 import { lockDataDir } from './data-dir-lock.ts';
 import { Ingest } from './ingest.ts';
 import { Ledger } from './ledger.ts';
@@ -70,7 +70,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       logger,
       publicUrl: config.PUBLIC_URL,
       requestsPerMinute: config.RATE_LIMIT_PER_MINUTE,
-      trustedProxies: config.TRUSTED_PROXIES.split(/[\s,]+/).filter((address) => address !== ''),
+      trustedProxies: addressList(config.TRUSTED_PROXIES),
       staticIps: {
         v4: readStaticIps(config.STATIC_IPS, '4').byLocation,
         v6: readStaticIps(config.STATIC_IPV6S, '6').byLocation,

@@ -32,7 +32,8 @@ export function readStaticIps(
   return { byLocation, problems };
 }
 
-function isAddress(text: string, family: '4' | '6'): boolean {
+/** Whether a text is an address, or a network in CIDR notation, of a family. */
+export function isAddress(text: string, family: '4' | '6'): boolean {
   const kind = family === '4' ? ipaddr.IPv4 : ipaddr.IPv6;
   if (text.includes('/')) return kind.isValidCIDR(text);
   return family === '4' ? ipaddr.IPv4.isValidFourPartDecimal(text) : ipaddr.IPv6.isValid(text);
