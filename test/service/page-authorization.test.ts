@@ -168,3 +168,19 @@ describe('wrong fields', () => {
     expect(answers.filter(([, isTaken]) => !isTaken)).toEqual([]);
   });
 });
+
+it.each([
+  ['/v1/reporting?from=yesterday', 'from'],
+  ['/v1/reporting?quickRange=last24Hours', 'quickRange'],
+  ['/v1/reporting?from=2026-01-02&to=2026-01-01', 'to'],
+  ['/v1/reporting?deactivated=perhaps', 'deactivated'],
+  ['/v1/reporting?filterByTags=', 'filterByTags'],
+  ['/v1/badges/groups/1?style=round', 'style'],
+  ['/v1/badges/groups/1?theme=blue', 'theme'],
+  ['/v1/badges/groups/1?responseTime=2', 'responseTime'],
+  ['/v1/dashboards?limit=101', 'limit'],
+  ['/v1/public/dashboards/x?page=0', 'page'],
+])('refuses %s and names the field', async (path, key) => {
+  const answer = await bench.call('GET', path);
+  expect([answer.status, answer.body.validation]).toEqual([400, { source: 'query', keys: [key] }]);
+});
