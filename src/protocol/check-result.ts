@@ -94,6 +94,7 @@ export const checkResultRoutes = {
     summary: 'Results of a check, newest first',
     tag: 'Check results',
     credential: 'account',
+    rateLimit: { requests: 5, windowSeconds: 10 },
     params: z.object({ checkId: z.uuid() }),
     query: CheckResultQuery,
     success: successful,

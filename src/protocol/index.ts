@@ -4,12 +4,21 @@ import { agentErrorRoutes } from './agent-error.ts';
 import { alertRoutes } from './alert.ts';
 import { alertChannelRoutes } from './alert-channel.ts';
 import { artifactRoutes, assetRoutes } from './artifact.ts';
+import { badgeRoutes } from './badge.ts';
 import { checkRoutes, typedCheckRoutes } from './check.ts';
 import { checkResultRoutes } from './check-result.ts';
 import { checkStatusRoutes } from './check-status.ts';
+import { dashboardRoutes } from './dashboard.ts';
+import { dashboardIncidentRoutes } from './dashboard-incident.ts';
+import { incidentRoutes } from './incident.ts';
 import { locationRoutes } from './location.ts';
 import { privateLocationRoutes } from './private-location.ts';
+import { publicPageRoutes } from './public-page.ts';
+import { reportingRoutes } from './reporting.ts';
 import type { Route } from './route.ts';
+import { staticIpRoutes } from './static-ip.ts';
+import { statusPageRoutes } from './status-page.ts';
+import { subscriptionRoutes } from './subscription.ts';
 
 /** Every operation of the API, in the order of the reference. */
 export const allRoutes: readonly Route[] = [
@@ -22,6 +31,15 @@ export const allRoutes: readonly Route[] = [
   ...Object.values(alertRoutes),
   ...Object.values(privateLocationRoutes),
   ...Object.values(locationRoutes),
+  ...Object.values(staticIpRoutes),
+  ...Object.values(dashboardRoutes),
+  ...Object.values(dashboardIncidentRoutes),
+  ...Object.values(statusPageRoutes),
+  ...Object.values(incidentRoutes),
+  ...Object.values(subscriptionRoutes),
+  ...Object.values(publicPageRoutes),
+  ...Object.values(reportingRoutes),
+  ...Object.values(badgeRoutes),
   ...Object.values(agentRoutes),
   ...Object.values(agentErrorRoutes),
   ...Object.values(artifactRoutes),

@@ -1,7 +1,16 @@
 import type { z } from 'zod';
 
-/** Who may call a route: holders of an account's API key, of a location's key, or anybody. */
-export type Credential = 'account' | 'location' | 'none';
+/**
+ * Who may call a route: holders of an account's API key, of a location's key, or anybody. With `optional` anybody may,
+ * and an API key that is sent shows more.
+ */
+export type Credential = 'account' | 'location' | 'none' | 'optional';
+
+/** How often a caller may do something: so many times at once, and again as the window passes. */
+export interface RateLimit {
+  readonly requests: number;
+  readonly windowSeconds: number;
+}
 
 /**
  * One operation of the HTTP API. The table of routes is the one source of the service's handlers, the agent's client
@@ -28,6 +37,10 @@ export interface Route {
   readonly response?: z.ZodType;
   /** What the OpenAPI document shows as answer where `response` is looser, because older builds stored it. */
   readonly documentedResponse?: z.ZodType;
+  /** Content type of the answer where it is a text of another kind than JSON; `response` is a string then. */
+  readonly responseContentType?: string;
+  /** How often one caller may call it, where that differs from the service's general limit. */
+  readonly rateLimit?: RateLimit;
   /** Largest body accepted, in bytes; the service's default when absent. */
   readonly bodyLimitBytes?: number;
   /** The last parameter of the path is the rest of it, slashes included. */

@@ -13,6 +13,7 @@ import type { Route } from '../protocol/route.ts';
 import { authenticate, type Caller } from './auth.ts';
 import { answerErrors, badRequestLine } from './http-errors.ts';
 import { buildOpenApi } from './openapi.ts';
+import { RateLimits } from './rate-limits.ts';
 import { RawTransfers } from './raw-transfers.ts';
 import type { AnyHandler, Call, HandlerDeps } from './routes/handler.ts';
 import { allHandlers } from './routes/index.ts';
@@ -21,6 +22,10 @@ import { fieldError, findUnstorable, validationError } from './validation.ts';
 export interface AppDeps extends HandlerDeps {
   /** Whether new work is welcome; false while shutting down. */
   readonly isReady: () => boolean;
+  /** What one caller may ask in a minute; 0 or absent: there are no rate limits. */
+  readonly requestsPerMinute?: number;
+  /** Addresses of proxies whose word on where a request came from is taken. */
+  readonly trustedProxies?: readonly string[];
 }
 
 declare module 'fastify' {
@@ -50,6 +55,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     onConstructorPoisoning: 'remove',
     clientErrorHandler: badRequestLine,
     return503OnClosing: true,
+    trustProxy: deps.trustedProxies?.length ? [...deps.trustedProxies] : false,
   });
   // Only JSON is understood.
   app.removeContentTypeParser('text/plain');
@@ -66,11 +72,12 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   app.setSerializerCompiler<ValidatedSchema>(({ schema }) => serializer(schema.zod));
   const handlers = allHandlers(deps);
   const transfers = new RawTransfers(app);
+  const limits = deps.requestsPerMinute ? new RateLimits(deps.clock, deps.requestsPerMinute) : undefined;
   const addRoutes = (instance: FastifyInstance, isBodyRaw: boolean) => {
     for (const route of allRoutes.filter((one) => (one.isBodyRaw ?? false) === isBodyRaw)) {
       const handler = handlers.get(route.operationId);
       if (!handler) throw new Error(`no handler for ${route.operationId} (${route.method} ${route.path})`);
-      addRoute(instance, route, { handler, deps, transfers });
+      addRoute(instance, route, { handler, deps, transfers, limits });
     }
   };
   addRoutes(app, false);
@@ -113,16 +120,25 @@ interface ValidatedSchema {
 const wrap = (schema: z.ZodType | undefined): ValidatedSchema | undefined =>
   schema === undefined ? undefined : { zod: schema };
 
+interface RouteParts {
+  readonly handler: AnyHandler;
+  readonly deps: AppDeps;
+  readonly transfers: RawTransfers;
+  readonly limits: RateLimits | undefined;
+}
+
 function addRoute(
   app: FastifyInstance,
   route: Route,
-  { handler, deps, transfers }: { handler: AnyHandler; deps: AppDeps; transfers: RawTransfers },
+  { handler, deps, transfers, limits }: RouteParts,
 ): void {
   const schema = {
     ...(route.params ? { params: wrap(route.params) } : {}),
     ...(route.query ? { querystring: wrap(route.query) } : {}),
     ...(route.body ? { body: wrap(route.body) } : {}),
-    ...(route.response ? { response: { [route.success.statusCode]: wrap(route.response) } } : {}),
+    ...(route.response && !route.responseContentType
+      ? { response: { [route.success.statusCode]: wrap(route.response) } }
+      : {}),
   };
   app.route({
     method: route.method,
@@ -137,12 +153,13 @@ function addRoute(
       if (!route.isBodyRaw) limitSending(request.raw);
       nameTail(route, request);
       request.caller = await authenticate(deps.store, route, request);
+      limits?.spend(route, request, reply);
     },
     preValidation: async (request) => {
       refuseUnstorable('query', request.query);
       refuseUnstorable('params', request.params);
       // The schemas of the agent protocol say what its texts may hold; reports show what targets sent, whatever it is.
-      if (route.credential === 'account') refuseUnstorable('payload', request.body);
+      if (route.credential !== 'location') refuseUnstorable('payload', request.body);
       if (route.body && (request.body === undefined || request.body === null)) {
         throw new AppError('MALFORMED_BODY', 'The request needs a JSON body.');
       }
@@ -161,6 +178,7 @@ function addRoute(
       const answer = await handler(call);
       if (route.isResponseRaw) return reply;
       reply.code(route.success.statusCode);
+      if (route.responseContentType) reply.type(route.responseContentType);
       if (route.response) return answer;
       return reply.send();
     },

@@ -9,6 +9,8 @@ import type { KeyRole, PrivateLocationRow } from './store/tables.ts';
 export interface AccountCaller {
   readonly accountId: string;
   readonly role: KeyRole;
+  /** The key it calls with, for rate limits. */
+  readonly keyId: string;
 }
 
 /** Who calls: an account by its key, or the agents of a location by theirs. */
@@ -26,7 +28,8 @@ const longestKey = 512;
  * @throws AppError BAD_TOKEN, FOREIGN_ACCOUNT or READ_ONLY_KEY.
  */
 export async function authenticate(store: Store, route: Route, request: FastifyRequest): Promise<Caller> {
-  if (route.credential === 'none') return { kind: 'nobody' };
+  const isAnonymous = route.credential === 'optional' && request.headers.authorization === undefined;
+  if (route.credential === 'none' || isAnonymous) return { kind: 'nobody' };
   const keyHash = hashKey(bearerKey(request.headers.authorization));
   if (route.credential === 'location') {
     const location = await store.locations.findByKey(keyHash);
@@ -45,7 +48,7 @@ export async function authenticate(store: Store, route: Route, request: FastifyR
   if (route.method !== 'GET' && !writingRoles.includes(key.role)) {
     throw new AppError('READ_ONLY_KEY', `This API key has the role ${key.role} and cannot change anything.`);
   }
-  return { kind: 'account', account: { accountId: key.account_id, role: key.role } };
+  return { kind: 'account', account: { accountId: key.account_id, role: key.role, keyId: key.id } };
 }
 
 function bearerKey(header: string | undefined): string {

@@ -12,6 +12,29 @@ const egressRules = z
   .meta({ defaultText: 'none' });
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
 
+import { isAddress, readStaticIps } from './static-ips.ts';
+
+/** Addresses by location, as text: problems are told when the configuration is read. */
+function staticIpSetting(family: '4' | '6') {
+  const example = family === '4' ? 'lab=203.0.113.0/28,203.0.113.77' : 'lab=2001:db8:4:100::/56';
+  return z
+    .string()
+    .superRefine((text, context) => {
+      for (const message of readStaticIps(text, family).problems)
+        context.addIssue({ code: 'custom', message });
+    })
+    .default('')
+    .meta({ defaultText: 'none' })
+    .describe(
+      `Source IPv${family} addresses of check runs by location, for \`/v1/static-ip${family === '4' ? '' : 'v6'}s\`: \`${example}\`, several locations separated by spaces`,
+    );
+}
+
+/** The addresses of a list that is separated by commas or spaces. */
+export function addressList(text: string): string[] {
+  return text.split(/[\s,]+/).filter((address) => address !== '');
+}
+
 /** Every setting of the service: one variable each, documented in docs/config.md and `picket service --help`. */
 export const ServiceConfig = z.object({
   PORT: z.coerce
@@ -72,6 +95,28 @@ export const ServiceConfig = z.object({
     .optional()
     .meta({ defaultText: 'none' })
     .describe('Where clients reach the API, for links in answers; without it links are relative'),
+  RATE_LIMIT_PER_MINUTE: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(1_000_000)
+    .default(600)
+    .describe(
+      'What one API key (on public pages: one address) may ask of one service process in a minute; some operations have a lower limit of their own. 0 turns all of these limits off',
+    ),
+  TRUSTED_PROXIES: z
+    .string()
+    .superRefine((text, context) => {
+      for (const address of addressList(text)) {
+        if (isAddress(address, '4') || isAddress(address, '6')) continue;
+        context.addIssue({ code: 'custom', message: `"${address}" is no address or network (CIDR)` });
+      }
+    })
+    .default('')
+    .meta({ defaultText: 'none' })
+    .describe('Proxies in front of the service whose `X-Forwarded-For` tells where a request came from'),
+  STATIC_IPS: staticIpSetting('4'),
+  STATIC_IPV6S: staticIpSetting('6'),
   BOOTSTRAP_API_KEY: z
     .string()
     .min(16, 'must have at least 16 characters')

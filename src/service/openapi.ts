@@ -12,6 +12,7 @@ const security = {
   account: [{ apiKey: [] }],
   location: [{ locationKey: [] }],
   none: [],
+  optional: [{}, { apiKey: [] }],
 } as const;
 
 /** The OpenAPI 3.1 document of the API, from the table of routes. */
@@ -69,7 +70,15 @@ function operation(route: Route, schemas: SchemaCollection): Json {
       [route.success.statusCode]: {
         description: route.success.label,
         ...(route.isResponseRaw ? { content: rawContent } : {}),
-        ...(response ? { content: { 'application/json': { schema: schemas.use(response, 'output') } } } : {}),
+        ...(response
+          ? {
+              content: {
+                [route.responseContentType?.split(';')[0] ?? 'application/json']: {
+                  schema: schemas.use(response, 'output'),
+                },
+              },
+            }
+          : {}),
       },
       ...Object.fromEntries(errorStatuses(route).map((status) => [status, errorAnswer(status, schemas)])),
     },
@@ -102,17 +111,22 @@ function parameters(place: 'path' | 'query', schema: z.ZodObject | undefined, sc
   });
 }
 
+/** Tags of routes whose objects have names or addresses that may be taken. */
+const conflictTags = ['Private locations', 'Dashboards', 'Status pages'];
+
 function errorStatuses(route: Route): number[] {
   const hasInput = route.params || route.query || route.body;
   return [
     ...(hasInput ? [400] : []),
-    ...(route.credential === 'none' ? [] : [401]),
-    ...(route.credential === 'account' ? [403] : []),
+    // A public page that takes a query takes its own key in it, where it is private.
+    ...(route.credential === 'none' && !route.query ? [] : [401]),
+    ...(route.credential === 'account' || route.credential === 'optional' ? [403] : []),
     ...(route.params ? [404] : []),
-    ...(route.tag === 'Private locations' && route.method !== 'GET' ? [409] : []),
+    ...(conflictTags.includes(route.tag) && route.method !== 'GET' ? [409] : []),
     ...(route.body ? [413, 415] : []),
     ...(route.isBodyRaw ? [409, 413, 422, 507] : []),
     ...(route.isResponseRaw ? [416] : []),
+    ...(route.credential === 'location' ? [] : [429]),
     503,
   ];
 }

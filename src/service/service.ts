@@ -8,11 +8,12 @@ import { bootstrap } from './accounts.ts';
 import { Alerting } from './alerts/alerting.ts';
 import { buildApp } from './app.ts';
 import { openArtifactStore } from './artifact-store/open-store.ts';
-import type { ServiceConfig } from './config.ts';
+import { addressList, type ServiceConfig } from './config.ts';
 import { lockDataDir } from './data-dir-lock.ts';
 import { Ingest } from './ingest.ts';
 import { Ledger } from './ledger.ts';
 import { Scheduler } from './scheduler.ts';
+import { readStaticIps } from './static-ips.ts';
 import { openStore, type Store } from './store/store.ts';
 import { Sweeper } from './sweeper.ts';
 
@@ -69,6 +70,12 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       artifactStore,
       logger,
       publicUrl: config.PUBLIC_URL,
+      requestsPerMinute: config.RATE_LIMIT_PER_MINUTE,
+      trustedProxies: addressList(config.TRUSTED_PROXIES),
+      staticIps: {
+        v4: readStaticIps(config.STATIC_IPS, '4').byLocation,
+        v6: readStaticIps(config.STATIC_IPV6S, '6').byLocation,
+      },
       isReady: () => isReady,
     });
     releasers.push('HTTP server', () => app.close());

@@ -4,6 +4,7 @@ import { apiSuite } from './store-suites/api.ts';
 import { changeSuite } from './store-suites/changes.ts';
 import { factSuite } from './store-suites/facts.ts';
 import { leaseSuite } from './store-suites/leases.ts';
+import { pageSuite } from './store-suites/pages.ts';
 import { slotSuite } from './store-suites/slots.ts';
 import { StoreStage, sqlitePlace } from './store-suites/stage.ts';
 
@@ -15,6 +16,7 @@ function storeSuites(stage: StoreStage): void {
   apiSuite(stage);
   changeSuite(stage);
   factSuite(stage);
+  pageSuite(stage);
 }
 
 describe('a store on SQLite', () => {

@@ -15,6 +15,7 @@ import { ServiceConfig } from '../../src/service/config.ts';
 import { Ingest } from '../../src/service/ingest.ts';
 import { Ledger } from '../../src/service/ledger.ts';
 import { Scheduler } from '../../src/service/scheduler.ts';
+import type { StaticIps } from '../../src/service/static-ips.ts';
 import { openStore, type Store } from '../../src/service/store/store.ts';
 import type { KeyRole } from '../../src/service/store/tables.ts';
 import { Sweeper } from '../../src/service/sweeper.ts';
@@ -69,6 +70,12 @@ export interface BenchOptions {
   readonly artifactFolder?: string;
   /** Another store of artifacts than a folder; closed with the bench. */
   readonly artifactStore?: ArtifactStore;
+  /** Without it there are no rate limits. */
+  readonly requestsPerMinute?: number;
+  readonly trustedProxies?: readonly string[];
+  readonly staticIps?: StaticIps;
+  /** Whether mails to subscribers are stored, as where there is a mailer. */
+  readonly hasMailer?: boolean;
 }
 
 /** The service's real parts, put together without a listening socket; scheduler and sweeper run when started. */
@@ -84,7 +91,20 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
   const artifactStore =
     options.artifactStore ??
     (await DirectoryStore.open(options.artifactFolder ?? join(artifactFolder.path, 'artifacts')));
-  const app = await buildApp({ store, artifactStore, clock, ledger, ingest, logger, isReady: () => true });
+  const { requestsPerMinute, trustedProxies, staticIps, hasMailer } = options;
+  const app = await buildApp({
+    store,
+    artifactStore,
+    clock,
+    ledger,
+    ingest,
+    logger,
+    isReady: () => true,
+    ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
+    ...(trustedProxies === undefined ? {} : { trustedProxies }),
+    ...(staticIps === undefined ? {} : { staticIps }),
+    ...(hasMailer === undefined ? {} : { hasMailer }),
+  });
   const scheduler = new Scheduler({ store, clock, logger });
   const sweeper = new Sweeper({ store, artifactStore, clock, logger, leaseTtlMs });
   const alerting = new Alerting({

@@ -4,6 +4,7 @@ import { allRoutes } from '../../src/protocol/index.ts';
 import type { Route } from '../../src/protocol/route.ts';
 import { hashKey } from '../../src/service/keys.ts';
 import { type Bench, createCheck, createLocation, openBench, type TestLocation } from '../helpers/service.ts';
+import { minimalOf } from './minimal-value.ts';
 
 let bench: Bench;
 let location: TestLocation;
@@ -18,6 +19,8 @@ afterAll(async () => {
 
 const accountRoutes = allRoutes.filter(({ credential }) => credential === 'account');
 const locationRoutes = allRoutes.filter(({ credential }) => credential === 'location');
+const optionalRoutes = allRoutes.filter(({ credential }) => credential === 'optional');
+const openRoutes = allRoutes.filter(({ credential }) => credential === 'none');
 const named = (routes: readonly Route[]) => routes.map((route) => [route.operationId, route] as const);
 /** Calls a route with nothing valid in it, so that whatever judges first is seen. */
 const callBadly = (route: Route, key: string | null, headers: Record<string, string> = {}) =>
@@ -29,9 +32,11 @@ const callBadly = (route: Route, key: string | null, headers: Record<string, str
 it('has routes of both kinds', () => {
   expect(accountRoutes.length).toBeGreaterThan(15);
   expect(locationRoutes.length).toBeGreaterThanOrEqual(5);
+  const others = allRoutes.length - accountRoutes.length - locationRoutes.length;
+  expect(optionalRoutes.length + openRoutes.length).toBe(others);
 });
 
-describe.each(named(allRoutes))('%s', (_name, route) => {
+describe.each(named([...accountRoutes, ...locationRoutes]))('%s', (_name, route) => {
   it('answers 401 before it looks at anything else', async () => {
     const wrongKind = route.credential === 'account' ? location.key : bench.key;
     for (const key of [null, 'unknown', wrongKind, 'x'.repeat(5000)]) {
@@ -44,6 +49,24 @@ describe.each(named(allRoutes))('%s', (_name, route) => {
     for (const authorization of ['', 'Bearer', `Basic ${bench.key}`, `Bearer ${bench.key} x`, bench.key]) {
       expect((await callBadly(route, null, { authorization })).status).toBe(401);
     }
+  });
+});
+
+describe.each(named(optionalRoutes))('%s', (_name, route) => {
+  it('takes a key or none, but no bad one', async () => {
+    for (const key of ['unknown', location.key, 'x'.repeat(5000)]) {
+      expect((await callBadly(route, key)).status).toBe(401);
+    }
+    for (const key of [null, bench.key]) expect((await callBadly(route, key)).status).toBe(400);
+    const foreign = { 'x-service-account': randomUUID() };
+    expect((await callBadly(route, bench.key, foreign)).status).toBe(403);
+  });
+});
+
+describe.each(named(openRoutes))('%s', (_name, route) => {
+  it('asks nobody for a key and knows nothing of what is not public', async () => {
+    const answer = await callBadly(route, null);
+    expect([400, 404]).toContain(answer.status);
   });
 });
 
@@ -91,7 +114,7 @@ it("shows nothing of another account's objects", async () => {
     const answer = await bench.call(
       route.method,
       path,
-      route.body ? { name: 'taken over' } : undefined,
+      route.body ? { ...(minimalOf(route.body) as object), name: 'taken over' } : undefined,
       asStranger,
     );
     expect([route.operationId, answer.status]).toEqual([route.operationId, 404]);

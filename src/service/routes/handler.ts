@@ -2,11 +2,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
-import type { Route } from '../../protocol/route.ts';
+import type { Credential, Route } from '../../protocol/route.ts';
 import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
 import type { AccountCaller } from '../auth.ts';
 import type { Ingest } from '../ingest.ts';
 import type { Ledger } from '../ledger.ts';
+import type { StaticIps } from '../static-ips.ts';
 import type { Store } from '../store/store.ts';
 import type { PrivateLocationRow } from '../store/tables.ts';
 
@@ -20,17 +21,29 @@ export interface HandlerDeps {
   readonly artifactStore: ArtifactStore;
   /** Where clients reach the API; links are relative without it. */
   readonly publicUrl?: string | undefined;
+  /** Source addresses of check runs by location. */
+  readonly staticIps?: StaticIps;
+  /** Whether subscribers of status pages can be mailed; false when absent. */
+  readonly hasMailer?: boolean;
 }
 
 type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
 type Field<R, Name extends string> = R extends Record<Name, infer Schema> ? Parsed<Schema> : undefined;
+
+type CallerOf<C extends Credential> = C extends 'location'
+  ? PrivateLocationRow
+  : C extends 'none'
+    ? null
+    : C extends 'optional'
+      ? AccountCaller | null
+      : AccountCaller;
 
 /** A request, authorised and validated. */
 export interface Call<R extends Route = Route> {
   readonly params: Field<R, 'params'>;
   readonly query: Field<R, 'query'>;
   readonly body: Field<R, 'body'>;
-  readonly caller: R['credential'] extends 'location' ? PrivateLocationRow : AccountCaller;
+  readonly caller: CallerOf<R['credential']>;
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
 }

@@ -3,12 +3,21 @@ import { agentErrorHandlers } from './agent-errors.ts';
 import { alertChannelHandlers } from './alert-channels.ts';
 import { alertHandlers } from './alerts.ts';
 import { artifactHandlers, assetHandlers } from './assets.ts';
+import { badgeHandlers } from './badges.ts';
 import { checkResultHandlers } from './check-results.ts';
 import { checkStatusHandlers } from './check-statuses.ts';
 import { checkHandlers } from './checks.ts';
+import { dashboardIncidentHandlers } from './dashboard-incidents.ts';
+import { dashboardHandlers } from './dashboards.ts';
 import type { AnyHandler, HandlerDeps } from './handler.ts';
+import { incidentHandlers } from './incidents.ts';
 import { locationHandlers } from './locations.ts';
 import { privateLocationHandlers } from './private-locations.ts';
+import { publicPageHandlers } from './public-pages.ts';
+import { reportingHandlers } from './reporting.ts';
+import { staticIpHandlers } from './static-ips.ts';
+import { statusPageHandlers } from './status-pages.ts';
+import { subscriptionHandlers } from './subscriptions.ts';
 
 /** The handler of every operation, by operationId. */
 export function allHandlers(deps: HandlerDeps): ReadonlyMap<string, AnyHandler> {
@@ -21,6 +30,15 @@ export function allHandlers(deps: HandlerDeps): ReadonlyMap<string, AnyHandler> 
     ...alertHandlers(deps),
     ...privateLocationHandlers(deps),
     ...locationHandlers(),
+    ...staticIpHandlers(deps),
+    ...dashboardHandlers(deps),
+    ...dashboardIncidentHandlers(deps),
+    ...statusPageHandlers(deps),
+    ...incidentHandlers(deps),
+    ...subscriptionHandlers(deps),
+    ...publicPageHandlers(deps),
+    ...reportingHandlers(deps),
+    ...badgeHandlers(deps),
     ...agentHandlers(deps),
     ...agentErrorHandlers(deps),
     ...artifactHandlers(deps),

@@ -2,7 +2,7 @@ const ofAccount = 'account_id text not null references accounts (id) on delete c
 
 /** Alert channels and who is subscribed, alert states, alerts, their notifications, and events for incidents. */
 export const alerting = {
-  name: '0005-alerting',
+  name: '0006-alerting',
   statements: [
     `alter table accounts add column alert_settings {json}`,
     `create table alert_channels (

@@ -2,6 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import { AppError } from '../../lib/errors.ts';
 import { alerting } from './alert-migration.ts';
 import type { Dialect } from './dialect.ts';
+import { pages } from './page-migration.ts';
 import { accountResources } from './resource-migration.ts';
 import type { Tables } from './tables.ts';
 
@@ -162,6 +163,7 @@ export const migrations: readonly Migration[] = [
   },
   accountResources,
   alerting,
+  pages,
 ];
 
 /**

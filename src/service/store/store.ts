@@ -14,6 +14,8 @@ import { Artifacts } from './artifacts.ts';
 import { CheckGroups } from './check-groups.ts';
 import { Checks } from './checks.ts';
 import { ClientCertificates } from './client-certificates.ts';
+import { DashboardIncidents } from './dashboard-incidents.ts';
+import { Dashboards } from './dashboards.ts';
 import {
   asStoreError,
   type Connection,
@@ -23,15 +25,21 @@ import {
   isConflict,
 } from './dialect.ts';
 import { IncidentEvents } from './incident-events.ts';
+import { Incidents } from './incidents.ts';
 import { Locations } from './locations.ts';
 import { MaintenanceWindows } from './maintenance-windows.ts';
 import { migrate } from './migrations.ts';
 import { PostgresLink } from './postgres-link.ts';
+import { Reports } from './reports.ts';
 import { Results } from './results.ts';
 import { Runs } from './runs.ts';
+import { Services } from './services.ts';
 import { LocalSignals, type Signals } from './signals.ts';
 import { Snippets } from './snippets.ts';
+import { StatusPages } from './status-pages.ts';
 import { Statuses } from './statuses.ts';
+import { SubscriberMails } from './subscriber-mails.ts';
+import { Subscriptions } from './subscriptions.ts';
 import type { Tables } from './tables.ts';
 import { Variables } from './variables.ts';
 
@@ -54,6 +62,14 @@ export interface Nouns {
   readonly alerts: Alerts;
   readonly notifications: AlertNotifications;
   readonly incidentEvents: IncidentEvents;
+  readonly dashboards: Dashboards;
+  readonly dashboardIncidents: DashboardIncidents;
+  readonly statusPages: StatusPages;
+  readonly services: Services;
+  readonly incidents: Incidents;
+  readonly subscriptions: Subscriptions;
+  readonly subscriberMails: SubscriberMails;
+  readonly reports: Reports;
 }
 
 export interface Store extends Nouns {
@@ -136,6 +152,14 @@ function nounsOf(db: Kysely<Tables>, dialect: Dialect): Nouns {
     alerts: new Alerts(db, dialect),
     notifications: new AlertNotifications(db, dialect),
     incidentEvents: new IncidentEvents(db, dialect),
+    dashboards: new Dashboards(db, dialect),
+    dashboardIncidents: new DashboardIncidents(db, dialect),
+    statusPages: new StatusPages(db, dialect),
+    services: new Services(db, dialect),
+    incidents: new Incidents(db, dialect),
+    subscriptions: new Subscriptions(db, dialect),
+    subscriberMails: new SubscriberMails(db, dialect),
+    reports: new Reports(db, dialect),
   };
 }
 

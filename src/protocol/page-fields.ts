@@ -1,0 +1,24 @@
+import { z } from 'zod';
+
+/** The subdomain under the service's own domain that a page is shown at; the same in upper and lower case. */
+export const PageUrl = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/,
+    'must be 1 to 63 letters, digits or dashes, and neither begin nor end with a dash',
+  );
+
+/** A host name of the account's own that a page is shown at. */
+export const CustomDomain = z
+  .string()
+  .max(253)
+  .regex(
+    /^(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z][A-Za-z0-9-]{0,61}[A-Za-z0-9]$/,
+    'must be a host name such as status.example.com',
+  );
+
+/** An address that pages show or link to: never `javascript:` and the like. */
+export const WebUrl = z
+  .string()
+  .max(2048)
+  .regex(/^(?:https?:\/\/\S+)?$/, 'must start with http:// or https://');

@@ -1,0 +1,118 @@
+import { randomUUID } from 'node:crypto';
+import { AppError } from '../lib/errors.ts';
+import { timelineOf } from './incident-timeline.ts';
+import type {
+  IncidentRow,
+  IncidentSeverity,
+  IncidentStatus,
+  IncidentUpdateRow,
+} from './store/page-tables.ts';
+import type { Nouns } from './store/store.ts';
+
+type IncidentNouns = Pick<Nouns, 'incidents' | 'services'>;
+
+export interface NewUpdate {
+  readonly status: IncidentStatus;
+  readonly description: string;
+  /** Epoch milliseconds: the date it is shown under. */
+  readonly published: number;
+  readonly notifySubscribers: boolean;
+}
+
+export interface NewIncident {
+  readonly accountId: string;
+  readonly name: string;
+  readonly severity: IncidentSeverity;
+  readonly serviceIds: readonly string[];
+  readonly update: NewUpdate;
+  /** The check and the alert that open it, when nobody does by hand. */
+  readonly cause?: { readonly checkId: string; readonly triggerId: string };
+}
+
+/** Opens an incident with its first update, within a transaction. The services must be there. */
+export async function openIncident(
+  nouns: IncidentNouns,
+  incident: NewIncident,
+  now: number,
+): Promise<{ row: IncidentRow; update: IncidentUpdateRow }> {
+  const { update } = incident;
+  const timeline = timelineOf([update]);
+  if (!timeline) throw new Error('an update has no timeline');
+  const row: IncidentRow = {
+    id: randomUUID(),
+    account_id: incident.accountId,
+    name: incident.name,
+    severity: incident.severity,
+    check_id: incident.cause?.checkId ?? null,
+    trigger_id: incident.cause?.triggerId ?? null,
+    ...timeline,
+    created: now,
+    updated: null,
+  };
+  await nouns.incidents.insert(row);
+  await nouns.incidents.replaceServices(row.id, incident.serviceIds);
+  return { row, update: await insertUpdate(nouns, row.id, update, now) };
+}
+
+/** Adds an update to an incident that this transaction has locked, and lets the incident follow. */
+export async function addUpdate(
+  nouns: IncidentNouns,
+  incident: IncidentRow,
+  update: NewUpdate,
+  now: number,
+): Promise<IncidentUpdateRow> {
+  const row = await insertUpdate(nouns, incident.id, update, now);
+  await followUpdates(nouns, incident, now);
+  return row;
+}
+
+async function insertUpdate(
+  nouns: IncidentNouns,
+  incidentId: string,
+  update: NewUpdate,
+  now: number,
+): Promise<IncidentUpdateRow> {
+  const row: IncidentUpdateRow = {
+    id: randomUUID(),
+    incident_id: incidentId,
+    status: update.status,
+    description: update.description,
+    published: update.published,
+    notify_subscribers: update.notifySubscribers ? 1 : 0,
+    created: now,
+  };
+  await nouns.incidents.insertUpdate(row);
+  return row;
+}
+
+/**
+ * Lets an incident that this transaction has locked follow its updates as they are now.
+ *
+ * @throws AppError VALIDATION_FAILED when there are none left.
+ */
+export async function followUpdates(nouns: IncidentNouns, incident: IncidentRow, now: number): Promise<void> {
+  const timeline = timelineOf(await nouns.incidents.updates([incident.id]));
+  if (!timeline) {
+    throw new AppError(
+      'VALIDATION_FAILED',
+      'The last update of an incident cannot be deleted. Delete the incident instead.',
+      { validation: { source: 'params', keys: ['incidentUpdateId'] } },
+    );
+  }
+  await nouns.incidents.update({ ...incident, ...timeline, updated: now });
+}
+
+/**
+ * Makes sure that services are the account's, and stay while this transaction runs.
+ *
+ * @throws AppError NOT_FOUND
+ */
+export async function requireServices(
+  nouns: Pick<Nouns, 'services'>,
+  accountId: string,
+  ids: readonly string[],
+): Promise<void> {
+  const known = await nouns.services.findMany(accountId, ids);
+  const unknown = ids.find((id) => !known.has(id));
+  if (unknown !== undefined) throw new AppError('NOT_FOUND', `There is no service ${unknown}.`);
+}

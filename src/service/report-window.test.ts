@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest';
+import { namedWindow } from './report-window.ts';
+
+const at = (text: string) => Date.parse(text);
+
+it.each([
+  // A Wednesday, a Monday at its first moment, a Sunday at its last, and a leap year's March.
+  ['2026-01-14T12:00:00Z', 'thisWeek', '2026-01-12T00:00:00Z', '2026-01-14T12:00:00.001Z'],
+  ['2026-01-12T00:00:00Z', 'thisWeek', '2026-01-12T00:00:00Z', '2026-01-12T00:00:00.001Z'],
+  ['2026-01-11T23:59:59.999Z', 'thisWeek', '2026-01-05T00:00:00Z', '2026-01-12T00:00:00Z'],
+  ['2026-01-01T06:00:00Z', 'lastWeek', '2025-12-22T00:00:00Z', '2025-12-29T00:00:00Z'],
+  ['2026-01-14T12:00:00Z', 'lastMonth', '2025-12-01T00:00:00Z', '2026-01-01T00:00:00Z'],
+  ['2028-03-31T12:00:00Z', 'lastMonth', '2028-02-01T00:00:00Z', '2028-03-01T00:00:00Z'],
+  ['2028-02-29T12:00:00Z', 'thisMonth', '2028-02-01T00:00:00Z', '2028-02-29T12:00:00.001Z'],
+  ['2026-01-14T12:00:00Z', 'last24Hrs', '2026-01-13T12:00:00.001Z', '2026-01-14T12:00:00.001Z'],
+  ['2026-01-14T12:00:00Z', 'last7Days', '2026-01-07T12:00:00.001Z', '2026-01-14T12:00:00.001Z'],
+  ['2026-01-14T12:00:00Z', 'last30Days', '2025-12-15T12:00:00.001Z', '2026-01-14T12:00:00.001Z'],
+] as const)('at %s %s is %s to %s', (now, range, from, to) => {
+  expect(namedWindow(range, at(now))).toEqual({ from: at(from), to: at(to) });
+});

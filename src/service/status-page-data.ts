@@ -1,0 +1,96 @@
+import type { StatusPageData } from '../protocol/public-page.ts';
+import {
+  durationSeconds,
+  incidentDays,
+  stateAt,
+  timelineOf,
+  uptimeDays,
+  uptimePercent,
+  worstServiceState,
+} from './incident-timeline.ts';
+import { updateView } from './routes/incidents.ts';
+import { statusPageOptions } from './routes/status-pages.ts';
+import type { IncidentRow, IncidentUpdateRow, StatusPageRow } from './store/page-tables.ts';
+import type { Nouns } from './store/store.ts';
+
+const dayMs = 86_400_000;
+const incidentsShown = 100;
+const updatesShown = 100;
+
+/**
+ * Everything a status page shows at an instant. Updates that are to be shown later do not count yet: the incidents are
+ * as they were told of until now.
+ */
+export async function statusPageData(
+  nouns: Pick<Nouns, 'statusPages' | 'incidents'>,
+  page: StatusPageRow,
+  now: number,
+): Promise<StatusPageData> {
+  const cards = await nouns.statusPages.cards([page.id]);
+  const services = await nouns.statusPages.cardServices(cards.map(({ id }) => id));
+  const serviceNames = new Map(services.map(({ id, name }) => [id, name]));
+  // A day more: the first of the days shown begins at midnight.
+  const since = now - (uptimeDays + 1) * dayMs;
+  const rows = await nouns.incidents.ofServices([...serviceNames.keys()], since);
+  const incidents = await publishedIncidents(nouns, rows, now);
+  const serviceIdsOf = new Map<string, string[]>();
+  for (const { id, service_id: serviceId } of rows) {
+    serviceIdsOf.set(id, [...(serviceIdsOf.get(id) ?? []), serviceId]);
+  }
+  const serviceViews = new Map(
+    [...serviceNames].map(([id, name]) => {
+      const own = incidents.filter((incident) => serviceIdsOf.get(incident.id)?.includes(id));
+      const uptime = uptimePercent(own, now);
+      return [id, { id, name, state: stateAt(own, now), uptime, days: incidentDays(own, now) }] as const;
+    }),
+  );
+  const cardViews = cards.map((card) => {
+    const shown = services
+      .filter((service) => service.card_id === card.id)
+      .flatMap(({ id }) => serviceViews.get(id) ?? []);
+    return {
+      name: card.name,
+      state: worstServiceState(shown.map(({ state }) => state)),
+      uptime: shown.length === 0 ? null : shown.reduce((sum, { uptime }) => sum + uptime, 0) / shown.length,
+      services: shown,
+    };
+  });
+  return {
+    page: { name: page.name, url: page.url, ...statusPageOptions(page) },
+    state: worstServiceState(cardViews.map(({ state }) => state)),
+    cards: cardViews,
+    incidents: incidents.slice(0, incidentsShown).map((incident) => ({
+      id: incident.id,
+      name: incident.name,
+      severity: incident.severity,
+      incidentUpdates: incident.updates.slice(0, updatesShown).map(updateView),
+      lastUpdateStatus: incident.last_status,
+      duration: durationSeconds(incident),
+      // Only those that this page shows: others are nobody's business here.
+      services: (serviceIdsOf.get(incident.id) ?? []).map((id) => ({ id, name: serviceNames.get(id) ?? '' })),
+    })),
+    generatedAt: new Date(now).toISOString(),
+  };
+}
+
+interface PublishedIncident extends IncidentRow {
+  readonly updates: readonly IncidentUpdateRow[];
+}
+
+/** Each incident once, as its updates up to an instant tell it; those nobody was told of yet are left out. */
+async function publishedIncidents(
+  nouns: Pick<Nouns, 'incidents'>,
+  rows: readonly IncidentRow[],
+  now: number,
+): Promise<PublishedIncident[]> {
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  const updates = Map.groupBy(
+    await nouns.incidents.updates([...byId.keys()]),
+    (update) => update.incident_id,
+  );
+  return [...byId.values()].flatMap((row) => {
+    const published = (updates.get(row.id) ?? []).filter((update) => update.published <= now);
+    const timeline = timelineOf(published);
+    return timeline ? [{ ...row, ...timeline, updates: published }] : [];
+  });
+}

@@ -1,0 +1,77 @@
+const ofAccount = 'account_id text not null references accounts (id) on delete cascade';
+
+/** What people look at: dashboards, status pages, services, incidents, subscriptions. */
+export const pages = {
+  name: '0007-pages',
+  statements: [
+    `create table dashboards (
+      id {serial}, ${ofAccount}, dashboard_id text not null unique,
+      custom_url text not null unique, custom_domain text unique, is_private integer not null,
+      definition {json} not null, created bigint not null, updated bigint)`,
+    `create index dashboards_by_account on dashboards (account_id, created, id)`,
+    `create table dashboard_keys (
+      id text primary key,
+      dashboard_id bigint not null references dashboards (id) on delete cascade,
+      key_hash text not null unique, masked text not null, created bigint not null)`,
+    `create index dashboard_keys_by_dashboard on dashboard_keys (dashboard_id)`,
+    `create table dashboard_incidents (
+      id text primary key, ${ofAccount},
+      dashboard_id bigint not null references dashboards (id) on delete cascade,
+      name text not null, impact text not null, started bigint not null, stopped bigint,
+      created bigint not null, updated bigint)`,
+    `create index dashboard_incidents_by_dashboard on dashboard_incidents (dashboard_id, started, id)`,
+    `create index dashboard_incidents_by_account on dashboard_incidents (account_id)`,
+    `create table dashboard_incident_updates (
+      id text primary key,
+      incident_id text not null references dashboard_incidents (id) on delete cascade,
+      status text not null, description text not null, created bigint not null, updated bigint)`,
+    `create index dashboard_incident_updates_by_incident on dashboard_incident_updates (incident_id, created, id)`,
+    `create table status_pages (
+      id text primary key, ${ofAccount}, name text not null,
+      url text not null unique, custom_domain text unique,
+      definition {json} not null, created bigint not null, updated bigint)`,
+    `create index status_pages_by_account on status_pages (account_id, created, id)`,
+    `create table services (
+      id text primary key, ${ofAccount}, name text not null, created bigint not null, updated bigint)`,
+    `create index services_by_account on services (account_id, created, id)`,
+    `create table status_page_cards (
+      id text primary key,
+      status_page_id text not null references status_pages (id) on delete cascade,
+      position integer not null, name text not null, created bigint not null, updated bigint)`,
+    `create index status_page_cards_by_page on status_page_cards (status_page_id, position)`,
+    `create table status_page_card_services (
+      card_id text not null references status_page_cards (id) on delete cascade,
+      position integer not null,
+      service_id text not null references services (id) on delete cascade,
+      primary key (card_id, service_id))`,
+    `create index status_page_card_services_by_service on status_page_card_services (service_id)`,
+    `create table incidents (
+      id text primary key, ${ofAccount}, name text not null, severity text not null,
+      check_id text, trigger_id text unique, last_status text not null, started bigint not null, ended bigint,
+      created bigint not null, updated bigint)`,
+    `create index incidents_by_account on incidents (account_id, created, id)`,
+    `create table incident_services (
+      incident_id text not null references incidents (id) on delete cascade,
+      service_id text not null references services (id) on delete cascade,
+      position integer not null,
+      primary key (incident_id, service_id))`,
+    `create index incident_services_by_service on incident_services (service_id)`,
+    `create table incident_updates (
+      id text primary key,
+      incident_id text not null references incidents (id) on delete cascade,
+      status text not null, description text not null, published bigint not null,
+      notify_subscribers integer not null, created bigint not null)`,
+    `create index incident_updates_by_incident on incident_updates (incident_id, published, created, id)`,
+    `create table status_page_subscriptions (
+      id text primary key,
+      status_page_id text not null references status_pages (id) on delete cascade,
+      type text not null, address text not null, status text not null,
+      token text not null unique, created bigint not null, updated bigint,
+      unique (status_page_id, type, address))`,
+    `create table subscriber_mails (
+      position {serial}, address text not null, subject text not null, text text not null,
+      unsubscribe_url text not null, tries integer not null, next_at bigint not null, created bigint not null)`,
+    `create index subscriber_mails_due on subscriber_mails (next_at, position)`,
+    `create index status_page_subscriptions_by_page on status_page_subscriptions (status_page_id, created, id)`,
+  ],
+};

@@ -1,0 +1,111 @@
+import type { Clock } from '../lib/clock.ts';
+import { toError } from '../lib/errors.ts';
+import type { Logger } from '../lib/log.ts';
+import { Alarm } from './alarm.ts';
+import type { Store } from './store/store.ts';
+import type { SubscriberMailItem } from './store/subscriber-mails.ts';
+
+/** A mail to a subscriber of a status page. */
+export interface SubscriberMail {
+  /** The same at every try, for a Message-ID by which mail boxes can drop repetitions. */
+  readonly id: string;
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+  /** Ends the subscription when it is posted to (RFC 8058: `List-Unsubscribe`, `List-Unsubscribe-Post`). */
+  readonly unsubscribeUrl: string;
+}
+
+/** How a try ended; `isRetryable` where another one may succeed. */
+export type MailDelivery =
+  | { readonly isDelivered: true }
+  | { readonly isDelivered: false; readonly isRetryable: boolean; readonly result: string };
+
+export interface SubscriberMailer {
+  send(mail: SubscriberMail): Promise<MailDelivery>;
+}
+
+export interface SubscriberNotifierOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly mailer: SubscriberMailer;
+}
+
+const mailsPerTurn = 10;
+/** Longer than any try takes: then the process that took the mail is gone, and another one may. */
+const takenForMs = 120_000;
+const longestSleepMs = 2_000;
+const maxTries = 6;
+const firstRetryMs = 20_000;
+
+/**
+ * Sends the mails that incidents left for subscribers. Any process takes some, for a while; what is sent or given up is
+ * removed, the rest is tried again, up to six times with growing pauses. A process that is killed in the middle leaves
+ * its mails to be taken again, so a mail may come twice, with the same id, but is never lost.
+ */
+export class SubscriberNotifier {
+  readonly #options: SubscriberNotifierOptions;
+  readonly #alarm: Alarm;
+
+  constructor(options: SubscriberNotifierOptions) {
+    this.#options = options;
+    this.#alarm = new Alarm({
+      name: 'subscriber notifier',
+      clock: options.clock,
+      logger: options.logger,
+      work: () => this.#turn(),
+      longestMs: longestSleepMs,
+    });
+  }
+
+  start(): void {
+    this.#alarm.start();
+  }
+
+  /** Resolves when the mails under way have ended; there will be no others. */
+  async stop(): Promise<void> {
+    await this.#alarm.stop();
+  }
+
+  async #turn(): Promise<number | null> {
+    const { store, clock } = this.#options;
+    const now = clock.wallMs();
+    // Read first: an idle service opens no write transactions.
+    const dueAt = await store.subscriberMails.nextDueAt();
+    if (dueAt === null || dueAt > now) return dueAt;
+    const taken = await store.transaction(({ subscriberMails }) =>
+      subscriberMails.claim(now, mailsPerTurn, now + takenForMs),
+    );
+    await Promise.all(taken.map((mail) => this.#send(mail)));
+    return store.subscriberMails.nextDueAt();
+  }
+
+  async #send(item: SubscriberMailItem): Promise<void> {
+    const { store, clock, logger, mailer } = this.#options;
+    const delivery = await mailer
+      .send({
+        id: `subscriber-${item.position}`,
+        to: item.address,
+        subject: item.subject,
+        text: item.text,
+        unsubscribeUrl: item.unsubscribe_url,
+      })
+      .catch((thrown: unknown): MailDelivery => {
+        const error = toError(thrown);
+        logger.error({ mail: item.position, err: error }, 'a mail to a subscriber broke off');
+        return { isDelivered: false, isRetryable: true, result: error.message };
+      });
+    if (!delivery.isDelivered && delivery.isRetryable && item.tries < maxTries) {
+      const nextAt = clock.wallMs() + firstRetryMs * 2 ** (item.tries - 1);
+      await store.subscriberMails.postpone(item.position, nextAt);
+      return;
+    }
+    await store.subscriberMails.remove(item.position);
+    if (delivery.isDelivered) return;
+    logger.warn(
+      { mail: item.position, tries: item.tries, reason: delivery.result },
+      'a subscriber could not be told of an incident',
+    );
+  }
+}

@@ -1,0 +1,46 @@
+import { z } from 'zod';
+
+type Json = Record<string, unknown>;
+
+/** The smallest value that a schema takes, derived from its JSON Schema; texts of a special form are guessed. */
+export function minimalOf(schema: z.ZodType): unknown {
+  const document = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', reused: 'inline' }) as Json;
+  return build(document, (document.$defs ?? {}) as Record<string, Json>);
+}
+
+const guesses: Readonly<Record<string, string>> = {
+  uuid: '00000000-0000-4000-8000-000000000000',
+  'date-time': '2026-01-01T00:00:00Z',
+  email: 'a@example.com',
+  uri: 'http://example.com',
+};
+
+function build(schema: Json, definitions: Record<string, Json>): unknown {
+  if (typeof schema.$ref === 'string') {
+    return build(definitions[schema.$ref.split('/').at(-1) ?? ''] ?? {}, definitions);
+  }
+  const any = (schema.anyOf ?? schema.oneOf) as Json[] | undefined;
+  if (any?.[0]) return build(any[0], definitions);
+  if ('const' in schema) return schema.const;
+  if (Array.isArray(schema.enum)) return schema.enum[0];
+  switch (schema.type) {
+    case 'object': {
+      const properties = (schema.properties ?? {}) as Record<string, Json>;
+      const required = (schema.required ?? []) as string[];
+      return Object.fromEntries(required.map((key) => [key, build(properties[key] ?? {}, definitions)]));
+    }
+    case 'array':
+      return Array.from({ length: Number(schema.minItems ?? 0) }, () =>
+        build((schema.items ?? {}) as Json, definitions),
+      );
+    case 'integer':
+    case 'number':
+      return Number(schema.minimum ?? 0);
+    case 'boolean':
+      return false;
+    case 'string':
+      return guesses[String(schema.format)] ?? 'x'.repeat(Math.max(1, Number(schema.minLength ?? 0)));
+    default:
+      return null;
+  }
+}
