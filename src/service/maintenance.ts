@@ -25,8 +25,8 @@ export interface Occurrence {
 }
 
 const dayMs = 86_400_000;
-/** The largest time JavaScript's dates can hold. */
-const lastInstant = 8_640_000_000_000_000;
+/** The last time that ISO 8601 writes with a year of four digits: answers can show no later one. */
+const lastInstant = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 /** The n-th occurrence of a rule, or null when there is none. */
 export function occurrence(rule: RepeatRule, index: number): Occurrence | null {
