@@ -90,9 +90,17 @@ it("shows nothing of another account's objects", async () => {
     host: 'a.test',
     ...(await (await createAuthority()).issue()),
   });
+  const group = await bench.call('POST', '/v1/check-groups', { name: 'a monitor' });
+  const window = await bench.call('POST', '/v1/maintenance-windows', {
+    name: 'a monitor',
+    startsAt: '2026-01-01T00:00:00Z',
+    endsAt: '2036-01-01T00:00:00Z',
+  });
   const numbered: Record<string, string | undefined> = {
     'private-locations': location.id,
     snippets: String(snippet.body.id),
+    'check-groups': String(group.body.id),
+    'maintenance-windows': String(window.body.id),
     'client-certificates': certificate.body.id,
   };
   const params: Record<string, string> = {
@@ -100,6 +108,7 @@ it("shows nothing of another account's objects", async () => {
     checkResultId: randomUUID(),
     keyId: keys.body.keys[0].id,
     key: 'STAGE',
+    maintenanceId: '1',
   };
   for (const route of accountRoutes.filter((each) => each.params)) {
     const id = numbered[route.path.split('/')[2] ?? ''] ?? check.id;

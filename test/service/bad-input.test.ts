@@ -11,8 +11,10 @@ import {
   ResultReport,
   ResultsRequest,
 } from '../../src/protocol/agent.ts';
+import { CheckGroupInput } from '../../src/protocol/check-group.ts';
 import { CheckResultQuery } from '../../src/protocol/check-result.ts';
 import { ClientCertificateInput } from '../../src/protocol/client-certificate.ts';
+import { MaintenanceWindowInput } from '../../src/protocol/maintenance-window.ts';
 import { PrivateLocationInput, PrivateLocationPatch } from '../../src/protocol/private-location.ts';
 import { SnippetInput, SnippetPatch } from '../../src/protocol/snippet.ts';
 import { VariableInput, VariablePatch } from '../../src/protocol/variable.ts';
@@ -272,9 +274,13 @@ describe('wrong fields of private locations', () => {
   );
 });
 
+const oneHour = { name: 'x', startsAt: '2026-01-01T00:00:00Z', endsAt: '2026-01-01T01:00:00Z' };
+
 describe.each<[string, Readonly<Record<string, unknown>>, z.ZodType, z.ZodType | undefined]>([
   ['variables', { key: 'WRONG', value: 'x' }, VariableInput, VariablePatch],
   ['snippets', { name: 'x', script: 'x' }, SnippetInput, SnippetPatch],
+  ['check-groups', { name: 'x' }, CheckGroupInput, CheckGroupInput],
+  ['maintenance-windows', oneHour, MaintenanceWindowInput, MaintenanceWindowInput],
   ['client-certificates', { host: 'x.test', cert: 'x', key: 'x' }, ClientCertificateInput, undefined],
 ])('wrong fields of %s', (resource, valid, input, patch) => {
   it('are refused with 400 and named', async () => {
@@ -332,4 +338,18 @@ describe('client certificates', () => {
       expect(JSON.stringify(answer.body)).not.toContain('PRIVATE');
     }
   });
+});
+
+it.each<[string[], object]>([
+  [['endsAt'], { endsAt: oneHour.startsAt }],
+  [['repeatUnit'], { repeatInterval: 1 }],
+  [['repeatInterval'], { repeatUnit: 'DAY' }],
+  [['repeatEndsAt'], { repeatEndsAt: '2027-01-01T00:00:00Z' }],
+  [['repeatEndsAt'], { repeatInterval: 1, repeatUnit: 'DAY', repeatEndsAt: '2025-01-01T00:00:00Z' }],
+  [['startsAt'], { startsAt: '2026-01-01' }],
+  [['startsAt'], { startsAt: '1969-12-31T23:59:59Z' }],
+  [['endsAt'], { endsAt: '9999-12-31T23:59:59-01:00' }],
+])('a maintenance window with a wrong %s is refused', async (keys, fields) => {
+  const answer = await bench.call('POST', '/v1/maintenance-windows', { ...oneHour, ...fields });
+  expect([answer.status, answer.body.validation?.keys]).toEqual([400, keys]);
 });

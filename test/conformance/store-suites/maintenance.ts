@@ -35,7 +35,7 @@ export function maintenanceSuite(stage: StoreStage): void {
     const grouped = await createCheck(stage.bench, { ...fields, groupId: group.body.id });
     const other = await createCheck(stage.bench, { ...fields, tags: ['web'] });
     const window = await post({ tags: ['db'] });
-    const endsAt = (await stage.bench.store.checks.find(stage.bench.accountId, own.id))?.nextSlotAt ?? 0;
+    const firstSlotAt = (await stage.bench.store.checks.find(stage.bench.accountId, own.id))?.nextSlotAt ?? 0;
     for (const check of [own, grouped, other]) await stage.queueNextSlot(check.id);
     await stage.advanceUntil(
       'both slots are recorded',
@@ -53,7 +53,7 @@ export function maintenanceSuite(stage: StoreStage): void {
     await stage.queueNextSlot(own.id);
     const slots = await stage.bench.store.runs.countSlots(own.id);
     const runs = await stage.runsOf(own.id);
-    const due = Math.round(((runs.at(-1)?.slot_at ?? 0) - endsAt) / minuteMs) + 1;
+    const due = Math.round(((runs.at(-1)?.slot_at ?? 0) - firstSlotAt) / minuteMs) + 1;
     expect(Object.values(slots).reduce((sum, count) => sum + count, 0)).toBe(due);
     expect(runs.at(-1)?.state).toBe('queued');
   });
