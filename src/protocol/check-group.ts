@@ -61,7 +61,7 @@ const GroupFields = z.object({
     .describe('"FALLBACK" and null: each check’s own'),
 });
 
-export const CheckGroupInput = GroupFields.extend(typeDefaults).meta({
+export const CheckGroupInput = GroupFields.extend(typeDefaults as Readonly<Record<never, never>>).meta({
   id: 'CheckGroupInput',
   description: 'A group of checks, as it is written',
 });
@@ -153,7 +153,7 @@ export const checkGroupRoutes = {
     method: 'DELETE',
     path: '/v1/check-groups/{id}',
     operationId: 'deleteCheckGroup',
-    summary: 'Delete a group; its checks stay, with their own settings',
+    summary: 'Delete a group that no check is in',
     params,
     success: noContent,
   }),

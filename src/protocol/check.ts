@@ -61,6 +61,9 @@ const autoAssign = z.object({
     'Whether a new check is subscribed to all existing alert channels',
   ),
 });
+const applyGroupSettings = QueryBoolean.default(false).describe(
+  'Show what is in effect: the check with the settings of its group',
+);
 const checkRoute = { tag: 'Checks', credential: 'account' } as const;
 
 const knownTypes = z.enum(checkTypes.map((type) => type.name) as [string, ...string[]]);
@@ -104,6 +107,7 @@ export const checkRoutes = {
       search: z.string().max(255).optional().describe('Part of the name, in any case'),
       status: z.enum(['passing', 'failing', 'degraded']).optional(),
       apiCheckUrlFilterPattern: z.string().max(2048).optional().describe('Part of the URL of the request'),
+      applyGroupSettings,
     }),
     success: successful,
     response: z.array(AnyCheck),
@@ -127,6 +131,7 @@ export const checkRoutes = {
     operationId: 'getCheck',
     summary: 'One check',
     params,
+    query: z.object({ applyGroupSettings }),
     success: successful,
     response: AnyCheck,
   }),

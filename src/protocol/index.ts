@@ -1,4 +1,5 @@
 import { checkTypes } from '../checks/index.ts';
+import { accountRoutes } from './account.ts';
 import { agentRoutes } from './agent.ts';
 import { agentErrorRoutes } from './agent-error.ts';
 import { alertRoutes } from './alert.ts';
@@ -6,19 +7,25 @@ import { alertChannelRoutes } from './alert-channel.ts';
 import { artifactRoutes, assetRoutes } from './artifact.ts';
 import { badgeRoutes } from './badge.ts';
 import { checkRoutes, typedCheckRoutes } from './check.ts';
+import { checkGroupRoutes } from './check-group.ts';
 import { checkResultRoutes } from './check-result.ts';
 import { checkStatusRoutes } from './check-status.ts';
+import { clientCertificateRoutes } from './client-certificate.ts';
 import { dashboardRoutes } from './dashboard.ts';
 import { dashboardIncidentRoutes } from './dashboard-incident.ts';
 import { incidentRoutes } from './incident.ts';
 import { locationRoutes } from './location.ts';
+import { maintenanceWindowRoutes } from './maintenance-window.ts';
 import { privateLocationRoutes } from './private-location.ts';
 import { publicPageRoutes } from './public-page.ts';
 import { reportingRoutes } from './reporting.ts';
 import type { Route } from './route.ts';
+import { runtimeRoutes } from './runtime.ts';
+import { snippetRoutes } from './snippet.ts';
 import { staticIpRoutes } from './static-ip.ts';
 import { statusPageRoutes } from './status-page.ts';
 import { subscriptionRoutes } from './subscription.ts';
+import { variableRoutes } from './variable.ts';
 
 /** Every operation of the API, in the order of the reference. */
 export const allRoutes: readonly Route[] = [
@@ -40,6 +47,13 @@ export const allRoutes: readonly Route[] = [
   ...Object.values(publicPageRoutes),
   ...Object.values(reportingRoutes),
   ...Object.values(badgeRoutes),
+  ...Object.values(checkGroupRoutes),
+  ...Object.values(maintenanceWindowRoutes),
+  ...Object.values(variableRoutes),
+  ...Object.values(snippetRoutes),
+  ...Object.values(clientCertificateRoutes),
+  ...Object.values(runtimeRoutes),
+  ...Object.values(accountRoutes),
   ...Object.values(agentRoutes),
   ...Object.values(agentErrorRoutes),
   ...Object.values(artifactRoutes),

@@ -4,7 +4,13 @@ import { created, defineRoute, noContent, successful } from './route.ts';
 
 export const repeatUnits = ['DAY', 'WEEK', 'MONTH'] as const;
 
-const instant = z.iso.datetime({ offset: true });
+/** What four digits of a year can say, in epoch milliseconds. */
+const lastYearEnd = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
+const instant = z.iso.datetime({ offset: true }).refine((text) => {
+  const epochMs = Date.parse(text);
+  return epochMs >= 0 && epochMs <= lastYearEnd;
+}, 'must lie between the years 1970 and 9999');
 const tags = z.array(z.string().min(1)).max(100).default([]);
 
 const StatusPageVisibility = z

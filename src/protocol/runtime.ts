@@ -30,7 +30,7 @@ export const runtimeRoutes = {
     path: '/v1/runtimes/{id}',
     operationId: 'getRuntime',
     summary: 'One runtime, by its name',
-    params: z.object({ id: z.string().max(64) }),
+    params: z.object({ id: z.string().regex(/^\d{4}\.\d{2}$/, 'must have the form 2026.04') }),
     response: Runtime,
   }),
 };

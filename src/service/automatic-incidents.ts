@@ -1,21 +1,7 @@
-import type { z } from 'zod';
-import type { TriggerIncident } from '../checks/common-fields.ts';
+import type { IncidentEvent, IncidentHandler } from './incident-trigger.ts';
 import { addUpdate, openIncident } from './incident-writer.ts';
 import type { Nouns } from './store/store.ts';
 import { tellSubscribers } from './subscriber-mails.ts';
-
-/** An alert asks for an incident to be opened or resolved (check model 2.4). */
-export interface IncidentEvent {
-  readonly kind: 'open' | 'resolve';
-  /** The same in the event that opens an incident and in the one that resolves it, and in no other. */
-  readonly triggerId: string;
-  readonly accountId: string;
-  readonly checkId: string;
-  /** What the check asked for when it failed. */
-  readonly incident: z.output<typeof TriggerIncident>;
-  /** When the alert was made, in epoch milliseconds. */
-  readonly at: number;
-}
 
 export interface AutomaticIncidentsOptions {
   /** Whether subscribers can be mailed. */
@@ -29,9 +15,7 @@ export interface AutomaticIncidentsOptions {
  * that is gone, or not the account's, gets none. An incident that people resolved before the check recovered stays as
  * they left it.
  */
-export function automaticIncidents(
-  options: AutomaticIncidentsOptions,
-): (nouns: Nouns, event: IncidentEvent) => Promise<void> {
+export function automaticIncidents(options: AutomaticIncidentsOptions): IncidentHandler {
   return async (nouns, event) => {
     if (event.kind === 'open') await open(nouns, event, options);
     else await resolve(nouns, event, options);

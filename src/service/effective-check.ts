@@ -17,12 +17,15 @@ export function completeGroup(group: Pick<CheckGroup, 'definition'>): GroupDefin
   return completed as GroupDefinition;
 }
 
+/** What of a check its group bears on. */
+type GroupMember = Pick<Check, 'accountId' | 'groupId' | 'checkType' | 'activated' | 'definition'>;
+
 /**
  * A check with the settings of its group applied (check model 2.6): what is scheduled, leased, retried and alerted on.
  * What a group leaves open (null or empty) stays as the check has it. Setup and teardown scripts are not merged, because
  * both run: see lifecycle-scripts.ts.
  */
-export function withGroup(check: Check, group: CheckGroup | undefined): Check {
+export function withGroup<C extends GroupMember>(check: C, group: CheckGroup | undefined): C {
   if (!group || group.accountId !== check.accountId) return check;
   const settings = completeGroup(group);
   const type = findCheckType(check.checkType);
@@ -66,18 +69,21 @@ export function withGroup(check: Check, group: CheckGroup | undefined): Check {
 /** The groups of some checks, by id. */
 export async function groupsOf(
   nouns: Pick<Nouns, 'groups'>,
-  checks: readonly Check[],
+  checks: readonly GroupMember[],
 ): Promise<Map<number, CheckGroup>> {
   return nouns.groups.findMany(checks.flatMap(({ groupId }) => (groupId === null ? [] : [groupId])));
 }
 
 /** Checks with the settings of their groups applied. */
-export async function withGroups(nouns: Pick<Nouns, 'groups'>, checks: readonly Check[]): Promise<Check[]> {
+export async function withGroups<C extends GroupMember>(
+  nouns: Pick<Nouns, 'groups'>,
+  checks: readonly C[],
+): Promise<C[]> {
   const groups = await groupsOf(nouns, checks);
   return checks.map((check) => withGroup(check, groupOf(check, groups)));
 }
 
-export function groupOf(check: Check, groups: ReadonlyMap<number, CheckGroup>): CheckGroup | undefined {
+export function groupOf(check: GroupMember, groups: ReadonlyMap<number, CheckGroup>): CheckGroup | undefined {
   return check.groupId === null ? undefined : groups.get(check.groupId);
 }
 

@@ -25,8 +25,8 @@ export interface Occurrence {
 }
 
 const dayMs = 86_400_000;
-/** The largest time JavaScript's dates can hold. */
-const lastInstant = 8_640_000_000_000_000;
+/** The last time that ISO 8601 writes with a year of four digits: answers can show no later one. */
+const lastInstant = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 /** The n-th occurrence of a rule, or null when there is none. */
 export function occurrence(rule: RepeatRule, index: number): Occurrence | null {
@@ -37,39 +37,39 @@ export function occurrence(rule: RepeatRule, index: number): Occurrence | null {
   return isOver || !(endsAt <= lastInstant) ? null : { index, startsAt, endsAt };
 }
 
-/** The occurrence that an instant lies in (its end excluded), or null. */
+/** The occurrence that an instant lies in (its end excluded), the one that began first where several overlap, or null. */
 export function occurrenceAt(rule: RepeatRule, instant: number): Occurrence | null {
-  const latest = latestStarted(rule, instant);
-  // The one that started last also ends last.
-  return latest && instant < latest.endsAt ? latest : null;
+  const [first] = occurrencesFrom(rule, instant);
+  return first && first.startsAt <= instant ? first : null;
 }
 
 /** The occurrences that are not over at an instant, soonest first. */
 export function* occurrencesFrom(rule: RepeatRule, instant: number): Generator<Occurrence> {
-  let index = latestStarted(rule, instant)?.index ?? 0;
-  // Long occurrences overlap: earlier ones may still go on.
-  for (let before = occurrence(rule, index - 1); before && before.endsAt > instant; ) {
-    index = before.index;
-    before = occurrence(rule, index - 1);
+  // Long occurrences overlap: ones before the latest may still go on. Looked for by halves, as there can be millions.
+  let [first, end] = [0, (latestStarted(rule, instant) ?? -1) + 1];
+  while (first < end) {
+    const middle = Math.floor((first + end) / 2);
+    if (startOf(rule, middle) + (rule.endsAt - rule.startsAt) > instant) end = middle;
+    else first = middle + 1;
   }
-  for (let next = occurrence(rule, index); next; next = occurrence(rule, next.index + 1)) {
-    if (next.endsAt > instant) yield next;
-  }
+  for (let next = occurrence(rule, first); next; next = occurrence(rule, next.index + 1)) yield next;
 }
 
 /** When the last occurrence ends; null when there is no last one. */
 export function lastEnd(rule: RepeatRule): number | null {
   if (rule.repeat === null) return rule.endsAt;
   if (rule.repeatEndsAt === null) return null;
-  return latestStarted(rule, rule.repeatEndsAt)?.endsAt ?? rule.endsAt;
+  const index = latestStarted(rule, rule.repeatEndsAt) ?? 0;
+  return startOf(rule, index) + (rule.endsAt - rule.startsAt);
 }
 
-function latestStarted(rule: RepeatRule, instant: number): Occurrence | null {
+/** The index of the occurrence that started last by an instant, or null before the first one. */
+function latestStarted(rule: RepeatRule, instant: number): number | null {
   if (instant < rule.startsAt) return null;
   const until = rule.repeatEndsAt === null ? instant : Math.min(instant, rule.repeatEndsAt);
   let index = Math.max(0, indexNear(rule, until));
   while (index > 0 && startOf(rule, index) > until) index -= 1;
-  return occurrence(rule, index);
+  return index;
 }
 
 /** The index of the occurrence that starts last before an instant, or one more than that. */

@@ -8,8 +8,10 @@ import { bootstrap } from './accounts.ts';
 import { Alerting } from './alerts/alerting.ts';
 import { buildApp } from './app.ts';
 import { openArtifactStore } from './artifact-store/open-store.ts';
+import { automaticIncidents } from './automatic-incidents.ts';
 import { addressList, type ServiceConfig } from './config.ts';
 import { lockDataDir } from './data-dir-lock.ts';
+import { IncidentFeed } from './incident-trigger.ts';
 import { Ingest } from './ingest.ts';
 import { Ledger } from './ledger.ts';
 import { Scheduler } from './scheduler.ts';
@@ -83,6 +85,14 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
 
     const alerting = new Alerting({ store, clock, logger, config });
     releasers.push('alerting', () => alerting.stop());
+    const incidents = new IncidentFeed({
+      store,
+      clock,
+      logger,
+      // Subscribers are not mailed yet.
+      handler: automaticIncidents({ hasMailer: false, publicUrl: config.PUBLIC_URL }),
+    });
+    releasers.push('incident feed', () => incidents.stop());
     const sweeper = new Sweeper({ store, artifactStore, clock, logger, leaseTtlMs });
     releasers.push('sweeper', () => sweeper.stop());
     const scheduler = new Scheduler({ store, clock, logger });
@@ -92,6 +102,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     sweeper.start();
     scheduler.start();
     alerting.start();
+    incidents.start();
     releasers.push('readiness', () => {
       isReady = false;
     });

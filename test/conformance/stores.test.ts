@@ -3,8 +3,11 @@ import { type PostgresServer, startPostgres, whyNoPostgres } from '../helpers/po
 import { apiSuite } from './store-suites/api.ts';
 import { changeSuite } from './store-suites/changes.ts';
 import { factSuite } from './store-suites/facts.ts';
+import { groupSuite } from './store-suites/groups.ts';
 import { leaseSuite } from './store-suites/leases.ts';
+import { maintenanceSuite } from './store-suites/maintenance.ts';
 import { pageSuite } from './store-suites/pages.ts';
+import { resourceSuite } from './store-suites/resources.ts';
 import { slotSuite } from './store-suites/slots.ts';
 import { StoreStage, sqlitePlace } from './store-suites/stage.ts';
 
@@ -17,6 +20,9 @@ function storeSuites(stage: StoreStage): void {
   changeSuite(stage);
   factSuite(stage);
   pageSuite(stage);
+  resourceSuite(stage);
+  groupSuite(stage);
+  maintenanceSuite(stage);
 }
 
 describe('a store on SQLite', () => {

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createPrivateKey, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { definitionSchema } from '../../src/checks/definition.ts';
@@ -11,8 +11,13 @@ import {
   ResultReport,
   ResultsRequest,
 } from '../../src/protocol/agent.ts';
+import { CheckGroupInput } from '../../src/protocol/check-group.ts';
 import { CheckResultQuery } from '../../src/protocol/check-result.ts';
+import { ClientCertificateInput } from '../../src/protocol/client-certificate.ts';
+import { MaintenanceWindowInput } from '../../src/protocol/maintenance-window.ts';
 import { PrivateLocationInput, PrivateLocationPatch } from '../../src/protocol/private-location.ts';
+import { SnippetInput, SnippetPatch } from '../../src/protocol/snippet.ts';
+import { VariableInput, VariablePatch } from '../../src/protocol/variable.ts';
 import type { Samples } from '../conformance/samples/samples.ts';
 import {
   type Bench,
@@ -22,6 +27,7 @@ import {
   TestAgent,
   type TestLocation,
 } from '../helpers/service.ts';
+import { createAuthority } from '../helpers/targets/certificates.ts';
 import { namesPath, type WrongValue, withValue, wrongValuesFor } from './wrong-values.ts';
 
 let bench: Bench;
@@ -266,4 +272,84 @@ describe('wrong fields of private locations', () => {
       expect(answer.body.validation.keys).toEqual(['slugName']);
     },
   );
+});
+
+const oneHour = { name: 'x', startsAt: '2026-01-01T00:00:00Z', endsAt: '2026-01-01T01:00:00Z' };
+
+describe.each<[string, Readonly<Record<string, unknown>>, z.ZodType, z.ZodType | undefined]>([
+  ['variables', { key: 'WRONG', value: 'x' }, VariableInput, VariablePatch],
+  ['snippets', { name: 'x', script: 'x' }, SnippetInput, SnippetPatch],
+  ['check-groups', { name: 'x' }, CheckGroupInput, CheckGroupInput],
+  ['maintenance-windows', oneHour, MaintenanceWindowInput, MaintenanceWindowInput],
+  ['client-certificates', { host: 'x.test', cert: 'x', key: 'x' }, ClientCertificateInput, undefined],
+])('wrong fields of %s', (resource, valid, input, patch) => {
+  it('are refused with 400 and named', async () => {
+    const wrong = wrongValuesFor(input);
+    expect(wrong.length).toBeGreaterThan(10);
+    const created = await sendAll(wrong, ({ path, value }) =>
+      bench.call('POST', `/v1/${resource}`, withValue(valid, path, value)),
+    );
+    expect(created).toEqual([]);
+    if (!patch) return;
+    const made = await bench.call('POST', `/v1/${resource}`, valid);
+    const changed = await sendAll(wrongValuesFor(patch), ({ path, value }) =>
+      bench.call('PUT', `/v1/${resource}/${made.body.id ?? made.body.key}`, withValue({}, path, value)),
+    );
+    expect(changed).toEqual([]);
+  });
+});
+
+describe('client certificates', () => {
+  it('are refused when the certificate, its key or the passphrase is wrong, and say which', async () => {
+    const [authority, one, other] = [
+      (await createAuthority()).cert,
+      await (await createAuthority()).issue(),
+      await (await createAuthority()).issue(),
+    ];
+    const encrypted = createPrivateKey(one.key).export({
+      type: 'pkcs8',
+      format: 'pem',
+      cipher: 'aes-256-cbc',
+      passphrase: 'right',
+    });
+    const cut = one.cert.replace(/\n[^\n]+\n-----END/, '\n-----END');
+    for (const [keys, fields] of [
+      [['cert'], { cert: 'none' }],
+      [['cert'], { cert: cut }],
+      [['cert'], { cert: `${one.cert}\n-----BEGIN CERTIFICATE-----\nMIIB` }],
+      [['cert'], { cert: `${one.cert}\n${one.key}` }],
+      [['key'], { key: other.key }],
+      [['key'], { key: one.cert }],
+      [['key'], { key: 'none' }],
+      [['passphrase'], { key: encrypted }],
+      [['passphrase'], { key: encrypted, passphrase: 'wrong' }],
+      [['ca'], { ca: one.key }],
+      [['cert', 'key', 'ca'], { cert: 'a', key: 'b', ca: 'c' }],
+      [['host'], { host: 'https://a.test' }],
+      [['host'], { host: 'a.test:443' }],
+      [undefined, { key: encrypted, passphrase: 'right', ca: authority, host: '*.a.test' }],
+    ] as const) {
+      const answer = await bench.call('POST', '/v1/client-certificates', {
+        host: 'a.test',
+        ...one,
+        ...fields,
+      });
+      expect([fields, answer.status, answer.body.validation?.keys]).toEqual([fields, keys ? 400 : 201, keys]);
+      expect(JSON.stringify(answer.body)).not.toContain('PRIVATE');
+    }
+  });
+});
+
+it.each<[string[], object]>([
+  [['endsAt'], { endsAt: oneHour.startsAt }],
+  [['repeatUnit'], { repeatInterval: 1 }],
+  [['repeatInterval'], { repeatUnit: 'DAY' }],
+  [['repeatEndsAt'], { repeatEndsAt: '2027-01-01T00:00:00Z' }],
+  [['repeatEndsAt'], { repeatInterval: 1, repeatUnit: 'DAY', repeatEndsAt: '2025-01-01T00:00:00Z' }],
+  [['startsAt'], { startsAt: '2026-01-01' }],
+  [['startsAt'], { startsAt: '1969-12-31T23:59:59Z' }],
+  [['endsAt'], { endsAt: '9999-12-31T23:59:59-01:00' }],
+])('a maintenance window with a wrong %s is refused', async (keys, fields) => {
+  const answer = await bench.call('POST', '/v1/maintenance-windows', { ...oneHour, ...fields });
+  expect([answer.status, answer.body.validation?.keys]).toEqual([400, keys]);
 });

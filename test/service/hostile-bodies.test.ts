@@ -6,6 +6,7 @@ import { checkTypes } from '../../src/checks/index.ts';
 import { ClaimRequest } from '../../src/protocol/agent.ts';
 import { checkRoutes } from '../../src/protocol/check.ts';
 import { allRoutes } from '../../src/protocol/index.ts';
+import type { Route } from '../../src/protocol/route.ts';
 import {
   type Bench,
   createCheck,
@@ -151,12 +152,20 @@ it('never answers 5xx, whatever text a check is given', async () => {
   );
 });
 
+/** An id of the form a parameter asks for that nothing has. */
+function unknownId(route: Route, name: string): string {
+  const schema = route.params?.shape[name];
+  const id = [randomUUID(), '999999', '1999.01'].find((text) => schema?.safeParse(text).success);
+  if (id === undefined) throw new Error(`${route.operationId} takes none of these as ${name}`);
+  return id;
+}
+
 it('answers malformed ids with 400 and unknown ones with 404', async () => {
   for (const route of allRoutes.filter(({ params, credential }) => params && credential === 'account')) {
     const key = bench.key;
     const wrong = await bench.call(
       route.method,
-      route.path.replaceAll(/\{\w+\}/g, 'not-an-id'),
+      route.path.replaceAll(/\{\w+\}/g, encodeURIComponent('not an id!')),
       route.body ? {} : undefined,
       { key },
     );
@@ -164,7 +173,7 @@ it('answers malformed ids with 400 and unknown ones with 404', async () => {
     expect(wrong.body.validation.source).toBe('params');
     const unknown = await bench.call(
       route.method,
-      route.path.replaceAll(/\{\w+\}/g, () => randomUUID()),
+      route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => unknownId(route, name)),
       route.body ? minimalOf(route.body) : undefined,
       { key },
     );

@@ -1,21 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { CheckType } from '../../checks/check-type.ts';
-import type { checkTypeNames } from '../../checks/common-fields.ts';
-import {
-  type CheckDefinition,
-  completeDefinition,
-  maskedValues,
-  mergeDefinition,
-} from '../../checks/definition.ts';
+import { type CheckDefinition, maskedValues, mergeDefinition } from '../../checks/definition.ts';
 import { checkTypes, findCheckType } from '../../checks/index.ts';
-import { keepMasked, maskDefinition } from '../../checks/masking.ts';
+import { keepMasked } from '../../checks/masking.ts';
 import { AppError } from '../../lib/errors.ts';
-import type { Logger } from '../../lib/log.ts';
-import { AnyCheck, checkRoutes } from '../../protocol/check.ts';
+import { checkRoutes } from '../../protocol/check.ts';
 import { allRoutes } from '../../protocol/index.ts';
 import type { Route } from '../../protocol/route.ts';
-import { channelsView } from '../alerts/check-channels.ts';
 import { changeSubscriptions, subscribeNew } from '../alerts/subscriptions.ts';
 import { firstSlotOf, gridOf, RunNumbers } from '../due-runs.ts';
 import { withGroups } from '../effective-check.ts';
@@ -23,9 +15,10 @@ import { cancelledSignals } from '../ledger.ts';
 import { reschedule } from '../rescheduling.ts';
 import { defaultOffset, locationsOf } from '../slots.ts';
 import type { Check, CheckWrite } from '../store/checks.ts';
-import type { Nouns, Store } from '../store/store.ts';
-import { describeIssues, fieldError, validationError } from '../validation.ts';
+import { fieldError, validationError } from '../validation.ts';
+import { type CheckView, checkListView, oneCheckView } from './check-view.ts';
 import { type AnyHandler, type Call, type HandlerDeps, handlersById } from './handler.ts';
+import { requireGroup, requireLocations } from './known-names.ts';
 import { describePage, pageOffset } from './paging.ts';
 
 type AnyBody = Readonly<Record<string, unknown>>;
@@ -33,7 +26,7 @@ type AnyBody = Readonly<Record<string, unknown>>;
 /** The routes of checks: the generic ones and those of each type. */
 export function checkHandlers(deps: HandlerDeps): [string, AnyHandler][] {
   const writer = new CheckWriter(deps);
-  const viewOf = (check: Check) => oneView(deps.store, check);
+  const viewOf = (check: Check) => oneCheckView(deps.store, check);
   const generic = handlersById(checkRoutes, {
     async listChecks({ caller, query, request, reply }) {
       const { total, checks } = await deps.store.checks.list(
@@ -48,17 +41,19 @@ export function checkHandlers(deps: HandlerDeps): [string, AnyHandler][] {
         { limit: query.limit, offset: pageOffset(query) },
       );
       describePage(request, reply, { query, total, publicUrl: deps.publicUrl });
-      return listView(await viewsOf(deps.store, checks), deps.logger);
+      const shown = query.applyGroupSettings ? await withGroups(deps.store, checks) : checks;
+      return checkListView(deps.store, shown, deps.logger);
     },
     async createCheck({ caller, body, query }) {
       const { checkType, ...fields } = body;
       const { autoAssignAlerts } = query;
       return viewOf(await writer.create(caller.accountId, typeNamed(checkType), fields, autoAssignAlerts));
     },
-    async getCheck({ caller, params }) {
+    async getCheck({ caller, params, query }) {
       const check = await deps.store.checks.find(caller.accountId, params.id);
-      if (!check) throw notFound(params.id);
-      return viewOf(check);
+      if (!check) throw checkNotFound(params.id);
+      const [inEffect] = query.applyGroupSettings ? await withGroups(deps.store, [check]) : [check];
+      return viewOf(inEffect ?? check);
     },
     async updateCheck({ caller, params, body }) {
       return viewOf(await writer.update(caller.accountId, params.id, body));
@@ -117,7 +112,7 @@ function typeNamed(name: string): CheckType {
   return type;
 }
 
-function notFound(id: string): AppError {
+export function checkNotFound(id: string): AppError {
   return new AppError('NOT_FOUND', `There is no check ${id}.`);
 }
 
@@ -137,10 +132,13 @@ class CheckWriter {
     const definition = parseDefinition(type, id, body);
     const { store } = this.#deps;
     const check = await store.transaction(async (nouns) => {
+      await requireGroup(nouns, accountId, definition.groupId);
       await requireLocations(nouns, accountId, definition);
-      const activated = definition.activated;
-      const nextSlotAt = firstSlotOf({ id, activated, definition }, now);
-      await nouns.checks.insert(id, accountId, type.name, writeOf({ id, definition }, nextSlotAt), now);
+      const { activated, groupId } = definition;
+      const own = { id, accountId, groupId, checkType: type.name, activated, definition };
+      const [inEffect] = await withGroups(nouns, [own]);
+      const schedule = scheduleOf(inEffect ?? own, firstSlotOf(inEffect ?? own, now));
+      await nouns.checks.insert(id, accountId, type.name, writeOf(own, schedule), now);
       const named = definition.alertChannelSubscriptions;
       await subscribeNew(nouns, { checkId: id }, { accountId, named, isAutoAssigned });
       return nouns.checks.find(accountId, id);
@@ -155,8 +153,9 @@ class CheckWriter {
     const { store, clock } = this.#deps;
     const { check, queued } = await store.transaction(async (nouns) => {
       const now = clock.wallMs();
+      await requireGroup(nouns, accountId, body.groupId);
       const stored = await nouns.checks.findForUpdate(accountId, id);
-      if (!stored || (type && stored.checkType !== type.name)) throw notFound(id);
+      if (!stored || (type && stored.checkType !== type.name)) throw checkNotFound(id);
       if (body.checkType !== undefined && body.checkType !== stored.checkType) {
         throw fieldError('payload', [
           { key: 'checkType', message: `cannot change: it is ${stored.checkType}` },
@@ -175,7 +174,7 @@ class CheckWriter {
       const [after] = await withGroups(nouns, [{ ...stored, ...changed, groupId: definition.groupId }]);
       if (!before || !after) throw new Error('a check has no settings in effect');
       const { nextSlotAt, signals } = await reschedule(nouns, before, after, { now, numbers: this.#numbers });
-      await nouns.checks.update(id, writeOf(changed, nextSlotAt), now);
+      await nouns.checks.update(id, writeOf(changed, scheduleOf(after, nextSlotAt)), now);
       const isNamed = body.alertChannelSubscriptions !== undefined;
       const named = isNamed ? definition.alertChannelSubscriptions : undefined;
       await changeSubscriptions(nouns, { checkId: id }, { accountId, named });
@@ -183,7 +182,7 @@ class CheckWriter {
       return { check: await nouns.checks.find(accountId, id), queued: signals };
     });
     store.signals.send([{ kind: 'schedule' }, ...queued]);
-    if (!check) throw notFound(id);
+    if (!check) throw checkNotFound(id);
     return check;
   }
 
@@ -191,7 +190,7 @@ class CheckWriter {
     const { store, clock } = this.#deps;
     const cancelled = await store.transaction(async (nouns) => {
       const stored = await nouns.checks.findForUpdate(accountId, id);
-      if (!stored) throw notFound(id);
+      if (!stored) throw checkNotFound(id);
       const now = clock.wallMs();
       const runs = await nouns.runs.cancelAll(id, 'deleted', now);
       await nouns.statuses.delete(id);
@@ -228,21 +227,14 @@ function parseDefinition(
   };
 }
 
-/** Every named private location must exist, and stays while this transaction runs. */
-async function requireLocations(nouns: Nouns, accountId: string, definition: CheckDefinition): Promise<void> {
-  const slugs = definition.privateLocations ?? [];
-  const known = await nouns.locations.findBySlugs(accountId, slugs);
-  const problems = slugs.flatMap((slug, index) =>
-    known.has(slug)
-      ? []
-      : [{ key: `privateLocations.${index}`, message: `names no private location: ${JSON.stringify(slug)}` }],
-  );
-  if (problems.length > 0) throw fieldError('payload', problems);
+/** How a check is scheduled, from its settings in effect. */
+function scheduleOf(inEffect: Pick<Check, 'definition'>, nextSlotAt: number | null) {
+  return { nextSlotAt, runParallel: inEffect.definition.runParallel === true };
 }
 
 function writeOf(
   { id, definition }: { readonly id: string; readonly definition: CheckDefinition },
-  nextSlotAt: number | null,
+  schedule: { readonly nextSlotAt: number | null; readonly runParallel: boolean },
 ): CheckWrite {
   const { request } = definition as { request?: { url?: unknown } };
   return {
@@ -254,52 +246,8 @@ function writeOf(
     tags: definition.tags,
     locations: locationsOf(definition),
     definition,
-    nextSlotAt,
     intervalMs: gridOf({ id, definition }).intervalMs,
-    runParallel: definition.runParallel,
+    ...schedule,
     url: typeof request?.url === 'string' ? request.url : null,
   };
-}
-
-type CheckView = ReturnType<typeof checkView>;
-
-/** Checks as answers show them, with the channels they are subscribed to. */
-async function viewsOf(store: Store, checks: readonly Check[]): Promise<CheckView[]> {
-  const channels = await store.alertChannels.ofChecks(checks.map(({ id }) => id));
-  return checks.map((check) => ({ ...checkView(check), ...channelsView(channels.get(check.id) ?? []) }));
-}
-
-async function oneView(store: Store, check: Check): Promise<CheckView> {
-  const [view] = await viewsOf(store, [check]);
-  if (!view) throw new Error('a check has a view');
-  return view;
-}
-
-/** A check without its channels: whole, and without the values that are masked. */
-function checkView(check: Check) {
-  const type = findCheckType(check.checkType);
-  const stored = completeDefinition(type, check.definition);
-  const definition = maskDefinition(maskedValues(type), stored) as CheckDefinition;
-  return {
-    ...definition,
-    id: check.id,
-    checkType: check.checkType as (typeof checkTypeNames)[number],
-    frequencyOffset: definition.frequencyOffset ?? defaultOffset(check.id, definition.frequency),
-    ...channelsView([]),
-    created_at: new Date(check.created).toISOString(),
-    updated_at: check.updated === null ? null : new Date(check.updated).toISOString(),
-  };
-}
-
-/** Checks as lists show them. One that no answer can hold, after a change of the rules, is left out and told of. */
-function listView(views: readonly CheckView[], logger: Logger): CheckView[] {
-  return views.flatMap((view) => {
-    const encoded = z.safeEncode(AnyCheck, view);
-    if (encoded.success) return [view];
-    logger.error(
-      { checkId: view.id, reason: describeIssues(encoded.error.issues) },
-      'a stored check cannot be shown; the list leaves it out',
-    );
-    return [];
-  });
 }

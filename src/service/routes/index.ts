@@ -1,23 +1,30 @@
+import { accountHandlers } from './accounts.ts';
 import { agentHandlers } from './agent.ts';
 import { agentErrorHandlers } from './agent-errors.ts';
 import { alertChannelHandlers } from './alert-channels.ts';
 import { alertHandlers } from './alerts.ts';
 import { artifactHandlers, assetHandlers } from './assets.ts';
 import { badgeHandlers } from './badges.ts';
+import { checkGroupHandlers } from './check-groups.ts';
 import { checkResultHandlers } from './check-results.ts';
 import { checkStatusHandlers } from './check-statuses.ts';
 import { checkHandlers } from './checks.ts';
+import { clientCertificateHandlers } from './client-certificates.ts';
 import { dashboardIncidentHandlers } from './dashboard-incidents.ts';
 import { dashboardHandlers } from './dashboards.ts';
 import type { AnyHandler, HandlerDeps } from './handler.ts';
 import { incidentHandlers } from './incidents.ts';
 import { locationHandlers } from './locations.ts';
+import { maintenanceWindowHandlers } from './maintenance-windows.ts';
 import { privateLocationHandlers } from './private-locations.ts';
 import { publicPageHandlers } from './public-pages.ts';
 import { reportingHandlers } from './reporting.ts';
+import { runtimeHandlers } from './runtimes.ts';
+import { snippetHandlers } from './snippets.ts';
 import { staticIpHandlers } from './static-ips.ts';
 import { statusPageHandlers } from './status-pages.ts';
 import { subscriptionHandlers } from './subscriptions.ts';
+import { variableHandlers } from './variables.ts';
 
 /** The handler of every operation, by operationId. */
 export function allHandlers(deps: HandlerDeps): ReadonlyMap<string, AnyHandler> {
@@ -39,6 +46,13 @@ export function allHandlers(deps: HandlerDeps): ReadonlyMap<string, AnyHandler> 
     ...publicPageHandlers(deps),
     ...reportingHandlers(deps),
     ...badgeHandlers(deps),
+    ...checkGroupHandlers(deps),
+    ...maintenanceWindowHandlers(deps),
+    ...variableHandlers(deps),
+    ...snippetHandlers(deps),
+    ...clientCertificateHandlers(deps),
+    ...runtimeHandlers(),
+    ...accountHandlers(deps),
     ...agentHandlers(deps),
     ...agentErrorHandlers(deps),
     ...artifactHandlers(deps),

@@ -82,7 +82,9 @@ export function privateLocationHandlers(deps: HandlerDeps): [string, AnyHandler]
       const cancelled = await store.transaction(async (nouns) => {
         const row = found(await nouns.locations.findForUpdate(caller.accountId, params.id), params.id);
         const users = await nouns.checks.namesUsing(caller.accountId, row.slug_name, namesInMessage + 1);
-        if (users.length > 0) throw inUse(row.slug_name, users);
+        if (users.length > 0) throw inUse(row.slug_name, users, 'checks');
+        const groups = await nouns.groups.namesUsing(caller.accountId, row.slug_name, namesInMessage + 1);
+        if (groups.length > 0) throw inUse(row.slug_name, groups, 'check groups');
         const runs = await nouns.runs.cancelAtLocation(row.id, 'location-deleted', clock.wallMs());
         await nouns.locations.delete(row.id);
         return runs;
@@ -122,12 +124,12 @@ function found(row: PrivateLocationRow | undefined, id: string): PrivateLocation
   return row;
 }
 
-function inUse(slugName: string, users: readonly string[]): AppError {
+function inUse(slugName: string, users: readonly string[], kind: string): AppError {
   const named = users.slice(0, namesInMessage).map((name) => `"${name}"`);
   const more = users.length > namesInMessage ? ' and others' : '';
   return new AppError(
     'CONFLICT',
-    `The private location "${slugName}" is used by ${named.join(', ')}${more}. Take it out of these checks first.`,
+    `The private location "${slugName}" is used by the ${kind} ${named.join(', ')}${more}. Take it out of these ${kind} first.`,
   );
 }
 

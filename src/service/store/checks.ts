@@ -229,15 +229,6 @@ export class Checks {
       .execute();
   }
 
-  /** Takes a check out of its group. */
-  async leaveGroup(id: string, definition: Readonly<Record<string, unknown>>): Promise<void> {
-    await this.#db
-      .updateTable('checks')
-      .set({ group_id: null, definition: JSON.stringify(definition) })
-      .where('id', '=', id)
-      .execute();
-  }
-
   /** Names of the checks that use a location, at most `limit`. */
   async namesUsing(accountId: string, slugName: string, limit: number): Promise<string[]> {
     const rows = await this.#db

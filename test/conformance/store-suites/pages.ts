@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { failure } from '../../../src/checks/failure.ts';
 import type { ResultReport } from '../../../src/protocol/agent.ts';
-import { automaticIncidents, type IncidentEvent } from '../../../src/service/automatic-incidents.ts';
+import { automaticIncidents } from '../../../src/service/automatic-incidents.ts';
+import type { IncidentEvent } from '../../../src/service/incident-trigger.ts';
 import {
   type MailDelivery,
   type SubscriberMail,
