@@ -15,7 +15,7 @@ import {
   TestAgent,
   type TestLocation,
 } from '../helpers/service.ts';
-import { minimalOf } from './minimal-value.ts';
+import { minimalBody } from './minimal-value.ts';
 import { wrongValuesFor } from './wrong-values.ts';
 
 let bench: Bench;
@@ -174,7 +174,7 @@ it('answers malformed ids with 400 and unknown ones with 404', async () => {
     const unknown = await bench.call(
       route.method,
       route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => unknownId(route, name)),
-      route.body ? minimalOf(route.body) : undefined,
+      minimalBody(route),
       { key },
     );
     expect([route.operationId, unknown.status]).toEqual([route.operationId, 404]);
