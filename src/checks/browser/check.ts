@@ -7,6 +7,8 @@ export const browser = defineCheckType({
   route: 'browser',
   title: 'Browser check',
   lane: 'script',
+  needsBrowser: true,
+  needsRuntime: true,
   timeoutMs: 240_000,
   isSubMinuteAllowed: false,
   hasNetworkErrors: false,

@@ -20,6 +20,7 @@ export const multiStep = defineCheckType({
   route: 'multistep',
   title: 'Multi-step check',
   lane: 'script',
+  needsRuntime: true,
   timeoutMs: 240_000,
   isSubMinuteAllowed: false,
   hasNetworkErrors: false,
