@@ -209,6 +209,8 @@ export class Dispatcher {
       secretNames: run.secretNames,
       proxyUrl: run.location.proxyUrl,
       clientCertificates: run.clientCertificates,
+      runtimeId: run.runtimeId,
+      snippets: run.snippets,
       receivedAtMs: terms.receivedAtMs,
     };
   }

@@ -279,6 +279,7 @@ export class RunPipeline {
         egress: this.#egress,
         artifacts,
         scripts: this.#scripts,
+        runtimeId: order.runtimeId,
         snippets: order.snippets,
       }),
     );

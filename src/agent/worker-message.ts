@@ -32,6 +32,8 @@ export interface RunOrder {
   readonly secretNames: readonly string[];
   readonly proxyUrl: string | null;
   readonly clientCertificates: readonly z.output<typeof ClientCertificateMaterial>[];
+  /** The runtime of the check, its group or the account. */
+  readonly runtimeId?: string | undefined;
   /** The account's snippets, for scripts. */
   readonly snippets?: readonly Snippet[] | undefined;
   /** When the agent got the lease, on the monotonic clock that all threads share. */

@@ -115,6 +115,8 @@ export interface RunContext {
   readonly artifacts?: ArtifactSink | undefined;
   /** What runs scripts here; absent where nothing does. */
   readonly scripts?: ScriptHost | undefined;
+  /** The runtime for scripts whose check names none; absent: the newest that is there. */
+  readonly runtimeId?: string | undefined;
   /** The account's snippets, for scripts. */
   readonly snippets?: readonly Snippet[] | undefined;
 }

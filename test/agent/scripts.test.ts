@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
@@ -14,7 +13,10 @@ import type { AgentProcess } from './agent-process.ts';
 import { Stage } from './stage.ts';
 
 const imports = "import { test, expect } from '@playwright/test';\n";
-const runTimeoutMs = 30_000;
+const runTimeoutMs = 40_000;
+const killedRuns = 40;
+/** Spares lie in slots of their own. */
+const sparesLeft = 3;
 
 let missingRuntimes: string | undefined;
 let missingBrowser: string | undefined;
@@ -75,6 +77,7 @@ beforeAll(async () => {
     SCRIPTS_DIR: scripts.path,
     SPOOL_DIR: spool.path,
     JOB_CONCURRENCY: '2',
+    SHUTDOWN_GRACE_SECONDS: '1',
     SERVICE_SECRET_TOKEN: 'correct-horse-battery',
     // Where nothing contains scripts, these tests run all the same: the scripts are their own.
     ALLOW_UNISOLATED_SCRIPTS: 'true',
@@ -169,4 +172,95 @@ describe('an agent with scripts', () => {
     run.check.spec.runtimeId = '2024.02';
     expect(await resultOf(run)).toMatchObject({ failure: { code: 'RUNTIME_MISSING', owner: 'agent' } });
   });
+
+  it.each([
+    ['a renderer that crashes', "await page.goto('chrome://crash').catch(() => {}); await page.goto(T);"],
+    ['alerts without end', "await page.evaluate(() => { for (;;) alert('x'); });"],
+    ['a page of the host', "await page.goto('file:///etc/passwd');"],
+    ['a page of the browser', "await page.goto('chrome://version');"],
+    ['many tabs', 'for (let i = 0; i < 60; i++) await page.context().newPage(); throw new Error(`full`);'],
+    ['a browser that is killed', "require('child_process').execSync('kill -9 -1');"],
+  ])('comes through %s', async (_what, body) => {
+    // A context cannot be had beside the values of a row.
+    if (missingRuntimes ?? missingBrowser) return;
+    const run = scriptRun(
+      'BROWSER',
+      `${imports}test.setTimeout(8000); test('trouble', async ({ page }) => { const T = process.env.TARGET; await page.goto(T); ${body} throw new Error('over'); });`,
+      { variables: { TARGET: stage.target.url() } },
+    );
+    const result = await resultOf(run);
+    expect(result.failure).toMatchObject({ owner: 'target' });
+    expect(JSON.stringify(result)).not.toContain('root:x:0');
+    await stage.service.waitFor('no browser', () => browserProcesses().length === 0);
+  });
+
+  it('leaves nothing behind when workers and browsers are killed at random', async (context) => {
+    needsRuntime(context);
+    const script = `${imports}test('short', async () => {
+      await new Promise((resolve) => setTimeout(resolve, ${Math.round(Math.random() * 50)}));
+    });`;
+    const runs = Array.from({ length: killedRuns }, () => scriptRun('MULTI_STEP', script));
+    stage.service.enqueue(...runs);
+    const killing = setInterval(() => {
+      const all = scriptProcesses();
+      const victim = all[Math.floor(Math.random() * all.length)];
+      if (victim !== undefined) killHard(victim);
+    }, 200);
+    try {
+      await stage.service.waitFor(
+        'all results',
+        () => runs.every(({ runId }) => stage.service.resultOf(runId)),
+        90_000,
+      );
+    } finally {
+      clearInterval(killing);
+    }
+    await stage.service.waitFor('clean slots', () => soiledSlots().length <= sparesLeft);
+    const clean = scriptRun('MULTI_STEP', `${imports}test('next', () => {});`);
+    expect((await resultOf(clean)).failure).toBeNull();
+    const codes = new Set(runs.map(({ runId }) => stage.service.resultOf(runId)?.failure?.code ?? 'passed'));
+    expect(codes).toContain('passed');
+    expect([...codes].filter((code) => code !== 'passed' && code !== 'SCRIPT_FAILED')).toEqual([]);
+  }, 100_000);
+
+  it('goes on when the keeper of the sandboxes is killed', async (context) => {
+    needsRuntime(context);
+    const run = scriptRun('MULTI_STEP', `${imports}test('long', async () => new Promise(() => {}));`);
+    stage.service.enqueue(run);
+    await stage.service.waitFor('the lease', () => stage.service.leases.has(run.runId));
+    const keeper = keeperPidOf(agent.child.pid ?? 0);
+    expect(keeper).toBeDefined();
+    if (keeper !== undefined) killHard(keeper);
+    await stage.service.waitFor('its result', () => stage.service.resultOf(run.runId), runTimeoutMs);
+    const next = scriptRun('MULTI_STEP', `${imports}test('next', () => {});`);
+    expect((await resultOf(next)).failure).toBeNull();
+  });
+
+  it('gives a browser run back when it must stop, and leaves no process and no folder', async (context) => {
+    needsBrowser(context);
+    const run = scriptRun(
+      'BROWSER',
+      `${imports}test('stay', async ({ page }) => { await page.goto('about:blank'); await new Promise(() => {}); });`,
+    );
+    stage.service.enqueue(run);
+    await stage.service.waitFor('a browser', () => browserProcesses().length > 0, runTimeoutMs);
+    agent.signal('SIGTERM');
+    const { signal } = await agent.exited;
+    expect(signal).toBeNull();
+    expect(stage.service.released.map(({ runId }) => runId)).toContain(run.runId);
+    expect(browserProcesses()).toEqual([]);
+    expect(scriptProcesses()).toEqual([]);
+    expect(readdirSync(join(scripts.path, '0/sandboxes')).filter((name) => name.startsWith('slot'))).toEqual(
+      [],
+    );
+    expect(readdirSync(spool.path)).toEqual([]);
+  }, 60_000);
 });
+
+function killHard(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // it has ended meanwhile
+  }
+}

@@ -9,6 +9,7 @@ export const browser = defineCheckType({
   lane: 'script',
   needsBrowser: true,
   needsRuntime: true,
+  usesSnippets: true,
   timeoutMs: 240_000,
   isSubMinuteAllowed: false,
   hasNetworkErrors: false,

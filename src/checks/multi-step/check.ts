@@ -21,6 +21,7 @@ export const multiStep = defineCheckType({
   title: 'Multi-step check',
   lane: 'script',
   needsRuntime: true,
+  usesSnippets: true,
   timeoutMs: 240_000,
   isSubMinuteAllowed: false,
   hasNetworkErrors: false,

@@ -78,7 +78,7 @@ async function runInSandbox(
   if (context.signal.aborted) return notRun(stopFailure(context));
   if (!scripts)
     return notRun(failure('SANDBOX_UNAVAILABLE', 'Scripts cannot be run here: there is no sandbox'));
-  const runtime = findRuntime(scripts, spec.runtimeId);
+  const runtime = findRuntime(scripts, spec.runtimeId ?? context.runtimeId ?? null);
   if ('failure' in runtime) return notRun(runtime.failure);
   const browser = wants.hasBrowser ? scripts.browser : undefined;
   if (browser && 'missing' in browser) return notRun(failure('BROWSER_MISSING', browser.missing));

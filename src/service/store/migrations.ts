@@ -160,6 +160,10 @@ export const migrations: readonly Migration[] = [
     ],
   },
   accountResources,
+  {
+    name: '0006-runtimes-of-runs',
+    statements: [`alter table runs add column runtime_id text`],
+  },
 ];
 
 /**
