@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -84,6 +84,7 @@ const bench: Bench = {
     const runtime = runtimes.find(runtimes.ids[0] ?? '');
     if (!runtime) throw new Error('no runtime is installed: npm run runtimes:install');
     const folder = await mkdtemp('/var/tmp/picket-bench-scripts-');
+    await chmod(folder, 0o711); // users of sandboxes pass through it
     const chromiumPath = process.env.CHROMIUM_PATH;
     const unpackedPath = unpackedChromiumPath(runtimesDirectory);
     const farm = await openBrowsers({
