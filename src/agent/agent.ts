@@ -84,7 +84,7 @@ export class Agent {
       log,
       ownSecrets,
       serviceOffsetMs: () => serviceClock.offsetMs,
-      onReady: () => this.#scriptsReady(),
+      onReady: () => this.#poller?.slotFreed(),
       egress: () => ({ ...settings.egress, ownPorts: this.#ownPorts }),
       artifactFolder: () => this.#workFolder?.path,
       scripts: () => ({
@@ -230,19 +230,6 @@ export class Agent {
         'SPOOL_DIR cannot be used: runs keep no artifacts',
       );
     }
-  }
-
-  #scriptsReady(): void {
-    const { loaded, failed, runtimes, sandbox } = this.#scripts.capabilities;
-    if (sandbox) {
-      const { mechanism, problems } = sandbox;
-      this.#log.info({ checkTypes: loaded, runtimes, mechanism }, 'scripts can be run');
-      for (const problem of problems) this.#log.warn({ problem }, 'scripts: something is not as it could be');
-    }
-    for (const { name, reason } of failed) {
-      this.#log.warn({ checkType: name, reason }, 'a check type cannot be run here and is not offered');
-    }
-    this.#poller?.slotFreed();
   }
 
   /** What all threads can run. */

@@ -139,11 +139,24 @@ export class ScriptPool {
         this.#isReady = true;
         this.#capabilities = capabilities;
         this.#known.resolve(capabilities);
+        this.#tell(capabilities);
         this.#options.onReady?.();
       },
       () => undefined, // it ended while opening, which `ended` tells
     );
     void thread.ended.then((reason) => this.#replace(reason, startedAtMs));
+  }
+
+  #tell({ loaded, failed, runtimes, sandbox }: Capabilities): void {
+    const { log } = this.#options;
+    if (sandbox) {
+      const { mechanism, problems } = sandbox;
+      log.info({ checkTypes: loaded, runtimes, mechanism }, 'scripts can be run');
+      for (const problem of problems) log.warn({ problem }, 'scripts: something is not as it could be');
+    }
+    for (const { name, reason } of failed) {
+      log.warn({ checkType: name, reason }, 'a check type cannot be run here and is not offered');
+    }
   }
 
   #replace(reason: string, startedAtMs: number): void {
