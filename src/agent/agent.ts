@@ -17,6 +17,7 @@ import { Outbox } from './outbox.ts';
 import { Poller } from './poller.ts';
 import { ProbePool } from './probe-pool.ts';
 import { Reporter, type Settlement } from './reporter.ts';
+import { ScriptPool } from './script-pool.ts';
 import { isMaskable, minSecretLength } from './scrub/secret-finder.ts';
 import { Scrubber } from './scrubber.ts';
 import { ServiceClient } from './service-client.ts';
@@ -41,6 +42,7 @@ export class Agent {
   readonly #releasers = new Releasers();
   readonly #serviceClock = new ServiceClock(systemClock);
   readonly #pool: ProbePool;
+  readonly #scripts: ScriptPool;
   readonly #client: ServiceClient;
   readonly #leaseKeeper: LeaseKeeper;
   readonly #outbox: Outbox;
@@ -76,6 +78,21 @@ export class Agent {
       onReady: () => this.#poller?.slotFreed(),
       egress: () => ({ ...settings.egress, ownPorts: this.#ownPorts }),
       artifactFolder: () => this.#workFolder?.path,
+    });
+    this.#scripts = new ScriptPool({
+      clock,
+      log,
+      ownSecrets,
+      serviceOffsetMs: () => serviceClock.offsetMs,
+      onReady: () => this.#poller?.slotFreed(),
+      egress: () => ({ ...settings.egress, ownPorts: this.#ownPorts }),
+      artifactFolder: () => this.#workFolder?.path,
+      scripts: () => ({
+        ...settings.scripts,
+        scriptCount: settings.laneSizes.script,
+        privatePaths: [...settings.secretFiles, ...(this.#workFolder ? [this.#workFolder.path] : [])],
+        hasSpares: true,
+      }),
     });
     this.#client = new ServiceClient({
       settings,
@@ -113,11 +130,7 @@ export class Agent {
     });
     this.#dispatcher = new Dispatcher({
       laneSizes: settings.laneSizes,
-      // Every type of today is a probe; what runs scripts will be another executor.
-      executors: {
-        probe: this.#pool,
-        script: { checkTypes: [], isReady: false, run: this.#pool.run.bind(this.#pool) },
-      },
+      executors: { probe: this.#pool, script: this.#scripts },
       leaseKeeper: this.#leaseKeeper,
       clock,
       serviceClock,
@@ -142,7 +155,8 @@ export class Agent {
       replacedThreads: () => this.#pool.replacedCount,
       gateState: () => this.#pool.gateState,
       threadUtilizations: () => this.#pool.utilizations(),
-      capabilities: () => this.#pool.capabilities,
+      replacedScriptThreads: () => this.#scripts.replacedCount,
+      capabilities: () => this.#capabilities(),
     });
   }
 
@@ -185,6 +199,7 @@ export class Agent {
     this.#releasers.push('service client', () => this.#client.close());
     this.#releasers.push('work folder', () => this.#workFolder?.remove());
     this.#releasers.push('probe threads', () => this.#pool.stop());
+    this.#releasers.push('scripts', () => this.#scripts.stop());
     const port = await health.listen(healthPort);
     await this.#openWorkFolder();
     this.#ownPorts = [port];
@@ -199,8 +214,10 @@ export class Agent {
     }
     if (loaded.length === 0)
       throw new Error('No check type could be loaded: there is nothing this agent can do');
-    this.#poller = this.#createPoller(capabilities);
+    this.#poller = this.#createPoller();
     this.#poller.start();
+    // In the background: no probe waits for sandboxes and runtimes to be looked through.
+    void this.#scripts.start();
   }
 
   async #openWorkFolder(): Promise<void> {
@@ -215,7 +232,18 @@ export class Agent {
     }
   }
 
-  #createPoller(capabilities: Capabilities): Poller {
+  /** What all threads can run. */
+  #capabilities(): Capabilities {
+    const [probes, scripts] = [this.#pool.capabilities, this.#scripts.capabilities];
+    return {
+      ...scripts,
+      loaded: [...probes.loaded, ...scripts.loaded],
+      backends: { ...probes.backends, ...scripts.backends },
+      failed: [...probes.failed, ...scripts.failed],
+    };
+  }
+
+  #createPoller(): Poller {
     return new Poller({
       client: this.#client,
       dispatcher: this.#dispatcher,
@@ -223,13 +251,17 @@ export class Agent {
       clock: this.#clock,
       serviceClock: this.#serviceClock,
       log: this.#log,
-      description: {
-        version: packageVersion(),
-        platform: `${process.platform}-${process.arch} node-${process.versions.node}`,
-        runtimes: [],
-        checkTypes: [...capabilities.loaded],
-        ...claimedFacts(capabilities),
+      description: () => {
+        const capabilities = this.#capabilities();
+        return {
+          version: packageVersion(),
+          platform: `${process.platform}-${process.arch} node-${process.versions.node}`,
+          runtimes: [...(capabilities.runtimes ?? [])],
+          checkTypes: [...capabilities.loaded],
+          ...claimedFacts(capabilities),
+        };
       },
+      isSettled: () => this.#scripts.isSettled,
       onUnwanted: (leases) => this.#drain?.giveBack(leases),
     });
   }
@@ -326,6 +358,7 @@ export class Agent {
     const errorMs = this.#serviceClock.errorMs;
     const reason = this.#notReadyReason();
     const gate = this.#pool.gateState;
+    const capabilities = this.#capabilities();
     return {
       version: packageVersion(),
       ...this.#identity,
@@ -344,8 +377,15 @@ export class Agent {
       lastClaimSecondsAgo:
         status?.lastClaimAtMs === undefined ? null : Math.round((nowMs - status.lastClaimAtMs) / 1000),
       failedClaims: status?.failedClaims ?? 0,
-      checkTypes: this.#pool.checkTypes,
-      capabilities: claimedFacts(this.#pool.capabilities),
+      checkTypes: capabilities.loaded,
+      capabilities: claimedFacts(capabilities),
+      scripts: {
+        isSettled: this.#scripts.isSettled,
+        runtimes: capabilities.runtimes ?? [],
+        sandbox: capabilities.sandbox ?? null,
+        room: this.#scripts.room,
+        replaced: this.#scripts.replacedCount,
+      },
       probeThreads: {
         count: this.#pool.threadCount,
         replaced: this.#pool.replacedCount,

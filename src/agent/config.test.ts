@@ -23,6 +23,13 @@ describe('readAgentSettings', () => {
       proxy: { https: undefined, http: undefined, except: undefined },
       egress: { allow: '', deny: '' },
       serviceSecrets: {},
+      scripts: {
+        directory: `/var/tmp/picket-scripts-${process.getuid?.()}`,
+        runtimesDirectory: expect.stringMatching(/runtimes$/),
+        chromiumPath: undefined,
+        isUnisolatedAllowed: false,
+      },
+      secretFiles: [],
     });
   });
 

@@ -1,4 +1,6 @@
 import { hostname, tmpdir } from 'node:os';
+import { isAbsolute, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { readEnvironment } from '../lib/env.ts';
 import { type LogLevel, logLevels } from '../lib/log.ts';
@@ -26,6 +28,11 @@ const proxyUrl = z
   .refine((value) => isHttpUrl(value), 'must be the http:// or https:// address of a proxy')
   .optional();
 
+const absolutePath = z
+  .string()
+  .refine((value) => isAbsolute(value), 'must be an absolute path')
+  .optional();
+
 const egressRules = z
   .string()
   .superRefine((value, context) => {
@@ -35,6 +42,9 @@ const egressRules = z
   })
   .default('')
   .meta({ defaultText: 'none' });
+
+/** Where the runtimes of this build are. */
+export const packagedRuntimes = fileURLToPath(new URL('../../runtimes', import.meta.url));
 
 /** Names other tools use for our levels (check model 5.1: DEBUG, LOG, INFO, WARN, ERROR). */
 const levelAliases: Readonly<Record<string, LogLevel>> = { log: 'info', warning: 'warn' };
@@ -106,12 +116,42 @@ export const AgentConfig = z.object({
   EGRESS_ALLOW: egressRules.describe(
     'What checks may connect to although it is closed by default or by a wider rule of EGRESS_DENY: addresses, networks (`10.0.0.0/8`) and host names (`*.example.com`), separated by commas; `*` is everything',
   ),
+  CHROMIUM_PATH: z
+    .string()
+    .min(1, 'must not be empty')
+    .optional()
+    .meta({ defaultText: "the system's Chromium, else one unpacked by `npm run runtimes:install chromium`" })
+    .describe('The browser of browser checks; see scripts.md, "Runtimes and browsers of an agent"'),
+  RUNTIMES_DIR: absolutePath
+    .meta({ defaultText: '`runtimes` beside the program' })
+    .describe('Folder with the runtimes, whose packages scripts can use'),
+  SCRIPTS_DIR: absolutePath
+    .meta({ defaultText: '`/var/tmp/picket-scripts-UID`' })
+    .describe(
+      'Folder for the private folders of running scripts. Several agents of one user may share one; every user must be able to pass the folders above it; not below /tmp, where scripts get none of their own',
+    ),
+  ALLOW_UNISOLATED_SCRIPTS: z
+    .string()
+    .transform((value) => value.toLowerCase())
+    .pipe(z.enum(['true', 'false'], 'must be true or false'))
+    .default('false')
+    .describe(
+      'Runs scripts even where nothing keeps them from reading the key and files of the agent; only where all scripts are your own',
+    ),
   EGRESS_DENY: egressRules.describe(
     'What checks must not connect to, written as for EGRESS_ALLOW; see operations.md, "What checks may connect to"',
   ),
 });
 
 export interface AgentSettings {
+  readonly scripts: {
+    readonly directory: string;
+    readonly runtimesDirectory: string;
+    readonly chromiumPath: string | undefined;
+    readonly isUnisolatedAllowed: boolean;
+  };
+  /** Files that secrets were read from. */
+  readonly secretFiles: readonly string[];
   readonly apiKey: string;
   /** Without a slash at its end. */
   readonly serviceUrl: string;
@@ -160,6 +200,16 @@ export function readAgentSettings(environment: Readonly<Record<string, string | 
     isErrorReportingOn: variables.EXTERNAL_OBSERVABILITY === 'on',
     egress: { allow: variables.EGRESS_ALLOW, deny: variables.EGRESS_DENY },
     serviceSecrets: present(secrets, secretNames),
+    scripts: {
+      directory: variables.SCRIPTS_DIR ?? `/var/tmp/picket-scripts-${process.getuid?.() ?? 0}`,
+      runtimesDirectory: variables.RUNTIMES_DIR ?? packagedRuntimes,
+      chromiumPath: variables.CHROMIUM_PATH,
+      isUnisolatedAllowed: variables.ALLOW_UNISOLATED_SCRIPTS === 'true',
+    },
+    secretFiles: ['API_KEY', ...secretNames].flatMap((name) => {
+      const path = environment[`${name}_FILE`];
+      return path ? [resolve(path)] : [];
+    }),
   };
 }
 

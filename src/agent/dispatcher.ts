@@ -19,6 +19,8 @@ export interface Executor {
   /** False while nothing could run an order: what was leased then would only be lost. */
   readonly isReady: boolean;
   run(order: RunOrder, signal: AbortSignal): Promise<FinishedRun>;
+  /** How many more runs the host has room for; as many as the lane has when absent. */
+  readonly room?: number;
   /** Has runs that it holds and has not begun come back, marked `isUnstarted`. */
   withdrawWaiting?(): void;
 }
@@ -73,7 +75,7 @@ export class Dispatcher {
     const { executors, laneSizes } = this.#options;
     const free = (lane: Lane) =>
       executors[lane].isReady && executors[lane].checkTypes.length > 0
-        ? Math.max(0, laneSizes[lane] - this.#counts[lane])
+        ? Math.max(0, Math.min(laneSizes[lane] - this.#counts[lane], executors[lane].room ?? Infinity))
         : 0;
     return { probe: free('probe'), script: free('script') };
   }
@@ -207,6 +209,8 @@ export class Dispatcher {
       secretNames: run.secretNames,
       proxyUrl: run.location.proxyUrl,
       clientCertificates: run.clientCertificates,
+      runtimeId: run.runtimeId,
+      snippets: run.snippets,
       receivedAtMs: terms.receivedAtMs,
     };
   }

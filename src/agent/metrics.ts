@@ -26,6 +26,7 @@ export interface MetricsSource {
   readonly wallSkewMs: () => number;
   readonly isConnected: () => boolean;
   readonly replacedThreads: () => number;
+  readonly replacedScriptThreads: () => number;
   readonly gateState: () => { readonly waiting: number; readonly oldestWaitMs: number };
   /** How busy each probe thread was since the last call, 0 to 1. */
   readonly threadUtilizations: () => readonly number[];
@@ -107,6 +108,7 @@ export class AgentMetrics {
       labelNames: ['check_type', 'available', 'backend'],
       registers,
       collect() {
+        this.reset();
         const { loaded, backends, failed } = source.capabilities();
         for (const name of loaded) {
           this.set({ check_type: name, available: 'true', backend: backends[name] ?? '' }, 1);
@@ -196,6 +198,11 @@ export class AgentMetrics {
       () => source.gateState().oldestWaitMs / 1000,
     );
     gauge('picket_agent_replaced_threads', 'Probe threads that ended unexpectedly', source.replacedThreads);
+    gauge(
+      'picket_agent_replaced_script_threads',
+      'Threads for scripts that ended unexpectedly',
+      source.replacedScriptThreads,
+    );
     gauge('picket_agent_event_loop_delay_p99_seconds', 'Main thread, since the last scrape', () => {
       const p99Seconds = this.#eventLoopDelay.percentile(99) / 1e9;
       this.#eventLoopDelay.reset();

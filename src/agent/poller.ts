@@ -9,6 +9,7 @@ import type { ServiceClock } from './service-clock.ts';
 import { retryDelayMs, ServiceError } from './service-error.ts';
 
 const longPollMs = 25_000;
+const settlingPollMs = 1000;
 /** After a full lane got a free slot, others follow soon; claims for one slot each would cost more than they bring. */
 const slotGatherMs = 20;
 /** An empty answer that came much too early must not make the agent ask again without a pause. */
@@ -112,12 +113,14 @@ export class Poller {
   async #claimOnce(): Promise<number> {
     const { client, clock, dispatcher, serviceClock, log } = this.#options;
     // A long answer says little about the clock, so the first question, and one now and then, is a short one.
-    const waitMs = serviceClock.isStale ? 0 : longPollMs;
+    // While it is not yet known what all this agent can run, the next claim that can tell of more is not far away.
+    const fullWaitMs = this.#options.isSettled() ? longPollMs : settlingPollMs;
+    const waitMs = serviceClock.isStale ? 0 : fullWaitMs;
     this.#claimStop = new AbortController();
     let answer: Answer<ClaimAnswer>;
     try {
       answer = await client.claim(
-        { ...this.#options.description, freeSlots: dispatcher.freeSlots(), waitMs },
+        { ...this.#options.description(), freeSlots: dispatcher.freeSlots(), waitMs },
         this.#claimStop.signal,
       );
     } catch (thrown) {
@@ -202,7 +205,7 @@ export interface PollerOptions {
   readonly serviceClock: ServiceClock;
   readonly log: Logger;
   /** What the agent tells of itself with each claim. */
-  readonly description: {
+  readonly description: () => {
     readonly version: string;
     readonly platform: string;
     readonly runtimes: string[];
@@ -210,6 +213,8 @@ export interface PollerOptions {
     readonly backends: Record<string, string>;
     readonly unavailable: Record<string, string>;
   };
+  /** Whether what it tells will stay as it is. */
+  readonly isSettled: () => boolean;
   /** Gets leases that came after the stop; they are to be given back. */
   readonly onUnwanted: (leases: LeaseRef[]) => void;
 }

@@ -6,8 +6,8 @@ import type { Logger } from '../lib/log.ts';
 import { defaultEgressSettings, type EgressSettings } from '../probes/egress/policy.ts';
 import { maxGateWaitMs } from './admission-gate.ts';
 import { sealLimitMs } from './artifacts/run-artifacts.ts';
-import { ProbeThread, ThreadEnded } from './probe-thread.ts';
 import { deadlineGraceMs } from './run-pipeline.ts';
+import { RunnerThread, ThreadEnded } from './runner-thread.ts';
 import type { Capabilities, FinishedRun, RunOrder } from './worker-message.ts';
 
 /** Where a probe thread begins. */
@@ -38,8 +38,8 @@ export function defaultThreadCount(): number {
  */
 export class ProbePool {
   readonly #options: ProbePoolOptions;
-  readonly #threads = new Set<ProbeThread>();
-  readonly #ready = new Set<ProbeThread>();
+  readonly #threads = new Set<RunnerThread>();
+  readonly #ready = new Set<RunnerThread>();
   #watch: NodeJS.Timeout | undefined;
   #isStopping = false;
   #replacedCount = 0;
@@ -112,7 +112,7 @@ export class ProbePool {
    * @throws ThreadEnded when the thread died or was ended before the run was done.
    */
   async run(order: RunOrder, signal: AbortSignal): Promise<FinishedRun> {
-    let chosen: ProbeThread | undefined;
+    let chosen: RunnerThread | undefined;
     let leastLoad = Number.POSITIVE_INFINITY;
     for (const thread of this.#threads) {
       const load = thread.runningCount + thread.gate.waitingCount;
@@ -138,9 +138,10 @@ export class ProbePool {
     await Promise.all([...this.#threads].map((thread) => thread.terminate('the agent stops')));
   }
 
-  #startThread(): ProbeThread {
+  #startThread(): RunnerThread {
     const startedAtMs = this.#options.clock.monotonicMs();
-    const thread = new ProbeThread({
+    const thread = new RunnerThread({
+      name: 'probe',
       entry: this.#options.entry ?? probeWorkerEntry,
       start: {
         ownSecrets: this.#options.ownSecrets,
@@ -162,7 +163,7 @@ export class ProbePool {
     return thread;
   }
 
-  #replace(thread: ProbeThread, reason: string, startedAtMs: number): void {
+  #replace(thread: RunnerThread, reason: string, startedAtMs: number): void {
     this.#threads.delete(thread);
     this.#ready.delete(thread);
     if (this.#isStopping) return;

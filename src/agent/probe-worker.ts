@@ -49,6 +49,8 @@ port.on('message', (message: ToWorker) => {
     for (const order of message.orders) void run(order, message.serviceOffsetMs);
   } else if (message.type === 'withdraw') {
     gate.withdrawAll();
+  } else if (message.type === 'close') {
+    port.close();
   } else {
     for (const runId of message.runIds) {
       running.get(runId)?.abort(new DOMException('The run was stopped', 'AbortError'));

@@ -3,12 +3,17 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { z } from 'zod';
 import type { LogEntry } from '../checks/check-type.ts';
+import { findCheckType } from '../checks/index.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger } from '../lib/log.ts';
 import type { ClientCertificateMaterial, ResultReport } from '../protocol/agent.ts';
+import type { ScriptHostSettings } from '../sandbox/open-script-host.ts';
 import type { SealedArtifact } from './artifacts/run-artifacts.ts';
 import { WorkFolder } from './artifacts/work-folder.ts';
+import { packagedRuntimes } from './config.ts';
+import type { Executor } from './dispatcher.ts';
 import { ProbePool } from './probe-pool.ts';
+import { ScriptPool } from './script-pool.ts';
 import { wholeReport } from './scrubber.ts';
 
 export interface OnceOptions {
@@ -24,6 +29,10 @@ export interface OnceOptions {
   readonly timeoutMs?: number | undefined;
   /** Where copies of the run's artifacts are put, under their names; without it the run keeps none. */
   readonly artifactsTo?: string | undefined;
+  /** Where the runtimes of scripts are; those of this build when absent. */
+  readonly runtimesDirectory?: string | undefined;
+  /** The browser of scripts; see find-browser.ts. */
+  readonly chromiumPath?: string | undefined;
   /** Stops the run; it is then reported as aborted. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -34,20 +43,23 @@ export interface OnceResult {
 }
 
 /**
- * Runs one check here and now, in a probe thread like the agent's own, and returns the report the agent would send.
+ * Runs one check here and now, in a thread like the agent's own (a script in a sandbox), and returns the report the agent would send.
  *
  * @throws ThreadEnded when the thread that runs it dies.
  */
 export async function runCheckOnce(options: OnceOptions): Promise<OnceResult> {
   const workFolder = options.artifactsTo === undefined ? undefined : await WorkFolder.open(tmpdir());
-  const pool = new ProbePool({
+  const common = {
     clock: systemClock,
     log: createLogger('picket', 'silent'),
     ownSecrets: [],
     serviceOffsetMs: () => systemClock.wallMs() - systemClock.monotonicMs(),
-    threadCount: 1,
     artifactFolder: () => workFolder?.path,
-  });
+  };
+  const pool: Executor & Pick<ProbePool | ScriptPool, 'start' | 'stop'> =
+    findCheckType(options.checkType)?.lane === 'script'
+      ? new ScriptPool({ ...common, scripts: () => scriptSettings(options, workFolder) })
+      : new ProbePool({ ...common, threadCount: 1 });
   try {
     await pool.start();
     const finished = await pool.run(
@@ -76,6 +88,19 @@ export async function runCheckOnce(options: OnceOptions): Promise<OnceResult> {
     await pool.stop();
     await workFolder?.remove();
   }
+}
+
+/** The scripts are the user's own, so a host without containment is good enough. */
+function scriptSettings(options: OnceOptions, workFolder: WorkFolder | undefined): ScriptHostSettings {
+  return {
+    directory: `/var/tmp/picket-scripts-${process.getuid?.() ?? 0}`,
+    runtimesDirectory: options.runtimesDirectory ?? packagedRuntimes,
+    chromiumPath: options.chromiumPath,
+    scriptCount: 1,
+    isUnisolatedAllowed: true,
+    privatePaths: workFolder ? [workFolder.path] : [],
+    hasSpares: false,
+  };
 }
 
 /** Puts artifacts into a folder; those of an earlier run with the same names are replaced. */

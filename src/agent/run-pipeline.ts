@@ -14,6 +14,7 @@ import type { Clock } from '../lib/clock.ts';
 import { toError } from '../lib/errors.ts';
 import type { EgressPolicy } from '../probes/egress/policy.ts';
 import { HostResolver } from '../probes/host-resolver.ts';
+import type { ScriptHost } from '../sandbox/script-host.ts';
 import { FileScrubber } from './artifacts/artifact-scrubber.ts';
 import { RunArtifacts, sealLimitMs } from './artifacts/run-artifacts.ts';
 import { runFolder } from './artifacts/work-folder.ts';
@@ -65,6 +66,7 @@ export class RunPipeline {
   readonly #ownSecrets: readonly string[];
   readonly #egress: EgressPolicy;
   readonly #artifactFolder: string | undefined;
+  readonly #scripts: ScriptHost | undefined;
   readonly #resolver = new HostResolver();
   readonly #ownScrubber: Scrubber;
   readonly #scrubbers = new Map<string, Scrubber>();
@@ -77,12 +79,15 @@ export class RunPipeline {
     readonly egress: EgressPolicy;
     /** Where runs keep artifacts; they keep none when it is absent. */
     readonly artifactFolder?: string | undefined;
+    /** What runs scripts; absent in threads that run none. */
+    readonly scripts?: ScriptHost | undefined;
   }) {
     this.#clock = options.clock;
     this.#lagMeter = options.lagMeter;
     this.#ownSecrets = options.ownSecrets;
     this.#egress = options.egress;
     this.#artifactFolder = options.artifactFolder;
+    this.#scripts = options.scripts;
     this.#ownScrubber = new Scrubber(options.ownSecrets);
   }
 
@@ -118,7 +123,8 @@ export class RunPipeline {
     }
     const { startedMs, stoppedMs, artifacts } = last;
     const lagMs = round(last.lagMs);
-    const scrubber = this.#scrubberFor(order);
+    const found = last.outcome.secrets ?? [];
+    const scrubber = this.#scrubberFor(order, found);
     const verdict = verdictOf(outcome);
     const isDoubtful = isTimingDoubtful(last.outcome, last.lagMs);
     const startDelayMs = round(Math.max(0, startedMs - order.receivedAtMs));
@@ -133,7 +139,9 @@ export class RunPipeline {
     const isAborted = outcome.failure?.code === 'RUN_ABORTED';
     if (isAborted) await artifacts?.discard();
     const limitMs = sealLimitMs[findCheckType(order.checkType)?.lane ?? 'probe'];
-    const sealed = isAborted ? undefined : await artifacts?.seal(this.#fileScrubberFor(order), limitMs);
+    const sealed = isAborted
+      ? undefined
+      : await artifacts?.seal(this.#fileScrubberFor(order, found), limitMs, scrubber);
     const facts: RunFacts = {
       checkType: order.checkType,
       verdict,
@@ -270,6 +278,9 @@ export class RunPipeline {
         resolver: this.#resolver,
         egress: this.#egress,
         artifacts,
+        scripts: this.#scripts,
+        runtimeId: order.runtimeId,
+        snippets: order.snippets,
       }),
     );
   }
@@ -281,14 +292,16 @@ export class RunPipeline {
   }
 
   /** Files hold headers in forms of their own (HAR, logs), which a report's own fields do not. */
-  #fileScrubberFor(order: RunOrder): FileScrubber {
-    const secrets = [...this.#ownSecrets, ...secretsOf(order)];
+  #fileScrubberFor(order: RunOrder, found: readonly string[]): FileScrubber {
+    const secrets = [...this.#ownSecrets, ...secretsOf(order), ...found];
     return new FileScrubber(() => new SecretFinder(secrets, credentialHeaderShapes()));
   }
 
   /** Checks share secrets and repeat, so scrubbers are kept; the oldest makes room. */
-  #scrubberFor(order: RunOrder): Scrubber {
+  #scrubberFor(order: RunOrder, found: readonly string[] = []): Scrubber {
     const secrets = secretsOf(order);
+    // What a script made up is of this run alone.
+    if (found.length > 0) return new Scrubber([...this.#ownSecrets, ...secrets, ...found]);
     if (secrets.length === 0) return this.#ownScrubber;
     const key = JSON.stringify(secrets);
     let scrubber = this.#scrubbers.get(key);

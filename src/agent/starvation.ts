@@ -25,7 +25,8 @@ export function agentLag({ measurement }: Outcome<unknown>, { lagMs, awayMs }: T
  * right however late the agent was.
  */
 export function isTimingDoubtful({ measurement, responseTimeMs }: Outcome<unknown>, lagMs: number): boolean {
-  return measurement?.clock !== 'kernel' && lagMs > Math.max(doubt.leastMs, doubt.part * responseTimeMs);
+  if (measurement?.clock === 'kernel' || measurement?.clock === 'process') return false;
+  return lagMs > Math.max(doubt.leastMs, doubt.part * responseTimeMs);
 }
 
 /**

@@ -1,11 +1,13 @@
 import type { z } from 'zod';
-import type { LogEntry } from '../checks/check-type.ts';
+import type { LogEntry, Snippet } from '../checks/check-type.ts';
 import type { EgressSettings } from '../probes/egress/policy.ts';
 import type { ClientCertificateMaterial, LeasedRun } from '../protocol/agent.ts';
+import type { SandboxFacts } from '../sandbox/mechanism.ts';
+import type { ScriptHostSettings } from '../sandbox/open-script-host.ts';
 import type { SealedArtifacts } from './artifacts/run-artifacts.ts';
 import type { Scrubbed } from './scrubber.ts';
 
-/** What a probe thread gets when it starts. */
+/** What a thread that runs checks gets when it starts. */
 export interface WorkerStart {
   /** Secrets that are removed from every report, whatever the check. */
   readonly ownSecrets: readonly string[];
@@ -15,6 +17,8 @@ export interface WorkerStart {
   readonly gateMemory: SharedArrayBuffer;
   /** The agent's work folder for artifacts; absent where none are kept. */
   readonly artifactFolder?: string | undefined;
+  /** What the thread for scripts makes its sandboxes of; no other thread has it. */
+  readonly scripts?: ScriptHostSettings | undefined;
 }
 
 /** One run as it goes to a probe thread. */
@@ -28,6 +32,10 @@ export interface RunOrder {
   readonly secretNames: readonly string[];
   readonly proxyUrl: string | null;
   readonly clientCertificates: readonly z.output<typeof ClientCertificateMaterial>[];
+  /** The runtime of the check, its group or the account. */
+  readonly runtimeId?: string | undefined;
+  /** The account's snippets, for scripts. */
+  readonly snippets?: readonly Snippet[] | undefined;
   /** When the agent got the lease, on the monotonic clock that all threads share. */
   readonly receivedAtMs: number;
   /** Limit of the attempt; the check type's own when absent. */
@@ -83,13 +91,19 @@ export interface Capabilities {
   /** Which of several ways those found to do their work, by name. */
   readonly backends: Readonly<Record<string, string>>;
   readonly failed: readonly { readonly name: string; readonly reason: string }[];
+  /** Runtimes that scripts can use: those whose packages were all found. */
+  readonly runtimes?: readonly string[] | undefined;
+  /** What contains scripts. */
+  readonly sandbox?: SandboxFacts | undefined;
 }
 
 export type ToWorker =
   | { readonly type: 'run'; readonly serviceOffsetMs: number; readonly orders: readonly RunOrder[] }
   | { readonly type: 'abort'; readonly runIds: readonly string[] }
   /** Everything that waits in the admission gate comes back unstarted. */
-  | { readonly type: 'withdraw' };
+  | { readonly type: 'withdraw' }
+  /** The thread cleans up and ends. */
+  | { readonly type: 'close' };
 
 export type FromWorker =
   | { readonly type: 'ready'; readonly capabilities: Capabilities }

@@ -85,8 +85,11 @@ export interface Snippet {
 
 /** How the times of a run came about, for runs that measured something. */
 export interface Measurement {
-  /** Whose stamps the times are made of: the kernel's, or those of events in a thread that may have been late. */
-  readonly clock: 'kernel' | 'event';
+  /**
+   * Whose stamps the times are made of: the kernel's, those of events in a thread that may have been late, or those of a
+   * process of the run's own, which no thread of the agent can make late.
+   */
+  readonly clock: 'kernel' | 'event' | 'process';
   /** What the agent itself spent between the phases, in milliseconds; part of no phase and not of the response time. */
   readonly overheadMs: number;
   /** How much later than the kernel the thread noticed a step, at most, in milliseconds. */
@@ -112,6 +115,8 @@ export interface RunContext {
   readonly artifacts?: ArtifactSink | undefined;
   /** What runs scripts here; absent where nothing does. */
   readonly scripts?: ScriptHost | undefined;
+  /** The runtime for scripts whose check names none; absent: the newest that is there. */
+  readonly runtimeId?: string | undefined;
   /** The account's snippets, for scripts. */
   readonly snippets?: readonly Snippet[] | undefined;
 }
@@ -193,6 +198,10 @@ export interface CheckType<
   readonly route: string;
   readonly title: string;
   readonly lane: Lane;
+  /** Whether runs need a browser on the agent's host. */
+  readonly needsBrowser?: boolean | undefined;
+  /** Whether runs use packages of a runtime: only agents that have the check's runtime get them. */
+  readonly needsRuntime?: boolean | undefined;
   /** Hard limit of one attempt, in milliseconds. */
   readonly timeoutMs: number;
   /** Whether `frequency` 0 (every 10, 20 or 30 seconds) is allowed. */

@@ -45,6 +45,8 @@ export async function runCommand(
       secretNames: [...Object.keys(secrets), ...check.secretNames],
       proxyUrl,
       artifactsTo: options.artifacts,
+      runtimesDirectory: environment.RUNTIMES_DIR,
+      chromiumPath: environment.CHROMIUM_PATH,
       signal: stop.signal,
     });
     const verdict = verdictOf(report);

@@ -1,15 +1,18 @@
 import type { BrowserFarm } from './browsers/browser-farm.ts';
 import type { Runtimes } from './runtimes/runtimes.ts';
-import type { Sandbox } from './sandbox.ts';
+import type { ScriptPlace, WaitingScript } from './scripts/waiting-script.ts';
 
 /** What this host has for running scripts; one for the whole agent. */
 export interface ScriptHost {
   /**
-   * A sandbox for one run; waits until one is free. The caller releases it.
+   * A process in a sandbox of its own that waits for its script; waits until there is one. The caller releases it.
    *
+   * @param wanted.isFresh not one that was started ahead.
    * @throws SandboxUnavailable when this host cannot contain scripts; the signal's reason when it aborts first.
    */
-  acquire(signal: AbortSignal): Promise<Sandbox>;
+  acquire(wanted: ScriptPlace & { readonly isFresh: boolean }, signal: AbortSignal): Promise<WaitingScript>;
+  /** Gives the sandbox back once the script is over, without waiting until it is clean. */
+  release(script: WaitingScript): void;
   readonly runtimes: Runtimes;
   /** The browsers that scripts open, or why there are none. */
   readonly browser: BrowserFarm | { readonly missing: string };

@@ -1,5 +1,6 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { findCheckType } from '../checks/index.ts';
+import { runtimeOf } from './effective-check.ts';
 import {
   freshnessMs,
   locationsOf,
@@ -67,6 +68,7 @@ export function runsDue(
   const freshMs = freshnessMs(grid);
   const isNewestFresh = newest >= first && now - newest < freshMs;
   const lastMissed = isNewestFresh ? newest - grid.intervalMs : newest;
+  const type = findCheckType(check.checkType);
   const row = (location: string, slotAt: number): RunRow => {
     const id = randomUUID();
     return {
@@ -74,7 +76,7 @@ export function runsDue(
       account_id: check.accountId,
       check_id: check.id,
       check_type: check.checkType,
-      lane: findCheckType(check.checkType)?.lane ?? 'probe',
+      lane: type?.lane ?? 'probe',
       location_id: locationIds.get(`${check.accountId}/${location}`) ?? null,
       location,
       slot_location: location,
@@ -93,6 +95,7 @@ export function runsDue(
       deaths: 0,
       first_leased_at: null,
       last_result_id: null,
+      runtime_id: type?.needsRuntime ? runtimeOf(check) : null,
       sequence_id: id,
       check_run_id: numbers.next(now),
       created: now,

@@ -1,5 +1,6 @@
 import { completeDefinition } from '../checks/definition.ts';
 import { findCheckType } from '../checks/index.ts';
+import { defaultRuntimeId } from '../checks/runtimes.ts';
 import { CheckGroupInput, type GroupDefinition } from '../protocol/check-group.ts';
 import type { CheckGroup } from './store/check-groups.ts';
 import type { Check } from './store/checks.ts';
@@ -85,6 +86,11 @@ export async function withGroups<C extends GroupMember>(
 
 export function groupOf(check: GroupMember, groups: ReadonlyMap<number, CheckGroup>): CheckGroup | undefined {
   return check.groupId === null ? undefined : groups.get(check.groupId);
+}
+
+/** The runtime of a check as it is in effect: its own, its group's, or the account's. */
+export function runtimeOf({ definition }: Pick<Check, 'definition'>): string {
+  return typeof definition.runtimeId === 'string' ? definition.runtimeId : defaultRuntimeId;
 }
 
 /** The tags of a check as it is in effect. */

@@ -1,9 +1,8 @@
 import type { EnvironmentVariable } from '../checks/common-fields.ts';
 import { runnableSpec } from '../checks/definition.ts';
 import { findCheckType } from '../checks/index.ts';
-import { defaultRuntimeId } from '../checks/runtimes.ts';
 import type { LeasedRun } from '../protocol/agent.ts';
-import { completeGroup, groupOf, groupsOf, withGroup } from './effective-check.ts';
+import { completeGroup, groupOf, groupsOf, runtimeOf, withGroup } from './effective-check.ts';
 import { lifecycleScripts } from './lifecycle-scripts.ts';
 import { resultIdOf } from './result-id.ts';
 import type { CheckGroup } from './store/check-groups.ts';
@@ -86,7 +85,7 @@ function leasedRun(
       spec: type ? runnableSpec(type, definition) : {},
     },
     ...variablesOf(resources.variables, fromGroup, definition.environmentVariables),
-    runtimeId: typeof definition.runtimeId === 'string' ? definition.runtimeId : defaultRuntimeId,
+    runtimeId: runtimeOf(effective),
     lifecycle,
     snippets: runsScripts ? resources.snippets.map(({ id, name, script }) => ({ id, name, script })) : [],
     clientCertificates: type?.usesClientCertificates

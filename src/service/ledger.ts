@@ -114,6 +114,7 @@ export class Ledger {
           locationId,
           lane,
           checkTypes: request.checkTypes,
+          runtimes: request.runtimes,
           limit: request.freeSlots[lane],
           agentId: request.agentId,
           sessionId: request.sessionId,

@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { artifactWindowMs } from '../protocol/artifact.ts';
-import { agentSeenWindowMs } from './agent-sightings.ts';
+import { agentCapabilities, agentSeenWindowMs } from './agent-sightings.ts';
 import { Alarm } from './alarm.ts';
 import type { ArtifactStore } from './artifact-store/artifact-store.ts';
 import { promoteLastAttempts } from './final-results.ts';
@@ -163,7 +163,11 @@ function silentSessions(ended: readonly RunRow[]): Signal[] {
 function reasonOf(run: RunRow, agents: readonly AgentRow[]): MissedReason {
   const here = agents.filter((agent) => agent.location_id === run.location_id);
   if (here.length === 0) return 'no-agent';
-  const canRun = here.some((agent) => (JSON.parse(agent.check_types) as string[]).includes(run.check_type));
+  const canRun = here.some(
+    (agent) =>
+      (JSON.parse(agent.check_types) as string[]).includes(run.check_type) &&
+      (run.runtime_id === null || agentCapabilities(agent).runtimes.includes(run.runtime_id)),
+  );
   if (!canRun) return 'unsupported';
   return run.lease_number > 0 ? 'expired' : 'over-capacity';
 }

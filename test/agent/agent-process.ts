@@ -27,6 +27,8 @@ export class AgentProcess {
         API_KEY: 'pl_0123456789abcdef',
         AGENT_HEALTH_PORT: '0',
         LOG_LEVEL: 'debug',
+        // Tests of scripts name the runtimes; nothing else waits for them to be looked through.
+        RUNTIMES_DIR: '/nonexistent',
         ...environment,
       },
       stdio: ['ignore', 'pipe', 'pipe'],

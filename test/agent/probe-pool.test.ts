@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ProbePool, type ProbePoolOptions } from '../../src/agent/probe-pool.ts';
-import { ThreadEnded } from '../../src/agent/probe-thread.ts';
 import { runCheckOnce } from '../../src/agent/run-once.ts';
+import { ThreadEnded } from '../../src/agent/runner-thread.ts';
 import { wholeReport } from '../../src/agent/scrubber.ts';
 import type { FinishedRun, RunOrder } from '../../src/agent/worker-message.ts';
 import { systemClock } from '../../src/lib/clock.ts';

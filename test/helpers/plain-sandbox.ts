@@ -8,6 +8,7 @@ import type { BrowserFarm } from '../../src/sandbox/browsers/browser-farm.ts';
 import type { Runtimes } from '../../src/sandbox/runtimes/runtimes.ts';
 import type { Sandbox, SandboxedEnd, SandboxedProcess, SandboxedProgram } from '../../src/sandbox/sandbox.ts';
 import type { ScriptHost } from '../../src/sandbox/script-host.ts';
+import { launchScript } from '../../src/sandbox/scripts/waiting-script.ts';
 
 /**
  * A sandbox that contains nothing: a folder, a process group, and of the limits only time and output. It lets tests run
@@ -95,5 +96,11 @@ export function plainHost(
   runtimes: Runtimes,
   browser: BrowserFarm | { readonly missing: string },
 ): ScriptHost {
-  return { acquire: createPlainSandbox, runtimes, browser };
+  return {
+    acquire: async (wanted) =>
+      await launchScript(await createPlainSandbox(), wanted, { nodePath: process.execPath, isAhead: false }),
+    release: ({ sandbox }) => void sandbox.release(),
+    runtimes,
+    browser,
+  };
 }

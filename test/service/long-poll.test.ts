@@ -82,6 +82,7 @@ async function enqueue(locationId: string, count = 1): Promise<string[]> {
       deaths: 0,
       first_leased_at: null,
       last_result_id: null,
+      runtime_id: null,
       sequence_id: id,
       check_run_id: now * 1000 + index,
       created: now,

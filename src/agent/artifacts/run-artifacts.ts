@@ -82,7 +82,11 @@ export class RunArtifacts implements ArtifactSink {
   }
 
   /** @returns undefined when the run left nothing, not even something that was refused. */
-  async seal(artifactScrubber: ArtifactScrubber, limitMs: number): Promise<SealedArtifacts | undefined> {
+  async seal(
+    artifactScrubber: ArtifactScrubber,
+    limitMs: number,
+    scrubber = this.#scrubber,
+  ): Promise<SealedArtifacts | undefined> {
     await this.#last;
     this.#isSealed = true;
     if (this.#entries.length === 0) return undefined;
@@ -91,7 +95,14 @@ export class RunArtifacts implements ArtifactSink {
     const reported: ReportedArtifact[] = [];
     for (const entry of this.#entries) {
       if ('reported' in entry) {
-        reported.push(entry.reported);
+        reported.push({ ...entry.reported, name: scrubber.text(entry.reported.name) });
+        continue;
+      }
+      const { name, rawPath } = entry.kept;
+      const shown = scrubber.text(name);
+      if (shown !== name) {
+        await rm(rawPath, { force: true });
+        reported.push(refusal(shownName(shown), 'its name holds a secret'));
         continue;
       }
       const sealed = await this.#seal(entry.kept, artifactScrubber, limit);

@@ -20,6 +20,8 @@ export const multiStep = defineCheckType({
   route: 'multistep',
   title: 'Multi-step check',
   lane: 'script',
+  needsRuntime: true,
+  usesSnippets: true,
   timeoutMs: 240_000,
   isSubMinuteAllowed: false,
   hasNetworkErrors: false,

@@ -1,8 +1,8 @@
-import type { BrowserFarm } from '../../sandbox/browsers/browser-farm.ts';
 import type { Runtime } from '../../sandbox/runtimes/runtimes.ts';
-import { type Sandbox, SandboxUnavailable } from '../../sandbox/sandbox.ts';
+import { SandboxUnavailable } from '../../sandbox/sandbox.ts';
 import type { ScriptHost } from '../../sandbox/script-host.ts';
 import { runScript, type ScriptReport, scriptFiles } from '../../sandbox/scripts/script-run.ts';
+import { isReadAtStart, type WaitingScript } from '../../sandbox/scripts/waiting-script.ts';
 import type { Outcome, RunContext } from '../check-type.ts';
 import { type Failure, failure } from '../failure.ts';
 import { toMicroseconds } from '../milliseconds.ts';
@@ -78,39 +78,39 @@ async function runInSandbox(
   if (context.signal.aborted) return notRun(stopFailure(context));
   if (!scripts)
     return notRun(failure('SANDBOX_UNAVAILABLE', 'Scripts cannot be run here: there is no sandbox'));
-  const runtime = findRuntime(scripts, spec.runtimeId);
+  const runtime = findRuntime(scripts, spec.runtimeId ?? context.runtimeId ?? null);
   if ('failure' in runtime) return notRun(runtime.failure);
   const browser = wants.hasBrowser ? scripts.browser : undefined;
   if (browser && 'missing' in browser) return notRun(failure('BROWSER_MISSING', browser.missing));
 
-  let sandbox: Sandbox;
+  let waiting: WaitingScript;
   try {
-    sandbox = await scripts.acquire(context.signal);
+    const isFresh = isReadAtStart(context.variables);
+    waiting = await scripts.acquire({ runtime, browser, isFresh }, context.signal);
   } catch (thrown) {
     if (context.signal.aborted) return notRun(stopFailure(context));
     if (thrown instanceof SandboxUnavailable) return notRun(failure('SANDBOX_UNAVAILABLE', thrown.message));
     throw thrown;
   }
   try {
-    return await runContained({ spec, context, sandbox, runtime, browser, startedAt, deadlineMs });
+    return await runContained({ spec, context, waiting, startedAt, deadlineMs });
   } catch (thrown) {
     if (thrown instanceof SandboxUnavailable) return notRun(failure('SANDBOX_UNAVAILABLE', thrown.message));
     throw thrown;
   } finally {
-    await sandbox.release();
+    scripts.release(waiting);
   }
 }
 
 async function runContained(order: {
   readonly spec: ScriptSpec;
   readonly context: RunContext;
-  readonly sandbox: Sandbox;
-  readonly runtime: Runtime;
-  readonly browser: BrowserFarm | undefined;
+  readonly waiting: WaitingScript;
   readonly startedAt: number;
   readonly deadlineMs: number;
 }): Promise<ScriptRun> {
-  const { spec, context, sandbox, runtime } = order;
+  const { spec, context, waiting } = order;
+  const { sandbox, runtime } = waiting;
   const entry = spec.scriptPath ?? 'script.ts';
   const files = scriptFiles({
     script: spec.script,
@@ -118,9 +118,7 @@ async function runContained(order: {
     dependencies: spec.dependencies ?? [],
     snippets: context.snippets ?? [],
   });
-  const report = await runScript(sandbox, {
-    runtime,
-    browser: order.browser,
+  const report = await runScript(waiting, {
     entry,
     files,
     variables: { ...context.variables, RUNTIME_VERSION: runtime.id },
@@ -185,6 +183,11 @@ function outcome<Detail>(
     responseTimeMs: toMicroseconds(report ? scriptDurationMs(report) : endedAt - startedAt),
     isDegraded: verdict.isDegraded,
     overMaxResponseTime: null,
+    measurement: report && {
+      clock: 'process',
+      overheadMs: toMicroseconds(Math.max(0, endedAt - startedAt - scriptDurationMs(report))),
+      lagMs: 0,
+    },
     errorMessages: verdict.errorMessages,
     secrets: report?.secrets,
     detail,

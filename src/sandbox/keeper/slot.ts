@@ -36,6 +36,8 @@ export class Slot {
   #prepared: Prepared | undefined;
   #program: RunningProgram | undefined;
   #launchCount = 0;
+  /** What is under way: an end in the middle of a cleaning would have its folder made anew behind it. */
+  #turn: Promise<unknown> = Promise.resolve();
 
   constructor(parts: {
     readonly index: number;
@@ -91,7 +93,11 @@ export class Slot {
 
   /** Ends everything, wipes the folder and makes the slot ready for somebody else. @throws Error when something is left. */
   async clean(): Promise<void> {
-    await this.end();
+    await this.#inTurn(() => this.#clean());
+  }
+
+  async #clean(): Promise<void> {
+    await this.#end();
     this.#cookie = randomUUID();
     this.#processes = new SlotProcesses(this.#mechanism, this.uid, this.#cookie);
     await mkdir(this.directory, { mode: 0o700 });
@@ -106,6 +112,10 @@ export class Slot {
 
   /** Ends everything and removes the folder. @throws Error when something is left. */
   async end(): Promise<void> {
+    await this.#inTurn(() => this.#end());
+  }
+
+  async #end(): Promise<void> {
     const prepared = this.#prepared;
     this.#prepared = undefined;
     this.#program?.kill('killed');
@@ -121,6 +131,12 @@ export class Slot {
     await this.#processes.end(undefined);
     await wipeFolder(this.directory);
     if (this.uid !== undefined && !hasNamespaces(this.#mechanism)) await sweepLeftovers(this.uid);
+  }
+
+  async #inTurn(act: () => Promise<void>): Promise<void> {
+    const done = this.#turn.then(act);
+    this.#turn = done.catch(() => undefined); // told to whoever asked for it
+    await done;
   }
 
   #prepare(): Prepared {

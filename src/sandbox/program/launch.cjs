@@ -12,10 +12,25 @@ const fs = require('node:fs');
 const path = require('node:path');
 
 const modulesDirectory = process.argv[2];
+const isAhead = process.argv[3] === 'ahead';
 process.env.PICKET_MODULES = modulesDirectory;
 require('./preload.cjs');
 const { send, describe } = require('./events.cjs');
 const { hasTopLevelAwait, isTestMode, parse } = require('./script-source.cjs');
+const { endAhead, forkAhead, loadAll, runnerModules, startModuleLoader } = require('./worker-ahead.cjs');
+
+if (isAhead) {
+  let waiting = 2;
+  const loaded = () => {
+    waiting -= 1;
+    if (waiting === 0) send({ event: 'loaded' });
+  };
+  forkAhead(modulesDirectory, loaded);
+  loadAll(modulesDirectory, runnerModules);
+  require('./reporter.cjs');
+  startModuleLoader(modulesDirectory);
+  loaded();
+}
 
 let line = '';
 process.stdin.setEncoding('utf8');
@@ -37,6 +52,7 @@ async function start(job) {
   const own = {
     PICKET_NOTES: notes,
     PICKET_MODULES: modulesDirectory,
+    PICKET_DIRECTORY: job.directory,
     NODE_OPTIONS: `--require ${JSON.stringify(path.join(__dirname, 'preload.cjs'))}`,
     PWTEST_CACHE_DIR: path.join(job.privateDirectory, 'cache'),
     ...job.ownVariables,
@@ -45,12 +61,15 @@ async function start(job) {
   const sources = job.sources.map((file) => fs.readFileSync(path.join(job.directory, file), 'utf8'));
   if (!isTestMode(sources)) {
     send({ event: 'mode', mode: 'plain' });
+    endAhead();
     process.env.PICKET_EVIDENCE = path.join(job.privateDirectory, 'evidence');
     const { runPlainScript } = require('./plain-script.cjs');
     await runPlainScript(job);
     return;
   }
   send({ event: 'mode', mode: 'test' });
+  // On another core the worker loads while the runner does.
+  if (!isAhead) forkAhead(modulesDirectory, () => undefined);
   const entry = testEntry(job);
   process.env.PICKET_RUN = JSON.stringify({ ...job, entry, variables: undefined, sources: undefined });
   const config = path.join(__dirname, 'playwright-config.cjs');

@@ -14,7 +14,11 @@ const maxProblemLength = 500;
  * @returns one sentence for each package that is not right; empty when all are.
  * @throws SandboxUnavailable when no process can be started.
  */
-export async function checkRuntime(runtime: Runtime, sandbox: Sandbox): Promise<string[]> {
+export async function checkRuntime(
+  runtime: Runtime,
+  sandbox: Sandbox,
+  nodePath: string = process.execPath,
+): Promise<string[]> {
   await sandbox.link('node_modules', runtime.modulesDirectory);
   await sandbox.write('resolve-packages.mjs', await readFile(program));
   await sandbox.write('packages.json', JSON.stringify([...promisedPackages(runtime)]));
@@ -22,7 +26,7 @@ export async function checkRuntime(runtime: Runtime, sandbox: Sandbox): Promise<
   let isWhole = false;
   let errorText = '';
   const running = sandbox.start({
-    path: process.execPath,
+    path: nodePath,
     args: [join(sandbox.directory, 'resolve-packages.mjs')],
     environment: { LANG: 'C.UTF-8' },
     limits: {

@@ -1,8 +1,5 @@
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import type { BrowserFarm } from '../browsers/browser-farm.ts';
-import type { Runtime } from '../runtimes/runtimes.ts';
-import type { Sandbox, SandboxedEnd, SandboxLimits } from '../sandbox.ts';
+import type { SandboxedEnd } from '../sandbox.ts';
 import {
   RunEvent,
   RunNote,
@@ -14,12 +11,10 @@ import {
   type SaidTest,
 } from './events.ts';
 import { leftLines } from './left-files.ts';
+import { browserVariables, notesFile, privateFolder, type WaitingScript } from './waiting-script.ts';
 
 /** One script as it is to run. */
 export interface ScriptOrder {
-  readonly runtime: Runtime;
-  /** The browsers the script may open; absent for scripts without one. */
-  readonly browser: BrowserFarm | undefined;
   /** Path of the file that runs, as given; Playwright may run it under another extension. */
   readonly entry: string;
   /** All files by their path below the run's folder, the entry among them. */
@@ -58,10 +53,6 @@ export interface ScriptReport {
   readonly runnerOutput: string;
 }
 
-/** What only the agent asks about lies here, in the run's folder. */
-export const privateFolder = '.picket';
-
-const programDirectory = fileURLToPath(new URL('../program/', import.meta.url));
 const maxTests = 500;
 const maxSteps = 1000;
 const maxErrors = 100;
@@ -73,42 +64,20 @@ const testTimeoutMs = 30_000;
 /** Two steps of at most this many milliseconds lie before the kill: Playwright's own end, and an interruption. */
 const maxGraceMs = 5000;
 
-/** Memory per run (check model 1.8). */
-export const scriptMemoryBytes = Math.round(2.7 * 1024 ** 3);
-
-function limits(timeoutMs: number): SandboxLimits {
-  return {
-    memoryBytes: scriptMemoryBytes,
-    wallMs: timeoutMs,
-    // A browser's processes may be busy on several cores.
-    cpuMs: timeoutMs * 4,
-    processCount: 512,
-    outputBytes: 20 * 1024 * 1024,
-    diskBytes: 500 * 1024 * 1024,
-  };
-}
-
 /**
- * Runs one script in a sandbox that nobody else uses. Its end comes in three steps, so that as much evidence as possible
+ * Runs one script in a process that waits for it. Its end comes in three steps, so that as much evidence as possible
  * is there: Playwright stops by itself a little before the limit, then it is interrupted, and at the limit everything is
  * killed.
- *
- * @throws SandboxUnavailable when no process can be started.
  */
-export async function runScript(sandbox: Sandbox, order: ScriptOrder): Promise<ScriptReport> {
+export async function runScript(waiting: WaitingScript, order: ScriptOrder): Promise<ScriptReport> {
+  const { sandbox, process: running } = waiting;
   const deadlineMs = performance.now() + order.timeoutMs;
   for (const [path, content] of order.files) await sandbox.write(path, content);
-  await sandbox.write(join(privateFolder, 'notes.ndjson'), '');
-  await sandbox.link('node_modules', order.runtime.modulesDirectory);
 
   const timeoutMs = Math.max(1, Math.ceil(deadlineMs - performance.now()));
   const graceMs = Math.min(maxGraceMs, timeoutMs * 0.1);
   const heard = new Heard(order.onOutput);
-  const running = sandbox.start({
-    path: process.execPath,
-    args: [join(programDirectory, 'launch.cjs'), order.runtime.modulesDirectory],
-    environment: { LANG: 'C.UTF-8', TZ: 'UTC' },
-    limits: limits(timeoutMs),
+  waiting.listen({
     onOutput: (stream, chunk) => heard.output(stream, chunk),
     onEvent: (line) => heard.line(line),
   });
@@ -120,30 +89,32 @@ export async function runScript(sandbox: Sandbox, order: ScriptOrder): Promise<S
     isInterrupted = true;
     running.interrupt();
   }, timeoutMs - graceMs);
-  // A process that ends before it has read its job shows in how it ended.
-  running.input.on('error', () => undefined);
-  running.input.end(`${JSON.stringify(job(sandbox.directory, order, timeoutMs - 2 * graceMs))}\n`);
+  let isOvertime = false;
+  const limit = setTimeout(() => {
+    isOvertime = true;
+    running.kill();
+  }, timeoutMs);
+  running.input.end(`${JSON.stringify(job(waiting, order, timeoutMs - 2 * graceMs))}\n`);
   const ended = await running.ended;
+  clearTimeout(limit);
   clearTimeout(interruption);
   order.signal.removeEventListener('abort', kill);
-  const notes = await leftLines(sandbox.directory, join(privateFolder, 'notes.ndjson'), maxNoteBytes);
-  return heard.report(ended, isInterrupted, notes);
+  const notes = await leftLines(sandbox.directory, notesFile, maxNoteBytes);
+  const isKilledByLimit = isOvertime && ended.reason === 'killed';
+  return heard.report(isKilledByLimit ? { ...ended, reason: 'wall' } : ended, isInterrupted, notes);
 }
 
 /** What src/sandbox/program/launch.cjs reads. */
-function job(directory: string, order: ScriptOrder, globalTimeoutMs: number) {
-  const { browser } = order;
+function job({ sandbox, runtime, browser }: WaitingScript, order: ScriptOrder, globalTimeoutMs: number) {
+  const { directory } = sandbox;
   return {
     directory,
     privateDirectory: join(directory, privateFolder),
     entry: order.entry,
     sources: [...order.files.keys()].filter((path) => /\.[cm]?[jt]sx?$/.test(path)),
     variables: order.variables,
-    ownVariables: {
-      PLAYWRIGHT_BROWSERS_PATH: browser?.directory ?? join(directory, privateFolder, 'no-browsers'),
-      PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD: '1',
-    },
-    playwrightVersion: order.runtime.playwrightVersion,
+    ownVariables: browserVariables(directory, browser),
+    playwrightVersion: runtime.playwrightVersion,
     hasBrowser: browser !== undefined,
     isVideoPossible: browser?.hasFfmpeg ?? false,
     browserArgs: ['--disable-gpu', '--disable-quic'],

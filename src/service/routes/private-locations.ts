@@ -193,10 +193,15 @@ export function describeAgents(
       agents: agents.map((agent) => ({
         id: agent.agent_id,
         lastSeenAt: iso(agent.last_seen),
-        ...agentCapabilities(agent),
+        ...checkTypeFacts(agent),
       })),
     })),
   };
+}
+
+function checkTypeFacts(agent: AgentRow) {
+  const { backends, unavailable } = agentCapabilities(agent);
+  return { backends, unavailable };
 }
 
 /** Versions in order; one that is no version at all comes first. */

@@ -164,6 +164,10 @@ export const migrations: readonly Migration[] = [
   accountResources,
   alerting,
   pages,
+  {
+    name: '0008-runtimes-of-runs',
+    statements: [`alter table runs add column runtime_id text`],
+  },
 ];
 
 /**

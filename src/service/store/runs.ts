@@ -15,6 +15,8 @@ export interface ClaimFilter {
   readonly locationId: string;
   readonly lane: string;
   readonly checkTypes: readonly string[];
+  /** Runs that use another runtime are left to agents that have it. */
+  readonly runtimes: readonly string[];
   readonly limit: number;
   readonly agentId: string;
   readonly sessionId: string;
@@ -83,6 +85,9 @@ export class Runs {
       .where('ready_at', '<=', now)
       .where('expires_at', '>', now)
       .where(this.#dialect.inList('check_type', checkTypes))
+      .where((eb) =>
+        eb.or([eb('runtime_id', 'is', null), this.#dialect.inList('runtime_id', filter.runtimes)]),
+      )
       .orderBy('slot_at')
       .limit(limit)
       .modifyEnd(this.#dialect.forUpdateSkipLocked)

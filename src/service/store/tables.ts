@@ -150,6 +150,8 @@ export interface RunRow {
   first_leased_at: number | null;
   /** The stored result of the last attempt, when there was one. */
   last_result_id: string | null;
+  /** The runtime an agent must have to take the run; null for types that use none. */
+  runtime_id: string | null;
   sequence_id: string;
   check_run_id: number;
   created: number;

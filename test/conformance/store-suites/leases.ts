@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createCheck, reportOf, TestAgent } from '../../helpers/service.ts';
+import { type Bench, createCheck, reportOf, TestAgent } from '../../helpers/service.ts';
 import { leaseTtlMs, type StoreStage } from './stage.ts';
 
 const minuteMs = 60_000;
@@ -149,6 +149,39 @@ export function leaseSuite(stage: StoreStage): void {
     expect((await stage.runsOf(check.id))[0]).toMatchObject({ state: 'queued', deaths: 0 });
   });
 
+  it('leases a run of a script only to an agent that has its runtime', async () => {
+    await stage.start();
+    stage.bench.startSweeper();
+    const scripts = { checkTypes: ['MULTI_STEP'], freeSlots: { probe: 0, script: 2 } };
+    const own = await createScriptCheck(stage.bench, { runtimeId: '2025.04' });
+    const usual = await createScriptCheck(stage.bench, {});
+    await stage.queueNextSlot(own.id);
+    await stage.queueNextSlot(usual.id);
+    expect(await stage.agent.claim(scripts)).toEqual([]);
+    expect(await stage.agent.claim({ ...scripts, runtimes: ['2024.02'] })).toEqual([]);
+    const newest = await stage.agent.claim({ ...scripts, runtimes: ['2026.04'] });
+    expect(newest.map(({ check, runtimeId }) => [check.id, runtimeId])).toEqual([[usual.id, '2026.04']]);
+    const older = await stage.agent.claim({ ...scripts, runtimes: ['2025.04'] });
+    expect(older.map(({ check, runtimeId }) => [check.id, runtimeId])).toEqual([[own.id, '2025.04']]);
+  });
+
+  it('calls a run unsupported when no agent has its runtime', async () => {
+    await stage.start();
+    stage.bench.startSweeper();
+    const check = await createScriptCheck(stage.bench, { runtimeId: '2025.04' });
+    await stage.queueNextSlot(check.id);
+    await stage.advanceUntil('it is missed', async () => {
+      stage.clock.advance(500);
+      await stage.agent.claim({
+        checkTypes: ['MULTI_STEP'],
+        freeSlots: { probe: 0, script: 1 },
+        runtimes: ['2026.04'],
+      });
+      return (await stage.runsOf(check.id))[0]?.state === 'missed';
+    });
+    expect((await stage.runsOf(check.id))[0]?.reason).toBe('unsupported');
+  });
+
   it.each([
     ['no-agent', 'nobody ever came', {}],
     ['no-agent', 'a region has no agents here', { privateLocations: [], locations: ['eu-west-1'] }],
@@ -173,4 +206,16 @@ export function leaseSuite(stage: StoreStage): void {
     expect((run?.ended ?? 0) - (run?.slot_at ?? 0)).toBeGreaterThanOrEqual(minuteMs);
     expect((run?.ended ?? 0) - (run?.slot_at ?? 0)).toBeLessThan(1.2 * minuteMs);
   });
+}
+
+async function createScriptCheck(bench: Bench, fields: Readonly<Record<string, unknown>>) {
+  const answer = await bench.call('POST', '/v1/checks/multistep', {
+    name: 'a script',
+    frequency: 1,
+    script: "import { test } from '@playwright/test'; test('x', () => {});",
+    privateLocations: ['lab'],
+    ...fields,
+  });
+  if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
+  return answer.body as { readonly id: string };
 }

@@ -15,7 +15,7 @@ import type {
 /** The thread that had a run ended before the run did. */
 export class ThreadEnded extends Error {
   constructor(reason: string) {
-    super(`The probe thread ended: ${reason}`);
+    super(`The thread that ran the check ended: ${reason}`);
     this.name = 'ThreadEnded';
   }
 }
@@ -28,13 +28,13 @@ interface Pending {
 }
 
 /**
- * One probe thread, seen from the main thread.
+ * One thread that runs checks (probes, or scripts through their sandboxes), seen from the main thread.
  *
  * STARTING: the worker loads its runners; orders are accepted and wait in its message queue. → READY when it has told
  * what it can run. → ENDED when it dies or is stopped: every pending run rejects with ThreadEnded, `ended` resolves
  * with the reason, and nothing is accepted any more. A thread that ended is never used again.
  */
-export class ProbeThread {
+export class RunnerThread {
   readonly #worker: Worker;
   readonly #pending = new Map<string, Pending>();
   readonly #serviceOffsetMs: () => number;
@@ -52,13 +52,15 @@ export class ProbeThread {
 
   constructor(options: {
     readonly entry: URL;
+    /** For people who look at threads. */
+    readonly name: string;
     readonly start: Omit<WorkerStart, 'gateMemory'>;
     readonly maxHeapMb: number;
     readonly serviceOffsetMs: () => number;
   }) {
     this.#serviceOffsetMs = options.serviceOffsetMs;
     this.#worker = new Worker(options.entry, {
-      name: 'probe',
+      name: options.name,
       workerData: { ...options.start, gateMemory: this.gate.memory } satisfies WorkerStart,
       // Runners get what they need through their context; the agent's own environment is none of their business.
       env: {},
@@ -137,6 +139,12 @@ export class ProbeThread {
   isStuck(nowMs: number): boolean {
     for (const { overdueAtMs } of this.#pending.values()) if (overdueAtMs < nowMs) return true;
     return false;
+  }
+
+  /** Lets the thread clean up and end; resolves when it has ended, which may be never. */
+  async close(): Promise<void> {
+    this.#post({ type: 'close' });
+    await this.ended;
   }
 
   /** Ends the thread now; pending runs reject. */

@@ -1,0 +1,198 @@
+import { extname } from 'node:path';
+import { findCheckType } from '../checks/index.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/log.ts';
+import { defaultEgressSettings, type EgressSettings } from '../probes/egress/policy.ts';
+import { availableMemoryBytes } from '../sandbox/host-memory.ts';
+import type { ScriptHostSettings } from '../sandbox/open-script-host.ts';
+import { sealLimitMs } from './artifacts/run-artifacts.ts';
+import { deadlineGraceMs } from './run-pipeline.ts';
+import { RunnerThread, ThreadEnded } from './runner-thread.ts';
+import type { Capabilities, FinishedRun, RunOrder } from './worker-message.ts';
+
+const scriptWorkerEntry = new URL(`./script-worker${extname(import.meta.url)}`, import.meta.url);
+const watchIntervalMs = 1000;
+/** Beyond the run's own deadline, its grace and the making of its artifacts: then it is the thread that hangs. */
+const stuckGraceMs = deadlineGraceMs + sealLimitMs.script + 5000;
+const replaceDelayMs = 1000;
+const maxReplaceDelayMs = 60_000;
+/** A thread that lived this long may be replaced at once. */
+const longLifeMs = 60_000;
+/** How long the thread may take to end its sandboxes when the agent stops. */
+const closeMs = 8000;
+/** What a run takes: a browser and two processes of Node (measured: 450 to 550 MB). */
+const runMemoryBytes = 600 * 1024 ** 2;
+/** For so long after its start a run has not yet taken what it will. */
+const settlingMs = 5000;
+
+const nothing: Capabilities = { loaded: [], backends: {}, failed: [] };
+
+/**
+ * What runs the script lane: one thread, which has the sandboxes. It opens them in the background, and what it can run is
+ * known when it has; until then, and while a thread that died is replaced, nothing is leased for it. The runs of a thread
+ * that dies reject with ThreadEnded; what they had started is ended by the keeper of the sandboxes.
+ */
+export class ScriptPool {
+  readonly #options: ScriptPoolOptions;
+  readonly #startedAtMs = new Map<string, number>();
+  #thread: RunnerThread | undefined;
+  #isReady = false;
+  #isStopping = false;
+  #capabilities = nothing;
+  #watch: NodeJS.Timeout | undefined;
+  #shortLives = 0;
+  #replacedCount = 0;
+  readonly #known = Promise.withResolvers<Capabilities>();
+
+  constructor(options: ScriptPoolOptions) {
+    this.#options = options;
+  }
+
+  /** Begins to open the sandboxes; resolves with what can be run, once that is known. */
+  async start(): Promise<Capabilities> {
+    if (this.#isStopping) return nothing;
+    this.#watch = setInterval(() => this.#endStuckThread(), watchIntervalMs);
+    this.#watch.unref();
+    this.#startThread();
+    return await this.#known.promise;
+  }
+
+  get checkTypes(): readonly string[] {
+    return this.#capabilities.loaded;
+  }
+
+  get capabilities(): Capabilities {
+    return this.#capabilities;
+  }
+
+  get isReady(): boolean {
+    return this.#isReady;
+  }
+
+  /** Whether it is known what this host can run; false while the sandboxes are being opened. */
+  get isSettled(): boolean {
+    return this.#isReady || this.#shortLives > 1;
+  }
+
+  get replacedCount(): number {
+    return this.#replacedCount;
+  }
+
+  /** How many more runs the memory of this host allows; one at least where nothing runs. */
+  get room(): number {
+    const running = this.#startedAtMs.size;
+    const nowMs = this.#options.clock.monotonicMs();
+    const settling = [...this.#startedAtMs.values()].filter((atMs) => nowMs - atMs < settlingMs).length;
+    const room = Math.floor(availableMemoryBytes() / runMemoryBytes) - settling;
+    return Math.max(running === 0 ? 1 : 0, room);
+  }
+
+  /**
+   * Runs one order.
+   *
+   * @throws ThreadEnded when the thread died or was ended before the run was done.
+   */
+  async run(order: RunOrder, signal: AbortSignal): Promise<FinishedRun> {
+    if (!this.#thread) throw new ThreadEnded('the thread for scripts is not running');
+    const { clock } = this.#options;
+    const timeoutMs = order.timeoutMs ?? findCheckType(order.checkType)?.timeoutMs ?? 0;
+    this.#startedAtMs.set(order.runId, clock.monotonicMs());
+    try {
+      return await this.#thread.run(order, clock.monotonicMs() + timeoutMs + stuckGraceMs, signal);
+    } finally {
+      this.#startedAtMs.delete(order.runId);
+    }
+  }
+
+  /** Ends all sandboxes and the thread. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    this.#known.resolve(nothing);
+    clearInterval(this.#watch);
+    const thread = this.#thread;
+    if (!thread) return;
+    const over = new AbortController();
+    await Promise.race([thread.close(), this.#options.clock.sleep(closeMs, over.signal)]);
+    over.abort();
+    await thread.terminate('the agent stops');
+  }
+
+  #startThread(): void {
+    const { clock } = this.#options;
+    const startedAtMs = clock.monotonicMs();
+    const thread = new RunnerThread({
+      name: 'scripts',
+      entry: this.#options.entry ?? scriptWorkerEntry,
+      start: {
+        ownSecrets: this.#options.ownSecrets,
+        egress: this.#options.egress?.() ?? defaultEgressSettings,
+        artifactFolder: this.#options.artifactFolder?.(),
+        scripts: this.#options.scripts(),
+      },
+      maxHeapMb: 1024,
+      serviceOffsetMs: this.#options.serviceOffsetMs,
+    });
+    this.#thread = thread;
+    void thread.ready.then(
+      (capabilities) => {
+        if (this.#thread !== thread) return;
+        this.#isReady = true;
+        this.#capabilities = capabilities;
+        this.#known.resolve(capabilities);
+        this.#tell(capabilities);
+        this.#options.onReady?.();
+      },
+      () => undefined, // it ended while opening, which `ended` tells
+    );
+    void thread.ended.then((reason) => this.#replace(reason, startedAtMs));
+  }
+
+  #tell({ loaded, failed, runtimes, sandbox }: Capabilities): void {
+    const { log } = this.#options;
+    if (sandbox) {
+      const { mechanism, problems } = sandbox;
+      log.info({ checkTypes: loaded, runtimes, mechanism }, 'scripts can be run');
+      for (const problem of problems) log.warn({ problem }, 'scripts: something is not as it could be');
+    }
+    for (const { name, reason } of failed) {
+      log.warn({ checkType: name, reason }, 'a check type cannot be run here and is not offered');
+    }
+  }
+
+  #replace(reason: string, startedAtMs: number): void {
+    this.#thread = undefined;
+    this.#isReady = false;
+    if (this.#isStopping) return;
+    const { clock, log } = this.#options;
+    this.#replacedCount++;
+    this.#shortLives = clock.monotonicMs() - startedAtMs < longLifeMs ? this.#shortLives + 1 : 0;
+    log.error({ reason }, 'the thread for scripts ended unexpectedly and is replaced; its runs are reported');
+    const delayMs =
+      this.#shortLives === 0 ? 0 : Math.min(maxReplaceDelayMs, replaceDelayMs * 2 ** (this.#shortLives - 1));
+    setTimeout(() => {
+      if (!this.#isStopping) this.#startThread();
+    }, delayMs).unref();
+  }
+
+  #endStuckThread(): void {
+    if (this.#thread?.isStuck(this.#options.clock.monotonicMs())) {
+      void this.#thread.terminate('it did not answer any more');
+    }
+  }
+}
+
+export interface ScriptPoolOptions {
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Secrets removed from every report: the agent's key and the `SERVICE_SECRET_*` values. */
+  readonly ownSecrets: readonly string[];
+  readonly serviceOffsetMs: () => number;
+  readonly egress?: (() => EgressSettings) | undefined;
+  readonly artifactFolder?: (() => string | undefined) | undefined;
+  /** What the sandboxes are made of, asked when a thread starts. */
+  readonly scripts: () => ScriptHostSettings;
+  /** Called whenever it has become known what can be run. */
+  readonly onReady?: (() => void) | undefined;
+  /** Another program for the thread that speaks the same messages. */
+  readonly entry?: URL | undefined;
+}

@@ -1,0 +1,106 @@
+/**
+ * Entry of the thread for scripts. It holds the sandboxes and follows what happens in them; the scripts themselves run in
+ * processes that a keeper process starts. What a run left is searched for secrets here too, so that no probe and
+ * nothing of the main thread waits for it.
+ */
+import { parentPort, workerData } from 'node:worker_threads';
+import { checkTypes } from '../checks/index.ts';
+import { systemClock } from '../lib/clock.ts';
+import { toError } from '../lib/errors.ts';
+import { createEgressPolicy } from '../probes/egress/policy.ts';
+import { type OpenScriptHost, openScriptHost } from '../sandbox/open-script-host.ts';
+import { SandboxUnavailable } from '../sandbox/sandbox.ts';
+import { LagMeter } from './lag-meter.ts';
+import { RunPipeline } from './run-pipeline.ts';
+import type { Capabilities, FromWorker, RunOrder, ToWorker, WorkerStart } from './worker-message.ts';
+
+if (!parentPort) throw new Error('script-worker runs in a worker thread only');
+const port = parentPort;
+const { ownSecrets, egress, artifactFolder, scripts } = workerData as WorkerStart;
+const types = checkTypes.filter(({ lane }) => lane === 'script');
+const running = new Map<string, AbortController>();
+let isClosing = false;
+
+const opened = open();
+const pipeline = opened.then(
+  ({ host }) =>
+    new RunPipeline({
+      clock: systemClock,
+      lagMeter: new LagMeter(systemClock),
+      ownSecrets,
+      egress: createEgressPolicy(egress),
+      artifactFolder,
+      scripts: host,
+    }),
+);
+
+port.on('message', (message: ToWorker) => {
+  if (message.type === 'run') {
+    for (const order of message.orders) void run(order, message.serviceOffsetMs);
+  } else if (message.type === 'abort') {
+    for (const runId of message.runIds) {
+      running.get(runId)?.abort(new DOMException('The run was stopped', 'AbortError'));
+    }
+  } else if (message.type === 'close') {
+    void close();
+  }
+});
+
+send({ type: 'ready', capabilities: await capabilities() });
+
+async function open(): Promise<{ host?: OpenScriptHost; unavailable?: string }> {
+  if (!scripts) throw new Error('the thread for scripts was started without its settings');
+  try {
+    return { host: await openScriptHost(scripts) };
+  } catch (thrown) {
+    if (thrown instanceof SandboxUnavailable) return { unavailable: thrown.message };
+    throw thrown;
+  }
+}
+
+/** What of the host's means each type needs decides whether it is offered. */
+async function capabilities(): Promise<Capabilities> {
+  const { host, unavailable } = await opened;
+  const loaded: string[] = [];
+  const failed: { name: string; reason: string }[] = [];
+  for (const type of types) {
+    const missing = unavailable ?? (type.needsBrowser && host ? missingBrowser(host) : undefined);
+    if (missing !== undefined) {
+      failed.push({ name: type.name, reason: missing });
+      continue;
+    }
+    try {
+      await (await pipeline).load(type);
+      loaded.push(type.name);
+    } catch (thrown) {
+      failed.push({ name: type.name, reason: toError(thrown).message });
+    }
+  }
+  const facts = host && { ...host.facts, problems: [...host.facts.problems, ...host.problems] };
+  return { loaded, backends: {}, failed, runtimes: host?.runtimes.ids ?? [], sandbox: facts };
+}
+
+function missingBrowser({ browser }: OpenScriptHost): string | undefined {
+  return 'missing' in browser ? browser.missing : undefined;
+}
+
+async function run(order: RunOrder, serviceOffsetMs: number): Promise<void> {
+  const stop = new AbortController();
+  running.set(order.runId, stop);
+  const finished = await (await pipeline).run(order, serviceOffsetMs, stop.signal);
+  running.delete(order.runId);
+  send({ type: 'finished', runs: [finished] });
+}
+
+async function close(): Promise<void> {
+  if (isClosing) return;
+  isClosing = true;
+  for (const stop of running.values()) stop.abort(new DOMException('The agent stops', 'AbortError'));
+  const { host } = await opened;
+  await host?.close();
+  process.exit(0); // ends this thread
+}
+
+function send(message: FromWorker): void {
+  port.postMessage(message);
+}

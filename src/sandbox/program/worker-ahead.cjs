@@ -1,0 +1,123 @@
+'use strict';
+/**
+ * Playwright runs tests in a worker process that it forks once it knows them, and that loads nearly everything the runner
+ * has loaded once more. Here that process is forked early, with Playwright's own entry held back, and given out when
+ * Playwright forks: to Playwright it is a worker like any other, only faster. Whatever is not as expected (another entry,
+ * other descriptors, a second worker, a worker that died) goes the usual way.
+ *
+ * The same file is the entry of that process: it loads what a worker needs, waits for its environment, and becomes
+ * Playwright's worker.
+ */
+const childProcess = require('node:child_process');
+const path = require('node:path');
+
+/** How Playwright's runner connects its workers. */
+const stdio = ['ignore', 'pipe', 'pipe', 'ipc'];
+
+let ahead;
+
+/** Forks the worker. @param onLoaded called when it has loaded what it could. */
+function forkAhead(modulesDirectory, onLoaded) {
+  const { fork } = childProcess;
+  const child = fork(__filename, [modulesDirectory], {
+    env: {
+      ...process.env,
+      NODE_OPTIONS: `--require ${JSON.stringify(path.join(__dirname, 'preload.cjs'))}`,
+    },
+    detached: false,
+    stdio,
+  });
+  const lose = () => {
+    ahead = undefined;
+  };
+  const hear = () => onLoaded();
+  child.once('exit', lose);
+  child.once('error', lose);
+  child.once('message', hear);
+  ahead = { child, lose, hear };
+  childProcess.fork = function forkOrHandOver(entry, ...rest) {
+    const options = rest.at(-1);
+    const isWorker = /[\\/]playwright[\\/]lib[\\/]common[\\/]process(\.js)?$/.test(String(entry));
+    const isAsExpected =
+      rest.length === 1 && JSON.stringify(options?.stdio) === JSON.stringify(stdio) && !options.execArgv;
+    if (!ahead || !isWorker || !isAsExpected || !ahead.child.connected) return fork(entry, ...rest);
+    const { child: worker } = ahead;
+    worker.off('exit', lose);
+    worker.off('error', lose);
+    worker.off('message', hear);
+    ahead = undefined;
+    worker.send({ entry, environment: { ...options.env } });
+    return worker;
+  };
+}
+
+/** Ends the worker that was forked and is of no use. */
+function endAhead() {
+  ahead?.child.kill('SIGKILL');
+}
+
+/** What is loaded early must change nothing but the time: a module that a version does not have is left out. */
+function loadAll(modulesDirectory, names) {
+  for (const name of names) {
+    try {
+      require(path.join(modulesDirectory, name));
+    } catch (error) {
+      if (error.code !== 'MODULE_NOT_FOUND' && error.code !== 'ERR_PACKAGE_PATH_NOT_EXPORTED') throw error;
+    }
+  }
+}
+
+/**
+ * Has Playwright start its thread for ES modules now, which takes longer than all else, and not once more when it is
+ * about to load its configuration.
+ */
+function startModuleLoader(modulesDirectory) {
+  const host = require(path.join(modulesDirectory, 'playwright/lib/common/esmLoaderHost.js'));
+  host.registerESMLoader();
+  // Up to 1.51 a second call would start a second thread; later ones notice by themselves, and do not let it be replaced.
+  if (Object.getOwnPropertyDescriptor(host, 'registerESMLoader')?.writable) {
+    host.registerESMLoader = () => true;
+  }
+}
+
+/** What Playwright's runner needs for a run. */
+const runnerModules = [
+  'playwright/lib/program.js',
+  'playwright/lib/runner/testRunner.js',
+  'playwright/lib/runner/runner.js',
+  'playwright/lib/transform/babelBundle.js',
+  'playwright/lib/reporters/json.js',
+  '@playwright/test/index.js',
+];
+
+/** What workerMain.js needs. Not that module itself: it loads the entry, which begins to talk at once. */
+const workerModules = [
+  'playwright-core/index.js',
+  'playwright/lib/index.js',
+  '@playwright/test/index.js',
+  'playwright/lib/worker/fixtureRunner.js',
+  'playwright/lib/worker/testInfo.js',
+  'playwright/lib/worker/timeoutManager.js',
+  'playwright/lib/worker/util.js',
+  'playwright/lib/common/configLoader.js',
+  'playwright/lib/common/poolBuilder.js',
+  'playwright/lib/common/suiteUtils.js',
+  'playwright/lib/common/testLoader.js',
+  'playwright/lib/matchers/expect.js',
+];
+
+if (require.main === module) {
+  process.on('message', function begin({ entry, environment }) {
+    process.off('message', begin);
+    for (const name of Object.keys(process.env)) if (!(name in environment)) delete process.env[name];
+    for (const [name, value] of Object.entries(environment)) process.env[name] = value;
+    process.chdir(environment.PICKET_DIRECTORY);
+    process.argv = [process.argv[0], entry];
+    require(entry);
+  });
+  loadAll(process.argv[2], workerModules);
+  startModuleLoader(process.argv[2]);
+  process.send('loaded');
+}
+
+module.exports = { forkAhead, endAhead, loadAll, startModuleLoader, runnerModules, workerModules };

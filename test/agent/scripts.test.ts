@@ -1,0 +1,266 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
+import type { LeasedRun } from '../../src/protocol/agent.ts';
+import { findBrowser } from '../../src/sandbox/browsers/find-browser.ts';
+import { unpackedChromiumPath } from '../../src/sandbox/browsers/unpacked-chromium.ts';
+import { readRuntimes } from '../../src/sandbox/runtimes/runtimes.ts';
+import { leasedRun } from '../helpers/fake-service/leased-run.ts';
+import { runtimesDirectory } from '../helpers/script-stage.ts';
+import { temporaryFolder } from '../helpers/service.ts';
+import { keeperPidOf, processesWhere } from '../sandbox/processes.ts';
+import type { AgentProcess } from './agent-process.ts';
+import { Stage } from './stage.ts';
+
+const imports = "import { test, expect } from '@playwright/test';\n";
+const runTimeoutMs = 40_000;
+const killedRuns = 40;
+/** Spares lie in slots of their own. */
+const sparesLeft = 3;
+
+let missingRuntimes: string | undefined;
+let missingBrowser: string | undefined;
+let scripts: ReturnType<typeof temporaryFolder>;
+let spool: ReturnType<typeof temporaryFolder>;
+let stage: Stage;
+let agent: AgentProcess;
+
+function scriptRun(checkType: 'BROWSER' | 'MULTI_STEP', script: string, more: Partial<LeasedRun> = {}) {
+  const check = { id: crypto.randomUUID(), name: 'Test', checkType, spec: { script } };
+  return leasedRun('', { check, ...more });
+}
+
+async function resultOf(run: LeasedRun) {
+  stage.service.enqueue(run);
+  return await stage.service.waitFor('the result', () => stage.service.resultOf(run.runId), runTimeoutMs);
+}
+
+/** The folders of slots; a sandbox in use has more in it than its folder for temporary files. */
+function soiledSlots(): string[] {
+  const home = join(scripts.path, '0/sandboxes');
+  return readdirSync(home)
+    .filter((name) => name.startsWith('slot-'))
+    .filter((name) => readdirSync(join(home, name)).some((entry) => entry !== '.tmp'));
+}
+
+const scriptProcesses = () =>
+  processesWhere((_status, pid) => commandLine(pid).includes('program/launch.cjs'));
+const browserProcesses = () =>
+  processesWhere((_status, pid) => commandLine(pid).includes('chromium-headless'));
+const commandLine = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, 'latin1');
+
+function needsRuntime(context: TestContext) {
+  if (missingRuntimes) context.skip(missingRuntimes);
+}
+function needsBrowser(context: TestContext) {
+  needsRuntime(context);
+  if (missingBrowser) context.skip(missingBrowser);
+}
+
+beforeAll(async () => {
+  scripts = temporaryFolder();
+  spool = temporaryFolder();
+  stage = await Stage.open();
+  const runtimes = await readRuntimes(runtimesDirectory);
+  if (runtimes.ids.length === 0) missingRuntimes = 'no runtime is installed: npm run runtimes:install';
+  try {
+    await findBrowser({
+      chromiumPath: process.env.CHROMIUM_PATH,
+      unpackedPath: unpackedChromiumPath(runtimesDirectory),
+    });
+  } catch (thrown) {
+    missingBrowser = String(thrown);
+  }
+  if (missingRuntimes) return;
+  agent = stage.startAgent({
+    RUNTIMES_DIR: runtimesDirectory,
+    SCRIPTS_DIR: scripts.path,
+    SPOOL_DIR: spool.path,
+    JOB_CONCURRENCY: '2',
+    SHUTDOWN_GRACE_SECONDS: '1',
+    SERVICE_SECRET_TOKEN: 'correct-horse-battery',
+    // Where nothing contains scripts, these tests run all the same: the scripts are their own.
+    ALLOW_UNISOLATED_SCRIPTS: 'true',
+    ...(process.env.CHROMIUM_PATH ? { CHROMIUM_PATH: process.env.CHROMIUM_PATH } : {}),
+  });
+  await agent.logged('scripts can be run', 90_000);
+}, 100_000);
+
+afterAll(async () => {
+  await stage[Symbol.asyncDispose]();
+  scripts.remove();
+  spool.remove();
+}, 20_000);
+
+describe('an agent with scripts', () => {
+  it('tells which runtimes and types it has, in claims and in its health', async (context) => {
+    needsRuntime(context);
+    const claim = await stage.service.waitFor('a claim that names runtimes', () =>
+      stage.service.calls
+        .map(({ body }) => body as { runtimes?: string[]; checkTypes?: string[] } | undefined)
+        .find((body) => (body?.runtimes?.length ?? 0) > 0),
+    );
+    expect(claim?.checkTypes).toContain('MULTI_STEP');
+    const health = JSON.parse((await agent.get('/health')).body);
+    expect(health.scripts).toMatchObject({ isSettled: true, sandbox: { mechanism: expect.any(String) } });
+  });
+
+  it('runs a multi-step script and masks what it made secret', async (context) => {
+    needsRuntime(context);
+    const run = scriptRun(
+      'MULTI_STEP',
+      `${imports}test('made up today-secret-4711', async ({ request }) => {
+        process.env.SERVICE_SECRET_MADE = ['today', 'secret', '4711'].join('-');
+        console.log('I have', process.env.SERVICE_SECRET_MADE, process.env.SERVICE_SECRET_TOKEN);
+        const answer = await request.get(process.env.TARGET + '?q=' + process.env.SERVICE_SECRET_MADE);
+        expect(answer.status(), process.env.SERVICE_SECRET_MADE).toBe(200);
+      });`,
+      { variables: { TARGET: stage.target.url() } },
+    );
+    const result = await resultOf(run);
+    expect(result.failure).toBeNull();
+    const text = JSON.stringify(result);
+    expect(text).toContain('I have ***');
+    expect(text).not.toContain('secret-4711');
+    expect(text).not.toContain('correct-horse');
+    await stage.service.waitFor('the artifacts', () =>
+      (result.artifacts ?? [])
+        .filter(({ state }) => state === 'awaited')
+        .every(({ name }) => stage.service.inbox.stored.has(`${run.runId}/${name}`)),
+    );
+    for (const [name, bytes] of stage.service.inbox.stored) {
+      expect(name).not.toContain('4711');
+      expect(bytes.includes('today-secret-4711'), name).toBe(false);
+    }
+  });
+
+  it('runs a browser script and keeps its evidence', async (context) => {
+    needsBrowser(context);
+    const run = scriptRun(
+      'BROWSER',
+      `${imports}test('look', async ({ page }) => {
+        await page.goto(process.env.TARGET);
+        await expect(page.locator('h1')).toHaveText('not there', { timeout: 500 });
+      });`,
+      { variables: { TARGET: stage.target.url() } },
+    );
+    const result = await resultOf(run);
+    expect(result.failure).toMatchObject({ owner: 'target', code: 'SCRIPT_FAILED' });
+    expect(result.artifacts?.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['traces/look.zip', 'report.json']),
+    );
+  });
+
+  it('ends a cancelled run and everything it started', async (context) => {
+    needsBrowser(context);
+    const run = scriptRun(
+      'BROWSER',
+      `${imports}test('stay', async ({ page }) => {
+        await page.goto('about:blank');
+        await new Promise(() => {});
+      });`,
+    );
+    stage.service.enqueue(run);
+    await stage.service.waitFor('a browser', () => browserProcesses().length > 0, runTimeoutMs);
+    stage.service.cancel(run.runId);
+    await stage.service.waitFor('no browser', () => browserProcesses().length === 0, runTimeoutMs);
+  });
+
+  it('starts no script for a runtime that it does not have', async (context) => {
+    needsRuntime(context);
+    const run = scriptRun('MULTI_STEP', `${imports}test('x', () => {});`);
+    run.check.spec.runtimeId = '2024.02';
+    expect(await resultOf(run)).toMatchObject({ failure: { code: 'RUNTIME_MISSING', owner: 'agent' } });
+  });
+
+  it.each([
+    ['a renderer that crashes', "await page.goto('chrome://crash').catch(() => {}); await page.goto(T);"],
+    ['alerts without end', "await page.evaluate(() => { for (;;) alert('x'); });"],
+    ['a page of the host', "await page.goto('file:///etc/passwd');"],
+    ['a page of the browser', "await page.goto('chrome://version');"],
+    ['many tabs', 'for (let i = 0; i < 60; i++) await page.context().newPage(); throw new Error(`full`);'],
+    ['a browser that is killed', "require('child_process').execSync('kill -9 -1');"],
+  ])('comes through %s', async (_what, body) => {
+    // A context cannot be had beside the values of a row.
+    if (missingRuntimes ?? missingBrowser) return;
+    const run = scriptRun(
+      'BROWSER',
+      `${imports}test.setTimeout(8000); test('trouble', async ({ page }) => { const T = process.env.TARGET; await page.goto(T); ${body} throw new Error('over'); });`,
+      { variables: { TARGET: stage.target.url() } },
+    );
+    const result = await resultOf(run);
+    expect(result.failure).toMatchObject({ owner: 'target' });
+    expect(JSON.stringify(result)).not.toContain('root:x:0');
+    await stage.service.waitFor('no browser', () => browserProcesses().length === 0);
+  });
+
+  it('leaves nothing behind when workers and browsers are killed at random', async (context) => {
+    needsRuntime(context);
+    const script = `${imports}test('short', async () => {
+      await new Promise((resolve) => setTimeout(resolve, ${Math.round(Math.random() * 50)}));
+    });`;
+    const runs = Array.from({ length: killedRuns }, () => scriptRun('MULTI_STEP', script));
+    stage.service.enqueue(...runs);
+    const killing = setInterval(() => {
+      const all = scriptProcesses();
+      const victim = all[Math.floor(Math.random() * all.length)];
+      if (victim !== undefined) killHard(victim);
+    }, 200);
+    try {
+      await stage.service.waitFor(
+        'all results',
+        () => runs.every(({ runId }) => stage.service.resultOf(runId)),
+        90_000,
+      );
+    } finally {
+      clearInterval(killing);
+    }
+    await stage.service.waitFor('clean slots', () => soiledSlots().length <= sparesLeft);
+    const clean = scriptRun('MULTI_STEP', `${imports}test('next', () => {});`);
+    expect((await resultOf(clean)).failure).toBeNull();
+    const codes = new Set(runs.map(({ runId }) => stage.service.resultOf(runId)?.failure?.code ?? 'passed'));
+    expect(codes).toContain('passed');
+    expect([...codes].filter((code) => code !== 'passed' && code !== 'SCRIPT_FAILED')).toEqual([]);
+  }, 100_000);
+
+  it('goes on when the keeper of the sandboxes is killed', async (context) => {
+    needsRuntime(context);
+    const run = scriptRun('MULTI_STEP', `${imports}test('long', async () => new Promise(() => {}));`);
+    stage.service.enqueue(run);
+    await stage.service.waitFor('the lease', () => stage.service.leases.has(run.runId));
+    const keeper = keeperPidOf(agent.child.pid ?? 0);
+    expect(keeper).toBeDefined();
+    if (keeper !== undefined) killHard(keeper);
+    await stage.service.waitFor('its result', () => stage.service.resultOf(run.runId), runTimeoutMs);
+    const next = scriptRun('MULTI_STEP', `${imports}test('next', () => {});`);
+    expect((await resultOf(next)).failure).toBeNull();
+  });
+
+  it('gives a browser run back when it must stop, and leaves no process and no folder', async (context) => {
+    needsBrowser(context);
+    const run = scriptRun(
+      'BROWSER',
+      `${imports}test('stay', async ({ page }) => { await page.goto('about:blank'); await new Promise(() => {}); });`,
+    );
+    stage.service.enqueue(run);
+    await stage.service.waitFor('a browser', () => browserProcesses().length > 0, runTimeoutMs);
+    agent.signal('SIGTERM');
+    const { signal } = await agent.exited;
+    expect(signal).toBeNull();
+    expect(stage.service.released.map(({ runId }) => runId)).toContain(run.runId);
+    expect(browserProcesses()).toEqual([]);
+    expect(scriptProcesses()).toEqual([]);
+    expect(readdirSync(join(scripts.path, '0/sandboxes')).filter((name) => name.startsWith('slot'))).toEqual(
+      [],
+    );
+    expect(readdirSync(spool.path)).toEqual([]);
+  }, 60_000);
+});
+
+function killHard(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // it has ended meanwhile
+  }
+}
