@@ -3,6 +3,7 @@ import { type PostgresServer, startPostgres, whyNoPostgres } from '../helpers/po
 import { apiSuite } from './store-suites/api.ts';
 import { changeSuite } from './store-suites/changes.ts';
 import { factSuite } from './store-suites/facts.ts';
+import { incidentSuite } from './store-suites/incidents.ts';
 import { leaseSuite } from './store-suites/leases.ts';
 import { pageSuite } from './store-suites/pages.ts';
 import { slotSuite } from './store-suites/slots.ts';
@@ -17,6 +18,7 @@ function storeSuites(stage: StoreStage): void {
   changeSuite(stage);
   factSuite(stage);
   pageSuite(stage);
+  incidentSuite(stage);
 }
 
 describe('a store on SQLite', () => {
