@@ -4,6 +4,7 @@ import { apiSuite } from './store-suites/api.ts';
 import { changeSuite } from './store-suites/changes.ts';
 import { factSuite } from './store-suites/facts.ts';
 import { groupSuite } from './store-suites/groups.ts';
+import { incidentSuite } from './store-suites/incidents.ts';
 import { leaseSuite } from './store-suites/leases.ts';
 import { maintenanceSuite } from './store-suites/maintenance.ts';
 import { pageSuite } from './store-suites/pages.ts';
@@ -23,6 +24,7 @@ function storeSuites(stage: StoreStage): void {
   resourceSuite(stage);
   groupSuite(stage);
   maintenanceSuite(stage);
+  incidentSuite(stage);
 }
 
 describe('a store on SQLite', () => {

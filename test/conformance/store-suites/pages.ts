@@ -2,24 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { failure } from '../../../src/checks/failure.ts';
 import type { ResultReport } from '../../../src/protocol/agent.ts';
-import { automaticIncidents } from '../../../src/service/automatic-incidents.ts';
-import type { IncidentEvent } from '../../../src/service/incident-trigger.ts';
-import {
-  type MailDelivery,
-  type SubscriberMail,
-  SubscriberNotifier,
-} from '../../../src/service/subscriber-notifier.ts';
-import { createCheck, quietLogger, reportOf, until } from '../../helpers/service.ts';
+import { createCheck, reportOf } from '../../helpers/service.ts';
 import type { StoreStage } from './stage.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-const base = '/v1/status-pages';
 const down = failure('CONNECTION_REFUSED', 'connect ECONNREFUSED');
 const wrong = failure('ASSERTION_FAILED', 'expected 200, received 503');
 const ours = failure('AGENT_OUT_OF_RESOURCES', 'the agent crashed');
 
-/** Dashboards, status pages, incidents, reports and badges: what they show follows from what happened. */
+/** Dashboards, reports and badges: what they show follows from what happened. */
 export function pageSuite(stage: StoreStage): void {
   const call = async (method: string, path: string, body?: unknown) => {
     const answer = await stage.bench.call(method, path, body);
@@ -41,16 +33,6 @@ export function pageSuite(stage: StoreStage): void {
     const others = runs.filter((run) => run !== own);
     if (others.length > 0) await stage.agent.release(others);
     expect(await stage.agent.report([reportOf(own, fields)])).toEqual(['accepted']);
-  }
-
-  /** A page with one card for each list of services, and the services. */
-  async function statusPage(names: readonly string[]) {
-    const services = [];
-    for (const name of names) services.push(await call('POST', `${base}/services`, { name }));
-    const url = `page-${randomUUID().slice(0, 8)}`;
-    const cards = services.map(({ id, name }) => ({ name: `card of ${name}`, services: [{ id }] }));
-    const page = await call('POST', base, { name: 'Ours', url, cards });
-    return { page, services, shown: async () => (await open(`/v1/public/status-pages/${url}`)).body };
   }
 
   it('reports success ratios and nearest-rank percentiles as a plain count has them', async () => {
@@ -221,208 +203,6 @@ export function pageSuite(stage: StoreStage): void {
     expect((await stage.bench.call('DELETE', `${at}/updates/${only.id}`)).status).toBe(400);
     await call('DELETE', `/v1/dashboards/${dashboardId}`);
     expect((await stage.bench.call('GET', at)).status).toBe(404);
-  });
-
-  it('follows the updates of an incident: state, duration and uptime', async () => {
-    await stage.start();
-    const { services, shown } = await statusPage(['API', 'Shop']);
-    const [api, shop] = services;
-    const start = stage.clock.wallMs();
-    const incident = await call('POST', `${base}/incidents`, {
-      name: 'Down',
-      severity: 'MAJOR',
-      services: [{ id: api.id }],
-      incidentUpdates: [{ status: 'INVESTIGATING', description: 'looking' }],
-    });
-    expect(incident).toMatchObject({
-      lastUpdateStatus: 'INVESTIGATING',
-      duration: null,
-      services: [{ id: api.id, name: 'API' }],
-      incidentUpdates: [
-        { notifySubscribers: false, publicIncidentUpdateDate: new Date(start).toISOString() },
-      ],
-    });
-    const at = `${base}/incidents/${incident.id}`;
-    const states = async () => {
-      const { state, cards } = await shown();
-      return [state, ...cards.map((card: { state: string }) => card.state)];
-    };
-    expect(await states()).toEqual(['MAJOR', 'MAJOR', 'OPERATIONAL']);
-
-    stage.clock.advance(9 * hourMs);
-    const resolved = await call('POST', `${at}/incident-updates`, { status: 'RESOLVED', description: 'up' });
-    expect(await call('GET', at)).toMatchObject({
-      lastUpdateStatus: 'RESOLVED',
-      duration: (9 * hourMs) / 1000,
-    });
-    expect(await states()).toEqual(['OPERATIONAL', 'OPERATIONAL', 'OPERATIONAL']);
-    const nineHours = (100 * (90 * 24 - 9)) / (90 * 24);
-    const uptimes = async () =>
-      (await shown()).cards.map((card: { uptime: number }) => Number(card.uptime.toFixed(6)));
-    expect(await uptimes()).toEqual([Number(nineHours.toFixed(6)), 100]);
-
-    // Opened again: the time between counts too, and saying RESOLVED twice does not make it longer.
-    stage.clock.advance(hourMs);
-    await call('POST', `${at}/incident-updates`, { status: 'MONITORING', description: 'not quite' });
-    expect((await call('GET', at)).duration).toBeNull();
-    stage.clock.advance(2 * hourMs);
-    const last = await call('POST', `${at}/incident-updates`, { status: 'RESOLVED', description: 'up' });
-    stage.clock.advance(hourMs);
-    await call('POST', `${at}/incident-updates`, { status: 'RESOLVED', description: 'really' });
-    expect((await call('GET', at)).duration).toBe((12 * hourMs) / 1000);
-
-    // A second incident over the same hours of one service counts once, on the page of the other too.
-    await call('POST', `${base}/incidents`, {
-      name: 'Also down',
-      severity: 'CRITICAL',
-      services: [{ id: api.id }, { id: shop.id }],
-      incidentUpdates: [
-        {
-          status: 'IDENTIFIED',
-          description: 'found',
-          publicIncidentUpdateDate: new Date(start + 3 * hourMs).toISOString(),
-        },
-      ],
-    });
-    expect(await states()).toEqual(['CRITICAL', 'CRITICAL', 'CRITICAL']);
-    const hours = (down: number) => Number(((100 * (90 * 24 - down)) / (90 * 24)).toFixed(6));
-    expect(await uptimes()).toEqual([hours(13), hours(10)]);
-    const { cards, incidents } = await shown();
-    const days: { incidentSeconds: number }[] = cards[0].services[0].days;
-    expect(days).toHaveLength(90);
-    expect(days.reduce((sum, day) => sum + day.incidentSeconds, 0)).toBe(13 * 3600);
-    expect(incidents.map(({ name }: { name: string }) => name)).toEqual(['Also down', 'Down']);
-
-    // Corrections count from then on.
-    await call('PUT', `${at}/incident-updates/${last.id}`, { status: 'IDENTIFIED' });
-    await call('DELETE', `${at}/incident-updates/${resolved.id}`);
-    expect((await call('GET', at)).duration).toBe((13 * hourMs) / 1000);
-    const updates = await call('GET', `${at}/incident-updates`);
-    expect(updates.map(({ status }: { status: string }) => status)).toEqual([
-      'RESOLVED',
-      'IDENTIFIED',
-      'MONITORING',
-      'INVESTIGATING',
-    ]);
-    for (const { id } of updates.slice(0, 3)) await call('DELETE', `${at}/incident-updates/${id}`);
-    const only = await stage.bench.call('DELETE', `${at}/incident-updates/${updates[3].id}`);
-    expect([only.status, only.body.validation.keys]).toEqual([400, ['incidentUpdateId']]);
-    await call('PUT', at, { severity: 'MINOR', services: [{ id: shop.id }] });
-    expect(await call('GET', at)).toMatchObject({ severity: 'MINOR', services: [{ id: shop.id }] });
-    await call('DELETE', at);
-    expect(await uptimes()).toEqual([hours(10), hours(10)]);
-  });
-
-  it('shows updates from their public date on', async () => {
-    await stage.start();
-    const { services, shown } = await statusPage(['API']);
-    const later = new Date(stage.clock.wallMs() + dayMs).toISOString();
-    await call('POST', `${base}/incidents`, {
-      name: 'Move of the machines',
-      severity: 'MINOR',
-      services: [{ id: services[0].id }],
-      incidentUpdates: [{ status: 'IDENTIFIED', description: 'planned', publicIncidentUpdateDate: later }],
-    });
-    expect(await shown()).toMatchObject({ state: 'OPERATIONAL', incidents: [] });
-    stage.clock.advance(dayMs);
-    expect(await shown()).toMatchObject({ state: 'MINOR', incidents: [{ name: 'Move of the machines' }] });
-  });
-
-  it('opens and resolves the incident of an alert once, whatever it is told', async () => {
-    await stage.start();
-    const { page, services, shown } = await statusPage(['API']);
-    const bulk = [{ type: 'EMAIL', config: { address: 'reader@example.com' } }];
-    await call('POST', `${base}/${page.id}/subscriptions/bulk`, { subscriptions: bulk });
-    const { store } = stage.bench;
-    const handle = automaticIncidents({ hasMailer: true, publicUrl: 'https://picket.test/' });
-    const tell = (kind: 'open' | 'resolve', event: Omit<IncidentEvent, 'kind' | 'at'>) =>
-      store.transaction((nouns) => handle(nouns, { ...event, kind, at: stage.clock.wallMs() }));
-    const order = {
-      triggerId: randomUUID(),
-      accountId: stage.bench.accountId,
-      checkId: await monitor('alpha'),
-      incident: {
-        serviceId: services[0].id,
-        severity: 'CRITICAL' as const,
-        name: 'API is\r\nBcc: down',
-        description: 'We are looking into it.',
-        notifySubscribers: true,
-      },
-    };
-    await Promise.all([tell('open', order), tell('open', order), tell('open', order)]);
-    const stranger = await stage.bench.addAccount();
-    await tell('open', { ...order, triggerId: randomUUID(), accountId: stranger.accountId });
-    const elsewhere = { ...order.incident, serviceId: randomUUID() };
-    await tell('open', { ...order, triggerId: randomUUID(), incident: elsewhere });
-    const listed = async () => (await call('GET', `${base}/incidents`)).entries;
-    expect(await listed()).toMatchObject([
-      {
-        severity: 'CRITICAL',
-        lastUpdateStatus: 'INVESTIGATING',
-        duration: null,
-        incidentUpdates: [{ description: 'We are looking into it.', notifySubscribers: true }],
-      },
-    ]);
-    expect((await shown()).state).toBe('CRITICAL');
-    // Two checks on one service open two incidents.
-    const quiet = { ...order.incident, notifySubscribers: false };
-    const second = { ...order, triggerId: randomUUID(), incident: quiet };
-    await tell('open', second);
-    stage.clock.advance(90_000);
-    await Promise.all([tell('resolve', order), tell('resolve', order)]);
-    expect((await shown()).state).toBe('CRITICAL');
-    const entries = await listed();
-    expect(
-      entries.map(({ lastUpdateStatus }: { lastUpdateStatus: string }) => lastUpdateStatus).sort(),
-    ).toEqual(['INVESTIGATING', 'RESOLVED']);
-    const resolved = entries.find(({ duration }: { duration: number | null }) => duration !== null);
-    expect([resolved.duration, resolved.incidentUpdates.length]).toEqual([90, 2]);
-    // What people resolved by hand stays as they left it.
-    const other = entries.find(({ id }: { id: string }) => id !== resolved.id);
-    const byHand = { status: 'RESOLVED', description: 'by hand' };
-    await call('POST', `${base}/incidents/${other.id}/incident-updates`, byHand);
-    await tell('resolve', second);
-    expect((await call('GET', `${base}/incidents/${other.id}`)).incidentUpdates).toHaveLength(2);
-    await tell('open', order);
-    expect(await listed()).toHaveLength(2);
-    expect((await shown()).state).toBe('OPERATIONAL');
-
-    const sent: SubscriberMail[] = [];
-    const answers: MailDelivery[] = [
-      { isDelivered: false, isRetryable: true, result: '451 greylisted' },
-      { isDelivered: true },
-      { isDelivered: false, isRetryable: false, result: '550 no such user' },
-    ];
-    const notifier = new SubscriberNotifier({
-      store,
-      clock: stage.clock,
-      logger: quietLogger,
-      mailer: {
-        async send(mail) {
-          sent.push(mail);
-          const answer = answers.shift();
-          if (!answer) throw new Error('too many tries');
-          return answer;
-        },
-      },
-    });
-    notifier.start();
-    await until('all are sent or given up', () => {
-      stage.clock.advance(2_000);
-      return answers.length === 0;
-    });
-    await until('nothing waits', async () => (await store.subscriberMails.nextDueAt()) === null);
-    await notifier.stop();
-    const subjects = ['[Ours] Investigating: API is Bcc: down', '[Ours] Resolved: API is Bcc: down'];
-    expect(sent.map(({ to }) => to)).toEqual(Array(3).fill('reader@example.com'));
-    expect([...new Set(sent.map(({ subject }) => subject))].sort()).toEqual(subjects);
-    // The one that was put off came again as the same mail.
-    expect(new Set(sent.map(({ id }) => id)).size).toBe(2);
-    const unsubscribe = new URL(sent[0]?.unsubscribeUrl ?? '');
-    expect(unsubscribe.origin).toBe('https://picket.test');
-    const leave = () => stage.bench.call('POST', unsubscribe.pathname, undefined, { key: null });
-    expect([(await leave()).status, (await leave()).status]).toEqual([204, 404]);
-    expect((await call('GET', `${base}/${page.id}/subscriptions`)).entries).toEqual([]);
   });
 
   it('draws badges of what public dashboards show, and of everything for the account', async () => {
