@@ -80,13 +80,22 @@ it("shows nothing of another account's objects", async () => {
   const check = await createCheck(bench, { privateLocations: ['lab'] });
   const keys = await bench.call('GET', `/v1/private-locations/${location.id}`);
   const asStranger = { key: stranger.key };
+  const channel = await bench.call('POST', '/v1/alert-channels', {
+    type: 'EMAIL',
+    config: { address: 'ops@example.com' },
+  });
   const params: Record<string, string> = {
     checkId: check.id,
     checkResultId: randomUUID(),
     keyId: keys.body.keys[0].id,
   };
   for (const route of accountRoutes.filter((each) => each.params)) {
-    const id = route.path.includes('private-locations') ? location.id : check.id;
+    const owner = /^\/v1\/([\w-]+)/.exec(route.path)?.[1] ?? '';
+    const ids: Record<string, string> = {
+      'private-locations': location.id,
+      'alert-channels': String(channel.body.id),
+    };
+    const id = ids[owner] ?? check.id;
     const path = route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => params[name] ?? id);
     const answer = await bench.call(
       route.method,

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { z } from 'zod';
 import { definitionSchema } from '../../src/checks/definition.ts';
 import { checkTypes } from '../../src/checks/index.ts';
 import { ClaimRequest } from '../../src/protocol/agent.ts';
 import { checkRoutes } from '../../src/protocol/check.ts';
 import { allRoutes } from '../../src/protocol/index.ts';
+import type { Route } from '../../src/protocol/route.ts';
 import {
   type Bench,
   createCheck,
@@ -163,7 +165,7 @@ it('answers malformed ids with 400 and unknown ones with 404', async () => {
     expect(wrong.body.validation.source).toBe('params');
     const unknown = await bench.call(
       route.method,
-      route.path.replaceAll(/\{\w+\}/g, () => randomUUID()),
+      route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => unknownId(route, name)),
       route.body ? {} : undefined,
       { key },
     );
@@ -172,6 +174,13 @@ it('answers malformed ids with 400 and unknown ones with 404', async () => {
   expect((await bench.call('GET', `/v1/checks/${checkId.toUpperCase()}`)).status).toBe(200);
   expect(checkRoutes.getCheck.path).toBe('/v1/checks/{id}');
 });
+
+/** An id of the form a route expects, of nothing there is: a UUID, or a number. */
+function unknownId(route: Route, name: string): string {
+  const uuid = randomUUID();
+  const field = route.params?.shape[name] as z.ZodType | undefined;
+  return field?.safeParse(uuid).success ? uuid : '999999999';
+}
 
 function never(): never {
   throw new Error('no check types');
