@@ -117,7 +117,7 @@ export type AlertChannelInput = z.output<typeof AlertChannelInput>;
 const SubscriptionFields = {
   checkId: z.uuid().nullable().default(null),
   groupId: z.int().nullable().default(null),
-  activated: z.boolean(),
+  activated: z.boolean().default(true),
 };
 
 const Subscription = z

@@ -52,11 +52,12 @@ export function alertChannelHandlers({ store, clock, publicUrl }: HandlerDeps): 
     },
     async updateAlertChannelSubscriptions({ caller, params, body }) {
       const { checkId, groupId, activated } = body;
-      if ((checkId === null) === (groupId === null)) {
-        throw fieldError('payload', [{ key: 'checkId', message: 'or "groupId" is required, and not both' }]);
-      }
       const row = await store.transaction(async (nouns) => {
         const { id } = await requireChannel(nouns, caller.accountId, params.id);
+        if ((checkId === null) === (groupId === null)) {
+          const message = 'or "groupId" is required, and not both';
+          throw fieldError('payload', [{ key: 'checkId', message }]);
+        }
         if (checkId !== null) {
           const check = await nouns.checks.findForUpdate(caller.accountId, checkId.toLowerCase());
           if (!check) throw new AppError('NOT_FOUND', `There is no check ${checkId}.`);

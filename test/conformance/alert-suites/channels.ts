@@ -166,7 +166,7 @@ export function channelSuite(stage: AlertStage): void {
     for (const [body, status] of [
       [{ activated: true }, 400],
       [{ checkId: check.id, groupId: 1, activated: true }, 400],
-      [{ checkId: check.id }, 400],
+      [{ checkId: check.id, activated: 'perhaps' }, 400],
       [{ checkId: randomUUID(), activated: true }, 404],
     ] as const) {
       expect((await call('PUT', path, body)).status).toBe(status);
