@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
@@ -6,6 +7,8 @@ export default defineConfig({
     exclude: ['**/node_modules/**', 'test/bench/**'],
     // Real processes, sockets and databases: forks keep a crash in one file from taking others along.
     pool: 'forks',
+    // Most tests wait for processes and sockets rather than for a core: more files at once than cores keep them busy.
+    maxWorkers: Math.max(3, availableParallelism()),
     testTimeout: 30_000,
     hookTimeout: 60_000,
     restoreMocks: true,

@@ -40,7 +40,17 @@ function soiledSlots(): string[] {
   const home = join(scripts.path, '0/sandboxes');
   return readdirSync(home)
     .filter((name) => name.startsWith('slot-'))
-    .filter((name) => readdirSync(join(home, name)).some((entry) => entry !== '.tmp'));
+    .filter((name) => entriesOf(join(home, name)).some((entry) => entry !== '.tmp'));
+}
+
+/** A slot may be removed while we look; it is then not soiled. */
+function entriesOf(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw thrown;
+  }
 }
 
 const scriptProcesses = () =>

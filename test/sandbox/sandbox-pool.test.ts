@@ -286,11 +286,12 @@ describe('chaos', () => {
       await killer;
       expect(ends.every(({ end }) => end.reason === 'exited' || end.reason === 'notStarted')).toBe(true);
       expect(killedCount).toBeGreaterThan(20);
-      expect(from.facts.problems).toEqual([]);
+      // In a checkout below /tmp, of which scripts have their own, they run on a copy of Node.
+      expect(from.facts.problems.filter((problem) => !problem.includes('a copy of it'))).toEqual([]);
       expect(from.freeCount).toBe(slotCount);
       await from.close();
       expect(uids.flatMap(processesOfUid)).toEqual([]);
-      expect(readdirSync(directory)).toEqual(['lock']);
+      expect(readdirSync(directory).filter((name) => name !== 'node')).toEqual(['lock']);
     },
   );
 });

@@ -179,7 +179,7 @@ async function tryMechanism(
   });
   await Promise.all(slots.map((slot) => slot.clean()));
   if (nodePath === join(settings.directory, 'node')) {
-    problems.push(`${settings.nodePath} is out of reach for other users: scripts run on a copy of it`);
+    problems.push(`${settings.nodePath} is out of reach for scripts: they run on a copy of it`);
   } else {
     await rm(join(settings.directory, 'node'), { force: true });
   }

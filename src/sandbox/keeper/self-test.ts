@@ -121,7 +121,8 @@ function unreadable(paths: readonly string[]): string {
 }
 
 /**
- * The executable of Node for other users: itself, or a copy where they cannot reach it, as in a home folder that is closed.
+ * The executable of Node for scripts: itself, or a copy where they cannot reach it, as in a home folder that is closed to other
+ * users, or in /tmp where they have one of their own.
  */
 export async function reachableNode(
   nodePath: string,
@@ -129,7 +130,9 @@ export async function reachableNode(
   directory: string,
 ): Promise<string> {
   const real = await realpath(nodePath);
-  if (!needsRoot(mechanism) || !impassableFolder(real)) return real;
+  const isHidden = hasNamespaces(mechanism) && /^\/(?:tmp|dev\/shm)\//.test(real);
+  const isClosed = needsRoot(mechanism) && impassableFolder(real);
+  if (!isHidden && !isClosed) return real;
   const copy = join(directory, 'node');
   const isThere = await access(copy, constants.X_OK).then(
     () => true,

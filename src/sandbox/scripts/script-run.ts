@@ -101,7 +101,8 @@ export async function runScript(waiting: WaitingScript, order: ScriptOrder): Pro
   order.signal.removeEventListener('abort', kill);
   const notes = await leftLines(sandbox.directory, notesFile, maxNoteBytes);
   const isKilledByLimit = isOvertime && ended.reason === 'killed';
-  return heard.report(isKilledByLimit ? { ...ended, reason: 'wall' } : ended, isInterrupted, notes);
+  const end = isKilledByLimit ? { ...ended, reason: 'wall' as const } : ended;
+  return heard.report(end, { isInterrupted, notes, given: order.variables });
 }
 
 /** What src/sandbox/program/launch.cjs reads. */
@@ -208,8 +209,16 @@ class Heard {
     }
   }
 
-  report(ended: SandboxedEnd, isInterrupted: boolean, noteLines: readonly string[]): ScriptReport {
-    const notes = noteLines.flatMap((line) => readLine(RunNote, line) ?? []);
+  /** @param run.given the variables the script was given: a process that was started ahead takes them by assigning them too. */
+  report(
+    ended: SandboxedEnd,
+    run: {
+      readonly isInterrupted: boolean;
+      readonly notes: readonly string[];
+      readonly given: Readonly<Record<string, string>>;
+    },
+  ): ScriptReport {
+    const notes = run.notes.flatMap((line) => readLine(RunNote, line) ?? []);
     const of = <Event extends RunNote['event']>(event: Event) =>
       notes.filter((note): note is Extract<RunNote, { event: Event }> => note.event === event);
     return {
@@ -225,9 +234,9 @@ class Heard {
       pages: of('page'),
       degraded: of('degraded').at(-1),
       softFailureCount: of('soft-failure').length,
-      secrets: of('secret').map(({ value }) => value),
+      secrets: of('secret').flatMap(({ name, value }) => (run.given[name] === value ? [] : [value])),
       ended,
-      isInterrupted,
+      isInterrupted: run.isInterrupted,
       runnerOutput: this.#runnerOutput,
     };
   }
