@@ -6,7 +6,9 @@ import { z } from 'zod';
  */
 
 const at = z.number();
-const text = (maxLength: number) => z.string().transform((value) => value.slice(0, maxLength));
+/** Cut with the mark by which a reader, and the search for secrets, knows it. */
+const text = (maxLength: number) =>
+  z.string().transform((value) => (value.length > maxLength ? `${value.slice(0, maxLength - 1)}…` : value));
 const ms = z
   .number()
   .min(0)
@@ -62,7 +64,7 @@ export const RunEvent = z.discriminatedUnion('event', [
   z.object({
     event: z.literal('output'),
     stream: z.enum(['stdout', 'stderr']),
-    text: text(8192),
+    text: z.string().max(16_384),
     isCollecting: z.boolean(),
   }),
   z.object({ event: z.literal('error'), error: SaidError }),
