@@ -3,49 +3,58 @@ import type { SecretRange, SecretShape } from './shape.ts';
 /** Longer than any user and password; keeps the search linear. */
 const maxUserInfoBytes = 1024;
 
-/** Where the part of a URL ends in which a user may stand, beside white space and control characters. */
-const plainEnds: ReadonlySet<number> = new Set(Array.from('/?#"\'<>\\', (end) => end.charCodeAt(0)));
-/** The same in a URL that is percent-encoded as a whole, as in a parameter of another one. */
-const encodedEnd = /[\s/?#"'<>\\&;,]|%(?:2f|3f|23|22|27|3c|3e|5c|20|0a|0d)/i;
-const encodedSign = '%40';
-const sign = 0x40;
+/** What no user info holds, beside white space and control characters: where it would begin or end instead. */
+const strangers: ReadonlySet<number> = new Set(Array.from('?#"\'<>', (stranger) => stranger.charCodeAt(0)));
+const slash = 0x2f;
+const backslash = 0x5c;
+const colon = 0x3a;
+/** How `://` is written in a URL that is percent-encoded as a whole, as in a parameter of another one. */
+const encodedStart = /%3a%2f%2f/gi;
+const encodedStranger = /[\s/?#"'<>\\&;,]|%(?:2f|3f|23|22|27|3c|3e|5c|20|0a|0d)/i;
 
-/** Finds user and password of URLs in files. The last `@` before the path ends them: a password may hold others. */
-class UserInfoShape implements SecretShape {
-  readonly anchor: Buffer;
-  readonly reachBackBytes = 0;
-  readonly reachForwardBytes = maxUserInfoBytes;
+const none: readonly SecretRange[] = [];
 
-  constructor(anchor: string) {
-    this.anchor = Buffer.from(anchor);
-  }
+/** User and password before an `@`, which is rare: `://` is not. The last `@` before the path counts, as ranges are joined. */
+class PlainUserInfo implements SecretShape {
+  readonly anchor = Buffer.from('@');
+  readonly reachBackBytes = maxUserInfoBytes;
+  readonly reachForwardBytes = 1;
 
   rangesAt(bytes: Buffer, anchorStart: number): readonly SecretRange[] {
-    const start = anchorStart + this.anchor.length;
-    const limit = Math.min(bytes.length, anchorStart + maxUserInfoBytes);
-    const end = this.anchor[0] === 0x25 ? encodedSignAt(bytes, start, limit) : signAt(bytes, start, limit);
-    return end > start ? [{ start, end }] : [];
+    const earliest = Math.max(2, anchorStart - maxUserInfoBytes);
+    for (let at = anchorStart - 1; at >= earliest; at -= 1) {
+      const byte = bytes[at] as number;
+      if (byte === slash)
+        return isStart(bytes, at) && at < anchorStart - 1 ? [{ start: at + 1, end: anchorStart }] : none;
+      if (byte <= 0x20 || byte === backslash || strangers.has(byte)) return none;
+    }
+    return none;
   }
 }
 
-/** Bytes and not a regular expression: every URL of every artifact is looked at. */
-function signAt(bytes: Buffer, start: number, limit: number): number {
-  let last = -1;
-  for (let at = start; at < limit; at += 1) {
-    const byte = bytes[at] as number;
-    if (byte === sign) last = at;
-    else if (byte <= 0x20 || plainEnds.has(byte)) break;
-  }
-  return last;
+/** Whether a slash is the last character of `://`, or of `:\/\/` as some write it in JSON. */
+function isStart(bytes: Buffer, at: number): boolean {
+  if (bytes[at - 1] === slash) return bytes[at - 2] === colon;
+  const isEscaped = bytes[at - 1] === backslash && bytes[at - 2] === slash && bytes[at - 3] === backslash;
+  return isEscaped && bytes[at - 4] === colon;
 }
 
-function encodedSignAt(bytes: Buffer, start: number, limit: number): number {
-  const [authority = ''] = bytes.toString('latin1', start, limit).split(encodedEnd, 1);
-  const last = authority.lastIndexOf(encodedSign);
-  return last < 0 ? -1 : start + last;
+class EncodedUserInfo implements SecretShape {
+  readonly anchor = Buffer.from('%40');
+  readonly reachBackBytes = maxUserInfoBytes;
+  readonly reachForwardBytes = 3;
+
+  rangesAt(bytes: Buffer, anchorStart: number): readonly SecretRange[] {
+    const before = bytes.toString('latin1', Math.max(0, anchorStart - maxUserInfoBytes), anchorStart);
+    const start = [...before.matchAll(encodedStart)].at(-1);
+    if (!start) return none;
+    const userInfo = before.slice(start.index + start[0].length);
+    if (userInfo === '' || encodedStranger.test(userInfo)) return none;
+    return [{ start: anchorStart - userInfo.length, end: anchorStart }];
+  }
 }
 
 /** Shapes for user and password in URLs, whatever they are. */
 export function userInfoShapes(): SecretShape[] {
-  return ['://', String.raw`:\/\/`, '%3A%2F%2F', '%3a%2f%2f'].map((anchor) => new UserInfoShape(anchor));
+  return [new PlainUserInfo(), new EncodedUserInfo()];
 }

@@ -1,6 +1,7 @@
+import { beginningOf, endingOf } from '../../lib/cut-text.ts';
 import type { SandboxEndReason } from '../../sandbox/sandbox.ts';
 import type { SaidError, SaidTest } from '../../sandbox/scripts/events.ts';
-import { lastPart, type ScriptReport } from '../../sandbox/scripts/script-run.ts';
+import type { ScriptReport } from '../../sandbox/scripts/script-run.ts';
 import { type Failure, type FailureCode, failure } from '../failure.ts';
 
 /** An error of the script with the title of its test, if it was in one. */
@@ -102,7 +103,7 @@ function noTests({ runnerOutput }: ScriptReport): Failure {
   const said = runnerOutput.trim();
   return failure(
     'SCRIPT_INVALID',
-    `No tests found in the script${said === '' ? '' : `: ${firstPart(said)}`}`,
+    `No tests found in the script${said === '' ? '' : `: ${beginningOf(said, maxQuotedLength)}`}`,
   );
 }
 
@@ -111,12 +112,8 @@ function endedEarly({ ended, mode, runnerOutput }: ScriptReport): string {
     ended.signal === null
       ? `it exited with code ${ended.exitCode}, as process.exit() does`
       : `it was ended by ${ended.signal}`;
-  const said = mode === 'plain' ? '' : lastPart(runnerOutput.trim(), maxQuotedLength);
+  const said = mode === 'plain' ? '' : endingOf(runnerOutput.trim(), maxQuotedLength);
   return `The script did not run to its end: ${how}${said === '' ? '' : `; it wrote: ${said}`}`;
-}
-
-function firstPart(text: string): string {
-  return text.length > maxQuotedLength ? `${text.slice(0, maxQuotedLength - 1)}…` : text;
 }
 
 /** The errors of tests whose last try did not end as expected, and those outside of tests. */

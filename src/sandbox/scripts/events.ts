@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { beginningOf } from '../../lib/cut-text.ts';
 
 /**
  * What the processes of a run say (src/sandbox/program/events.cjs): the runner line by line on descriptor 3, its worker in
@@ -6,9 +7,7 @@ import { z } from 'zod';
  */
 
 const at = z.number();
-/** Cut with the mark by which a reader, and the search for secrets, knows it. */
-const text = (maxLength: number) =>
-  z.string().transform((value) => (value.length > maxLength ? `${value.slice(0, maxLength - 1)}…` : value));
+const text = (maxLength: number) => z.string().transform((value) => beginningOf(value, maxLength));
 const ms = z
   .number()
   .min(0)

@@ -1,4 +1,5 @@
 import { dirname, join } from 'node:path';
+import { endingOf } from '../../lib/cut-text.ts';
 import type { SandboxedEnd } from '../sandbox.ts';
 import {
   RunEvent,
@@ -175,7 +176,7 @@ class Heard {
   }
 
   #addRunnerOutput(text: string): void {
-    this.#runnerOutput = lastPart(this.#runnerOutput + text, maxRunnerOutputLength);
+    this.#runnerOutput = endingOf(this.#runnerOutput + text, maxRunnerOutputLength);
   }
 
   line(line: string): void {
@@ -251,11 +252,6 @@ class Heard {
       runnerOutput: this.#runnerOutput,
     };
   }
-}
-
-/** The end of a text, marked where its beginning is missing. */
-export function lastPart(text: string, maxLength: number): string {
-  return text.length > maxLength ? `…${text.slice(1 - maxLength)}` : text;
 }
 
 /** Where a check's script lies in the run's folder, and everything beside it. */
