@@ -96,7 +96,7 @@ export class RunPipeline {
   load(type: CheckType): Promise<AnyRunner> {
     let runner = this.#runners.get(type.name);
     if (!runner) {
-      runner = type.load() as Promise<AnyRunner>;
+      runner = loadRunner(type);
       this.#runners.set(type.name, runner);
     }
     return runner;
@@ -336,6 +336,12 @@ async function withDeadline<T>(timeoutMs: number, stop: AbortController, run: ()
   } finally {
     clearTimeout(timer);
   }
+}
+
+async function loadRunner(type: CheckType): Promise<AnyRunner> {
+  if (!type.load)
+    throw new CapabilityMissing(unsupported(`Checks of type ${type.name} are not run by agents.`));
+  return (await type.load()) as AnyRunner;
 }
 
 /** What a run was given and must not show: secret variables, the proxy's password, keys of client certificates. */

@@ -133,6 +133,24 @@ export class Checks {
     return new Map(rows.map((row) => [row.id, fromRow(row)]));
   }
 
+  /** Checks of an account that fit, in the order of their ids; locked until the end of the transaction. */
+  async lockMany(
+    accountId: string,
+    filter: {
+      readonly ids?: readonly string[] | undefined;
+      readonly groupId?: number | undefined;
+      readonly isActivated?: boolean | undefined;
+    },
+    limit: number,
+  ): Promise<Check[]> {
+    let query = this.#db.selectFrom('checks').selectAll().where('account_id', '=', accountId);
+    if (filter.ids) query = query.where(this.#dialect.inList('id', filter.ids));
+    if (filter.groupId !== undefined) query = query.where('group_id', '=', filter.groupId);
+    if (filter.isActivated !== undefined) query = query.where('activated', '=', filter.isActivated ? 1 : 0);
+    const rows = await query.orderBy('id').limit(limit).modifyEnd(this.#dialect.forUpdate).execute();
+    return rows.map(fromRow);
+  }
+
   /** Of some checks, those that run in all their locations at once. */
   async parallelAmong(ids: readonly string[]): Promise<Set<string>> {
     if (ids.length === 0) return new Set();

@@ -121,7 +121,7 @@ export class Results {
   }
 
   /**
-   * Removes up to `limit` results of a deleted check, and as many fenced ones and artifacts' rows, within a transaction.
+   * Removes up to `limit` results of a deleted check, and as many fenced ones, those of test sessions, heartbeat events and artifacts' rows, within a transaction.
    * Does nothing while another process is at it.
    */
   async purgeSome(checkId: string, limit: number): Promise<void> {
@@ -134,7 +134,7 @@ export class Results {
     if (!purge) return;
     await this.#db.deleteFrom('artifacts').where('check_id', '=', purge.check_id).execute();
     const removed = [];
-    for (const table of ['results', 'stale_results'] as const) {
+    for (const table of ['results', 'stale_results', 'test_results', 'heartbeat_events'] as const) {
       const some = this.#db
         .selectFrom(table)
         .select('id')
