@@ -31,6 +31,8 @@ export interface CampaignOptions {
   readonly folder?: string;
   readonly allowed?: (kind: FaultKind) => boolean;
   readonly progress?: (text: string) => void;
+  /** Ends the campaign early; it rejects then, with everything it started ended. */
+  readonly signal?: AbortSignal;
 }
 
 export interface CampaignReport {
@@ -53,8 +55,9 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRep
   progress(`${checks.length} checks, ${engine}`);
   const plan = planFaults(seed, durationMs, stage.actors(), (kind) => options.allowed?.(kind) ?? true);
   const endsAtMs = nowMs() + durationMs;
-  await unleash({ plan, victims: stage.victims, database: stage.database, book, progress });
-  await delay(Math.max(0, endsAtMs - nowMs()));
+  const { signal } = options;
+  await unleash({ plan, victims: stage.victims, database: stage.database, book, progress, signal });
+  await delay(Math.max(0, endsAtMs - nowMs()), undefined, { signal });
   progress('the nemesis rests');
   const ended = await stage.endChecks(checks);
   await stage.settle();

@@ -263,11 +263,20 @@ function judgeEvidence(
       report.reports.map(({ resultId }) => [resultId, report.answeredAtMs] as const),
     ),
   );
+  const freezes = events.filter((event) => event.kind === 'fault' && event.fault === 'agent-stop');
+  // A process that is stopped as a whole stamps what came meanwhile when it goes on; see figures.ts.
+  const wasFrozen = (resultId: string) =>
+    freezes.some(
+      (freeze) =>
+        freeze.kind === 'fault' &&
+        freeze.toMs > (grantedAtMs.get(resultId) ?? 0) &&
+        freeze.fromMs < (takenAtMs.get(resultId) ?? Number.MAX_VALUE),
+    );
   for (const result of results) {
     const check = checkOf.get(result.checkId);
     const run = runs.get(result.runId);
     if (!check || !run) continue;
-    if (check.isHealthy && result.hasFailures === 1)
+    if (check.isHealthy && result.hasFailures === 1 && !wasFrozen(result.id))
       violations.push({
         code: 'false-alarm',
         text: `result ${result.id} of a healthy target: ${result.code} ${result.message}`,
@@ -276,7 +285,7 @@ function judgeEvidence(
     const [fromMs, toMs] = [grantedAtMs.get(result.id) ?? 0, takenAtMs.get(result.id) ?? Number.MAX_VALUE];
     const isSeen = requests
       .get(check.path)
-      ?.some((request) => request.atMs >= fromMs && request.endedAtMs <= toMs + clockErrorMs);
+      ?.some((request) => request.atMs >= fromMs && request.atMs <= toMs);
     if (!isSeen)
       violations.push({
         code: 'no-request',

@@ -10,12 +10,15 @@ export interface Figures {
   /** Results that were reported again, and those that were fenced. */
   readonly duplicates: number;
   readonly stale: number;
+  /** Failures that results of healthy targets tell: the fault of an agent that was stopped as a whole meanwhile. */
+  readonly falseAlarms: number;
   readonly faults: Readonly<Record<string, number>>;
   /** From the death of a holder to the next lease of its run, in milliseconds, sorted. */
   readonly takeoversMs: readonly number[];
 }
 
-export function figuresOf({ ledger, events }: Histories): Figures {
+export function figuresOf({ checks, ledger, events }: Histories): Figures {
+  const healthy = new Set(checks.filter(({ isHealthy }) => isHealthy).map(({ id }) => id));
   const ends: Record<string, number> = {};
   for (const run of ledger.runs) {
     const end = run.reason === null ? run.state : `${run.state}: ${run.reason}`;
@@ -35,6 +38,7 @@ export function figuresOf({ ledger, events }: Histories): Figures {
     attempts: ledger.results.filter(({ type }) => type === 'ATTEMPT').length,
     duplicates: receipts.filter((receipt) => receipt === 'duplicate').length,
     stale: ledger.stale.length,
+    falseAlarms: ledger.results.filter((row) => row.hasFailures === 1 && healthy.has(row.checkId)).length,
     faults,
     takeoversMs: takeovers(events).toSorted((a, b) => a - b),
   };

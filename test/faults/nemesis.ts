@@ -24,6 +24,7 @@ export interface NemesisOptions {
   readonly database?: PostgresServer | undefined;
   readonly book: HistoryBook;
   readonly progress: (text: string) => void;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Longest wait for a process that was ended by SIGTERM, before it is killed: in trouble, others are needed to end well. */
@@ -36,7 +37,9 @@ export async function unleash(options: NemesisOptions): Promise<void> {
   const startedAtMs = nowMs();
   await Promise.all(
     options.plan.map(async (fault) => {
-      await delay(Math.max(0, startedAtMs + fault.fromMs - nowMs()));
+      await delay(Math.max(0, startedAtMs + fault.fromMs - nowMs()), undefined, {
+        signal: options.signal,
+      });
       options.progress(`${fault.kind} ${fault.subject} for ${(fault.durationMs / 1000).toFixed(1)} s`);
       const fromMs = nowMs();
       await cause(fault, options);
