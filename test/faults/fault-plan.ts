@@ -55,6 +55,8 @@ const durations: Readonly<Record<FaultKind, readonly [number, number]>> = {
 /** Every so often a fault begins, and a process is left alone for this long after one. */
 const meanGapMs = 2_500;
 const restMs = 4_000;
+/** The share of faults that happen to agents: a service that is always in trouble lets nobody see what agents do. */
+const agentShare = 0.8;
 
 /**
  * The faults of a campaign: the same for the same seed and actors. One actor has one fault at a time; different ones may
@@ -69,20 +71,25 @@ export function planFaults(
   const random = new SeededRandom(seed);
   const choices = Object.entries(actors).flatMap(([role, names]) =>
     names.flatMap((subject) =>
-      faultKinds[role as keyof typeof faultKinds].filter(allowed).map((kind) => ({ kind, subject })),
+      faultKinds[role as keyof typeof faultKinds].filter(allowed).map((kind) => ({ role, kind, subject })),
     ),
   );
   const freeAtMs = new Map<string, number>();
   const plan: PlannedFault[] = [];
   let atMs = random.between(0, meanGapMs);
   while (atMs < durationMs) {
-    const free = choices.filter(({ subject }) => (freeAtMs.get(subject) ?? 0) <= atMs);
+    const role = random.next() < agentShare ? 'agent' : 'others';
+    const free = choices.filter(
+      (choice) =>
+        (freeAtMs.get(choice.subject) ?? 0) <= atMs && (choice.role === 'agent') === (role === 'agent'),
+    );
     const choice = free[Math.floor(random.next() * free.length)];
     const [share, strength] = [random.next(), random.next()];
     if (choice) {
       const [shortest, longest] = durations[choice.kind];
       const lasts = Math.min(shortest + share * (longest - shortest), durationMs - atMs);
-      plan.push({ ...choice, fromMs: Math.round(atMs), durationMs: Math.round(lasts), strength });
+      const { kind, subject } = choice;
+      plan.push({ kind, subject, fromMs: Math.round(atMs), durationMs: Math.round(lasts), strength });
       freeAtMs.set(choice.subject, atMs + lasts + restMs);
     }
     atMs += random.between(0, 2 * meanGapMs);

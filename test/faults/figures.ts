@@ -13,8 +13,12 @@ export interface Figures {
   /** Failures that results of healthy targets tell: the fault of an agent that was stopped as a whole meanwhile. */
   readonly falseAlarms: number;
   readonly faults: Readonly<Record<string, number>>;
-  /** From the death of a holder to the next lease of its run, in milliseconds, sorted. */
+  /**
+   * From the death of a holder to the next lease of its run, in milliseconds, sorted: those with no fault of service or
+   * database in between, and the others.
+   */
   readonly takeoversMs: readonly number[];
+  readonly disturbedTakeoversMs: readonly number[];
 }
 
 export function figuresOf({ checks, ledger, events }: Histories): Figures {
@@ -40,55 +44,41 @@ export function figuresOf({ checks, ledger, events }: Histories): Figures {
     stale: ledger.stale.length,
     falseAlarms: ledger.results.filter((row) => row.hasFailures === 1 && healthy.has(row.checkId)).length,
     faults,
-    takeoversMs: takeovers(events).toSorted((a, b) => a - b),
+    ...takeovers(events),
   };
 }
 
-/**
- * How long the runs of killed agents waited for the next holder. Only what a user would call undisturbed: no service or
- * database fault in between, and the run was neither reported nor given back before the kill.
- */
-function takeovers(events: Histories['events']): number[] {
+/** How long the runs that killed agents held waited for their next holder. */
+function takeovers(events: Histories['events']): Pick<Figures, 'takeoversMs' | 'disturbedTakeoversMs'> {
   const claims = events.filter((event) => event.kind === 'claim');
-  const kills = events.filter((event) => event.kind === 'ended' && event.signal === 'SIGKILL');
-  const storms = events.filter(
-    (event) =>
-      event.kind === 'fault' && (event.fault.startsWith('service') || event.fault.startsWith('database')),
+  const storms = events
+    .filter((event) => event.kind === 'fault')
+    .filter(({ fault }) => fault.startsWith('service') || fault.startsWith('database'));
+  const granted = new Map(
+    claims.flatMap((claim) =>
+      claim.granted.map(({ runId, leaseNumber }) => [`${runId} ${leaseNumber}`, claim] as const),
+    ),
   );
-  const over = new Map<string, number>();
-  for (const event of events) {
-    if (event.kind !== 'results' && event.kind !== 'release') continue;
-    const leases = event.kind === 'results' ? event.reports : event.leases;
-    for (const { runId, leaseNumber } of leases) over.set(`${runId} ${leaseNumber}`, event.askedAtMs);
-  }
-  const found: number[] = [];
-  for (const kill of kills) {
-    if (kill.kind !== 'ended') continue;
-    for (const claim of claims) {
-      if (claim.agent !== kill.process || claim.answeredAtMs > kill.atMs) continue;
-      for (const { runId, leaseNumber } of claim.granted) {
-        if (over.has(`${runId} ${leaseNumber}`)) continue;
-        const next = claims
-          .filter(
-            (other) =>
-              other.answeredAtMs > kill.atMs &&
-              other.granted.some((lease) => lease.runId === runId && lease.leaseNumber === leaseNumber + 1),
-          )
-          .at(0);
-        const heldUntilKill = !claims.some(
-          (other) =>
-            other.answeredAtMs <= kill.atMs &&
-            other.granted.some((lease) => lease.runId === runId && lease.leaseNumber > leaseNumber),
-        );
-        if (!next || !heldUntilKill) continue;
-        const isDisturbed = storms.some(
-          (storm) => storm.kind === 'fault' && storm.fromMs < next.answeredAtMs && storm.toMs > kill.atMs,
-        );
-        if (!isDisturbed) found.push(next.answeredAtMs - kill.atMs);
-      }
+  const over = new Set(
+    events.flatMap((event) => {
+      const leases = event.kind === 'results' ? event.reports : event.kind === 'release' ? event.leases : [];
+      return leases.map(({ runId, leaseNumber }) => `${runId} ${leaseNumber}`);
+    }),
+  );
+  const [calm, disturbed]: [number[], number[]] = [[], []];
+  for (const kill of events) {
+    if (kill.kind !== 'ended' || kill.signal !== 'SIGKILL') continue;
+    const own = claims.filter((claim) => claim.agent === kill.process && claim.answeredAtMs < kill.atMs);
+    for (const { runId, leaseNumber } of own.flatMap((claim) => claim.granted)) {
+      const next = granted.get(`${runId} ${leaseNumber + 1}`);
+      // Reported, given back, lost before the kill, or nobody's any more.
+      if (over.has(`${runId} ${leaseNumber}`) || !next || next.answeredAtMs < kill.atMs) continue;
+      const isCalm = !storms.some(({ fromMs, toMs }) => fromMs < next.answeredAtMs && toMs > kill.atMs);
+      (isCalm ? calm : disturbed).push(next.answeredAtMs - kill.atMs);
     }
   }
-  return found;
+  const byLength = (left: number, right: number) => left - right;
+  return { takeoversMs: calm.sort(byLength), disturbedTakeoversMs: disturbed.sort(byLength) };
 }
 
 /** The value below which a share of sorted values lies, by nearest rank; null without values. */

@@ -54,11 +54,12 @@ function campaigns(rows: readonly Row[]): string {
 function sums(rows: readonly Row[]): string {
   const faults = added(rows.map(({ figures }) => figures.faults));
   const ends = added(rows.map(({ figures }) => figures.ends));
-  const takeoversMs = rows.flatMap(({ figures }) => figures.takeoversMs).toSorted((a, b) => a - b);
+  const takeoversMs = rows.flatMap(({ figures }) => figures.takeoversMs);
+  const disturbedMs = rows.flatMap(({ figures }) => figures.disturbedTakeoversMs);
   const slots = rows.reduce((total, { figures }) => total + figures.slots, 0);
   const falseAlarms = rows.reduce((total, { figures }) => total + figures.falseAlarms, 0);
   return [
-    `${rows.length} seeds, ${slots} slots, ${takeoversMs.length} takeovers of killed agents: p50 ${seconds(percentile(takeoversMs, 0.5))} s, p99 ${seconds(percentile(takeoversMs, 0.99))} s, longest ${seconds(takeoversMs.at(-1) ?? null)} s.`,
+    `${rows.length} seeds, ${slots} slots. Runs of killed agents that went to their next holder: ${spread(takeoversMs)}; with a fault of service or database in between: ${spread(disturbedMs)}.`,
     `Results that blame a healthy target, all of agents that were stopped as a whole: ${falseAlarms}.`,
     '',
     table(
@@ -71,6 +72,12 @@ function sums(rows: readonly Row[]): string {
       Object.entries(ends).sort(([left], [right]) => left.localeCompare(right)),
     ),
   ].join('\n');
+}
+
+function spread(unsorted: readonly number[]): string {
+  const sorted = unsorted.toSorted((left, right) => left - right);
+  const [p50, p99] = [percentile(sorted, 0.5), percentile(sorted, 0.99)];
+  return `${sorted.length}, after ${seconds(p50)} s (p50), ${seconds(p99)} s (p99), ${seconds(sorted.at(-1) ?? null)} s (longest)`;
 }
 
 function table(head: readonly string[], lines: readonly (readonly (string | number)[])[]): string {
