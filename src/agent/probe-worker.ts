@@ -91,7 +91,7 @@ async function loadAll(): Promise<Capabilities> {
   const loaded: string[] = [];
   const backends: Record<string, string> = {};
   const failed: { name: string; reason: string }[] = [];
-  for (const type of checkTypes.filter(({ lane }) => lane === 'probe')) {
+  for (const type of checkTypes.filter(({ lane, load }) => lane === 'probe' && load !== undefined)) {
     try {
       const { backend } = await pipeline.load(type);
       loaded.push(type.name);
