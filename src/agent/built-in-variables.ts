@@ -2,7 +2,7 @@ import type { LeasedRun } from '../protocol/agent.ts';
 
 /**
  * Variables every run has without anybody defining them (check model 5.5; spec.md "Versioning": `SERVICE` is set for
- * service-triggered runs). A check's own variables of the same name win.
+ * service-triggered runs, `CI` in runs of test sessions only). A check's own variables of the same name win.
  */
 export function builtInVariables(run: LeasedRun): Record<string, string> {
   return {
@@ -14,5 +14,6 @@ export function builtInVariables(run: LeasedRun): Record<string, string> {
     CHECK_RUN_ID: String(run.checkRunId),
     CHECK_RESULT_ID: run.resultId,
     REGION: run.location.name,
+    ...(run.isTestSession ? { CI: 'true' } : {}),
   };
 }

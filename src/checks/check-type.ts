@@ -166,6 +166,23 @@ export interface LoadedRunner<Spec, Detail> {
   readonly backend?: string | undefined;
 }
 
+/** When pings are expected of a check, and where. */
+export interface PingExpectation {
+  /** The secret of the ping URL; null where none was chosen yet. */
+  readonly token: string | null;
+  /** How often a ping is expected, in milliseconds. */
+  readonly periodMs: number;
+  /** How late one may be, in milliseconds. */
+  readonly graceMs: number;
+}
+
+/** What there is to know about a type whose targets call in by themselves. */
+export interface PingRules<Spec> {
+  expectation(spec: Spec): PingExpectation;
+  /** The spec with the token of its pings, and the URL where they go where that is known. */
+  addressed(spec: Spec, address: { readonly token: string; readonly url: string | null }): Spec;
+}
+
 /** What groups of checks can set for all their checks of a type, beside what they can set for any check. */
 export interface GroupDefaults {
   /** The field of a group that holds them. */
@@ -231,19 +248,30 @@ export interface CheckType<
   readonly groupDefaults?: GroupDefaults | undefined;
   /** What a run of this type finds out. */
   readonly detail: Detail;
-  /** The key of a check result under which the API shows the detail. */
-  readonly detailKey: 'apiCheckResult' | 'browserCheckResult' | 'multiStepCheckResult' | 'agenticCheckResult';
+  /** The key of a check result under which the API shows the detail; absent where it shows it elsewhere. */
+  readonly detailKey?:
+    | 'apiCheckResult'
+    | 'browserCheckResult'
+    | 'multiStepCheckResult'
+    | 'agenticCheckResult';
   /**
    * Whether a run may be made a second time for one result, because it changes nothing at its target. The agent repeats
    * a run that it spoilt by being late itself; a type that does not say is never repeated.
    */
   isRepeatable?(spec: z.output<Spec>): boolean;
+  /** False for types whose runs are never made a second time, whatever the check says about retries. */
+  readonly isRetried?: boolean;
   /**
-   * Loads the runner. Lazy: the service never loads native modules or browsers.
+   * For types that nobody runs: their targets call in by themselves, and silence is the failure. Such a type has no
+   * `load`, its checks have no slots, and nothing of them is ever leased.
+   */
+  readonly pings?: PingRules<z.output<Spec>> | undefined;
+  /**
+   * Loads the runner; absent for types that nobody runs. Lazy: the service never loads native modules or browsers.
    *
    * @throws CapabilityMissing where this host cannot run checks of the type; the agent then does not offer it.
    */
-  load(): Promise<LoadedRunner<z.output<Spec>, z.output<Detail>>>;
+  load?(): Promise<LoadedRunner<z.output<Spec>, z.output<Detail>>>;
 }
 
 /** Declares a check type; the runner that `load` returns must fit its schemas. */

@@ -62,11 +62,11 @@ export function completeDefinition(
 }
 
 /** The keys of a check's definition that are merged one level deep. */
-const mergedInChecks = ['request', 'alertSettings'] as const;
+export const mergedInChecks = ['request', 'heartbeat', 'alertSettings'] as const;
 
 /**
  * A partial body merged into a stored definition: a key that is present replaces the stored value, absent keys keep
- * theirs. `request` and `alertSettings` are merged one level deep, so that changing one of their settings does not need
+ * theirs. The merged keys are merged one level deep, so that changing one of their settings does not need
  * all the others.
  */
 export function mergeDefinition(

@@ -90,6 +90,8 @@ export const failureCatalogue = {
   RUNTIME_MISSING: agent('This agent does not have the runtime of the check.'),
   BROWSER_MISSING: agent('This agent has no browser to run browser checks with.'),
   SANDBOX_UNAVAILABLE: agent('This agent cannot contain scripts, or not now, and so does not run them.'),
+  PING_MISSED: target('No ping came in by the end of the grace time.'),
+  MODEL_PROVIDER_MISSING: agent('No model provider is configured, and a prompt needs one to be followed.'),
   EGRESS_DENIED: config('The egress policy of the agent does not allow a connection to that address.'),
 } as const satisfies Record<string, FailureEntry>;
 

@@ -74,6 +74,20 @@ export const errorCatalogue = {
     fix: 'The message names the object in the way.',
     isRetryable: false,
   },
+  MODEL_PROVIDER_MISSING: {
+    statusCode: 402,
+    phrase: 'Payment Required',
+    meaning: 'The operation needs a model provider, and none is configured.',
+    fix: 'There is nothing to configure in this build: it has no model providers.',
+    isRetryable: false,
+  },
+  NOT_FINISHED: {
+    statusCode: 408,
+    phrase: 'Request Time-out',
+    meaning: 'What the request waits for did not end within the time it may take.',
+    fix: 'Ask again, as the `Retry-After` header says.',
+    isRetryable: true,
+  },
   PAYLOAD_TOO_LARGE: {
     statusCode: 413,
     phrase: 'Payload Too Large',

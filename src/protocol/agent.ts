@@ -122,6 +122,7 @@ export const LeasedRun = z
       .array(ClientCertificateMaterial)
       .default([])
       .describe('Newest first; only for types that present them'),
+    isTestSession: z.boolean().default(false).describe('Part of a test session: the run gets CI=true'),
   })
   .meta({ id: 'LeasedRun' });
 export type LeasedRun = z.output<typeof LeasedRun>;

@@ -62,14 +62,17 @@ export const CheckResult = z
 export type CheckResult = z.output<typeof CheckResult>;
 
 /** A check result with the details that the types of this build give it. */
-const DocumentedCheckResult = z
+export const DocumentedCheckResult = z
   .object({
     ...CheckResult.shape,
     ...Object.fromEntries(
-      [...Map.groupBy(checkTypes, (type) => type.detailKey)].map(([key, types]) => {
+      [...Map.groupBy(checkTypes, (type) => type.detailKey)].flatMap(([key, types]) => {
+        if (key === undefined) return [];
         const details = [...new Set(types.map((type) => type.detail))];
         const titles = types.map((type) => type.title).join(', ');
-        return [key, z.union(details).nullable().describe(`The detail of: ${titles}. null for other types`)];
+        return [
+          [key, z.union(details).nullable().describe(`The detail of: ${titles}. null for other types`)],
+        ];
       }),
     ),
   })

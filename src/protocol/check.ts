@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { CheckType } from '../checks/check-type.ts';
 import { CommonFields, checkTypeNames } from '../checks/common-fields.ts';
-import { definitionSchema } from '../checks/definition.ts';
+import { definitionSchema, mergedInChecks } from '../checks/definition.ts';
 import { checkTypes } from '../checks/index.ts';
 import { Paging, QueryBoolean } from './query.ts';
 import { created, defineRoute, noContent, type Route, successful } from './route.ts';
@@ -202,10 +202,14 @@ export function typedCheckRoutes(type: CheckType): { readonly create: Route; rea
 function patchOf(shape: Readonly<Record<string, unknown>>): z.ZodObject {
   const fields = Object.entries(shape).map(([name, field]) => {
     const bare = withoutDefault(field as z.ZodType);
-    const isMerged = name === 'request' && bare instanceof z.ZodObject;
+    const isMerged = name !== 'alertSettings' && isMergedKey(name) && bare instanceof z.ZodObject;
     return [name, (isMerged ? patchOf(bare.shape) : bare).optional()];
   });
   return z.object(Object.fromEntries(fields));
+}
+
+function isMergedKey(name: string): boolean {
+  return (mergedInChecks as readonly string[]).includes(name);
 }
 
 function withoutDefault(field: z.ZodType): z.ZodType {

@@ -9,10 +9,13 @@ import { badgeRoutes } from './badge.ts';
 import { checkRoutes, typedCheckRoutes } from './check.ts';
 import { checkGroupRoutes } from './check-group.ts';
 import { checkResultRoutes } from './check-result.ts';
+import { checkSessionRoutes } from './check-session.ts';
 import { checkStatusRoutes } from './check-status.ts';
 import { clientCertificateRoutes } from './client-certificate.ts';
 import { dashboardRoutes } from './dashboard.ts';
 import { dashboardIncidentRoutes } from './dashboard-incident.ts';
+import { errorGroupRoutes, rootCauseAnalysisRoutes } from './error-group.ts';
+import { heartbeatRoutes } from './heartbeat.ts';
 import { incidentRoutes } from './incident.ts';
 import { locationRoutes } from './location.ts';
 import { maintenanceWindowRoutes } from './maintenance-window.ts';
@@ -25,6 +28,8 @@ import { snippetRoutes } from './snippet.ts';
 import { staticIpRoutes } from './static-ip.ts';
 import { statusPageRoutes } from './status-page.ts';
 import { subscriptionRoutes } from './subscription.ts';
+import { testSessionRoutes } from './test-session.ts';
+import { triggerRoutes } from './trigger.ts';
 import { variableRoutes } from './variable.ts';
 
 /** Every operation of the API, in the order of the reference. */
@@ -36,6 +41,12 @@ export const allRoutes: readonly Route[] = [
   ...Object.values(checkStatusRoutes),
   ...Object.values(alertChannelRoutes),
   ...Object.values(alertRoutes),
+  ...Object.values(heartbeatRoutes),
+  ...Object.values(errorGroupRoutes),
+  ...Object.values(rootCauseAnalysisRoutes),
+  ...Object.values(checkSessionRoutes),
+  ...Object.values(testSessionRoutes),
+  ...Object.values(triggerRoutes),
   ...Object.values(privateLocationRoutes),
   ...Object.values(locationRoutes),
   ...Object.values(staticIpRoutes),

@@ -33,6 +33,14 @@ export interface Route {
   readonly documentedBody?: z.ZodType;
   /** Success status and the label spec.md gives it. */
   readonly success: { readonly statusCode: 200 | 201 | 202 | 204; readonly label: string };
+  /** The request may come without a body; the handler then gets none. */
+  readonly isBodyOptional?: true;
+  /** Whatever body comes is of no interest: it is read and forgotten, of any kind. */
+  readonly isBodyIgnored?: true;
+  /** It runs checks and changes nothing else: keys that may run but not write may call it. */
+  readonly isRun?: true;
+  /** Statuses of errors that routes like it do not answer: those the OpenAPI document names besides. */
+  readonly otherErrors?: readonly number[];
   /** The body of the answer; absent for 204. */
   readonly response?: z.ZodType;
   /** What the OpenAPI document shows as answer where `response` is looser, because older builds stored it. */
@@ -58,4 +66,5 @@ export function defineRoute<const R extends Route>(route: R): R {
 
 export const successful = { statusCode: 200, label: 'Successful' } as const;
 export const created = { statusCode: 201, label: 'Created' } as const;
+export const accepted = { statusCode: 202, label: 'Accepted' } as const;
 export const noContent = { statusCode: 204, label: 'No Content' } as const;

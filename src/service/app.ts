@@ -73,21 +73,35 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   const handlers = allHandlers(deps);
   const transfers = new RawTransfers(app);
   const limits = deps.requestsPerMinute ? new RateLimits(deps.clock, deps.requestsPerMinute) : undefined;
-  const addRoutes = (instance: FastifyInstance, isBodyRaw: boolean) => {
-    for (const route of allRoutes.filter((one) => (one.isBodyRaw ?? false) === isBodyRaw)) {
+  const addRoutes = (instance: FastifyInstance, bodyKind: ReturnType<typeof bodyKindOf>) => {
+    for (const route of allRoutes.filter((one) => bodyKindOf(one) === bodyKind)) {
       const handler = handlers.get(route.operationId);
       if (!handler) throw new Error(`no handler for ${route.operationId} (${route.method} ${route.path})`);
       addRoute(instance, route, { handler, deps, transfers, limits });
     }
   };
-  addRoutes(app, false);
+  addRoutes(app, 'json');
   await app.register(async (raw) => {
     raw.removeAllContentTypeParsers();
     raw.addContentTypeParser('*', (_request, body, done) => done(null, body));
-    addRoutes(raw, true);
+    addRoutes(raw, 'raw');
+  });
+  await app.register(async (ignoring) => {
+    ignoring.removeAllContentTypeParsers();
+    ignoring.addContentTypeParser('*', (_request, body, done) => {
+      body.resume();
+      done(null, undefined);
+    });
+    addRoutes(ignoring, 'ignored');
   });
   addProbes(app, deps);
   return app;
+}
+
+/** What is done with the bodies of a route. */
+function bodyKindOf(route: Route): 'json' | 'raw' | 'ignored' {
+  if (route.isBodyIgnored) return 'ignored';
+  return route.isBodyRaw ? 'raw' : 'json';
 }
 
 /** Clients that always send `Content-Type: application/json` send it without a body too, where there is nothing to say. */
@@ -160,7 +174,7 @@ function addRoute(
       refuseUnstorable('params', request.params);
       // The schemas of the agent protocol say what its texts may hold; reports show what targets sent, whatever it is.
       if (route.credential !== 'location') refuseUnstorable('payload', request.body);
-      if (route.body && (request.body === undefined || request.body === null)) {
+      if (route.body && !route.isBodyOptional && (request.body === undefined || request.body === null)) {
         throw new AppError('MALFORMED_BODY', 'The request needs a JSON body.');
       }
     },
@@ -176,7 +190,7 @@ function addRoute(
         reply,
       } as unknown as Call;
       const answer = await handler(call);
-      if (route.isResponseRaw) return reply;
+      if (route.isResponseRaw || reply.sent) return reply;
       reply.code(route.success.statusCode);
       if (route.responseContentType) reply.type(route.responseContentType);
       if (route.response) return answer;

@@ -20,6 +20,8 @@ export type Caller =
   | { readonly kind: 'nobody' };
 
 const writingRoles: readonly KeyRole[] = ['ADMIN', 'READ_WRITE'];
+/** Who may call the routes that only run checks. */
+const runningRoles: readonly KeyRole[] = [...writingRoles, 'READ_RUN'];
 const longestKey = 512;
 
 /**
@@ -45,7 +47,8 @@ export async function authenticate(store: Store, route: Route, request: FastifyR
       'This API key has no access to the account in the x-service-account header.',
     );
   }
-  if (route.method !== 'GET' && !writingRoles.includes(key.role)) {
+  const allowed = route.isRun ? runningRoles : writingRoles;
+  if (route.method !== 'GET' && !allowed.includes(key.role)) {
     throw new AppError('READ_ONLY_KEY', `This API key has the role ${key.role} and cannot change anything.`);
   }
   return { kind: 'account', account: { accountId: key.account_id, role: key.role, keyId: key.id } };

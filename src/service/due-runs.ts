@@ -24,9 +24,11 @@ export function gridOf(check: Pick<Check, 'id' | 'definition'>): SlotGrid {
 
 /** When a check is due next after an instant; null when it is not scheduled at all. */
 export function firstSlotOf(
-  check: Pick<Check, 'id' | 'activated' | 'definition'>,
+  check: Pick<Check, 'id' | 'checkType' | 'activated' | 'definition'>,
   now: number,
 ): number | null {
+  // Types that nobody runs have no slots.
+  if (findCheckType(check.checkType)?.pings) return null;
   if (!check.activated || locationsOf(check.definition).length === 0) return null;
   return nextSlotAfter(gridOf(check), now);
 }
@@ -42,6 +44,56 @@ export class RunNumbers {
     this.#last = Math.max(now * 1000 + randomInt(1000), this.#last + 1);
     return this.#last;
   }
+}
+
+/** Where and when a run is due. */
+export interface RunPlace {
+  readonly location: string;
+  /** Null for data-center regions. */
+  readonly locationId: string | null;
+  readonly slotAt: number;
+  /** How long it may wait in the queue, in milliseconds. */
+  readonly freshMs: number;
+  readonly checkRunId: number;
+  readonly now: number;
+}
+
+/** A run as it enters the ledger. */
+export function queuedRun(check: Check, place: RunPlace): RunRow {
+  const id = randomUUID();
+  const type = findCheckType(check.checkType);
+  return {
+    id,
+    account_id: check.accountId,
+    check_id: check.id,
+    check_type: check.checkType,
+    lane: type?.lane ?? 'probe',
+    location_id: place.locationId,
+    location: place.location,
+    slot_location: place.location,
+    slot_at: place.slotAt,
+    slot_count: 1,
+    state: 'queued',
+    reason: null,
+    attempt: 0,
+    freshness_ms: place.freshMs,
+    ready_at: place.slotAt,
+    expires_at: place.slotAt + place.freshMs,
+    lease_number: 0,
+    lease_until: null,
+    agent_id: null,
+    session_id: null,
+    deaths: 0,
+    first_leased_at: null,
+    last_result_id: null,
+    runtime_id: type?.needsRuntime ? runtimeOf(check) : null,
+    sequence_id: id,
+    check_run_id: place.checkRunId,
+    created: place.now,
+    ended: null,
+    check_session_id: null,
+    test_session_id: null,
+  };
 }
 
 /**
@@ -68,40 +120,15 @@ export function runsDue(
   const freshMs = freshnessMs(grid);
   const isNewestFresh = newest >= first && now - newest < freshMs;
   const lastMissed = isNewestFresh ? newest - grid.intervalMs : newest;
-  const type = findCheckType(check.checkType);
-  const row = (location: string, slotAt: number): RunRow => {
-    const id = randomUUID();
-    return {
-      id,
-      account_id: check.accountId,
-      check_id: check.id,
-      check_type: check.checkType,
-      lane: type?.lane ?? 'probe',
-      location_id: locationIds.get(`${check.accountId}/${location}`) ?? null,
+  const row = (location: string, slotAt: number): RunRow =>
+    queuedRun(check, {
       location,
-      slot_location: location,
-      slot_at: slotAt,
-      slot_count: 1,
-      state: 'queued',
-      reason: null,
-      attempt: 0,
-      freshness_ms: freshMs,
-      ready_at: slotAt,
-      expires_at: slotAt + freshMs,
-      lease_number: 0,
-      lease_until: null,
-      agent_id: null,
-      session_id: null,
-      deaths: 0,
-      first_leased_at: null,
-      last_result_id: null,
-      runtime_id: type?.needsRuntime ? runtimeOf(check) : null,
-      sequence_id: id,
-      check_run_id: numbers.next(now),
-      created: now,
-      ended: null,
-    };
-  };
+      locationId: locationIds.get(`${check.accountId}/${location}`) ?? null,
+      slotAt,
+      freshMs,
+      checkRunId: numbers.next(now),
+      now,
+    });
   const rows: RunRow[] = [];
   if (lastMissed >= first) {
     const slotCount = Math.round((lastMissed - first) / grid.intervalMs) + 1;

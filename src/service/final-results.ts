@@ -1,4 +1,5 @@
 import { failureCatalogue, isFailureCode } from '../checks/failure.ts';
+import { findCheckType } from '../checks/index.ts';
 import { raiseAlerts } from './alerts/raise-alerts.ts';
 import type { Nouns } from './store/store.ts';
 import type { ResultRow, RunRow } from './store/tables.ts';
@@ -9,16 +10,31 @@ export interface FinalResult {
   readonly row: ResultRow;
 }
 
+/** Stores results: those of test sessions apart from those that count. */
+export async function insertResults(
+  nouns: Nouns,
+  results: readonly { readonly run: RunRow; readonly row: ResultRow }[],
+): Promise<void> {
+  await nouns.results.insert(results.filter(({ run }) => run.test_session_id === null).map(({ row }) => row));
+  await nouns.testSessions.insertResults(
+    results.flatMap(({ run, row }) =>
+      run.test_session_id === null ? [] : [{ ...row, test_session_id: run.test_session_id }],
+    ),
+  );
+}
+
 /**
  * Makes final results count: the statuses of their checks follow them, and alerts. In the transaction that stored them.
+ * Those of test sessions never do.
  *
  * @returns whether there are alerts to tell.
  */
 export async function countFinalResults(
   nouns: Nouns,
-  results: readonly FinalResult[],
+  all: readonly FinalResult[],
   now: number,
 ): Promise<boolean> {
+  const results = all.filter(({ run }) => run.test_session_id === null);
   const changes = results.map(({ run, row: result }) => ({
     checkId: result.check_id,
     accountId: result.account_id,
@@ -43,7 +59,10 @@ export async function countFinalResults(
  * Ends runs whose next attempt will not happen: the result of the last attempt becomes the final one (check model 2.1).
  */
 export async function promoteLastAttempts(nouns: Nouns, runs: readonly RunRow[], now: number): Promise<void> {
-  const ids = runs.flatMap((run) => (run.last_result_id === null ? [] : [run.last_result_id]));
+  const idsOf = (some: readonly RunRow[]) =>
+    some.flatMap(({ last_result_id: id }) => (id === null ? [] : [id]));
+  const ids = idsOf(runs.filter((run) => run.test_session_id === null));
+  await nouns.testSessions.promoteResults(idsOf(runs.filter((run) => run.test_session_id !== null)));
   const promoted = new Map((await nouns.results.promote(ids)).map((row) => [row.run_id, row]));
   const final = runs.flatMap((run) => {
     const row = promoted.get(run.id);
@@ -58,7 +77,8 @@ export async function promoteLastAttempts(nouns: Nouns, runs: readonly RunRow[],
 
 /** Whether the response time is one: the target answered. */
 function wasMeasured(result: ResultRow): boolean {
-  if (result.has_errors === 1) return false;
+  // Types that nobody runs measure nothing.
+  if (result.has_errors === 1 || findCheckType(result.check_type)?.pings) return false;
   if (result.code === null) return true;
   if (!isFailureCode(result.code)) return false;
   const entry = failureCatalogue[result.code];

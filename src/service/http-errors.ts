@@ -31,7 +31,7 @@ function answer(thrown: Error, request: FastifyRequest, reply: FastifyReply): vo
     request.log.warn({ reason: causeOf(error), requestId: request.id }, 'the request could not be served');
   }
   if (error.code === 'BAD_TOKEN') reply.header('www-authenticate', 'Bearer');
-  if (error.code === 'STORE_UNAVAILABLE') reply.header('retry-after', '1');
+  if (['STORE_UNAVAILABLE', 'NOT_FINISHED'].includes(error.code)) reply.header('retry-after', '1');
   void reply
     .code(error.statusCode)
     .header('content-type', 'application/json; charset=utf-8')

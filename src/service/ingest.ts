@@ -6,12 +6,14 @@ import { toError } from '../lib/errors.ts';
 import { type ResultReceipt, ResultReport } from '../protocol/agent.ts';
 import { agentSeenWindowMs } from './agent-sightings.ts';
 import { withGroups } from './effective-check.ts';
-import { countFinalResults, type FinalResult } from './final-results.ts';
+import { failedResult, groupErrors } from './error-groups/group-errors.ts';
+import { countFinalResults, type FinalResult, insertResults } from './final-results.ts';
 import { resultIdOf } from './result-id.ts';
 import { decideRetry, type Retry } from './retries.ts';
 import { queuedSignals } from './scheduler.ts';
 import { locationsOf } from './slots.ts';
 import type { Check } from './store/checks.ts';
+import type { TestSessionRow } from './store/session-tables.ts';
 import type { Nouns, Store } from './store/store.ts';
 import type { ArtifactRow, PrivateLocationRow, ResultRow, RunRow, StaleResultRow } from './store/tables.ts';
 import { describeIssues } from './validation.ts';
@@ -88,7 +90,11 @@ class Batch {
   async judge(entries: readonly Entry[], receipts: ResultReceipt[]): Promise<void> {
     // The runs are locked first: what another batch has stored meanwhile is seen below.
     const runs = await this.#nouns.runs.lockMany([...new Set(entries.map(({ report }) => report.runId))]);
-    const stored = await this.#nouns.results.existing(entries.map(({ report }) => report.resultId));
+    const ids = entries.map(({ report }) => report.resultId);
+    const stored = await this.#nouns.results.existing(ids);
+    if ([...runs.values()].some((run) => run.test_session_id !== null)) {
+      for (const id of await this.#nouns.testSessions.existingResults(ids)) stored.add(id);
+    }
     for (const { index, report } of entries) {
       const receipt = this.#judgeOne(report, runs.get(report.runId), stored);
       if (receipt.status === 'accepted') stored.add(report.resultId);
@@ -174,6 +180,7 @@ class Batch {
       certificate_expires: report.certificateExpiresAt,
       agent_id: this.#reporter.agentId,
       error_messages: JSON.stringify(errorMessages),
+      error_group_ids: '[]',
       detail,
     };
   }
@@ -185,11 +192,28 @@ class Batch {
     const stored = await this.#nouns.checks.findMany(failed.map(({ run }) => run.check_id));
     const inEffect = await withGroups(this.#nouns, [...stored.values()]);
     const checks = new Map(inEffect.map((check) => [check.id, check]));
+    const sessions = await this.#nouns.testSessions.findMany(
+      this.#accepted.map(({ run }) => run.test_session_id),
+    );
+    const groupIds = await groupErrors(
+      this.#nouns,
+      this.#accepted.map(({ run, row, report }) =>
+        failedResult(run, row.id, report.errorMessages, sessions.get(run.test_session_id ?? '')),
+      ),
+      this.#now,
+    );
     const places = failed.length === 0 ? new Map<string, string>() : await this.#placesWithAgents();
     const final: FinalResult[] = [];
     const retried: { run: RunRow; row: ResultRow; retry: Retry; locationId: string | null }[] = [];
-    for (const { run, row, report } of this.#accepted) {
-      const retry = decide(report, run, checks.get(run.check_id), [...places.keys()], this.#now);
+    for (const { run, row: ungrouped, report } of this.#accepted) {
+      const row = { ...ungrouped, error_group_ids: JSON.stringify(groupIds.get(ungrouped.id) ?? []) };
+      const session = sessions.get(run.test_session_id ?? '');
+      const retry = decide(report, run, {
+        check: checks.get(run.check_id),
+        session,
+        placesWithAgents: [...places.keys()],
+        now: this.#now,
+      });
       if (!retry) final.push({ run, row });
       else {
         const locationId =
@@ -197,7 +221,7 @@ class Batch {
         retried.push({ run, row: { ...row, result_type: 'ATTEMPT' }, retry, locationId });
       }
     }
-    await this.#nouns.results.insert([...final, ...retried].map(({ row }) => row));
+    await insertResults(this.#nouns, [...final, ...retried]);
     await this.#nouns.artifacts.insert(this.#artifactRows());
     await this.#nouns.runs.finish(
       final.map(({ run }) => run.id),
@@ -278,20 +302,31 @@ function storedDetail(
 function decide(
   report: ResultReport,
   run: RunRow,
-  check: Check | undefined,
-  placesWithAgents: readonly string[],
-  now: number,
+  {
+    check,
+    session,
+    placesWithAgents,
+    now,
+  }: {
+    readonly check: Check | undefined;
+    readonly session: TestSessionRow | undefined;
+    readonly placesWithAgents: readonly string[];
+    readonly now: number;
+  },
 ): Retry | null {
-  // A check that was switched off meanwhile is not tried again.
-  if (!report.failure || !check?.activated) return null;
-  const locations = locationsOf(check.definition);
+  if (!report.failure || !check || findCheckType(check.checkType)?.isRetried === false) return null;
+  // A check that was switched off meanwhile is not tried again; test sessions take what is switched off too.
+  if (!check.activated && !session) return null;
+  // A test session stays where it was sent.
+  const locations = session ? [] : locationsOf(check.definition);
+  const own = session?.retry_strategy ?? null;
   return decideRetry({
     failure: report.failure,
     attempt: run.attempt,
     firstStartMs: run.first_leased_at ?? now,
     nowMs: now,
-    retryStrategy: check.definition.retryStrategy as RetryStrategy | null,
-    doubleCheck: check.definition.doubleCheck === true,
+    retryStrategy: own === null ? (check.definition.retryStrategy as RetryStrategy | null) : JSON.parse(own),
+    doubleCheck: own === null && check.definition.doubleCheck === true,
     runParallel: check.definition.runParallel === true,
     location: run.location,
     otherLocations: locations.filter((name) => name !== run.location && placesWithAgents.includes(name)),

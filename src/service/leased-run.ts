@@ -8,6 +8,7 @@ import { resultIdOf } from './result-id.ts';
 import type { CheckGroup } from './store/check-groups.ts';
 import type { Check } from './store/checks.ts';
 import type { ClientCertificateRow, VariableRow } from './store/resource-tables.ts';
+import type { TestSessionRow } from './store/session-tables.ts';
 import type { Snippet } from './store/snippets.ts';
 import type { Nouns } from './store/store.ts';
 import type { PrivateLocationRow, RunRow } from './store/tables.ts';
@@ -28,11 +29,14 @@ export async function leasedRuns(
   if (runs.length === 0) return [];
   const checks = await nouns.checks.findMany(runs.map((run) => run.check_id));
   const groups = await groupsOf(nouns, [...checks.values()]);
+  const sessions = await nouns.testSessions.findMany(runs.map((run) => run.test_session_id));
   const resources = await resourcesFor(nouns, location.account_id, [...checks.values()]);
   return runs.flatMap((run) => {
     // A check that was deleted in between has cancelled its runs; the agent never hears of them.
     const check = checks.get(run.check_id);
-    return check ? [leasedRun(location, run, check, groupOf(check, groups), resources)] : [];
+    if (!check) return [];
+    const leased = leasedRun(location, run, check, groupOf(check, groups), resources);
+    return [withSession(leased, sessions.get(run.test_session_id ?? ''))];
   });
 }
 
@@ -97,6 +101,27 @@ function leasedRun(
           passphrase,
         }))
       : [],
+    isTestSession: false,
+  };
+}
+
+/** A run of a test session has the session's variables, which win over the check's. */
+function withSession(run: LeasedRun, session: TestSessionRow | undefined): LeasedRun {
+  if (!session) return run;
+  const variables = JSON.parse(session.environment_variables) as EnvironmentVariable[];
+  return {
+    ...run,
+    variables: {
+      ...run.variables,
+      ...Object.fromEntries(variables.map(({ key, value }) => [key, value ?? ''])),
+    },
+    secretNames: [
+      ...new Set([
+        ...run.secretNames,
+        ...variables.filter(({ secret, locked }) => secret || locked).map(({ key }) => key),
+      ]),
+    ],
+    isTestSession: true,
   };
 }
 

@@ -176,6 +176,11 @@ export class Ledger {
     return released.length;
   }
 
+  /** Aborts when nothing more is to be waited for, because the service stops. */
+  get draining(): AbortSignal {
+    return this.#draining.signal;
+  }
+
   /** Answers waiting polls empty and leases nothing more. */
   drain(): void {
     this.#draining.abort();

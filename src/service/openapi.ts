@@ -58,12 +58,15 @@ function operation(route: Route, schemas: SchemaCollection): Json {
     ...(body
       ? {
           requestBody: {
-            required: true,
+            required: !route.isBodyOptional,
             content: {
               [route.bodyContentType ?? 'application/json']: { schema: schemas.use(body, 'input') },
             },
           },
         }
+      : {}),
+    ...(route.isBodyIgnored && route.method !== 'GET'
+      ? { requestBody: { required: false, content: { '*/*': {} } } }
       : {}),
     ...(route.isBodyRaw ? { requestBody: { required: true, content: rawContent } } : {}),
     responses: {
@@ -121,6 +124,7 @@ function errorStatuses(route: Route): number[] {
     // A public page that takes a query takes its own key in it, where it is private.
     ...(route.credential === 'none' && !route.query ? [] : [401]),
     ...(route.credential === 'account' || route.credential === 'optional' ? [403] : []),
+    ...(route.otherErrors ?? []),
     ...(route.params ? [404] : []),
     ...(conflictTags.includes(route.tag) && route.method !== 'GET' ? [409] : []),
     ...(route.body ? [413, 415] : []),

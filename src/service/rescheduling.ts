@@ -14,7 +14,7 @@ export interface Rescheduling {
 }
 
 /** What is in effect of a check: its group's settings are applied. */
-type Scheduled = Pick<Check, 'id' | 'activated' | 'definition'>;
+type Scheduled = Pick<Check, 'id' | 'checkType' | 'activated' | 'definition'>;
 
 /**
  * What follows for the runs of a check when it, or its group, changes. Slots that are due already belong to the check
@@ -52,7 +52,7 @@ export async function reschedule(
 
 function isSameSchedule(before: Check, after: Scheduled): boolean {
   const [was, is] = [gridOf(before), gridOf(after)];
-  const isRunnable = after.activated && locationsOf(after.definition).length > 0;
+  const isRunnable = firstSlotOf(after, 0) !== null;
   return (
     was.intervalMs === is.intervalMs &&
     was.phaseMs === is.phaseMs &&

@@ -11,6 +11,7 @@ import { openArtifactStore } from './artifact-store/open-store.ts';
 import { automaticIncidents } from './automatic-incidents.ts';
 import { addressList, type ServiceConfig } from './config.ts';
 import { lockDataDir } from './data-dir-lock.ts';
+import { HeartbeatWatch } from './heartbeat-watch.ts';
 import { IncidentFeed } from './incident-trigger.ts';
 import { Ingest } from './ingest.ts';
 import { Ledger } from './ledger.ts';
@@ -95,6 +96,8 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     releasers.push('incident feed', () => incidents.stop());
     const sweeper = new Sweeper({ store, artifactStore, clock, logger, leaseTtlMs });
     releasers.push('sweeper', () => sweeper.stop());
+    const heartbeatWatch = new HeartbeatWatch({ store, clock, logger });
+    releasers.push('heartbeat watch', () => heartbeatWatch.stop());
     const scheduler = new Scheduler({ store, clock, logger });
     releasers.push('scheduler', () => scheduler.stop());
 
@@ -103,6 +106,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     scheduler.start();
     alerting.start();
     incidents.start();
+    heartbeatWatch.start();
     releasers.push('readiness', () => {
       isReady = false;
     });

@@ -2,13 +2,16 @@ import { afterAll, beforeAll, describe } from 'vitest';
 import { type PostgresServer, startPostgres, whyNoPostgres } from '../helpers/postgres.ts';
 import { apiSuite } from './store-suites/api.ts';
 import { changeSuite } from './store-suites/changes.ts';
+import { errorGroupSuite } from './store-suites/error-groups.ts';
 import { factSuite } from './store-suites/facts.ts';
 import { groupSuite } from './store-suites/groups.ts';
+import { heartbeatSuite } from './store-suites/heartbeats.ts';
 import { incidentSuite } from './store-suites/incidents.ts';
 import { leaseSuite } from './store-suites/leases.ts';
 import { maintenanceSuite } from './store-suites/maintenance.ts';
 import { pageSuite } from './store-suites/pages.ts';
 import { resourceSuite } from './store-suites/resources.ts';
+import { sessionSuite } from './store-suites/sessions.ts';
 import { slotSuite } from './store-suites/slots.ts';
 import { StoreStage, sqlitePlace } from './store-suites/stage.ts';
 
@@ -25,6 +28,9 @@ function storeSuites(stage: StoreStage): void {
   groupSuite(stage);
   maintenanceSuite(stage);
   incidentSuite(stage);
+  heartbeatSuite(stage);
+  errorGroupSuite(stage);
+  sessionSuite(stage);
 }
 
 describe('a store on SQLite', () => {

@@ -23,6 +23,11 @@ export class ManualClock implements Clock {
     return this.#monotonicMs;
   }
 
+  /** How many wait for their time to come. */
+  get sleeperCount(): number {
+    return this.#sleepers.size;
+  }
+
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     if (signal?.aborted || ms <= 0) return Promise.resolve();
     return new Promise((resolve) => {

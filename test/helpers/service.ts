@@ -12,6 +12,7 @@ import { buildApp } from '../../src/service/app.ts';
 import type { ArtifactStore } from '../../src/service/artifact-store/artifact-store.ts';
 import { DirectoryStore } from '../../src/service/artifact-store/directory-store.ts';
 import { ServiceConfig } from '../../src/service/config.ts';
+import { HeartbeatWatch } from '../../src/service/heartbeat-watch.ts';
 import { Ingest } from '../../src/service/ingest.ts';
 import { Ledger } from '../../src/service/ledger.ts';
 import { Scheduler } from '../../src/service/scheduler.ts';
@@ -47,6 +48,7 @@ export interface Bench {
   startScheduler(): void;
   startSweeper(): void;
   startAlerting(): void;
+  startHeartbeatWatch(): void;
   addAccount(role?: KeyRole): Promise<{ accountId: string; key: string }>;
   addKey(role: KeyRole): Promise<string>;
   close(): Promise<void>;
@@ -106,6 +108,7 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
     ...(hasMailer === undefined ? {} : { hasMailer }),
   });
   const scheduler = new Scheduler({ store, clock, logger });
+  const heartbeatWatch = new HeartbeatWatch({ store, clock, logger });
   const sweeper = new Sweeper({ store, artifactStore, clock, logger, leaseTtlMs });
   const alerting = new Alerting({
     store,
@@ -136,12 +139,14 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
     startScheduler: () => scheduler.start(),
     startSweeper: () => sweeper.start(),
     startAlerting: () => alerting.start(),
+    startHeartbeatWatch: () => heartbeatWatch.start(),
     addAccount: newAccount,
     addKey: async (role) => (await addKey(store, clock, { accountId, name: 'test', role })).rawKey,
     close: async () => {
       await scheduler.stop();
       await sweeper.stop();
       await alerting.stop();
+      await heartbeatWatch.stop();
       ledger.drain();
       await app.close();
       await artifactStore.close();

@@ -13,10 +13,13 @@ import {
 } from '../../src/protocol/agent.ts';
 import { CheckGroupInput } from '../../src/protocol/check-group.ts';
 import { CheckResultQuery } from '../../src/protocol/check-result.ts';
+import { CancelSession, CheckSessionTrigger } from '../../src/protocol/check-session.ts';
 import { ClientCertificateInput } from '../../src/protocol/client-certificate.ts';
+import { AnalysisRequest, ErrorGroupPatch } from '../../src/protocol/error-group.ts';
 import { MaintenanceWindowInput } from '../../src/protocol/maintenance-window.ts';
 import { PrivateLocationInput, PrivateLocationPatch } from '../../src/protocol/private-location.ts';
 import { SnippetInput, SnippetPatch } from '../../src/protocol/snippet.ts';
+import { TestSessionTrigger } from '../../src/protocol/test-session.ts';
 import { VariableInput, VariablePatch } from '../../src/protocol/variable.ts';
 import type { Samples } from '../conformance/samples/samples.ts';
 import {
@@ -119,8 +122,8 @@ describe.each(checkTypes.map((type) => [type.name, type] as const))('wrong field
     expect(answer.status).toBe(400);
     expect([...answer.body.validation.keys].sort()).toEqual(['frequency', 'name', own, 'tags.1'].sort());
     expect(answer.body.validation.source).toBe('payload');
-    expect(answer.body.message).toContain(
-      '"frequency" must be one of [0, 1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440]',
+    expect(answer.body.message).toMatch(
+      /"frequency" must be one of \[(0, 1, 2, )?5, 10, 15, 30, 60, 120, 180, 360, 720, 1440\]/,
     );
   });
 });
@@ -352,4 +355,45 @@ it.each<[string[], object]>([
 ])('a maintenance window with a wrong %s is refused', async (keys, fields) => {
   const answer = await bench.call('POST', '/v1/maintenance-windows', { ...oneHour, ...fields });
   expect([answer.status, answer.body.validation?.keys]).toEqual([400, keys]);
+});
+
+describe('wrong fields of sessions and error groups', () => {
+  it.each<[string, string, z.ZodType, object]>([
+    ['POST', 'check-sessions/trigger', CheckSessionTrigger, {}],
+    ['POST', 'test-sessions/trigger', TestSessionTrigger, { name: 'x', runLocation: 'lab' }],
+    ['POST', `check-sessions/${randomUUID()}/cancel`, CancelSession, {}],
+    ['PATCH', `error-groups/${randomUUID()}`, ErrorGroupPatch, { archiveForEver: true }],
+    ['PATCH', `test-session-error-groups/${randomUUID()}`, ErrorGroupPatch, { archiveForEver: true }],
+    ['POST', `root-cause-analyses/error-groups/${randomUUID()}`, AnalysisRequest, {}],
+  ])('%s %s: are refused with 400 and named', async (method, path, schema, valid) => {
+    const wrong = wrongValuesFor(schema);
+    expect(wrong.length).toBeGreaterThan(3);
+    const unrefused = await sendAll(wrong, ({ path: field, value }) =>
+      bench.call(method, `/v1/${path}`, withValue(valid, field, value)),
+    );
+    expect(unrefused).toEqual([]);
+    expect([201, 404]).toContain((await bench.call(method, `/v1/${path}`, valid)).status);
+  });
+
+  it.each([
+    ['test-sessions?limit=101', 'limit'],
+    ['test-sessions?statuses=GREEN', 'statuses'],
+    ['test-sessions?textSearch=ab', 'textSearch'],
+    ['test-sessions?nextId=first', 'nextId'],
+    ['error-groups?limit=0', 'limit'],
+    ['error-groups?includeArchived=perhaps', 'includeArchived'],
+    [`check-sessions/${randomUUID()}/completion?maxWaitSeconds=31`, 'maxWaitSeconds'],
+    [`checks/heartbeats/${randomUUID()}/events?limit=11`, 'limit'],
+    [`checks/heartbeats/${randomUUID()}/availability?startTime=soon`, 'startTime'],
+  ])('%s', async (path, key) => {
+    const answer = await bench.call('GET', `/v1/${path}`);
+    expect(answer.status).toBe(400);
+    expect(answer.body.validation).toEqual({ source: 'query', keys: [key] });
+  });
+
+  it('names a place that is none', async () => {
+    const body = { name: 'x', runLocation: 'nowhere' };
+    const answer = await bench.call('POST', '/v1/test-sessions/trigger', body);
+    expect(answer.body.validation).toEqual({ source: 'payload', keys: ['runLocation'] });
+  });
 });

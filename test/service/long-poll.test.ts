@@ -87,6 +87,8 @@ async function enqueue(locationId: string, count = 1): Promise<string[]> {
       check_run_id: now * 1000 + index,
       created: now,
       ended: null,
+      check_session_id: null,
+      test_session_id: null,
     };
   });
   await service.store.runs.insert(rows);

@@ -4,12 +4,16 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { AlertChannels } from '../../src/service/store/alert-channels.ts';
 import { AlertNotifications } from '../../src/service/store/alert-notifications.ts';
 import { Alerts } from '../../src/service/store/alerts.ts';
+import { CheckSessions } from '../../src/service/store/check-sessions.ts';
 import { Checks } from '../../src/service/store/checks.ts';
 import { connectSqlite, type Dialect } from '../../src/service/store/dialect.ts';
+import { ErrorGroups } from '../../src/service/store/error-groups.ts';
+import { Heartbeats } from '../../src/service/store/heartbeats.ts';
 import { migrate } from '../../src/service/store/migrations.ts';
 import { Results } from '../../src/service/store/results.ts';
 import { Runs } from '../../src/service/store/runs.ts';
 import type { Tables } from '../../src/service/store/tables.ts';
+import { TestSessions } from '../../src/service/store/test-sessions.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
@@ -109,6 +113,38 @@ it.each<[string, string, (recorded: Kysely<Tables>) => Promise<unknown>]>([
     'the channels of a check',
     'alert_subscriptions_by_check',
     (recorded) => new AlertChannels(recorded, dialect).toldOf('c', null),
+  ],
+  [
+    'the runs of a check session',
+    'runs_by_check_session',
+    (recorded) => new CheckSessions(recorded, dialect).runs(['s']),
+  ],
+  [
+    'the runs of a test session',
+    'runs_by_test_session',
+    (recorded) => new TestSessions(recorded, dialect).find('a', 's'),
+  ],
+  [
+    'cancelling a session',
+    'runs_by_check_session',
+    (recorded) =>
+      new Runs(recorded, dialect).cancelSession({ kind: 'check_session_id', id: 's' }, undefined, 1),
+  ],
+  [
+    'overdue heartbeats',
+    'heartbeats_overdue',
+    (recorded) => new Heartbeats(recorded, dialect).overdue(1, 10),
+  ],
+  [
+    'the events of a heartbeat',
+    'heartbeat_events_by_check',
+    (recorded) => new Heartbeats(recorded, dialect).countEvents('c', 0, 1),
+  ],
+  [
+    'the error groups of a check',
+    'error_groups_by_owner',
+    (recorded) =>
+      new ErrorGroups(recorded, dialect).newest({ accountId: 'a', kind: 'check', ownerId: 'c' }, 10),
   ],
   [
     'checks whose slot is too far off',

@@ -36,7 +36,10 @@ export function artifactHandlers(deps: HandlerDeps): [string, AnyHandler][] {
 export function assetHandlers(deps: HandlerDeps): [string, AnyHandler][] {
   const storedOf = async (accountId: string, checkId: string, resultId: string): Promise<ArtifactRow[]> => {
     const check = await deps.store.checks.find(accountId, checkId);
-    const result = check && (await deps.store.results.find(check.id, resultId));
+    const result =
+      check &&
+      ((await deps.store.results.find(check.id, resultId)) ??
+        (await deps.store.testSessions.findResult(check.id, resultId)));
     if (!result) throw new AppError('NOT_FOUND', `There is no result ${resultId} of check ${checkId}.`);
     const artifacts = (await deps.store.artifacts.ofResults([result.id])).get(result.id) ?? [];
     return artifacts.filter(({ state }) => state === 'stored');

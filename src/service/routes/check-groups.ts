@@ -91,16 +91,15 @@ export function checkGroupHandlers(deps: HandlerDeps): [string, AnyHandler][] {
       const { checks, total } = await store.checks.listOfGroup(group.id, page);
       describePage(request, reply, { query, total, publicUrl });
       return checkListView(
-        store,
+        deps,
         checks.map((check) => withGroup(check, group)),
-        deps.logger,
       );
     },
     async getCheckOfGroup({ caller, params }) {
       const group = found(await store.groups.find(caller.accountId, params.groupId), params.groupId);
       const check = await store.checks.find(caller.accountId, params.checkId);
       if (!check || check.groupId !== group.id) throw checkNotFound(params.checkId);
-      return oneCheckView(store, withGroup(check, group));
+      return oneCheckView(deps, withGroup(check, group));
     },
   });
 }

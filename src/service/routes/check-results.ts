@@ -66,7 +66,7 @@ export function resultView(
   publicUrl?: string,
 ): CheckResult {
   const type = findCheckType(row.check_type);
-  const detailKey = type?.detailKey ?? 'apiCheckResult';
+  const detailKey = type ? type.detailKey : 'apiCheckResult';
   return {
     id: row.id,
     resultType: row.result_type,
@@ -86,14 +86,20 @@ export function resultView(
     browserCheckResult: null,
     multiStepCheckResult: null,
     agenticCheckResult: null,
-    [detailKey]:
-      row.detail === null
-        ? null
-        : withAssetUrls(JSON.parse(row.detail), type?.artifactFields ?? [], artifacts, publicUrl),
+    ...(detailKey === undefined || row.detail === null
+      ? {}
+      : {
+          [detailKey]: withAssetUrls(
+            JSON.parse(row.detail),
+            type?.artifactFields ?? [],
+            artifacts,
+            publicUrl,
+          ),
+        }),
     checkRunId: row.check_run_id,
     attempts: row.attempts,
     sequenceId: row.sequence_id,
-    errorGroupIds: [],
+    errorGroupIds: JSON.parse(row.error_group_ids),
     scheduledAt: iso(row.slot_at),
     startDelayMs: row.start_delay,
     agentLagMs: row.agent_lag,

@@ -3,21 +3,23 @@ import type { checkTypeNames } from '../../checks/common-fields.ts';
 import { type CheckDefinition, completeDefinition, maskedValues } from '../../checks/definition.ts';
 import { findCheckType } from '../../checks/index.ts';
 import { maskDefinition } from '../../checks/masking.ts';
-import type { Logger } from '../../lib/log.ts';
 import { AnyCheck } from '../../protocol/check.ts';
 import { type CheckChannel, channelsView } from '../alerts/check-channels.ts';
+import { withPingUrl } from '../heartbeats.ts';
 import { defaultOffset } from '../slots.ts';
 import type { Check } from '../store/checks.ts';
-import type { Store } from '../store/store.ts';
 import { describeIssues } from '../validation.ts';
+import type { HandlerDeps } from './handler.ts';
 
+type ViewDeps = Pick<HandlerDeps, 'store' | 'publicUrl' | 'logger'>;
 export type CheckView = ReturnType<typeof checkView>;
 
 /** A check as answers show it: whole, without the values that are masked, with the channels it is subscribed to. */
-export function checkView(check: Check, subscribed: readonly CheckChannel[] = []) {
+function checkView(check: Check, publicUrl: string | undefined, subscribed: readonly CheckChannel[] = []) {
   const type = findCheckType(check.checkType);
   const stored = completeDefinition(type, check.definition);
-  const definition = maskDefinition(maskedValues(type), stored) as CheckDefinition;
+  const masked = maskDefinition(maskedValues(type), stored);
+  const definition = withPingUrl(type, masked, publicUrl) as CheckDefinition;
   return {
     ...definition,
     id: check.id,
@@ -30,20 +32,19 @@ export function checkView(check: Check, subscribed: readonly CheckChannel[] = []
 }
 
 /** The same of one check whose channels are still to be looked up. */
-export async function oneCheckView(store: Store, check: Check): Promise<CheckView> {
+export async function oneCheckView({ store, publicUrl }: ViewDeps, check: Check): Promise<CheckView> {
   const channels = await store.alertChannels.ofChecks([check.id]);
-  return checkView(check, channels.get(check.id));
+  return checkView(check, publicUrl, channels.get(check.id));
 }
 
 /** Checks as lists show them. One that no answer can hold, after a change of the rules, is left out and told of. */
 export async function checkListView(
-  store: Store,
+  { store, publicUrl, logger }: ViewDeps,
   checks: readonly Check[],
-  logger: Logger,
 ): Promise<CheckView[]> {
   const channels = await store.alertChannels.ofChecks(checks.map(({ id }) => id));
   return checks.flatMap((check) => {
-    const view = checkView(check, channels.get(check.id));
+    const view = checkView(check, publicUrl, channels.get(check.id));
     const encoded = z.safeEncode(AnyCheck, view);
     if (encoded.success) return [view];
     logger.error(

@@ -11,6 +11,7 @@ import type { Route } from '../../protocol/route.ts';
 import { changeSubscriptions, subscribeNew } from '../alerts/subscriptions.ts';
 import { firstSlotOf, gridOf, RunNumbers } from '../due-runs.ts';
 import { withGroups } from '../effective-check.ts';
+import { addressed, writeHeartbeat } from '../heartbeats.ts';
 import { cancelledSignals } from '../ledger.ts';
 import { reschedule } from '../rescheduling.ts';
 import { defaultOffset, locationsOf } from '../slots.ts';
@@ -26,7 +27,7 @@ type AnyBody = Readonly<Record<string, unknown>>;
 /** The routes of checks: the generic ones and those of each type. */
 export function checkHandlers(deps: HandlerDeps): [string, AnyHandler][] {
   const writer = new CheckWriter(deps);
-  const viewOf = (check: Check) => oneCheckView(deps.store, check);
+  const viewOf = (check: Check) => oneCheckView(deps, check);
   const generic = handlersById(checkRoutes, {
     async listChecks({ caller, query, request, reply }) {
       const { total, checks } = await deps.store.checks.list(
@@ -42,7 +43,7 @@ export function checkHandlers(deps: HandlerDeps): [string, AnyHandler][] {
       );
       describePage(request, reply, { query, total, publicUrl: deps.publicUrl });
       const shown = query.applyGroupSettings ? await withGroups(deps.store, checks) : checks;
-      return checkListView(deps.store, shown, deps.logger);
+      return checkListView(deps, shown);
     },
     async createCheck({ caller, body, query }) {
       const { checkType, ...fields } = body;
@@ -129,7 +130,7 @@ class CheckWriter {
   async create(accountId: string, type: CheckType, body: AnyBody, isAutoAssigned: boolean): Promise<Check> {
     const id = randomUUID();
     const now = this.#deps.clock.wallMs();
-    const definition = parseDefinition(type, id, body);
+    const definition = addressed(type, parseDefinition(type, id, body));
     const { store } = this.#deps;
     const check = await store.transaction(async (nouns) => {
       await requireGroup(nouns, accountId, definition.groupId);
@@ -139,6 +140,7 @@ class CheckWriter {
       const [inEffect] = await withGroups(nouns, [own]);
       const schedule = scheduleOf(inEffect ?? own, firstSlotOf(inEffect ?? own, now));
       await nouns.checks.insert(id, accountId, type.name, writeOf(own, schedule), now);
+      await writeHeartbeat(nouns, own);
       const named = definition.alertChannelSubscriptions;
       await subscribeNew(nouns, { checkId: id }, { accountId, named, isAutoAssigned });
       return nouns.checks.find(accountId, id);
@@ -162,14 +164,16 @@ class CheckWriter {
         ]);
       }
       const patch = keepMasked(maskedValues(findCheckType(stored.checkType)), body, stored.definition);
-      const definition = parseDefinition(
-        typeNamed(stored.checkType),
+      const storedType = typeNamed(stored.checkType);
+      const parsed = parseDefinition(
+        storedType,
         id,
         mergeDefinition(stored.definition, patch),
         type?.requiredOnUpdate?.safeParse(body).error?.issues,
       );
+      const definition = addressed(storedType, parsed);
       await requireLocations(nouns, accountId, definition);
-      const changed = { id, activated: definition.activated, definition };
+      const changed = { ...stored, activated: definition.activated, definition };
       const [before] = await withGroups(nouns, [stored]);
       const [after] = await withGroups(nouns, [{ ...stored, ...changed, groupId: definition.groupId }]);
       if (!before || !after) throw new Error('a check has no settings in effect');
@@ -179,6 +183,7 @@ class CheckWriter {
       const named = isNamed ? definition.alertChannelSubscriptions : undefined;
       await changeSubscriptions(nouns, { checkId: id }, { accountId, named });
       if (!after.activated) await nouns.alerts.forgetStates([id]);
+      await writeHeartbeat(nouns, after);
       return { check: await nouns.checks.find(accountId, id), queued: signals };
     });
     store.signals.send([{ kind: 'schedule' }, ...queued]);
@@ -195,6 +200,8 @@ class CheckWriter {
       const runs = await nouns.runs.cancelAll(id, 'deleted', now);
       await nouns.statuses.delete(id);
       await nouns.alerts.forgetStates([id]);
+      await nouns.errorGroups.deleteOfCheck(accountId, id);
+      await nouns.triggers.delete({ account_id: accountId, kind: 'check', target_id: id });
       await nouns.checks.delete(id);
       // There may be millions of results: the sweeper removes them by and by.
       await nouns.results.purgeLater(id, now);

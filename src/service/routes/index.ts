@@ -12,7 +12,9 @@ import { checkHandlers } from './checks.ts';
 import { clientCertificateHandlers } from './client-certificates.ts';
 import { dashboardIncidentHandlers } from './dashboard-incidents.ts';
 import { dashboardHandlers } from './dashboards.ts';
+import { errorGroupHandlers, rootCauseAnalysisHandlers } from './error-groups.ts';
 import type { AnyHandler, HandlerDeps } from './handler.ts';
+import { heartbeatHandlers } from './heartbeats.ts';
 import { incidentHandlers } from './incidents.ts';
 import { locationHandlers } from './locations.ts';
 import { maintenanceWindowHandlers } from './maintenance-windows.ts';
@@ -20,10 +22,12 @@ import { privateLocationHandlers } from './private-locations.ts';
 import { publicPageHandlers } from './public-pages.ts';
 import { reportingHandlers } from './reporting.ts';
 import { runtimeHandlers } from './runtimes.ts';
+import { sessionHandlers } from './sessions.ts';
 import { snippetHandlers } from './snippets.ts';
 import { staticIpHandlers } from './static-ips.ts';
 import { statusPageHandlers } from './status-pages.ts';
 import { subscriptionHandlers } from './subscriptions.ts';
+import { triggerHandlers } from './triggers.ts';
 import { variableHandlers } from './variables.ts';
 
 /** The handler of every operation, by operationId. */
@@ -35,6 +39,11 @@ export function allHandlers(deps: HandlerDeps): ReadonlyMap<string, AnyHandler> 
     ...checkStatusHandlers(deps),
     ...alertChannelHandlers(deps),
     ...alertHandlers(deps),
+    ...heartbeatHandlers(deps),
+    ...errorGroupHandlers(deps),
+    ...rootCauseAnalysisHandlers(deps),
+    ...sessionHandlers(deps),
+    ...triggerHandlers(deps),
     ...privateLocationHandlers(deps),
     ...locationHandlers(),
     ...staticIpHandlers(deps),

@@ -4,6 +4,7 @@ import { alerting } from './alert-migration.ts';
 import type { Dialect } from './dialect.ts';
 import { pages } from './page-migration.ts';
 import { accountResources } from './resource-migration.ts';
+import { sessionMigrations } from './session-migration.ts';
 import type { Tables } from './tables.ts';
 
 /**
@@ -164,8 +165,9 @@ export const migrations: readonly Migration[] = [
   accountResources,
   alerting,
   pages,
+  ...sessionMigrations,
   {
-    name: '0008-runtimes-of-runs',
+    name: '0011-runtimes-of-runs',
     statements: [`alter table runs add column runtime_id text`],
   },
   {

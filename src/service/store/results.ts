@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 import { batches } from './batches.ts';
 import type { Dialect } from './dialect.ts';
+import { readPage } from './page.ts';
 import type { ResultRow, StaleResultRow, Tables } from './tables.ts';
 
 export interface ResultFilter {
@@ -89,15 +90,9 @@ export class Results {
     if (filter.hasFailures !== undefined)
       query = query.where('has_failures', '=', filter.hasFailures ? 1 : 0);
     if (filter.resultType !== 'ALL') query = query.where('result_type', '=', filter.resultType);
-    const counted = await query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirst();
-    const results = await query
-      .selectAll()
-      .orderBy('created', 'desc')
-      .orderBy('id', 'desc')
-      .limit(page.limit)
-      .offset(page.offset)
-      .execute();
-    return { total: Number(counted?.total ?? 0), results };
+    const ordered = query.selectAll().orderBy('created', 'desc').orderBy('id', 'desc');
+    const { total, rows: results } = await readPage(ordered, page);
+    return { total, results };
   }
 
   /** Notes that the results of a deleted check are to be removed. */
@@ -121,7 +116,7 @@ export class Results {
   }
 
   /**
-   * Removes up to `limit` results of a deleted check, and as many fenced ones and artifacts' rows, within a transaction.
+   * Removes up to `limit` results of a deleted check, and as many fenced ones, those of test sessions, heartbeat events and artifacts' rows, within a transaction.
    * Does nothing while another process is at it.
    */
   async purgeSome(checkId: string, limit: number): Promise<void> {
@@ -134,7 +129,7 @@ export class Results {
     if (!purge) return;
     await this.#db.deleteFrom('artifacts').where('check_id', '=', purge.check_id).execute();
     const removed = [];
-    for (const table of ['results', 'stale_results'] as const) {
+    for (const table of ['results', 'stale_results', 'test_results', 'heartbeat_events'] as const) {
       const some = this.#db
         .selectFrom(table)
         .select('id')

@@ -297,7 +297,10 @@ export class Runs {
       .execute();
   }
 
-  /** Ends the queued runs of a check as cancelled, but for those at the locations to keep. */
+  /**
+   * Ends the queued runs of a check as cancelled, but for those at the locations to keep. Test sessions go on: where
+   * they run, and whether the check is activated, is their own affair.
+   */
   async cancelQueued(
     checkId: string,
     reason: string,
@@ -314,6 +317,7 @@ export class Runs {
             // Said twice: SQLite uses the index of live runs only when it sees the very condition of it.
             .where('state', 'in', onTheirWay)
             .where('state', '=', queued)
+            .where('test_session_id', 'is', null)
             .where((eb) => eb.not(this.#dialect.inList('location', keepLocations))),
         ),
       )
@@ -329,6 +333,22 @@ export class Runs {
   /** Ends all runs at a location that are on their way as cancelled; returns them. */
   async cancelAtLocation(locationId: string, reason: string, now: number): Promise<RunRow[]> {
     return this.#cancel((runs) => runs.where('location_id', '=', locationId), reason, now);
+  }
+
+  /** Ends the runs of a session that are on their way as cancelled, all or those of some sequences; returns them. */
+  async cancelSession(
+    session: { readonly kind: 'check_session_id' | 'test_session_id'; readonly id: string },
+    sequenceIds: readonly string[] | undefined,
+    now: number,
+  ): Promise<RunRow[]> {
+    return this.#cancel(
+      (runs) => {
+        const all = runs.where(session.kind, '=', session.id);
+        return sequenceIds ? all.where(this.#dialect.inList('sequence_id', sequenceIds)) : all;
+      },
+      'cancelled-by-user',
+      now,
+    );
   }
 
   async #cancel(restrict: (runs: RunIds) => RunIds, reason: string, now: number): Promise<RunRow[]> {

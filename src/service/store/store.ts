@@ -12,6 +12,7 @@ import { AlertNotifications } from './alert-notifications.ts';
 import { Alerts } from './alerts.ts';
 import { Artifacts } from './artifacts.ts';
 import { CheckGroups } from './check-groups.ts';
+import { CheckSessions } from './check-sessions.ts';
 import { Checks } from './checks.ts';
 import { ClientCertificates } from './client-certificates.ts';
 import { DashboardIncidents } from './dashboard-incidents.ts';
@@ -24,6 +25,8 @@ import {
   type Dialect,
   isConflict,
 } from './dialect.ts';
+import { ErrorGroups } from './error-groups.ts';
+import { Heartbeats } from './heartbeats.ts';
 import { IncidentEvents } from './incident-events.ts';
 import { Incidents } from './incidents.ts';
 import { Locations } from './locations.ts';
@@ -41,6 +44,8 @@ import { Statuses } from './statuses.ts';
 import { SubscriberMails } from './subscriber-mails.ts';
 import { Subscriptions } from './subscriptions.ts';
 import type { Tables } from './tables.ts';
+import { TestSessions } from './test-sessions.ts';
+import { Triggers } from './triggers.ts';
 import { Variables } from './variables.ts';
 
 /** What is stored, by noun. Inside a transaction the same nouns act within it. */
@@ -70,6 +75,11 @@ export interface Nouns {
   readonly subscriptions: Subscriptions;
   readonly subscriberMails: SubscriberMails;
   readonly reports: Reports;
+  readonly heartbeats: Heartbeats;
+  readonly errorGroups: ErrorGroups;
+  readonly checkSessions: CheckSessions;
+  readonly testSessions: TestSessions;
+  readonly triggers: Triggers;
 }
 
 export interface Store extends Nouns {
@@ -171,6 +181,11 @@ function nounsOf(db: Kysely<Tables>, dialect: Dialect): Nouns {
     subscriptions: new Subscriptions(db, dialect),
     subscriberMails: new SubscriberMails(db, dialect),
     reports: new Reports(db, dialect),
+    heartbeats: new Heartbeats(db, dialect),
+    errorGroups: new ErrorGroups(db, dialect),
+    checkSessions: new CheckSessions(db, dialect),
+    testSessions: new TestSessions(db, dialect),
+    triggers: new Triggers(db),
   };
 }
 

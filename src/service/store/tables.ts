@@ -9,6 +9,7 @@ import type {
 } from './alert-tables.ts';
 import type { PageTables } from './page-tables.ts';
 import type { ResourceTables } from './resource-tables.ts';
+import type { SessionTables } from './session-tables.ts';
 
 /**
  * The rows of the database, as both engines return them. Times are epoch milliseconds, booleans are 0 or 1, JSON is
@@ -156,6 +157,9 @@ export interface RunRow {
   check_run_id: number;
   created: number;
   ended: number | null;
+  /** The check session or test session the run belongs to; null for runs of the schedule. */
+  check_session_id: string | null;
+  test_session_id: string | null;
 }
 
 export interface ResultRow {
@@ -189,7 +193,14 @@ export interface ResultRow {
   certificate_expires: number | null;
   agent_id: string;
   error_messages: string;
+  /** JSON: the error groups its messages fell into. */
+  error_group_ids: string;
   detail: string | null;
+}
+
+/** A result of a run of a test session. */
+export interface TestResultRow extends ResultRow {
+  test_session_id: string;
 }
 
 /** A result that came after its lease was lost: kept as evidence, never counted. */
@@ -280,7 +291,7 @@ export interface StatusRow {
 /** A row with a column that the database counts up: not given on insert. */
 type Counted<Row, Column extends keyof Row> = Omit<Row, Column> & { [C in Column]: Generated<number> };
 
-export interface Tables extends ResourceTables, PageTables {
+export interface Tables extends ResourceTables, PageTables, SessionTables {
   accounts: AccountRow;
   api_keys: ApiKeyRow;
   checks: CheckRow;
@@ -291,6 +302,7 @@ export interface Tables extends ResourceTables, PageTables {
   agents: AgentRow;
   runs: RunRow;
   results: ResultRow;
+  test_results: TestResultRow;
   stale_results: StaleResultRow;
   artifacts: ArtifactRow;
   statuses: StatusRow;

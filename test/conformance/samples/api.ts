@@ -14,7 +14,7 @@ export const samples: Samples = {
   },
   async start() {
     const runs = await startHttpSamples();
-    const passing = runs.passing.request as { readonly url: string };
+    const passing = runs.passing?.request as { readonly url: string };
     const assertions = [{ source: 'JSON_BODY', property: '$.nothing', comparison: 'NOT_NULL' }];
     return {
       ...runs,

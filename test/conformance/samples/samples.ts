@@ -14,15 +14,16 @@ export interface Samples {
   readonly minimal: SampleBody;
   /** Bodies that are refused, by the field that is wrong. Wrong JSON types need no entry: the suite derives those. */
   readonly refused: Readonly<Record<string, SampleBody>>;
-  /** Starts what the runs need. */
-  start(): Promise<RunSamples>;
+  /** Starts what the runs need; absent for types that nobody runs. */
+  start?(): Promise<RunSamples>;
 }
 
 export interface RunSamples {
-  readonly passing: SampleBody;
+  /** Absent for types that cannot pass yet. */
+  readonly passing?: SampleBody;
   readonly failing: readonly FailingSample[];
-  /** A target that keeps the run busy until it is stopped. */
-  readonly hanging: SampleBody;
+  /** A target that keeps the run busy until it is stopped; absent for types whose runs wait for nothing. */
+  readonly hanging?: SampleBody;
   /** What the runs need of their context beside what every run gets. */
   readonly context?: Partial<RunContext>;
   /** Why this machine lacks what the runs need; they are left out then, but never on a build machine. */

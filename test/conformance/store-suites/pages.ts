@@ -301,6 +301,7 @@ function resultRow(
     certificate_expires: null,
     agent_id: 'a',
     error_messages: '[]',
+    error_group_ids: '[]',
     detail: null,
   };
 }

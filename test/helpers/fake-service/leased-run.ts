@@ -19,6 +19,7 @@ export function leasedRun(url: string, overrides: Partial<LeasedRun> = {}): Leas
     lifecycle: { setup: [], teardown: [] },
     snippets: [],
     clientCertificates: [],
+    isTestSession: false,
     ...overrides,
   };
 }

@@ -1,0 +1,31 @@
+import { z } from 'zod';
+import { defineCheckType } from '../check-type.ts';
+import { HeartbeatSpec, limitsOf } from './spec.ts';
+
+/** What is known of a ping, or of its absence. */
+const HeartbeatDetail = z.object({
+  state: z.string(),
+  source: z.string().nullable(),
+  userAgent: z.string().nullable(),
+});
+
+/** Nobody runs it: the job that is watched calls in, and silence is the failure. */
+export const heartbeat = defineCheckType({
+  name: 'HEARTBEAT',
+  route: 'heartbeat',
+  title: 'Heartbeat monitor',
+  lane: 'probe',
+  timeoutMs: 30_000,
+  isSubMinuteAllowed: true,
+  hasNetworkErrors: false,
+  isRetried: false,
+  spec: HeartbeatSpec,
+  detail: HeartbeatDetail,
+  pings: {
+    expectation: (spec) => ({ token: spec.heartbeat.pingToken, ...limitsOf(spec) }),
+    addressed: (spec, { token, url }) => ({
+      ...spec,
+      heartbeat: { ...spec.heartbeat, pingToken: token, pingUrl: url },
+    }),
+  },
+});

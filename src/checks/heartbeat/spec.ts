@@ -1,0 +1,49 @@
+import { z } from 'zod';
+
+const unitMs = { seconds: 1000, minutes: 60_000, hours: 3_600_000, days: 86_400_000 } as const;
+const units = ['seconds', 'minutes', 'hours', 'days'] as const;
+
+const shortestPeriodMs = 30_000;
+const longestMs = 365 * unitMs.days;
+
+/** How often a job says that it is alive, and how late it may be (check model 1.7). */
+const Heartbeat = z
+  .object({
+    period: z.number().min(0).describe('A ping is expected every so often: from 30 seconds to 365 days'),
+    periodUnit: z.enum(units),
+    grace: z.number().min(0).describe('How late a ping may be before the monitor fails: at most 365 days'),
+    graceUnit: z.enum(units),
+    pingToken: z
+      .uuid()
+      .nullable()
+      .default(null)
+      .describe('The secret part of the ping URL; chosen by the service when null or absent'),
+    pingUrl: z
+      .string()
+      .max(4096)
+      .nullable()
+      .default(null)
+      .describe('Where pings go: GET, POST or HEAD. Answered by the service; what a request says is ignored'),
+  })
+  .superRefine((heartbeat, context) => {
+    const issue = (key: string, message: string) =>
+      context.addIssue({ code: 'custom', path: [key], message });
+    const periodMs = heartbeat.period * unitMs[heartbeat.periodUnit];
+    if (!(periodMs >= shortestPeriodMs && periodMs <= longestMs)) {
+      issue('period', 'must be from 30 seconds to 365 days');
+    }
+    if (!(heartbeat.grace * unitMs[heartbeat.graceUnit] <= longestMs)) {
+      issue('grace', 'must be at most 365 days');
+    }
+  });
+
+export const HeartbeatSpec = z.object({ heartbeat: Heartbeat });
+export type HeartbeatSpec = z.output<typeof HeartbeatSpec>;
+
+/** The period and the grace time of a monitor, in milliseconds. */
+export function limitsOf({ heartbeat }: HeartbeatSpec): { periodMs: number; graceMs: number } {
+  return {
+    periodMs: Math.round(heartbeat.period * unitMs[heartbeat.periodUnit]),
+    graceMs: Math.round(heartbeat.grace * unitMs[heartbeat.graceUnit]),
+  };
+}

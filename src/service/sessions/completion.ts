@@ -1,0 +1,29 @@
+import type { Clock } from '../../lib/clock.ts';
+import { AppError } from '../../lib/errors.ts';
+
+const firstPauseMs = 100;
+const longestPauseMs = 1000;
+
+/**
+ * Waits until something is done: looks again and again, more slowly with time. Any process may end a run, so the store
+ * is the one place to ask.
+ *
+ * @param stop ends the waiting early: the caller went away, or the service stops.
+ * @throws AppError NOT_FINISHED when the time is over.
+ */
+export async function waitUntilDone<T>(
+  look: () => Promise<{ readonly isDone: boolean; readonly value: T }>,
+  options: { readonly clock: Clock; readonly maxWaitMs: number; readonly stop: AbortSignal },
+): Promise<T> {
+  const { clock, maxWaitMs, stop } = options;
+  const endMs = clock.monotonicMs() + maxWaitMs;
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 1.5)) {
+    const { isDone, value } = await look();
+    if (isDone) return value;
+    const leftMs = endMs - clock.monotonicMs();
+    if (leftMs <= 0 || stop.aborted) {
+      throw new AppError('NOT_FINISHED', 'The session is not finished yet. Ask again.');
+    }
+    await clock.sleep(Math.min(pauseMs, leftMs), stop);
+  }
+}

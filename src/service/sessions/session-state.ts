@@ -1,0 +1,57 @@
+import type { ResultRow, RunRow } from '../store/tables.ts';
+
+export const checkSessionStatuses = [
+  'STARTED',
+  'PROGRESS',
+  'PROGRESS_FAILED',
+  'PROGRESS_DEGRADED',
+  'PASSED',
+  'FAILED',
+  'DEGRADED',
+  'TIMED_OUT',
+  'CANCELLED',
+] as const;
+export type CheckSessionStatus = (typeof checkSessionStatuses)[number];
+
+/** How far runs that were asked for are. */
+export interface SessionState {
+  readonly status: CheckSessionStatus;
+  readonly isFinal: boolean;
+  /** When the last run ended; null while some are on their way. */
+  readonly stopped: number | null;
+}
+
+const isLive = (run: RunRow) => run.state === 'queued' || run.state === 'leased';
+
+/**
+ * The state of a session, from its runs and their results (check model 4.8). While runs are on their way it says what
+ * the ended ones were like. Then the worst counts: cancelled, failed, timed out (nobody took a run in time), degraded.
+ */
+export function sessionState(runs: readonly RunRow[], results: readonly ResultRow[]): SessionState {
+  const finals = results.filter((result) => result.result_type === 'FINAL');
+  const hasFailed = finals.some((result) => result.has_failures === 1 || result.has_errors === 1);
+  const isDegraded = finals.some((result) => result.is_degraded === 1);
+  if (runs.some(isLive)) {
+    const hasBegun = results.length > 0 || runs.some((run) => run.state !== 'queued');
+    const status = hasFailed
+      ? 'PROGRESS_FAILED'
+      : isDegraded
+        ? 'PROGRESS_DEGRADED'
+        : hasBegun
+          ? 'PROGRESS'
+          : 'STARTED';
+    return { status, isFinal: false, stopped: null };
+  }
+  const stopped = runs.length === 0 ? null : Math.max(...runs.map((run) => run.ended ?? run.created));
+  const has = (state: RunRow['state']) => runs.some((run) => run.state === state);
+  const status = has('cancelled')
+    ? 'CANCELLED'
+    : hasFailed
+      ? 'FAILED'
+      : has('missed')
+        ? 'TIMED_OUT'
+        : isDegraded
+          ? 'DEGRADED'
+          : 'PASSED';
+  return { status, isFinal: true, stopped };
+}

@@ -1,0 +1,142 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../../lib/clock.ts';
+import { AppError } from '../../lib/errors.ts';
+import { RunNumbers } from '../due-runs.ts';
+import { cancelledSignals } from '../ledger.ts';
+import { queuedSignals } from '../scheduler.ts';
+import type { CheckSessionRow, TestSessionRow } from '../store/session-tables.ts';
+import type { Store } from '../store/store.ts';
+import type { RunRow } from '../store/tables.ts';
+import { askedRun, locationsNow, placesOf, queueAlone } from './session-runs.ts';
+import { matchingChecks, type SessionTarget } from './target.ts';
+
+/** What a test session is made of, besides the checks. */
+export type TestSessionPlan = Omit<TestSessionRow, 'id' | 'account_id' | 'started' | 'cancelled'>;
+
+/**
+ * Runs that somebody asked for. They go through the ledger as those of the schedule do; a session is what binds them
+ * together. How far it is follows from its runs, wherever those end.
+ */
+export class Sessions {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #numbers = new RunNumbers();
+
+  constructor(options: { readonly store: Store; readonly clock: Clock }) {
+    this.#store = options.store;
+    this.#clock = options.clock;
+  }
+
+  /**
+   * Runs checks now, each in a session of its own. Their results count as those of the schedule do.
+   *
+   * @throws AppError NOT_FOUND when the target means no check.
+   */
+  async startChecks(
+    accountId: string,
+    target: Omit<SessionTarget, 'needsLocation'>,
+    origin: { readonly runSource: string; readonly triggerId?: string | undefined },
+  ): Promise<CheckSessionRow[]> {
+    const { sessions, runs } = await this.#store.transaction(async (nouns) => {
+      const now = this.#clock.wallMs();
+      const checks = await matchingChecks(nouns, accountId, { ...target, needsLocation: true });
+      const places = await placesOf(nouns, accountId, now);
+      const made = checks.map((check) => {
+        const session: CheckSessionRow = {
+          id: randomUUID(),
+          account_id: accountId,
+          check_id: check.id,
+          run_source: origin.runSource,
+          trigger_id: origin.triggerId ?? null,
+          started: now,
+          cancelled: null,
+        };
+        const numbers = this.#numbers;
+        const runs = locationsNow(check, places).map((location) =>
+          askedRun(check, { location, places, now, numbers, session: { check_session_id: session.id } }),
+        );
+        return { session, runs };
+      });
+      await nouns.checkSessions.insert(made.map(({ session }) => session));
+      return {
+        sessions: made.map(({ session }) => session),
+        runs: await queueAlone(
+          nouns,
+          checks,
+          made.flatMap(({ runs }) => runs),
+        ),
+      };
+    });
+    this.#store.signals.send(queuedSignals(runs));
+    return sessions;
+  }
+
+  /**
+   * Tries checks out at one location. Their results count nowhere: no status, no alert, no analytics.
+   *
+   * @throws AppError NOT_FOUND when the target means no check.
+   */
+  async startTest(
+    accountId: string,
+    target: Omit<SessionTarget, 'needsLocation'>,
+    plan: TestSessionPlan,
+  ): Promise<TestSessionRow> {
+    const { session, runs } = await this.#store.transaction(async (nouns) => {
+      const now = this.#clock.wallMs();
+      const checks = await matchingChecks(nouns, accountId, { ...target, needsLocation: false });
+      const places = await placesOf(nouns, accountId, now);
+      const session: TestSessionRow = {
+        id: randomUUID(),
+        account_id: accountId,
+        ...plan,
+        started: now,
+        cancelled: null,
+      };
+      await nouns.testSessions.insert(session);
+      const location = plan.run_location;
+      const numbers = this.#numbers;
+      const asked = checks.map((check) =>
+        askedRun(check, { location, places, now, numbers, session: { test_session_id: session.id } }),
+      );
+      return { session, runs: await queueAlone(nouns, checks, asked) };
+    });
+    this.#store.signals.send(queuedSignals(runs));
+    return session;
+  }
+
+  /**
+   * Cancels what of a session is on its way, all or the runs of some sequences: queued runs are never leased, agents
+   * stop those they have leased.
+   *
+   * @throws AppError NOT_FOUND when the account has no such session.
+   */
+  async cancel(
+    accountId: string,
+    session: { readonly kind: 'check_session_id' | 'test_session_id'; readonly id: string },
+    sequenceIds: readonly string[] | undefined,
+  ): Promise<void> {
+    const cancelled = await this.#store.transaction(async (nouns): Promise<RunRow[]> => {
+      const sessions = session.kind === 'check_session_id' ? nouns.checkSessions : nouns.testSessions;
+      if (!(await sessions.find(accountId, session.id))) throw noSession(session);
+      const now = this.#clock.wallMs();
+      const runs = await nouns.runs.cancelSession(session, sequenceIds, now);
+      if (runs.length > 0) await sessions.noteCancelled(session.id, now);
+      return runs;
+    });
+    this.#store.signals.send(cancelledSignals(cancelled));
+  }
+}
+
+/** What is answered where there is no such session. */
+export function noSession({
+  kind,
+  id,
+}: {
+  readonly kind: 'check_session_id' | 'test_session_id';
+  readonly id: string;
+}): AppError {
+  return new AppError(
+    'NOT_FOUND',
+    `No such ${kind === 'check_session_id' ? 'check' : 'test'} session: ${id}.`,
+  );
+}

@@ -1,0 +1,75 @@
+import { findCheckType } from '../../checks/index.ts';
+import { AppError } from '../../lib/errors.ts';
+import { tagsOf, withGroups } from '../effective-check.ts';
+import { locationsOf } from '../slots.ts';
+import type { Check } from '../store/checks.ts';
+import type { Nouns } from '../store/store.ts';
+
+/** Which checks to run. Without a condition: all that can be run. */
+export interface SessionTarget {
+  /** Checks with all tags of any of these lists; a tag behind `!` must be absent. */
+  readonly matchTags?: readonly (readonly string[])[] | undefined;
+  readonly checkIds?: readonly string[] | undefined;
+  readonly groupId?: number | undefined;
+  readonly allowDeactivated?: boolean | undefined;
+  /** Whether the checks run where they say themselves, so that those that say nothing cannot be run. */
+  readonly needsLocation: boolean;
+}
+
+/** More are not run by one request: every one is a session, and agents would be busy with nothing else. */
+const maxChecks = 1000;
+
+/**
+ * The checks a target means, locked so that none is deleted before the transaction ends.
+ *
+ * @throws AppError NOT_FOUND when there are none, VALIDATION_FAILED when there are too many.
+ */
+export async function matchingChecks(
+  nouns: Nouns,
+  accountId: string,
+  target: SessionTarget,
+): Promise<Check[]> {
+  const stored = await nouns.checks.lockMany(
+    accountId,
+    {
+      ids: target.checkIds,
+      groupId: target.groupId,
+      isActivated: target.allowDeactivated ? undefined : true,
+    },
+    // Tags are compared here, so all candidates are read.
+    maxCandidates,
+  );
+  // Tags of groups count, and a group that is switched off switches its checks off.
+  const checks = await withGroups(nouns, stored);
+  const matching = checks.filter((check) => isRunnable(check, target) && hasTags(check, target.matchTags));
+  if (matching.length === 0) throw new AppError('NOT_FOUND', 'No matching checks were found.');
+  if (matching.length > maxChecks) {
+    throw new AppError(
+      'VALIDATION_FAILED',
+      `The target matches ${matching.length} checks; one request runs at most ${maxChecks}. Name fewer tags or ids.`,
+      { validation: { source: 'payload', keys: ['target'] } },
+    );
+  }
+  return matching;
+}
+
+const maxCandidates = 20_000;
+
+function isRunnable(check: Check, { needsLocation, allowDeactivated }: SessionTarget): boolean {
+  if (!check.activated && !allowDeactivated) return false;
+  const type = findCheckType(check.checkType);
+  if (!type || type.pings) return false;
+  return !needsLocation || locationsOf(check.definition).length > 0;
+}
+
+/** Whether a check has the tags of any of some lists (check model 4.8): OR of ANDs, `!` negates. */
+export function hasTags(
+  check: Pick<Check, 'definition'>,
+  matchTags: readonly (readonly string[])[] | undefined,
+): boolean {
+  if (!matchTags || matchTags.length === 0) return true;
+  const tags = new Set(tagsOf(check));
+  return matchTags.some((all) =>
+    all.every((tag) => (tag.startsWith('!') ? !tags.has(tag.slice(1)) : tags.has(tag))),
+  );
+}
