@@ -171,7 +171,7 @@ export const migrations: readonly Migration[] = [
     statements: [`alter table runs add column runtime_id text`],
   },
   {
-    name: '0009-leaderships',
+    name: '0014-leaderships',
     statements: [
       // PostgreSQL only: on SQLite there is one process.
       `create table leaderships (
