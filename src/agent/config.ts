@@ -12,6 +12,12 @@ const maxSecretLength = 128 * 1024;
 const minSpoolBytes = 1_000_000;
 const secretPrefix = 'SERVICE_SECRET_';
 
+/** Keys that are mistaken for the one of a location. */
+const otherKeys = [
+  { prefix: 'ak_', kind: 'an API key of an account' },
+  { prefix: 'da_', kind: 'the key of a dashboard' },
+] as const;
+
 const wholeNumber = (options: { readonly min: number; readonly max: number; readonly default: number }) =>
   z
     .string()
@@ -55,7 +61,12 @@ const levelAliases: Readonly<Record<string, LogLevel>> = { log: 'info', warning:
 export const AgentConfig = z.object({
   API_KEY: z
     .string('is required: the key of a private location')
-    .regex(/^pl_[\x21-\x7e]+$/, 'must be the key of a private location: it starts with "pl_"')
+    .superRefine((value, context) => {
+      if (/^pl_[\x21-\x7e]+$/.test(value)) return;
+      const kind = otherKeys.find(({ prefix }) => value.startsWith(prefix))?.kind;
+      const what = 'must be the key of a private location: it starts with "pl_"';
+      context.addIssue({ code: 'custom', message: kind ? `is ${kind}; it ${what}` : what });
+    })
     .meta({ secret: true })
     .describe('Key of the private location this agent belongs to (`pl_…`)'),
   SERVICE_URL: z
