@@ -49,6 +49,7 @@ export async function contactService(
     serviceClock,
     onFailed: () => undefined,
     onRefused: () => undefined,
+    onAnswered: () => undefined,
   });
   releasers.push('service client', () => client.close());
   const examine = (sizeBytes: number, timeoutMs: number) =>
