@@ -28,6 +28,7 @@ describe('readAgentSettings', () => {
         runtimesDirectory: expect.stringMatching(/runtimes$/),
         chromiumPath: undefined,
         isUnisolatedAllowed: false,
+        phaseCount: 4,
       },
       secretFiles: [],
     });
