@@ -9,7 +9,7 @@ import { leasedRun } from '../helpers/fake-service/leased-run.ts';
 import { type Bench, numberOption, quantile } from './report.ts';
 
 /**
- * `npm run bench -- kills [--kills=1000] [--life=1500]`: agents with one spool, each killed with SIGKILL at a random instant up to `life`
+ * `npm run bench -- kills [--kills=1000] [--life=1500] [--minutes=120]`: agents with one spool, each killed with SIGKILL at a random instant up to `life`
  * milliseconds after its first claim, or before it. Runs come all the time, and half of the uploads of results fail, before
  * or after the service has stored them. What counts as kept is what an agent said was on disk.
  */
@@ -18,6 +18,7 @@ const bench: Bench = {
   async run(run) {
     const kills = numberOption(run, 'kills', 1000);
     const lifeMs = numberOption(run, 'life', 1500);
+    const endAt = performance.now() + numberOption(run, 'minutes', 120) * 60_000;
     const spool = mkdtempSync(join(tmpdir(), 'picket-kills-'));
     const service = new FakeService();
     const target = new Target();
@@ -25,6 +26,7 @@ const bench: Bench = {
     const kept = new Set<string>();
     const startMs: number[] = [];
     let unclean = 0;
+    let killed = 0;
     const environment = { SERVICE_URL: service.url, SPOOL_DIR: spool };
     service.script = (call) => {
       if (call.name !== 'results' || Math.random() < 0.5) return undefined;
@@ -35,7 +37,7 @@ const bench: Bench = {
       if (waiting < 2000) service.enqueue(...Array.from({ length: 5 }, () => leasedRun(target.url())));
     }, 20);
     try {
-      for (let kill = 1; kill <= kills; kill++) {
+      for (let kill = 1; kill <= kills && performance.now() < endAt; kill++) {
         const startedAt = performance.now();
         const agent = new AgentProcess(environment);
         // One in ten dies while it starts, with whatever it finds in the spool.
@@ -47,6 +49,7 @@ const bench: Bench = {
         }
         if (agent.child.exitCode !== null) unclean++;
         await agent.kill();
+        killed++;
         note(agent, kept);
         // Neither the lease nor the record of a call is needed any more; a thousand rounds of them are.
         service.calls.length = 0;
@@ -78,7 +81,7 @@ const bench: Bench = {
       ],
       rows: [
         [
-          String(kills),
+          String(killed),
           String(kept.size),
           String(lostCount),
           String(duplicates),
@@ -91,7 +94,7 @@ const bench: Bench = {
         'On disk is what an agent said to be there before it was killed. Half of all uploads fail, so most results are in the spool for a while.',
         'Start is the time from the process to its first answered claim, with whatever the spool holds.',
       ],
-      figures: { kills, kept: kept.size, lost: lostCount, duplicates, unclean },
+      figures: { kills: killed, kept: kept.size, lost: lostCount, duplicates, unclean },
     };
   },
 };
