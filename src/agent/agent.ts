@@ -13,6 +13,7 @@ import { ErrorReporter } from './error-report/error-reporter.ts';
 import { HealthServer } from './health.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import { AgentMetrics } from './metrics.ts';
+import { trustOwnAuthorities } from './own-authorities.ts';
 import { Poller } from './poller.ts';
 import { ProbePool } from './probe-pool.ts';
 import { ScriptPool } from './script-pool.ts';
@@ -48,6 +49,8 @@ export class Agent {
   readonly #identity: { readonly agentId: string; readonly sessionId: string };
   /** Known before the probe threads start. */
   #ownPorts: readonly number[] = [];
+  /** Authorities of CA_CERTS_DIR, known before any thread starts. */
+  #caCertificates: readonly string[] = [];
   readonly #namesWarnedOf = new Set<string>();
   #poller: Poller | undefined;
   #drain: Drain | undefined;
@@ -69,6 +72,7 @@ export class Agent {
       onReady: () => this.#poller?.slotFreed(),
       egress: () => ({ ...settings.egress, ownPorts: this.#ownPorts }),
       artifactFolder: () => this.#delivery.spool.artifactFolder,
+      caCertificates: () => this.#caCertificates,
     });
     this.#scripts = new ScriptPool({
       clock,
@@ -81,6 +85,7 @@ export class Agent {
       scripts: () => ({
         ...settings.scripts,
         scriptCount: settings.laneSizes.script,
+        caCertificates: this.#caCertificates,
         privatePaths: [
           ...settings.secretFiles,
           ...(this.#delivery.spool.state.facts ? [this.#delivery.spool.state.facts.folder] : []),
@@ -210,6 +215,7 @@ export class Agent {
     this.#ownPorts = [port];
     this.#metrics.start();
     this.#log.info({ version: packageVersion(), agentId, serviceUrl, port, laneSizes }, 'agent starts');
+    this.#caCertificates = await trustOwnAuthorities(this.#settings.caCertsDir, this.#log);
     this.#warnOfShortSecrets(Object.entries(serviceSecrets));
     const capabilities = await this.#pool.start();
     const { loaded, failed } = capabilities;
