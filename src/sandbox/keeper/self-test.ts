@@ -111,7 +111,8 @@ export async function selfTest(
       `readable from inside, and must not be: ${view.readablePrivatePaths.join(', ')} (chmod go-rwx)`,
     );
   }
-  const seen = 'scripts see the names of all processes here: /proc is partly covered, and so cannot be mounted anew';
+  const seen =
+    'scripts see the names of all processes here: /proc is partly covered, and so cannot be mounted anew';
   return hasNamespaces(mechanism) && !view.hasOwnProc ? [seen] : [];
 }
 
