@@ -131,6 +131,8 @@ function firstProcess(plan: LaunchPlan): string {
   const mount = systemProgram(programs.mount);
   const directory = quote(plan.directory);
   const isBelowTmp = isWithin(plan.directory, '/tmp');
+  // Other file systems lie over these: what is in them is out of reach, and there is nothing to cover.
+  const isReplaced = (path: string) => isWithin(path, '/dev/shm') || (!isBelowTmp && isWithin(path, '/tmp'));
   const lines = [
     ownProc(plan, mount),
     ...ownFolder(plan, mount),
@@ -139,7 +141,7 @@ function firstProcess(plan: LaunchPlan): string {
     ...writableMounts()
       .filter((place) => place !== '/dev/shm' && (isBelowTmp || place !== '/tmp'))
       .map((place) => `${mount} -o remount,bind,ro ${quote(place)}`),
-    ...plan.privatePaths.flatMap((path) => cover(mount, path)),
+    ...plan.privatePaths.filter((path) => !isReplaced(path)).flatMap((path) => cover(mount, path)),
   ];
   const steps = lines.filter((line) => line !== '').map((line) => `${line} || exit 70`);
   return [...steps, '"$@"', 'exit $?'].join('\n');
