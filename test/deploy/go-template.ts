@@ -1,7 +1,7 @@
 /**
  * As much of Go's templates, and of what Helm adds to them, as the chart in deploy/helm uses: CI renders it without Helm. Whatever it
  * does not know is an error, so the chart cannot grow beyond it unnoticed. What it makes of the chart was compared with what
- * Helm makes of it, for every set of values in chart.test.ts.
+ * Helm (3.6.2) makes of it, for every set of values in chart-values.ts.
  */
 import { stringify } from 'yaml';
 

@@ -1,7 +1,7 @@
 /**
  * What Kubernetes allows in the kinds that deploy/ uses, as far as deploy/ uses them: a field that is not here is an error, so a
  * misspelt one is found without a cluster. `kubectl --dry-run=client` would ask a server. The schemas were compared with the
- * published types of Kubernetes 1.32 and KEDA 2.16; a field that is added here has to be looked up.
+ * published types (kubernetes-models 5.1.0, @kubernetes-models/keda 2.0.0); a field that is added here has to be looked up.
  */
 import { z } from 'zod';
 
@@ -261,7 +261,14 @@ const ScaledObject = z.strictObject({
 
 /** Any object of deploy/. */
 export const KubernetesObject = z.discriminatedUnion('kind', [
-  ...[Deployment, NetworkPolicy, PodDisruptionBudget, ServiceAccount, Secret, Service],
-  ...[PersistentVolumeClaim, TriggerAuthentication, ScaledObject],
-] as unknown as [typeof Deployment, typeof NetworkPolicy, typeof Secret]);
+  Deployment,
+  NetworkPolicy,
+  PodDisruptionBudget,
+  ServiceAccount,
+  Secret,
+  Service,
+  PersistentVolumeClaim,
+  TriggerAuthentication,
+  ScaledObject,
+]);
 export type KubernetesObject = z.output<typeof KubernetesObject>;
