@@ -68,6 +68,7 @@ export class Agent {
       clock,
       log,
       ownSecrets,
+      checkTypes: settings.checkTypes,
       serviceOffsetMs: () => serviceClock.offsetMs,
       egress: () => ({ ...settings.egress, ownPorts: this.#ownPorts }),
       artifactFolder: () => this.#delivery.spool.artifactFolder,
@@ -75,7 +76,6 @@ export class Agent {
     };
     this.#pool = new ProbePool({
       ...forThreads,
-      caCertificates: () => this.#caCertificates,
       onReady: () => this.#poller?.slotFreed(),
       phasePort: () => this.#scripts.openPhasePort(),
     });

@@ -4,7 +4,7 @@
  * nothing of the main thread waits for it.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import { checkTypes } from '../checks/index.ts';
+import { checkTypes as allTypes } from '../checks/index.ts';
 import { systemClock } from '../lib/clock.ts';
 import { toError } from '../lib/errors.ts';
 import { createEgressPolicy } from '../probes/egress/policy.ts';
@@ -17,8 +17,8 @@ import type { Capabilities, FromWorker, RunOrder, ToWorker, WorkerStart } from '
 
 if (!parentPort) throw new Error('script-worker runs in a worker thread only');
 const port = parentPort;
-const { ownSecrets, egress, artifactFolder, scripts } = workerData as WorkerStart;
-const types = checkTypes.filter(({ lane }) => lane === 'script');
+const { ownSecrets, checkTypes: wanted, egress, artifactFolder, scripts } = workerData as WorkerStart;
+const types = allTypes.filter(({ name, lane }) => lane === 'script' && wanted.includes(name));
 const running = new Map<string, AbortController>();
 let isClosing = false;
 
