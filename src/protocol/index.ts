@@ -1,11 +1,13 @@
 import { checkTypes } from '../checks/index.ts';
 import { agentRoutes } from './agent.ts';
 import { agentErrorRoutes } from './agent-error.ts';
+import { analyticsRoutes, typedAnalyticsRoute } from './analytics.ts';
 import { artifactRoutes, assetRoutes } from './artifact.ts';
 import { checkRoutes, typedCheckRoutes } from './check.ts';
 import { checkResultRoutes } from './check-result.ts';
 import { checkStatusRoutes } from './check-status.ts';
 import { locationRoutes } from './location.ts';
+import { locationMetricsRoutes } from './location-metrics.ts';
 import { privateLocationRoutes } from './private-location.ts';
 import type { Route } from './route.ts';
 
@@ -16,7 +18,10 @@ export const allRoutes: readonly Route[] = [
   ...Object.values(checkResultRoutes),
   ...Object.values(assetRoutes),
   ...Object.values(checkStatusRoutes),
+  ...Object.values(analyticsRoutes),
+  ...checkTypes.map(typedAnalyticsRoute),
   ...Object.values(privateLocationRoutes),
+  ...Object.values(locationMetricsRoutes),
   ...Object.values(locationRoutes),
   ...Object.values(agentRoutes),
   ...Object.values(agentErrorRoutes),

@@ -12,13 +12,14 @@ import { allRoutes } from '../protocol/index.ts';
 import type { Route } from '../protocol/route.ts';
 import { authenticate, type Caller } from './auth.ts';
 import { answerErrors, badRequestLine } from './http-errors.ts';
+import { addMetricsRoute, type MetricsRouteDeps } from './metrics-route.ts';
 import { buildOpenApi } from './openapi.ts';
 import { RawTransfers } from './raw-transfers.ts';
 import type { AnyHandler, Call, HandlerDeps } from './routes/handler.ts';
 import { allHandlers } from './routes/index.ts';
 import { fieldError, findUnstorable, validationError } from './validation.ts';
 
-export interface AppDeps extends HandlerDeps {
+export interface AppDeps extends HandlerDeps, MetricsRouteDeps {
   /** Whether new work is welcome; false while shutting down. */
   readonly isReady: () => boolean;
 }
@@ -80,6 +81,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     addRoutes(raw, true);
   });
   addProbes(app, deps);
+  addMetricsRoute(app, deps);
   return app;
 }
 

@@ -49,7 +49,7 @@ export async function promoteLastAttempts(nouns: Nouns, runs: readonly RunRow[],
 }
 
 /** Whether the response time is one: the target answered. */
-function wasMeasured(result: ResultRow): boolean {
+export function wasMeasured(result: Pick<ResultRow, 'has_errors' | 'code'>): boolean {
   if (result.has_errors === 1) return false;
   if (result.code === null) return true;
   if (!isFailureCode(result.code)) return false;

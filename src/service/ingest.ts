@@ -5,8 +5,10 @@ import type { Clock } from '../lib/clock.ts';
 import { toError } from '../lib/errors.ts';
 import { type ResultReceipt, ResultReport } from '../protocol/agent.ts';
 import { agentSeenWindowMs } from './agent-sightings.ts';
-import { countFinalResults, type FinalResult } from './final-results.ts';
+import { measuredValues } from './analytics/measured-values.ts';
+import { countFinalResults, type FinalResult, wasMeasured } from './final-results.ts';
 import { resultIdOf } from './ledger.ts';
+import type { ServiceMetrics } from './metrics.ts';
 import { decideRetry, type Retry } from './retries.ts';
 import { queuedSignals } from './scheduler.ts';
 import { locationsOf } from './slots.ts';
@@ -18,6 +20,7 @@ import { describeIssues } from './validation.ts';
 export interface IngestOptions {
   readonly store: Store;
   readonly clock: Clock;
+  readonly metrics: ServiceMetrics;
 }
 
 export interface Reporter {
@@ -39,9 +42,11 @@ interface Entry {
 export class Ingest {
   readonly #store: Store;
   readonly #clock: Clock;
+  readonly #metrics: ServiceMetrics;
 
   constructor(options: IngestOptions) {
     this.#store = options.store;
+    this.#metrics = options.metrics;
     this.#clock = options.clock;
   }
 
@@ -58,11 +63,13 @@ export class Ingest {
       else receipts[index] = rejected(resultIdIn(item), describeIssues(parsed.error.issues));
     });
     const now = this.#clock.wallMs();
-    const queued = await this.#store.transaction(async (nouns) => {
+    const { queued, stored } = await this.#store.transaction(async (nouns) => {
       const batch = new Batch(nouns, location, reporter, now);
       await batch.judge(entries, receipts);
-      return batch.store();
+      const queued = await batch.store();
+      return { queued, stored: batch.acceptedRows };
     });
+    this.#metrics.countResults(stored);
     this.#store.signals.send(queued);
     return receipts;
   }
@@ -82,6 +89,10 @@ class Batch {
     this.#location = location;
     this.#reporter = reporter;
     this.#now = now;
+  }
+
+  get acceptedRows(): ResultRow[] {
+    return this.#accepted.map(({ row }) => row);
   }
 
   async judge(entries: readonly Entry[], receipts: ResultReceipt[]): Promise<void> {
@@ -137,12 +148,13 @@ class Batch {
   }
 
   #resultRow(report: ResultReport, run: RunRow): ResultRow {
-    const { detail, problem } = storedDetail(run.check_type, report.detail);
+    const { detail, problem, measure } = storedDetail(run.check_type, report.detail);
     const errorMessages =
       problem === null
         ? report.errorMessages
         : [...report.errorMessages, `The detail of this result was not stored: ${problem}`];
     const flags = resultFlags(report.failure ?? undefined);
+    const hasTime = wasMeasured({ has_errors: flags.hasErrors ? 1 : 0, code: report.failure?.code ?? null });
     return {
       id: report.resultId,
       run_id: run.id,
@@ -174,6 +186,7 @@ class Batch {
       agent_id: this.#reporter.agentId,
       error_messages: JSON.stringify(errorMessages),
       detail,
+      measured: measure(hasTime ? report.responseTimeMs : null),
     };
   }
 
@@ -253,21 +266,29 @@ class Batch {
   }
 }
 
+interface StoredDetail {
+  readonly detail: string | null;
+  readonly problem: string | null;
+  /** What analytics follow of it, as JSON. */
+  measure(responseTimeMs: number | null): string | null;
+}
+
 /**
  * What is stored of a detail: nothing when it does not fit the schema of its type. The verdict counts without it; a
  * newer agent may know of things that this service does not.
  */
-function storedDetail(
-  checkType: string,
-  reported: unknown,
-): { readonly detail: string | null; readonly problem: string | null } {
-  if (reported === null || reported === undefined) return { detail: null, problem: null };
+function storedDetail(checkType: string, reported: unknown): StoredDetail {
   const type = findCheckType(checkType);
-  if (!type) return { detail: null, problem: `this service does not know checks of type ${checkType}` };
+  const measureOf = (detail: unknown) => (responseTimeMs: number | null) =>
+    type ? JSON.stringify(measuredValues(type.analytics, detail, responseTimeMs)) : null;
+  const none = { detail: null, problem: null, measure: measureOf(null) };
+  if (reported === null || reported === undefined) return none;
+  if (!type) return { ...none, problem: `this service does not know checks of type ${checkType}` };
   const parsed = type.detail.safeParse(reported);
-  if (!parsed.success) return { detail: null, problem: describeIssues(parsed.error.issues, 'detail') };
+  if (!parsed.success) return { ...none, problem: describeIssues(parsed.error.issues, 'detail') };
   const detail = asJson(parsed.data);
-  return { detail, problem: detail === null ? 'detail: is nested too deeply' : null };
+  if (detail === null) return { ...none, problem: 'detail: is nested too deeply' };
+  return { detail, problem: null, measure: measureOf(parsed.data) };
 }
 
 function decide(

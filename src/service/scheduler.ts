@@ -2,6 +2,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { Alarm } from './alarm.ts';
 import { gridOf, RunNumbers, runsDue } from './due-runs.ts';
+import type { ServiceMetrics } from './metrics.ts';
 import { nextSlotAfter } from './slots.ts';
 import type { Signal } from './store/signals.ts';
 import type { Store } from './store/store.ts';
@@ -11,6 +12,7 @@ export interface SchedulerOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly metrics: ServiceMetrics;
 }
 
 const checksPerTurn = 500;
@@ -29,6 +31,7 @@ export class Scheduler {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #logger: Logger;
+  readonly #metrics: ServiceMetrics;
   readonly #alarm: Alarm;
   readonly #unsubscribe: () => void;
   readonly #numbers = new RunNumbers();
@@ -38,6 +41,7 @@ export class Scheduler {
     this.#store = options.store;
     this.#clock = options.clock;
     this.#logger = options.logger;
+    this.#metrics = options.metrics;
     this.#alarm = new Alarm({
       name: 'scheduler',
       clock: options.clock,
@@ -63,7 +67,7 @@ export class Scheduler {
     if (!(await this.#store.isLeader())) return this.#clock.wallMs() + leaderPollMs;
     const now = this.#clock.wallMs();
     await this.#bringBack(now);
-    const { queued, isMore } = await this.#store.transaction(async (nouns) => {
+    const { inserted, isMore } = await this.#store.transaction(async (nouns) => {
       const checks = await nouns.checks.due(now, checksPerTurn);
       const locationIds = await nouns.locations.idsBySlug(checks.map((check) => check.accountId));
       const rows: RunRow[] = [];
@@ -72,9 +76,13 @@ export class Scheduler {
         await nouns.checks.setNextSlot(check.id, nextSlotAfter(gridOf(check), now));
       }
       const inserted = await nouns.runs.insert(rows);
-      return { queued: queuedSignals(inserted), isMore: checks.length === checksPerTurn };
+      return { inserted, isMore: checks.length === checksPerTurn };
     });
-    this.#store.signals.send(queued);
+    this.#metrics.countMissed(
+      inserted.filter((run) => run.state === 'missed'),
+      'service-away',
+    );
+    this.#store.signals.send(queuedSignals(inserted));
     return isMore ? now : this.#store.checks.nextSlotAt();
   }
 

@@ -5,15 +5,18 @@ import { errorCodeOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
 import { Releasers } from '../lib/releasers.ts';
 import { bootstrap } from './accounts.ts';
+import { AnalyticsThread } from './analytics/analytics-thread.ts';
 import { buildApp } from './app.ts';
 import { openArtifactStore } from './artifact-store/open-store.ts';
 import type { ServiceConfig } from './config.ts';
 import { lockDataDir } from './data-dir-lock.ts';
 import { Ingest } from './ingest.ts';
 import { Ledger } from './ledger.ts';
+import { ServiceMetrics } from './metrics.ts';
 import { Scheduler } from './scheduler.ts';
-import { openStore, type Store } from './store/store.ts';
+import { openStore, type Store, type StorePlace } from './store/store.ts';
 import { Sweeper } from './sweeper.ts';
+import { type Retention, Upkeep } from './upkeep.ts';
 
 export interface ServiceOptions {
   readonly config: ServiceConfig;
@@ -35,11 +38,11 @@ const defaultLeaseTtlMs = 15_000;
 
 /** Opens the store a configuration names. */
 export async function openConfiguredStore(config: ServiceConfig, logger: Logger): Promise<Store> {
-  return openStore({
-    databaseUrl: config.DATABASE_URL,
-    path: join(config.DATA_DIR, 'picket.sqlite'),
-    logger,
-  });
+  return openStore({ ...storePlace(config), logger });
+}
+
+function storePlace(config: ServiceConfig): StorePlace {
+  return { databaseUrl: config.DATABASE_URL, path: join(config.DATA_DIR, 'picket.sqlite') };
 }
 
 /** Starts the service: store, first account, API, scheduler and sweeper. */
@@ -58,14 +61,21 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     const artifactStore = await openArtifactStore(config);
     releasers.push('artifact store', () => artifactStore.close());
 
+    const analytics = new AnalyticsThread(storePlace(config));
+    releasers.push('analytics', () => analytics.close());
+
     const ledger = new Ledger({ store, clock, leaseTtlMs });
-    const ingest = new Ingest({ store, clock });
+    const metrics = new ServiceMetrics();
+    const ingest = new Ingest({ store, clock, metrics });
     const app = await buildApp({
       store,
       clock,
       ledger,
       ingest,
       artifactStore,
+      analytics,
+      metrics,
+      metricsToken: config.METRICS_TOKEN,
       logger,
       publicUrl: config.PUBLIC_URL,
       isReady: () => isReady,
@@ -73,14 +83,18 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     releasers.push('HTTP server', () => app.close());
     releasers.push('waiting polls', () => ledger.drain());
 
-    const sweeper = new Sweeper({ store, artifactStore, clock, logger, leaseTtlMs });
+    const sweeper = new Sweeper({ store, artifactStore, clock, logger, leaseTtlMs, metrics });
     releasers.push('sweeper', () => sweeper.stop());
-    const scheduler = new Scheduler({ store, clock, logger });
+    const scheduler = new Scheduler({ store, clock, logger, metrics });
     releasers.push('scheduler', () => scheduler.stop());
+
+    const upkeep = new Upkeep({ store, artifactStore, clock, logger, retention: retentionOf(config) });
+    releasers.push('upkeep', () => upkeep.stop());
 
     const address = await listen(app, config);
     sweeper.start();
     scheduler.start();
+    upkeep.start();
     releasers.push('readiness', () => {
       isReady = false;
     });
@@ -89,6 +103,16 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     await releasers.release();
     throw thrown;
   }
+}
+
+const dayMs = 86_400_000;
+
+function retentionOf(config: ServiceConfig): Retention {
+  return {
+    resultsMs: config.RESULT_RETENTION_DAYS * dayMs,
+    artifactsMs: config.ARTIFACT_RETENTION_DAYS * dayMs,
+    analyticsMs: config.ANALYTICS_RETENTION_DAYS * dayMs,
+  };
 }
 
 /** Listens on the configured address; by default on all, IPv4 only where the machine has no IPv6. */

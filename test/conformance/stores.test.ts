@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import { type PostgresServer, startPostgres, whyNoPostgres } from '../helpers/postgres.ts';
+import { analyticsSuite } from './store-suites/analytics.ts';
 import { apiSuite } from './store-suites/api.ts';
 import { changeSuite } from './store-suites/changes.ts';
 import { factSuite } from './store-suites/facts.ts';
 import { leaseSuite } from './store-suites/leases.ts';
+import { retentionSuite } from './store-suites/retention.ts';
 import { slotSuite } from './store-suites/slots.ts';
 import { StoreStage, sqlitePlace } from './store-suites/stage.ts';
 
@@ -15,6 +17,8 @@ function storeSuites(stage: StoreStage): void {
   apiSuite(stage);
   changeSuite(stage);
   factSuite(stage);
+  analyticsSuite(stage);
+  retentionSuite(stage);
 }
 
 describe('a store on SQLite', () => {

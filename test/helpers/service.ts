@@ -7,15 +7,21 @@ import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import { createLogger, type Logger } from '../../src/lib/log.ts';
 import type { ClaimResponse, LeasedRun, ResultReport } from '../../src/protocol/agent.ts';
 import { addAccount, addKey } from '../../src/service/accounts.ts';
+import { AnalyticsThread } from '../../src/service/analytics/analytics-thread.ts';
 import { buildApp } from '../../src/service/app.ts';
 import type { ArtifactStore } from '../../src/service/artifact-store/artifact-store.ts';
 import { DirectoryStore } from '../../src/service/artifact-store/directory-store.ts';
 import { Ingest } from '../../src/service/ingest.ts';
 import { Ledger } from '../../src/service/ledger.ts';
+import { ServiceMetrics } from '../../src/service/metrics.ts';
 import { Scheduler } from '../../src/service/scheduler.ts';
 import { openStore, type Store } from '../../src/service/store/store.ts';
 import type { KeyRole } from '../../src/service/store/tables.ts';
 import { Sweeper } from '../../src/service/sweeper.ts';
+import { Upkeep } from '../../src/service/upkeep.ts';
+
+const dayMs = 86_400_000;
+export const metricsToken = 'metrics-token-of-the-tests';
 
 export const quietLogger: Logger = createLogger('test', 'silent');
 
@@ -43,6 +49,8 @@ export interface Bench {
   call(method: string, path: string, body?: unknown, options?: CallOptions): Promise<Answer>;
   startScheduler(): void;
   startSweeper(): void;
+  /** Results are kept for 30 days, files for 10, analytics for 60. */
+  startUpkeep(): void;
   addAccount(role?: KeyRole): Promise<{ accountId: string; key: string }>;
   addKey(role: KeyRole): Promise<string>;
   close(): Promise<void>;
@@ -73,15 +81,35 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
   const folder = options.folder ?? temporary?.path ?? '';
   const logger = quietLogger;
   const store = await openStore({ databaseUrl, path: join(folder, 'picket.sqlite'), logger });
+  const analytics = new AnalyticsThread({ databaseUrl, path: join(folder, 'picket.sqlite') });
+  const metrics = new ServiceMetrics();
   const ledger = new Ledger({ store, clock, leaseTtlMs });
-  const ingest = new Ingest({ store, clock });
+  const ingest = new Ingest({ store, clock, metrics });
   const artifactFolder = temporary ?? temporaryFolder();
   const artifactStore =
     options.artifactStore ??
     (await DirectoryStore.open(options.artifactFolder ?? join(artifactFolder.path, 'artifacts')));
-  const app = await buildApp({ store, artifactStore, clock, ledger, ingest, logger, isReady: () => true });
-  const scheduler = new Scheduler({ store, clock, logger });
-  const sweeper = new Sweeper({ store, artifactStore, clock, logger, leaseTtlMs });
+  const app = await buildApp({
+    store,
+    artifactStore,
+    analytics,
+    clock,
+    ledger,
+    ingest,
+    metrics,
+    metricsToken,
+    logger,
+    isReady: () => true,
+  });
+  const scheduler = new Scheduler({ store, clock, logger, metrics });
+  const sweeper = new Sweeper({ store, artifactStore, clock, logger, leaseTtlMs, metrics });
+  const upkeep = new Upkeep({
+    store,
+    artifactStore,
+    clock,
+    logger,
+    retention: { resultsMs: 30 * dayMs, artifactsMs: 10 * dayMs, analyticsMs: 60 * dayMs },
+  });
   const newAccount = async (role: KeyRole = 'ADMIN') => {
     const { accountId } = await addAccount(store, clock, 'Test');
     const { rawKey } = await addKey(store, clock, { accountId, name: 'test', role });
@@ -104,13 +132,16 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
     },
     startScheduler: () => scheduler.start(),
     startSweeper: () => sweeper.start(),
+    startUpkeep: () => upkeep.start(),
     addAccount: newAccount,
     addKey: async (role) => (await addKey(store, clock, { accountId, name: 'test', role })).rawKey,
     close: async () => {
       await scheduler.stop();
       await sweeper.stop();
+      await upkeep.stop();
       ledger.drain();
       await app.close();
+      await analytics.close();
       await artifactStore.close();
       await store.close();
       artifactFolder.remove();

@@ -1,5 +1,6 @@
 import { defineCheckType } from '../check-type.ts';
 import { HttpDetail } from '../http-detail.ts';
+import { httpMetrics, statusCodeDimension } from '../metric.ts';
 import { ApiSpec, maskedInApi } from './spec.ts';
 
 export { ApiSpec };
@@ -17,6 +18,7 @@ export const api = defineCheckType({
   artifactFields: ['pcapDataUrl', 'jobAssets'],
   detail: HttpDetail,
   detailKey: 'apiCheckResult',
+  analytics: { route: 'api-checks', metrics: httpMetrics, dimension: statusCodeDimension },
   // RFC 9110 9.2.1: these methods change nothing.
   isRepeatable: ({ request }) => request.method === 'GET' || request.method === 'HEAD',
   load: async () => {

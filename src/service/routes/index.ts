@@ -1,10 +1,12 @@
 import { agentHandlers } from './agent.ts';
 import { agentErrorHandlers } from './agent-errors.ts';
+import { analyticsHandlers } from './analytics.ts';
 import { artifactHandlers, assetHandlers } from './assets.ts';
 import { checkResultHandlers } from './check-results.ts';
 import { checkStatusHandlers } from './check-statuses.ts';
 import { checkHandlers } from './checks.ts';
 import type { AnyHandler, HandlerDeps } from './handler.ts';
+import { locationMetricsHandlers } from './location-metrics.ts';
 import { locationHandlers } from './locations.ts';
 import { privateLocationHandlers } from './private-locations.ts';
 
@@ -15,7 +17,9 @@ export function allHandlers(deps: HandlerDeps): ReadonlyMap<string, AnyHandler> 
     ...checkResultHandlers(deps),
     ...assetHandlers(deps),
     ...checkStatusHandlers(deps),
+    ...analyticsHandlers(deps),
     ...privateLocationHandlers(deps),
+    ...locationMetricsHandlers(deps),
     ...locationHandlers(),
     ...agentHandlers(deps),
     ...agentErrorHandlers(deps),

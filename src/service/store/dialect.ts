@@ -11,6 +11,8 @@ export interface Dialect {
   readonly name: 'sqlite' | 'postgres';
   /** Type of columns that hold JSON. They are read as text on both engines. */
   readonly jsonColumn: 'text' | 'json';
+  /** Type of columns that hold bytes. */
+  readonly blobColumn: 'blob' | 'bytea';
   /** The end of a select whose rows this transaction will change. */
   readonly forUpdate: RawBuilder<unknown>;
   /** The same, passing over rows that another process has locked. */
@@ -36,6 +38,7 @@ const nothing = sql``;
 const sqliteSql: Dialect = {
   name: 'sqlite',
   jsonColumn: 'text',
+  blobColumn: 'blob',
   forUpdate: nothing,
   forUpdateSkipLocked: nothing,
   // BEGIN IMMEDIATE holds the one write lock already.
@@ -54,6 +57,7 @@ export const advisoryLocks = { schema: 7_425_381_001, scheduler: 7_425_381_002 }
 const postgresSql: Dialect = {
   name: 'postgres',
   jsonColumn: 'json',
+  blobColumn: 'bytea',
   forUpdate: sql`for update`,
   forUpdateSkipLocked: sql`for update skip locked`,
   lockSchema: async (transaction) => {
@@ -73,6 +77,12 @@ export interface Connection {
   readonly clientConfig?: pg.ClientConfig;
 }
 
+/** Opens the embedded database beside the process's own connection, for reading only. */
+export function connectSqliteToRead(path: string): Connection {
+  const dialect = sqliteKyselyDialect(path, { isReadOnly: true });
+  return { db: new Kysely<Tables>({ dialect }), dialect: sqliteSql };
+}
+
 /** Opens the embedded database, creating its folder when it is missing. */
 export function connectSqlite(path: string): Connection {
   if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -89,7 +99,11 @@ const parsers = new Map<number, (text: string) => unknown>([
 ]);
 
 /** Opens a pool of connections to PostgreSQL. `onPoolError` hears of idle connections that broke. */
-export function connectPostgres(url: string, onPoolError: (error: Error) => void): Connection {
+export function connectPostgres(
+  url: string,
+  onPoolError: (error: Error) => void,
+  maxConnections = 10,
+): Connection {
   const clientConfig: pg.ClientConfig = {
     connectionString: url,
     keepAlive: true,
@@ -100,7 +114,12 @@ export function connectPostgres(url: string, onPoolError: (error: Error) => void
         parsers.get(oid) ?? pg.types.getTypeParser(oid, format as 'text'),
     } as unknown as pg.CustomTypesConfig,
   };
-  const pool = new pg.Pool({ ...clientConfig, max: 10, query_timeout: 30_000, statement_timeout: 30_000 });
+  const pool = new pg.Pool({
+    ...clientConfig,
+    max: maxConnections,
+    query_timeout: 30_000,
+    statement_timeout: 30_000,
+  });
   pool.on('error', onPoolError);
   // The pool listens to idle connections only. One that breaks while it is in use fails its query, and must not, as an
   // error event nobody hears, end the process.

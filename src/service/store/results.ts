@@ -121,7 +121,7 @@ export class Results {
   }
 
   /**
-   * Removes up to `limit` results of a deleted check, and as many fenced ones and artifacts' rows, within a transaction.
+   * Removes up to `limit` results of a deleted check, as many fenced ones, its chunks and artifacts' rows, within a transaction.
    * Does nothing while another process is at it.
    */
   async purgeSome(checkId: string, limit: number): Promise<void> {
@@ -132,7 +132,9 @@ export class Results {
       .modifyEnd(this.#dialect.forUpdateSkipLocked)
       .executeTakeFirst();
     if (!purge) return;
-    await this.#db.deleteFrom('artifacts').where('check_id', '=', purge.check_id).execute();
+    for (const table of ['artifacts', 'result_columns', 'result_chunks'] as const) {
+      await this.#db.deleteFrom(table).where('check_id', '=', purge.check_id).execute();
+    }
     const removed = [];
     for (const table of ['results', 'stale_results'] as const) {
       const some = this.#db

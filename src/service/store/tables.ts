@@ -171,6 +171,33 @@ export interface ResultRow {
   agent_id: string;
   error_messages: string;
   detail: string | null;
+  /** `MeasuredValues` as JSON; null where an older build stored the result. */
+  measured: string | null;
+}
+
+/** Sealed results of a check: those created in [from_ms, to_ms). See result-columns.ts. */
+export interface ResultChunkRow {
+  check_id: string;
+  from_ms: number;
+  to_ms: number;
+  row_count: number;
+}
+
+/** One column of a chunk. */
+export interface ResultColumnRow {
+  check_id: string;
+  name: string;
+  from_ms: number;
+  content: Uint8Array;
+}
+
+/** How long the queue of a location was at the beginning of a minute. */
+export interface LocationMinuteRow {
+  location_id: string;
+  minute: number;
+  queue_size: number;
+  /** How long the run had waited that waited longest, in seconds. */
+  oldest_age: number;
 }
 
 /** A result that came after its lease was lost: kept as evidence, never counted. */
@@ -269,6 +296,9 @@ export interface Tables {
   agents: AgentRow;
   runs: RunRow;
   results: ResultRow;
+  result_chunks: ResultChunkRow;
+  result_columns: ResultColumnRow;
+  location_minutes: LocationMinuteRow;
   stale_results: StaleResultRow;
   artifacts: ArtifactRow;
   statuses: StatusRow;
