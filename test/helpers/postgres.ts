@@ -58,8 +58,11 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** Creates a cluster in a temporary folder and starts it on a free port of 127.0.0.1. */
-export async function startPostgres(): Promise<PostgresServer> {
+/**
+ * Creates a cluster in a temporary folder and starts it on a free port of 127.0.0.1. Commits do not wait for the disk
+ * unless it is to be durable.
+ */
+export async function startPostgres(options: { readonly isDurable?: boolean } = {}): Promise<PostgresServer> {
   const programs = findPostgres();
   if (programs === null) throw new Error(whyNoPostgres() ?? 'no PostgreSQL');
   const ids = unprivilegedIds();
@@ -67,11 +70,11 @@ export async function startPostgres(): Promise<PostgresServer> {
   if (ids) chownSync(folder, ids.uid, ids.gid);
   const data = join(folder, 'data');
   const environment = { PATH: process.env.PATH ?? '', LC_ALL: 'C', TZ: 'UTC' };
-  const options = { ...(ids ?? {}), env: environment, cwd: folder };
+  const processOptions = { ...(ids ?? {}), env: environment, cwd: folder };
   const initialised = spawnSync(
     join(programs, 'initdb'),
     ['-D', data, '-U', 'picket', '-A', 'trust', '-E', 'UTF8', '--no-sync'],
-    { ...options, encoding: 'utf8' },
+    { ...processOptions, encoding: 'utf8' },
   );
   if (initialised.status !== 0) throw new Error(`initdb failed: ${initialised.stderr}`);
   const port = await freePort();
@@ -92,11 +95,11 @@ export async function startPostgres(): Promise<PostgresServer> {
         '-k',
         folder,
         '-c',
-        'fsync=off',
+        `fsync=${options.isDurable ? 'on' : 'off'}`,
         '-c',
         'max_connections=60',
       ],
-      { ...options, stdio: 'ignore' },
+      { ...processOptions, stdio: 'ignore' },
     );
     const deadline = Date.now() + 20_000;
     for (;;) {

@@ -50,6 +50,8 @@ export class AnalyticsThread {
     const id = this.#lastId;
     return new Promise((resolve, reject) => {
       this.#pending.set(id, { resolve, reject });
+      // Only a question keeps the process alive, the thread by itself does not.
+      worker.ref();
       worker.postMessage({ id, query } satisfies AnalyticsRequest);
     });
   }
@@ -60,14 +62,13 @@ export class AnalyticsThread {
     worker.on('message', (reply: AnalyticsReply) => this.#settle(reply));
     worker.on('error', (error) => this.#end(worker, error));
     worker.on('exit', (code) => this.#end(worker, new Error(`the analytics thread ended with code ${code}`)));
-    // The service lives as long as its server does, not as long as this thread.
-    worker.unref();
     return worker;
   }
 
   #settle({ id, series, problem }: AnalyticsReply): void {
     const pending = this.#pending.get(id);
     this.#pending.delete(id);
+    if (this.#pending.size === 0) this.#worker?.unref();
     if (series) pending?.resolve(series);
     else if (problem?.isUnavailable) {
       pending?.reject(

@@ -1,10 +1,14 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { toError } from '../../lib/errors.ts';
+import { ColumnCache } from '../store/column-cache.ts';
 import { asStoreError, connectPostgres, connectSqliteToRead } from '../store/dialect.ts';
 import { ResultColumns } from '../store/result-columns.ts';
 import type { StorePlace } from '../store/store.ts';
 import type { AnalyticsReply, AnalyticsRequest } from './analytics-thread.ts';
 import { answer, columnsFor } from './series.ts';
+
+/** Two or three million results with two metrics each. */
+const cacheBytes = 96 * 1024 * 1024;
 
 /** The thread that answers questions about many results: it reads by itself and only reads. See analytics-thread.ts. */
 const port = parentPort;
@@ -15,7 +19,7 @@ const { db, dialect } =
     ? connectSqliteToRead(path)
     : // What breaks between two questions is noticed by the next one.
       connectPostgres(databaseUrl, () => undefined, 1);
-const columns = new ResultColumns(db, dialect);
+const columns = new ResultColumns(db, dialect, new ColumnCache(cacheBytes));
 
 async function reply({ id, query }: AnalyticsRequest): Promise<AnalyticsReply> {
   try {

@@ -84,8 +84,9 @@ export function answer(query: AnalyticsQuery, frame: Frame): Series[] {
   const ordinals = query.groupBy === 'item' ? undefined : frame.numbers.get(ordinalColumn);
   const series: Series[] = [];
   for (const { key, text, rows } of groups) {
-    const buckets = isRaw(query) ? resultsOf(rows, ordinals) : bucketsOf(query, frame, rows);
-    const page = buckets.slice(query.offset, query.offset + query.limit);
+    const page = isRaw(query)
+      ? resultsOf(query, rows, ordinals)
+      : bucketsOf(query, frame, rows).slice(query.offset, query.offset + query.limit);
     series.push({
       key,
       text,
@@ -194,16 +195,21 @@ function bucketsOf(query: AnalyticsQuery, frame: Frame, rows: Uint32Array): Buck
   return buckets;
 }
 
-/** The rows of each result. */
-function resultsOf(rows: Uint32Array, ordinals: Float64Array | undefined): Bucket[] {
+/** The rows of each result of the page. */
+function resultsOf(query: AnalyticsQuery, rows: Uint32Array, ordinals: Float64Array | undefined): Bucket[] {
   const results: Bucket[] = [];
   let start = 0;
+  let count = 0;
   for (let place = 1; place <= rows.length; place += 1) {
     const isPart = place < rows.length && (ordinals?.[rows[place] ?? 0] ?? 0) > 0;
     if (isPart) continue;
-    const own = rows.subarray(start, place);
-    results.push({ rows: own, at: (frame) => frame.numbers.get(timeColumn)?.[own[0] ?? 0] ?? null });
+    const first = start;
     start = place;
+    count += 1;
+    if (count <= query.offset) continue;
+    const own = rows.subarray(first, place);
+    results.push({ rows: own, at: (frame) => frame.numbers.get(timeColumn)?.[own[0] ?? 0] ?? null });
+    if (results.length === query.limit) break;
   }
   return results;
 }

@@ -1,15 +1,17 @@
 import type { Kysely } from 'kysely';
+import { type Column, ColumnCache } from './column-cache.ts';
 import type { Dialect } from './dialect.ts';
 import {
   cutFrame,
-  decodeFrame,
+  decodeColumn,
   encodeFrame,
   type Frame,
   frameOf,
   joinFrames,
+  type TextColumn,
   timeColumn,
 } from './result-frame.ts';
-import type { Tables } from './tables.ts';
+import type { ResultChunkRow, Tables } from './tables.ts';
 
 /** Rows of one chunk: large enough that a month of a busy check is some hundred reads, small enough to build in a moment. */
 const resultsPerChunk = 4096;
@@ -17,6 +19,8 @@ const resultsPerChunk = 4096;
 const settledAfterMs = 15 * 60_000;
 /** A chunk covers no more than that; results are read one by one until theirs is full or that long. */
 const longestChunkMs = 24 * 3_600_000;
+
+type ChunkBounds = Pick<ResultChunkRow, 'from_ms' | 'to_ms' | 'row_count'>;
 
 /**
  * Final results as columns: the story is in ADR 13. Results stay where they are; those that are settled are also *sealed*
@@ -27,9 +31,12 @@ const longestChunkMs = 24 * 3_600_000;
 export class ResultColumns {
   readonly #db: Kysely<Tables>;
   readonly #dialect: Dialect;
+  readonly #cache: ColumnCache;
 
-  constructor(db: Kysely<Tables>, dialect: Dialect) {
+  /** @param cache keeps what was read; by default nothing outlives a few reads. */
+  constructor(db: Kysely<Tables>, dialect: Dialect, cache = new ColumnCache(0)) {
     this.#db = db;
+    this.#cache = cache;
     this.#dialect = dialect;
   }
 
@@ -143,52 +150,54 @@ export class ResultColumns {
       .where('to_ms', '>', from)
       .orderBy('from_ms')
       .execute();
-    const columns = await this.#columns(checkId, chunks, names);
-    const frames: Frame[] = [];
-    for (const chunk of chunks) {
-      const frame = decodeFrame(chunk.row_count, columns.get(chunk.from_ms) ?? new Map());
-      const isWhole = chunk.from_ms >= from && chunk.to_ms <= to;
-      frames.push(isWhole ? frame : await this.#cut(checkId, chunk, frame, window));
-    }
+    const isCut = (chunk: ChunkBounds) => chunk.from_ms < from || chunk.to_ms > to;
+    const columns = new Map<string, ReadonlyMap<number, Column | null>>();
+    for (const name of names) columns.set(name, await this.#columnsOf(checkId, chunks, name));
+    const times =
+      columns.get(timeColumn) ?? (await this.#columnsOf(checkId, chunks.filter(isCut), timeColumn));
+    const frames = chunks.map((chunk): Frame => {
+      const frame = frameOfChunk(chunk, columns);
+      if (!isCut(chunk)) return frame;
+      const timed = frameOfChunk(chunk, new Map([...columns, [timeColumn, times]]));
+      return cutFrame(timed, from, to);
+    });
     if (to > sealedUntil) {
       frames.push(frameOf(await this.#measuredRows(checkId, Math.max(from, sealedUntil), to)));
     }
     return joinFrames(frames, names);
   }
 
-  async #columns(
+  /** One column of some chunks, by the beginning of the chunk; read in one statement where any is not in the cache. */
+  async #columnsOf(
     checkId: string,
-    chunks: readonly { readonly from_ms: number }[],
-    names: Iterable<string>,
-  ): Promise<Map<number, Map<string, Uint8Array>>> {
-    const byChunk = new Map(chunks.map(({ from_ms }) => [from_ms, new Map<string, Uint8Array>()]));
-    const [first, last] = [chunks[0], chunks.at(-1)];
-    if (!first || !last) return byChunk;
-    for (const name of names) {
-      const rows = await this.#db
-        .selectFrom('result_columns')
-        .select(['from_ms', 'content'])
-        .where('check_id', '=', checkId)
-        .where('name', '=', name)
-        .where('from_ms', '>=', first.from_ms)
-        .where('from_ms', '<=', last.from_ms)
-        .execute();
-      for (const { from_ms, content } of rows) byChunk.get(from_ms)?.set(name, content);
+    chunks: readonly ChunkBounds[],
+    name: string,
+  ): Promise<Map<number, Column | null>> {
+    const columns = new Map<number, Column | null>();
+    const missing: number[] = [];
+    for (const { from_ms } of chunks) {
+      const column = this.#cache.get(cacheKey(checkId, from_ms, name));
+      if (column === undefined) missing.push(from_ms);
+      else columns.set(from_ms, column);
     }
-    return byChunk;
-  }
-
-  /** The part of a chunk that lies in the window; its times are read for that where they were not asked for. */
-  async #cut(
-    checkId: string,
-    chunk: { readonly from_ms: number; readonly row_count: number },
-    frame: Frame,
-    window: { from: number; to: number },
-  ): Promise<Frame> {
-    if (frame.numbers.has(timeColumn)) return cutFrame(frame, window.from, window.to);
-    const columns = await this.#columns(checkId, [chunk], [timeColumn]);
-    const times = decodeFrame(chunk.row_count, columns.get(chunk.from_ms) ?? new Map()).numbers;
-    return cutFrame({ ...frame, numbers: new Map([...frame.numbers, ...times]) }, window.from, window.to);
+    const [first, last] = [missing[0], missing.at(-1)];
+    if (first === undefined || last === undefined) return columns;
+    const rows = await this.#db
+      .selectFrom('result_columns')
+      .select(['from_ms', 'content'])
+      .where('check_id', '=', checkId)
+      .where('name', '=', name)
+      .where('from_ms', '>=', first)
+      .where('from_ms', '<=', last)
+      .execute();
+    const stored = new Map(rows.map(({ from_ms, content }) => [from_ms, content]));
+    for (const fromMs of missing) {
+      const content = stored.get(fromMs);
+      const column = content ? decodeColumn(name, content) : null;
+      columns.set(fromMs, column);
+      this.#cache.set(cacheKey(checkId, fromMs, name), column);
+    }
+    return columns;
   }
 
   /** Removes up to `limit` chunks of a check that end before an instant. Returns how many there were. */
@@ -212,4 +221,22 @@ export class ResultColumns {
     }
     return chunks.length;
   }
+}
+
+function frameOfChunk(
+  chunk: ChunkBounds,
+  columns: ReadonlyMap<string, ReadonlyMap<number, Column | null>>,
+): Frame {
+  const numbers = new Map<string, Float64Array>();
+  const texts = new Map<string, TextColumn>();
+  for (const [name, byChunk] of columns) {
+    const column = byChunk.get(chunk.from_ms);
+    if (column instanceof Float64Array) numbers.set(name, column);
+    else if (column) texts.set(name, column);
+  }
+  return { rowCount: chunk.row_count, numbers, texts };
+}
+
+function cacheKey(checkId: string, fromMs: number, name: string): string {
+  return `${checkId} ${fromMs} ${name}`;
 }

@@ -201,21 +201,13 @@ export function encodeFrame(frame: Frame): Map<string, Buffer> {
   return encoded;
 }
 
-/** The frame of `rowCount` rows that `encodeFrame` wrote, or some columns of it. */
-export function decodeFrame(rowCount: number, encoded: ReadonlyMap<string, Uint8Array>): Frame {
-  const numbers = new Map<string, Float64Array>();
-  const texts = new Map<string, TextColumn>();
-  for (const [name, bytes] of encoded) {
-    if (textColumns.includes(name)) {
-      const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
-      const dictionary = new TextDecoder().decode(bytes.subarray(4, 4 + length));
-      const index = new Uint16Array(aligned(bytes.subarray(4 + length)));
-      texts.set(name, { texts: JSON.parse(dictionary) as string[], index });
-    } else {
-      numbers.set(name, new Float64Array(aligned(bytes), 0, rowCount));
-    }
-  }
-  return { rowCount, numbers, texts };
+/** One column as `encodeFrame` wrote it. */
+export function decodeColumn(name: string, bytes: Uint8Array): Float64Array | TextColumn {
+  if (!textColumns.includes(name)) return new Float64Array(aligned(bytes));
+  const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
+  const dictionary = new TextDecoder().decode(bytes.subarray(4, 4 + length));
+  const index = new Uint16Array(aligned(bytes.subarray(4 + length)));
+  return { texts: JSON.parse(dictionary) as string[], index };
 }
 
 /** A copy, because a typed array has to begin at a multiple of its width. */
