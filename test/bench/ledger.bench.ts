@@ -15,6 +15,8 @@ interface Stage {
   readonly services: RunningService[];
   readonly database: LedgerDatabase;
   /** Starts one more process on the same database. */
+  /** CPU time of a database in processes of its own, in milliseconds. */
+  readonly databaseCpuMs: () => number;
   readonly startAnother: () => Promise<RunningService>;
   close(): Promise<void>;
 }
@@ -43,7 +45,8 @@ const bench: Bench = {
         'runs',
         'runs/s',
         'CPU of the services (µs/run)',
-        'of the agents’ side (µs/run)',
+        'of the database',
+        'of the agents’ side',
       ],
       rows,
       notes: [
@@ -81,12 +84,14 @@ async function measure(
   const load = () => ({ urls: stage.services.map(({ url }) => url), key: location.key, agents, slots });
   const acknowledged = new Set<string>();
   const rates: number[] = [];
+  const costs: number[] = [];
   let first = 0;
   for (let round = 0; round <= rounds; round += 1) {
     const runs = round === 0 ? Math.min(count, 5000) : count;
     await stage.database.queue({ locationId: location.id, slugName: 'lab', count: runs, first });
     first += runs;
     const before = await cpuOf(stage);
+    const databaseBefore = stage.databaseCpuMs();
     const ownBefore = process.cpuUsage();
     const start = performance.now();
     const agentsAtWork = startLedgerAgents(load());
@@ -99,20 +104,26 @@ async function measure(
     await agentsAtWork.stop();
     for (const id of agentsAtWork.counts.acknowledged) acknowledged.add(id);
     const cpuMs = (await cpuOf(stage)) - before;
+    const databaseMs = stage.databaseCpuMs() - databaseBefore;
+    const sideMs = (user + system) / 1000;
     run.progress(`${stage.name}, round ${round}: ${(runs / seconds).toFixed(0)} runs/s`);
     if (round === 0) continue;
     rates.push(runs / seconds);
+    costs.push(((cpuMs + databaseMs + sideMs) * 1000) / runs);
     rows.push([
       stage.name,
       String(round),
       String(runs),
       (runs / seconds).toFixed(0),
       ((cpuMs * 1000) / runs).toFixed(0),
-      ((user + system) / runs).toFixed(0),
+      ((databaseMs * 1000) / runs).toFixed(0),
+      ((sideMs * 1000) / runs).toFixed(0),
     ]);
   }
   const key = stage.name.startsWith('SQLite') ? 'sqlite' : 'postgres';
+  figures[`${key}_cpu_us_per_run`] = quantile(costs, 0.5).toFixed(0);
   figures[`${key}_runs_per_s`] = quantile(rates, 0.5).toFixed(0);
+  if (run.options.includes('--no-kill')) return;
   const kills = await killInTurn(run, stage, { first, count, locationId: location.id, load, acknowledged });
   const totals = await stage.database.totals();
   const lost = [...acknowledged].filter((id) => !totals.resultIds.has(id)).length;
@@ -178,6 +189,7 @@ async function postgresStage(): Promise<Stage> {
     services,
     database,
     startAnother,
+    databaseCpuMs: () => server.cpuMs(),
     async close() {
       await database.close();
       for (const service of services) await service[Symbol.asyncDispose]();
@@ -196,6 +208,7 @@ async function sqliteStage(): Promise<Stage> {
     name: 'SQLite, one service process',
     services,
     database,
+    databaseCpuMs: () => 0,
     startAnother: () => startServiceProcess({ DATA_DIR: dataDir, PORT: port, HOST: '127.0.0.1' }),
     async close() {
       await database.close();

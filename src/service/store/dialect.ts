@@ -1,10 +1,24 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { type Expression, Kysely, PostgresDialect, type RawBuilder, sql } from 'kysely';
+import {
+  type Expression,
+  type InsertQueryBuilder,
+  type InsertResult,
+  Kysely,
+  PostgresDialect,
+  type RawBuilder,
+  sql,
+} from 'kysely';
 import pg from 'pg';
 import { AppError, errorCodeOf } from '../../lib/errors.ts';
+import { batches } from './batches.ts';
 import { sqliteKyselyDialect } from './sqlite-driver.ts';
 import type { Tables } from './tables.ts';
+
+/** The types of a table's columns. */
+export type ColumnTypes<Row> = {
+  readonly [Column in keyof Row]: 'text' | 'bigint' | 'integer' | 'double precision' | 'json';
+};
 
 /** All that differs between the two engines. No other file knows which one it talks to. */
 export interface Dialect {
@@ -26,6 +40,17 @@ export interface Dialect {
   lockSchema(transaction: Kysely<Tables>): Promise<void>;
   /** `column in (values)` with one parameter, so that the statement is the same for any number of values. */
   inList(column: string, values: readonly string[]): RawBuilder<boolean>;
+  /** Rows in portions that one insert takes. */
+  portions<Row>(rows: readonly Row[]): Iterable<readonly Row[]>;
+  /**
+   * The rows of an insert. PostgreSQL gets an array for each column, not a parameter for each value: the statement is
+   * short and the same for any number of rows, where reading and planning a long one would cost more than the rows do.
+   */
+  rows<Table extends keyof Tables>(
+    insert: InsertQueryBuilder<Tables, Table, InsertResult>,
+    types: ColumnTypes<Tables[Table]>,
+    rows: readonly Tables[Table][],
+  ): InsertQueryBuilder<Tables, Table, InsertResult>;
   /** `(text column, integer column) in (pairs)`. */
   inPairs(
     columns: readonly [string, string],
@@ -43,6 +68,8 @@ const sqliteSql: Dialect = {
   forUpdateSkipLocked: nothing,
   // BEGIN IMMEDIATE holds the one write lock already.
   lockSchema: async () => undefined,
+  portions: batches,
+  rows: (insert, _types, rows) => insert.values(rows as never),
   inLocked: (column, query) => sql<boolean>`${sql.ref(column)} in ${query}`,
   inList: (column, values) =>
     sql<boolean>`${sql.ref(column)} in (select value from json_each(${JSON.stringify(values)}))`,
@@ -64,6 +91,17 @@ const postgresSql: Dialect = {
     await sql`select pg_advisory_xact_lock(${advisoryLocks.schema})`.execute(transaction);
   },
   inLocked: (column, query) => sql<boolean>`${sql.ref(column)} = any(array${query})`,
+  portions: (rows) => (rows.length === 0 ? [] : [rows]),
+  rows: (insert, types, rows) => {
+    const columns = Object.entries(types) as [keyof (typeof rows)[0], string][];
+    const arrays = columns.map(([column, type]) => {
+      const values = rows.map((row) => row[column]);
+      return sql`${values}::${sql.raw(type)}[]`;
+    });
+    return insert
+      .columns(columns.map(([column]) => column) as never)
+      .expression(sql`select * from unnest(${sql.join(arrays)})` as never);
+  },
   inList: (column, values) => sql<boolean>`${sql.ref(column)} = any(${values}::text[])`,
   inPairs: ([text, integer], pairs) =>
     sql<boolean>`(${sql.ref(text)}, ${sql.ref(integer)}) in

@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely';
 import { batches } from './batches.ts';
+import { resultColumnTypes } from './column-types.ts';
 import type { Dialect } from './dialect.ts';
 import type { ResultRow, StaleResultRow, Tables } from './tables.ts';
 
@@ -26,7 +27,9 @@ export class Results {
   }
 
   async insert(rows: readonly ResultRow[]): Promise<void> {
-    for (const batch of batches(rows)) await this.#db.insertInto('results').values(batch).execute();
+    for (const portion of this.#dialect.portions(rows)) {
+      await this.#dialect.rows(this.#db.insertInto('results'), resultColumnTypes, portion).execute();
+    }
   }
 
   /** Keeps late results; one that is kept already stays as it was. */

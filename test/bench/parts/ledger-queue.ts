@@ -44,13 +44,13 @@ function queueSql(runs: QueuedRuns, engine: 'sqlite' | 'postgres'): string {
     : `with recursive counted (n) as (select 0 union all select n + 1 from counted where n < ${runs.count - 1})`;
   return `${counted},
     numbered as materialized (select n, ${id} as id from counted),
-    some as materialized (select id, account_id, row_number() over (order by id) - 1 as place from checks)
+    placed as materialized (select id, account_id, row_number() over (order by id) - 1 as place from checks)
     insert into runs (id, account_id, check_id, check_type, lane, location_id, location, slot_location, slot_at,
       slot_count, state, attempt, freshness_ms, ready_at, expires_at, lease_number, deaths, sequence_id, check_run_id, created)
-    select numbered.id, some.account_id, some.id, 'URL', 'probe', '${runs.locationId}', '${runs.slugName}',
+    select numbered.id, placed.account_id, placed.id, 'URL', 'probe', '${runs.locationId}', '${runs.slugName}',
       '${runs.slugName}', ${now - 1_000_000_000 + runs.first} + n, 1, 'queued', 0, 86400000, ${now}, ${now + 86_400_000}, 0, 0,
       numbered.id, ${runs.first} + n, ${now}
-    from numbered join some on some.place = n % (select count(*) from some)`;
+    from numbered join placed on placed.place = n % (select count(*) from placed)`;
 }
 
 export async function openLedgerOnPostgres(url: string): Promise<LedgerDatabase> {
