@@ -1,7 +1,6 @@
 import { Counter, Gauge, Registry } from 'prom-client';
 import { lanes } from '../checks/check-type.ts';
-import { agentSeenWindowMs } from './agent-sightings.ts';
-import { describeAgents } from './routes/private-locations.ts';
+import { agentSeenWindowMs, runningSessions } from './agent-sightings.ts';
 import type { Nouns } from './store/store.ts';
 import type { ResultRow, RunRow } from './store/tables.ts';
 
@@ -73,7 +72,7 @@ export class ServiceMetrics {
       (session) => session.location_id,
     );
     for (const { id, accountId: account, slugName: location } of places) {
-      agents.set({ account, location }, describeAgents(sessions.get(id) ?? []).agentCount ?? 0);
+      agents.set({ account, location }, runningSessions(sessions.get(id) ?? []).length);
       for (const lane of lanes) {
         const queue = queues.get(`${id} ${lane}`);
         const since = queue?.waitingSince ?? null;
