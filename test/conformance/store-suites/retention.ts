@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createCheck, metricsToken, reportOf, until } from '../../helpers/service.ts';
-import { resultRow } from './analytics.ts';
+import { resultRow } from './result-samples.ts';
 import type { StoreStage } from './stage.ts';
 
 const minuteMs = 60_000;
