@@ -5,6 +5,7 @@ import { agentCapabilities, agentSeenWindowMs } from './agent-sightings.ts';
 import { Alarm } from './alarm.ts';
 import type { ArtifactStore } from './artifact-store/artifact-store.ts';
 import { promoteLastAttempts } from './final-results.ts';
+import type { ServiceMetrics } from './metrics.ts';
 import { queuedSignals } from './scheduler.ts';
 import type { Signal } from './store/signals.ts';
 import type { Nouns, Store } from './store/store.ts';
@@ -16,6 +17,7 @@ export interface SweeperOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly leaseTtlMs: number;
+  readonly metrics: ServiceMetrics;
 }
 
 const runsPerTurn = 500;
@@ -38,6 +40,7 @@ export class Sweeper {
   readonly #artifactStore: ArtifactStore;
   readonly #clock: Clock;
   readonly #leaseTtlMs: number;
+  readonly #metrics: ServiceMetrics;
   readonly #longestSleepMs: number;
   readonly #alarm: Alarm;
   #sparedUntilMs: number;
@@ -48,6 +51,7 @@ export class Sweeper {
     this.#artifactStore = options.artifactStore;
     this.#clock = options.clock;
     this.#leaseTtlMs = options.leaseTtlMs;
+    this.#metrics = options.metrics;
     this.#longestSleepMs = Math.min(options.leaseTtlMs, shortestFreshnessMs);
     this.#lastTurnMs = options.clock.monotonicMs();
     this.#sparedUntilMs = this.#lastTurnMs + options.leaseTtlMs;
@@ -88,7 +92,7 @@ export class Sweeper {
 
   async #endLeases(): Promise<number> {
     const now = this.#clock.wallMs();
-    const { ended, queued } = await this.#store.transaction(async (nouns) => {
+    const { ended, queued, missed } = await this.#store.transaction(async (nouns) => {
       const ended = await nouns.runs.leasesEnded(now, runsPerTurn);
       const poisonous = ended.filter((run) => run.deaths + 1 >= maxDeaths);
       const others = ended.filter((run) => run.deaths + 1 < maxDeaths);
@@ -96,9 +100,10 @@ export class Sweeper {
         others.map((run) => run.id),
         now,
       );
-      await this.#giveUp(nouns, poisonous, () => 'agent-lost', now);
-      return { ended, queued: others.map((run): RunRow => ({ ...run, state: 'queued' })) };
+      const missed = await this.#giveUp(nouns, poisonous, () => 'agent-lost', now);
+      return { ended, missed, queued: others.map((run): RunRow => ({ ...run, state: 'queued' })) };
     });
+    this.#count(missed);
     // First the silent agents, then the news: else they would be given what they just lost.
     this.#store.signals.send([...silentSessions(ended), ...queuedSignals(queued)]);
     return ended.length;
@@ -108,13 +113,15 @@ export class Sweeper {
     const now = this.#clock.wallMs();
     const next = await this.#store.runs.nextDeadline();
     if (next === null || next > now) return 0;
-    return this.#store.transaction(async (nouns) => {
+    const { count, missed } = await this.#store.transaction(async (nouns) => {
       const outlived = await nouns.runs.outlived(now, runsPerTurn);
       const locationIds = outlived.flatMap((run) => (run.location_id === null ? [] : [run.location_id]));
       const agents = await nouns.locations.agents(locationIds, now - agentSeenWindowMs);
-      await this.#giveUp(nouns, outlived, (run) => reasonOf(run, agents), now);
-      return outlived.length;
+      const missed = await this.#giveUp(nouns, outlived, (run) => reasonOf(run, agents), now);
+      return { count: outlived.length, missed };
     });
+    this.#count(missed);
+    return count;
   }
 
   /** Whether there may be more to remove. */
@@ -132,7 +139,7 @@ export class Sweeper {
     runs: readonly RunRow[],
     reason: (run: RunRow) => MissedReason,
     now: number,
-  ): Promise<void> {
+  ): Promise<ReadonlyMap<MissedReason, readonly RunRow[]>> {
     const measured = runs.filter((run) => run.last_result_id !== null);
     if (measured.length > 0) await promoteLastAttempts(nouns, measured, now);
     const byReason = Map.groupBy(
@@ -146,6 +153,12 @@ export class Sweeper {
         now,
       );
     }
+    return byReason;
+  }
+
+  /** Once the transaction that made them missed has ended. */
+  #count(missed: ReadonlyMap<MissedReason, readonly RunRow[]>): void {
+    for (const [reason, runs] of missed) this.#metrics.countMissed(runs, reason);
   }
 }
 

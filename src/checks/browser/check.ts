@@ -1,6 +1,21 @@
 import { defineCheckType } from '../check-type.ts';
+import { type Metric, scriptTimeMetric } from '../metric.ts';
 import { BrowserDetail, browserArtifactFields } from '../script/detail.ts';
 import { ScriptSpec } from '../script/spec.ts';
+
+const vital = (name: string, label: string, unit: Metric['unit'] = 'milliseconds'): Metric => ({
+  name,
+  label,
+  unit,
+  path: ['webVitals', name, 'value'],
+  isPerItem: true,
+});
+const errors = (name: string, label: string): Metric => ({
+  name,
+  label,
+  unit: 'count',
+  path: ['traceSummary', name],
+});
 
 export const browser = defineCheckType({
   name: 'BROWSER',
@@ -17,5 +32,22 @@ export const browser = defineCheckType({
   artifactFields: browserArtifactFields,
   detail: BrowserDetail,
   detailKey: 'browserCheckResult',
+  analytics: {
+    route: 'browser-checks',
+    metrics: [
+      scriptTimeMetric,
+      vital('TTFB', 'Time To First Byte'),
+      vital('FCP', 'First Contentful Paint'),
+      vital('LCP', 'Largest Contentful Paint'),
+      vital('CLS', 'Cumulative Layout Shift', 'score'),
+      vital('TBT', 'Total Blocking Time'),
+      errors('consoleErrors', 'Console errors'),
+      errors('networkErrors', 'Network errors'),
+      errors('userScriptErrors', 'User script errors'),
+      errors('documentErrors', 'Document errors'),
+    ],
+    items: ['pages'],
+    dimension: { name: 'pageIndex', path: ['url'], shownAs: 'pageUrl', isNumber: false },
+  },
   load: async () => ({ run: (await import('../script/run.ts')).runBrowserScript }),
 });

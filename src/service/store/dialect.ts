@@ -1,10 +1,24 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { type Expression, Kysely, PostgresDialect, type RawBuilder, sql } from 'kysely';
+import {
+  type Expression,
+  type InsertQueryBuilder,
+  type InsertResult,
+  Kysely,
+  PostgresDialect,
+  type RawBuilder,
+  sql,
+} from 'kysely';
 import pg from 'pg';
 import { AppError, errorCodeOf } from '../../lib/errors.ts';
+import { batches } from './batches.ts';
 import { sqliteKyselyDialect } from './sqlite-driver.ts';
 import type { Tables } from './tables.ts';
+
+/** The types of a table's columns. */
+export type ColumnTypes<Row> = {
+  readonly [Column in keyof Row]: 'text' | 'bigint' | 'integer' | 'double precision' | 'json';
+};
 
 /** All that differs between the two engines. No other file knows which one it talks to. */
 export interface Dialect {
@@ -13,6 +27,8 @@ export interface Dialect {
   readonly jsonColumn: 'text' | 'json';
   /** The type of a primary key that the database counts up and never gives twice. */
   readonly serialKey: string;
+  /** Type of columns that hold bytes. */
+  readonly blobColumn: 'blob' | 'bytea';
   /** The end of a select whose rows this transaction will change. */
   readonly forUpdate: RawBuilder<unknown>;
   /** The same, passing over rows that another process has locked. */
@@ -26,6 +42,17 @@ export interface Dialect {
   lockSchema(transaction: Kysely<Tables>): Promise<void>;
   /** `column in (values)` with one parameter, so that the statement is the same for any number of values. */
   inList(column: string, values: readonly string[]): RawBuilder<boolean>;
+  /** Rows in portions that one insert takes. */
+  portions<Row>(rows: readonly Row[]): Iterable<readonly Row[]>;
+  /**
+   * The rows of an insert. PostgreSQL gets an array for each column, not a parameter for each value: the statement is
+   * short and the same for any number of rows, where reading and planning a long one would cost more than the rows do.
+   */
+  rows<Table extends keyof Tables>(
+    insert: InsertQueryBuilder<Tables, Table, InsertResult>,
+    types: ColumnTypes<Tables[Table]>,
+    rows: readonly Tables[Table][],
+  ): InsertQueryBuilder<Tables, Table, InsertResult>;
   /** `(text column, integer column) in (pairs)`. */
   inPairs(
     columns: readonly [string, string],
@@ -39,10 +66,13 @@ const sqliteSql: Dialect = {
   name: 'sqlite',
   jsonColumn: 'text',
   serialKey: 'integer primary key autoincrement',
+  blobColumn: 'blob',
   forUpdate: nothing,
   forUpdateSkipLocked: nothing,
   // BEGIN IMMEDIATE holds the one write lock already.
   lockSchema: async () => undefined,
+  portions: batches,
+  rows: (insert, _types, rows) => insert.values(rows as never),
   inLocked: (column, query) => sql<boolean>`${sql.ref(column)} in ${query}`,
   inList: (column, values) =>
     sql<boolean>`${sql.ref(column)} in (select value from json_each(${JSON.stringify(values)}))`,
@@ -58,12 +88,24 @@ const postgresSql: Dialect = {
   name: 'postgres',
   jsonColumn: 'json',
   serialKey: 'bigint generated always as identity primary key',
+  blobColumn: 'bytea',
   forUpdate: sql`for update`,
   forUpdateSkipLocked: sql`for update skip locked`,
   lockSchema: async (transaction) => {
     await sql`select pg_advisory_xact_lock(${advisoryLocks.schema})`.execute(transaction);
   },
   inLocked: (column, query) => sql<boolean>`${sql.ref(column)} = any(array${query})`,
+  portions: (rows) => (rows.length === 0 ? [] : [rows]),
+  rows: (insert, types, rows) => {
+    const columns = Object.entries(types) as [keyof (typeof rows)[0], string][];
+    const arrays = columns.map(([column, type]) => {
+      const values = rows.map((row) => row[column]);
+      return sql`${values}::${sql.raw(type)}[]`;
+    });
+    return insert
+      .columns(columns.map(([column]) => column) as never)
+      .expression(sql`select * from unnest(${sql.join(arrays)})` as never);
+  },
   inList: (column, values) => sql<boolean>`${sql.ref(column)} = any(${values}::text[])`,
   inPairs: ([text, integer], pairs) =>
     sql<boolean>`(${sql.ref(text)}, ${sql.ref(integer)}) in
@@ -75,6 +117,12 @@ export interface Connection {
   readonly dialect: Dialect;
   /** PostgreSQL only: what a dedicated connection needs (LISTEN, advisory locks). */
   readonly clientConfig?: pg.ClientConfig;
+}
+
+/** Opens the embedded database beside the process's own connection, for reading only. */
+export function connectSqliteToRead(path: string): Connection {
+  const dialect = sqliteKyselyDialect(path, { isReadOnly: true });
+  return { db: new Kysely<Tables>({ dialect }), dialect: sqliteSql };
 }
 
 /** Opens the embedded database, creating its folder when it is missing. */
@@ -93,7 +141,11 @@ const parsers = new Map<number, (text: string) => unknown>([
 ]);
 
 /** Opens a pool of connections to PostgreSQL. `onPoolError` hears of idle connections that broke. */
-export function connectPostgres(url: string, onPoolError: (error: Error) => void): Connection {
+export function connectPostgres(
+  url: string,
+  onPoolError: (error: Error) => void,
+  maxConnections = 10,
+): Connection {
   const clientConfig: pg.ClientConfig = {
     connectionString: url,
     keepAlive: true,
@@ -104,7 +156,12 @@ export function connectPostgres(url: string, onPoolError: (error: Error) => void
         parsers.get(oid) ?? pg.types.getTypeParser(oid, format as 'text'),
     } as unknown as pg.CustomTypesConfig,
   };
-  const pool = new pg.Pool({ ...clientConfig, max: 10, query_timeout: 30_000, statement_timeout: 30_000 });
+  const pool = new pg.Pool({
+    ...clientConfig,
+    max: maxConnections,
+    query_timeout: 30_000,
+    statement_timeout: 30_000,
+  });
   pool.on('error', onPoolError);
   // The pool listens to idle connections only. One that breaks while it is in use fails its query, and must not, as an
   // error event nobody hears, end the process.

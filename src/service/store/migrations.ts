@@ -9,8 +9,8 @@ import type { Tables } from './tables.ts';
 
 /**
  * The schema's history. A migration that was released is frozen: later changes are new entries at the end. Each runs
- * once, in order, in a transaction together with its record. `{json}` stands for the engine's JSON column type, `{serial}`
- * for that of a primary key that the database counts up.
+ * once, in order, in a transaction together with its record. `{json}` and `{blob}` stand for the engine's column types,
+ * `{serial}` for that of a primary key that the database counts up.
  */
 export interface Migration {
   readonly name: string;
@@ -170,6 +170,26 @@ export const migrations: readonly Migration[] = [
     name: '0011-runtimes-of-runs',
     statements: [`alter table runs add column runtime_id text`],
   },
+  {
+    name: '0012-analytics',
+    statements: [
+      `alter table results add column measured text`,
+      `create table result_chunks (
+        check_id text not null, from_ms bigint not null, to_ms bigint not null, row_count integer not null,
+        primary key (check_id, from_ms))`,
+      `create table result_columns (
+        check_id text not null, name text not null, from_ms bigint not null, content {blob} not null,
+        primary key (check_id, name, from_ms))`,
+      `create table location_minutes (
+        location_id text not null references private_locations (id) on delete cascade,
+        minute bigint not null, queue_size integer not null, oldest_age double precision not null,
+        primary key (location_id, minute))`,
+      `create index location_minutes_by_minute on location_minutes (minute)`,
+      `create index runs_by_end on runs (ended) where ended is not null`,
+      `create index stale_results_by_time on stale_results (received)`,
+      `create index artifacts_by_time on artifacts (created) where state = 'stored'`,
+    ],
+  },
 ];
 
 /**
@@ -201,13 +221,17 @@ export async function migrate(
       const migration = all[position];
       if (!migration) break;
       for (const statement of migration.statements) {
-        const text = statement
-          .replaceAll('{json}', dialect.jsonColumn)
-          .replaceAll('{serial}', dialect.serialKey);
-        await sql.raw(text).execute(transaction);
+        await sql.raw(withTypes(statement, dialect)).execute(transaction);
       }
       await sql`insert into schema_migrations (position, name, applied_at)
         values (${position}, ${migration.name}, ${Date.now()})`.execute(transaction);
     }
   });
+}
+
+function withTypes(statement: string, dialect: Dialect): string {
+  return statement
+    .replaceAll('{json}', dialect.jsonColumn)
+    .replaceAll('{blob}', dialect.blobColumn)
+    .replaceAll('{serial}', dialect.serialKey);
 }
