@@ -7,7 +7,7 @@ import type { Store } from './store/store.ts';
 
 /** How long things are kept, in milliseconds. */
 export interface Retention {
-  /** Results with their details, fenced results, and the records of runs. */
+  /** Results with their details, fenced results, events of heartbeats, and the records of runs, sessions and alerts. */
   readonly resultsMs: number;
   /** The files that runs left behind. */
   readonly artifactsMs: number;
@@ -117,22 +117,27 @@ export class Upkeep {
     const keptSince = now - this.#retention.resultsMs;
     const sealedUntil = await store.resultColumns.sealedUntil(checkId);
     const removed = await this.#removeResults(checkId, Math.min(keptSince, sealedUntil));
+    const events = await store.retired.removeHeartbeatEvents(checkId, keptSince, rowsPerStatement);
     const before = now - this.#retention.analyticsMs;
     const pruned = await store.transaction((nouns) => nouns.resultColumns.prune(checkId, before, 100));
-    return !isSealing && removed < rowsPerStatement && pruned < 100;
+    return !isSealing && Math.max(removed, events) < rowsPerStatement && pruned < 100;
   }
 
   async #removeResults(checkId: string, before: number): Promise<number> {
     const ids = await this.#store.retired.resultIds(checkId, before, rowsPerStatement);
-    if (ids.length === 0) return 0;
+    await this.#removeWithArtifacts('results', ids);
+    return ids.length;
+  }
+
+  async #removeWithArtifacts(table: 'results' | 'test_results', ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return;
     // The bytes first: the rows are what remembers them.
     const artifacts = await this.#store.artifacts.ofResults(ids);
     for (const row of [...artifacts.values()].flat()) {
       if (row.state === 'stored' || row.state === 'awaited')
         await this.#artifactStore.remove(artifactKey(row));
     }
-    await this.#store.transaction((nouns) => nouns.retired.removeResults(ids));
-    return ids.length;
+    await this.#store.transaction((nouns) => nouns.retired.removeResults(table, ids));
   }
 
   /** Returns whether there may be more of what belongs to no check in particular. */
@@ -140,10 +145,18 @@ export class Upkeep {
     const { retired, locationMinutes } = this.#store;
     await locationMinutes.prune(now - locationMinutesMs);
     const before = now - this.#retention.resultsMs;
-    const runs = await retired.removeRuns(before, rowsPerStatement);
-    const stale = await retired.removeStaleResults(before, rowsPerStatement);
+    const areRecordsLeft = await retired.removeRecords(before, rowsPerStatement);
+    const { resultIds, emptyIds } = await retired.testSessions(before, rowsPerStatement);
+    await this.#removeWithArtifacts('test_results', resultIds);
+    await retired.removeTestSessions(emptyIds);
     const files = await this.#removeArtifacts(now - this.#retention.artifactsMs);
-    return runs === rowsPerStatement || stale === rowsPerStatement || files === artifactsPerTurn;
+    // Sessions that had results are removed at the next turn, without them.
+    return (
+      areRecordsLeft ||
+      resultIds.length > 0 ||
+      emptyIds.length === rowsPerStatement ||
+      files === artifactsPerTurn
+    );
   }
 
   async #removeArtifacts(before: number): Promise<number> {

@@ -188,6 +188,9 @@ export const migrations: readonly Migration[] = [
       `create index runs_by_end on runs (ended) where ended is not null`,
       `create index stale_results_by_time on stale_results (received)`,
       `create index artifacts_by_time on artifacts (created) where state = 'stored'`,
+      `create index check_sessions_by_time on check_sessions (started)`,
+      `create index test_sessions_by_time on test_sessions (started)`,
+      `create index alerts_by_time on alerts (created) where alert_type <> 'ALERT_SSL'`,
     ],
   },
 ];

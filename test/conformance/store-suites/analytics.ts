@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { failure } from '../../../src/checks/failure.ts';
+import { HeartbeatRecorder } from '../../../src/service/heartbeats.ts';
 import { createCheck, createLocation, reportOf } from '../../helpers/service.ts';
 import { httpDetail, resultRow, type Sample, sample } from './result-samples.ts';
 import type { StoreStage } from './stage.ts';
@@ -268,6 +269,46 @@ export function analyticsSuite(stage: StoreStage): void {
     ]);
     const raw = await ask(checkId, { metrics: 'LCP' }, 'browser-checks');
     expect(raw.body.series[0].data.map(({ LCP }: { LCP: number }) => LCP)).toEqual([200, 200]);
+  });
+
+  it('follows the events of heartbeats by their states', async () => {
+    await stage.start();
+    const { bench, clock } = stage;
+    const made = await bench.call('POST', '/v1/checks/heartbeat', {
+      name: 'nightly',
+      heartbeat: { period: 5, periodUnit: 'minutes', grace: 1, graceUnit: 'minutes' },
+    });
+    const { id, heartbeat } = made.body;
+    const ping = () => bench.call('GET', heartbeat.pingUrl, undefined, { key: null });
+    await ping();
+    clock.advance(60_000);
+    await ping();
+    clock.advance(7 * 60_000);
+    await bench.store.transaction(async (nouns) => {
+      const [timer] = await nouns.heartbeats.overdue(clock.wallMs(), 1);
+      if (!timer) throw new Error('the ping is not overdue');
+      const missed = { state: 'FAILING', at: clock.wallMs(), source: null, userAgent: null } as const;
+      await new HeartbeatRecorder().record(nouns, timer, missed);
+    });
+    const share = async (query: Readonly<Record<string, string | number>>) => {
+      const answer = await ask(id, { metrics: 'availability,retries', ...query }, 'heartbeat-checks');
+      expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+      return answer.body.series;
+    };
+    expect(await share({})).toEqual([{ data: [{ availability: expect.closeTo(200 / 3), retries: 0 }] }]);
+    expect(await share({ filterByStatus: 'EARLY,FAILING' })).toEqual([
+      { data: [{ availability: 50, retries: 0 }] },
+    ]);
+    expect(await share({ filterByStatus: 'GRACE' })).toEqual([{ data: [] }]);
+    // They have no places and no rhythm of their own: what asks for those is not of this route.
+    expect(await share({ groupBy: 'runLocation', aggregationInterval: 1 })).toEqual(await share({}));
+    for (const [key, value] of [
+      ['filterByStatus', 'success'],
+      ['metrics', 'responseTime_avg'],
+    ] as const) {
+      const refused = await ask(id, { metrics: 'availability', [key]: value }, 'heartbeat-checks');
+      expect([refused.status, refused.body.validation.keys]).toEqual([400, [key]]);
+    }
   });
 
   it('answers by check: skeleton, other types, other accounts, bad questions, overview and metric list', async () => {

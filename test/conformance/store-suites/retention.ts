@@ -66,6 +66,66 @@ export function retentionSuite(stage: StoreStage): void {
     expect(body.length).toBeLessThanOrEqual(1);
   });
 
+  it('removes old sessions with their results, events of heartbeats, and alerts but those of certificates', async () => {
+    await stage.start();
+    const { bench, clock, agent } = stage;
+    const { store, accountId } = bench;
+    const call = (method: string, path: string, body?: unknown) => bench.call(method, `/v1/${path}`, body);
+    const fields = { privateLocations: ['lab'], retryStrategy: null, doubleCheck: false };
+    const checkId = (await createCheck(bench, fields)).id;
+    const heartbeat = { period: 1, periodUnit: 'days', grace: 1, graceUnit: 'days' };
+    const nightly = (await call('POST', 'checks/heartbeat', { name: 'nightly', heartbeat })).body;
+    const leave = async () => {
+      const tried = await call('POST', 'test-sessions/trigger', {
+        name: 'try',
+        runLocation: 'lab',
+        target: { checkId },
+      });
+      const asked = await call('POST', 'check-sessions/trigger', { target: { checkId } });
+      for (const run of await agent.claim()) await agent.report([reportOf(run)]);
+      await bench.call('GET', nightly.heartbeat.pingUrl, undefined, { key: null });
+      const alert = (type: string) => ({
+        id: `${type} ${clock.wallMs()}`,
+        account_id: accountId,
+        check_id: checkId,
+        alert_type: type,
+        notice: 'failure',
+        result_id: null,
+        facts: '{}',
+        created: clock.wallMs(),
+      });
+      await store.alerts.insert([alert('ALERT_FAILURE'), alert('ALERT_SSL')] as never);
+      return [
+        `test-sessions/${tried.body.testSessionId}`,
+        `check-sessions/${asked.body.sessions[0].checkSessionId}`,
+      ] as const;
+    };
+    const old = await leave();
+    clock.advance(25 * dayMs);
+    const young = await leave();
+    clock.advance(7 * dayMs);
+    const statuses = async (paths: readonly string[]) =>
+      Promise.all(paths.map(async (path) => (await call('GET', path)).status));
+    const kept = async () => ({
+      results: (await store.testSessions.results(old[0].slice('test-sessions/'.length))).length,
+      events: (await store.heartbeats.countEvents(nightly.id, 0, clock.wallMs() + 1)).total,
+      alerts: (
+        await store.alerts.list({ accountId, from: 0, to: clock.wallMs() }, { limit: 10, offset: 0 })
+      ).alerts.map(({ alert_type: type }) => type),
+    });
+    expect(await statuses([...old, ...young])).toEqual([200, 200, 200, 200]);
+    expect(await kept()).toMatchObject({ results: 1, events: 2 });
+    bench.startUpkeep();
+    await stage.advanceUntil('the old sessions are gone', async () =>
+      (await statuses(old)).every((status) => status === 404),
+    );
+    await stage.advanceUntil('the old event is gone', async () => (await kept()).events === 1);
+    expect(await statuses(young)).toEqual([200, 200]);
+    const left = await kept();
+    expect(left.results).toBe(0);
+    expect(left.alerts.sort()).toEqual(['ALERT_FAILURE', 'ALERT_SSL', 'ALERT_SSL']);
+  });
+
   it('tells how long the queue of a location was, minute by minute', async () => {
     await stage.start();
     const { bench, clock, location } = stage;
