@@ -165,7 +165,7 @@ export const ServiceConfig = z.object({
   ),
   ARTIFACT_RETENTION_DAYS: days(30).describe('How long the files that runs leave behind are kept, in days'),
   ANALYTICS_RETENTION_DAYS: days(400).describe(
-    'How long analytics can look back, in days; they need some 60 bytes of a result',
+    'How long analytics can look back, in days; they need some 20 bytes of a result',
   ),
   METRICS_TOKEN: z
     .string()

@@ -1,4 +1,5 @@
 import type { Aggregation } from '../../protocol/analytics.ts';
+import { numbersOfRanks } from './rank.ts';
 
 /** The share of values at or below a percentile; percentiles are values that occur (nearest rank). */
 const shares: Partial<Record<Aggregation, number>> = {
@@ -10,76 +11,47 @@ const shares: Partial<Record<Aggregation, number>> = {
 };
 
 /**
- * Several aggregations of the same values, which it puts into another order. null where there are no values. `stddev` is
- * that of the values themselves, not of a population they were drawn from.
+ * Several aggregations of the same numbers, NaN left out; null where there is none. `stddev` is that of the numbers
+ * themselves, not of a population they were drawn from.
  */
 export function aggregate(
   values: Float64Array,
   wanted: readonly Aggregation[],
 ): Map<Aggregation, number | null> {
-  const answers = new Map<Aggregation, number | null>();
-  const count = values.length;
-  if (count === 0) return new Map(wanted.map((aggregation) => [aggregation, null]));
+  let count = 0;
   let sum = 0;
   let min = Number.POSITIVE_INFINITY;
   let max = Number.NEGATIVE_INFINITY;
-  for (const value of values) {
+  for (let place = 0; place < values.length; place += 1) {
+    const value = values[place] ?? Number.NaN;
+    if (Number.isNaN(value)) continue;
+    count += 1;
     sum += value;
     if (value < min) min = value;
     if (value > max) max = value;
   }
+  if (count === 0) return new Map(wanted.map((aggregation) => [aggregation, null]));
   const average = sum / count;
   const simple = { sum, min, max, avg: average } as const;
-  const ranked: [number, Aggregation][] = [];
+  const answers = new Map<Aggregation, number | null>();
+  const ranks = new Map<Aggregation, number>();
   for (const aggregation of wanted) {
     const share = shares[aggregation];
-    if (share !== undefined) ranked.push([Math.max(0, Math.ceil(share * count) - 1), aggregation]);
-    else if (aggregation === 'stddev') answers.set('stddev', deviation(values, average));
+    if (share !== undefined) ranks.set(aggregation, Math.max(0, Math.ceil(share * count) - 1));
+    else if (aggregation === 'stddev') answers.set('stddev', deviation(values, count, average));
     else answers.set(aggregation, simple[aggregation as keyof typeof simple]);
   }
-  let start = 0;
-  for (const [rank, aggregation] of ranked.sort(([left], [right]) => left - right)) {
-    select(values, rank, start, count - 1);
-    answers.set(aggregation, values[rank] ?? null);
-    start = rank;
-  }
+  if (ranks.size === 0) return answers;
+  const numbers = numbersOfRanks(values, { count, min, max }, [...ranks.values()]);
+  for (const [aggregation, rank] of ranks) answers.set(aggregation, numbers.get(rank) ?? null);
   return answers;
 }
 
-function deviation(values: Float64Array, average: number): number {
+function deviation(values: Float64Array, count: number, average: number): number {
   let squares = 0;
-  for (const value of values) squares += (value - average) ** 2;
-  return Math.sqrt(squares / values.length);
-}
-
-/**
- * Moves the value of a rank to its place, smaller ones before it, larger ones after it (quickselect with the median of
- * three). Linear in the number of values, where sorting all of them would take ten times as long.
- */
-function select(values: Float64Array, rank: number, first: number, last: number): void {
-  let left = first;
-  let right = last;
-  while (right > left) {
-    const pivot = medianOfThree(values[left] ?? 0, values[(left + right) >>> 1] ?? 0, values[right] ?? 0);
-    let low = left;
-    let high = right;
-    while (low <= high) {
-      while ((values[low] ?? 0) < pivot) low += 1;
-      while ((values[high] ?? 0) > pivot) high -= 1;
-      if (low <= high) {
-        const swapped = values[low] ?? 0;
-        values[low] = values[high] ?? 0;
-        values[high] = swapped;
-        low += 1;
-        high -= 1;
-      }
-    }
-    if (rank <= high) right = high;
-    else if (rank >= low) left = low;
-    else return;
+  for (let place = 0; place < values.length; place += 1) {
+    const value = values[place] ?? Number.NaN;
+    if (!Number.isNaN(value)) squares += (value - average) ** 2;
   }
-}
-
-function medianOfThree(a: number, b: number, c: number): number {
-  return Math.max(Math.min(a, b), Math.min(Math.max(a, b), c));
+  return Math.sqrt(squares / count);
 }

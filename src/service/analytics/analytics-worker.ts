@@ -7,7 +7,7 @@ import type { StorePlace } from '../store/store.ts';
 import type { AnalyticsReply, AnalyticsRequest } from './analytics-thread.ts';
 import { answer, columnsFor } from './series.ts';
 
-/** Two or three million results with two metrics each. */
+/** Ten million results with three columns of three bytes. */
 const cacheBytes = 96 * 1024 * 1024;
 
 /** The thread that answers questions about many results: it reads by itself and only reads. See analytics-thread.ts. */

@@ -104,16 +104,32 @@ export function answer(query: AnalyticsQuery, frame: Frame): Series[] {
   return series;
 }
 
+/** Some rows of a frame in order of time: those of a list, from one place in it to another; all rows in between without a list. */
+interface RowSet {
+  readonly list: Uint32Array | null;
+  readonly from: number;
+  readonly to: number;
+}
+
+function rowAt({ list }: RowSet, place: number): number {
+  return list ? (list[place] ?? 0) : place;
+}
+
 interface Group {
   readonly key: string | null;
   readonly text: string | null;
-  readonly rows: Uint32Array;
+  readonly rows: RowSet;
 }
 
-/** The rows that pass the filter, by group, each in order of time. Without any there is one group without a key. */
-function groupRows(query: AnalyticsQuery, frame: Frame): Group[] {
+const noGroups: readonly Group[] = [{ key: null, text: null, rows: { list: null, from: 0, to: 0 } }];
+
+/** The rows that pass the filter, by group. Without any there is one group without a key. */
+function groupRows(query: AnalyticsQuery, frame: Frame): readonly Group[] {
   const { rowCount } = frame;
   const { filter } = query;
+  if (!filter && query.groupBy === null) {
+    return [{ key: null, text: null, rows: { list: null, from: 0, to: rowCount } }];
+  }
   const filtered = filter ? frame.texts.get(filterColumn(filter.by)) : undefined;
   const keeps = filtered?.texts.map((text) => filter?.texts.includes(text) ?? true);
   const codes = new Int32Array(rowCount);
@@ -135,12 +151,12 @@ function groupRows(query: AnalyticsQuery, frame: Frame): Group[] {
   }
   const texts = query.groupBy === 'item' ? frame.texts.get(dimensionColumn) : undefined;
   const groups = keys.flatMap((key, code): Group[] => {
-    const rows = members[code];
-    if (!rows || rows.length === 0) return [];
-    const text = texts?.texts[texts.index[rows.at(-1) ?? 0] ?? 0] ?? null;
-    return [{ key, text, rows }];
+    const list = members[code];
+    if (!list || list.length === 0) return [];
+    const text = texts?.texts[texts.index[list.at(-1) ?? 0] ?? 0] ?? null;
+    return [{ key, text, rows: { list, from: 0, to: list.length } }];
   });
-  if (groups.length === 0) return [{ key: null, text: null, rows: new Uint32Array() }];
+  if (groups.length === 0) return noGroups;
   return groups.sort((left, right) => compareKeys(left.key ?? '', right.key ?? ''));
 }
 
@@ -176,25 +192,25 @@ function compareKeys(left: string, right: string): number {
 }
 
 interface Bucket {
-  readonly rows: Uint32Array;
+  readonly rows: RowSet;
   at(frame: Frame): number | null;
 }
 
 /** The rows of one window, or those of each interval that has any. Intervals begin at multiples of their length. */
-function bucketsOf(query: AnalyticsQuery, frame: Frame, rows: Uint32Array): Bucket[] {
+function bucketsOf(query: AnalyticsQuery, frame: Frame, rows: RowSet): Bucket[] {
   const { intervalMs } = query;
-  if (rows.length === 0) return [];
+  if (rows.from === rows.to) return [];
   if (intervalMs === null) return [{ rows, at: () => null }];
   const times = frame.numbers.get(timeColumn);
-  const indexOf = (place: number) => Math.floor((times?.[rows[place] ?? 0] ?? 0) / intervalMs);
+  const indexOf = (place: number) => Math.floor((times?.[rowAt(rows, place)] ?? 0) / intervalMs);
   const buckets: Bucket[] = [];
-  let start = 0;
-  let index = indexOf(0);
-  for (let place = 1; place <= rows.length; place += 1) {
-    const next = place < rows.length ? indexOf(place) : Number.NaN;
+  let start = rows.from;
+  let index = indexOf(start);
+  for (let place = start + 1; place <= rows.to; place += 1) {
+    const next = place < rows.to ? indexOf(place) : Number.NaN;
     if (next === index) continue;
     const startsAt = index * intervalMs;
-    buckets.push({ rows: rows.subarray(start, place), at: () => startsAt });
+    buckets.push({ rows: { ...rows, from: start, to: place }, at: () => startsAt });
     start = place;
     index = next;
   }
@@ -202,19 +218,21 @@ function bucketsOf(query: AnalyticsQuery, frame: Frame, rows: Uint32Array): Buck
 }
 
 /** The rows of each result of the page. */
-function resultsOf(query: AnalyticsQuery, rows: Uint32Array, ordinals: Float64Array | undefined): Bucket[] {
+function resultsOf(query: AnalyticsQuery, rows: RowSet, ordinals: Float64Array | undefined): Bucket[] {
   const results: Bucket[] = [];
-  let start = 0;
+  let start = rows.from;
   let count = 0;
-  for (let place = 1; place <= rows.length; place += 1) {
-    const isPart = place < rows.length && (ordinals?.[rows[place] ?? 0] ?? 0) > 0;
+  for (let place = start + 1; place <= rows.to; place += 1) {
+    const isPart = place < rows.to && (ordinals?.[rowAt(rows, place)] ?? 0) > 0;
     if (isPart) continue;
-    const first = start;
+    const own = { ...rows, from: start, to: place };
     start = place;
     count += 1;
     if (count <= query.offset) continue;
-    const own = rows.subarray(first, place);
-    results.push({ rows: own, at: (frame) => frame.numbers.get(timeColumn)?.[own[0] ?? 0] ?? null });
+    results.push({
+      rows: own,
+      at: (frame) => frame.numbers.get(timeColumn)?.[rowAt(own, own.from)] ?? null,
+    });
     if (results.length === query.limit) break;
   }
   return results;
@@ -224,7 +242,7 @@ function resultsOf(query: AnalyticsQuery, rows: Uint32Array, ordinals: Float64Ar
 function valuesOf(
   query: AnalyticsQuery,
   frame: Frame,
-  rows: Uint32Array,
+  rows: RowSet,
   ordinals: Float64Array | undefined,
 ): (number | null)[] {
   const aggregated = new Map<string, Map<Aggregation, number | null>>();
@@ -243,38 +261,44 @@ function valuesOf(
   });
 }
 
+/** The numbers of a column in some rows; NaN where nothing was measured. */
 function measured(
   column: Float64Array | undefined,
-  rows: Uint32Array,
+  rows: RowSet,
   ordinals: Float64Array | undefined,
 ): Float64Array {
-  const values = new Float64Array(column ? rows.length : 0);
+  const { list, from, to } = rows;
+  if (!column) return new Float64Array();
+  if (!list && !ordinals) return column.subarray(from, to);
+  const values = new Float64Array(to - from);
   let count = 0;
-  if (column) {
-    for (const row of rows) {
-      const value = column[row] ?? Number.NaN;
-      if (Number.isNaN(value) || (ordinals && (ordinals[row] ?? 0) > 0)) continue;
-      values[count] = value;
-      count += 1;
-    }
+  for (let place = from; place < to; place += 1) {
+    const row = list ? (list[place] ?? 0) : place;
+    if (ordinals && (ordinals[row] ?? 0) > 0) continue;
+    values[count] = column[row] ?? Number.NaN;
+    count += 1;
   }
   return values.subarray(0, count);
 }
 
-function retries(frame: Frame, rows: Uint32Array, ordinals: Float64Array | undefined): number {
+function retries(frame: Frame, rows: RowSet, ordinals: Float64Array | undefined): number {
   const attempts = frame.numbers.get(attemptsColumn);
   let sum = 0;
-  for (const row of rows) if (!((ordinals?.[row] ?? 0) > 0)) sum += attempts?.[row] ?? 0;
+  for (let place = rows.from; place < rows.to; place += 1) {
+    const row = rowAt(rows, place);
+    if (!((ordinals?.[row] ?? 0) > 0)) sum += attempts?.[row] ?? 0;
+  }
   return sum;
 }
 
 /** Percent of the results that did not fail. */
-function availability(frame: Frame, rows: Uint32Array, ordinals: Float64Array | undefined): number | null {
+function availability(frame: Frame, rows: RowSet, ordinals: Float64Array | undefined): number | null {
   const status = frame.texts.get(statusColumn);
   const passed = status?.texts.indexOf('success') ?? -1;
   let count = 0;
   let good = 0;
-  for (const row of rows) {
+  for (let place = rows.from; place < rows.to; place += 1) {
+    const row = rowAt(rows, place);
     if ((ordinals?.[row] ?? 0) > 0) continue;
     count += 1;
     if (status?.index[row] === passed) good += 1;

@@ -1,10 +1,6 @@
-import type { TextColumn } from './result-frame.ts';
-
-export type Column = Float64Array | TextColumn;
-
-/** What is known of a column of a chunk: its content, or null for one that is not stored because it says nothing. */
+/** What is known of a column of a chunk: its bytes, or null for one that is not stored because it says nothing. */
 interface Entry {
-  readonly column: Column | null;
+  readonly column: Uint8Array | null;
   readonly sizeBytes: number;
 }
 
@@ -12,7 +8,7 @@ interface Entry {
 const entryBytes = 200;
 
 /**
- * Columns of sealed chunks, which never change, up to a number of bytes; what was not used for longest goes first. The
+ * Columns of sealed chunks, encoded, which never change, up to a number of bytes; what was not used for longest goes first. The
  * same months are asked for again and again: by a dashboard, by an API client with another metric or page.
  */
 export class ColumnCache {
@@ -25,7 +21,7 @@ export class ColumnCache {
   }
 
   /** undefined when nothing is known. */
-  get(key: string): Column | null | undefined {
+  get(key: string): Uint8Array | null | undefined {
     const entry = this.#entries.get(key);
     if (!entry) return undefined;
     this.#entries.delete(key);
@@ -33,9 +29,9 @@ export class ColumnCache {
     return entry.column;
   }
 
-  set(key: string, column: Column | null): void {
+  set(key: string, column: Uint8Array | null): void {
     if (this.#entries.has(key)) return;
-    const entry = { column, sizeBytes: entryBytes + key.length + bytesOf(column) };
+    const entry = { column, sizeBytes: entryBytes + key.length + (column?.byteLength ?? 0) };
     this.#entries.set(key, entry);
     this.#sizeBytes += entry.sizeBytes;
     for (const [oldest, { sizeBytes }] of this.#entries) {
@@ -44,10 +40,4 @@ export class ColumnCache {
       this.#sizeBytes -= sizeBytes;
     }
   }
-}
-
-function bytesOf(column: Column | null): number {
-  if (column === null) return 0;
-  if (column instanceof Float64Array) return column.byteLength;
-  return column.index.byteLength + column.texts.reduce((sum, text) => sum + 2 * text.length, 0);
 }

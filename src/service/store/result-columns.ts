@@ -1,14 +1,15 @@
 import type { Kysely } from 'kysely';
-import { type Column, ColumnCache } from './column-cache.ts';
+import { ColumnCache } from './column-cache.ts';
 import type { Dialect } from './dialect.ts';
 import {
-  cutFrame,
-  decodeColumn,
+  encodedPart,
   encodeFrame,
   type Frame,
+  type FramePart,
   frameOf,
-  joinFrames,
-  type TextColumn,
+  joinParts,
+  partOf,
+  rowsBetween,
   timeColumn,
 } from './result-frame.ts';
 import type { ResultChunkRow, Tables } from './tables.ts';
@@ -20,6 +21,8 @@ const settledAfterMs = 15 * 60_000;
 /** A chunk covers no more than that; results are read one by one until theirs is full or that long. */
 const longestChunkMs = 24 * 3_600_000;
 
+/** The bytes of one column, by the beginning of the chunk. */
+type EncodedColumns = ReadonlyMap<number, Uint8Array | null>;
 type ChunkBounds = Pick<ResultChunkRow, 'from_ms' | 'to_ms' | 'row_count'>;
 
 /**
@@ -151,29 +154,27 @@ export class ResultColumns {
       .orderBy('from_ms')
       .execute();
     const isCut = (chunk: ChunkBounds) => chunk.from_ms < from || chunk.to_ms > to;
-    const columns = new Map<string, ReadonlyMap<number, Column | null>>();
+    const columns = new Map<string, EncodedColumns>();
     for (const name of names) columns.set(name, await this.#columnsOf(checkId, chunks, name));
     const times =
       columns.get(timeColumn) ?? (await this.#columnsOf(checkId, chunks.filter(isCut), timeColumn));
-    const frames = chunks.map((chunk): Frame => {
-      const frame = frameOfChunk(chunk, columns);
-      if (!isCut(chunk)) return frame;
-      const timed = frameOfChunk(chunk, new Map([...columns, [timeColumn, times]]));
-      return cutFrame(timed, from, to);
+    const parts = chunks.map((chunk): FramePart => {
+      const encodedTimes = times.get(chunk.from_ms);
+      const rows =
+        isCut(chunk) && encodedTimes
+          ? rowsBetween(encodedTimes, chunk.row_count, window)
+          : { from: 0, to: chunk.row_count };
+      return encodedPart(columnsOfChunk(chunk, columns), rows);
     });
     if (to > sealedUntil) {
-      frames.push(frameOf(await this.#measuredRows(checkId, Math.max(from, sealedUntil), to)));
+      parts.push(partOf(frameOf(await this.#measuredRows(checkId, Math.max(from, sealedUntil), to))));
     }
-    return joinFrames(frames, names);
+    return joinParts(parts, names);
   }
 
   /** One column of some chunks, by the beginning of the chunk; read in one statement where any is not in the cache. */
-  async #columnsOf(
-    checkId: string,
-    chunks: readonly ChunkBounds[],
-    name: string,
-  ): Promise<Map<number, Column | null>> {
-    const columns = new Map<number, Column | null>();
+  async #columnsOf(checkId: string, chunks: readonly ChunkBounds[], name: string): Promise<EncodedColumns> {
+    const columns = new Map<number, Uint8Array | null>();
     const missing: number[] = [];
     for (const { from_ms } of chunks) {
       const column = this.#cache.get(cacheKey(checkId, from_ms, name));
@@ -192,8 +193,7 @@ export class ResultColumns {
       .execute();
     const stored = new Map(rows.map(({ from_ms, content }) => [from_ms, content]));
     for (const fromMs of missing) {
-      const content = stored.get(fromMs);
-      const column = content ? decodeColumn(name, content) : null;
+      const column = stored.get(fromMs) ?? null;
       columns.set(fromMs, column);
       this.#cache.set(cacheKey(checkId, fromMs, name), column);
     }
@@ -223,18 +223,17 @@ export class ResultColumns {
   }
 }
 
-function frameOfChunk(
+/** The columns of one chunk by name; those that say nothing are not stored. */
+function columnsOfChunk(
   chunk: ChunkBounds,
-  columns: ReadonlyMap<string, ReadonlyMap<number, Column | null>>,
-): Frame {
-  const numbers = new Map<string, Float64Array>();
-  const texts = new Map<string, TextColumn>();
+  columns: ReadonlyMap<string, EncodedColumns>,
+): Map<string, Uint8Array> {
+  const own = new Map<string, Uint8Array>();
   for (const [name, byChunk] of columns) {
-    const column = byChunk.get(chunk.from_ms);
-    if (column instanceof Float64Array) numbers.set(name, column);
-    else if (column) texts.set(name, column);
+    const bytes = byChunk.get(chunk.from_ms);
+    if (bytes) own.set(name, bytes);
   }
-  return { rowCount: chunk.row_count, numbers, texts };
+  return own;
 }
 
 function cacheKey(checkId: string, fromMs: number, name: string): string {

@@ -1,4 +1,5 @@
 import type { MeasuredValues } from '../analytics/measured-values.ts';
+import { decodeNumbers, decodeTexts, encodeNumbers, encodeTexts, type TextColumn } from './column-coding.ts';
 
 /** What analytics need to know of a result, as the database returns it. */
 export interface MeasuredRow {
@@ -8,12 +9,6 @@ export interface MeasuredRow {
   readonly attempts: number;
   /** `MeasuredValues` as JSON; null for results of builds that did not store them. */
   readonly measured: string | null;
-}
-
-/** A column of few distinct texts: `index[row]` is the place of the row's text in `texts`. */
-export interface TextColumn {
-  readonly texts: readonly string[];
-  readonly index: Uint16Array;
 }
 
 /** Columns that every frame may have. Names of metrics have no `@`. */
@@ -92,7 +87,7 @@ export function frameOf(rows: readonly MeasuredRow[]): Frame {
   const set = (name: string, at: number, value: number) => {
     let column = numbers.get(name);
     if (!column) {
-      column = new Float64Array(entries.length).fill(Number.NaN);
+      column = new Float64Array(entries.length).fill(missingNumber(name));
       numbers.set(name, column);
     }
     column[at] = value;
@@ -103,7 +98,8 @@ export function frameOf(rows: readonly MeasuredRow[]): Frame {
   entries.forEach((entry, at) => {
     set(timeColumn, at, entry.row.created);
     set(attemptsColumn, at, entry.row.attempts);
-    set(ordinalColumn, at, entry.ordinal);
+    // Most results have one row, and most frames no such column.
+    if (entry.ordinal > 0) set(ordinalColumn, at, entry.ordinal);
     location.set(at, entry.row.run_location);
     status.set(at, entry.row.has_failures === 1 ? 'failure' : 'success');
     dimension.set(at, entry.dimension === null ? '' : String(entry.dimension));
@@ -117,29 +113,66 @@ export function frameOf(rows: readonly MeasuredRow[]): Frame {
   return { rowCount: entries.length, numbers, texts };
 }
 
-/** One frame of several, in their order, with the named columns. */
-export function joinFrames(frames: readonly Frame[], names: Iterable<string>): Frame {
-  const rowCount = frames.reduce((sum, frame) => sum + frame.rowCount, 0);
+/** Some rows of a frame that are to become rows of another one. */
+export interface FramePart {
+  readonly rowCount: number;
+  hasNumbers(name: string): boolean;
+  /** Writes the numbers of a column that it has into another one, from `at` on. */
+  numbersInto(name: string, target: Float64Array, at: number): void;
+  textsOf(name: string): TextColumn | undefined;
+}
+
+/** A frame as a part of another one. */
+export function partOf({ rowCount, numbers, texts }: Frame): FramePart {
+  return {
+    rowCount,
+    hasNumbers: (name) => numbers.has(name),
+    numbersInto: (name, target, at) => target.set(numbers.get(name) ?? [], at),
+    textsOf: (name) => texts.get(name),
+  };
+}
+
+/** Rows [from, to) of encoded columns, decoded where they are needed. */
+export function encodedPart(
+  columns: ReadonlyMap<string, Uint8Array>,
+  rows: { readonly from: number; readonly to: number },
+): FramePart {
+  return {
+    rowCount: rows.to - rows.from,
+    hasNumbers: (name) => columns.has(name),
+    numbersInto: (name, target, at) => {
+      const bytes = columns.get(name);
+      if (bytes) decodeNumbers(bytes, rows, target, at);
+    },
+    textsOf: (name) => {
+      const bytes = columns.get(name);
+      return bytes && decodeTexts(bytes, rows);
+    },
+  };
+}
+
+/** One frame of several parts, in their order, with those of the named columns that say anything. */
+export function joinParts(parts: readonly FramePart[], names: Iterable<string>): Frame {
+  const rowCount = parts.reduce((sum, part) => sum + part.rowCount, 0);
   const numbers = new Map<string, Float64Array>();
   const texts = new Map<string, TextColumn>();
   for (const name of names) {
     let start = 0;
     if (textColumns.includes(name)) {
       const writer = new TextColumnWriter(rowCount);
-      for (const frame of frames) {
-        const column = frame.texts.get(name);
+      for (const part of parts) {
+        const column = part.textsOf(name);
         if (column) writer.append(column, start);
-        else writer.fill('', start, start + frame.rowCount);
-        start += frame.rowCount;
+        else writer.fill('', start, start + part.rowCount);
+        start += part.rowCount;
       }
       texts.set(name, writer.column);
-    } else {
+    } else if (parts.some((part) => part.hasNumbers(name))) {
       const joined = new Float64Array(rowCount);
-      for (const frame of frames) {
-        const column = frame.numbers.get(name);
-        if (column) joined.set(column, start);
-        else joined.fill(missingNumber(name), start, start + frame.rowCount);
-        start += frame.rowCount;
+      for (const part of parts) {
+        if (part.hasNumbers(name)) part.numbersInto(name, joined, start);
+        else joined.fill(missingNumber(name), start, start + part.rowCount);
+        start += part.rowCount;
       }
       numbers.set(name, joined);
     }
@@ -148,21 +181,14 @@ export function joinFrames(frames: readonly Frame[], names: Iterable<string>): F
 }
 
 /** The rows whose time is in [from, to); the times are in order. */
-export function cutFrame(frame: Frame, from: number, to: number): Frame {
-  const times = frame.numbers.get(timeColumn);
-  if (!times) throw new Error('a frame without times cannot be cut');
-  const start = firstAtOrAfter(times, from);
-  const end = firstAtOrAfter(times, to);
-  return {
-    rowCount: end - start,
-    numbers: new Map([...frame.numbers].map(([name, column]) => [name, column.subarray(start, end)])),
-    texts: new Map(
-      [...frame.texts].map(([name, { texts, index }]) => [
-        name,
-        { texts, index: index.subarray(start, end) },
-      ]),
-    ),
-  };
+export function rowsBetween(
+  encodedTimes: Uint8Array,
+  rowCount: number,
+  { from, to }: { readonly from: number; readonly to: number },
+): { from: number; to: number } {
+  const times = new Float64Array(rowCount);
+  decodeNumbers(encodedTimes, { from: 0, to: rowCount }, times, 0);
+  return { from: firstAtOrAfter(times, from), to: firstAtOrAfter(times, to) };
 }
 
 function firstAtOrAfter(times: Float64Array, instant: number): number {
@@ -185,34 +211,10 @@ export function encodeFrame(frame: Frame): Map<string, Buffer> {
   const encoded = new Map<string, Buffer>();
   for (const [name, column] of frame.numbers) {
     const missing = missingNumber(name);
-    if (column.every((value) => Object.is(value, missing))) continue;
-    encoded.set(name, Buffer.from(column.buffer, column.byteOffset, column.byteLength));
+    if (!column.every((value) => Object.is(value, missing))) encoded.set(name, encodeNumbers(column));
   }
-  for (const [name, { texts, index }] of frame.texts) {
-    if (texts.length === 1 && texts[0] === '') continue;
-    const dictionary = Buffer.from(JSON.stringify(texts));
-    const length = Buffer.alloc(4);
-    length.writeUInt32LE(dictionary.length);
-    encoded.set(
-      name,
-      Buffer.concat([length, dictionary, Buffer.from(index.buffer, index.byteOffset, index.byteLength)]),
-    );
+  for (const [name, column] of frame.texts) {
+    if (column.texts.length !== 1 || column.texts[0] !== '') encoded.set(name, encodeTexts(column));
   }
   return encoded;
-}
-
-/** One column as `encodeFrame` wrote it. */
-export function decodeColumn(name: string, bytes: Uint8Array): Float64Array | TextColumn {
-  if (!textColumns.includes(name)) return new Float64Array(aligned(bytes));
-  const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
-  const dictionary = new TextDecoder().decode(bytes.subarray(4, 4 + length));
-  const index = new Uint16Array(aligned(bytes.subarray(4 + length)));
-  return { texts: JSON.parse(dictionary) as string[], index };
-}
-
-/** A copy, because a typed array has to begin at a multiple of its width. */
-function aligned(bytes: Uint8Array): ArrayBuffer {
-  const copy = new Uint8Array(bytes.byteLength);
-  copy.set(bytes);
-  return copy.buffer;
 }

@@ -24,11 +24,22 @@ function insertSql(results: ManyResults, engine: 'sqlite' | 'postgres'): string 
     : `with recursive counted (n) as (select 0 union all select n + 1 from counted where n < ${count - 1})`;
   const created = `${fromMs} + ${isPostgres ? '' : 'cast('}n * ${(lengthMs / count).toFixed(6)}${isPostgres ? '::double precision' : ' as integer)'}`;
   const cast = (text: string, type: string) => `cast(${text} as ${type})`;
-  const time = '(20 + 400 * r * r * r + q)';
+  // Agents round what they measure to the microsecond.
+  const rounded = (ms: string) => (isPostgres ? `round((${ms})::numeric, 3)` : `round(${ms}, 3)`);
+  const time = rounded('20 + 400 * r * r * r + q');
   const status = "case when r > 0.995 then '503' when r > 0.98 then '404' else '200' end";
   const location =
     "case n % 4 when 0 then 'office' when 1 then 'lab' when 2 then 'eu-west-1' else 'us-east-1' end";
-  const measured = `'[[' || ${status} || ',{"responseTime":' || ${time} || ',"wait":0.01,"dns":' || q || ',"tcp":' || (2 + q) || ',"firstByte":' || (${time} - 4) || ',"download":' || (1 + r) || '}]]'`;
+  const phases = {
+    responseTime: time,
+    wait: rounded('0.01 + q / 50'),
+    dns: rounded('q'),
+    tcp: rounded('2 + q'),
+    firstByte: rounded('16 + 400 * r * r * r + q'),
+    download: rounded('1 + r'),
+  };
+  const numbers = Object.entries(phases).map(([name, ms]) => `"${name}":' || ${ms} || '`);
+  const measured = `'[[' || ${status} || ',{${numbers.join(',')}}]]'`;
   const detail = `case when n >= ${count - withDetail} then '{"body":"${'x'.repeat(1900)}"}' end`;
   // Materialised, or SQLite draws a new number wherever one is named.
   return `${series}, numbered as materialized (select n, ${random} as r, ${random} as q from counted)
