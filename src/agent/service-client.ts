@@ -78,6 +78,7 @@ export class ServiceClient {
   readonly #dispatcher: Dispatcher;
   readonly #onFailed: (kind: ServiceErrorKind) => void;
   readonly #onRefused: () => void;
+  readonly #onAnswered: () => void;
 
   constructor(options: {
     readonly settings: AgentSettings;
@@ -89,6 +90,8 @@ export class ServiceClient {
     readonly onFailed: (kind: ServiceErrorKind) => void;
     /** Called when any call was refused (401, 403), so that the others need not find out for themselves. */
     readonly onRefused: () => void;
+    /** Called for every call that succeeded. */
+    readonly onAnswered: () => void;
   }) {
     const { settings } = options;
     const url = new URL(settings.serviceUrl);
@@ -97,6 +100,7 @@ export class ServiceClient {
     this.#serviceClock = options.serviceClock;
     this.#onFailed = options.onFailed;
     this.#onRefused = options.onRefused;
+    this.#onAnswered = options.onAnswered;
     this.#origin = url.origin;
     this.#pathPrefix = url.pathname.replace(/\/+$/, '');
     this.#headers = {
@@ -232,7 +236,9 @@ export class ServiceClient {
 
   async #call<Schema extends z.ZodType>(call: Call<Schema>): Promise<Answer<z.output<Schema>>> {
     try {
-      return await this.#exchange(call);
+      const answer = await this.#exchange(call);
+      this.#onAnswered();
+      return answer;
     } catch (thrown) {
       if (thrown instanceof ServiceError && thrown.kind !== 'stopped') this.#onFailed(thrown.kind);
       if (thrown instanceof ServiceError && thrown.kind === 'refused') this.#onRefused();
@@ -365,7 +371,7 @@ function explain(thrown: unknown): string {
     return `${text} (if the certificate is in order, this machine's clock is wrong)`;
   }
   if (code?.includes('CERT') || code?.includes('SIGNATURE')) {
-    return `${text} (set NODE_EXTRA_CA_CERTS to the certificate of your own authority)`;
+    return `${text} (put the certificate of your own authority into CA_CERTS_DIR, or name it in NODE_EXTRA_CA_CERTS)`;
   }
   return text;
 }

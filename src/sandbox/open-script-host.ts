@@ -15,6 +15,7 @@ import { type Sandbox, SandboxUnavailable } from './sandbox.ts';
 import type { ScriptHost } from './script-host.ts';
 import { SpareScripts } from './scripts/spare-scripts.ts';
 import { launchScript, type ScriptPlace, type WaitingScript } from './scripts/waiting-script.ts';
+import { prepareScriptTrust, type ScriptTrust } from './trust/script-trust.ts';
 
 export interface ScriptHostSettings {
   /** Where the agents of this user keep the folders of their scripts; each takes one below it. Made if missing. */
@@ -29,6 +30,8 @@ export interface ScriptHostSettings {
   readonly isUnisolatedAllowed: boolean;
   /** Files and folders that scripts must not be able to read. */
   readonly privatePaths: readonly string[];
+  /** Authorities that scripts and their browsers trust beside the usual ones, as PEM texts. */
+  readonly caCertificates?: readonly string[] | undefined;
   /** Whether processes are started ahead; a single run needs none. */
   readonly hasSpares: boolean;
 }
@@ -70,20 +73,27 @@ export async function openScriptHost(settings: ScriptHostSettings): Promise<Open
       chromiumPath: settings.chromiumPath,
       unpackedPath: unpackedChromiumPath(settings.runtimesDirectory),
     });
+    const trust = await openTrust(join(home, 'trust'), settings.caCertificates ?? [], browser);
     const spareCount = settings.hasSpares ? settings.scriptCount + 1 : 0;
     const runtimes = installed.ids.flatMap((id) => installed.find(id) ?? []);
     pool = await openPool({
       directory: join(home, 'sandboxes'),
       // One more than can be in use: a sandbox is wiped while the next run has begun.
       slotCount: settings.scriptCount + spareCount + 1,
-      readablePaths: [programDirectory, ...runtimes.map(({ modulesDirectory }) => modulesDirectory)],
+      readablePaths: [
+        programDirectory,
+        ...runtimes.map(({ modulesDirectory }) => modulesDirectory),
+        ...(trust ? [trust.directory] : []),
+      ],
       privatePaths: settings.privatePaths,
       isUnisolatedAllowed: settings.isUnisolatedAllowed,
     });
     const caches = new CompileCaches(join(home, 'compiled'));
     const checked = await checkAll(runtimes, pool, caches);
     if (checked.whole.length === 0) throw new SandboxUnavailable(checked.problems.join('; '));
-    return new SandboxedScripts({ settings, pool, claims, caches, browser, spareCount, ...checked });
+    const problems = [...checked.problems, ...(trust?.problems ?? [])];
+    const parts = { settings, pool, claims, caches, browser, trust, spareCount };
+    return new SandboxedScripts({ ...parts, whole: checked.whole, problems });
   } catch (thrown) {
     await pool?.close();
     claims.release();
@@ -102,6 +112,16 @@ async function installedRuntimes(directory: string): Promise<Runtimes> {
     throw new SandboxUnavailable('no runtime is installed: npm run runtimes:install');
   }
   return runtimes;
+}
+
+async function openTrust(
+  directory: string,
+  certificates: readonly string[],
+  browser: ScriptHost['browser'],
+): Promise<ScriptTrust | undefined> {
+  if (certificates.length === 0) return undefined;
+  const executablePath = 'missing' in browser ? undefined : browser.executablePath;
+  return await prepareScriptTrust({ directory, certificates, executablePath });
 }
 
 /** A folder that no other agent has, below one that only its user can change. */
@@ -166,6 +186,7 @@ async function checkAll(runtimes: readonly Runtime[], pool: SandboxPool, caches:
 class SandboxedScripts implements OpenScriptHost {
   readonly runtimes: Runtimes;
   readonly browser: ScriptHost['browser'];
+  readonly trust: ScriptTrust | undefined;
   readonly problems: readonly string[];
   readonly #pool: SandboxPool;
   readonly #claims: Claims;
@@ -179,6 +200,7 @@ class SandboxedScripts implements OpenScriptHost {
     readonly claims: Claims;
     readonly caches: CompileCaches;
     readonly browser: ScriptHost['browser'];
+    readonly trust: ScriptTrust | undefined;
     readonly spareCount: number;
     readonly whole: readonly Runtime[];
     readonly problems: readonly string[];
@@ -186,6 +208,7 @@ class SandboxedScripts implements OpenScriptHost {
     const { whole, browser } = parts;
     this.runtimes = { ids: whole.map(({ id }) => id), find: (id) => whole.find((one) => one.id === id) };
     this.browser = browser;
+    this.trust = parts.trust;
     this.problems = parts.problems;
     this.#pool = parts.pool;
     this.#claims = parts.claims;
@@ -257,7 +280,9 @@ class SandboxedScripts implements OpenScriptHost {
   ): Promise<WaitingScript> {
     try {
       const compileCache = await this.#caches.folderFor(place.runtime, sandbox);
-      return await launchScript(sandbox, place, { ...how, compileCache, nodePath: this.facts.nodePath });
+      const { trust } = this;
+      const { nodePath } = this.facts;
+      return await launchScript(sandbox, place, { ...how, compileCache, nodePath, trust });
     } catch (thrown) {
       void sandbox.release();
       throw thrown;

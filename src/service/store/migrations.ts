@@ -10,7 +10,8 @@ import type { Tables } from './tables.ts';
 /**
  * The schema's history. A migration that was released is frozen: later changes are new entries at the end. Each runs
  * once, in order, in a transaction together with its record. `{json}` and `{blob}` stand for the engine's column types,
- * `{serial}` for that of a primary key that the database counts up.
+ * `{serial}` for that of a primary key that the database counts up, `{instant}` for that of an instant by the database's
+ * clock.
  */
 export interface Migration {
   readonly name: string;
@@ -193,6 +194,14 @@ export const migrations: readonly Migration[] = [
       `create index alerts_by_time on alerts (created) where alert_type <> 'ALERT_SSL'`,
     ],
   },
+  {
+    name: '0014-leaderships',
+    statements: [
+      // PostgreSQL only: on SQLite there is one process.
+      `create table leaderships (
+        name text primary key, holder text not null, backend_pid integer not null, held_until {instant} not null)`,
+    ],
+  },
 ];
 
 /**
@@ -236,5 +245,6 @@ function withTypes(statement: string, dialect: Dialect): string {
   return statement
     .replaceAll('{json}', dialect.jsonColumn)
     .replaceAll('{blob}', dialect.blobColumn)
-    .replaceAll('{serial}', dialect.serialKey);
+    .replaceAll('{serial}', dialect.serialKey)
+    .replaceAll('{instant}', dialect.instantColumn);
 }
