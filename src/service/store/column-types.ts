@@ -34,7 +34,7 @@ export const resultColumnTypes: ColumnTypes<CountedResultRow> = {
   error_messages: 'json',
   error_group_ids: 'json',
   detail: 'json',
-  measured: 'text',
+  measured: 'json text',
 };
 
 export const runColumnTypes: ColumnTypes<RunRow> = {

@@ -15,10 +15,11 @@ import { batches } from './batches.ts';
 import { sqliteKyselyDialect } from './sqlite-driver.ts';
 import type { Tables } from './tables.ts';
 
-/** The types of a table's columns. */
+/** The types of a table's columns. `json text` is JSON in a column of type text. */
 export type ColumnTypes<Row> = {
-  readonly [Column in keyof Row]: 'text' | 'bigint' | 'integer' | 'double precision' | 'json';
+  readonly [Column in keyof Row]: ColumnType;
 };
+export type ColumnType = 'text' | 'bigint' | 'integer' | 'double precision' | 'json' | 'json text';
 
 /** All that differs between the two engines. No other file knows which one it talks to. */
 export interface Dialect {
@@ -87,6 +88,20 @@ const sqliteSql: Dialect = {
 /** Any number that other programs on the same database are unlikely to use for an advisory lock. */
 const schemaLock = 7_425_381_001;
 
+/** Between the texts of a list, and in place of one that is null. JSON has no such characters, it escapes them. */
+const [separator, noText] = ['\u001e', '\u001f'] as const;
+
+/**
+ * The values of a column as one array. JSON goes as one text that the database takes apart: as an element of an array
+ * every quotation mark in it would have to be escaped here and unescaped there, and results are full of them.
+ */
+function arrayOf(type: ColumnType, values: readonly unknown[]): RawBuilder<unknown> {
+  if (type !== 'json' && type !== 'json text') return sql`${values}::${sql.raw(type)}[]`;
+  const list = values.map((value) => value ?? noText).join(separator);
+  const texts = sql`string_to_array(${list}, ${sql.lit(separator)}, ${sql.lit(noText)})`;
+  return type === 'json' ? sql`${texts}::json[]` : texts;
+}
+
 const postgresSql: Dialect = {
   name: 'postgres',
   jsonColumn: 'json',
@@ -101,11 +116,13 @@ const postgresSql: Dialect = {
   inLocked: (column, query) => sql<boolean>`${sql.ref(column)} = any(array${query})`,
   portions: (rows) => (rows.length === 0 ? [] : [rows]),
   rows: (insert, types, rows) => {
-    const columns = Object.entries(types) as [keyof (typeof rows)[0], string][];
-    const arrays = columns.map(([column, type]) => {
-      const values = rows.map((row) => row[column]);
-      return sql`${values}::${sql.raw(type)}[]`;
-    });
+    const columns = Object.entries(types) as [keyof (typeof rows)[0], ColumnType][];
+    const arrays = columns.map(([column, type]) =>
+      arrayOf(
+        type,
+        rows.map((row) => row[column]),
+      ),
+    );
     return insert
       .columns(columns.map(([column]) => column) as never)
       .expression(sql`select * from unnest(${sql.join(arrays)})` as never);
