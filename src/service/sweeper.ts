@@ -5,6 +5,7 @@ import { agentCapabilities, agentSeenWindowMs } from './agent-sightings.ts';
 import { Alarm } from './alarm.ts';
 import type { ArtifactStore } from './artifact-store/artifact-store.ts';
 import { promoteLastAttempts } from './final-results.ts';
+import { beginOutages } from './location-outages.ts';
 import type { ServiceMetrics } from './metrics.ts';
 import { queuedSignals } from './scheduler.ts';
 import type { Signal } from './store/signals.ts';
@@ -113,14 +114,18 @@ export class Sweeper {
     const now = this.#clock.wallMs();
     const next = await this.#store.runs.nextDeadline();
     if (next === null || next > now) return 0;
-    const { count, missed } = await this.#store.transaction(async (nouns) => {
+    const { count, missed, hasAlerts } = await this.#store.transaction(async (nouns) => {
       const outlived = await nouns.runs.outlived(now, runsPerTurn);
       const locationIds = outlived.flatMap((run) => (run.location_id === null ? [] : [run.location_id]));
       const agents = await nouns.locations.agents(locationIds, now - agentSeenWindowMs);
       const missed = await this.#giveUp(nouns, outlived, (run) => reasonOf(run, agents), now);
-      return { count: outlived.length, missed };
+      const unserved = outlived.filter(
+        (run) => run.last_result_id === null && reasonOf(run, agents) === 'no-agent',
+      );
+      return { count: outlived.length, missed, hasAlerts: await beginOutages(nouns, unserved, now) };
     });
     this.#count(missed);
+    if (hasAlerts) this.#store.signals.send([{ kind: 'alerts' }]);
     return count;
   }
 

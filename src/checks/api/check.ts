@@ -25,6 +25,7 @@ export const api = defineCheckType({
   analytics: { route: 'api-checks', metrics: httpMetrics, dimension: statusCodeDimension },
   // RFC 9110 9.2.1: these methods change nothing.
   isRepeatable: ({ request }) => request.method === 'GET' || request.method === 'HEAD',
+  selfTest: ({ href }) => ({ request: { url: href } }),
   load: async () => {
     const { runApi, warmUp } = await import('./run.ts');
     await warmUp();

@@ -16,6 +16,11 @@ const errors = (name: string, label: string): Metric => ({
   unit: 'count',
   path: ['traceSummary', name],
 });
+const pageScript = (url: string) => `import { test, expect } from '@playwright/test';
+test('a page', async ({ page }) => {
+  expect((await page.goto(${JSON.stringify(url)}))?.status()).toBe(200);
+});
+`;
 
 export const browser = defineCheckType({
   name: 'BROWSER',
@@ -49,5 +54,6 @@ export const browser = defineCheckType({
     items: ['pages'],
     dimension: { name: 'pageIndex', path: ['url'], shownAs: 'pageUrl', isNumber: false },
   },
+  selfTest: ({ href }) => ({ script: pageScript(href) }),
   load: async () => ({ run: (await import('../script/run.ts')).runBrowserScript }),
 });

@@ -30,6 +30,9 @@ export const tcp = defineCheckType({
   },
   // What is sent to a port may change something there.
   isRepeatable: ({ request }) => (request.data ?? '') === '',
+  selfTest: ({ hostname, port, protocol }) => ({
+    request: { hostname, port: Number(port), useSSL: protocol === 'https:' },
+  }),
   load: async () => {
     const { runTcp, warmUp } = await import('./run.ts');
     await warmUp();

@@ -19,6 +19,7 @@ export const url = defineCheckType({
   detailKey: 'apiCheckResult',
   analytics: { route: 'url-monitors', metrics: httpMetrics, dimension: statusCodeDimension },
   isRepeatable: () => true,
+  selfTest: ({ href }) => ({ request: { url: href } }),
   load: async () => {
     const { runUrl, warmUp } = await import('./run.ts');
     await warmUp();
