@@ -1,31 +1,27 @@
 import { systemClock } from '../lib/clock.ts';
-import { errorCodeOf } from '../lib/errors.ts';
+import { AppError } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
 import { Releasers } from '../lib/releasers.ts';
 import { packageVersion } from '../lib/version.ts';
-import { ArtifactUploader } from './artifacts/artifact-uploader.ts';
-import { runFolder, WorkFolder } from './artifacts/work-folder.ts';
-import { claimedFacts } from './capability-facts.ts';
+import { agentStatus } from './agent-status.ts';
+import { claimedDescription, mergedCapabilities } from './capability-facts.ts';
 import { type AgentSettings, ownSecretsOf } from './config.ts';
+import { Delivery } from './delivery.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { Drain } from './drain.ts';
 import { ErrorReporter } from './error-report/error-reporter.ts';
 import { HealthServer } from './health.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import { AgentMetrics } from './metrics.ts';
-import { Outbox } from './outbox.ts';
+import { trustOwnAuthorities } from './own-authorities.ts';
 import { Poller } from './poller.ts';
 import { ProbePool } from './probe-pool.ts';
-import { Reporter, type Settlement } from './reporter.ts';
 import { ScriptPool } from './script-pool.ts';
 import { isMaskable, minSecretLength } from './scrub/secret-finder.ts';
 import { Scrubber } from './scrubber.ts';
 import { ServiceClient } from './service-client.ts';
 import { ServiceClock } from './service-clock.ts';
 import type { Capabilities, FinishedRun } from './worker-message.ts';
-
-/** Reports kept in memory while the service does not take them, in characters of JSON. */
-const maxOutboxSize = 64 * 1024 * 1024;
 
 /**
  * One agent: the parts and what connects them.
@@ -45,9 +41,7 @@ export class Agent {
   readonly #scripts: ScriptPool;
   readonly #client: ServiceClient;
   readonly #leaseKeeper: LeaseKeeper;
-  readonly #outbox: Outbox;
-  readonly #reporter: Reporter;
-  readonly #uploader: ArtifactUploader;
+  readonly #delivery: Delivery;
   readonly #dispatcher: Dispatcher;
   readonly #metrics: AgentMetrics;
   /** Absent when the operator wants none. */
@@ -55,8 +49,8 @@ export class Agent {
   readonly #identity: { readonly agentId: string; readonly sessionId: string };
   /** Known before the probe threads start. */
   #ownPorts: readonly number[] = [];
-  /** Absent where no folder could be made: runs then keep no artifacts. */
-  #workFolder: WorkFolder | undefined;
+  /** Authorities of CA_CERTS_DIR, known before any thread starts. */
+  #caCertificates: readonly string[] = [];
   readonly #namesWarnedOf = new Set<string>();
   #poller: Poller | undefined;
   #drain: Drain | undefined;
@@ -70,27 +64,32 @@ export class Agent {
     this.#log = log;
     this.#identity = { agentId: settings.agentId, sessionId: crypto.randomUUID() };
     const ownSecrets = ownSecretsOf(settings);
-    this.#pool = new ProbePool({
+    const forThreads = {
       clock,
       log,
       ownSecrets,
+      checkTypes: settings.checkTypes,
       serviceOffsetMs: () => serviceClock.offsetMs,
-      onReady: () => this.#poller?.slotFreed(),
       egress: () => ({ ...settings.egress, ownPorts: this.#ownPorts }),
-      artifactFolder: () => this.#workFolder?.path,
+      artifactFolder: () => this.#delivery.spool.artifactFolder,
+      caCertificates: () => this.#caCertificates,
+    };
+    this.#pool = new ProbePool({
+      ...forThreads,
+      onReady: () => this.#poller?.slotFreed(),
+      phasePort: () => this.#scripts.openPhasePort(),
     });
     this.#scripts = new ScriptPool({
-      clock,
-      log,
-      ownSecrets,
-      serviceOffsetMs: () => serviceClock.offsetMs,
-      onReady: () => this.#poller?.slotFreed(),
-      egress: () => ({ ...settings.egress, ownPorts: this.#ownPorts }),
-      artifactFolder: () => this.#workFolder?.path,
+      ...forThreads,
+      onReady: () => {
+        this.#pool.connectPhases();
+        this.#poller?.slotFreed();
+      },
       scripts: () => ({
         ...settings.scripts,
         scriptCount: settings.laneSizes.script,
-        privatePaths: [...settings.secretFiles, ...(this.#workFolder ? [this.#workFolder.path] : [])],
+        caCertificates: this.#caCertificates,
+        privatePaths: [...settings.secretFiles, this.#delivery.spool.state.facts?.folder ?? []].flat(),
         hasSpares: true,
       }),
     });
@@ -102,6 +101,7 @@ export class Agent {
       serviceClock,
       onFailed: (kind) => this.#metrics.serviceFailed(kind),
       onRefused: () => this.#refused(),
+      onAnswered: () => this.#delivery.reporter.serviceAnswered(),
     });
     this.#errorReporter = settings.isErrorReportingOn
       ? new ErrorReporter({
@@ -112,24 +112,20 @@ export class Agent {
         })
       : undefined;
     this.#leaseKeeper = new LeaseKeeper({ client: this.#client, clock, serviceClock, log });
-    this.#outbox = new Outbox({ maxSize: maxOutboxSize, onDropped: (run) => this.#dropped(run) });
-    this.#reporter = new Reporter({
+    this.#delivery = new Delivery({
+      settings,
       client: this.#client,
       clock,
       log,
-      outbox: this.#outbox,
-      onSettled: (run, settlement) => this.#settled(run, settlement),
+      serviceClock,
+      leaseKeeper: this.#leaseKeeper,
+      onSettled: (settlement) => this.#metrics.resultSettled(settlement),
+      onArtifactEnd: (end) => this.#metrics.artifactEnded(end),
       beforeSending: () => this.#leaseKeeper.expireOverdue(),
-    });
-    this.#uploader = new ArtifactUploader({
-      client: this.#client,
-      clock,
-      log,
-      maxWaitingBytes: settings.spoolMaxBytes,
-      onEnd: (end) => this.#metrics.artifactEnded(end),
     });
     this.#dispatcher = new Dispatcher({
       laneSizes: settings.laneSizes,
+      phaseCount: settings.scripts.phaseCount,
       executors: { probe: this.#pool, script: this.#scripts },
       leaseKeeper: this.#leaseKeeper,
       clock,
@@ -139,16 +135,15 @@ export class Agent {
       serviceSecrets: settings.serviceSecrets,
       onFinished: (run, slotAtMs) => this.#finished(run, slotAtMs),
       onReturned: (lease) => this.#drain?.giveBack([lease]),
-      onDiscarded: (lease) => {
-        if (this.#workFolder) this.#uploader.removeFolder(runFolder(this.#workFolder.path, lease));
-      },
+      onDiscarded: (lease) => this.#delivery.discardFiles(lease),
       onSlotFree: () => this.#poller?.slotFreed(),
     });
     this.#metrics = new AgentMetrics({
       laneStates: () => this.#dispatcher.laneStates(),
       heldLeases: () => this.#leaseKeeper.heldCount,
-      outbox: () => this.#outbox,
-      artifacts: () => this.#uploader,
+      waitingResults: () => this.#delivery.reporter.waitingCount,
+      spool: () => this.#delivery.spool.state,
+      artifacts: () => this.#delivery.uploader,
       clockErrorMs: () => serviceClock.errorMs,
       wallSkewMs: () => serviceClock.wallSkewMs,
       isConnected: () => this.#poller?.status.isConnected ?? false,
@@ -189,7 +184,23 @@ export class Agent {
     const health = new HealthServer(
       {
         notReadyReason: () => this.#notReadyReason(),
-        detail: () => this.#healthDetail(),
+        detail: () => ({
+          ...this.#identity,
+          ...agentStatus({
+            nowMs: this.#clock.monotonicMs(),
+            startedAtMs: this.#startedAtMs,
+            notReadyReason: this.#notReadyReason(),
+            poller: this.#poller?.status,
+            capabilities: this.#capabilities(),
+            dispatcher: this.#dispatcher,
+            leaseKeeper: this.#leaseKeeper,
+            delivery: this.#delivery,
+            spoolMaxBytes: this.#settings.spoolMaxBytes,
+            serviceClock: this.#serviceClock,
+            pool: this.#pool,
+            scripts: this.#scripts,
+          }),
+        }),
         metrics: () => this.#metrics.text(),
       },
       this.#log,
@@ -197,17 +208,17 @@ export class Agent {
     this.#releasers.push('health server', () => health.close());
     this.#releasers.push('metrics', () => this.#metrics.stop());
     this.#releasers.push('service client', () => this.#client.close());
-    this.#releasers.push('work folder', () => this.#workFolder?.remove());
+    this.#releasers.push('spool', () => this.#delivery.spool.close());
     this.#releasers.push('probe threads', () => this.#pool.stop());
     this.#releasers.push('scripts', () => this.#scripts.stop());
     const port = await health.listen(healthPort);
-    await this.#openWorkFolder();
+    await this.#openSpool();
     this.#ownPorts = [port];
     this.#metrics.start();
     this.#log.info({ version: packageVersion(), agentId, serviceUrl, port, laneSizes }, 'agent starts');
+    this.#caCertificates = await trustOwnAuthorities(this.#settings.caCertsDir, this.#log);
     this.#warnOfShortSecrets(Object.entries(serviceSecrets));
-    const capabilities = await this.#pool.start();
-    const { loaded, failed } = capabilities;
+    const { loaded, failed } = await this.#pool.start();
     if (this.#isStopping) return;
     for (const { name, reason } of failed) {
       this.#log.error({ checkType: name, reason }, 'a check type does not load here and is not offered');
@@ -220,27 +231,16 @@ export class Agent {
     void this.#scripts.start();
   }
 
-  async #openWorkFolder(): Promise<void> {
-    const { spoolDir } = this.#settings;
-    try {
-      this.#workFolder = await WorkFolder.open(spoolDir);
-    } catch (thrown) {
-      this.#log.error(
-        { spoolDir, code: errorCodeOf(thrown) },
-        'SPOOL_DIR cannot be used: runs keep no artifacts',
-      );
-    }
+  async #openSpool(): Promise<void> {
+    await this.#delivery.spool.open();
+    const { problem } = this.#delivery.spool.state;
+    if (problem === undefined || !this.#settings.isSpoolRequired) return;
+    throw new AppError('CONFIG_INVALID', `SPOOL_DIR cannot be used (${problem}), and SPOOL_REQUIRED is set`);
   }
 
   /** What all threads can run. */
   #capabilities(): Capabilities {
-    const [probes, scripts] = [this.#pool.capabilities, this.#scripts.capabilities];
-    return {
-      ...scripts,
-      loaded: [...probes.loaded, ...scripts.loaded],
-      backends: { ...probes.backends, ...scripts.backends },
-      failed: [...probes.failed, ...scripts.failed],
-    };
+    return mergedCapabilities(this.#pool.capabilities, this.#scripts.capabilities);
   }
 
   #createPoller(): Poller {
@@ -251,16 +251,7 @@ export class Agent {
       clock: this.#clock,
       serviceClock: this.#serviceClock,
       log: this.#log,
-      description: () => {
-        const capabilities = this.#capabilities();
-        return {
-          version: packageVersion(),
-          platform: `${process.platform}-${process.arch} node-${process.versions.node}`,
-          runtimes: [...(capabilities.runtimes ?? [])],
-          checkTypes: [...capabilities.loaded],
-          ...claimedFacts(capabilities),
-        };
-      },
+      description: () => claimedDescription(this.#capabilities()),
       isSettled: () => this.#scripts.isSettled,
       onUnwanted: (leases) => this.#drain?.giveBack(leases),
     });
@@ -283,10 +274,10 @@ export class Agent {
       this.#drain = new Drain({
         poller: this.#poller,
         dispatcher: this.#dispatcher,
-        reporter: this.#reporter,
+        reporter: this.#delivery.reporter,
         leaseKeeper: this.#leaseKeeper,
-        outbox: this.#outbox,
-        uploader: this.#uploader,
+        spool: this.#delivery.spool,
+        uploader: this.#delivery.uploader,
         client: this.#client,
         clock: this.#clock,
         log: this.#log,
@@ -312,22 +303,7 @@ export class Agent {
       if (facts.crashError) this.#errorReporter?.report(Object.assign(new Error(), facts.crashError));
     }
     this.#warnOf(facts.unmaskedNames);
-    this.#uploader.hold(run, run.artifacts);
-    this.#reporter.add(run);
-  }
-
-  #settled(run: FinishedRun, settlement: Settlement): void {
-    this.#leaseKeeper.drop(run);
-    if (settlement === 'accepted' || settlement === 'duplicate') this.#uploader.release(run);
-    else this.#uploader.discard(run);
-    this.#metrics.resultSettled(settlement);
-  }
-
-  #dropped(run: FinishedRun): void {
-    this.#leaseKeeper.drop(run);
-    this.#uploader.discard(run);
-    this.#metrics.resultDropped();
-    this.#log.error({ runId: run.runId }, 'the outbox is full: the oldest result was dropped');
+    this.#delivery.deliver(run, facts.isAttempt ? 'attempt' : 'final');
   }
 
   #warnOfShortSecrets(secrets: readonly (readonly [string, string])[]): void {
@@ -350,47 +326,5 @@ export class Agent {
     if (!this.#poller) return 'starting: probe threads load';
     const { isConnected, problem } = this.#poller.status;
     return isConnected ? undefined : problem;
-  }
-
-  #healthDetail(): Readonly<Record<string, unknown>> {
-    const nowMs = this.#clock.monotonicMs();
-    const status = this.#poller?.status;
-    const errorMs = this.#serviceClock.errorMs;
-    const reason = this.#notReadyReason();
-    const gate = this.#pool.gateState;
-    const capabilities = this.#capabilities();
-    return {
-      version: packageVersion(),
-      ...this.#identity,
-      uptimeSeconds: Math.round((nowMs - this.#startedAtMs) / 1000),
-      isReady: reason === undefined,
-      reason: reason ?? null,
-      lanes: Object.fromEntries(
-        this.#dispatcher.laneStates().map(({ lane, ...state }) => [lane, state] as const),
-      ),
-      heldLeases: this.#leaseKeeper.heldCount,
-      outbox: { results: this.#outbox.count, size: this.#outbox.size },
-      artifacts: { waiting: this.#uploader.count, sizeBytes: this.#uploader.sizeBytes },
-      serviceClock: Number.isFinite(errorMs)
-        ? { skewMs: Math.round(this.#serviceClock.wallSkewMs), errorMs: Math.ceil(errorMs) }
-        : null,
-      lastClaimSecondsAgo:
-        status?.lastClaimAtMs === undefined ? null : Math.round((nowMs - status.lastClaimAtMs) / 1000),
-      failedClaims: status?.failedClaims ?? 0,
-      checkTypes: capabilities.loaded,
-      capabilities: claimedFacts(capabilities),
-      scripts: {
-        isSettled: this.#scripts.isSettled,
-        runtimes: capabilities.runtimes ?? [],
-        sandbox: capabilities.sandbox ?? null,
-        room: this.#scripts.room,
-        replaced: this.#scripts.replacedCount,
-      },
-      probeThreads: {
-        count: this.#pool.threadCount,
-        replaced: this.#pool.replacedCount,
-        gate: { waiting: gate.waiting, oldestWaitMs: Math.round(gate.oldestWaitMs) },
-      },
-    };
   }
 }

@@ -2,13 +2,22 @@ import { hostname, tmpdir } from 'node:os';
 import { isAbsolute, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
+import { checkTypes } from '../checks/index.ts';
 import { readEnvironment } from '../lib/env.ts';
 import { type LogLevel, logLevels } from '../lib/log.ts';
 import { parseEgressRules } from '../probes/egress/rules.ts';
 
 /** The longest value a `SERVICE_SECRET_*` variable may have, in characters. */
 const maxSecretLength = 128 * 1024;
+/** Less has no room for a segment of each kind and one large result. */
+const minSpoolBytes = 1_000_000;
 const secretPrefix = 'SERVICE_SECRET_';
+
+/** Keys that are mistaken for the one of a location. */
+const otherKeys = [
+  { prefix: 'ak_', kind: 'an API key of an account' },
+  { prefix: 'da_', kind: 'the key of a dashboard' },
+] as const;
 
 const wholeNumber = (options: { readonly min: number; readonly max: number; readonly default: number }) =>
   z
@@ -43,6 +52,25 @@ const egressRules = z
   .default('')
   .meta({ defaultText: 'none' });
 
+/** What an agent can run, if its host has what it takes. */
+const runnableTypes = checkTypes.filter(({ load }) => load !== undefined).map(({ name }) => name);
+
+const checkTypeNames = z
+  .string()
+  .transform((value) =>
+    value
+      .split(',')
+      .map((name) => name.trim().toUpperCase())
+      .filter((name) => name !== ''),
+  )
+  .pipe(
+    z
+      .array(z.enum(runnableTypes, `must be a list of ${runnableTypes.join(', ')}, separated by commas`))
+      .min(1, 'must name one check type at least'),
+  )
+  .default(runnableTypes)
+  .meta({ defaultText: 'all' });
+
 /** Where the runtimes of this build are. */
 export const packagedRuntimes = fileURLToPath(new URL('../../runtimes', import.meta.url));
 
@@ -53,7 +81,12 @@ const levelAliases: Readonly<Record<string, LogLevel>> = { log: 'info', warning:
 export const AgentConfig = z.object({
   API_KEY: z
     .string('is required: the key of a private location')
-    .regex(/^pl_[\x21-\x7e]+$/, 'must be the key of a private location: it starts with "pl_"')
+    .superRefine((value, context) => {
+      if (/^pl_[\x21-\x7e]+$/.test(value)) return;
+      const kind = otherKeys.find(({ prefix }) => value.startsWith(prefix))?.kind;
+      const what = 'must be the key of a private location: it starts with "pl_"';
+      context.addIssue({ code: 'custom', message: kind ? `is ${kind}; it ${what}` : what });
+    })
     .meta({ secret: true })
     .describe('Key of the private location this agent belongs to (`pl_…`)'),
   SERVICE_URL: z
@@ -71,6 +104,9 @@ export const AgentConfig = z.object({
   ),
   PROBE_CONCURRENCY: wholeNumber({ min: 1, max: 1000, default: 100 }).describe(
     'Probe checks (URL, API, …) that run at the same time, 1 to 1000',
+  ),
+  CHECK_TYPES: checkTypeNames.describe(
+    'Check types this agent offers, separated by commas; without a script type among them it starts nothing for scripts',
   ),
   LOG_LEVEL: z
     .string()
@@ -92,19 +128,36 @@ export const AgentConfig = z.object({
     .min(1, 'must not be empty')
     .optional()
     .meta({ defaultText: "the system's folder for temporary files" })
-    .describe('Folder for artifacts that wait to be sent; several agents may share one'),
+    .describe(
+      'Folder for results and artifacts that wait to be sent; several agents may share one. It should outlive the agent',
+    ),
   SPOOL_MAX_BYTES: z
     .string()
     .regex(/^\d{1,15}$/, 'must be a whole number of bytes')
     .transform(Number)
-    .default(2_000_000_000)
-    .describe('How much may wait there; when it is more, the oldest is dropped'),
+    .pipe(z.number().min(minSpoolBytes, `must be at least ${minSpoolBytes}`))
+    .default(2 ** 30)
+    .describe(
+      'How much may wait there; when it is more, the oldest artifacts are dropped, then attempts, then final results',
+    ),
+  SPOOL_MAX_AGE_HOURS: wholeNumber({ min: 1, max: 8760, default: 24 }).describe(
+    'Results that have waited longer than this are dropped',
+  ),
+  SPOOL_REQUIRED: z
+    .string()
+    .transform((value) => value.toLowerCase())
+    .pipe(z.enum(['true', 'false'], 'must be true or false'))
+    .default('false')
+    .describe('Whether the agent refuses to start where SPOOL_DIR cannot be used, instead of using memory'),
   HTTPS_PROXY: proxyUrl.describe('Proxy for an https:// SERVICE_URL; `https_proxy` works too'),
   HTTP_PROXY: proxyUrl.describe('Proxy for an http:// SERVICE_URL; `http_proxy` works too'),
   NO_PROXY: z
     .string()
     .optional()
     .describe('Hosts reached without a proxy, separated by commas; `no_proxy` works too'),
+  CA_CERTS_DIR: absolutePath.describe(
+    'Folder of PEM files: certificates of your own authorities, trusted beside the usual ones by everything the agent does, scripts and browsers too; read at start. See operations.md, "Own certificate authorities"',
+  ),
   EXTERNAL_OBSERVABILITY: z
     .string()
     .transform((value) => value.toLowerCase())
@@ -143,8 +196,13 @@ export const AgentConfig = z.object({
   ),
 });
 
+/** They are small, and mostly wait for an answer: too few would make checks wait that take a moment each. */
+const leastPhaseCount = 4;
+
 export interface AgentSettings {
   readonly scripts: {
+    /** For how many runs scripts may run before and after them at the same time. */
+    readonly phaseCount: number;
     readonly directory: string;
     readonly runtimesDirectory: string;
     readonly chromiumPath: string | undefined;
@@ -156,6 +214,8 @@ export interface AgentSettings {
   /** Without a slash at its end. */
   readonly serviceUrl: string;
   readonly healthPort: number;
+  /** Names of the check types to offer. */
+  readonly checkTypes: readonly string[];
   readonly laneSizes: { readonly probe: number; readonly script: number };
   readonly logLevel: LogLevel;
   readonly agentId: string;
@@ -163,11 +223,15 @@ export interface AgentSettings {
   /** Folder for what waits to be sent. */
   readonly spoolDir: string;
   readonly spoolMaxBytes: number;
+  readonly spoolMaxAgeMs: number;
+  readonly isSpoolRequired: boolean;
   readonly proxy: {
     readonly https: string | undefined;
     readonly http: string | undefined;
     readonly except: string | undefined;
   };
+  /** Folder with certificates of the operator's own authorities. */
+  readonly caCertsDir: string | undefined;
   /** Whether errors of the agent itself are reported to the service. */
   readonly isErrorReportingOn: boolean;
   /** Rules on what checks may connect to. */
@@ -190,17 +254,22 @@ export function readAgentSettings(environment: Readonly<Record<string, string | 
     apiKey: variables.API_KEY,
     serviceUrl: variables.SERVICE_URL.replace(/\/+$/, ''),
     healthPort: variables.AGENT_HEALTH_PORT,
+    checkTypes: variables.CHECK_TYPES,
     laneSizes: { probe: variables.PROBE_CONCURRENCY, script: variables.JOB_CONCURRENCY },
     logLevel: variables.LOG_LEVEL,
     agentId: variables.AGENT_ID ?? defaultAgentId(),
     shutdownGraceMs: variables.SHUTDOWN_GRACE_SECONDS * 1000,
     spoolDir: variables.SPOOL_DIR ?? tmpdir(),
     spoolMaxBytes: variables.SPOOL_MAX_BYTES,
+    spoolMaxAgeMs: variables.SPOOL_MAX_AGE_HOURS * 3_600_000,
+    isSpoolRequired: variables.SPOOL_REQUIRED === 'true',
     proxy: { https: variables.HTTPS_PROXY, http: variables.HTTP_PROXY, except: variables.NO_PROXY },
+    caCertsDir: variables.CA_CERTS_DIR,
     isErrorReportingOn: variables.EXTERNAL_OBSERVABILITY === 'on',
     egress: { allow: variables.EGRESS_ALLOW, deny: variables.EGRESS_DENY },
     serviceSecrets: present(secrets, secretNames),
     scripts: {
+      phaseCount: Math.max(leastPhaseCount, variables.JOB_CONCURRENCY),
       directory: variables.SCRIPTS_DIR ?? `/var/tmp/picket-scripts-${process.getuid?.() ?? 0}`,
       runtimesDirectory: variables.RUNTIMES_DIR ?? packagedRuntimes,
       chromiumPath: variables.CHROMIUM_PATH,

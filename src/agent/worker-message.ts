@@ -1,5 +1,7 @@
+import type { MessagePort } from 'node:worker_threads';
 import type { z } from 'zod';
 import type { LogEntry, Snippet } from '../checks/check-type.ts';
+import type { Lifecycle } from '../checks/lifecycle.ts';
 import type { EgressSettings } from '../probes/egress/policy.ts';
 import type { ClientCertificateMaterial, LeasedRun } from '../protocol/agent.ts';
 import type { SandboxFacts } from '../sandbox/mechanism.ts';
@@ -11,12 +13,16 @@ import type { Scrubbed } from './scrubber.ts';
 export interface WorkerStart {
   /** Secrets that are removed from every report, whatever the check. */
   readonly ownSecrets: readonly string[];
+  /** Names of the check types to load, of those that run in this kind of thread. */
+  readonly checkTypes: readonly string[];
   /** Where runs may connect to. */
   readonly egress: EgressSettings;
   /** Memory of the GateBoard of the thread. */
   readonly gateMemory: SharedArrayBuffer;
   /** The agent's work folder for artifacts; absent where none are kept. */
   readonly artifactFolder?: string | undefined;
+  /** Authorities that the thread trusts beside the usual ones, as PEM texts. */
+  readonly caCertificates?: readonly string[] | undefined;
   /** What the thread for scripts makes its sandboxes of; no other thread has it. */
   readonly scripts?: ScriptHostSettings | undefined;
 }
@@ -36,6 +42,10 @@ export interface RunOrder {
   readonly runtimeId?: string | undefined;
   /** The account's snippets, for scripts. */
   readonly snippets?: readonly Snippet[] | undefined;
+  /** Whether the run may be repeated should it fail. */
+  readonly mayBeRetried?: boolean | undefined;
+  /** Scripts before and after the run. */
+  readonly lifecycle?: Lifecycle | undefined;
   /** When the agent got the lease, on the monotonic clock that all threads share. */
   readonly receivedAtMs: number;
   /** Limit of the attempt; the check type's own when absent. */
@@ -54,6 +64,8 @@ export interface RunFacts {
   readonly isAborted: boolean;
   /** True when the run was not begun: it may be given back. */
   readonly isUnstarted?: boolean | undefined;
+  /** True when it failed and the run may be repeated: the spool drops such results before others. */
+  readonly isAttempt?: boolean | undefined;
   /** By the service's clock. */
   readonly startedAtMs: number;
   readonly startDelayMs: number;
@@ -73,15 +85,19 @@ export interface RunFacts {
 }
 
 /** A report, ready to be sent: two texts, so that one whose detail is too large can go without it. */
-export interface FinishedRun {
+export interface Report {
   readonly runId: string;
   readonly leaseNumber: number;
   readonly resultId: string;
   readonly envelopeJson: Scrubbed<string>;
   readonly detailJson: Scrubbed<string>;
-  readonly facts: RunFacts;
   /** The files the run left, which wait on disk; the envelope tells of them. */
   readonly artifacts?: SealedArtifacts | undefined;
+}
+
+/** What comes back from the thread that ran an order. */
+export interface FinishedRun extends Report {
+  readonly facts: RunFacts;
   readonly log?: readonly LogEntry[] | undefined;
 }
 
@@ -102,6 +118,8 @@ export type ToWorker =
   | { readonly type: 'abort'; readonly runIds: readonly string[] }
   /** Everything that waits in the admission gate comes back unstarted. */
   | { readonly type: 'withdraw' }
+  /** The line between a probe thread and the thread for scripts: one end for each. */
+  | { readonly type: 'phases'; readonly port: MessagePort }
   /** The thread cleans up and ends. */
   | { readonly type: 'close' };
 

@@ -1,6 +1,7 @@
 import type { BrowserFarm } from './browsers/browser-farm.ts';
 import type { Runtimes } from './runtimes/runtimes.ts';
 import type { ScriptPlace, WaitingScript } from './scripts/waiting-script.ts';
+import type { ScriptTrust } from './trust/script-trust.ts';
 
 /** What this host has for running scripts; one for the whole agent. */
 export interface ScriptHost {
@@ -16,4 +17,6 @@ export interface ScriptHost {
   readonly runtimes: Runtimes;
   /** The browsers that scripts open, or why there are none. */
   readonly browser: BrowserFarm | { readonly missing: string };
+  /** How scripts trust the operator's own authorities; absent where there are none. */
+  readonly trust?: ScriptTrust | undefined;
 }

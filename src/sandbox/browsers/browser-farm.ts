@@ -9,6 +9,8 @@ import type { FoundBrowser } from './find-browser.ts';
  */
 export interface BrowserFarm {
   readonly directory: string;
+  /** The browser that all links lead to. */
+  readonly executablePath: string;
   /** Without ffmpeg there are no videos: Playwright would fail every page that is to be recorded. */
   readonly hasFfmpeg: boolean;
 }
@@ -30,16 +32,16 @@ export async function buildBrowserFarm(options: {
   readonly runtimes: readonly Pick<Runtime, 'modulesDirectory'>[];
 }): Promise<BrowserFarm> {
   const { directory, browser, ffmpegPath } = options;
+  const { executablePath } = browser;
   for (const { modulesDirectory } of options.runtimes) {
     const revisions = await browserRevisions(modulesDirectory);
-    const { executablePath } = browser;
     await plant(join(directory, `chromium_headless_shell-${revisions.shell}`), shellPaths, executablePath);
     await plant(join(directory, `chromium-${revisions.chromium}`), browserPaths, executablePath);
     if (ffmpegPath !== undefined) {
       await plant(join(directory, `ffmpeg-${revisions.ffmpeg}`), ffmpegPaths, ffmpegPath);
     }
   }
-  return { directory, hasFfmpeg: ffmpegPath !== undefined };
+  return { directory, executablePath, hasFfmpeg: ffmpegPath !== undefined };
 }
 
 async function browserRevisions(modulesDirectory: string) {

@@ -1,8 +1,8 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { AlertSubscriptionRow } from './alert-tables.ts';
 import { batches } from './batches.ts';
-import type { Page } from './checks.ts';
 import type { Dialect } from './dialect.ts';
+import { type Page, readPage } from './page.ts';
 import type { Tables } from './tables.ts';
 
 /** A stored alert channel. */
@@ -93,15 +93,9 @@ export class AlertChannels {
 
   async list(accountId: string, page: Page): Promise<{ total: number; channels: AlertChannel[] }> {
     const query = this.#db.selectFrom('alert_channels').where('account_id', '=', accountId);
-    const counted = await query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirst();
-    const rows = await query
-      .selectAll()
-      .orderBy('created', 'desc')
-      .orderBy('id', 'desc')
-      .limit(page.limit)
-      .offset(page.offset)
-      .execute();
-    return { total: Number(counted?.total ?? 0), channels: rows.map(fromRow) };
+    const ordered = query.selectAll().orderBy('created', 'desc').orderBy('id', 'desc');
+    const { total, rows } = await readPage(ordered, page);
+    return { total, channels: rows.map(fromRow) };
   }
 
   async delete(id: number): Promise<void> {
@@ -183,6 +177,49 @@ export class AlertChannels {
     const ofGroup = groupId === null ? [] : await this.#subscribed({ groupId });
     const rows = ofGroup.length > 0 ? ofGroup : await this.#subscribed({ checkId });
     return rows.filter(({ activated }) => activated === 1).map(fromRow);
+  }
+
+  /** Channels that are told of any check that runs at a location: active, not muted, by itself or with its group. */
+  async toldOfLocation(accountId: string, slugName: string): Promise<AlertChannel[]> {
+    const checks = this.#db
+      .selectFrom('checks')
+      .innerJoin('check_locations', 'check_locations.check_id', 'checks.id')
+      .where('checks.account_id', '=', accountId)
+      .where('check_locations.name', '=', slugName)
+      .where('checks.activated', '=', 1)
+      .where('checks.muted', '=', 0);
+    const channels = this.#db
+      .selectFrom('alert_subscriptions')
+      .select('channel_id')
+      .where('activated', '=', 1)
+      .where((eb) =>
+        eb.or([
+          eb('check_id', 'in', checks.select('checks.id')),
+          eb('group_id', 'in', checks.select('checks.group_id').where('checks.group_id', 'is not', null)),
+        ]),
+      );
+    const rows = await this.#db
+      .selectFrom('alert_channels')
+      .selectAll()
+      .where('id', 'in', channels)
+      .orderBy('id')
+      .execute();
+    return rows.map(fromRow);
+  }
+
+  /** Channels that were, or are to be, told of an alert. */
+  async toldOfAlert(alertId: string): Promise<AlertChannel[]> {
+    const told = this.#db
+      .selectFrom('alert_notifications')
+      .select('channel_id')
+      .where('alert_id', '=', alertId);
+    const rows = await this.#db
+      .selectFrom('alert_channels')
+      .selectAll()
+      .where('id', 'in', told)
+      .orderBy('id')
+      .execute();
+    return rows.map(fromRow);
   }
 
   async #subscribed(subscriber: Subscriber) {

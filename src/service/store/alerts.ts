@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely';
 import type { AlertRow, AlertStateRow } from './alert-tables.ts';
 import { batches } from './batches.ts';
-import type { Page } from './checks.ts';
 import type { Dialect } from './dialect.ts';
+import { type Page, readPage } from './page.ts';
 import type { Tables } from './tables.ts';
 
 export interface AlertFilter {
@@ -19,6 +19,9 @@ export interface ExpiringCertificate {
   readonly checkId: string;
   readonly expiresAt: number;
 }
+
+/** Alerts that are about no check. */
+const ofLocations = ['ALERT_LOCATION_AWAY', 'ALERT_LOCATION_BACK'] as const;
 
 /** The alert states of checks and the alerts that were made. */
 export class Alerts {
@@ -110,17 +113,12 @@ export class Alerts {
       .selectFrom('alerts')
       .where('account_id', '=', filter.accountId)
       .where('created', '>=', filter.from)
-      .where('created', '<', filter.to);
+      .where('created', '<', filter.to)
+      .where('alert_type', 'not in', ofLocations);
     if (filter.checkId !== undefined) query = query.where('check_id', '=', filter.checkId);
-    const counted = await query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirst();
-    const alerts = await query
-      .selectAll()
-      .orderBy('created', 'desc')
-      .orderBy('id', 'desc')
-      .limit(page.limit)
-      .offset(page.offset)
-      .execute();
-    return { total: Number(counted?.total ?? 0), alerts };
+    const ordered = query.selectAll().orderBy('created', 'desc').orderBy('id', 'desc');
+    const { total, rows: alerts } = await readPage(ordered, page);
+    return { total, alerts };
   }
 
   /** Checks whose certificate expires until an instant, soonest first; those behind one. */
