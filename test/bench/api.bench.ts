@@ -4,7 +4,7 @@ import { inhabit } from '../helpers/api-requests/inhabited-account.ts';
 import { naughtyTexts } from '../helpers/api-requests/naughty-texts.ts';
 import { textFields, writeText } from '../helpers/api-requests/text-fields.ts';
 import { openBench } from '../helpers/service.ts';
-import { type Bench, numberOption } from './report.ts';
+import { type Bench, type BenchRun, numberOption } from './report.ts';
 
 /** So many requests go to one account; then a new one is made, so that lists stay short. */
 const requestsPerAccount = 5000;
@@ -29,14 +29,13 @@ const bench: Bench = {
         byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
         seen.add(route.operationId);
         if (status === route.success.statusCode) withSuccess.add(route.operationId);
-        if (problem) problems.push(problem);
+        if (problem && problems.push(problem) <= maxShownProblems) run.progress(problem);
       }
       sent += count;
       await service.close();
       run.progress(`${sent} of ${wanted}, ${problems.length} beside what was promised`);
     }
-    const texts = await writeTexts(problems);
-    for (const problem of problems.slice(0, maxShownProblems)) run.progress(problem);
+    const texts = await writeTexts(run, problems);
     const faults = [...byStatus]
       .filter(([status]) => status >= 500)
       .reduce((sum, [, count]) => sum + count, 0);
@@ -64,14 +63,14 @@ const bench: Bench = {
 export default bench;
 
 /** @returns how many texts were written. */
-async function writeTexts(problems: string[]): Promise<number> {
+async function writeTexts(run: BenchRun, problems: string[]): Promise<number> {
   const service = await openBench();
   const account = await inhabit(service);
   let count = 0;
   for (const field of textFields) {
     for (const text of naughtyTexts) {
       const problem = await writeText(account, field, text);
-      if (problem) problems.push(problem);
+      if (problem && problems.push(problem) <= maxShownProblems) run.progress(problem);
       count += 1;
     }
   }

@@ -25,7 +25,6 @@ const elsewhere: Readonly<Record<string, string>> = {
   analyseTestSessionErrorGroup: 'no model provider: 402',
   getRootCauseAnalysis: 'there is none without a provider',
   getAsset: 'bytes come over real connections',
-  putArtifact: 'bytes come over real connections',
   unsubscribe: 'its token is in a mail',
 };
 
@@ -36,7 +35,7 @@ describe('every operation', () => {
   it('answers the smallest right request with success, in the form of its schema', async () => {
     const missed: string[] = [];
     for (const route of routes) {
-      if (route.operationId in elsewhere) continue;
+      if (route.operationId in elsewhere || route.isBodyRaw) continue;
       const { status, problem, told } = await sendPlanned(account, {
         route,
         body: route.documentedBody || route.body ? {} : undefined,
