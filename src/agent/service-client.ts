@@ -15,6 +15,7 @@ import {
 } from '../protocol/agent.ts';
 import { agentErrorRoutes } from '../protocol/agent-error.ts';
 import { type ArtifactReceipt, artifactRoutes } from '../protocol/artifact.ts';
+import { agentBundleRoutes } from '../protocol/code-bundle.ts';
 import { ErrorBody } from '../protocol/error-body.ts';
 import type { Route } from '../protocol/route.ts';
 import type { AgentSettings } from './config.ts';
@@ -171,6 +172,24 @@ export class ServiceClient {
     });
     await response.body.dump();
     if (response.statusCode !== 200) throw new Error(`the service answered ${response.statusCode}`);
+  }
+
+  /** The bytes of a code bundle as they come; undefined when the service has none with that key. */
+  async fetchBundle(key: string, signal: AbortSignal): Promise<Readable | undefined> {
+    const { method, path } = agentBundleRoutes.fetchCodeBundle;
+    const { statusCode, body } = await this.#dispatcher.request({
+      origin: this.#origin,
+      path: this.#pathPrefix + path.replace('{key}', key),
+      method,
+      headers: this.#headers,
+      headersTimeout: uploadTimeoutMs,
+      bodyTimeout: uploadTimeoutMs,
+      signal,
+    });
+    if (statusCode === 200) return body;
+    await body.dump();
+    if (statusCode === 404) return undefined;
+    throw new Error(`the service answered ${statusCode}`);
   }
 
   /**

@@ -199,7 +199,12 @@ export interface CheckType<
   /** What a run of this type finds out. */
   readonly detail: Detail;
   /** The key of a check result under which the API shows the detail. */
-  readonly detailKey: 'apiCheckResult' | 'browserCheckResult' | 'multiStepCheckResult' | 'agenticCheckResult';
+  readonly detailKey:
+    | 'apiCheckResult'
+    | 'browserCheckResult'
+    | 'multiStepCheckResult'
+    | 'playwrightCheckResult'
+    | 'agenticCheckResult';
   /**
    * Whether a run may be made a second time for one result, because it changes nothing at its target. The agent repeats
    * a run that it spoilt by being late itself; a type that does not say is never repeated.

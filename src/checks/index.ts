@@ -4,11 +4,12 @@ import type { CheckType } from './check-type.ts';
 import { dns } from './dns/check.ts';
 import { icmp } from './icmp/check.ts';
 import { multiStep } from './multi-step/check.ts';
+import { playwright } from './playwright/check.ts';
 import { tcp } from './tcp/check.ts';
 import { url } from './url/check.ts';
 
 /** The registry: one line per check type. Routes, storage, leasing, validation and docs follow from it. */
-export const checkTypes: readonly CheckType[] = [api, url, dns, tcp, icmp, browser, multiStep];
+export const checkTypes: readonly CheckType[] = [api, url, dns, tcp, icmp, browser, multiStep, playwright];
 
 const byName = new Map(checkTypes.map((type) => [type.name, type]));
 

@@ -1,6 +1,7 @@
 import type { BrowserFarm } from './browsers/browser-farm.ts';
 import type { Runtimes } from './runtimes/runtimes.ts';
 import type { Sandbox } from './sandbox.ts';
+import type { SuiteHost } from './suites/suite-host.ts';
 
 /** What this host has for running scripts; one for the whole agent. */
 export interface ScriptHost {
@@ -13,4 +14,6 @@ export interface ScriptHost {
   readonly runtimes: Runtimes;
   /** The browsers that scripts open, or why there are none. */
   readonly browser: BrowserFarm | { readonly missing: string };
+  /** What Playwright suites need beside that; absent where there is none of it. */
+  readonly suites?: SuiteHost | undefined;
 }

@@ -39,7 +39,7 @@ function startPlain(
   children: Set<ChildProcess>,
 ): SandboxedProcess {
   const child = spawn(program.path, program.args, {
-    cwd: program.workingDirectory ?? directory,
+    cwd: join(directory, program.workingDirectory ?? '.'),
     env: { HOME: directory, TMPDIR: directory, PATH: '/usr/bin:/bin', TZ: 'UTC', ...program.environment },
     stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
     detached: true,
@@ -94,6 +94,7 @@ function killGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
 export function plainHost(
   runtimes: Runtimes,
   browser: BrowserFarm | { readonly missing: string },
+  suites?: ScriptHost['suites'],
 ): ScriptHost {
-  return { acquire: createPlainSandbox, runtimes, browser };
+  return { acquire: createPlainSandbox, runtimes, browser, suites };
 }

@@ -14,6 +14,7 @@ import {
   type SaidTest,
 } from './events.ts';
 import { leftLines } from './left-files.ts';
+import { proxyOf } from './proxy.ts';
 
 /** One script as it is to run. */
 export interface ScriptOrder {
@@ -151,14 +152,6 @@ function job(directory: string, order: ScriptOrder, globalTimeoutMs: number) {
     testTimeoutMs,
     globalTimeoutMs: Math.max(1, Math.floor(globalTimeoutMs)),
   };
-}
-
-function proxyOf(proxyUrl: string | null) {
-  const url = proxyUrl === null ? null : URL.parse(proxyUrl);
-  if (!url) return undefined;
-  const server = `${url.protocol}//${url.host}`;
-  if (url.username === '') return { server };
-  return { server, username: decodeURIComponent(url.username), password: decodeURIComponent(url.password) };
 }
 
 /** Collects what a run says while it runs. */

@@ -4,6 +4,7 @@ import { artifactHandlers, assetHandlers } from './assets.ts';
 import { checkResultHandlers } from './check-results.ts';
 import { checkStatusHandlers } from './check-statuses.ts';
 import { checkHandlers } from './checks.ts';
+import { codeBundleHandlers } from './code-bundles.ts';
 import type { AnyHandler, HandlerDeps } from './handler.ts';
 import { locationHandlers } from './locations.ts';
 import { privateLocationHandlers } from './private-locations.ts';
@@ -20,5 +21,6 @@ export function allHandlers(deps: HandlerDeps): ReadonlyMap<string, AnyHandler> 
     ...agentHandlers(deps),
     ...agentErrorHandlers(deps),
     ...artifactHandlers(deps),
+    ...codeBundleHandlers(deps),
   ]);
 }
