@@ -121,7 +121,7 @@ describe('installing the dependencies of suites', () => {
     },
   );
 
-  itInstalls('npm', 'suites cannot change what is kept for others', async (project) => {
+  itInstalls('npm', 'what is kept has its whole name only, and nothing half done lies beside it', async (project) => {
     const suite = await project.files('package-lock.json');
     await stage.run(suite, { context });
     const { dependencies } = stage.host.suites ?? {};
