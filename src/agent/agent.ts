@@ -93,9 +93,10 @@ export class Agent {
         privatePaths: [...settings.secretFiles, ...(this.#workFolder ? [this.#workFolder.path] : [])],
         hasSpares: true,
       }),
+      service: { serviceUrl: settings.serviceUrl, apiKey: settings.apiKey, proxy: settings.proxy },
     });
     this.#client = new ServiceClient({
-      settings,
+      access: settings,
       identity: this.#identity,
       version: packageVersion(),
       clock,

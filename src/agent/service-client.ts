@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
-import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
+import type { Dispatcher } from 'undici';
 import { z } from 'zod';
 import type { Clock } from '../lib/clock.ts';
 import { toError } from '../lib/errors.ts';
@@ -17,11 +17,11 @@ import { agentErrorRoutes } from '../protocol/agent-error.ts';
 import { type ArtifactReceipt, artifactRoutes } from '../protocol/artifact.ts';
 import { ErrorBody } from '../protocol/error-body.ts';
 import type { Route } from '../protocol/route.ts';
-import type { AgentSettings } from './config.ts';
 import { isNestedDeeperThan } from './json-depth.ts';
 import type { Scrubbed } from './scrubber.ts';
 import type { ServiceClock } from './service-clock.ts';
 import { kindOfStatus, parseRetryAfter, ServiceError, type ServiceErrorKind } from './service-error.ts';
+import { openServiceLine, type ServiceAccess, type ServiceLine } from './service-line.ts';
 
 const maxAnswerBytes = 32 * 1024 * 1024;
 const maxAnswerDepth = 100;
@@ -33,7 +33,6 @@ const uploadTimeoutMs = 30_000;
 /** An artifact may take long as long as its bytes move. */
 const artifactTimeoutMs = 25 * 60_000;
 const uploadChunkBytes = 256 * 1024;
-const connectTimeoutMs = 5000;
 const errorReportTimeoutMs = 5000;
 
 /** A claim whose runs are not judged yet: one this agent does not understand must not spoil the others. */
@@ -72,15 +71,12 @@ export class ServiceClient {
   readonly #identity: Identity;
   readonly #clock: Clock;
   readonly #serviceClock: ServiceClock;
-  readonly #origin: string;
-  readonly #pathPrefix: string;
-  readonly #headers: Readonly<Record<string, string>>;
-  readonly #dispatcher: Dispatcher;
+  readonly #line: ServiceLine;
   readonly #onFailed: (kind: ServiceErrorKind) => void;
   readonly #onRefused: () => void;
 
   constructor(options: {
-    readonly settings: AgentSettings;
+    readonly access: ServiceAccess;
     readonly identity: Identity;
     readonly version: string;
     readonly clock: Clock;
@@ -90,21 +86,12 @@ export class ServiceClient {
     /** Called when any call was refused (401, 403), so that the others need not find out for themselves. */
     readonly onRefused: () => void;
   }) {
-    const { settings } = options;
-    const url = new URL(settings.serviceUrl);
     this.#identity = options.identity;
     this.#clock = options.clock;
     this.#serviceClock = options.serviceClock;
     this.#onFailed = options.onFailed;
     this.#onRefused = options.onRefused;
-    this.#origin = url.origin;
-    this.#pathPrefix = url.pathname.replace(/\/+$/, '');
-    this.#headers = {
-      authorization: `Bearer ${settings.apiKey}`,
-      'content-type': 'application/json',
-      'user-agent': `picket-agent/${options.version}`,
-    };
-    this.#dispatcher = createDispatcher(settings);
+    this.#line = openServiceLine(options.access, { version: options.version, maxAnswerBytes });
   }
 
   /** Asks for work; waits up to `request.waitMs` for it. */
@@ -161,11 +148,11 @@ export class ServiceClient {
   /** Sends the envelope of an error report. What becomes of it matters to nobody, so nothing is counted or repeated. */
   async reportError(envelope: string): Promise<void> {
     const { method, path, bodyContentType } = agentErrorRoutes.reportAgentError;
-    const response = await this.#dispatcher.request({
-      origin: this.#origin,
-      path: this.#pathPrefix + path.replace('{project}', 'agent'),
+    const response = await this.#line.dispatcher.request({
+      origin: this.#line.origin,
+      path: this.#line.pathPrefix + path.replace('{project}', 'agent'),
       method,
-      headers: { ...this.#headers, 'content-type': bodyContentType },
+      headers: { ...this.#line.headers, 'content-type': bodyContentType },
       body: envelope,
       signal: AbortSignal.timeout(errorReportTimeoutMs),
     });
@@ -227,7 +214,7 @@ export class ServiceClient {
   }
 
   async close(): Promise<void> {
-    await this.#dispatcher.destroy();
+    await this.#line.dispatcher.destroy();
   }
 
   async #call<Schema extends z.ZodType>(call: Call<Schema>): Promise<Answer<z.output<Schema>>> {
@@ -253,11 +240,11 @@ export class ServiceClient {
     let statusCode: number;
     let headers: Dispatcher.ResponseData['headers'];
     try {
-      const response = await this.#dispatcher.request({
-        origin: this.#origin,
-        path: this.#pathPrefix + (call.path ?? call.route.path),
+      const response = await this.#line.dispatcher.request({
+        origin: this.#line.origin,
+        path: this.#line.pathPrefix + (call.path ?? call.route.path),
         method: call.route.method,
-        headers: call.headers ? { ...this.#headers, ...call.headers } : this.#headers,
+        headers: call.headers ? { ...this.#line.headers, ...call.headers } : this.#line.headers,
         body: typeof call.body === 'string' ? call.body : Readable.from(call.body, { objectMode: false }),
         signal: end.signal,
       });
@@ -298,25 +285,6 @@ function refusal(
   return new ServiceError(kind, `${what}: the service answered ${httpStatus}${describe(text)}${hint}`, {
     httpStatus,
     retryAfterMs,
-  });
-}
-
-function createDispatcher(settings: AgentSettings): Dispatcher {
-  const options = {
-    maxResponseSize: maxAnswerBytes,
-    // The timer of each call is the limit; these two would only cut long polls short.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    connect: { timeout: connectTimeoutMs },
-  };
-  const { http, https, except } = settings.proxy;
-  if (http === undefined && https === undefined) return new Agent(options);
-  // Empty texts, not undefined: undici would read the environment itself for what is undefined.
-  return new EnvHttpProxyAgent({
-    ...options,
-    httpProxy: http ?? '',
-    httpsProxy: https ?? '',
-    noProxy: except ?? '',
   });
 }
 

@@ -219,6 +219,8 @@ export interface CheckType<
   readonly needsBrowser?: boolean | undefined;
   /** Whether runs use packages of a runtime: only agents that have the check's runtime get them. */
   readonly needsRuntime?: boolean | undefined;
+  /** Whether runs are Playwright suites, which need more than scripts do: package managers, archives. */
+  readonly needsSuites?: boolean | undefined;
   /** Hard limit of one attempt, in milliseconds. */
   readonly timeoutMs: number;
   /** Whether `frequency` 0 (every 10, 20 or 30 seconds) is allowed. */
@@ -253,6 +255,7 @@ export interface CheckType<
     | 'apiCheckResult'
     | 'browserCheckResult'
     | 'multiStepCheckResult'
+    | 'playwrightCheckResult'
     | 'agenticCheckResult';
   /**
    * Whether a run may be made a second time for one result, because it changes nothing at its target. The agent repeats

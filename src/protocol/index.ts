@@ -12,6 +12,7 @@ import { checkResultRoutes } from './check-result.ts';
 import { checkSessionRoutes } from './check-session.ts';
 import { checkStatusRoutes } from './check-status.ts';
 import { clientCertificateRoutes } from './client-certificate.ts';
+import { agentBundleRoutes, codeBundleRoutes } from './code-bundle.ts';
 import { dashboardRoutes } from './dashboard.ts';
 import { dashboardIncidentRoutes } from './dashboard-incident.ts';
 import { errorGroupRoutes, rootCauseAnalysisRoutes } from './error-group.ts';
@@ -38,6 +39,7 @@ export const allRoutes: readonly Route[] = [
   ...checkTypes.flatMap((type) => Object.values(typedCheckRoutes(type))),
   ...Object.values(checkResultRoutes),
   ...Object.values(assetRoutes),
+  ...Object.values(codeBundleRoutes),
   ...Object.values(checkStatusRoutes),
   ...Object.values(alertChannelRoutes),
   ...Object.values(alertRoutes),
@@ -68,4 +70,5 @@ export const allRoutes: readonly Route[] = [
   ...Object.values(agentRoutes),
   ...Object.values(agentErrorRoutes),
   ...Object.values(artifactRoutes),
+  ...Object.values(agentBundleRoutes),
 ];

@@ -15,6 +15,7 @@ import { type Sandbox, SandboxUnavailable } from './sandbox.ts';
 import type { ScriptHost } from './script-host.ts';
 import { SpareScripts } from './scripts/spare-scripts.ts';
 import { launchScript, type ScriptPlace, type WaitingScript } from './scripts/waiting-script.ts';
+import { findSuitePlace, type OpenBundles, type SuiteSettings } from './suites/open-suite-host.ts';
 
 export interface ScriptHostSettings {
   /** Where the agents of this user keep the folders of their scripts; each takes one below it. Made if missing. */
@@ -31,6 +32,7 @@ export interface ScriptHostSettings {
   readonly privatePaths: readonly string[];
   /** Whether processes are started ahead; a single run needs none. */
   readonly hasSpares: boolean;
+  readonly suites: SuiteSettings;
 }
 
 /** A host that can run scripts. */
@@ -54,11 +56,15 @@ const programDirectory = fileURLToPath(new URL('./program/', import.meta.url));
 
 /**
  * Finds out what this host has for running scripts and makes it ready: sandboxes, runtimes whose packages are all there,
- * a browser, and processes that wait.
+ * a browser, processes that wait, and what suites need beside that.
  *
+ * @param openBundles where the archives of suites come from; without it there are no suites.
  * @throws SandboxUnavailable when no script can run here; the message says why.
  */
-export async function openScriptHost(settings: ScriptHostSettings): Promise<OpenScriptHost> {
+export async function openScriptHost(
+  settings: ScriptHostSettings,
+  openBundles?: OpenBundles,
+): Promise<OpenScriptHost> {
   const installed = await installedRuntimes(settings.runtimesDirectory);
   const claims = new Claims();
   const home = await claimHome(settings.directory, claims);
@@ -72,18 +78,30 @@ export async function openScriptHost(settings: ScriptHostSettings): Promise<Open
     });
     const spareCount = settings.hasSpares ? settings.scriptCount + 1 : 0;
     const runtimes = installed.ids.flatMap((id) => installed.find(id) ?? []);
+    const place = await findSuitePlace({
+      home,
+      runtimesDirectory: settings.runtimesDirectory,
+      settings: settings.suites,
+      openBundles,
+    });
+    const suitePaths = 'missing' in place ? { readablePaths: [], privatePaths: [] } : place;
     pool = await openPool({
       directory: join(home, 'sandboxes'),
       // One more than can be in use: a sandbox is wiped while the next run has begun.
       slotCount: settings.scriptCount + spareCount + 1,
-      readablePaths: [programDirectory, ...runtimes.map(({ modulesDirectory }) => modulesDirectory)],
-      privatePaths: settings.privatePaths,
+      readablePaths: [
+        programDirectory,
+        ...runtimes.map(({ modulesDirectory }) => modulesDirectory),
+        ...suitePaths.readablePaths,
+      ],
+      privatePaths: [...settings.privatePaths, ...suitePaths.privatePaths],
       isUnisolatedAllowed: settings.isUnisolatedAllowed,
     });
     const caches = new CompileCaches(join(home, 'compiled'));
     const checked = await checkAll(runtimes, pool, caches);
     if (checked.whole.length === 0) throw new SandboxUnavailable(checked.problems.join('; '));
-    return new SandboxedScripts({ settings, pool, claims, caches, browser, spareCount, ...checked });
+    const suites = 'missing' in place ? place : await place.open(pool.facts.nodePath);
+    return new SandboxedScripts({ pool, claims, caches, browser, suites, spareCount, ...checked });
   } catch (thrown) {
     await pool?.close();
     claims.release();
@@ -166,6 +184,7 @@ async function checkAll(runtimes: readonly Runtime[], pool: SandboxPool, caches:
 class SandboxedScripts implements OpenScriptHost {
   readonly runtimes: Runtimes;
   readonly browser: ScriptHost['browser'];
+  readonly suites: ScriptHost['suites'];
   readonly problems: readonly string[];
   readonly #pool: SandboxPool;
   readonly #claims: Claims;
@@ -174,11 +193,11 @@ class SandboxedScripts implements OpenScriptHost {
   readonly #closing = new AbortController();
 
   constructor(parts: {
-    readonly settings: ScriptHostSettings;
     readonly pool: SandboxPool;
     readonly claims: Claims;
     readonly caches: CompileCaches;
     readonly browser: ScriptHost['browser'];
+    readonly suites: ScriptHost['suites'];
     readonly spareCount: number;
     readonly whole: readonly Runtime[];
     readonly problems: readonly string[];
@@ -186,6 +205,7 @@ class SandboxedScripts implements OpenScriptHost {
     const { whole, browser } = parts;
     this.runtimes = { ids: whole.map(({ id }) => id), find: (id) => whole.find((one) => one.id === id) };
     this.browser = browser;
+    this.suites = parts.suites;
     this.problems = parts.problems;
     this.#pool = parts.pool;
     this.#claims = parts.claims;
@@ -217,6 +237,10 @@ class SandboxedScripts implements OpenScriptHost {
     const spare = wanted.isFresh ? undefined : this.#spares.take(wanted);
     if (spare) return spare;
     return await this.#launch(wanted, await this.#pool.acquire(signal), { isAhead: false });
+  }
+
+  async acquireSandbox(signal: AbortSignal): Promise<Sandbox> {
+    return await this.#pool.acquire(signal);
   }
 
   release({ sandbox }: WaitingScript): void {

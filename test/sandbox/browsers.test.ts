@@ -70,7 +70,11 @@ describe('the farm of links', () => {
     const runtimes = [await runtime('old', '1161'), await runtime('new', '1208')];
     const farm = join(directory, 'farm');
     const options = { directory: farm, browser: { executablePath, source: 'system' as const }, runtimes };
-    expect(await buildBrowserFarm(options)).toEqual({ directory: farm, hasFfmpeg: false });
+    expect(await buildBrowserFarm(options)).toEqual({
+      directory: farm,
+      hasFfmpeg: false,
+      programs: { chromium: executablePath, ffmpeg: undefined },
+    });
     for (const path of [
       'chromium_headless_shell-1161/chrome-linux/headless_shell',
       'chromium_headless_shell-1208/chrome-headless-shell-linux64/chrome-headless-shell',

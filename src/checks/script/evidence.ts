@@ -89,12 +89,17 @@ export async function keepEvidence(options: {
   return { ...evidence, report: reports[0] ?? null };
 }
 
-function isImage(contentType: string): boolean {
+export function isImage(contentType: string): boolean {
   return Object.values(imageTypes).includes(contentType);
 }
 
+/** The extension of a file a run names, with its dot. */
+export function extensionOf(path: string): string {
+  return posix.extname(path);
+}
+
 /** A name that the sink takes and no other file of the run has. */
-function freeName(names: Set<string>, folder: string, label: string, extension: string): string {
+export function freeName(names: Set<string>, folder: string, label: string, extension: string): string {
   const base = posix.join(folder, label.replaceAll(/[^A-Za-z0-9_-]+/g, '-').slice(0, 60) || 'file');
   const suffix = /^\.[a-z0-9]{1,5}$/i.test(extension) ? extension.toLowerCase() : '';
   let name = `${base}${suffix}`;

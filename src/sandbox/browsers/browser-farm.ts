@@ -11,6 +11,8 @@ export interface BrowserFarm {
   readonly directory: string;
   /** Without ffmpeg there are no videos: Playwright would fail every page that is to be recorded. */
   readonly hasFfmpeg: boolean;
+  /** The programs that the links lead to: suites bring a Playwright of their own, and make a farm of their own. */
+  readonly programs: { readonly chromium: string; readonly ffmpeg?: string | undefined };
 }
 
 /** Where the versions of Playwright look below a revision's folder; the first is that of 1.5x on other machines than x64. */
@@ -39,7 +41,11 @@ export async function buildBrowserFarm(options: {
       await plant(join(directory, `ffmpeg-${revisions.ffmpeg}`), ffmpegPaths, ffmpegPath);
     }
   }
-  return { directory, hasFfmpeg: ffmpegPath !== undefined };
+  return {
+    directory,
+    hasFfmpeg: ffmpegPath !== undefined,
+    programs: { chromium: browser.executablePath, ffmpeg: ffmpegPath },
+  };
 }
 
 async function browserRevisions(modulesDirectory: string) {

@@ -10,6 +10,7 @@ import { checkResultHandlers } from './check-results.ts';
 import { checkStatusHandlers } from './check-statuses.ts';
 import { checkHandlers } from './checks.ts';
 import { clientCertificateHandlers } from './client-certificates.ts';
+import { codeBundleHandlers } from './code-bundles.ts';
 import { dashboardIncidentHandlers } from './dashboard-incidents.ts';
 import { dashboardHandlers } from './dashboards.ts';
 import { errorGroupHandlers, rootCauseAnalysisHandlers } from './error-groups.ts';
@@ -65,5 +66,6 @@ export function allHandlers(deps: HandlerDeps): ReadonlyMap<string, AnyHandler> 
     ...agentHandlers(deps),
     ...agentErrorHandlers(deps),
     ...artifactHandlers(deps),
+    ...codeBundleHandlers(deps),
   ]);
 }

@@ -1,0 +1,55 @@
+import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
+import type { AgentSettings } from './config.ts';
+
+/** What it takes to reach the service; data only, so that threads can be given it. */
+export type ServiceAccess = Pick<AgentSettings, 'serviceUrl' | 'apiKey' | 'proxy'>;
+
+const connectTimeoutMs = 5000;
+
+/** How requests get to the service: address, key, proxy. The key is in the request header and nowhere else. */
+export interface ServiceLine {
+  readonly origin: string;
+  /** What stands before every path. */
+  readonly pathPrefix: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly dispatcher: Dispatcher;
+}
+
+/** @param limits.maxAnswerBytes the largest answer that is read. */
+export function openServiceLine(
+  access: ServiceAccess,
+  limits: { readonly version: string; readonly maxAnswerBytes: number },
+): ServiceLine {
+  const url = new URL(access.serviceUrl);
+  return {
+    origin: url.origin,
+    pathPrefix: url.pathname.replace(/\/+$/, ''),
+    headers: {
+      authorization: `Bearer ${access.apiKey}`,
+      'content-type': 'application/json',
+      'user-agent': `picket-agent/${limits.version}`,
+    },
+    dispatcher: createDispatcher(access.proxy, limits.maxAnswerBytes),
+  };
+}
+
+function createDispatcher(
+  { http, https, except }: ServiceAccess['proxy'],
+  maxAnswerBytes: number,
+): Dispatcher {
+  const options = {
+    maxResponseSize: maxAnswerBytes,
+    // The timer of each call is the limit; these two would only cut long polls short.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect: { timeout: connectTimeoutMs },
+  };
+  if (http === undefined && https === undefined) return new Agent(options);
+  // Empty texts, not undefined: undici would read the environment itself for what is undefined.
+  return new EnvHttpProxyAgent({
+    ...options,
+    httpProxy: http ?? '',
+    httpsProxy: https ?? '',
+    noProxy: except ?? '',
+  });
+}
