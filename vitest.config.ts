@@ -9,8 +9,8 @@ export default defineConfig({
     pool: 'forks',
     // Most tests wait for processes and sockets rather than for a core: more files at once than cores keep them busy.
     maxWorkers: Math.max(3, availableParallelism()),
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    testTimeout: 60_000,
+    hookTimeout: 90_000,
     restoreMocks: true,
   },
 });

@@ -53,11 +53,15 @@ function entriesOf(folder: string): string[] {
   }
 }
 
-const scriptProcesses = () =>
-  processesWhere((_status, pid) => commandLine(pid).includes('program/launch.cjs'));
-const browserProcesses = () =>
-  processesWhere((_status, pid) => commandLine(pid).includes('chromium-headless'));
-const commandLine = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, 'latin1');
+/** Processes of this agent's sandboxes, by their HOME: other tests run scripts on this machine at the same time. */
+const processesWith = (text: string) =>
+  processesWhere(
+    (_status, pid) =>
+      readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(text) &&
+      readFileSync(`/proc/${pid}/environ`, 'latin1').includes(scripts.path),
+  );
+const scriptProcesses = () => processesWith('program/launch.cjs');
+const browserProcesses = () => processesWith('chromium-headless');
 
 function needsRuntime(context: TestContext) {
   if (missingRuntimes) context.skip(missingRuntimes);

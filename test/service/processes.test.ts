@@ -7,6 +7,7 @@ import { type PostgresServer, startPostgres, whyNoPostgres } from '../helpers/po
 import { temporaryFolder, until } from '../helpers/service.ts';
 
 const key = 'bootstrap-key-of-the-tests';
+const startTimeoutMs = 60_000;
 const noPostgres = whyNoPostgres();
 const started: PicketProcess[] = [];
 const folders: ReturnType<typeof temporaryFolder>[] = [];
@@ -37,7 +38,7 @@ async function startService(environment: Record<string, string>) {
       if (process.child.exitCode !== null) throw new Error(process.output());
       return /"address":"([^"]+)"/.exec(process.output());
     },
-    20_000,
+    startTimeoutMs,
   );
   const url = line[1] ?? '';
   // biome-ignore lint/suspicious/noExplicitAny: bodies of every shape

@@ -106,7 +106,8 @@ describe.skipIf(noPostgres !== null)(`locks on PostgreSQL${noPostgres ? `: ${noP
       });
     const found = await Promise.all([lockBoth(location.id, second.id), lockBoth(second.id, location.id)]);
     expect(found.map((row) => row?.slug_name)).toEqual(['second', 'lab']);
-    expect(tries).toBe(3);
+    // One of the two was, or on a slow machine both.
+    expect(tries).toBeGreaterThan(2);
   });
 
   it('answers 503 when the database cannot settle a conflict', async () => {

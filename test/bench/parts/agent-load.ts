@@ -12,11 +12,14 @@ export class AgentUnderLoad implements AsyncDisposable {
     this.#agent = agent;
   }
 
-  static async start(concurrency: number): Promise<AgentUnderLoad> {
+  static async start(
+    concurrency: number,
+    more: Readonly<Record<string, string>> = {},
+  ): Promise<AgentUnderLoad> {
     const service = new FakeService();
     await service.listen();
     const options = { serviceUrl: service.url, key: 'pl_0123456789abcdef' };
-    const agent = await startAgentProcess(options, { PROBE_CONCURRENCY: String(concurrency) });
+    const agent = await startAgentProcess(options, { PROBE_CONCURRENCY: String(concurrency), ...more });
     return new AgentUnderLoad(service, agent);
   }
 
