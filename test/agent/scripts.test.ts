@@ -180,6 +180,22 @@ describe('an agent with scripts', () => {
     await stage.service.waitFor('no browser', () => browserProcesses().length === 0, runTimeoutMs);
   });
 
+  it('asks for the next run at once when a full lane has room again', async (context) => {
+    needsRuntime(context);
+    const stay = () => scriptRun('MULTI_STEP', `${imports}test('stay', async () => new Promise(() => {}));`);
+    const [first, second] = [stay(), stay()];
+    stage.service.enqueue(first, second);
+    const asksFor = (count: number) => () => {
+      const { body } = stage.service.calls.findLast(({ name }) => name === 'claim') ?? {};
+      return (body as { freeSlots?: { script: number } } | undefined)?.freeSlots?.script === count;
+    };
+    // That claim waits for much longer than what follows may take.
+    await stage.service.waitFor('a claim while the lane is full', asksFor(0));
+    stage.service.cancel(first.runId);
+    await stage.service.waitFor('a claim for one script', asksFor(1));
+    stage.service.cancel(second.runId);
+  });
+
   it('starts no script for a runtime that it does not have', async (context) => {
     needsRuntime(context);
     const run = scriptRun('MULTI_STEP', `${imports}test('x', () => {});`);
