@@ -79,11 +79,6 @@ export const ErrorGroupPatch = z
       .describe('true: archived until the error comes back; false: no longer archived, in either way'),
     archiveForEver: z.boolean().optional().describe('true: archived even when the error comes back'),
   })
-  .refine(
-    ({ archivedUntilNextEvent, archiveForEver }) =>
-      archivedUntilNextEvent !== undefined || archiveForEver !== undefined,
-    { path: ['archivedUntilNextEvent'], error: 'or "archiveForEver" is required' },
-  )
   .meta({ id: 'ErrorGroupPatch' });
 export type ErrorGroupPatch = z.output<typeof ErrorGroupPatch>;
 

@@ -27,8 +27,14 @@ interface Subject {
   readonly probesPerCheck: number;
   readonly module: 'http' | 'tcp' | 'dns' | 'icmp';
   readonly target: string;
+  /** The most probes of the peer at a time, where more make them fail. */
+  readonly peerInFlight?: number;
 }
 
+/** The peers run no scripts, and the agent's own preparations for them are no part of a probe. */
+const noRuntimes = '/nonexistent';
+/** Rounds of trains are long, so that few of them warm up as well as many checks. */
+const trainWarmUpRounds = 4;
 const pingsPerCheck = 10;
 /** The pause between the requests of an ICMP monitor. */
 const pingPeriodMs = 500;
@@ -60,7 +66,14 @@ const subjectsOf = ({ http, tcp, dns }: Ports): Subject[] => {
       module: 'dns',
       target: `${host}:${dns}`,
     },
-    { ...blackbox, name: 'ICMP, one ping a check', ...icmp(1), module: 'icmp', target: host },
+    {
+      ...blackbox,
+      name: 'ICMP, one ping a check',
+      ...icmp(1),
+      module: 'icmp',
+      target: host,
+      peerInFlight: 10,
+    },
     {
       name: `pings, ${pingsPerCheck} a check`,
       peer: 'fping',
@@ -73,7 +86,8 @@ const subjectsOf = ({ http, tcp, dns }: Ports): Subject[] => {
   ];
 };
 
-/** `npm run bench -- density [--checks=2000] [--rounds=7] [--concurrency=100] [--only=PART]` */
+/** `npm run bench -- density [--checks=2000] [--rounds=7] [--concurrency=100] [--warm-up=16000]
+ * [--only=PART]` */
 const bench: Bench = {
   title: 'Checks per CPU-second of the whole agent, beside bare probes of blackbox_exporter and fping',
   async run(run) {
@@ -81,6 +95,7 @@ const bench: Bench = {
     const checks = numberOption(run, 'checks', 2000);
     const rounds = numberOption(run, 'rounds', 7);
     const concurrency = numberOption(run, 'concurrency', 100);
+    const warmUp = numberOption(run, 'warm-up', 16_000);
     const only = textOption(run, 'only', '');
     using _children = endChildrenOnSignal();
     await using target = startLineProcess('targets.ts');
@@ -104,7 +119,7 @@ const bench: Bench = {
     };
     for (const subject of subjectsOf(ports)) {
       if (subject.name.includes(only)) {
-        note(subject, await compare(subject, { checks, rounds, concurrency }));
+        note(subject, await compare(subject, { checks, rounds, concurrency, warmUp }));
       }
     }
     const engine = { name: 'engine, pings', peer: 'fping', goal: 0.7 } as const;
@@ -120,9 +135,9 @@ const bench: Bench = {
       ],
       rows,
       notes: [
-        'Agent: lease, probe, assertions, report and acknowledgement, the whole process with all its threads (user and system time), against a fake service in another process. blackbox_exporter: one request to its API and one probe. fping: all requests of one call, its start included.',
+        `Agent: lease, probe, assertions, report and acknowledgement, the whole process with all its threads (user and system time), against a fake service in another process; no runtimes of scripts are installed. Before the rounds it has run ${warmUp} checks that do not count (trains of pings: ${trainWarmUpRounds} rounds): its JavaScript is compiled while it runs, and the first 2000 checks after a start cost about three times as much CPU time. blackbox_exporter: one request to its API and one probe. fping: all requests of one call, its start included.`,
         `Pings, ${pingsPerCheck} a check: not like with like. A check is a whole run of the agent for one train, with ${pingsPerCheck} pings to carry its lease, its gate, its verdict and its report; fping has one process and one line of output for all targets. Engine: the agent's echo engine alone in a process, ${engineTargets.count} pings ${engineTargets.periodMs} ms apart to each of ${engineTargets.addresses} addresses, beside fping with the same; that is like with like.`,
-        `${checks} checks a round, ${concurrency} at a time (pings: all at once), ${rounds} rounds in alternating order; the ratio is the median of the rounds’ own.`,
+        `${checks} checks a round, ${concurrency} at a time (pings: all at once), ${rounds} rounds in alternating order; the ratio is the median of the rounds’ own. ICMP of the peer: 10 at a time, because with 100 some of its probes fail.`,
       ],
       figures,
     };
@@ -146,23 +161,30 @@ async function compareEngine(rounds: number): Promise<Compared> {
   await engine.next();
   const engineRound = async () => Number(await engine.ask(`${addresses} ${count} ${periodMs}`));
   const peerRound = () => fpingCpuMs(loopbackAddresses(addresses), { count, periodMs });
+  for (let round = 0; round < trainWarmUpRounds; round += 1) await engineRound();
   return await alternate({ rounds, agentRound: engineRound, peerRound, probeCount: addresses * count });
 }
 
-async function compare(
-  subject: Subject,
-  { checks, rounds, concurrency }: { checks: number; rounds: number; concurrency: number },
-): Promise<Compared> {
+interface Size {
+  readonly checks: number;
+  readonly rounds: number;
+  readonly concurrency: number;
+  readonly warmUp: number;
+}
+
+async function compare(subject: Subject, { checks, rounds, concurrency, warmUp }: Size): Promise<Compared> {
   const isTrain = subject.peer === 'fping';
   const inFlight = isTrain ? 1000 : concurrency;
   const count = isTrain ? Math.min(checks, inFlight) : checks;
-  await using agent = await AgentUnderLoad.start(inFlight);
+  await using agent = await AgentUnderLoad.start(inFlight, { RUNTIMES_DIR: noRuntimes });
   await using blackbox = await startBlackbox();
   const agentRound = () => agentCpuMs(agent, subject, count, inFlight);
   const peerRound = () =>
     isTrain
       ? fpingCpuMs(loopbackAddresses(count), { count: pingsPerCheck, periodMs: pingPeriodMs })
-      : blackboxCpuMs(blackbox, subject, { count, inFlight });
+      : blackboxCpuMs(blackbox, subject, { count, inFlight: subject.peerInFlight ?? inFlight });
+  const warmUpRounds = isTrain ? trainWarmUpRounds : Math.ceil(warmUp / count);
+  for (let round = 0; round < warmUpRounds; round += 1) await agentRound();
   const probeCount = count * subject.probesPerCheck;
   return await alternate({ rounds, agentRound, peerRound, probeCount });
 }

@@ -160,8 +160,15 @@ function unknownId(route: Route, name: string): string {
   return id;
 }
 
+/** A project is whatever test sessions call theirs: any text is one, and an unknown one has an empty list. */
+const takesAnyText = new Set(['listTestSessionErrorGroupsOfProject']);
+
 it('answers malformed ids with 400 and unknown ones with 404', async () => {
-  for (const route of allRoutes.filter(({ params, credential }) => params && credential === 'account')) {
+  const routes = allRoutes.filter(
+    ({ operationId, params, credential }) =>
+      params && credential === 'account' && !takesAnyText.has(operationId),
+  );
+  for (const route of routes) {
     const key = bench.key;
     const wrong = await bench.call(
       route.method,

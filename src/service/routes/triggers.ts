@@ -25,11 +25,9 @@ export function triggerHandlers(deps: HandlerDeps): [string, AnyHandler][] {
     return { account_id: accountId, kind: 'check', target_id: checkId };
   };
   const groupTarget = async (accountId: string, groupId: number): Promise<Target> => {
-    // Checks may name a group that nobody made: they belong together all the same.
-    const isGroup =
-      (await store.groups.find(accountId, groupId)) !== undefined ||
-      (await store.checks.hasGroup(accountId, groupId));
-    if (!isGroup) throw new AppError('NOT_FOUND', `There is no check group ${groupId}.`);
+    if (!(await store.groups.find(accountId, groupId))) {
+      throw new AppError('NOT_FOUND', `There is no check group ${groupId}.`);
+    }
     return { account_id: accountId, kind: 'group', target_id: String(groupId) };
   };
   const find = async (target: Target): Promise<TriggerRow> => {

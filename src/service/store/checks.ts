@@ -151,18 +151,6 @@ export class Checks {
     return rows.map(fromRow);
   }
 
-  /** Whether any check of an account belongs to a group. */
-  async hasGroup(accountId: string, groupId: number): Promise<boolean> {
-    const row = await this.#db
-      .selectFrom('checks')
-      .select('id')
-      .where('account_id', '=', accountId)
-      .where('group_id', '=', groupId)
-      .limit(1)
-      .executeTakeFirst();
-    return row !== undefined;
-  }
-
   /** Of some checks, those that run in all their locations at once. */
   async parallelAmong(ids: readonly string[]): Promise<Set<string>> {
     if (ids.length === 0) return new Set();

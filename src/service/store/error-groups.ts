@@ -118,9 +118,10 @@ export class ErrorGroups {
 
   /** Archives a group or takes it back; returns it as it is then. */
   async archive(
-    group: Pick<ErrorGroupRow, 'id'>,
+    group: ErrorGroupRow,
     change: Partial<Pick<ErrorGroupRow, 'is_archived' | 'is_archived_for_ever'>>,
   ): Promise<ErrorGroupRow | undefined> {
+    if (Object.keys(change).length === 0) return group;
     return this.#db
       .updateTable('error_groups')
       .set(change)

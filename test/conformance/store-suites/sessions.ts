@@ -296,7 +296,8 @@ export function sessionSuite(stage: StoreStage): void {
 
   it('runs a check by the URL of a trigger: 200 when it passes, 503 when it fails, 429 too often', async () => {
     await stage.start();
-    const check = await create({ groupId: 7 });
+    const { id: groupId } = (await call('POST', 'check-groups', { name: 'a group' })).body;
+    const check = await create({ groupId });
     const path = `triggers/checks/${check.id}`;
     expect((await call('GET', path)).status).toBe(404);
     const { body: made } = await call('POST', path);
@@ -314,10 +315,10 @@ export function sessionSuite(stage: StoreStage): void {
     const failed = await run(made.url, failing);
     expect([failed.status, failed.body]).toEqual([503, { hasFailures: true, responseTime: 123 }]);
     expect((await call('GET', path)).body.called_at).not.toBeNull();
-    const group = (await call('POST', 'triggers/check-groups/7')).body;
-    expect(group.groupId).toBe(7);
+    const group = (await call('POST', `triggers/check-groups/${groupId}`)).body;
+    expect(group.groupId).toBe(groupId);
     expect((await run(group.url, {})).status).toBe(200);
-    expect((await call('POST', 'triggers/check-groups/8')).status).toBe(404);
+    expect((await call('POST', `triggers/check-groups/${groupId + 1}`)).status).toBe(404);
     for (let calls = 2; calls < 10; calls += 1) {
       stage.clock.advance(10);
       expect((await run(made.url, {})).status).toBe(200);
