@@ -10,6 +10,7 @@ import { runtimesDirectory } from '../helpers/script-stage.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 import { keeperPidOf, processesWhere } from '../sandbox/processes.ts';
 import type { AgentProcess } from './agent-process.ts';
+import { browserTroubles } from './browser-trouble.ts';
 import { Stage } from './stage.ts';
 
 const imports = "import { test, expect } from '@playwright/test';\n";
@@ -203,26 +204,29 @@ describe('an agent with scripts', () => {
     expect(await resultOf(run)).toMatchObject({ failure: { code: 'RUNTIME_MISSING', owner: 'agent' } });
   });
 
-  it.each([
-    ['a renderer that crashes', "await page.goto('chrome://crash').catch(() => {}); await page.goto(T);"],
-    ['alerts without end', "await page.evaluate(() => { for (;;) alert('x'); });"],
-    ['a page of the host', "await page.goto('file:///etc/passwd');"],
-    ['a page of the browser', "await page.goto('chrome://version');"],
-    ['many tabs', 'for (let i = 0; i < 60; i++) await page.context().newPage(); throw new Error(`full`);'],
-    ['a browser that is killed', "require('child_process').execSync('kill -9 -1');"],
-  ])('comes through %s', async (_what, body) => {
-    // A context cannot be had beside the values of a row.
-    if (missingRuntimes ?? missingBrowser) return;
-    const run = scriptRun(
-      'BROWSER',
-      `${imports}test.setTimeout(8000); test('trouble', async ({ page }) => { const T = process.env.TARGET; await page.goto(T); ${body} throw new Error('over'); });`,
-      { variables: { TARGET: stage.target.url() } },
-    );
-    const result = await resultOf(run);
-    expect(result.failure).toMatchObject({ owner: 'target' });
-    expect(JSON.stringify(result)).not.toContain('root:x:0');
-    await stage.service.waitFor('no browser', () => browserProcesses().length === 0);
-  });
+  for (const { name, body, says } of browserTroubles) {
+    it(`comes through ${name}`, async (context) => {
+      needsBrowser(context);
+      const run = scriptRun(
+        'BROWSER',
+        `${imports}test.setTimeout(8000); test('trouble', async ({ page }) => {
+          const T = process.env.TARGET;
+          await page.goto(T);
+          ${body}
+          throw new Error('over');
+        });`,
+        { variables: { TARGET: stage.target.url() } },
+      );
+      const result = await resultOf(run);
+      expect(result.failure, result.failure?.message).toMatchObject({ owner: 'target' });
+      const { jobLog } = result.detail as { jobLog: { msg: string }[] };
+      const text = [...jobLog.map(({ msg }) => msg), result.failure?.message].join('\n');
+      expect(text).toMatch(says);
+      expect(text).not.toContain('OPENED');
+      expect(JSON.stringify(result)).not.toContain('root:x:0');
+      await stage.service.waitFor('no browser', () => browserProcesses().length === 0);
+    });
+  }
 
   it('leaves nothing behind when workers and browsers are killed at random', async (context) => {
     needsRuntime(context);
