@@ -14,6 +14,7 @@ import { HealthServer } from './health.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import { AgentMetrics } from './metrics.ts';
 import { Outbox } from './outbox.ts';
+import { trustOwnAuthorities } from './own-authorities.ts';
 import { Poller } from './poller.ts';
 import { ProbePool } from './probe-pool.ts';
 import { Reporter, type Settlement } from './reporter.ts';
@@ -57,6 +58,8 @@ export class Agent {
   #ownPorts: readonly number[] = [];
   /** Absent where no folder could be made: runs then keep no artifacts. */
   #workFolder: WorkFolder | undefined;
+  /** Authorities of CA_CERTS_DIR, known before any thread starts. */
+  #caCertificates: readonly string[] = [];
   readonly #namesWarnedOf = new Set<string>();
   #poller: Poller | undefined;
   #drain: Drain | undefined;
@@ -78,6 +81,7 @@ export class Agent {
       onReady: () => this.#poller?.slotFreed(),
       egress: () => ({ ...settings.egress, ownPorts: this.#ownPorts }),
       artifactFolder: () => this.#workFolder?.path,
+      caCertificates: () => this.#caCertificates,
     });
     this.#scripts = new ScriptPool({
       clock,
@@ -90,6 +94,7 @@ export class Agent {
       scripts: () => ({
         ...settings.scripts,
         scriptCount: settings.laneSizes.script,
+        caCertificates: this.#caCertificates,
         privatePaths: [...settings.secretFiles, ...(this.#workFolder ? [this.#workFolder.path] : [])],
         hasSpares: true,
       }),
@@ -206,6 +211,7 @@ export class Agent {
     this.#ownPorts = [port];
     this.#metrics.start();
     this.#log.info({ version: packageVersion(), agentId, serviceUrl, port, laneSizes }, 'agent starts');
+    this.#caCertificates = await trustOwnAuthorities(this.#settings.caCertsDir, this.#log);
     this.#warnOfShortSecrets(Object.entries(serviceSecrets));
     const capabilities = await this.#pool.start();
     const { loaded, failed } = capabilities;

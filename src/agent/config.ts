@@ -105,6 +105,9 @@ export const AgentConfig = z.object({
     .string()
     .optional()
     .describe('Hosts reached without a proxy, separated by commas; `no_proxy` works too'),
+  CA_CERTS_DIR: absolutePath.describe(
+    'Folder of PEM files: certificates of your own authorities, trusted beside the usual ones by everything the agent does, scripts and browsers too; read at start. See operations.md, "Own certificate authorities"',
+  ),
   EXTERNAL_OBSERVABILITY: z
     .string()
     .transform((value) => value.toLowerCase())
@@ -175,6 +178,8 @@ export interface AgentSettings {
     readonly http: string | undefined;
     readonly except: string | undefined;
   };
+  /** Folder with certificates of the operator's own authorities. */
+  readonly caCertsDir: string | undefined;
   /** Whether errors of the agent itself are reported to the service. */
   readonly isErrorReportingOn: boolean;
   /** Rules on what checks may connect to. */
@@ -204,6 +209,7 @@ export function readAgentSettings(environment: Readonly<Record<string, string | 
     spoolDir: variables.SPOOL_DIR ?? tmpdir(),
     spoolMaxBytes: variables.SPOOL_MAX_BYTES,
     proxy: { https: variables.HTTPS_PROXY, http: variables.HTTP_PROXY, except: variables.NO_PROXY },
+    caCertsDir: variables.CA_CERTS_DIR,
     isErrorReportingOn: variables.EXTERNAL_OBSERVABILITY === 'on',
     egress: { allow: variables.EGRESS_ALLOW, deny: variables.EGRESS_DENY },
     serviceSecrets: present(secrets, secretNames),

@@ -147,6 +147,7 @@ export class ProbePool {
         ownSecrets: this.#options.ownSecrets,
         egress: this.#options.egress?.() ?? defaultEgressSettings,
         artifactFolder: this.#options.artifactFolder?.(),
+        caCertificates: this.#options.caCertificates?.(),
       },
       maxHeapMb: this.#options.maxHeapMb ?? defaultHeapMb(),
       serviceOffsetMs: this.#options.serviceOffsetMs,
@@ -207,6 +208,8 @@ export interface ProbePoolOptions {
   readonly onReady?: (() => void) | undefined;
   /** Where runs keep artifacts, asked when a thread starts; they keep none when it is absent. */
   readonly artifactFolder?: (() => string | undefined) | undefined;
+  /** Authorities that runs trust beside the usual ones, as PEM texts; asked when a thread starts. */
+  readonly caCertificates?: (() => readonly string[]) | undefined;
   readonly threadCount?: number | undefined;
   readonly maxHeapMb?: number | undefined;
   /** Another program for the threads that speaks the same messages. */

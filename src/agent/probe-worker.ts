@@ -6,6 +6,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { checkTypes } from '../checks/index.ts';
 import { systemClock } from '../lib/clock.ts';
 import { toError } from '../lib/errors.ts';
+import { trustAlso } from '../lib/trusted-roots.ts';
 import { createEgressPolicy } from '../probes/egress/policy.ts';
 import { AdmissionGate } from './admission-gate.ts';
 import { GateBoard } from './gate-board.ts';
@@ -27,7 +28,8 @@ const gatherMs = 5;
 
 if (!parentPort) throw new Error('probe-worker runs in a worker thread only');
 const port = parentPort;
-const { ownSecrets, egress, gateMemory, artifactFolder } = workerData as WorkerStart;
+const { ownSecrets, egress, gateMemory, artifactFolder, caCertificates } = workerData as WorkerStart;
+trustAlso(caCertificates ?? []);
 
 const pipeline = new RunPipeline({
   clock: systemClock,

@@ -31,6 +31,8 @@ export interface OnceOptions {
   readonly artifactsTo?: string | undefined;
   /** Where the runtimes of scripts are; those of this build when absent. */
   readonly runtimesDirectory?: string | undefined;
+  /** Authorities that the run trusts beside the usual ones, as PEM texts. */
+  readonly caCertificates?: readonly string[] | undefined;
   /** The browser of scripts; see find-browser.ts. */
   readonly chromiumPath?: string | undefined;
   /** Stops the run; it is then reported as aborted. */
@@ -59,7 +61,7 @@ export async function runCheckOnce(options: OnceOptions): Promise<OnceResult> {
   const pool: Executor & Pick<ProbePool | ScriptPool, 'start' | 'stop'> =
     findCheckType(options.checkType)?.lane === 'script'
       ? new ScriptPool({ ...common, scripts: () => scriptSettings(options, workFolder) })
-      : new ProbePool({ ...common, threadCount: 1 });
+      : new ProbePool({ ...common, threadCount: 1, caCertificates: () => options.caCertificates ?? [] });
   try {
     await pool.start();
     const finished = await pool.run(
@@ -96,6 +98,7 @@ function scriptSettings(options: OnceOptions, workFolder: WorkFolder | undefined
     directory: `/var/tmp/picket-scripts-${process.getuid?.() ?? 0}`,
     runtimesDirectory: options.runtimesDirectory ?? packagedRuntimes,
     chromiumPath: options.chromiumPath,
+    caCertificates: options.caCertificates,
     scriptCount: 1,
     isUnisolatedAllowed: true,
     privatePaths: workFolder ? [workFolder.path] : [],

@@ -24,6 +24,7 @@ import type { LagMeter } from './lag-meter.ts';
 import { ownReport } from './own-report.ts';
 import { credentialHeaderShapes } from './scrub/credential-header-shape.ts';
 import { isMaskable, SecretFinder } from './scrub/secret-finder.ts';
+import { userInfoShapes } from './scrub/user-info-shape.ts';
 import { Scrubber } from './scrubber.ts';
 import { agentLag, isSpoilt, isTimingDoubtful, spoiltPart, starvedOutcome } from './starvation.ts';
 import type { FinishedRun, RunFacts, RunOrder, Verdict } from './worker-message.ts';
@@ -184,9 +185,7 @@ export class RunPipeline {
       detailJson,
       facts,
       artifacts: sealed,
-      log: order.isLogWanted
-        ? log.entries.map((entry) => ({ ...entry, msg: scrubber.text(entry.msg) }))
-        : undefined,
+      log: order.isLogWanted ? scrubber.log(log.entries) : undefined,
     };
   }
 
@@ -291,10 +290,12 @@ export class RunPipeline {
     return { name: error.name, message, stack: [`${error.name}: ${message}`, ...frames].join('\n') };
   }
 
-  /** Files hold headers in forms of their own (HAR, logs), which a report's own fields do not. */
+  /** Files hold headers and URLs in forms of their own (HAR, logs), which a report's own fields do not. */
   #fileScrubberFor(order: RunOrder, found: readonly string[]): FileScrubber {
     const secrets = [...this.#ownSecrets, ...secretsOf(order), ...found];
-    return new FileScrubber(() => new SecretFinder(secrets, credentialHeaderShapes()));
+    return new FileScrubber(
+      () => new SecretFinder(secrets, [...credentialHeaderShapes(), ...userInfoShapes()]),
+    );
   }
 
   /** Checks share secrets and repeat, so scrubbers are kept; the oldest makes room. */

@@ -8,6 +8,7 @@ import type { CheckType } from '../checks/check-type.ts';
 import { checkTypes } from '../checks/index.ts';
 import { systemClock } from '../lib/clock.ts';
 import { toError } from '../lib/errors.ts';
+import { trustAlso } from '../lib/trusted-roots.ts';
 import { packageVersion } from '../lib/version.ts';
 import { createEgressPolicy } from '../probes/egress/policy.ts';
 import { type OpenScriptHost, openScriptHost } from '../sandbox/open-script-host.ts';
@@ -21,6 +22,7 @@ import type { Capabilities, FromWorker, RunOrder, ToWorker, WorkerStart } from '
 if (!parentPort) throw new Error('script-worker runs in a worker thread only');
 const port = parentPort;
 const { ownSecrets, egress, artifactFolder, scripts, service } = workerData as WorkerStart;
+trustAlso(scripts?.caCertificates ?? []);
 /** Code bundles that are kept for later runs, all together, in bytes. */
 const maxKeptBundleBytes = 2_000_000_000;
 const types = checkTypes.filter(({ lane }) => lane === 'script');

@@ -92,6 +92,7 @@ describe('Scrubber', () => {
   });
 
   it('masks user info in URLs', () => {
+    expect(new Scrubber([]).text('redis://u:p@ss@host:1')).toBe(`redis://${mask}@host:1`);
     const value = { href: 'https://user:pass@example.com/a@b', text: 'see ftp://me@host and mail me@host' };
     expect(JSON.parse(new Scrubber([]).json(value))).toEqual({
       href: `https://${mask}@example.com/a@b`,
@@ -123,6 +124,53 @@ describe('Scrubber', () => {
     }
     expect(scrubber.text('eyJhb')).toBe('eyJhb');
     expect(scrubber.text('eyJhbGciX')).toBe('eyJhbGciX');
+  });
+
+  it('masks the part of a secret that is left on either side of a cut', () => {
+    const scrubber = new Scrubber(['correct-horse-battery']);
+    expect(scrubber.text('it wrote: corr…')).toBe(`it wrote: ${mask}…`);
+    expect(scrubber.text('…tery and more')).toBe(`…${mask} and more`);
+    expect(JSON.parse(scrubber.json({ text: 'a corr…' }))).toEqual({ text: `a ${mask}…` });
+    expect(scrubber.text('cor…ery, … or corr')).toBe('cor…ery, … or corr');
+  });
+
+  it('masks a secret of several lines in the log of a run, whatever is written between', () => {
+    const scrubber = new Scrubber(['first line\nand second\nand third']);
+    const entry = (msg: string, level: 'INFO' | 'ERROR' = 'INFO') => ({ time: 1, msg, level });
+    const entries = [
+      entry('a first line of mine'),
+      entry('oops', 'ERROR'),
+      entry('and second'),
+      entry(''),
+      entry('and third'),
+      entry('first line'),
+      entry('and second'),
+      entry('and third it is'),
+    ];
+    const expected = [
+      'a first line of mine',
+      'oops',
+      'and second',
+      '',
+      'and third',
+      mask,
+      mask,
+      `${mask} it is`,
+    ];
+    expect(scrubber.log(entries).map(({ msg }) => msg)).toEqual(expected);
+    expect(JSON.parse(scrubber.json({ jobLog: entries })).jobLog[7]).toEqual(entry(`${mask} it is`));
+    const stages = JSON.parse(
+      scrubber.json({ jobLog: { setup: entries, request: [], teardown: [] } }),
+    ).jobLog;
+    expect(stages.setup.map(({ msg }: { msg: string }) => msg)).toEqual(expected);
+    expect(JSON.parse(scrubber.json({ jobLog: null }))).toEqual({ jobLog: null });
+  });
+
+  it('knows what is left of a secret in a file name', () => {
+    const scrubber = new Scrubber([secret, '#!a b']);
+    expect(scrubber.text('traces/p-ss-w-rd-1.zip')).toBe(`traces/${mask}.zip`);
+    expect(scrubber.text('p-ss-w-örd-1-chromium/trace.zip')).toBe(`${mask}-chromium/trace.zip`);
+    expect(scrubber.text('a -a-b')).toBe('a -a-b');
   });
 
   it('masks a secret that lost its white space on the way', () => {

@@ -1,3 +1,4 @@
+import type { LogEntry } from '../checks/check-type.ts';
 import { credentialHeaders, mask, maskedHeaders } from '../checks/credential-headers.ts';
 import type { ResultReport } from '../protocol/agent.ts';
 import { cutSpellings } from './scrub/cut-spellings.ts';
@@ -12,8 +13,10 @@ declare const scrubbed: unique symbol;
  */
 export type Scrubbed<T> = T & { readonly [scrubbed]: true };
 
-/** What cuts a text short writes this behind it; a secret in front of it may have lost its end. */
+/** What cuts a text short writes this where something is missing; a secret beside it may have lost its other part. */
 const cutMark = '…';
+/** So much of a secret beside such a mark is taken for it; where nothing says that a text was cut, it has to be `minSecretLength`. */
+const minCutLength = 4;
 
 /** A credential header as a key in JSON text. Inside a string the quotes would be escaped. */
 const credentialKey = new RegExp(`"(?:${[...credentialHeaders].join('|')})":`, 'i');
@@ -21,8 +24,8 @@ const credentialKey = new RegExp(`"(?:${[...credentialHeaders].join('|')})":`, '
 /** Maps whose keys come from the outside and may therefore hold a secret; other keys are ours. */
 const openMaps: ReadonlySet<string> = new Set(['headers', 'params', 'actual']);
 
-/** `://user:password@` up to the at sign. Literal start and bounded length: linear on any text. */
-const userInfo = /:\/\/[^\s/?#@"'<>\\]{1,1024}@/;
+/** `://user:password@` up to the last at sign. Literal start and bounded length: linear on any text. */
+const userInfo = /:\/\/[^\s/?#"'<>\\]{1,1024}@/;
 const everyUserInfo = new RegExp(userInfo, 'g');
 
 /** The service accepts failure messages up to this length; a mask may be longer than what it hides. */
@@ -82,6 +85,36 @@ export class Scrubber {
    * Most results hold no secret. Those are recognised by a search through their JSON text and need no second walk.
    */
   json(value: unknown): Scrubbed<string> {
+    return this.#json(this.#withCleanLog(value));
+  }
+
+  /**
+   * The log of a run without secrets. Lines of one level are looked at together, because a secret may have several lines;
+   * each line keeps its entry.
+   */
+  log(entries: readonly LogEntry[]): Scrubbed<LogEntry>[] {
+    const clean = entries.map(({ msg }) => msg);
+    for (const level of new Set(entries.map((entry) => entry.level))) {
+      const places = [...entries.keys()].filter((place) => entries[place]?.level === level);
+      const lines = this.#withoutSecretsAcross(places.map((place) => entries[place]?.msg ?? ''));
+      for (const [index, place] of places.entries()) clean[place] = lines[index] ?? '';
+    }
+    return entries.map((entry, place) => ({
+      ...entry,
+      msg: this.#clean(clean[place] ?? ''),
+    })) as unknown as Scrubbed<LogEntry>[];
+  }
+
+  /** A detail with its log cleaned: a list, or a list for each stage of the run. */
+  #withCleanLog(value: unknown): unknown {
+    if (this.finder.isEmpty || !hasLog(value)) return value;
+    const { jobLog } = value;
+    if (Array.isArray(jobLog)) return { ...value, jobLog: this.log(jobLog) };
+    const stages = Object.entries(jobLog).map(([stage, entries]) => [stage, this.log(entries)]);
+    return { ...value, jobLog: Object.fromEntries(stages) };
+  }
+
+  #json(value: unknown): Scrubbed<string> {
     let text = JSON.stringify(value) ?? 'null';
     // A replacer makes JSON.stringify five times as slow, so it is used only where there is something to replace.
     if (credentialKey.test(text)) text = JSON.stringify(value, maskCredentialHeaders);
@@ -92,6 +125,7 @@ export class Scrubber {
 
   #isSuspect(jsonText: string): boolean {
     for (const start of this.#jsonStarts) if (jsonText.includes(start)) return true;
+    if (this.#cuttable.length > 0 && jsonText.includes(cutMark)) return true;
     if (!this.finder.isEmpty && this.finder.find(Buffer.from(jsonText)).length > 0) return true;
     return jsonText.includes('@') && userInfo.test(jsonText);
   }
@@ -114,15 +148,44 @@ export class Scrubber {
     return copy;
   }
 
-  /** Long texts are cut before they get here, so the beginning of a secret may stand where one ends. */
+  /** Long texts are cut before they get here, so a part of a secret may stand where one was. */
   #withoutCutSecrets(text: string): string {
-    if (!this.#starts.some((start) => text.includes(start))) return text;
-    const pieces = text.split(cutMark).map((piece) => {
-      // The one that begins first: it holds the others.
-      const places = this.#cuttable.map((spelling) => cutSecretAt(piece, spelling)).filter((at) => at >= 0);
-      return places.length > 0 ? piece.slice(0, Math.min(...places)) + mask : piece;
+    const isCut = text.includes(cutMark);
+    if (!isCut && !this.#starts.some((start) => text.includes(start))) return text;
+    // Most spellings have nothing in the text that looks like them.
+    const beginning = this.#cuttable.filter((spelling) => text.includes(spelling.slice(0, minCutLength)));
+    const ending = isCut
+      ? this.#cuttable.filter((spelling) => text.includes(spelling.slice(-minCutLength)))
+      : [];
+    const pieces = text.split(cutMark);
+    const clean = pieces.map((piece, index) => {
+      const isLast = index === pieces.length - 1;
+      const rest = index === 0 ? piece : withoutStart(piece, ending);
+      return withoutEnd(rest, beginning, isLast ? minSecretLength : minCutLength);
     });
-    return pieces.join(cutMark);
+    return clean.join(cutMark);
+  }
+
+  /** Lines without the secrets that stand in them or go on from one into the next. */
+  #withoutSecretsAcross(lines: readonly string[]): readonly string[] {
+    const bytes = lines.map((line) => Buffer.from(`${line}\n`));
+    const ranges = this.finder.find(Buffer.concat(bytes));
+    if (ranges.length === 0) return lines;
+    let start = 0;
+    return bytes.map((line, index) => {
+      const end = start + line.length - 1;
+      let clean = '';
+      let at = start;
+      for (const range of ranges) {
+        if (range.end <= start || range.start >= end) continue;
+        if (range.start > at) clean += line.toString('utf8', at - start, range.start - start);
+        clean += mask;
+        at = range.end;
+      }
+      const rest = at < end ? line.toString('utf8', at - start, line.length - 1) : '';
+      start = end + 1;
+      return clean === '' ? (lines[index] ?? '') : clean + rest;
+    });
   }
 
   #clean(text: string): string {
@@ -151,14 +214,48 @@ function startOf(spelling: string): string {
   return start.isWellFormed() ? start : spelling.slice(0, minSecretLength - 1);
 }
 
-/** Where a text ends with the beginning of a spelling, at least `minSecretLength` characters of it; -1 where it does not. */
-function cutSecretAt(text: string, spelling: string): number {
-  const first = spelling.slice(0, minSecretLength);
+/** Without the beginning of a secret at the end. */
+function withoutEnd(piece: string, spellings: readonly string[], minLength: number): string {
+  // The one that begins first: it holds the others.
+  const places = spellings.map((spelling) => cutSecretAt(piece, spelling, minLength)).filter((at) => at >= 0);
+  return places.length > 0 ? piece.slice(0, Math.min(...places)) + mask : piece;
+}
+
+/** Without the end of a secret at the beginning. */
+function withoutStart(piece: string, spellings: readonly string[]): string {
+  const length = Math.max(0, ...spellings.map((spelling) => cutSecretLength(piece, spelling)));
+  return length > 0 ? mask + piece.slice(length) : piece;
+}
+
+/** Where a text ends with the beginning of a spelling, at least `minLength` characters of it; -1 where it does not. */
+function cutSecretAt(text: string, spelling: string, minLength: number): number {
+  const first = spelling.slice(0, minLength);
   const from = Math.max(0, text.length - spelling.length + 1);
   for (let at = text.indexOf(first, from); at >= 0; at = text.indexOf(first, at + 1)) {
     if (spelling.startsWith(text.slice(at))) return at;
   }
   return -1;
+}
+
+/** How many characters at the beginning of a text are the end of a spelling, at least `minCutLength`; 0 where there are none. */
+function cutSecretLength(text: string, spelling: string): number {
+  const last = spelling.slice(-minCutLength);
+  for (let at = text.lastIndexOf(last, spelling.length); at >= 0; at = text.lastIndexOf(last, at - 1)) {
+    if (spelling.endsWith(text.slice(0, at + last.length))) return at + last.length;
+    if (at === 0) break;
+  }
+  return 0;
+}
+
+/** Whether a detail has a log of its run: a list of entries, or one for each stage. */
+function hasLog(value: unknown): value is { readonly jobLog: LogEntry[] | Record<string, LogEntry[]> } {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'jobLog' in value &&
+    value.jobLog !== null &&
+    typeof value.jobLog === 'object'
+  );
 }
 
 /** Replacer for JSON.stringify: masks the values of credential headers in every map called `headers`. */

@@ -18,6 +18,8 @@ export interface WorkerStart {
   readonly gateMemory: SharedArrayBuffer;
   /** The agent's work folder for artifacts; absent where none are kept. */
   readonly artifactFolder?: string | undefined;
+  /** Authorities that the thread trusts beside the usual ones, as PEM texts. */
+  readonly caCertificates?: readonly string[] | undefined;
   /** What the thread for scripts makes its sandboxes of; no other thread has it. */
   readonly scripts?: ScriptHostSettings | undefined;
   /** Where the thread for scripts gets code bundles; absent where there is no service. */

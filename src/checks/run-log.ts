@@ -1,3 +1,4 @@
+import { beginningOf } from '../lib/cut-text.ts';
 import type { LogEntry, RunLog } from './check-type.ts';
 
 const maxEntries = 500;
@@ -15,7 +16,7 @@ export function createRunLog(wallMs: () => number = Date.now): RunLog {
   return {
     write(level, msg) {
       if (entries.length < maxEntries - 1) {
-        entries.push({ time: wallMs(), msg: cut(msg), level });
+        entries.push({ time: wallMs(), msg: beginningOf(msg, maxMessageLength), level });
         return;
       }
       dropped += 1;
@@ -29,8 +30,4 @@ export function createRunLog(wallMs: () => number = Date.now): RunLog {
 /** The log of a run without scripts as its detail shows it; null when nothing was written. */
 export function jobLogOf({ entries }: RunLog) {
   return entries.length === 0 ? null : { setup: [], request: [...entries], teardown: [] };
-}
-
-function cut(msg: string): string {
-  return msg.length > maxMessageLength ? `${msg.slice(0, maxMessageLength - 1)}…` : msg;
 }

@@ -1,5 +1,6 @@
 import { readServiceSecrets } from '../agent/config.ts';
 import { runCheckOnce } from '../agent/run-once.ts';
+import { readCaDirectory } from '../lib/ca-directory.ts';
 import { AppError } from '../lib/errors.ts';
 import { readCheckFile } from './check-file.ts';
 import { runText, verdictOf } from './run-text.ts';
@@ -30,6 +31,7 @@ export async function runCommand(
   const check = await readCheckFile(file);
   const secrets = readServiceSecrets(environment);
   const proxyUrl = options.proxy === undefined ? null : checkedProxy(options.proxy);
+  const caCertificates = await authoritiesOf(environment.CA_CERTS_DIR);
   const stop = new AbortController();
   const onInterrupt = () => stop.abort();
   process.once('SIGINT', onInterrupt);
@@ -47,6 +49,7 @@ export async function runCommand(
       artifactsTo: options.artifacts,
       runtimesDirectory: environment.RUNTIMES_DIR,
       chromiumPath: environment.CHROMIUM_PATH,
+      caCertificates,
       signal: stop.signal,
     });
     const verdict = verdictOf(report);
@@ -61,6 +64,17 @@ export async function runCommand(
     clearTimeout(patience);
     process.off('SIGINT', onInterrupt);
   }
+}
+
+/** The authorities of CA_CERTS_DIR; what is wrong with its files is told where it does not mix with the result. */
+async function authoritiesOf(directory: string | undefined): Promise<readonly string[]> {
+  if (directory === undefined || directory === '') return [];
+  const { files, certificates, problem } = await readCaDirectory(directory);
+  if (problem !== undefined) console.error(`picket: CA_CERTS_DIR: ${problem}`);
+  for (const { name, problems } of files) {
+    for (const text of problems) console.error(`picket: CA_CERTS_DIR: ${name}: ${text}`);
+  }
+  return certificates.map(({ pem }) => pem);
 }
 
 function checkedProxy(text: string): string {

@@ -16,6 +16,7 @@ import type { ScriptHost } from './script-host.ts';
 import { SpareScripts } from './scripts/spare-scripts.ts';
 import { launchScript, type ScriptPlace, type WaitingScript } from './scripts/waiting-script.ts';
 import { findSuitePlace, type OpenBundles, type SuiteSettings } from './suites/open-suite-host.ts';
+import { prepareScriptTrust, type ScriptTrust } from './trust/script-trust.ts';
 
 export interface ScriptHostSettings {
   /** Where the agents of this user keep the folders of their scripts; each takes one below it. Made if missing. */
@@ -30,6 +31,8 @@ export interface ScriptHostSettings {
   readonly isUnisolatedAllowed: boolean;
   /** Files and folders that scripts must not be able to read. */
   readonly privatePaths: readonly string[];
+  /** Authorities that scripts and their browsers trust beside the usual ones, as PEM texts. */
+  readonly caCertificates?: readonly string[] | undefined;
   /** Whether processes are started ahead; a single run needs none. */
   readonly hasSpares: boolean;
   readonly suites: SuiteSettings;
@@ -76,6 +79,7 @@ export async function openScriptHost(
       chromiumPath: settings.chromiumPath,
       unpackedPath: unpackedChromiumPath(settings.runtimesDirectory),
     });
+    const trust = await openTrust(join(home, 'trust'), settings.caCertificates ?? [], browser);
     const spareCount = settings.hasSpares ? settings.scriptCount + 1 : 0;
     const runtimes = installed.ids.flatMap((id) => installed.find(id) ?? []);
     const place = await findSuitePlace({
@@ -92,6 +96,7 @@ export async function openScriptHost(
       readablePaths: [
         programDirectory,
         ...runtimes.map(({ modulesDirectory }) => modulesDirectory),
+        ...(trust ? [trust.directory] : []),
         ...suitePaths.readablePaths,
       ],
       privatePaths: [...settings.privatePaths, ...suitePaths.privatePaths],
@@ -101,7 +106,9 @@ export async function openScriptHost(
     const checked = await checkAll(runtimes, pool, caches);
     if (checked.whole.length === 0) throw new SandboxUnavailable(checked.problems.join('; '));
     const suites = 'missing' in place ? place : await place.open(pool.facts.nodePath);
-    return new SandboxedScripts({ pool, claims, caches, browser, suites, spareCount, ...checked });
+    const problems = [...checked.problems, ...(trust?.problems ?? [])];
+    const parts = { pool, claims, caches, browser, trust, suites, spareCount };
+    return new SandboxedScripts({ ...parts, whole: checked.whole, problems });
   } catch (thrown) {
     await pool?.close();
     claims.release();
@@ -120,6 +127,16 @@ async function installedRuntimes(directory: string): Promise<Runtimes> {
     throw new SandboxUnavailable('no runtime is installed: npm run runtimes:install');
   }
   return runtimes;
+}
+
+async function openTrust(
+  directory: string,
+  certificates: readonly string[],
+  browser: ScriptHost['browser'],
+): Promise<ScriptTrust | undefined> {
+  if (certificates.length === 0) return undefined;
+  const executablePath = 'missing' in browser ? undefined : browser.executablePath;
+  return await prepareScriptTrust({ directory, certificates, executablePath });
 }
 
 /** A folder that no other agent has, below one that only its user can change. */
@@ -185,6 +202,7 @@ class SandboxedScripts implements OpenScriptHost {
   readonly runtimes: Runtimes;
   readonly browser: ScriptHost['browser'];
   readonly suites: ScriptHost['suites'];
+  readonly trust: ScriptTrust | undefined;
   readonly problems: readonly string[];
   readonly #pool: SandboxPool;
   readonly #claims: Claims;
@@ -198,6 +216,7 @@ class SandboxedScripts implements OpenScriptHost {
     readonly caches: CompileCaches;
     readonly browser: ScriptHost['browser'];
     readonly suites: ScriptHost['suites'];
+    readonly trust: ScriptTrust | undefined;
     readonly spareCount: number;
     readonly whole: readonly Runtime[];
     readonly problems: readonly string[];
@@ -206,6 +225,7 @@ class SandboxedScripts implements OpenScriptHost {
     this.runtimes = { ids: whole.map(({ id }) => id), find: (id) => whole.find((one) => one.id === id) };
     this.browser = browser;
     this.suites = parts.suites;
+    this.trust = parts.trust;
     this.problems = parts.problems;
     this.#pool = parts.pool;
     this.#claims = parts.claims;
@@ -281,7 +301,9 @@ class SandboxedScripts implements OpenScriptHost {
   ): Promise<WaitingScript> {
     try {
       const compileCache = await this.#caches.folderFor(place.runtime, sandbox);
-      return await launchScript(sandbox, place, { ...how, compileCache, nodePath: this.facts.nodePath });
+      const { trust } = this;
+      const { nodePath } = this.facts;
+      return await launchScript(sandbox, place, { ...how, compileCache, nodePath, trust });
     } catch (thrown) {
       void sandbox.release();
       throw thrown;

@@ -3,6 +3,7 @@ import type { Runtimes } from './runtimes/runtimes.ts';
 import type { Sandbox } from './sandbox.ts';
 import type { ScriptPlace, WaitingScript } from './scripts/waiting-script.ts';
 import type { SuiteHost } from './suites/suite-host.ts';
+import type { ScriptTrust } from './trust/script-trust.ts';
 
 /** What this host has for running scripts; one for the whole agent. */
 export interface ScriptHost {
@@ -26,4 +27,6 @@ export interface ScriptHost {
   readonly browser: BrowserFarm | { readonly missing: string };
   /** What Playwright suites need beside that, or what of it is not there. */
   readonly suites: SuiteHost | { readonly missing: string };
+  /** How scripts trust the operator's own authorities; absent where there are none. */
+  readonly trust?: ScriptTrust | undefined;
 }

@@ -23,7 +23,8 @@ const leaderPollMs = 2_000;
 
 /**
  * Turns due slots into runs. The next slot of each check stands in its row; a turn takes the due rows, inserts their
- * runs and moves them on in one transaction, so that a crash or a second scheduler neither loses nor doubles a slot.
+ * runs and moves them on in one transaction, so that a crash or a second scheduler neither loses nor doubles a slot. Of
+ * several processes one leads; what a turn writes is written only while that is so.
  * After a gap (the service was away) only the newest slot is run, and only while it is fresh; the older ones become one
  * terminal record each gap, which says for how many slots it stands.
  */
@@ -65,7 +66,7 @@ export class Scheduler {
     if (!(await this.#store.isLeader())) return this.#clock.wallMs() + leaderPollMs;
     const now = this.#clock.wallMs();
     await this.#bringBack(now);
-    const { queued, isMore } = await this.#store.transaction(async (nouns) => {
+    const turn = await this.#store.leaderTransaction(async (nouns) => {
       const checks = await withGroups(nouns, await nouns.checks.due(now, checksPerTurn));
       const locationIds = await nouns.locations.idsBySlug(checks.map((check) => check.accountId));
       const maintenance = await Maintenance.load(
@@ -83,6 +84,8 @@ export class Scheduler {
       const inserted = await nouns.runs.insert(rows);
       return { queued: queuedSignals(inserted), isMore: checks.length === checksPerTurn };
     });
+    if (!turn) return this.#clock.wallMs() + leaderPollMs;
+    const { queued, isMore } = turn;
     this.#store.signals.send(queued);
     return isMore ? now : this.#store.checks.nextSlotAt();
   }
@@ -95,16 +98,16 @@ export class Scheduler {
     const nowMs = this.#clock.monotonicMs();
     if (this.#comparedAtMs !== undefined && nowMs - this.#comparedAtMs < compareEveryMs) return;
     let count = 0;
-    let found: number;
+    let found: number | undefined;
     do {
-      found = await this.#store.transaction(async (nouns) => {
+      found = await this.#store.leaderTransaction(async (nouns) => {
         const checks = await nouns.checks.ahead(now, checksPerTurn);
         for (const check of checks) {
           await nouns.checks.setNextSlot(check.id, nextSlotAfter(gridOf(check), now));
         }
         return checks.length;
       });
-      count += found;
+      count += found ?? 0;
     } while (found === checksPerTurn);
     this.#comparedAtMs = nowMs;
     if (count > 0) {

@@ -44,6 +44,25 @@ describe('reporting', () => {
     expect(service.results).toHaveLength(1);
   });
 
+  it('names secrets that are too short to be looked for, and leaves results readable', async () => {
+    await using stage = await Stage.open();
+    const { service, target } = stage;
+    const agent = await stage.connectedAgent({ SERVICE_SECRET_PIN: '200' });
+    const run = leasedRun(target.url(), {
+      variables: { FLAG: 'true', ONE: '1', LONG: 'long enough' },
+      secretNames: ['FLAG', 'ONE', 'LONG'],
+    });
+    service.enqueue(run);
+    const result = await service.waitFor('the result', () => service.resultOf(run.runId));
+    expect(result).toMatchObject({ failure: null, detail: { response: { status: 200 } } });
+    expect(JSON.stringify(result)).not.toContain('***');
+    for (const name of ['SERVICE_SECRET_PIN', 'FLAG', 'ONE']) {
+      const line = agent.logLines.find(({ variable }) => variable === name);
+      expect(line?.msg).toContain('is not masked in results: its value is shorter than 6 characters');
+    }
+    expect(agent.logLines.some(({ variable }) => variable === 'LONG')).toBe(false);
+  });
+
   it('finds the one result that spoils a batch; the others arrive', async () => {
     await using stage = await Stage.open();
     const { service, target } = stage;

@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
+import { fromBufferPromise } from 'yauzl';
 import type { LeasedRun } from '../../src/protocol/agent.ts';
 import { findBrowser } from '../../src/sandbox/browsers/find-browser.ts';
 import { unpackedChromiumPath } from '../../src/sandbox/browsers/unpacked-chromium.ts';
@@ -149,6 +151,81 @@ describe('an agent with scripts', () => {
     }
   });
 
+  it.each([
+    ['a test', (body: string) => `${imports}test('in pieces', async () => { ${body} });`],
+    ['a plain script', (body: string) => body],
+  ])('finds a secret that %s writes byte by byte', async (_kind, script) => {
+    if (missingRuntimes) return;
+    const secret = 'p@ss/w"örd+& of mine\nand a second line';
+    const run = scriptRun(
+      'MULTI_STEP',
+      script(`
+        const write = async (stream, text) => {
+          for (const byte of Buffer.from(text)) {
+            stream.write(Buffer.of(byte));
+            await new Promise((resolve) => setTimeout(resolve, 1));
+          }
+        };
+        await Promise.all([
+          write(process.stdout, 'I have ' + process.env.PASSWORD + ' and ' + process.env.SERVICE_SECRET_TOKEN + ' done\\n'),
+          write(process.stderr, 'in Base64 ' + Buffer.from('user:' + process.env.PASSWORD).toString('base64') + ' done'),
+        ]);
+        process.stdout.write('x'.repeat(4090) + process.env.SERVICE_SECRET_TOKEN + '\\n');
+        process.stdout.write('y'.repeat(8170) + process.env.SERVICE_SECRET_TOKEN + '\\n');`),
+      { variables: { PASSWORD: secret }, secretNames: ['PASSWORD'] },
+    );
+    const result = await resultOf(run);
+    expect(result.failure).toBeNull();
+    const { jobLog } = result.detail as { jobLog: { msg: string; level: string }[] };
+    const texts = (wanted: string) =>
+      jobLog
+        .filter(({ level }) => level === wanted)
+        .map(({ msg }) => msg)
+        .join('|');
+    expect(texts('INFO')).toMatch(/^I have \*+\|\*+ and \*+ done\|x+\*+…\|y+…$/);
+    expect(texts('ERROR')).toMatch(/^in Base64 \S*\*+\S* done$/);
+    const written = [JSON.stringify(result), ...(await storedTexts(run, result))];
+    const halves = [secret, 'correct-horse-battery', Buffer.from(secret).toString('base64')].flatMap((text) =>
+      pieces(text),
+    );
+    for (const text of written) expect(halves.filter((half) => text.includes(half))).toEqual([]);
+  });
+
+  it('lets a secret out in none of the ways in which a script may show it', async (context) => {
+    needsRuntime(context);
+    const secret = 'tok_9fQ2x+7LmZ pR4sVb8';
+    const run = scriptRun(
+      'MULTI_STEP',
+      `${imports}
+      const secret = process.env.PASSWORD;
+      test('title ' + secret, async ({ request }, info) => {
+        console.log(Buffer.from('xy' + secret).toString('base64'), Buffer.from(secret).toString('hex'), { [secret]: 1 });
+        const url = process.env.TARGET + '/' + encodeURIComponent(secret) + '?q=' + encodeURIComponent(secret);
+        await request.post(url, { headers: { 'x-own': secret, authorization: 'Basic abcd' + 'efgh' }, form: { secret } });
+        await test.step('step ' + secret, async () => {});
+        require('fs').writeFileSync(secret + '.png', 'no picture of ' + secret);
+        await info.attach('attached ' + secret, { body: JSON.stringify({ secret }), contentType: 'application/json' });
+        expect.soft(secret).toBe('other');
+        throw Object.assign(new TypeError('failed with ' + secret), { [secret]: { [secret]: secret } });
+      });`,
+      { variables: { PASSWORD: secret, TARGET: stage.target.url() }, secretNames: ['PASSWORD'] },
+    );
+    const result = await resultOf(run);
+    expect(result.failure).toMatchObject({ owner: 'target', code: 'SCRIPT_FAILED' });
+    const texts = await storedTexts(run, result);
+    const written = [JSON.stringify(result), agent.stdout, ...texts].join('\n');
+    expect(written).toContain('title ***');
+    const leaks = [
+      ...pieces(secret),
+      ...pieces(secret.replaceAll(/[^\w-]/g, '-')),
+      ...pieces(encodeURIComponent(secret)),
+      ...pieces(Buffer.from(secret).toString('hex'), 16),
+      ...pieces(Buffer.from(secret).toString('base64')),
+      'abcdefgh',
+    ];
+    expect(leaks.filter((piece) => written.includes(piece))).toEqual([]);
+  });
+
   it('runs a browser script and keeps its evidence', async (context) => {
     needsBrowser(context);
     const run = scriptRun(
@@ -295,6 +372,40 @@ describe('an agent with scripts', () => {
     expect(readdirSync(spool.path)).toEqual([]);
   }, 60_000);
 });
+
+/** What must not be left of a text: not even this much of it. */
+function pieces(text: string, length = 8): string[] {
+  return Array.from({ length: text.length - length + 1 }, (_, at) => text.slice(at, at + length));
+}
+
+/** The artifacts of a run as texts, once all have come: archives unpacked, and what a test printed put together. */
+async function storedTexts(run: LeasedRun, result: Awaited<ReturnType<typeof resultOf>>): Promise<string[]> {
+  const names = (result.artifacts ?? []).filter(({ state }) => state === 'awaited').map(({ name }) => name);
+  const { stored } = stage.service.inbox;
+  await stage.service.waitFor('the artifacts', () =>
+    names.every((name) => stored.has(`${run.runId}/${name}`)),
+  );
+  const texts: string[] = [...names];
+  for (const name of names) {
+    const bytes = stored.get(`${run.runId}/${name}`) ?? Buffer.alloc(0);
+    if (!name.endsWith('.zip')) {
+      texts.push(bytes.toString(), printed(bytes.toString()));
+      continue;
+    }
+    const archive = await fromBufferPromise(bytes, { lazyEntries: true });
+    for await (const entry of archive.eachEntry()) {
+      const text = (await buffer(await archive.openReadStreamPromise(entry))).toString();
+      texts.push(entry.fileName, text, printed(text));
+    }
+  }
+  return texts;
+}
+
+/** All texts of a JSON document, or of one in each line, one after the other: what was printed in pieces comes together. */
+function printed(json: string): string {
+  const parts = [...json.matchAll(/"(?:text|buffer|base64)": ?"((?:[^"\\]|\\.)*)"/g)];
+  return parts.map(([, text = '']) => text).join('');
+}
 
 function killHard(pid: number): void {
   try {

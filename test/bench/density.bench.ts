@@ -34,7 +34,7 @@ interface Subject {
 /** The peers run no scripts, and the agent's own preparations for them are no part of a probe. */
 const noRuntimes = '/nonexistent';
 /** Rounds of trains are long, so that few of them warm up as well as many checks. */
-const trainWarmUpRounds = 4;
+const trainWarmUpRounds = 10;
 const pingsPerCheck = 10;
 /** The pause between the requests of an ICMP monitor. */
 const pingPeriodMs = 500;

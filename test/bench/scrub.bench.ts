@@ -1,13 +1,15 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { ZipFile } from 'yazl';
+import { credentialHeaderShapes } from '../../src/agent/scrub/credential-header-shape.ts';
 import { scrubFile } from '../../src/agent/scrub/scrub-file.ts';
 import { SecretFinder } from '../../src/agent/scrub/secret-finder.ts';
 import { spellings } from '../../src/agent/scrub/spellings.ts';
+import { userInfoShapes } from '../../src/agent/scrub/user-info-shape.ts';
 import { type Bench, numberOption, quantile } from './report.ts';
 
 const mask = '*****';
@@ -79,7 +81,9 @@ const bench: Bench = {
 export default bench;
 
 async function fileRounds(run: Parameters<Bench['run']>[0]) {
-  const finder = new SecretFinder(Array.from({ length: 100 }, (_, index) => secretOf(index)));
+  // As an agent looks: for headers and user info of URLs too.
+  const secrets = Array.from({ length: 100 }, (_, index) => secretOf(index));
+  const finder = new SecretFinder(secrets, [...credentialHeaderShapes(), ...userInfoShapes()]);
   const folder = await mkdtemp(join(tmpdir(), 'picket-bench-scrub-'));
   const results: Record<string, { seconds: number; memoryMb: number }> = {};
   try {
@@ -87,7 +91,7 @@ async function fileRounds(run: Parameters<Bench['run']>[0]) {
     await writeFile(join(folder, 'log'), Buffer.alloc(150_000_000, text));
     const zip = new ZipFile();
     for (let member = 0; member < 700; member += 1) {
-      const body = createHash('sha512').update(`${member}`).digest('base64').repeat(700);
+      const body = randomBytes(50_000).toString('base64');
       zip.addBuffer(Buffer.from(text.subarray(0, 190_000).toString() + body), `resources/${member}.json`);
     }
     zip.end();

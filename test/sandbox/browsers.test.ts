@@ -72,8 +72,9 @@ describe('the farm of links', () => {
     const options = { directory: farm, browser: { executablePath, source: 'system' as const }, runtimes };
     expect(await buildBrowserFarm(options)).toEqual({
       directory: farm,
+      executablePath,
+      ffmpegPath: undefined,
       hasFfmpeg: false,
-      programs: { chromium: executablePath, ffmpeg: undefined },
     });
     for (const path of [
       'chromium_headless_shell-1161/chrome-linux/headless_shell',

@@ -252,6 +252,39 @@ describe.skipIf(noPostgres !== null)(`services on PostgreSQL${noPostgres ? `: ${
     expect(next.body.runs.length).toBeGreaterThan(0);
   }, 90_000);
 
+  it('go on when the one that schedules is stopped, and when it comes back', async () => {
+    const environment = { DATABASE_URL: await server.createDatabase(), DATA_DIR: newFolder() };
+    const services = [await startService(environment), await startService(environment)];
+    const leads = ({ process }: (typeof services)[number]) =>
+      process.output().lastIndexOf('this process schedules now') >
+      process.output().lastIndexOf('another process schedules now');
+    const leader = await until('one of them schedules', () => services.find(leads));
+    const other = services.find((service) => service !== leader);
+    if (!other) throw new Error('there is no other process');
+    const made = await other.call('POST', '/v1/private-locations', { name: 'lab', slugName: 'lab' });
+    leader.process.child.kill('SIGSTOP');
+    await other.call('POST', '/v1/checks/url', {
+      name: 'x',
+      frequency: 0,
+      frequencyOffset: 10,
+      privateLocations: ['lab'],
+      request: { url: 'http://x.test' },
+    });
+    await until('the other one schedules', () => leads(other), 40_000);
+    const claimed = await other.call(
+      'POST',
+      '/v1/agent/claims',
+      claimBody({ waitMs: 30_000 }),
+      made.body.keys[0].rawKey,
+    );
+    expect(claimed.body.runs.length).toBeGreaterThan(0);
+    leader.process.child.kill('SIGCONT');
+    await until('the first one knows', () =>
+      leader.process.output().includes('another process schedules now'),
+    );
+    expect(leads(other)).toBe(true);
+  }, 120_000);
+
   it('answer 503 while the database is away, and recover by themselves', async () => {
     const databaseUrl = await server.createDatabase();
     const service = await startService({ DATABASE_URL: databaseUrl, DATA_DIR: newFolder() });

@@ -4,8 +4,17 @@ import type { SecretRange, SecretShape } from './shape.ts';
 const maxValueBytes = 64 * 1024;
 const maxContextBytes = 64;
 
-/** Pieces of the names of headers that carry credentials, in the cases they are written in. */
-const anchors = ['uthorization', 'UTHORIZATION', 'ookie', 'OOKIE', 'pi-key', 'PI-KEY', 'pi-Key'];
+/**
+ * Pieces of the names of headers that carry credentials, in the cases they are written in. They are looked for with the
+ * letter before and, where they are short, with what may follow: longer anchors make the search quicker.
+ */
+const pieces: readonly { readonly anchor: string; readonly start: number; readonly end: number }[] = [
+  ...['uthorization', 'UTHORIZATION'].map((anchor) => ({ anchor, start: 0, end: anchor.length })),
+  ...['api-key', 'Api-key', 'Api-Key', 'API-KEY'].map((anchor) => ({ anchor, start: 1, end: anchor.length })),
+  ...['cookie', 'Cookie', 'COOKIE'].flatMap((name) =>
+    Array.from(':"\'\\ \ts', (next) => ({ anchor: name + next, start: 1, end: name.length })),
+  ),
+];
 
 /** What may stand in front of such a piece in a header's name. */
 const nameBefore = /(?:^|[^a-z0-9-])(?:(?:proxy-)?a|(?:set-)?c|x-a)$/i;
@@ -28,15 +37,21 @@ class CredentialHeaderShape implements SecretShape {
   readonly reachBackBytes = maxContextBytes;
   readonly reachForwardBytes = maxValueBytes + 2 * maxContextBytes;
 
-  constructor(anchor: string) {
+  readonly #start: number;
+  readonly #end: number;
+
+  constructor({ anchor, start, end }: (typeof pieces)[number]) {
     this.anchor = Buffer.from(anchor);
+    this.#start = start;
+    this.#end = end;
   }
 
   rangesAt(bytes: Buffer, anchorStart: number): readonly SecretRange[] {
-    const before = bytes.toString('latin1', Math.max(0, anchorStart - maxContextBytes), anchorStart);
+    const pieceStart = anchorStart + this.#start;
+    const before = bytes.toString('latin1', Math.max(0, pieceStart - maxContextBytes), pieceStart);
     const name = nameBefore.exec(before);
     if (!name) return [];
-    const from = anchorStart + this.anchor.length;
+    const from = anchorStart + this.#end;
     const after = bytes.toString('latin1', from, from + 2 * maxContextBytes);
     const quoted = pairAfter.exec(after) ?? keyAfter.exec(after);
     if (quoted) {
@@ -96,5 +111,5 @@ function stringEnd(bytes: Buffer, start: number, quote: string): number {
 
 /** Shapes for the values of Authorization, Proxy-Authorization, Cookie, Set-Cookie and X-Api-Key. */
 export function credentialHeaderShapes(): SecretShape[] {
-  return anchors.map((anchor) => new CredentialHeaderShape(anchor));
+  return pieces.map((piece) => new CredentialHeaderShape(piece));
 }

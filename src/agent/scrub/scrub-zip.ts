@@ -19,7 +19,7 @@ const compressionLevel = 1;
 
 /**
  * Writes a copy of an archive in which no member, and no name of one, holds a secret. Members are read and written one after
- * the other, so memory stays bounded whatever the size of the archive.
+ * the other, one ahead, so memory stays bounded whatever the size of the archive.
  *
  * @throws Unscrubbable when the archive cannot be read, is encrypted, or holds more than any run leaves behind.
  */
@@ -61,6 +61,11 @@ async function copyMembers(
 ): Promise<ScrubReport> {
   const counts = { replacedCount: 0, memberCount: 0, withheldCount: 0 };
   let unpackedBytes = 0;
+  const copying = { zip, options, depth, counts };
+  let last: { readonly entry: Entry; readonly content: Promise<Readable | Buffer> } | undefined;
+  const copyLast = async () => {
+    if (last) await copyMember(last.entry, await last.content, copying);
+  };
   try {
     for await (const entry of archive.eachEntry()) {
       options.signal?.throwIfAborted();
@@ -69,8 +74,13 @@ async function copyMembers(
       if (unpackedBytes > maxUnpackedBytes)
         throw new Unscrubbable('the archive is too large once it is unpacked');
       if (entry.isEncrypted()) throw new Unscrubbable('the archive is encrypted');
-      await copyMember(archive, entry, { zip, options, depth, counts });
+      // Unpacked on another core while the one before is searched and packed.
+      const content = readMember(archive, entry);
+      content.catch(() => undefined);
+      await copyLast();
+      last = { entry, content };
     }
+    await copyLast();
   } catch (thrown) {
     if (thrown instanceof Unscrubbable || options.signal?.aborted) throw thrown;
     throw new Unscrubbable(`the archive cannot be read: ${toError(thrown).message}`, thrown);
@@ -86,7 +96,14 @@ interface Copying {
   readonly counts: { replacedCount: number; memberCount: number; withheldCount: number };
 }
 
-async function copyMember(archive: ZipReader, entry: Entry, copying: Copying): Promise<void> {
+/** A member's content: whole, or as a stream where it is large. */
+async function readMember(archive: ZipReader, entry: Entry): Promise<Readable | Buffer> {
+  if (entry.fileName.endsWith('/')) return Buffer.alloc(0);
+  const input = await archive.openReadStreamPromise(entry);
+  return entry.uncompressedSize > maxWholeBytes ? input : await buffer(input);
+}
+
+async function copyMember(entry: Entry, content: Readable | Buffer, copying: Copying): Promise<void> {
   const { zip, options, counts } = copying;
   const name = scrubBytes(Buffer.from(entry.fileName), options);
   counts.replacedCount += name.count;
@@ -96,15 +113,14 @@ async function copyMember(archive: ZipReader, entry: Entry, copying: Copying): P
     zip.addEmptyDirectory(path, { mtime });
     return;
   }
-  const input = await archive.openReadStreamPromise(entry);
-  if (entry.uncompressedSize > maxWholeBytes) {
+  if (!Buffer.isBuffer(content)) {
     const scrub = new ScrubStream(options.finder, options.mask);
     zip.addReadStream(scrub, path, { mtime, compressionLevel });
-    await Promise.all([pipeline(input, scrub, { signal: options.signal }), finished(scrub)]);
+    await Promise.all([pipeline(content, scrub, { signal: options.signal }), finished(scrub)]);
     counts.replacedCount += scrub.replacedCount;
     return;
   }
-  const clean = await scrubMember(await buffer(input), copying);
+  const clean = await scrubMember(content, copying);
   if (!clean) {
     counts.withheldCount += 1;
     return;

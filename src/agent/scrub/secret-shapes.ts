@@ -1,6 +1,6 @@
 import { Base64Unit } from './base64-unit.ts';
 import { ExactShape, maxAnchorBytes, minAnchorBytes, type SecretShape, TolerantShape } from './shape.ts';
-import { bodySpellings, completeSpellings, spellings } from './spellings.ts';
+import { bodySpellings, completeSpellings, nameSpellings, spellings } from './spellings.ts';
 import { TextUnit } from './text-unit.ts';
 
 /** What hardly any encoding changes. */
@@ -133,7 +133,7 @@ function exactShapes(secret: string): SecretShape[] {
     Buffer.from(utf16).swap16(),
     Buffer.from(hex),
     Buffer.from(hex.toUpperCase()),
-    ...completeSpellings(secret).map((spelling) => Buffer.from(spelling)),
+    ...[...completeSpellings(secret), ...nameSpellings(secret)].map((spelling) => Buffer.from(spelling)),
   ];
   return forms.map((bytes) => new ExactShape(bytes));
 }

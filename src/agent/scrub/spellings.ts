@@ -78,6 +78,19 @@ export function completeSpellings(text: string): string[] {
   ];
 }
 
+/** What is made of a text that becomes a part of a file name: ours, and Playwright's. */
+export function nameSpellings(text: string): string[] {
+  const names = [
+    text.replaceAll(/[^A-Za-z0-9_-]+/g, '-'),
+    // Whatever is not a letter, a digit or beyond ASCII.
+    text.replaceAll(/[\0-,./:-@[-`{-\x7f]+/g, '-'),
+  ];
+  return names.filter((name) => name !== text && name.replaceAll('-', '').length >= minNameLength);
+}
+
+/** Names that keep less of a secret than this say nothing about it, and would be found by chance. */
+const minNameLength = 6;
+
 function formEncoded(text: string): string {
   return new URLSearchParams([['', text]]).toString().slice(1);
 }

@@ -110,7 +110,7 @@ async function runContained(
   const report = await runSuite(sandbox, {
     bundle,
     browser,
-    host: suites,
+    host: { ...suites, trust: context.scripts?.trust },
     engine: spec.engine ?? 'node',
     workingDirectory: posix.normalize(spec.workingDir ?? '.').replace(/(?<=.)\/+$/, ''),
     installCommand: spec.installCommand.trim() === '' ? null : spec.installCommand,
@@ -120,11 +120,9 @@ async function runContained(
     proxyUrl: context.proxyUrl,
     ...limits,
     signal: context.signal,
-    onOutput: (stage, stream, text) => {
-      for (const line of text.replace(/\n$/, '').split('\n')) {
-        // Package managers tell on stderr what is going on.
-        context.log.write(stream === 'stderr' ? (stage === 'install' ? 'WARN' : 'ERROR') : 'INFO', line);
-      }
+    onLine: (stage, stream, line) => {
+      // Package managers tell on stderr what is going on.
+      context.log.write(stream === 'stderr' ? (stage === 'install' ? 'WARN' : 'ERROR') : 'INFO', line);
     },
     onStage: (message) => context.log.write('INFO', message),
   });

@@ -1,3 +1,4 @@
+import { beginningOf, endingOf } from '../../lib/cut-text.ts';
 import type { SandboxEndReason } from '../../sandbox/sandbox.ts';
 import type { SaidError, SaidSuiteTest } from '../../sandbox/scripts/events.ts';
 import type { SuiteReport, TestReport } from '../../sandbox/suites/suite-run.ts';
@@ -109,7 +110,7 @@ function said(output: string): string {
   const text = stripColours(output).trim();
   if (text === '') return '';
   const half = maxSaidLength / 2;
-  return `; it wrote: ${text.length <= maxSaidLength ? text : `${text.slice(0, half)}\n…\n${text.slice(-half)}`}`;
+  return `; it wrote: ${text.length <= maxSaidLength ? text : `${beginningOf(text, half)}\n${endingOf(text, half)}`}`;
 }
 
 function stripColours(text: string): string {

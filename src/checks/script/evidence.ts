@@ -14,6 +14,7 @@ export interface Evidence {
 
 const maxScreenshots = 50;
 const maxOthers = 20;
+const maxLabelLength = 120;
 const recordedFolder = posix.join(privateFolder, 'evidence');
 
 const imageTypes: Readonly<Record<string, string>> = {
@@ -100,7 +101,9 @@ export function extensionOf(path: string): string {
 
 /** A name that the sink takes and no other file of the run has. */
 export function freeName(names: Set<string>, folder: string, label: string, extension: string): string {
-  const base = posix.join(folder, label.replaceAll(/[^A-Za-z0-9_-]+/g, '-').slice(0, 60) || 'file');
+  // A long label is not cut: half a secret in a name could not be told from a word.
+  const plain = label.length > maxLabelLength ? '' : label.replaceAll(/[^A-Za-z0-9_-]+/g, '-');
+  const base = posix.join(folder, plain || 'file');
   const suffix = /^\.[a-z0-9]{1,5}$/i.test(extension) ? extension.toLowerCase() : '';
   let name = `${base}${suffix}`;
   for (let number = 2; names.has(name); number += 1) name = `${base}-${number}${suffix}`;

@@ -125,11 +125,7 @@ async function runContained(order: {
     proxyUrl: context.proxyUrl,
     timeoutMs: Math.max(1, order.deadlineMs - performance.now()),
     signal: context.signal,
-    onOutput: (stream, text) => {
-      for (const line of text.replace(/\n$/, '').split('\n')) {
-        context.log.write(stream === 'stderr' ? 'ERROR' : 'INFO', line);
-      }
-    },
+    onOutput: (stream, line) => context.log.write(stream === 'stderr' ? 'ERROR' : 'INFO', line),
   });
   const verdict = judgeScript(report, context.timeoutMs, howStopped(context.signal));
   for (const { message } of verdict.errors) context.log.write('ERROR', message);

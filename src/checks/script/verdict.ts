@@ -1,3 +1,4 @@
+import { beginningOf, endingOf } from '../../lib/cut-text.ts';
 import type { SandboxEndReason } from '../../sandbox/sandbox.ts';
 import type { SaidError, SaidTest } from '../../sandbox/scripts/events.ts';
 import type { ScriptReport } from '../../sandbox/scripts/script-run.ts';
@@ -15,6 +16,7 @@ export interface ScriptVerdict {
 }
 
 const maxMessages = 50;
+const maxQuotedLength = 500;
 
 const brokenLimits: Readonly<
   Partial<Record<SandboxEndReason, { readonly code: FailureCode; readonly message: string }>>
@@ -101,7 +103,7 @@ function noTests({ runnerOutput }: ScriptReport): Failure {
   const said = runnerOutput.trim();
   return failure(
     'SCRIPT_INVALID',
-    `No tests found in the script${said === '' ? '' : `: ${said.slice(0, 500)}`}`,
+    `No tests found in the script${said === '' ? '' : `: ${beginningOf(said, maxQuotedLength)}`}`,
   );
 }
 
@@ -110,7 +112,7 @@ function endedEarly({ ended, mode, runnerOutput }: ScriptReport): string {
     ended.signal === null
       ? `it exited with code ${ended.exitCode}, as process.exit() does`
       : `it was ended by ${ended.signal}`;
-  const said = mode === 'plain' ? '' : runnerOutput.trim().slice(-500);
+  const said = mode === 'plain' ? '' : endingOf(runnerOutput.trim(), maxQuotedLength);
   return `The script did not run to its end: ${how}${said === '' ? '' : `; it wrote: ${said}`}`;
 }
 

@@ -9,10 +9,11 @@ import type { FoundBrowser } from './find-browser.ts';
  */
 export interface BrowserFarm {
   readonly directory: string;
+  /** The browser that all links lead to. */
+  readonly executablePath: string;
   /** Without ffmpeg there are no videos: Playwright would fail every page that is to be recorded. */
   readonly hasFfmpeg: boolean;
-  /** The programs that the links lead to: suites bring a Playwright of their own, and make a farm of their own. */
-  readonly programs: { readonly chromium: string; readonly ffmpeg?: string | undefined };
+  readonly ffmpegPath?: string | undefined;
 }
 
 /** Where the versions of Playwright look below a revision's folder; the first is that of 1.5x on other machines than x64. */
@@ -32,20 +33,16 @@ export async function buildBrowserFarm(options: {
   readonly runtimes: readonly Pick<Runtime, 'modulesDirectory'>[];
 }): Promise<BrowserFarm> {
   const { directory, browser, ffmpegPath } = options;
+  const { executablePath } = browser;
   for (const { modulesDirectory } of options.runtimes) {
     const revisions = await browserRevisions(modulesDirectory);
-    const { executablePath } = browser;
     await plant(join(directory, `chromium_headless_shell-${revisions.shell}`), shellPaths, executablePath);
     await plant(join(directory, `chromium-${revisions.chromium}`), browserPaths, executablePath);
     if (ffmpegPath !== undefined) {
       await plant(join(directory, `ffmpeg-${revisions.ffmpeg}`), ffmpegPaths, ffmpegPath);
     }
   }
-  return {
-    directory,
-    hasFfmpeg: ffmpegPath !== undefined,
-    programs: { chromium: browser.executablePath, ffmpeg: ffmpegPath },
-  };
+  return { directory, executablePath, ffmpegPath, hasFfmpeg: ffmpegPath !== undefined };
 }
 
 async function browserRevisions(modulesDirectory: string) {

@@ -35,11 +35,10 @@ function note(event) {
 
 const escapes = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, 'g');
 
-/** A text without terminal colours, cut to what a result may hold. */
-function text(value) {
-  return String(value ?? '')
-    .replace(escapes, '')
-    .slice(0, maxTextLength);
+/** A text without terminal colours, cut to what a result may hold; the mark tells the search for secrets that it was. */
+function text(value, maxLength = maxTextLength) {
+  const whole = String(value ?? '').replace(escapes, '');
+  return whole.length > maxLength ? `${whole.slice(0, maxLength - 1)}…` : whole;
 }
 
 /** An error as events carry it, whatever was thrown. */

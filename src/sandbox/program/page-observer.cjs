@@ -103,7 +103,7 @@ function observePage(page) {
   if (observed.has(page)) return;
   observed.add(page);
   const find = (kind, message, url = page.url()) =>
-    noteFinding({ event: 'finding', kind, message: text(message), url: text(url).slice(0, 2048) });
+    noteFinding({ event: 'finding', kind, message: text(message), url: text(url, 2048) });
   page.on('console', (message) => {
     if (message.type() === 'error') find('console', message.text());
   });

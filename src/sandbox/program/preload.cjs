@@ -12,6 +12,7 @@ const { watchSecrets } = require('./secret-watch.cjs');
 
 const { observePlaywright, responseTimes, keepFailure } = requireUnseen('./page-observer.cjs');
 const { observeFailures } = requireUnseen('./failure-observer.cjs');
+const { observeOutput } = requireUnseen('./output-observer.cjs');
 
 watchSecrets();
 
@@ -31,6 +32,7 @@ Module._load = function loadObserved(request, ...rest) {
   if (/^playwright(-core)?$|[\\/]playwright-core([\\/]index(\.js)?)?$/.test(request))
     observePlaywright(loaded);
   else if (/(^|[\\/])testInfo(\.js)?$/.test(request)) observeFailures(loaded);
+  else if (/(^|[\\/])testTracing(\.js)?$/.test(request)) observeOutput(loaded);
   return loaded;
 };
 

@@ -1,14 +1,21 @@
 'use strict';
 /** Playwright's reporter for the agent: what the runner learns goes to descriptor 3 as it happens. */
+const { StringDecoder } = require('node:string_decoder');
 const { send, text, describe } = require('./events.cjs');
+const { joinedOutput } = require('./output-observer.cjs');
 
 const maxSteps = 1000;
+/** Output is told in parts of at most this length; none of it is left out, and the agent makes lines of it. */
+const maxPartLength = 8192;
 
 class EventReporter {
   #steps = 0;
   #stepCount = new Map();
+  #suite;
+  #decoders = { stdout: new StringDecoder('utf8'), stderr: new StringDecoder('utf8') };
 
   onBegin(config, suite) {
+    this.#suite = suite;
     send({ event: 'begin', tests: suite.allTests().length, playwrightVersion: config.version });
   }
 
@@ -23,7 +30,7 @@ class EventReporter {
     send({
       event: 'step',
       test: test.id,
-      title: text(step.title).slice(0, 500),
+      title: text(step.title, 500),
       category: step.category,
       depth: step.titlePath().length - 1,
       startedAt: step.startTime.getTime(),
@@ -34,12 +41,19 @@ class EventReporter {
   }
 
   onStdOut(chunk, test) {
-    // Without a test it is the collecting run: the worker writes the same once more.
-    send({ event: 'output', stream: 'stdout', text: text(chunk), isCollecting: !test });
+    this.#tellOutput('stdout', chunk, test);
   }
 
   onStdErr(chunk, test) {
-    send({ event: 'output', stream: 'stderr', text: text(chunk), isCollecting: !test });
+    this.#tellOutput('stderr', chunk, test);
+  }
+
+  #tellOutput(stream, chunk, test) {
+    const output = typeof chunk === 'string' ? chunk : this.#decoders[stream].write(chunk);
+    for (let from = 0; from < output.length; from += maxPartLength) {
+      // Without a test it is the collecting run: the worker writes the same once more.
+      send({ event: 'output', stream, text: output.slice(from, from + maxPartLength), isCollecting: !test });
+    }
   }
 
   onError(error) {
@@ -60,11 +74,18 @@ class EventReporter {
       attachments: result.attachments
         .filter(({ path }) => path)
         .slice(0, 100)
-        .map(({ name, contentType, path }) => ({ name: text(name).slice(0, 200), contentType, path })),
+        .map(({ name, contentType, path }) => ({ name: text(name, 200), contentType, path })),
     });
   }
 
   onEnd(result) {
+    // The reporter that comes next writes these into the report, which is searched for secrets as a whole.
+    for (const { results } of this.#suite?.allTests() ?? []) {
+      for (const one of results) {
+        for (const stream of ['stdout', 'stderr'])
+          if (one[stream].length > 1) one[stream] = [joinedOutput(one[stream])];
+      }
+    }
     send({ event: 'end', status: result.status, durationMs: result.duration });
   }
 
@@ -78,7 +99,7 @@ function titleOf(test) {
   return test
     .titlePath()
     .slice(3)
-    .map((part) => text(part).slice(0, 200))
+    .map((part) => text(part, 200))
     .join(' › ');
 }
 

@@ -28,10 +28,10 @@ class SuiteReporter {
     note({
       event: 'suite-test',
       test: test.id,
-      title: text(titles.at(-1)).slice(0, 500),
-      file: text(file).slice(0, 500),
-      project: text(project).slice(0, 200),
-      suitePath: titles.slice(0, -1).map((title) => text(title).slice(0, 200)),
+      title: text(titles.at(-1), 500),
+      file: text(file, 500),
+      project: text(project, 200),
+      suitePath: titles.slice(0, -1).map((title) => text(title, 200)),
       status: result.status,
       isExpected,
       isLast: isExpected || result.retry === test.retries,
@@ -42,7 +42,7 @@ class SuiteReporter {
       attachments: result.attachments
         .filter(({ path }) => path)
         .slice(0, 50)
-        .map(({ name, contentType, path }) => ({ name: text(name).slice(0, 200), contentType, path })),
+        .map(({ name, contentType, path }) => ({ name: text(name, 200), contentType, path })),
     });
   }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { beginningOf } from '../../lib/cut-text.ts';
 
 /**
  * What the processes of a run say (src/sandbox/program/events.cjs): the runner line by line on descriptor 3, its worker in
@@ -6,7 +7,7 @@ import { z } from 'zod';
  */
 
 const at = z.number();
-const text = (maxLength: number) => z.string().transform((value) => value.slice(0, maxLength));
+const text = (maxLength: number) => z.string().transform((value) => beginningOf(value, maxLength));
 const ms = z
   .number()
   .min(0)
@@ -64,7 +65,7 @@ export const RunEvent = z.discriminatedUnion('event', [
   z.object({
     event: z.literal('output'),
     stream: z.enum(['stdout', 'stderr']),
-    text: text(8192),
+    text: z.string().max(16_384),
     isCollecting: z.boolean(),
   }),
   z.object({ event: z.literal('error'), error: SaidError }),

@@ -1,4 +1,5 @@
 import { dirname, join } from 'node:path';
+import { endingOf } from '../../lib/cut-text.ts';
 import type { SandboxedEnd } from '../sandbox.ts';
 import {
   RunEvent,
@@ -11,6 +12,7 @@ import {
   type SaidTest,
 } from './events.ts';
 import { leftLines } from './left-files.ts';
+import { OutputLines } from './output-lines.ts';
 import { proxyOf } from './proxy.ts';
 import { browserVariables, notesFile, privateFolder, type WaitingScript } from './waiting-script.ts';
 
@@ -25,7 +27,8 @@ export interface ScriptOrder {
   /** How long the script may run, in milliseconds, until it is killed. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  readonly onOutput: (stream: 'stdout' | 'stderr', text: string) => void;
+  /** Called with every line the script wrote, without its end. */
+  readonly onOutput: (stream: 'stdout' | 'stderr', line: string) => void;
 }
 
 /** What a run said and how it ended. */
@@ -59,7 +62,7 @@ const maxSteps = 1000;
 const maxErrors = 100;
 const maxNoteBytes = 8 * 1024 * 1024;
 const maxRunnerOutputLength = 4096;
-const maxEarlyChunks = 100;
+const maxEarlyLines = 500;
 /** The time limit of one test that sets none itself: Playwright's own default. */
 const testTimeoutMs = 30_000;
 /** Two steps of at most this many milliseconds lie before the kill: Playwright's own end, and an interruption. */
@@ -135,31 +138,38 @@ class Heard {
   #testCount: number | undefined;
   #broken: SaidError | undefined;
   #runnerOutput = '';
-  readonly #early: { readonly stream: 'stdout' | 'stderr'; readonly text: string }[] = [];
+  readonly #early: { readonly stream: 'stdout' | 'stderr'; readonly line: string }[] = [];
   readonly #tests: SaidTest[] = [];
   readonly #steps: SaidStep[] = [];
   readonly #errors: SaidError[] = [];
+  /** What the process itself writes, and what Playwright's runner tells of its worker. */
+  readonly #ownLines = new OutputLines((stream, line) => this.#ownLine(stream, line));
+  readonly #toldLines: OutputLines;
 
   constructor(onOutput: ScriptOrder['onOutput']) {
     this.#onOutput = onOutput;
+    this.#toldLines = new OutputLines(onOutput);
+  }
+
+  output(stream: 'stdout' | 'stderr', chunk: Buffer): void {
+    this.#ownLines.add(stream, chunk);
   }
 
   /**
    * A plain script's output is the process's own; in test mode that is only what collecting the tests wrote. Output may
    * come before the line that says which it is, as they take different ways.
    */
-  output(stream: 'stdout' | 'stderr', chunk: Buffer): void {
-    const text = chunk.toString('utf8');
+  #ownLine(stream: 'stdout' | 'stderr', line: string): void {
     if (this.#mode === 'plain') {
-      this.#onOutput(stream, text);
+      this.#onOutput(stream, line);
       return;
     }
-    if (this.#mode === undefined && this.#early.length < maxEarlyChunks) this.#early.push({ stream, text });
-    this.#addRunnerOutput(text);
+    if (this.#mode === undefined && this.#early.length < maxEarlyLines) this.#early.push({ stream, line });
+    this.#addRunnerOutput(`${line}\n`);
   }
 
   #addRunnerOutput(text: string): void {
-    this.#runnerOutput = (this.#runnerOutput + text).slice(-maxRunnerOutputLength);
+    this.#runnerOutput = endingOf(this.#runnerOutput + text, maxRunnerOutputLength);
   }
 
   line(line: string): void {
@@ -172,7 +182,7 @@ class Heard {
       case 'mode':
         if (this.#mode !== undefined) break;
         this.#mode = event.mode;
-        if (event.mode === 'plain') for (const { stream, text } of this.#early) this.#onOutput(stream, text);
+        if (event.mode === 'plain') for (const { stream, line } of this.#early) this.#onOutput(stream, line);
         break;
       case 'begin':
         this.#startedAt ??= event.at;
@@ -180,7 +190,7 @@ class Heard {
         break;
       case 'output':
         if (event.isCollecting) this.#addRunnerOutput(event.text);
-        else this.#onOutput(event.stream, event.text);
+        else this.#toldLines.add(event.stream, event.text);
         break;
       case 'step':
         if (this.#steps.length < maxSteps) this.#steps.push(event);
@@ -211,6 +221,8 @@ class Heard {
       readonly given: Readonly<Record<string, string>>;
     },
   ): ScriptReport {
+    this.#ownLines.end();
+    this.#toldLines.end();
     const notes = run.notes.flatMap((line) => readLine(RunNote, line) ?? []);
     const of = <Event extends RunNote['event']>(event: Event) =>
       notes.filter((note): note is Extract<RunNote, { event: Event }> => note.event === event);

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { BrowserFarm } from '../browsers/browser-farm.ts';
 import type { Runtime } from '../runtimes/runtimes.ts';
 import type { Sandbox, SandboxedProcess, SandboxLimits } from '../sandbox.ts';
+import { placeBrowserTrust, type ScriptTrust } from '../trust/script-trust.ts';
 
 /** What a script needs from the moment its process starts; the script itself comes later. */
 export interface ScriptPlace {
@@ -57,6 +58,8 @@ export interface LaunchOptions {
   readonly isAhead: boolean;
   /** Where Node finds code that was compiled before; scripts can only read it. */
   readonly compileCache?: string | undefined;
+  /** Authorities that it trusts beside the usual ones. */
+  readonly trust?: ScriptTrust | undefined;
   /** Called once a process started ahead has loaded what it could. */
   readonly onLoaded?: (() => void) | undefined;
 }
@@ -74,8 +77,10 @@ export async function launchScript(
   options: LaunchOptions,
 ): Promise<WaitingScript> {
   const { runtime, browser } = place;
+  const { trust } = options;
   await sandbox.write(notesFile, '');
   await sandbox.link('node_modules', runtime.modulesDirectory);
+  if (browser && trust) await placeBrowserTrust(sandbox, trust);
   let listener: ScriptListener | undefined;
   const process = sandbox.start({
     path: options.nodePath,
@@ -89,6 +94,7 @@ export async function launchScript(
       TZ: 'UTC',
       PWTEST_CACHE_DIR: join(sandbox.directory, privateFolder, 'cache'),
       ...browserVariables(sandbox.directory, browser),
+      ...trust?.environment,
       ...(options.compileCache === undefined ? {} : { NODE_COMPILE_CACHE: options.compileCache }),
     },
     limits,

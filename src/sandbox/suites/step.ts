@@ -1,4 +1,6 @@
+import { endingOf } from '../../lib/cut-text.ts';
 import type { Sandbox, SandboxedEnd, SandboxLimits } from '../sandbox.ts';
+import { OutputLines } from '../scripts/output-lines.ts';
 
 export type OutputStream = 'stdout' | 'stderr';
 
@@ -28,7 +30,7 @@ export interface SuiteStep {
   readonly environment: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  readonly onOutput: (stream: OutputStream, text: string) => void;
+  readonly onLine: (stream: OutputStream, line: string) => void;
 }
 
 /**
@@ -42,18 +44,17 @@ export async function runStep(
   step: SuiteStep,
 ): Promise<{ readonly ended: SandboxedEnd; readonly lastOutput: string }> {
   let lastOutput = '';
-  const decoders = { stdout: new TextDecoder(), stderr: new TextDecoder() };
+  const lines = new OutputLines((stream, line) => {
+    lastOutput = endingOf(`${lastOutput}${line}\n`, maxKeptLength);
+    step.onLine(stream, line);
+  });
   const running = sandbox.start({
     path: '/bin/sh',
     args: ['-c', step.command],
     environment: step.environment,
     workingDirectory: step.workingDirectory,
     limits: suiteLimits(Math.max(1, Math.ceil(step.timeoutMs))),
-    onOutput: (stream, chunk) => {
-      const text = decoders[stream].decode(chunk, { stream: true });
-      lastOutput = (lastOutput + text).slice(-maxKeptLength);
-      step.onOutput(stream, text);
-    },
+    onOutput: (stream, chunk) => lines.add(stream, chunk),
   });
   const kill = () => running.kill();
   step.signal.addEventListener('abort', kill);
@@ -62,6 +63,7 @@ export async function runStep(
   running.input.end();
   try {
     const ended = await running.ended;
+    lines.end();
     return { ended, lastOutput };
   } finally {
     step.signal.removeEventListener('abort', kill);

@@ -14,6 +14,7 @@ import {
 import { leftLines } from '../scripts/left-files.ts';
 import { proxyOf } from '../scripts/proxy.ts';
 import { privateFolder } from '../scripts/waiting-script.ts';
+import { placeBrowserTrust, type ScriptTrust } from '../trust/script-trust.ts';
 import { type CachedDependencies, dependencyKey } from './dependency-cache.ts';
 import { installCommandOf, type ManagerName, managerEnvironment } from './package-managers.ts';
 import { type OutputStream, runStep } from './step.ts';
@@ -24,7 +25,10 @@ import { type UnpackedBundle, unpackBundle } from './unpack.ts';
 export interface SuiteOrder {
   readonly bundle: Readable;
   readonly browser: BrowserFarm | undefined;
-  readonly host: Pick<SuiteHost, 'packageManagers' | 'dependencies' | 'nodePath'>;
+  readonly host: Pick<SuiteHost, 'packageManagers' | 'dependencies' | 'nodePath'> & {
+    /** Authorities that are trusted beside the usual ones. */
+    readonly trust?: ScriptTrust | undefined;
+  };
   readonly engine: 'node' | 'bun';
   /** Below the suite; `.` is its top. */
   readonly workingDirectory: string;
@@ -40,7 +44,8 @@ export interface SuiteOrder {
   /** How long the command may take, in milliseconds. */
   readonly testTimeoutMs: number;
   readonly signal: AbortSignal;
-  readonly onOutput: (stage: 'install' | 'test', stream: OutputStream, text: string) => void;
+  /** Called with each line that a command writes. */
+  readonly onLine: (stage: 'install' | 'test', stream: OutputStream, line: string) => void;
   /** What happens between the programs, for the log. */
   readonly onStage: (message: string) => void;
 }
@@ -173,10 +178,13 @@ async function install(
   const { ended, lastOutput } = await runStep(sandbox, {
     command,
     workingDirectory: join(suiteFolder, installDirectory),
-    environment: environment(sandbox, order, { folder: installDirectory, manager }),
+    environment: {
+      ...order.host.trust?.installEnvironment,
+      ...environment(sandbox, order, { folder: installDirectory, manager }),
+    },
     timeoutMs: order.installTimeoutMs,
     signal: order.signal,
-    onOutput: (stream, text) => order.onOutput('install', stream, text),
+    onLine: (stream, line) => order.onLine('install', stream, line),
   });
   if (ended.reason !== 'exited' || ended.exitCode !== 0) {
     return { stage: 'install', command, ended, lastOutput };
@@ -207,11 +215,12 @@ async function runTests(
   installReport: InstallReport,
 ): Promise<TestReport> {
   await sandbox.write(notesPath, '');
+  if (order.browser && order.host.trust) await placeBrowserTrust(sandbox, order.host.trust);
   const graceMs = Math.min(maxGraceMs, order.testTimeoutMs * 0.1);
   const settings = {
     privateDirectory: join(sandbox.directory, privateFolder),
-    executablePath: order.browser?.programs.chromium,
-    ffmpegPath: order.browser?.programs.ffmpeg,
+    executablePath: order.browser?.executablePath,
+    ffmpegPath: order.browser?.ffmpegPath,
     globalTimeoutMs: Math.max(1, Math.floor(order.testTimeoutMs - graceMs)),
     reportPath: join(sandbox.directory, suiteReportPath),
     proxy: proxyOf(order.proxyUrl),
@@ -235,7 +244,7 @@ async function runTests(
     },
     timeoutMs: order.testTimeoutMs,
     signal: order.signal,
-    onOutput: (stream, text) => order.onOutput('test', stream, text),
+    onLine: (stream, line) => order.onLine('test', stream, line),
   });
   const durationMs = performance.now() - startedMs;
   const lines = await leftLines(sandbox.directory, notesPath, maxNoteBytes);
@@ -284,6 +293,7 @@ function environment(
   return {
     ...managerEnvironment(place.manager),
     ...proxy,
+    ...order.host.trust?.environment,
     LANG: 'C.UTF-8',
     TZ: 'UTC',
     ...order.variables,

@@ -1,8 +1,8 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { AlertSubscriptionRow } from './alert-tables.ts';
 import { batches } from './batches.ts';
-import type { Page } from './checks.ts';
 import type { Dialect } from './dialect.ts';
+import { type Page, readPage } from './page.ts';
 import type { Tables } from './tables.ts';
 
 /** A stored alert channel. */
@@ -93,15 +93,9 @@ export class AlertChannels {
 
   async list(accountId: string, page: Page): Promise<{ total: number; channels: AlertChannel[] }> {
     const query = this.#db.selectFrom('alert_channels').where('account_id', '=', accountId);
-    const counted = await query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirst();
-    const rows = await query
-      .selectAll()
-      .orderBy('created', 'desc')
-      .orderBy('id', 'desc')
-      .limit(page.limit)
-      .offset(page.offset)
-      .execute();
-    return { total: Number(counted?.total ?? 0), channels: rows.map(fromRow) };
+    const ordered = query.selectAll().orderBy('created', 'desc').orderBy('id', 'desc');
+    const { total, rows } = await readPage(ordered, page);
+    return { total, channels: rows.map(fromRow) };
   }
 
   async delete(id: number): Promise<void> {

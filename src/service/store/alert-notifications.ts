@@ -2,8 +2,8 @@ import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Notice } from '../alerts/alert-state.ts';
 import type { AlertNotificationRow, AlertRow, NotificationStatus } from './alert-tables.ts';
 import { batches } from './batches.ts';
-import type { Page } from './checks.ts';
 import type { Dialect } from './dialect.ts';
+import { type Page, readPage } from './page.ts';
 import type { Tables } from './tables.ts';
 
 export interface NotificationFilter {
@@ -153,14 +153,11 @@ export class AlertNotifications {
       const failure: Notice = 'failure';
       query = query.where('alerts.notice', filter.hasFailures ? '=' : '!=', failure);
     }
-    const counted = await query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirst();
-    const notifications = await query
+    const ordered = query
       .selectAll('alert_notifications')
       .select(['alerts.alert_type', 'alerts.facts', 'alerts.result_id'])
-      .orderBy('alert_notifications.position', 'desc')
-      .limit(page.limit)
-      .offset(page.offset)
-      .execute();
-    return { total: Number(counted?.total ?? 0), notifications };
+      .orderBy('alert_notifications.position', 'desc');
+    const { total, rows: notifications } = await readPage(ordered, page);
+    return { total, notifications };
   }
 }

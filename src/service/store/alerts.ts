@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely';
 import type { AlertRow, AlertStateRow } from './alert-tables.ts';
 import { batches } from './batches.ts';
-import type { Page } from './checks.ts';
 import type { Dialect } from './dialect.ts';
+import { type Page, readPage } from './page.ts';
 import type { Tables } from './tables.ts';
 
 export interface AlertFilter {
@@ -112,15 +112,9 @@ export class Alerts {
       .where('created', '>=', filter.from)
       .where('created', '<', filter.to);
     if (filter.checkId !== undefined) query = query.where('check_id', '=', filter.checkId);
-    const counted = await query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirst();
-    const alerts = await query
-      .selectAll()
-      .orderBy('created', 'desc')
-      .orderBy('id', 'desc')
-      .limit(page.limit)
-      .offset(page.offset)
-      .execute();
-    return { total: Number(counted?.total ?? 0), alerts };
+    const ordered = query.selectAll().orderBy('created', 'desc').orderBy('id', 'desc');
+    const { total, rows: alerts } = await readPage(ordered, page);
+    return { total, alerts };
   }
 
   /** Checks whose certificate expires until an instant, soonest first; those behind one. */

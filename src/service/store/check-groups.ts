@@ -1,6 +1,6 @@
 import { type Kysely, type Selectable, sql } from 'kysely';
-import type { Page } from './checks.ts';
 import { type Dialect, escapeLike } from './dialect.ts';
+import { type Page, readPage } from './page.ts';
 import type { CheckGroupRow } from './resource-tables.ts';
 import type { Tables } from './tables.ts';
 
@@ -116,15 +116,9 @@ export class CheckGroups {
         eb.selectFrom('check_group_tags').select('group_id').where(this.#dialect.inList('tag', tags)),
       );
     }
-    const counted = await query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirst();
-    const rows = await query
-      .selectAll()
-      .orderBy('created', 'desc')
-      .orderBy('id', 'desc')
-      .limit(page.limit)
-      .offset(page.offset)
-      .execute();
-    return { total: Number(counted?.total ?? 0), groups: rows.map(fromRow) };
+    const ordered = query.selectAll().orderBy('created', 'desc').orderBy('id', 'desc');
+    const { total, rows } = await readPage(ordered, page);
+    return { total, groups: rows.map(fromRow) };
   }
 
   /** Names of the groups that use a location, at most `limit`. */

@@ -2,6 +2,7 @@ import type { Kysely, Selectable, SelectQueryBuilder } from 'kysely';
 import { sql } from 'kysely';
 import { batches } from './batches.ts';
 import { type Dialect, escapeLike } from './dialect.ts';
+import { type Page, readPage } from './page.ts';
 import type { CheckRow, Tables } from './tables.ts';
 
 /** A stored check. */
@@ -44,11 +45,6 @@ export interface CheckFilter {
   readonly search?: string | undefined;
   readonly status?: 'passing' | 'failing' | 'degraded' | undefined;
   readonly urlPart?: string | undefined;
-}
-
-export interface Page {
-  readonly limit: number;
-  readonly offset: number;
 }
 
 export class Checks {
@@ -173,15 +169,12 @@ export class Checks {
     page: Page,
   ): Promise<{ total: number; checks: Check[] }> {
     const filtered = this.#filtered(accountId, filter);
-    const counted = await filtered.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirst();
-    const rows = await filtered
+    const ordered = filtered
       .selectAll('checks')
       .orderBy('checks.created', 'desc')
-      .orderBy('checks.id', 'desc')
-      .limit(page.limit)
-      .offset(page.offset)
-      .execute();
-    return { total: Number(counted?.total ?? 0), checks: rows.map(fromRow) };
+      .orderBy('checks.id', 'desc');
+    const { total, rows } = await readPage(ordered, page);
+    return { total, checks: rows.map(fromRow) };
   }
 
   #filtered(accountId: string, filter: CheckFilter) {
@@ -210,17 +203,14 @@ export class Checks {
   /** A page of the checks of a group: by their place in it, then the oldest first. */
   async listOfGroup(groupId: number, page: Page): Promise<{ total: number; checks: Check[] }> {
     const query = this.#db.selectFrom('checks').where('group_id', '=', groupId);
-    const counted = await query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirst();
-    const rows = await query
+    const ordered = query
       .selectAll()
       .orderBy(sql`case when group_order is null then 1 else 0 end`)
       .orderBy('group_order')
       .orderBy('created')
-      .orderBy('id')
-      .limit(page.limit)
-      .offset(page.offset)
-      .execute();
-    return { total: Number(counted?.total ?? 0), checks: rows.map(fromRow) };
+      .orderBy('id');
+    const { total, rows } = await readPage(ordered, page);
+    return { total, checks: rows.map(fromRow) };
   }
 
   /** All checks of a group, locked in the order of their ids. */

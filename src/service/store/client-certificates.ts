@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
-import type { Page } from './checks.ts';
 import type { Dialect } from './dialect.ts';
+import { type Page, readPage } from './page.ts';
 import type { ClientCertificateRow } from './resource-tables.ts';
 import type { Tables } from './tables.ts';
 
@@ -39,21 +39,13 @@ export class ClientCertificates {
 
   /** A page of an account's certificates, newest first. */
   async list(accountId: string, page: Page): Promise<{ total: number; rows: ClientCertificateRow[] }> {
-    const counted = await this.#db
-      .selectFrom('client_certificates')
-      .select((eb) => eb.fn.countAll<number>().as('total'))
-      .where('account_id', '=', accountId)
-      .executeTakeFirst();
-    const rows = await this.#db
+    const ordered = this.#db
       .selectFrom('client_certificates')
       .selectAll()
       .where('account_id', '=', accountId)
       .orderBy('created', 'desc')
-      .orderBy('id', 'desc')
-      .limit(page.limit)
-      .offset(page.offset)
-      .execute();
-    return { total: Number(counted?.total ?? 0), rows };
+      .orderBy('id', 'desc');
+    return readPage(ordered, page);
   }
 
   /** All certificates of some accounts, newest first: of several that fit a host the newest wins. */

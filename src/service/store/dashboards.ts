@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Insertable, Kysely, Selectable } from 'kysely';
-import type { Page } from './checks.ts';
 import type { Dialect } from './dialect.ts';
+import { type Page, readPage } from './page.ts';
 import type { DashboardKeyRow, DashboardRow } from './page-tables.ts';
 import type { Tables } from './tables.ts';
 
@@ -66,21 +66,13 @@ export class Dashboards {
 
   /** A page of an account's dashboards, newest first. */
   async list(accountId: string, page: Page): Promise<{ total: number; rows: Dashboard[] }> {
-    const counted = await this.#db
-      .selectFrom('dashboards')
-      .select((eb) => eb.fn.countAll<number>().as('total'))
-      .where('account_id', '=', accountId)
-      .executeTakeFirst();
-    const rows = await this.#db
+    const ordered = this.#db
       .selectFrom('dashboards')
       .selectAll()
       .where('account_id', '=', accountId)
       .orderBy('created', 'desc')
-      .orderBy('id', 'desc')
-      .limit(page.limit)
-      .offset(page.offset)
-      .execute();
-    return { total: Number(counted?.total ?? 0), rows };
+      .orderBy('id', 'desc');
+    return readPage(ordered, page);
   }
 
   /** The dashboards of an account that anybody may see. */

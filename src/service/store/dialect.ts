@@ -11,6 +11,8 @@ export interface Dialect {
   readonly name: 'sqlite' | 'postgres';
   /** Type of columns that hold JSON. They are read as text on both engines. */
   readonly jsonColumn: 'text' | 'json';
+  /** Type of columns that hold an instant by the database's own clock. */
+  readonly instantColumn: 'bigint' | 'timestamptz';
   /** The type of a primary key that the database counts up and never gives twice. */
   readonly serialKey: string;
   /** The end of a select whose rows this transaction will change. */
@@ -38,6 +40,7 @@ const nothing = sql``;
 const sqliteSql: Dialect = {
   name: 'sqlite',
   jsonColumn: 'text',
+  instantColumn: 'bigint',
   serialKey: 'integer primary key autoincrement',
   forUpdate: nothing,
   forUpdateSkipLocked: nothing,
@@ -52,16 +55,17 @@ const sqliteSql: Dialect = {
 };
 
 /** Any number that other programs on the same database are unlikely to use for an advisory lock. */
-export const advisoryLocks = { schema: 7_425_381_001, scheduler: 7_425_381_002 } as const;
+const schemaLock = 7_425_381_001;
 
 const postgresSql: Dialect = {
   name: 'postgres',
   jsonColumn: 'json',
+  instantColumn: 'timestamptz',
   serialKey: 'bigint generated always as identity primary key',
   forUpdate: sql`for update`,
   forUpdateSkipLocked: sql`for update skip locked`,
   lockSchema: async (transaction) => {
-    await sql`select pg_advisory_xact_lock(${advisoryLocks.schema})`.execute(transaction);
+    await sql`select pg_advisory_xact_lock(${schemaLock})`.execute(transaction);
   },
   inLocked: (column, query) => sql<boolean>`${sql.ref(column)} = any(array${query})`,
   inList: (column, values) => sql<boolean>`${sql.ref(column)} = any(${values}::text[])`,
@@ -73,7 +77,7 @@ const postgresSql: Dialect = {
 export interface Connection {
   readonly db: Kysely<Tables>;
   readonly dialect: Dialect;
-  /** PostgreSQL only: what a dedicated connection needs (LISTEN, advisory locks). */
+  /** PostgreSQL only: what a dedicated connection needs (LISTEN, leadership). */
   readonly clientConfig?: pg.ClientConfig;
 }
 
@@ -104,7 +108,14 @@ export function connectPostgres(url: string, onPoolError: (error: Error) => void
         parsers.get(oid) ?? pg.types.getTypeParser(oid, format as 'text'),
     } as unknown as pg.CustomTypesConfig,
   };
-  const pool = new pg.Pool({ ...clientConfig, max: 10, query_timeout: 30_000, statement_timeout: 30_000 });
+  const pool = new pg.Pool({
+    ...clientConfig,
+    max: 10,
+    query_timeout: 30_000,
+    statement_timeout: 30_000,
+    // A process that is stopped in the middle of a transaction must not keep its locks from all others.
+    idle_in_transaction_session_timeout: 10_000,
+  });
   pool.on('error', onPoolError);
   // The pool listens to idle connections only. One that breaks while it is in use fails its query, and must not, as an
   // error event nobody hears, end the process.
@@ -121,8 +132,8 @@ export function escapeLike(text: string): string {
   return text.replaceAll(/[\\%_]/g, (character) => `\\${character}`);
 }
 
-/** SQLSTATE classes: connection exceptions, transaction rollbacks, insufficient resources, operator intervention. */
-const unavailableStates = /^(08|40|53|57P)/;
+/** SQLSTATE classes: connection exceptions, transaction rollbacks, insufficient resources, operator intervention; 25P03: the process stood still in a transaction. */
+const unavailableStates = /^(08|40|53|57P|25P03)/;
 /** SQLSTATEs of transactions that were rolled back for the sake of another and may simply be tried again. */
 const conflictStates = new Set(['40001', '40P01']);
 const unavailableCodes = new Set([

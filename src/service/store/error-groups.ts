@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { Dialect } from './dialect.ts';
+import { readPage } from './page.ts';
 import type { ErrorGroupRow } from './session-tables.ts';
 import type { Tables } from './tables.ts';
 
@@ -143,15 +144,9 @@ export class ErrorGroups {
     if (!filter.includeArchived) {
       query = query.where('is_archived', '=', 0).where('is_archived_for_ever', '=', 0);
     }
-    const counted = await query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirst();
-    const groups = await query
-      .selectAll()
-      .orderBy('last_seen', 'desc')
-      .orderBy('id', 'desc')
-      .limit(page.limit)
-      .offset(page.offset)
-      .execute();
-    return { total: Number(counted?.total ?? 0), groups };
+    const ordered = query.selectAll().orderBy('last_seen', 'desc').orderBy('id', 'desc');
+    const { total, rows: groups } = await readPage(ordered, page);
+    return { total, groups };
   }
 
   /** Removes the groups of a deleted check. */

@@ -1,6 +1,6 @@
 import type { Kysely, Selectable, SelectQueryBuilder } from 'kysely';
-import type { Page } from './checks.ts';
 import type { Dialect } from './dialect.ts';
+import { type Page, readPage } from './page.ts';
 import type { MaintenanceWindowRow } from './resource-tables.ts';
 import type { Tables } from './tables.ts';
 
@@ -95,15 +95,9 @@ export class MaintenanceWindows {
       this.#db.selectFrom('maintenance_windows').where('account_id', '=', accountId),
       filter,
     );
-    const counted = await query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirst();
-    const rows = await query
-      .selectAll()
-      .orderBy('starts_at', 'desc')
-      .orderBy('id', 'desc')
-      .limit(page.limit)
-      .offset(page.offset)
-      .execute();
-    return { total: Number(counted?.total ?? 0), windows: rows.map(fromRow) };
+    const ordered = query.selectAll().orderBy('starts_at', 'desc').orderBy('id', 'desc');
+    const { total, rows } = await readPage(ordered, page);
+    return { total, windows: rows.map(fromRow) };
   }
 
   /** The windows of some accounts that have begun by `to` and may not be over for good at `from`. */

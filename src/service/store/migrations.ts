@@ -10,7 +10,7 @@ import type { Tables } from './tables.ts';
 /**
  * The schema's history. A migration that was released is frozen: later changes are new entries at the end. Each runs
  * once, in order, in a transaction together with its record. `{json}` stands for the engine's JSON column type, `{serial}`
- * for that of a primary key that the database counts up.
+ * for that of a primary key that the database counts up, `{instant}` for that of an instant by the database's clock.
  */
 export interface Migration {
   readonly name: string;
@@ -170,6 +170,14 @@ export const migrations: readonly Migration[] = [
     name: '0011-runtimes-of-runs',
     statements: [`alter table runs add column runtime_id text`],
   },
+  {
+    name: '0014-leaderships',
+    statements: [
+      // PostgreSQL only: on SQLite there is one process.
+      `create table leaderships (
+        name text primary key, holder text not null, backend_pid integer not null, held_until {instant} not null)`,
+    ],
+  },
 ];
 
 /**
@@ -203,7 +211,8 @@ export async function migrate(
       for (const statement of migration.statements) {
         const text = statement
           .replaceAll('{json}', dialect.jsonColumn)
-          .replaceAll('{serial}', dialect.serialKey);
+          .replaceAll('{serial}', dialect.serialKey)
+          .replaceAll('{instant}', dialect.instantColumn);
         await sql.raw(text).execute(transaction);
       }
       await sql`insert into schema_migrations (position, name, applied_at)

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 import { batches } from './batches.ts';
 import type { Dialect } from './dialect.ts';
+import { readPage } from './page.ts';
 import type { ResultRow, StaleResultRow, Tables } from './tables.ts';
 
 export interface ResultFilter {
@@ -89,15 +90,9 @@ export class Results {
     if (filter.hasFailures !== undefined)
       query = query.where('has_failures', '=', filter.hasFailures ? 1 : 0);
     if (filter.resultType !== 'ALL') query = query.where('result_type', '=', filter.resultType);
-    const counted = await query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirst();
-    const results = await query
-      .selectAll()
-      .orderBy('created', 'desc')
-      .orderBy('id', 'desc')
-      .limit(page.limit)
-      .offset(page.offset)
-      .execute();
-    return { total: Number(counted?.total ?? 0), results };
+    const ordered = query.selectAll().orderBy('created', 'desc').orderBy('id', 'desc');
+    const { total, rows: results } = await readPage(ordered, page);
+    return { total, results };
   }
 
   /** Notes that the results of a deleted check are to be removed. */

@@ -1,6 +1,6 @@
 import type { Kysely, Selectable } from 'kysely';
-import type { Page } from './checks.ts';
 import type { Dialect } from './dialect.ts';
+import { type Page, readPage } from './page.ts';
 import type { SnippetRow } from './resource-tables.ts';
 import type { Tables } from './tables.ts';
 
@@ -59,21 +59,13 @@ export class Snippets {
 
   /** A page of an account's snippets, newest first. */
   async list(accountId: string, page: Page): Promise<{ total: number; rows: Snippet[] }> {
-    const counted = await this.#db
-      .selectFrom('snippets')
-      .select((eb) => eb.fn.countAll<number>().as('total'))
-      .where('account_id', '=', accountId)
-      .executeTakeFirst();
-    const rows = await this.#db
+    const ordered = this.#db
       .selectFrom('snippets')
       .selectAll()
       .where('account_id', '=', accountId)
       .orderBy('created', 'desc')
-      .orderBy('id', 'desc')
-      .limit(page.limit)
-      .offset(page.offset)
-      .execute();
-    return { total: Number(counted?.total ?? 0), rows };
+      .orderBy('id', 'desc');
+    return readPage(ordered, page);
   }
 
   /** All snippets of some accounts, oldest first. */

@@ -94,6 +94,11 @@ export interface Store extends Nouns {
   transaction<T>(work: (nouns: Nouns) => Promise<T>): Promise<T>;
   /** Whether this process is the one that schedules. One of several on PostgreSQL; always true on SQLite. */
   isLeader(): Promise<boolean>;
+  /**
+   * A transaction in which nobody else leads: undefined, and nothing done, when this process does not lead any more. For
+   * what only the leader may write, however long it was stopped since it asked.
+   */
+  leaderTransaction<T>(work: (nouns: Nouns) => Promise<T>): Promise<T | undefined>;
   /** Throws STORE_UNAVAILABLE when the database does not answer. */
   ping(): Promise<void>;
   close(): Promise<void>;
@@ -127,13 +132,19 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       await link.open();
       releasers.push('notifications', () => link?.close());
     }
+    const transaction = <T>(work: (transaction: Kysely<Tables>) => Promise<T>) =>
+      guard(() => db.transaction().execute(work));
     return {
       ...nounsOf(db, dialect),
       signals: link ?? new LocalSignals(),
       engine: dialect.name,
-      transaction: (work) =>
-        guard(() => db.transaction().execute((transaction) => work(nounsOf(transaction, dialect)))),
+      transaction: (work) => transaction((db) => work(nounsOf(db, dialect))),
       isLeader: async () => (link ? link.isLeader() : true),
+      leaderTransaction: (work) =>
+        transaction(async (db) => {
+          if (link && !(await link.lockLeadership(db))) return undefined;
+          return work(nounsOf(db, dialect));
+        }),
       ping: () => guard(async () => void (await sql`select 1`.execute(db))),
       close: () => releasers.release(),
     };

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
-import type { Page } from './checks.ts';
 import type { Dialect } from './dialect.ts';
+import { type Page, readPage } from './page.ts';
 import type { VariableRow } from './resource-tables.ts';
 import type { Tables } from './tables.ts';
 
@@ -58,20 +58,12 @@ export class Variables {
 
   /** A page of an account's variables, by key. */
   async list(accountId: string, page: Page): Promise<{ total: number; rows: VariableRow[] }> {
-    const counted = await this.#db
-      .selectFrom('variables')
-      .select((eb) => eb.fn.countAll<number>().as('total'))
-      .where('account_id', '=', accountId)
-      .executeTakeFirst();
-    const rows = await this.#db
+    const ordered = this.#db
       .selectFrom('variables')
       .selectAll()
       .where('account_id', '=', accountId)
-      .orderBy('key')
-      .limit(page.limit)
-      .offset(page.offset)
-      .execute();
-    return { total: Number(counted?.total ?? 0), rows };
+      .orderBy('key');
+    return readPage(ordered, page);
   }
 
   /** All variables of some accounts. */

@@ -65,6 +65,8 @@ export type Script = (call: RecordedCall, indexOfName: number) => Behaviour | un
 export class FakeService {
   readonly calls: RecordedCall[] = [];
   /** Requests beside the agent protocol; error reports are accepted. */
+  /** Hears of each of these as it comes. */
+  onOtherCall: ((path: string) => void) | undefined;
   readonly otherCalls: { readonly path: string; readonly bodyText: string }[] = [];
   /** Every result that was stored or fenced, in the order it came. */
   readonly results: ResultReport[] = [];
@@ -201,6 +203,7 @@ export class FakeService {
     const bodyText = Buffer.concat(chunks).toString();
     if (!name) {
       this.otherCalls.push({ path: request.url ?? '/', bodyText });
+      this.onOtherCall?.(url.pathname);
       response.writeHead(request.url === '/api/agent/envelope/' ? 200 : 404).end('{}');
       return;
     }

@@ -20,4 +20,5 @@ service.script = (call) => {
   }
   return undefined;
 };
+service.onOtherCall = (path) => console.log('other', path);
 setInterval(() => service.enqueue(leasedRun(url)), Number(seconds) * 1000);

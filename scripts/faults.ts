@@ -1,0 +1,97 @@
+/**
+ * Runs fault campaigns: `npm run faults -- [--seed 1] [--seeds 1] [--minutes 1] [--engine sqlite|postgres|both]
+ * [--checks 100] [--folder DIR] [--report FILE] [--judge DIR]`. Each seed is one campaign; with `both`, odd seeds use SQLite
+ * and even ones PostgreSQL. A campaign that violates an invariant leaves its histories, and the run ends with exit code 1.
+ * `--judge` judges the histories of an earlier campaign again. `--report` writes the tables of docs/reliability.md, anew
+ * after each campaign.
+ */
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { createLogUpdate } from 'log-update';
+import { runCampaign } from '../test/faults/campaign.ts';
+import { judge } from '../test/faults/checker.ts';
+import { figuresOf, percentile } from '../test/faults/figures.ts';
+import { readHistories } from '../test/faults/history.ts';
+import { type Row, reportOf } from '../test/faults/report.ts';
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string', default: '1' },
+    seeds: { type: 'string', default: '1' },
+    minutes: { type: 'string', default: '1' },
+    engine: { type: 'string', default: 'both' },
+    checks: { type: 'string', default: '100' },
+    folder: { type: 'string' },
+    report: { type: 'string' },
+    judge: { type: 'string' },
+  },
+});
+
+if (values.judge !== undefined) {
+  const histories = readHistories(values.judge);
+  const violations = judge(histories);
+  console.log(figuresOf(histories));
+  for (const { code, text } of violations) console.log(`${code}: ${text}`);
+  console.log(`FAULTS ${values.judge} violations=${violations.length}`);
+  process.exit(violations.length === 0 ? 0 : 1);
+}
+
+const first = Number(values.seed);
+const seeds = Array.from({ length: Number(values.seeds) }, (_, index) => first + index);
+const durationMs = Number(values.minutes) * 60_000;
+if (!['sqlite', 'postgres', 'both'].includes(values.engine) || seeds.length === 0 || !(durationMs > 0)) {
+  console.error('npm run faults -- [--seed N] [--seeds N] [--minutes M] [--engine sqlite|postgres|both]');
+  process.exit(2);
+}
+
+const stopping = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopping.abort());
+const liveLine = createLogUpdate(process.stderr);
+const rows: Row[] = [];
+let failed = 0;
+
+for (const seed of seeds) {
+  if (stopping.signal.aborted) break;
+  const byParity = seed % 2 === 1 ? 'sqlite' : 'postgres';
+  const engine = values.engine === 'both' ? byParity : (values.engine as 'sqlite' | 'postgres');
+  const startedAtMs = performance.now();
+  const progress = (text: string) => {
+    const seconds = ((performance.now() - startedAtMs) / 1000).toFixed(0);
+    const line = `seed ${seed} (${engine}) ${seconds.padStart(4)} s: ${text}`;
+    if (process.stderr.isTTY) liveLine(line);
+    else process.stderr.write(`${line}\n`);
+  };
+  try {
+    const { folder, figures, violations } = await runCampaign({
+      seed,
+      engine,
+      durationMs,
+      checkCount: Number(values.checks),
+      progress,
+      signal: stopping.signal,
+      ...(values.folder === undefined ? {} : { folder: join(values.folder, `seed-${seed}`) }),
+    });
+    rows.push({ seed, engine, figures, violations: violations.length });
+    liveLine.clear();
+    const p99 = percentile(figures.takeoversMs, 0.99);
+    console.log(
+      `FAULTS seed=${seed} engine=${engine} slots=${figures.slots} final=${figures.ends.final ?? 0} faults=${Object.values(figures.faults).reduce((sum, count) => sum + count, 0)} takeover_p99_s=${p99 === null ? '-' : (p99 / 1000).toFixed(1)} violations=${violations.length}`,
+    );
+    if (values.report !== undefined) writeFileSync(values.report, reportOf(rows));
+    if (violations.length > 0) {
+      failed += 1;
+      for (const { code, text } of violations.slice(0, 20)) console.log(`  ${code}: ${text}`);
+      console.log(
+        `  repeat: npm run faults -- --seed ${seed} --minutes ${values.minutes} --engine ${engine}`,
+      );
+      console.log(`  histories: ${folder}`);
+    } else if (values.folder === undefined) rmSync(folder, { recursive: true, force: true });
+  } catch (thrown) {
+    if (stopping.signal.aborted) break;
+    failed += 1;
+    console.log(`seed ${seed} (${engine}) broke down:`, thrown);
+  }
+}
+console.log(`${rows.length - failed} campaigns held, ${failed} did not`);
+process.exit(failed > 0 || stopping.signal.aborted ? 1 : 0);

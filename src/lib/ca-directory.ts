@@ -1,0 +1,129 @@
+import { X509Certificate } from 'node:crypto';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { errorCodeOf, toError } from './errors.ts';
+
+/** A certificate of an authority that is to be trusted. */
+export interface CaCertificate {
+  /** One PEM block with a line end behind it. */
+  readonly pem: string;
+  /** The subject on one line, such as `O=Example, CN=Example Root`. */
+  readonly subject: string;
+  /** SHA-256 in hexadecimal digits with colons. */
+  readonly fingerprint: string;
+}
+
+/** A file of the folder: what it gave, and what is wrong with it in words for the operator. */
+export interface CaFile {
+  readonly name: string;
+  readonly certificates: readonly CaCertificate[];
+  readonly problems: readonly string[];
+}
+
+export interface CaDirectory {
+  readonly path: string;
+  /** In the order of their names. */
+  readonly files: readonly CaFile[];
+  /** What all files gave, each certificate once. */
+  readonly certificates: readonly CaCertificate[];
+  /** Why the folder itself could not be read. */
+  readonly problem: string | undefined;
+}
+
+const maxFileBytes = 1024 * 1024;
+const maxCertificates = 500;
+const block = /-----BEGIN ((?:X509 |TRUSTED )?CERTIFICATE)-----[^-]*-----END \1-----/g;
+const begin = /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----/g;
+
+/**
+ * Reads a folder of PEM files. Never fails: whatever cannot be used is told, and the rest counts. Names that begin with a
+ * dot are passed over (Kubernetes keeps the files of a volume behind such).
+ *
+ * Certificates out of their validity are taken all the same, and told: whether they are valid is decided when they are
+ * used, by a clock that may be right by then. Those that belong to no authority are not taken.
+ *
+ * @param now for what has expired.
+ */
+export async function readCaDirectory(path: string, now = new Date()): Promise<CaDirectory> {
+  let names: string[];
+  try {
+    names = (await readdir(path)).filter((name) => !name.startsWith('.')).sort();
+  } catch (thrown) {
+    return { path, files: [], certificates: [], problem: toError(thrown).message };
+  }
+  const files: CaFile[] = [];
+  const known = new Map<string, CaCertificate>();
+  for (const name of names) {
+    const file = await readCaFile(path, name, now);
+    for (const certificate of file.certificates) {
+      if (known.size < maxCertificates) known.set(certificate.fingerprint, certificate);
+    }
+    files.push(file);
+  }
+  const problem = known.size < maxCertificates ? undefined : `more than ${maxCertificates} certificates`;
+  return { path, files, certificates: [...known.values()], problem };
+}
+
+async function readCaFile(directory: string, name: string, now: Date): Promise<CaFile> {
+  const useless = (problem: string): CaFile => ({ name, certificates: [], problems: [problem] });
+  let bytes: Buffer;
+  try {
+    const found = await stat(join(directory, name));
+    if (found.isDirectory())
+      return useless('is a folder; only files that lie in CA_CERTS_DIR itself are read');
+    if (!found.isFile()) return useless('is no file');
+    if (found.size > maxFileBytes) return useless(`is larger than ${maxFileBytes} bytes`);
+    bytes = await readFile(join(directory, name));
+  } catch (thrown) {
+    return useless(`cannot be read (${errorCodeOf(thrown) ?? toError(thrown).message})`);
+  }
+  const text = bytes.toString('latin1');
+  const blocks = [...text.matchAll(block)].map(([whole]) => whole);
+  const problems: string[] = [];
+  if (blocks.length < [...text.matchAll(begin)].length) problems.push('a certificate in it is cut off');
+  if (blocks.length === 0 && problems.length === 0) return useless(whatItIs(bytes));
+  if (text.includes('PRIVATE KEY-----')) problems.push('holds a private key, which does not belong here');
+  const certificates: CaCertificate[] = [];
+  for (const [index, pem] of blocks.entries()) {
+    const which = blocks.length === 1 ? '' : `certificate ${index + 1}: `;
+    const read = readCertificate(pem, now);
+    problems.push(...read.problems.map((problem) => which + problem));
+    if (read.certificate) certificates.push(read.certificate);
+  }
+  return { name, certificates, problems };
+}
+
+function readCertificate(
+  pem: string,
+  now: Date,
+): { readonly certificate?: CaCertificate; readonly problems: readonly string[] } {
+  let parsed: X509Certificate;
+  try {
+    parsed = new X509Certificate(pem);
+  } catch {
+    return { problems: ['cannot be parsed as a certificate'] };
+  }
+  const subject = parsed.subject?.split('\n').join(', ') || '(no subject)';
+  if (!parsed.ca) {
+    return { problems: [`${subject} is not the certificate of an authority (no CA:TRUE); not used`] };
+  }
+  const problems: string[] = [];
+  if (now > parsed.validToDate) problems.push(`${subject} expired on ${dayOf(parsed.validToDate)}`);
+  if (now < parsed.validFromDate)
+    problems.push(`${subject} is valid only from ${dayOf(parsed.validFromDate)}`);
+  const certificate = { pem: parsed.toString(), subject, fingerprint: parsed.fingerprint256 };
+  return { certificate, problems };
+}
+
+function whatItIs(bytes: Buffer): string {
+  if (bytes.length === 0) return 'is empty';
+  // A sequence in DER, of two bytes of length.
+  if (bytes[0] === 0x30 && bytes[1] === 0x82) {
+    return 'is not PEM but DER; convert it: openssl x509 -inform der -in FILE -out FILE.pem';
+  }
+  return 'holds no certificate in PEM (-----BEGIN CERTIFICATE-----)';
+}
+
+function dayOf(date: Date): string {
+  return date.toISOString().slice(0, 10);
+}

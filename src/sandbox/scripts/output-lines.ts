@@ -1,0 +1,64 @@
+import { StringDecoder } from 'node:string_decoder';
+import { stripVTControlCharacters } from 'node:util';
+
+type OutputStream = 'stdout' | 'stderr';
+
+/** What is kept of one line; nobody reads more of it. */
+const maxLineLength = 8192;
+
+/**
+ * Puts what a script writes together to lines, whatever pieces it comes in: whoever looks for a secret in a line has to see
+ * all of it at once. Each stream has lines of its own. A line is held back until its end comes, or the end of everything;
+ * of a longer one the beginning is kept, with a mark that it was cut.
+ */
+export class OutputLines {
+  readonly #onLine: (stream: OutputStream, line: string) => void;
+  readonly #open = new Map<OutputStream, { text: string; isCut: boolean }>();
+  readonly #decoders = { stdout: new StringDecoder('utf8'), stderr: new StringDecoder('utf8') };
+
+  /** @param onLine called with each line, without its end and without the colours of terminals. */
+  constructor(onLine: (stream: OutputStream, line: string) => void) {
+    this.#onLine = onLine;
+  }
+
+  /** @param piece may end anywhere, within a character too. */
+  add(stream: OutputStream, piece: Buffer | string): void {
+    this.#add(stream, typeof piece === 'string' ? piece : this.#decoders[stream].write(piece));
+  }
+
+  /** Nothing comes any more: the last line of each stream may lack its end. */
+  end(): void {
+    for (const stream of ['stdout', 'stderr'] as const) {
+      this.#add(stream, this.#decoders[stream].end());
+      this.#finish(stream);
+    }
+  }
+
+  #add(stream: OutputStream, text: string): void {
+    const lines = text.split('\n');
+    const last = lines.pop() ?? '';
+    for (const line of lines) {
+      this.#keep(stream, line);
+      // An empty line is a line too.
+      if (!this.#open.has(stream)) this.#onLine(stream, '');
+      else this.#finish(stream);
+    }
+    this.#keep(stream, last);
+  }
+
+  #keep(stream: OutputStream, part: string): void {
+    if (part === '') return;
+    const line = this.#open.get(stream) ?? { text: '', isCut: false };
+    this.#open.set(stream, line);
+    const room = maxLineLength - line.text.length;
+    line.text += part.slice(0, room);
+    line.isCut ||= part.length > room;
+  }
+
+  #finish(stream: OutputStream): void {
+    const line = this.#open.get(stream);
+    if (!line) return;
+    this.#open.delete(stream);
+    this.#onLine(stream, `${stripVTControlCharacters(line.text)}${line.isCut ? '…' : ''}`);
+  }
+}

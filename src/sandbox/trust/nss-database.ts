@@ -1,0 +1,71 @@
+import { spawn } from 'node:child_process';
+import { X509Certificate } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const program = fileURLToPath(new URL(`./nss-database-main${extname(import.meta.url)}`, import.meta.url));
+const timeoutMs = 20_000;
+const maxMessageLength = 2000;
+/** The certificates with what is trusted of them, and the keys, of which there are none. */
+const databaseFiles = ['cert9.db', 'key4.db'] as const;
+
+/** The database could not be made; the message says why. */
+export class NssUnavailable extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'NssUnavailable';
+  }
+}
+
+/**
+ * The files of a database by which Chromium on Linux trusts authorities beside its own: it reads `~/.pki/nssdb` of the user
+ * that runs it. There is no other way without root: policies lie in /etc, and a flag to pass over errors would pass over
+ * wrong names and expired certificates too.
+ *
+ * @param certificates PEM texts.
+ * @param executablePath the browser, which may bring the library with it.
+ * @returns contents by file name.
+ * @throws NssUnavailable
+ */
+export async function makeNssDatabase(
+  certificates: readonly string[],
+  executablePath: string | undefined,
+): Promise<ReadonlyMap<string, Buffer>> {
+  const directory = await mkdtemp(join(tmpdir(), 'picket-nss-'));
+  try {
+    await run(directory, certificates, executablePath);
+    const files = new Map<string, Buffer>();
+    for (const name of databaseFiles) files.set(name, await readFile(join(directory, name)));
+    return files;
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+async function run(
+  directory: string,
+  certificates: readonly string[],
+  executablePath: string | undefined,
+): Promise<void> {
+  const child = spawn(process.execPath, [program, directory], {
+    stdio: ['pipe', 'ignore', 'pipe'],
+    env: executablePath === undefined ? {} : { LD_LIBRARY_PATH: join(dirname(executablePath), 'lib') },
+    timeout: timeoutMs,
+    killSignal: 'SIGKILL',
+  });
+  let message = '';
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    message = (message + chunk).slice(-maxMessageLength);
+  });
+  child.stdin.on('error', () => undefined); // it ended before it read: its exit tells
+  child.stdin.end(JSON.stringify(certificates.map((pem) => new X509Certificate(pem).raw.toString('base64'))));
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', resolve);
+  });
+  if (code === 0) return;
+  const reason = /^\w*Error: (.*)$/m.exec(message)?.[1] ?? `exit code ${code}`;
+  throw new NssUnavailable(`the database of authorities for browsers could not be made: ${reason}`);
+}

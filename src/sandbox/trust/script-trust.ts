@@ -1,0 +1,87 @@
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { getCACertificates } from 'node:tls';
+import { toError } from '../../lib/errors.ts';
+import type { Sandbox } from '../sandbox.ts';
+import { makeNssDatabase } from './nss-database.ts';
+
+/** How what runs in sandboxes comes to trust the operator's own authorities beside the usual ones. */
+export interface ScriptTrust {
+  /** Folder with the files named below; scripts must be able to read it. */
+  readonly directory: string;
+  /** Variables for every process of a script: Node adds the file they name to its own authorities, and so does Firefox. */
+  readonly environment: Readonly<Record<string, string>>;
+  /**
+   * Variables for the installation of packages, in addition. The managers that run on Node add to its authorities by
+   * `environment`; a file given to a manager itself takes the place of its own, so this one holds all of them.
+   */
+  readonly installEnvironment: Readonly<Record<string, string>>;
+  /** Files that Chromium reads, by their path below the home of the script. */
+  readonly browserFiles: ReadonlyMap<string, Buffer>;
+  /** What could not be done, for the operator. */
+  readonly problems: readonly string[];
+}
+
+/** Where Chromium on Linux looks for authorities, below the user's home. */
+const nssFolder = '.pki/nssdb';
+
+/**
+ * Writes what scripts and their browsers read to trust some authorities.
+ *
+ * @param options.directory a folder for this alone; what is in it is replaced.
+ * @param options.certificates PEM texts, at least one.
+ * @param options.executablePath the browser; absent where there is none.
+ */
+export async function prepareScriptTrust(options: {
+  readonly directory: string;
+  readonly certificates: readonly string[];
+  readonly executablePath: string | undefined;
+}): Promise<ScriptTrust> {
+  const { directory, certificates, executablePath } = options;
+  await rm(directory, { recursive: true, force: true });
+  await mkdir(directory, { mode: 0o755 });
+  const write = async (name: string, content: string) => {
+    const path = join(directory, name);
+    await writeFile(path, content, { mode: 0o644 });
+    return path;
+  };
+  const ownFiles: string[] = [];
+  // Firefox takes one certificate of each file.
+  for (const [index, pem] of certificates.entries()) ownFiles.push(await write(`own-${index}.pem`, pem));
+  const addedPath = await write('added.pem', joined([...getCACertificates('extra'), ...certificates]));
+  const wholePath = await write('all.pem', joined([...getCACertificates('default'), ...certificates]));
+  const policies = { policies: { Certificates: { Install: ownFiles } } };
+  const policiesPath = await write('firefox-policies.json', JSON.stringify(policies));
+  const problems: string[] = [];
+  const browserFiles = new Map<string, Buffer>();
+  if (executablePath !== undefined) {
+    try {
+      for (const [name, content] of await makeNssDatabase(certificates, executablePath)) {
+        browserFiles.set(join(nssFolder, name), content);
+      }
+    } catch (thrown) {
+      problems.push(`browsers do not trust the authorities of CA_CERTS_DIR: ${toError(thrown).message}`);
+    }
+  }
+  return {
+    directory,
+    environment: { NODE_EXTRA_CA_CERTS: addedPath, PLAYWRIGHT_FIREFOX_POLICIES_JSON: policiesPath },
+    installEnvironment: {
+      npm_config_cafile: wholePath,
+      YARN_HTTPS_CA_FILE_PATH: wholePath,
+      SSL_CERT_FILE: wholePath,
+      GIT_SSL_CAINFO: wholePath,
+    },
+    browserFiles,
+    problems,
+  };
+}
+
+/** Puts into the home of a script what its browser reads there. */
+export async function placeBrowserTrust(sandbox: Sandbox, trust: ScriptTrust): Promise<void> {
+  for (const [path, content] of trust.browserFiles) await sandbox.write(path, content);
+}
+
+function joined(certificates: readonly string[]): string {
+  return certificates.map((pem) => `${pem.trim()}\n`).join('');
+}

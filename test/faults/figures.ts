@@ -1,0 +1,87 @@
+import type { Histories } from './history.ts';
+
+/** What happened in a campaign, in numbers. */
+export interface Figures {
+  readonly slots: number;
+  /** Slots by how they ended: the state, with the reason of those that were missed or cancelled. */
+  readonly ends: Readonly<Record<string, number>>;
+  readonly results: number;
+  readonly attempts: number;
+  /** Results that were reported again, and those that were fenced. */
+  readonly duplicates: number;
+  readonly stale: number;
+  /** Failures that results of healthy targets tell: the fault of an agent that was stopped as a whole meanwhile. */
+  readonly falseAlarms: number;
+  readonly faults: Readonly<Record<string, number>>;
+  /**
+   * From the death of a holder to the next lease of its run, in milliseconds, sorted: those with no fault of service or
+   * database in between, and the others.
+   */
+  readonly takeoversMs: readonly number[];
+  readonly disturbedTakeoversMs: readonly number[];
+}
+
+export function figuresOf({ checks, ledger, events }: Histories): Figures {
+  const healthy = new Set(checks.filter(({ isHealthy }) => isHealthy).map(({ id }) => id));
+  const ends: Record<string, number> = {};
+  for (const run of ledger.runs) {
+    const end = run.reason === null ? run.state : `${run.state}: ${run.reason}`;
+    ends[end] = (ends[end] ?? 0) + run.slotCount;
+  }
+  const faults: Record<string, number> = {};
+  for (const event of events) {
+    if (event.kind === 'fault') faults[event.fault] = (faults[event.fault] ?? 0) + 1;
+  }
+  const receipts = events.flatMap((event) =>
+    event.kind === 'results' ? event.reports.map(({ receipt }) => receipt) : [],
+  );
+  return {
+    slots: ledger.runs.reduce((sum, run) => sum + run.slotCount, 0),
+    ends,
+    results: ledger.results.length,
+    attempts: ledger.results.filter(({ type }) => type === 'ATTEMPT').length,
+    duplicates: receipts.filter((receipt) => receipt === 'duplicate').length,
+    stale: ledger.stale.length,
+    falseAlarms: ledger.results.filter((row) => row.hasFailures === 1 && healthy.has(row.checkId)).length,
+    faults,
+    ...takeovers(events),
+  };
+}
+
+/** How long the runs that killed agents held waited for their next holder. */
+function takeovers(events: Histories['events']): Pick<Figures, 'takeoversMs' | 'disturbedTakeoversMs'> {
+  const claims = events.filter((event) => event.kind === 'claim');
+  const storms = events
+    .filter((event) => event.kind === 'fault')
+    .filter(({ fault }) => fault.startsWith('service') || fault.startsWith('database'));
+  const granted = new Map(
+    claims.flatMap((claim) =>
+      claim.granted.map(({ runId, leaseNumber }) => [`${runId} ${leaseNumber}`, claim] as const),
+    ),
+  );
+  const over = new Set(
+    events.flatMap((event) => {
+      const leases = event.kind === 'results' ? event.reports : event.kind === 'release' ? event.leases : [];
+      return leases.map(({ runId, leaseNumber }) => `${runId} ${leaseNumber}`);
+    }),
+  );
+  const [calm, disturbed]: [number[], number[]] = [[], []];
+  for (const kill of events) {
+    if (kill.kind !== 'ended' || kill.signal !== 'SIGKILL') continue;
+    const own = claims.filter((claim) => claim.agent === kill.process && claim.answeredAtMs < kill.atMs);
+    for (const { runId, leaseNumber } of own.flatMap((claim) => claim.granted)) {
+      const next = granted.get(`${runId} ${leaseNumber + 1}`);
+      // Reported, given back, lost before the kill, or nobody's any more.
+      if (over.has(`${runId} ${leaseNumber}`) || !next || next.answeredAtMs < kill.atMs) continue;
+      const isCalm = !storms.some(({ fromMs, toMs }) => fromMs < next.answeredAtMs && toMs > kill.atMs);
+      (isCalm ? calm : disturbed).push(next.answeredAtMs - kill.atMs);
+    }
+  }
+  const byLength = (left: number, right: number) => left - right;
+  return { takeoversMs: calm.sort(byLength), disturbedTakeoversMs: disturbed.sort(byLength) };
+}
+
+/** The value below which a share of sorted values lies, by nearest rank; null without values. */
+export function percentile(sorted: readonly number[], share: number): number | null {
+  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? null;
+}

@@ -1,0 +1,103 @@
+import { type Figures, percentile } from './figures.ts';
+
+/** A campaign in the report. */
+export interface Row {
+  readonly seed: number;
+  readonly engine: string;
+  readonly figures: Figures;
+  readonly violations: number;
+}
+
+/** The tables of docs/reliability.md. */
+export function reportOf(rows: readonly Row[]): string {
+  return `${campaigns(rows)}\n\n${sums(rows)}\n`;
+}
+
+function campaigns(rows: readonly Row[]): string {
+  const lines = rows.map(({ seed, engine, figures, violations }) => {
+    const { ends, takeoversMs } = figures;
+    const faults = Object.values(figures.faults).reduce((sum, count) => sum + count, 0);
+    return [
+      seed,
+      engine,
+      figures.slots,
+      ends.final ?? 0,
+      sum(ends, 'missed'),
+      sum(ends, 'cancelled'),
+      figures.attempts,
+      figures.duplicates,
+      figures.stale,
+      faults,
+      `${seconds(percentile(takeoversMs, 0.5))} / ${seconds(percentile(takeoversMs, 0.99))}`,
+      violations,
+    ];
+  });
+  return table(
+    [
+      'seed',
+      'store',
+      'slots',
+      'FINAL',
+      'missed',
+      'cancelled',
+      'retries',
+      'repeated',
+      'fenced',
+      'faults',
+      'takeover p50 / p99 (s)',
+      'violations',
+    ],
+    lines,
+  );
+}
+
+function sums(rows: readonly Row[]): string {
+  const faults = added(rows.map(({ figures }) => figures.faults));
+  const ends = added(rows.map(({ figures }) => figures.ends));
+  const takeoversMs = rows.flatMap(({ figures }) => figures.takeoversMs);
+  const disturbedMs = rows.flatMap(({ figures }) => figures.disturbedTakeoversMs);
+  const slots = rows.reduce((total, { figures }) => total + figures.slots, 0);
+  const falseAlarms = rows.reduce((total, { figures }) => total + figures.falseAlarms, 0);
+  return [
+    `${rows.length} seeds, ${slots} slots. Runs of killed agents that went to their next holder: ${spread(takeoversMs)}; with a fault of service or database in between: ${spread(disturbedMs)}.`,
+    `Results that blame a healthy target, all of agents that were stopped as a whole: ${falseAlarms}.`,
+    '',
+    table(
+      ['fault', 'times'],
+      Object.entries(faults).sort(([left], [right]) => left.localeCompare(right)),
+    ),
+    '',
+    table(
+      ['slots that ended as', 'number'],
+      Object.entries(ends).sort(([left], [right]) => left.localeCompare(right)),
+    ),
+  ].join('\n');
+}
+
+function spread(unsorted: readonly number[]): string {
+  const sorted = unsorted.toSorted((left, right) => left - right);
+  const [p50, p99] = [percentile(sorted, 0.5), percentile(sorted, 0.99)];
+  return `${sorted.length}, after ${seconds(p50)} s (p50), ${seconds(p99)} s (p99), ${seconds(sorted.at(-1) ?? null)} s (longest)`;
+}
+
+function table(head: readonly string[], lines: readonly (readonly (string | number)[])[]): string {
+  return [head, head.map(() => '---'), ...lines].map((line) => `| ${line.join(' | ')} |`).join('\n');
+}
+
+function sum(counts: Readonly<Record<string, number>>, start: string): number {
+  return Object.entries(counts)
+    .filter(([name]) => name.startsWith(start))
+    .reduce((total, [, count]) => total + count, 0);
+}
+
+function added(parts: readonly Readonly<Record<string, number>>[]): Record<string, number> {
+  const total: Record<string, number> = {};
+  for (const part of parts) {
+    for (const [name, count] of Object.entries(part)) total[name] = (total[name] ?? 0) + count;
+  }
+  return total;
+}
+
+function seconds(ms: number | null): string {
+  return ms === null ? '–' : (ms / 1000).toFixed(1);
+}
