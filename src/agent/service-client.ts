@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
@@ -14,6 +15,7 @@ import {
   type ResultsResponse,
 } from '../protocol/agent.ts';
 import { agentErrorRoutes } from '../protocol/agent-error.ts';
+import { type Examination, examinationRoutes } from '../protocol/agent-examination.ts';
 import { type ArtifactReceipt, artifactRoutes } from '../protocol/artifact.ts';
 import { ErrorBody } from '../protocol/error-body.ts';
 import type { Route } from '../protocol/route.ts';
@@ -74,9 +76,10 @@ export class ServiceClient {
   readonly #line: ServiceLine;
   readonly #onFailed: (kind: ServiceErrorKind) => void;
   readonly #onRefused: () => void;
+  readonly #onAnswered: () => void;
 
   constructor(options: {
-    readonly access: ServiceAccess;
+    readonly settings: ServiceAccess;
     readonly identity: Identity;
     readonly version: string;
     readonly clock: Clock;
@@ -85,13 +88,16 @@ export class ServiceClient {
     readonly onFailed: (kind: ServiceErrorKind) => void;
     /** Called when any call was refused (401, 403), so that the others need not find out for themselves. */
     readonly onRefused: () => void;
+    /** Called for every call that succeeded. */
+    readonly onAnswered: () => void;
   }) {
     this.#identity = options.identity;
     this.#clock = options.clock;
     this.#serviceClock = options.serviceClock;
     this.#onFailed = options.onFailed;
     this.#onRefused = options.onRefused;
-    this.#line = openServiceLine(options.access, { version: options.version, maxAnswerBytes });
+    this.#line = openServiceLine(options.settings, { version: options.version, maxAnswerBytes });
+    this.#onAnswered = options.onAnswered;
   }
 
   /** Asks for work; waits up to `request.waitMs` for it. */
@@ -213,13 +219,35 @@ export class ServiceClient {
     }
   }
 
+  /** Asks the service what it thinks of this agent, with a body of so many bytes that mean nothing. */
+  examine(options: {
+    readonly agentVersion: string;
+    readonly sizeBytes: number;
+    readonly timeoutMs: number;
+    readonly signal?: AbortSignal | undefined;
+  }): Promise<Answer<Examination>> {
+    const { agentVersion, sizeBytes, timeoutMs, signal } = options;
+    const route = examinationRoutes.examineConnection;
+    return this.#call({
+      route,
+      path: `${route.path}?agentVersion=${encodeURIComponent(agentVersion)}`,
+      body: sizeBytes === 0 ? '' : meaningless(sizeBytes),
+      headers: { 'content-type': 'application/octet-stream', 'content-length': String(sizeBytes) },
+      schema: route.response,
+      timeoutMs,
+      signal,
+    });
+  }
+
   async close(): Promise<void> {
     await this.#line.dispatcher.destroy();
   }
 
   async #call<Schema extends z.ZodType>(call: Call<Schema>): Promise<Answer<z.output<Schema>>> {
     try {
-      return await this.#exchange(call);
+      const answer = await this.#exchange(call);
+      this.#onAnswered();
+      return answer;
     } catch (thrown) {
       if (thrown instanceof ServiceError && thrown.kind !== 'stopped') this.#onFailed(thrown.kind);
       if (thrown instanceof ServiceError && thrown.kind === 'refused') this.#onRefused();
@@ -266,6 +294,13 @@ export class ServiceClient {
     const { serverTime } = body as { serverTime?: number };
     if (serverTime !== undefined) this.#serviceClock.sample(serverTime, sentAtMs, receivedAtMs);
     return { body, sentAtMs, receivedAtMs };
+  }
+}
+
+/** Bytes that no proxy can make fewer. */
+async function* meaningless(sizeBytes: number): AsyncGenerator<Buffer> {
+  for (let left = sizeBytes; left > 0; left -= uploadChunkBytes) {
+    yield randomBytes(Math.min(left, uploadChunkBytes));
   }
 }
 

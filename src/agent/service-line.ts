@@ -1,5 +1,6 @@
-import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
+import { Agent, type Dispatcher, ProxyAgent } from 'undici';
 import type { AgentSettings } from './config.ts';
+import { serviceProxyUrl } from './service-proxy.ts';
 
 /** What it takes to reach the service; data only, so that threads can be given it. */
 export type ServiceAccess = Pick<AgentSettings, 'serviceUrl' | 'apiKey' | 'proxy'>;
@@ -29,14 +30,11 @@ export function openServiceLine(
       'content-type': 'application/json',
       'user-agent': `picket-agent/${limits.version}`,
     },
-    dispatcher: createDispatcher(access.proxy, limits.maxAnswerBytes),
+    dispatcher: createDispatcher(access, limits.maxAnswerBytes),
   };
 }
 
-function createDispatcher(
-  { http, https, except }: ServiceAccess['proxy'],
-  maxAnswerBytes: number,
-): Dispatcher {
+function createDispatcher(access: ServiceAccess, maxAnswerBytes: number): Dispatcher {
   const options = {
     maxResponseSize: maxAnswerBytes,
     // The timer of each call is the limit; these two would only cut long polls short.
@@ -44,12 +42,6 @@ function createDispatcher(
     bodyTimeout: 0,
     connect: { timeout: connectTimeoutMs },
   };
-  if (http === undefined && https === undefined) return new Agent(options);
-  // Empty texts, not undefined: undici would read the environment itself for what is undefined.
-  return new EnvHttpProxyAgent({
-    ...options,
-    httpProxy: http ?? '',
-    httpsProxy: https ?? '',
-    noProxy: except ?? '',
-  });
+  const proxyUrl = serviceProxyUrl(access);
+  return proxyUrl ? new ProxyAgent({ ...options, uri: proxyUrl.href }) : new Agent(options);
 }
