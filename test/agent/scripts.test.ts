@@ -17,9 +17,6 @@ import { Stage } from './stage.ts';
 
 const imports = "import { test, expect } from '@playwright/test';\n";
 const runTimeoutMs = 40_000;
-const killedRuns = 40;
-/** Spares lie in slots of their own. */
-const sparesLeft = 3;
 
 let missingRuntimes: string | undefined;
 let missingBrowser: string | undefined;
@@ -36,24 +33,6 @@ function scriptRun(checkType: 'BROWSER' | 'MULTI_STEP', script: string, more: Pa
 async function resultOf(run: LeasedRun) {
   stage.service.enqueue(run);
   return await stage.service.waitFor('the result', () => stage.service.resultOf(run.runId), runTimeoutMs);
-}
-
-/** The folders of slots; a sandbox in use has more in it than its folder for temporary files. */
-function soiledSlots(): string[] {
-  const home = join(scripts.path, '0/sandboxes');
-  return readdirSync(home)
-    .filter((name) => name.startsWith('slot-'))
-    .filter((name) => entriesOf(join(home, name)).some((entry) => entry !== '.tmp'));
-}
-
-/** A slot may be removed while we look; it is then not soiled. */
-function entriesOf(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch (thrown) {
-    if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw thrown;
-  }
 }
 
 /** Processes of this agent's sandboxes, by their HOME: other tests run scripts on this machine at the same time. */
@@ -304,40 +283,6 @@ describe('an agent with scripts', () => {
       await stage.service.waitFor('no browser', () => browserProcesses().length === 0);
     });
   }
-
-  it('leaves nothing behind when workers and browsers are killed at random', async (context) => {
-    needsRuntime(context);
-    const script = `${imports}test('short', async () => {
-      await new Promise((resolve) => setTimeout(resolve, ${Math.round(Math.random() * 50)}));
-    });`;
-    const runs = Array.from({ length: killedRuns }, () => scriptRun('MULTI_STEP', script));
-    stage.service.enqueue(...runs);
-    // A slow machine would see every run killed.
-    let killsLeft = Math.round(killedRuns / 3);
-    const killing = setInterval(() => {
-      if (killsLeft === 0) return;
-      const all = scriptProcesses();
-      const victim = all[Math.floor(Math.random() * all.length)];
-      if (victim === undefined) return;
-      killHard(victim);
-      killsLeft -= 1;
-    }, 200);
-    try {
-      await stage.service.waitFor(
-        'all results',
-        () => runs.every(({ runId }) => stage.service.resultOf(runId)),
-        90_000,
-      );
-    } finally {
-      clearInterval(killing);
-    }
-    await stage.service.waitFor('clean slots', () => soiledSlots().length <= sparesLeft);
-    const clean = scriptRun('MULTI_STEP', `${imports}test('next', () => {});`);
-    expect((await resultOf(clean)).failure).toBeNull();
-    const codes = new Set(runs.map(({ runId }) => stage.service.resultOf(runId)?.failure?.code ?? 'passed'));
-    expect(codes).toContain('passed');
-    expect([...codes].filter((code) => code !== 'passed' && code !== 'SCRIPT_FAILED')).toEqual([]);
-  }, 100_000);
 
   it('goes on when the keeper of the sandboxes is killed', async (context) => {
     needsRuntime(context);
