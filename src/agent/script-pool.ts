@@ -1,4 +1,5 @@
 import { extname } from 'node:path';
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { findCheckType } from '../checks/index.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
@@ -62,8 +63,9 @@ export class ScriptPool {
     return this.#capabilities.loaded;
   }
 
+  /** Without runtimes while no thread is there: runs of other types may need them for scripts around them. */
   get capabilities(): Capabilities {
-    return this.#capabilities;
+    return this.#isReady ? this.#capabilities : { ...this.#capabilities, runtimes: [] };
   }
 
   get isReady(): boolean {
@@ -73,6 +75,14 @@ export class ScriptPool {
   /** Whether it is known what this host can run; false while the sandboxes are being opened. */
   get isSettled(): boolean {
     return this.#isReady || this.#shortLives > 1;
+  }
+
+  /** A line to the thread, for scripts around runs of others; undefined while it is not ready. */
+  openPhasePort(): MessagePort | undefined {
+    if (!this.#thread || !this.#isReady) return undefined;
+    const { port1, port2 } = new MessageChannel();
+    this.#thread.connectPhases(port1);
+    return port2;
   }
 
   get replacedCount(): number {

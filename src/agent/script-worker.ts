@@ -16,6 +16,7 @@ import { SandboxUnavailable } from '../sandbox/sandbox.ts';
 import { BundleClient } from './bundle-client.ts';
 import { FetchedBundles } from './code-bundles.ts';
 import { LagMeter } from './lag-meter.ts';
+import { servePhases } from './phase-link.ts';
 import { RunPipeline } from './run-pipeline.ts';
 import type { Capabilities, FromWorker, RunOrder, ToWorker, WorkerStart } from './worker-message.ts';
 
@@ -38,7 +39,7 @@ const pipeline = opened.then(
       ownSecrets,
       egress: createEgressPolicy(egress),
       artifactFolder,
-      scripts: host,
+      hosts: { scripts: host },
     }),
 );
 
@@ -49,6 +50,9 @@ port.on('message', (message: ToWorker) => {
     for (const runId of message.runIds) {
       running.get(runId)?.abort(new DOMException('The run was stopped', 'AbortError'));
     }
+  } else if (message.type === 'phases') {
+    const { port: line } = message;
+    void opened.then(({ host, unavailable }) => servePhases(line, host, unavailable ?? ''));
   } else if (message.type === 'close') {
     void close();
   }

@@ -82,10 +82,10 @@ export const failureCatalogue = {
     'A test of the script failed, it threw, or it ended before it was done, as process.exit() makes it.',
   ),
   SCRIPT_TIMED_OUT: target(
-    'The script ran longer than it may: 240 seconds, the tests of a suite 30 minutes or their globalTimeout.',
+    'The script ran longer than it may: 240 seconds, a setup or teardown script 10, the tests of a suite 30 minutes or their globalTimeout.',
   ),
   SCRIPT_OUT_OF_MEMORY: target(
-    'The script and its browsers used more memory than they may: 2.7 GiB, a suite 4 GiB.',
+    'The script and its browsers used more memory than they may: 2.7 GiB, a setup or teardown script 512 MiB, a suite 4 GiB.',
   ),
   SCRIPT_LIMIT_EXCEEDED: target(
     'The script used more processor time, processes, output or disk than it may.',
