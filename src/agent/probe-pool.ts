@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { extname } from 'node:path';
 import type { MessagePort } from 'node:worker_threads';
-import { findCheckType } from '../checks/index.ts';
+import { checkTypes, findCheckType } from '../checks/index.ts';
 import { lifecycleAllowanceMs } from '../checks/lifecycle.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
@@ -15,6 +15,7 @@ import type { Capabilities, FinishedRun, RunOrder } from './worker-message.ts';
 /** Where a probe thread begins. */
 export const probeWorkerEntry = new URL(`./probe-worker${extname(import.meta.url)}`, import.meta.url);
 
+const allNames = checkTypes.map(({ name }) => name);
 const watchIntervalMs = 1000;
 /**
  * Beyond the runner's own deadline, its grace, what it may wait for its start, and the making of its artifacts: then it is the
@@ -158,6 +159,7 @@ export class ProbePool {
       entry: this.#options.entry ?? probeWorkerEntry,
       start: {
         ownSecrets: this.#options.ownSecrets,
+        checkTypes: this.#options.checkTypes ?? allNames,
         egress: this.#options.egress?.() ?? defaultEgressSettings,
         artifactFolder: this.#options.artifactFolder?.(),
         caCertificates: this.#options.caCertificates?.(),
@@ -214,6 +216,8 @@ export interface ProbePoolOptions {
   readonly log: Logger;
   /** Secrets removed from every report: the agent's key and the `SERVICE_SECRET_*` values. */
   readonly ownSecrets: readonly string[];
+  /** Names of the check types to load; all when absent. */
+  readonly checkTypes?: readonly string[] | undefined;
   /** What to add to `monotonicMs` to get the service's time, as known now. */
   readonly serviceOffsetMs: () => number;
   /** Where runs may connect to, asked when a thread starts; the default policy when absent. */

@@ -3,7 +3,7 @@
  * answers travel in batches, because each message between threads has a price of its own.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import { checkTypes } from '../checks/index.ts';
+import { checkTypes as allTypes } from '../checks/index.ts';
 import { systemClock } from '../lib/clock.ts';
 import { toError } from '../lib/errors.ts';
 import { trustAlso } from '../lib/trusted-roots.ts';
@@ -29,7 +29,14 @@ const gatherMs = 5;
 
 if (!parentPort) throw new Error('probe-worker runs in a worker thread only');
 const port = parentPort;
-const { ownSecrets, egress, gateMemory, artifactFolder, caCertificates } = workerData as WorkerStart;
+const {
+  ownSecrets,
+  checkTypes: wanted,
+  egress,
+  gateMemory,
+  artifactFolder,
+  caCertificates,
+} = workerData as WorkerStart;
 trustAlso(caCertificates ?? []);
 
 const phases = new PhaseLink();
@@ -98,7 +105,10 @@ async function loadAll(): Promise<Capabilities> {
   const loaded: string[] = [];
   const backends: Record<string, string> = {};
   const failed: { name: string; reason: string }[] = [];
-  for (const type of checkTypes.filter(({ lane, load }) => lane === 'probe' && load !== undefined)) {
+  const types = allTypes.filter(
+    ({ name, lane, load }) => lane === 'probe' && load !== undefined && wanted.includes(name),
+  );
+  for (const type of types) {
     try {
       const { backend } = await pipeline.load(type);
       loaded.push(type.name);

@@ -1,6 +1,6 @@
 import { extname } from 'node:path';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
-import { findCheckType } from '../checks/index.ts';
+import { checkTypes, findCheckType } from '../checks/index.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { defaultEgressSettings, type EgressSettings } from '../probes/egress/policy.ts';
@@ -13,6 +13,7 @@ import type { ServiceAccess } from './service-line.ts';
 import type { Capabilities, FinishedRun, RunOrder } from './worker-message.ts';
 
 const scriptWorkerEntry = new URL(`./script-worker${extname(import.meta.url)}`, import.meta.url);
+const allNames = checkTypes.map(({ name }) => name);
 const watchIntervalMs = 1000;
 /** Beyond the run's own deadline, its grace and the making of its artifacts: then it is the thread that hangs. */
 const stuckGraceMs = deadlineGraceMs + sealLimitMs.script + 5000;
@@ -52,7 +53,7 @@ export class ScriptPool {
 
   /** Begins to open the sandboxes; resolves with what can be run, once that is known. */
   async start(): Promise<Capabilities> {
-    if (this.#isStopping) return nothing;
+    if (this.#isStopping || !this.#isWanted) return nothing;
     this.#watch = setInterval(() => this.#endStuckThread(), watchIntervalMs);
     this.#watch.unref();
     this.#startThread();
@@ -74,7 +75,7 @@ export class ScriptPool {
 
   /** Whether it is known what this host can run; false while the sandboxes are being opened. */
   get isSettled(): boolean {
-    return this.#isReady || this.#shortLives > 1;
+    return this.#isReady || this.#shortLives > 1 || !this.#isWanted;
   }
 
   /** A line to the thread, for scripts around runs of others; undefined while it is not ready. */
@@ -87,6 +88,11 @@ export class ScriptPool {
 
   get replacedCount(): number {
     return this.#replacedCount;
+  }
+
+  get #isWanted(): boolean {
+    const { checkTypes: wanted = allNames } = this.#options;
+    return checkTypes.some(({ name, lane }) => lane === 'script' && wanted.includes(name));
   }
 
   /** How many more runs the memory of this host allows; one at least where nothing runs. */
@@ -136,6 +142,7 @@ export class ScriptPool {
       entry: this.#options.entry ?? scriptWorkerEntry,
       start: {
         ownSecrets: this.#options.ownSecrets,
+        checkTypes: this.#options.checkTypes ?? allNames,
         egress: this.#options.egress?.() ?? defaultEgressSettings,
         artifactFolder: this.#options.artifactFolder?.(),
         scripts: this.#options.scripts(),
@@ -198,6 +205,8 @@ export interface ScriptPoolOptions {
   readonly log: Logger;
   /** Secrets removed from every report: the agent's key and the `SERVICE_SECRET_*` values. */
   readonly ownSecrets: readonly string[];
+  /** Names of the check types to offer; all when absent. Without one that is a script nothing is started. */
+  readonly checkTypes?: readonly string[] | undefined;
   readonly serviceOffsetMs: () => number;
   readonly egress?: (() => EgressSettings) | undefined;
   readonly artifactFolder?: (() => string | undefined) | undefined;

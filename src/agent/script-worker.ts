@@ -5,7 +5,7 @@
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { CheckType } from '../checks/check-type.ts';
-import { checkTypes } from '../checks/index.ts';
+import { checkTypes as allTypes } from '../checks/index.ts';
 import { systemClock } from '../lib/clock.ts';
 import { toError } from '../lib/errors.ts';
 import { trustAlso } from '../lib/trusted-roots.ts';
@@ -22,11 +22,18 @@ import type { Capabilities, FromWorker, RunOrder, ToWorker, WorkerStart } from '
 
 if (!parentPort) throw new Error('script-worker runs in a worker thread only');
 const port = parentPort;
-const { ownSecrets, egress, artifactFolder, scripts, service } = workerData as WorkerStart;
+const {
+  ownSecrets,
+  checkTypes: wanted,
+  egress,
+  artifactFolder,
+  scripts,
+  service,
+} = workerData as WorkerStart;
 trustAlso(scripts?.caCertificates ?? []);
 /** Code bundles that are kept for later runs, all together, in bytes. */
 const maxKeptBundleBytes = 2_000_000_000;
-const types = checkTypes.filter(({ lane }) => lane === 'script');
+const types = allTypes.filter(({ name, lane }) => lane === 'script' && wanted.includes(name));
 const running = new Map<string, AbortController>();
 let isClosing = false;
 

@@ -14,6 +14,8 @@ import type { ServiceAccess } from './service-line.ts';
 export interface WorkerStart {
   /** Secrets that are removed from every report, whatever the check. */
   readonly ownSecrets: readonly string[];
+  /** Names of the check types to load, of those that run in this kind of thread. */
+  readonly checkTypes: readonly string[];
   /** Where runs may connect to. */
   readonly egress: EgressSettings;
   /** Memory of the GateBoard of the thread. */
