@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LeasedRun } from '../../src/protocol/agent.ts';
 import { Stage } from '../agent/stage.ts';
-import { processesWhere } from '../sandbox/processes.ts';
+import { ownerOf, processesWhere } from '../sandbox/processes.ts';
 import { leasedRun } from './fake-service/leased-run.ts';
 import { runtimesDirectory } from './script-stage.ts';
 import { temporaryFolder } from './service.ts';
@@ -145,11 +145,18 @@ interface ScriptProcess {
   readonly home: string;
 }
 
-/** All processes whose home is a sandbox of this agent. */
+/**
+ * All processes whose home is a sandbox of this agent, or who have the user of one: a browser's processes overwrite the
+ * environment that others see.
+ */
 function processesOf(sandboxes: string): ScriptProcess[] {
   const found: ScriptProcess[] = [];
-  processesWhere((_status, pid) => {
-    const [, home] = new RegExp(`(?:^|\\0)HOME=(${sandboxes}[^\\0]*)`).exec(read(pid, 'environ')) ?? [];
+  const homes = slotsOf(sandboxes).map((name) => join(sandboxes, '0/sandboxes', name));
+  const homeOfUser = new Map(homes.map((home) => [ownerOf(home), home]));
+  homeOfUser.delete(process.getuid?.() ?? 0);
+  processesWhere((status, pid) => {
+    const [, own] = new RegExp(`(?:^|\\0)HOME=(${sandboxes}[^\\0]*)`).exec(read(pid, 'environ')) ?? [];
+    const home = own ?? homeOfUser.get(Number(/^Uid:\s+(\d+)/m.exec(status)?.[1]));
     if (home !== undefined) found.push({ pid, commandLine: read(pid, 'cmdline'), home });
     return false;
   });
