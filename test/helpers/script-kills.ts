@@ -1,9 +1,9 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LeasedRun } from '../../src/protocol/agent.ts';
 import { Stage } from '../agent/stage.ts';
-import { ownerOf, processesWhere } from '../sandbox/processes.ts';
+import { processesWhere } from '../sandbox/processes.ts';
 import { leasedRun } from './fake-service/leased-run.ts';
 import { runtimesDirectory } from './script-stage.ts';
 import { temporaryFolder } from './service.ts';
@@ -63,6 +63,7 @@ export async function runUnderKills(options: {
   const { runCount, killCount, hasBrowser } = options;
   const sandboxes = temporaryFolder();
   const spool = temporaryFolder();
+  const view = new SandboxView(sandboxes.path);
   await using stage = await Stage.open();
   try {
     const agent = stage.startAgent({
@@ -103,7 +104,7 @@ export async function runUnderKills(options: {
         while (!killing.signal.aborted && done() < from) await delay(50);
         await delay(Math.random() * 300);
         const kind = kinds[count % kinds.length] ?? 'worker';
-        while (!killing.signal.aborted && !killOne(kind, sandboxes.path)) await delay(20);
+        while (!killing.signal.aborted && !killOne(kind, view)) await delay(20);
         if (!killing.signal.aborted) kills[kind] += 1;
         options.progress?.(`${done()} of ${runCount} runs, ${count + 1} kills`);
       }
@@ -126,11 +127,11 @@ export async function runUnderKills(options: {
       ends[code] = (ends[code] ?? 0) + 1;
     }
     const used = usedSlots(sandboxes.path);
-    const strayProcesses = processesOf(sandboxes.path).filter(({ home }) => isOver(home)).length;
+    const strayProcesses = view.processes().filter(({ home }) => isOver(home)).length;
     const leftFolders = used.length + runFolders(spool.path).length;
     agent.signal('SIGTERM');
     await agent.exited;
-    const leftAfterStop = processesOf(sandboxes.path).length + slotsOf(sandboxes.path).length;
+    const leftAfterStop = view.processes().length + slotsOf(sandboxes.path).length;
     return { runs: runs.length, kills, ends, strayProcesses, leftFolders, leftAfterStop };
   } finally {
     sandboxes.remove();
@@ -146,25 +147,38 @@ interface ScriptProcess {
 }
 
 /**
- * All processes whose home is a sandbox of this agent, or who have the user of one: a browser's processes overwrite the
- * environment that others see.
+ * The processes of an agent's sandboxes, as seen from outside: those whose home is one, or who have the user that one had,
+ * as a browser's processes overwrite the environment that others see.
  */
-function processesOf(sandboxes: string): ScriptProcess[] {
-  const found: ScriptProcess[] = [];
-  const homes = slotsOf(sandboxes).map((name) => join(sandboxes, '0/sandboxes', name));
-  const homeOfUser = new Map(homes.map((home) => [ownerOf(home), home]));
-  homeOfUser.delete(process.getuid?.() ?? 0);
-  processesWhere((status, pid) => {
-    const [, own] = new RegExp(`(?:^|\\0)HOME=(${sandboxes}[^\\0]*)`).exec(read(pid, 'environ')) ?? [];
-    const home = own ?? homeOfUser.get(Number(/^Uid:\s+(\d+)/m.exec(status)?.[1]));
-    if (home !== undefined) found.push({ pid, commandLine: read(pid, 'cmdline'), home });
-    return false;
-  });
-  return found;
+class SandboxView {
+  readonly #path: string;
+  /** The folders of sandboxes by their users, all that were ever seen. */
+  readonly #homes = new Map<number, string>();
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  processes(): ScriptProcess[] {
+    const ownUser = process.getuid?.() ?? 0;
+    for (const name of slotsOf(this.#path)) {
+      const home = join(this.#path, '0/sandboxes', name);
+      const user = statSync(home, { throwIfNoEntry: false })?.uid;
+      if (user !== undefined && user !== ownUser) this.#homes.set(user, home);
+    }
+    const found: ScriptProcess[] = [];
+    processesWhere((status, pid) => {
+      const [, own] = new RegExp(`(?:^|\\0)HOME=(${this.#path}[^\\0]*)`).exec(read(pid, 'environ')) ?? [];
+      const home = own ?? this.#homes.get(Number(/^Uid:\s+(\d+)/m.exec(status)?.[1]));
+      if (home !== undefined) found.push({ pid, commandLine: read(pid, 'cmdline'), home });
+      return false;
+    });
+    return found;
+  }
 }
 
-function killOne(kind: VictimKind, sandboxes: string): boolean {
-  const victims = processesOf(sandboxes).filter(({ commandLine }) => kindOf(commandLine) === kind);
+function killOne(kind: VictimKind, view: SandboxView): boolean {
+  const victims = view.processes().filter(({ commandLine }) => kindOf(commandLine) === kind);
   const victim = victims[Math.floor(Math.random() * victims.length)];
   if (!victim) return false;
   try {
