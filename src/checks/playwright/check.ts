@@ -1,4 +1,5 @@
 import { defineCheckType } from '../check-type.ts';
+import { scriptTimeMetric } from '../metric.ts';
 import { PlaywrightDetail, playwrightArtifactFields } from './detail.ts';
 import { PlaywrightSpec } from './spec.ts';
 
@@ -16,5 +17,6 @@ export const playwright = defineCheckType({
   artifactFields: playwrightArtifactFields,
   detail: PlaywrightDetail,
   detailKey: 'playwrightCheckResult',
+  analytics: { route: 'playwright-checks', metrics: [scriptTimeMetric] },
   load: async () => ({ run: (await import('./run.ts')).runPlaywrightSuite }),
 });
