@@ -32,6 +32,7 @@ describe('readAgentSettings', () => {
         chromiumPath: undefined,
         isUnisolatedAllowed: false,
         phaseCount: 4,
+        suites: { cacheMaxBytes: 5_000_000_000 },
       },
       secretFiles: [],
     });

@@ -121,6 +121,7 @@ function scriptSettings(options: OnceOptions, workFolder: WorkFolder | undefined
     isUnisolatedAllowed: true,
     privatePaths: workFolder ? [workFolder.path] : [],
     hasSpares: false,
+    suites: { cacheMaxBytes: 0 },
   };
 }
 

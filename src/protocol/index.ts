@@ -14,6 +14,7 @@ import { checkResultRoutes } from './check-result.ts';
 import { checkSessionRoutes } from './check-session.ts';
 import { checkStatusRoutes } from './check-status.ts';
 import { clientCertificateRoutes } from './client-certificate.ts';
+import { agentBundleRoutes, codeBundleRoutes } from './code-bundle.ts';
 import { dashboardRoutes } from './dashboard.ts';
 import { dashboardIncidentRoutes } from './dashboard-incident.ts';
 import { errorGroupRoutes, rootCauseAnalysisRoutes } from './error-group.ts';
@@ -41,6 +42,7 @@ export const allRoutes: readonly Route[] = [
   ...checkTypes.flatMap((type) => Object.values(typedCheckRoutes(type))),
   ...Object.values(checkResultRoutes),
   ...Object.values(assetRoutes),
+  ...Object.values(codeBundleRoutes),
   ...Object.values(checkStatusRoutes),
   ...Object.values(alertChannelRoutes),
   ...Object.values(alertRoutes),
@@ -75,4 +77,5 @@ export const allRoutes: readonly Route[] = [
   ...Object.values(examinationRoutes),
   ...Object.values(agentErrorRoutes),
   ...Object.values(artifactRoutes),
+  ...Object.values(agentBundleRoutes),
 ];
