@@ -7,7 +7,7 @@ import type { LeaseRef } from '../protocol/agent.ts';
 import { agentStatus } from './agent-status.ts';
 import { ArtifactUploader } from './artifacts/artifact-uploader.ts';
 import { runFolder } from './artifacts/work-folder.ts';
-import { claimedFacts } from './capability-facts.ts';
+import { claimedDescription, mergedCapabilities } from './capability-facts.ts';
 import { type AgentSettings, ownSecretsOf } from './config.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { Drain } from './drain.ts';
@@ -78,34 +78,32 @@ export class Agent {
     this.#log = log;
     this.#identity = { agentId: settings.agentId, sessionId: crypto.randomUUID() };
     const ownSecrets = ownSecretsOf(settings);
-    this.#pool = new ProbePool({
+    const forThreads = {
       clock,
       log,
       ownSecrets,
       checkTypes: settings.checkTypes,
       serviceOffsetMs: () => serviceClock.offsetMs,
-      onReady: () => this.#poller?.slotFreed(),
       egress: () => ({ ...settings.egress, ownPorts: this.#ownPorts }),
       artifactFolder: () => this.#spool.artifactFolder,
+    };
+    this.#pool = new ProbePool({
+      ...forThreads,
       caCertificates: () => this.#caCertificates,
+      onReady: () => this.#poller?.slotFreed(),
+      phasePort: () => this.#scripts.openPhasePort(),
     });
     this.#scripts = new ScriptPool({
-      clock,
-      log,
-      ownSecrets,
-      checkTypes: settings.checkTypes,
-      serviceOffsetMs: () => serviceClock.offsetMs,
-      onReady: () => this.#poller?.slotFreed(),
-      egress: () => ({ ...settings.egress, ownPorts: this.#ownPorts }),
-      artifactFolder: () => this.#spool.artifactFolder,
+      ...forThreads,
+      onReady: () => {
+        this.#pool.connectPhases();
+        this.#poller?.slotFreed();
+      },
       scripts: () => ({
         ...settings.scripts,
         scriptCount: settings.laneSizes.script,
         caCertificates: this.#caCertificates,
-        privatePaths: [
-          ...settings.secretFiles,
-          ...(this.#spool.state.facts ? [this.#spool.state.facts.folder] : []),
-        ],
+        privatePaths: [...settings.secretFiles, this.#spool.state.facts?.folder ?? []].flat(),
         hasSpares: true,
       }),
     });
@@ -169,6 +167,7 @@ export class Agent {
     });
     this.#dispatcher = new Dispatcher({
       laneSizes: settings.laneSizes,
+      phaseCount: settings.scripts.phaseCount,
       executors: { probe: this.#pool, script: this.#scripts },
       leaseKeeper: this.#leaseKeeper,
       clock,
@@ -266,8 +265,7 @@ export class Agent {
     this.#log.info({ version: packageVersion(), agentId, serviceUrl, port, laneSizes }, 'agent starts');
     this.#caCertificates = await trustOwnAuthorities(this.#settings.caCertsDir, this.#log);
     this.#warnOfShortSecrets(Object.entries(serviceSecrets));
-    const capabilities = await this.#pool.start();
-    const { loaded, failed } = capabilities;
+    const { loaded, failed } = await this.#pool.start();
     if (this.#isStopping) return;
     for (const { name, reason } of failed) {
       this.#log.error({ checkType: name, reason }, 'a check type does not load here and is not offered');
@@ -289,13 +287,7 @@ export class Agent {
 
   /** What all threads can run. */
   #capabilities(): Capabilities {
-    const [probes, scripts] = [this.#pool.capabilities, this.#scripts.capabilities];
-    return {
-      ...scripts,
-      loaded: [...probes.loaded, ...scripts.loaded],
-      backends: { ...probes.backends, ...scripts.backends },
-      failed: [...probes.failed, ...scripts.failed],
-    };
+    return mergedCapabilities(this.#pool.capabilities, this.#scripts.capabilities);
   }
 
   #createPoller(): Poller {
@@ -306,16 +298,7 @@ export class Agent {
       clock: this.#clock,
       serviceClock: this.#serviceClock,
       log: this.#log,
-      description: () => {
-        const capabilities = this.#capabilities();
-        return {
-          version: packageVersion(),
-          platform: `${process.platform}-${process.arch} node-${process.versions.node}`,
-          runtimes: [...(capabilities.runtimes ?? [])],
-          checkTypes: [...capabilities.loaded],
-          ...claimedFacts(capabilities),
-        };
-      },
+      description: () => claimedDescription(this.#capabilities()),
       isSettled: () => this.#scripts.isSettled,
       onUnwanted: (leases) => this.#drain?.giveBack(leases),
     });

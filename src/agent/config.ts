@@ -13,6 +13,12 @@ const maxSecretLength = 128 * 1024;
 const minSpoolBytes = 1_000_000;
 const secretPrefix = 'SERVICE_SECRET_';
 
+/** Keys that are mistaken for the one of a location. */
+const otherKeys = [
+  { prefix: 'ak_', kind: 'an API key of an account' },
+  { prefix: 'da_', kind: 'the key of a dashboard' },
+] as const;
+
 const wholeNumber = (options: { readonly min: number; readonly max: number; readonly default: number }) =>
   z
     .string()
@@ -75,7 +81,12 @@ const levelAliases: Readonly<Record<string, LogLevel>> = { log: 'info', warning:
 export const AgentConfig = z.object({
   API_KEY: z
     .string('is required: the key of a private location')
-    .regex(/^pl_[\x21-\x7e]+$/, 'must be the key of a private location: it starts with "pl_"')
+    .superRefine((value, context) => {
+      if (/^pl_[\x21-\x7e]+$/.test(value)) return;
+      const kind = otherKeys.find(({ prefix }) => value.startsWith(prefix))?.kind;
+      const what = 'must be the key of a private location: it starts with "pl_"';
+      context.addIssue({ code: 'custom', message: kind ? `is ${kind}; it ${what}` : what });
+    })
     .meta({ secret: true })
     .describe('Key of the private location this agent belongs to (`pl_…`)'),
   SERVICE_URL: z
@@ -95,7 +106,7 @@ export const AgentConfig = z.object({
     'Probe checks (URL, API, …) that run at the same time, 1 to 1000',
   ),
   CHECK_TYPES: checkTypeNames.describe(
-    'Check types this agent offers, separated by commas; without a script type among them it starts nothing for scripts',
+    'Check types this agent offers, separated by commas; without one among them that has scripts nothing is started for scripts',
   ),
   LOG_LEVEL: z
     .string()
@@ -185,8 +196,13 @@ export const AgentConfig = z.object({
   ),
 });
 
+/** They are small, and mostly wait for an answer: too few would make checks wait that take a moment each. */
+const leastPhaseCount = 4;
+
 export interface AgentSettings {
   readonly scripts: {
+    /** For how many runs scripts may run before and after them at the same time. */
+    readonly phaseCount: number;
     readonly directory: string;
     readonly runtimesDirectory: string;
     readonly chromiumPath: string | undefined;
@@ -253,6 +269,7 @@ export function readAgentSettings(environment: Readonly<Record<string, string | 
     egress: { allow: variables.EGRESS_ALLOW, deny: variables.EGRESS_DENY },
     serviceSecrets: present(secrets, secretNames),
     scripts: {
+      phaseCount: Math.max(leastPhaseCount, variables.JOB_CONCURRENCY),
       directory: variables.SCRIPTS_DIR ?? `/var/tmp/picket-scripts-${process.getuid?.() ?? 0}`,
       runtimesDirectory: variables.RUNTIMES_DIR ?? packagedRuntimes,
       chromiumPath: variables.CHROMIUM_PATH,

@@ -11,6 +11,7 @@ import { createEgressPolicy } from '../probes/egress/policy.ts';
 import { AdmissionGate } from './admission-gate.ts';
 import { GateBoard } from './gate-board.ts';
 import { LagMeter } from './lag-meter.ts';
+import { PhaseLink } from './phase-link.ts';
 import { openRunDelay } from './run-delay.ts';
 import { RunPipeline } from './run-pipeline.ts';
 import { ownThread, ThreadLoad } from './thread-load.ts';
@@ -38,12 +39,14 @@ const {
 } = workerData as WorkerStart;
 trustAlso(caCertificates ?? []);
 
+const phases = new PhaseLink();
 const pipeline = new RunPipeline({
   clock: systemClock,
   lagMeter: new LagMeter(systemClock, openRunDelay()),
   ownSecrets,
   egress: createEgressPolicy(egress),
   artifactFolder,
+  hosts: { phases },
 });
 const gate = new AdmissionGate({
   clock: systemClock,
@@ -58,6 +61,8 @@ port.on('message', (message: ToWorker) => {
     for (const order of message.orders) void run(order, message.serviceOffsetMs);
   } else if (message.type === 'withdraw') {
     gate.withdrawAll();
+  } else if (message.type === 'phases') {
+    phases.connect(message.port);
   } else if (message.type === 'close') {
     port.close();
   } else {

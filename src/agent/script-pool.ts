@@ -1,4 +1,5 @@
 import { extname } from 'node:path';
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { checkTypes, findCheckType } from '../checks/index.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
@@ -22,7 +23,7 @@ const longLifeMs = 60_000;
 /** How long the thread may take to end its sandboxes when the agent stops. */
 const closeMs = 8000;
 /** What a run takes: a browser and two processes of Node (measured: 450 to 550 MB). */
-const runMemoryBytes = 600 * 1024 ** 2;
+export const runMemoryBytes = 600 * 1024 ** 2;
 /** For so long after its start a run has not yet taken what it will. */
 const settlingMs = 5000;
 
@@ -62,8 +63,9 @@ export class ScriptPool {
     return this.#capabilities.loaded;
   }
 
+  /** Without runtimes while no thread is there: runs of other types may need them for scripts around them. */
   get capabilities(): Capabilities {
-    return this.#capabilities;
+    return this.#isReady ? this.#capabilities : { ...this.#capabilities, runtimes: [] };
   }
 
   get isReady(): boolean {
@@ -75,13 +77,24 @@ export class ScriptPool {
     return this.#isReady || this.#shortLives > 1 || !this.#isWanted;
   }
 
+  /** A line to the thread, for scripts around runs of others; undefined while it is not ready. */
+  openPhasePort(): MessagePort | undefined {
+    if (!this.#thread || !this.#isReady) return undefined;
+    const { port1, port2 } = new MessageChannel();
+    this.#thread.connectPhases(port1);
+    return port2;
+  }
+
   get replacedCount(): number {
     return this.#replacedCount;
   }
 
   get #isWanted(): boolean {
     const { checkTypes: wanted = allNames } = this.#options;
-    return checkTypes.some(({ name, lane }) => lane === 'script' && wanted.includes(name));
+    return checkTypes.some(
+      ({ name, lane, usesLifecycleScripts }) =>
+        (lane === 'script' || usesLifecycleScripts) && wanted.includes(name),
+    );
   }
 
   /** How many more runs the memory of this host allows; one at least where nothing runs. */
@@ -193,7 +206,7 @@ export interface ScriptPoolOptions {
   readonly log: Logger;
   /** Secrets removed from every report: the agent's key and the `SERVICE_SECRET_*` values. */
   readonly ownSecrets: readonly string[];
-  /** Names of the check types to offer; all when absent. Without one that is a script nothing is started. */
+  /** Names of the check types to offer; all when absent. Without one that has scripts nothing is started. */
   readonly checkTypes?: readonly string[] | undefined;
   readonly serviceOffsetMs: () => number;
   readonly egress?: (() => EgressSettings) | undefined;
