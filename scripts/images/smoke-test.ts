@@ -55,6 +55,8 @@ export async function smokeTest(
       environment: {
         API_KEY: location.keys[0]?.rawKey ?? '',
         SERVICE_URL: 'http://service:8080',
+        SPOOL_DIR: '/var/spool/picket',
+        SPOOL_REQUIRED: 'true',
         SHUTDOWN_GRACE_SECONDS: String(graceSeconds - 10),
       },
     });
