@@ -223,7 +223,11 @@ async function stopAtWork(
   if (held === undefined) return;
   findings.expect('was seen while it stopped', answered.length > 3);
   const result = await firstResult(stage, held);
-  findings.expect('the run under way was finished and reported', result?.hasFailures === false);
+  findings.expect(
+    'the run under way was finished and reported',
+    result?.hasFailures === false && !result.hasErrors,
+    result?.failure?.message.slice(0, 500),
+  );
 }
 
 async function countZombies(stage: SmokeStage): Promise<number> {
