@@ -14,6 +14,7 @@ describe('readAgentSettings', () => {
       serviceUrl: 'https://picket.example.com',
       healthPort: 8081,
       isErrorReportingOn: true,
+      checkTypes: expect.arrayContaining(['URL', 'ICMP', 'BROWSER']),
       laneSizes: { probe: 100, script: 1 },
       logLevel: 'info',
       agentId: expect.stringMatching(/^[\w.-]+-[0-9a-f]{8}$/),
@@ -36,6 +37,13 @@ describe('readAgentSettings', () => {
       },
       secretFiles: [],
     });
+  });
+
+  it('offers the check types that are named', () => {
+    expect(readAgentSettings({ ...needed, CHECK_TYPES: ' url,Dns ,' }).checkTypes).toEqual(['URL', 'DNS']);
+    for (const wrong of ['URL,HTTP', ',', 'HEARTBEAT']) {
+      expect(() => readAgentSettings({ ...needed, CHECK_TYPES: wrong }), wrong).toThrow('CHECK_TYPES');
+    }
   });
 
   it('gives every start without AGENT_ID an id of its own', () => {

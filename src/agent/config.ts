@@ -106,7 +106,7 @@ export const AgentConfig = z.object({
     'Probe checks (URL, API, …) that run at the same time, 1 to 1000',
   ),
   CHECK_TYPES: checkTypeNames.describe(
-    'Check types this agent offers, separated by commas; without a script type among them it starts nothing for scripts',
+    'Check types this agent offers, separated by commas; without one among them that has scripts nothing is started for scripts',
   ),
   LOG_LEVEL: z
     .string()

@@ -47,7 +47,8 @@ export const runningChecks: Examination = {
     const runners = await openRunners(patient);
     const verdicts = isSecure ? [ok('run over TLS: what passes trusts what comes by CA_CERTS_DIR')] : [];
     // Types without a runner are nobody's to run.
-    for (const type of checkTypes.filter(({ load }) => load !== undefined)) {
+    const wanted = patient.settings.checkTypes;
+    for (const type of checkTypes.filter(({ name, load }) => load !== undefined && wanted.includes(name))) {
       patient.signal.throwIfAborted();
       verdicts.push(await tryType(type as unknown as CheckType, url, runners, patient.signal));
     }
