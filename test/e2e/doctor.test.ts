@@ -5,7 +5,7 @@ import { maxExaminationBytes } from '../../src/protocol/agent-examination.ts';
 import { diagnose } from '../agent/doctor-run.ts';
 import { createLocation, type RunningService, startServiceProcess } from '../helpers/picket-process.ts';
 
-describe('picket doctor and a real service', () => {
+describe('picket doctor and a real service', { timeout: 60_000 }, () => {
   let service: RunningService;
   let location: { id: string; key: string };
 
@@ -35,7 +35,7 @@ describe('picket doctor and a real service', () => {
       call.end(body);
     });
 
-  it('agree, and no agent is known afterwards', { timeout: 60_000 }, async () => {
+  it('agree, and no agent is known afterwards', async () => {
     const { problems, finding } = await diagnose({ SERVICE_URL: service.url, API_KEY: location.key });
     expect(problems).toEqual([]);
     expect(finding('key')?.detail).toContain('data-centre');
@@ -48,7 +48,7 @@ describe('picket doctor and a real service', () => {
     expect(shown).toMatchObject({ agentCount: 0, lastSeen: null });
   });
 
-  it('agree on a key that is not known', { timeout: 60_000 }, async () => {
+  it('agree on a key that is not known', async () => {
     const { problems } = await diagnose({ SERVICE_URL: service.url, API_KEY: 'pl_unknown' });
     expect(problems).toEqual(['key']);
   });
