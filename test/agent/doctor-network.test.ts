@@ -10,7 +10,7 @@ import { type ProxyTarget, startProxyTarget } from '../helpers/targets/proxy-tar
 import { diagnose } from './doctor-run.ts';
 
 /** Faults on the way to the service, each brought about for real; the doctor names that one and nothing else. */
-describe('picket doctor', { timeout: 60_000 }, () => {
+describe('picket doctor', { timeout: 120_000 }, () => {
   let authority: TestAuthority;
   const opened: { close(): Promise<unknown> }[] = [];
   const folder = temporaryFolder();

@@ -8,7 +8,7 @@ import { createAuthority, type TestAuthority } from '../helpers/targets/certific
 import { diagnose } from './doctor-run.ts';
 
 /** Faults of settings and of the service, each brought about for real; the doctor names that one and nothing else. */
-describe('picket doctor', { timeout: 60_000 }, () => {
+describe('picket doctor', { timeout: 120_000 }, () => {
   let authority: TestAuthority;
   const opened: { close(): Promise<unknown> }[] = [];
   const folder = temporaryFolder();

@@ -5,7 +5,7 @@ import { maxExaminationBytes } from '../../src/protocol/agent-examination.ts';
 import { diagnose } from '../agent/doctor-run.ts';
 import { createLocation, type RunningService, startServiceProcess } from '../helpers/picket-process.ts';
 
-describe('picket doctor and a real service', { timeout: 60_000 }, () => {
+describe('picket doctor and a real service', { timeout: 120_000 }, () => {
   let service: RunningService;
   let location: { id: string; key: string };
 
