@@ -18,7 +18,8 @@ import { Wire } from './wire.ts';
 
 const apiKey = 'key-of-the-fault-campaigns';
 const usualAgents = { 'agent-1': 'north', 'agent-2': 'north', 'agent-3': 'south' };
-const readyTimeoutMs = 60_000;
+/** Many processes start at once, on machines that are busy. */
+const readyTimeoutMs = 180_000;
 /** How long leases, retries and queues may need to run dry once all faults are over. */
 const settleTimeoutMs = 120_000;
 
@@ -32,6 +33,8 @@ export interface CampaignOptions {
   readonly folder?: string;
   /** What happens, and when; what the seed says when absent. */
   readonly plan?: readonly PlannedFault[];
+  /** A nemesis of one's own, instead of a plan: resolves when everything is mended. */
+  readonly nemesis?: (victims: ReadonlyMap<string, Victim>) => Promise<void>;
   /** Where each agent works; two at one location and one at another when absent. */
   readonly agents?: Readonly<Record<string, string>>;
   readonly progress?: (text: string) => void;
@@ -60,7 +63,8 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRep
   const plan = options.plan ?? planFaults(seed, durationMs, stage.actors());
   const endsAtMs = nowMs() + durationMs;
   const { signal } = options;
-  await unleash({ plan, victims: stage.victims, database: stage.database, book, progress, signal });
+  if (options.nemesis) await options.nemesis(stage.victims);
+  else await unleash({ plan, victims: stage.victims, database: stage.database, book, progress, signal });
   await delay(Math.max(0, endsAtMs - nowMs()), undefined, { signal });
   progress('the nemesis rests');
   const ended = await stage.endChecks(checks);
