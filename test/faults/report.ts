@@ -15,7 +15,7 @@ export function reportOf(rows: readonly Row[]): string {
 
 function campaigns(rows: readonly Row[]): string {
   const lines = rows.map(({ seed, engine, figures, violations }) => {
-    const { ends, takeoversMs } = figures;
+    const { ends } = figures;
     const faults = Object.values(figures.faults).reduce((sum, count) => sum + count, 0);
     return [
       seed,
@@ -28,7 +28,6 @@ function campaigns(rows: readonly Row[]): string {
       figures.duplicates,
       figures.stale,
       faults,
-      `${seconds(percentile(takeoversMs, 0.5))} / ${seconds(percentile(takeoversMs, 0.99))}`,
       violations,
     ];
   });
@@ -44,7 +43,6 @@ function campaigns(rows: readonly Row[]): string {
       'repeated',
       'fenced',
       'faults',
-      'takeover p50 / p99 (s)',
       'violations',
     ],
     lines,
