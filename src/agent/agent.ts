@@ -1,10 +1,12 @@
 import { systemClock } from '../lib/clock.ts';
-import { errorCodeOf } from '../lib/errors.ts';
+import { AppError } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
 import { Releasers } from '../lib/releasers.ts';
 import { packageVersion } from '../lib/version.ts';
+import type { LeaseRef } from '../protocol/agent.ts';
+import { agentStatus } from './agent-status.ts';
 import { ArtifactUploader } from './artifacts/artifact-uploader.ts';
-import { runFolder, WorkFolder } from './artifacts/work-folder.ts';
+import { runFolder } from './artifacts/work-folder.ts';
 import { claimedFacts } from './capability-facts.ts';
 import { type AgentSettings, ownSecretsOf } from './config.ts';
 import { Dispatcher } from './dispatcher.ts';
@@ -13,20 +15,23 @@ import { ErrorReporter } from './error-report/error-reporter.ts';
 import { HealthServer } from './health.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import { AgentMetrics } from './metrics.ts';
-import { Outbox } from './outbox.ts';
 import { trustOwnAuthorities } from './own-authorities.ts';
 import { Poller } from './poller.ts';
 import { ProbePool } from './probe-pool.ts';
-import { Reporter, type Settlement } from './reporter.ts';
+import { Reporter } from './reporter.ts';
 import { ScriptPool } from './script-pool.ts';
 import { isMaskable, minSecretLength } from './scrub/secret-finder.ts';
 import { Scrubber } from './scrubber.ts';
 import { ServiceClient } from './service-client.ts';
 import { ServiceClock } from './service-clock.ts';
+import { Spool } from './spool/spool.ts';
+import { spoolTag } from './spool/spool-folder.ts';
+import type { WaitingReport } from './spool/waiting-report.ts';
+import type { Settlement } from './upload.ts';
 import type { Capabilities, FinishedRun } from './worker-message.ts';
 
-/** Reports kept in memory while the service does not take them, in characters of JSON. */
-const maxOutboxSize = 64 * 1024 * 1024;
+/** Reports kept in memory while the disk does not take them, in characters of JSON. */
+const maxMemorySize = 64 * 1024 * 1024;
 
 /**
  * One agent: the parts and what connects them.
@@ -46,7 +51,7 @@ export class Agent {
   readonly #scripts: ScriptPool;
   readonly #client: ServiceClient;
   readonly #leaseKeeper: LeaseKeeper;
-  readonly #outbox: Outbox;
+  readonly #spool: Spool;
   readonly #reporter: Reporter;
   readonly #uploader: ArtifactUploader;
   readonly #dispatcher: Dispatcher;
@@ -56,10 +61,10 @@ export class Agent {
   readonly #identity: { readonly agentId: string; readonly sessionId: string };
   /** Known before the probe threads start. */
   #ownPorts: readonly number[] = [];
-  /** Absent where no folder could be made: runs then keep no artifacts. */
-  #workFolder: WorkFolder | undefined;
   /** Authorities of CA_CERTS_DIR, known before any thread starts. */
   #caCertificates: readonly string[] = [];
+  /** Results the service has, whose artifacts it has not: they stay in the spool for as long. */
+  readonly #awaitingArtifacts = new Map<string, WaitingReport>();
   readonly #namesWarnedOf = new Set<string>();
   #poller: Poller | undefined;
   #drain: Drain | undefined;
@@ -80,7 +85,7 @@ export class Agent {
       serviceOffsetMs: () => serviceClock.offsetMs,
       onReady: () => this.#poller?.slotFreed(),
       egress: () => ({ ...settings.egress, ownPorts: this.#ownPorts }),
-      artifactFolder: () => this.#workFolder?.path,
+      artifactFolder: () => this.#spool.artifactFolder,
       caCertificates: () => this.#caCertificates,
     });
     this.#scripts = new ScriptPool({
@@ -90,12 +95,15 @@ export class Agent {
       serviceOffsetMs: () => serviceClock.offsetMs,
       onReady: () => this.#poller?.slotFreed(),
       egress: () => ({ ...settings.egress, ownPorts: this.#ownPorts }),
-      artifactFolder: () => this.#workFolder?.path,
+      artifactFolder: () => this.#spool.artifactFolder,
       scripts: () => ({
         ...settings.scripts,
         scriptCount: settings.laneSizes.script,
         caCertificates: this.#caCertificates,
-        privatePaths: [...settings.secretFiles, ...(this.#workFolder ? [this.#workFolder.path] : [])],
+        privatePaths: [
+          ...settings.secretFiles,
+          ...(this.#spool.state.facts ? [this.#spool.state.facts.folder] : []),
+        ],
         hasSpares: true,
       }),
     });
@@ -107,6 +115,7 @@ export class Agent {
       serviceClock,
       onFailed: (kind) => this.#metrics.serviceFailed(kind),
       onRefused: () => this.#refused(),
+      onAnswered: () => this.#reporter.serviceAnswered(),
     });
     this.#errorReporter = settings.isErrorReportingOn
       ? new ErrorReporter({
@@ -117,21 +126,44 @@ export class Agent {
         })
       : undefined;
     this.#leaseKeeper = new LeaseKeeper({ client: this.#client, clock, serviceClock, log });
-    this.#outbox = new Outbox({ maxSize: maxOutboxSize, onDropped: (run) => this.#dropped(run) });
+    this.#spool = new Spool({
+      directory: settings.spoolDir,
+      tag: spoolTag(settings.serviceUrl, settings.apiKey),
+      maxBytes: settings.spoolMaxBytes,
+      maxMemorySize,
+      clock,
+      log,
+      serviceNowMs: () => clock.monotonicMs() + serviceClock.offsetMs,
+      notBeforeMs: () =>
+        Number.isFinite(serviceClock.errorMs)
+          ? clock.monotonicMs() + serviceClock.offsetMs - settings.spoolMaxAgeMs
+          : 0,
+      onDurable: ({ report }) => {
+        this.#leaseKeeper.letGoSoon(report);
+        this.#uploader.makeRoom();
+      },
+      onDropped: ({ report }) => {
+        this.#leaseKeeper.drop(report);
+        this.#uploader.discard(report);
+      },
+      onBacklog: () => this.#reporter.backlogChanged(),
+    });
     this.#reporter = new Reporter({
       client: this.#client,
       clock,
       log,
-      outbox: this.#outbox,
-      onSettled: (run, settlement) => this.#settled(run, settlement),
+      spool: this.#spool,
+      onSettled: (waiting, settlement) => this.#settled(waiting, settlement),
+      onTaken: ({ report }) => this.#uploader.hold(report, report.artifacts),
       beforeSending: () => this.#leaseKeeper.expireOverdue(),
     });
     this.#uploader = new ArtifactUploader({
       client: this.#client,
       clock,
       log,
-      maxWaitingBytes: settings.spoolMaxBytes,
+      maxWaitingBytes: () => settings.spoolMaxBytes - this.#spool.sizeBytes,
       onEnd: (end) => this.#metrics.artifactEnded(end),
+      onGone: (lease) => this.#artifactsGone(lease),
     });
     this.#dispatcher = new Dispatcher({
       laneSizes: settings.laneSizes,
@@ -145,14 +177,16 @@ export class Agent {
       onFinished: (run, slotAtMs) => this.#finished(run, slotAtMs),
       onReturned: (lease) => this.#drain?.giveBack([lease]),
       onDiscarded: (lease) => {
-        if (this.#workFolder) this.#uploader.removeFolder(runFolder(this.#workFolder.path, lease));
+        const folder = this.#spool.artifactFolder;
+        if (folder !== undefined) this.#uploader.removeFolder(runFolder(folder, lease));
       },
       onSlotFree: () => this.#poller?.slotFreed(),
     });
     this.#metrics = new AgentMetrics({
       laneStates: () => this.#dispatcher.laneStates(),
       heldLeases: () => this.#leaseKeeper.heldCount,
-      outbox: () => this.#outbox,
+      waitingResults: () => this.#reporter.waitingCount,
+      spool: () => this.#spool.state,
       artifacts: () => this.#uploader,
       clockErrorMs: () => serviceClock.errorMs,
       wallSkewMs: () => serviceClock.wallSkewMs,
@@ -194,7 +228,25 @@ export class Agent {
     const health = new HealthServer(
       {
         notReadyReason: () => this.#notReadyReason(),
-        detail: () => this.#healthDetail(),
+        detail: () => ({
+          ...this.#identity,
+          ...agentStatus({
+            nowMs: this.#clock.monotonicMs(),
+            startedAtMs: this.#startedAtMs,
+            notReadyReason: this.#notReadyReason(),
+            poller: this.#poller?.status,
+            capabilities: this.#capabilities(),
+            dispatcher: this.#dispatcher,
+            leaseKeeper: this.#leaseKeeper,
+            reporter: this.#reporter,
+            spool: this.#spool,
+            spoolMaxBytes: this.#settings.spoolMaxBytes,
+            uploader: this.#uploader,
+            serviceClock: this.#serviceClock,
+            pool: this.#pool,
+            scripts: this.#scripts,
+          }),
+        }),
         metrics: () => this.#metrics.text(),
       },
       this.#log,
@@ -202,11 +254,11 @@ export class Agent {
     this.#releasers.push('health server', () => health.close());
     this.#releasers.push('metrics', () => this.#metrics.stop());
     this.#releasers.push('service client', () => this.#client.close());
-    this.#releasers.push('work folder', () => this.#workFolder?.remove());
+    this.#releasers.push('spool', () => this.#spool.close());
     this.#releasers.push('probe threads', () => this.#pool.stop());
     this.#releasers.push('scripts', () => this.#scripts.stop());
     const port = await health.listen(healthPort);
-    await this.#openWorkFolder();
+    await this.#openSpool();
     this.#ownPorts = [port];
     this.#metrics.start();
     this.#log.info({ version: packageVersion(), agentId, serviceUrl, port, laneSizes }, 'agent starts');
@@ -226,16 +278,11 @@ export class Agent {
     void this.#scripts.start();
   }
 
-  async #openWorkFolder(): Promise<void> {
-    const { spoolDir } = this.#settings;
-    try {
-      this.#workFolder = await WorkFolder.open(spoolDir);
-    } catch (thrown) {
-      this.#log.error(
-        { spoolDir, code: errorCodeOf(thrown) },
-        'SPOOL_DIR cannot be used: runs keep no artifacts',
-      );
-    }
+  async #openSpool(): Promise<void> {
+    await this.#spool.open();
+    const { problem } = this.#spool.state;
+    if (problem === undefined || !this.#settings.isSpoolRequired) return;
+    throw new AppError('CONFIG_INVALID', `SPOOL_DIR cannot be used (${problem}), and SPOOL_REQUIRED is set`);
   }
 
   /** What all threads can run. */
@@ -291,7 +338,7 @@ export class Agent {
         dispatcher: this.#dispatcher,
         reporter: this.#reporter,
         leaseKeeper: this.#leaseKeeper,
-        outbox: this.#outbox,
+        spool: this.#spool,
         uploader: this.#uploader,
         client: this.#client,
         clock: this.#clock,
@@ -319,21 +366,24 @@ export class Agent {
     }
     this.#warnOf(facts.unmaskedNames);
     this.#uploader.hold(run, run.artifacts);
-    this.#reporter.add(run);
+    this.#reporter.add(run, facts.isAttempt ? 'attempt' : 'final');
   }
 
-  #settled(run: FinishedRun, settlement: Settlement): void {
-    this.#leaseKeeper.drop(run);
-    if (settlement === 'accepted' || settlement === 'duplicate') this.#uploader.release(run);
-    else this.#uploader.discard(run);
+  #settled(waiting: WaitingReport, settlement: Settlement): void {
+    const { report } = waiting;
+    this.#leaseKeeper.drop(report);
     this.#metrics.resultSettled(settlement);
+    if (this.#uploader.has(report)) this.#awaitingArtifacts.set(keyOf(report), waiting);
+    else this.#spool.settle(waiting);
+    if (settlement === 'accepted' || settlement === 'duplicate') this.#uploader.release(report);
+    else this.#uploader.discard(report);
   }
 
-  #dropped(run: FinishedRun): void {
-    this.#leaseKeeper.drop(run);
-    this.#uploader.discard(run);
-    this.#metrics.resultDropped();
-    this.#log.error({ runId: run.runId }, 'the outbox is full: the oldest result was dropped');
+  #artifactsGone(lease: LeaseRef): void {
+    const waiting = this.#awaitingArtifacts.get(keyOf(lease));
+    if (!waiting) return;
+    this.#awaitingArtifacts.delete(keyOf(lease));
+    this.#spool.settle(waiting);
   }
 
   #warnOfShortSecrets(secrets: readonly (readonly [string, string])[]): void {
@@ -357,46 +407,8 @@ export class Agent {
     const { isConnected, problem } = this.#poller.status;
     return isConnected ? undefined : problem;
   }
+}
 
-  #healthDetail(): Readonly<Record<string, unknown>> {
-    const nowMs = this.#clock.monotonicMs();
-    const status = this.#poller?.status;
-    const errorMs = this.#serviceClock.errorMs;
-    const reason = this.#notReadyReason();
-    const gate = this.#pool.gateState;
-    const capabilities = this.#capabilities();
-    return {
-      version: packageVersion(),
-      ...this.#identity,
-      uptimeSeconds: Math.round((nowMs - this.#startedAtMs) / 1000),
-      isReady: reason === undefined,
-      reason: reason ?? null,
-      lanes: Object.fromEntries(
-        this.#dispatcher.laneStates().map(({ lane, ...state }) => [lane, state] as const),
-      ),
-      heldLeases: this.#leaseKeeper.heldCount,
-      outbox: { results: this.#outbox.count, size: this.#outbox.size },
-      artifacts: { waiting: this.#uploader.count, sizeBytes: this.#uploader.sizeBytes },
-      serviceClock: Number.isFinite(errorMs)
-        ? { skewMs: Math.round(this.#serviceClock.wallSkewMs), errorMs: Math.ceil(errorMs) }
-        : null,
-      lastClaimSecondsAgo:
-        status?.lastClaimAtMs === undefined ? null : Math.round((nowMs - status.lastClaimAtMs) / 1000),
-      failedClaims: status?.failedClaims ?? 0,
-      checkTypes: capabilities.loaded,
-      capabilities: claimedFacts(capabilities),
-      scripts: {
-        isSettled: this.#scripts.isSettled,
-        runtimes: capabilities.runtimes ?? [],
-        sandbox: capabilities.sandbox ?? null,
-        room: this.#scripts.room,
-        replaced: this.#scripts.replacedCount,
-      },
-      probeThreads: {
-        count: this.#pool.threadCount,
-        replaced: this.#pool.replacedCount,
-        gate: { waiting: gate.waiting, oldestWaitMs: Math.round(gate.oldestWaitMs) },
-      },
-    };
-  }
+function keyOf({ runId, leaseNumber }: LeaseRef): string {
+  return `${runId}.${leaseNumber}`;
 }

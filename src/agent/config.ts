@@ -8,7 +8,15 @@ import { parseEgressRules } from '../probes/egress/rules.ts';
 
 /** The longest value a `SERVICE_SECRET_*` variable may have, in characters. */
 const maxSecretLength = 128 * 1024;
+/** Less has no room for a segment of each kind and one large result. */
+const minSpoolBytes = 1_000_000;
 const secretPrefix = 'SERVICE_SECRET_';
+
+/** Keys that are mistaken for the one of a location. */
+const otherKeys = [
+  { prefix: 'ak_', kind: 'an API key of an account' },
+  { prefix: 'da_', kind: 'the key of a dashboard' },
+] as const;
 
 const wholeNumber = (options: { readonly min: number; readonly max: number; readonly default: number }) =>
   z
@@ -53,7 +61,12 @@ const levelAliases: Readonly<Record<string, LogLevel>> = { log: 'info', warning:
 export const AgentConfig = z.object({
   API_KEY: z
     .string('is required: the key of a private location')
-    .regex(/^pl_[\x21-\x7e]+$/, 'must be the key of a private location: it starts with "pl_"')
+    .superRefine((value, context) => {
+      if (/^pl_[\x21-\x7e]+$/.test(value)) return;
+      const kind = otherKeys.find(({ prefix }) => value.startsWith(prefix))?.kind;
+      const what = 'must be the key of a private location: it starts with "pl_"';
+      context.addIssue({ code: 'custom', message: kind ? `is ${kind}; it ${what}` : what });
+    })
     .meta({ secret: true })
     .describe('Key of the private location this agent belongs to (`pl_…`)'),
   SERVICE_URL: z
@@ -92,13 +105,27 @@ export const AgentConfig = z.object({
     .min(1, 'must not be empty')
     .optional()
     .meta({ defaultText: "the system's folder for temporary files" })
-    .describe('Folder for artifacts that wait to be sent; several agents may share one'),
+    .describe(
+      'Folder for results and artifacts that wait to be sent; several agents may share one. It should outlive the agent',
+    ),
   SPOOL_MAX_BYTES: z
     .string()
     .regex(/^\d{1,15}$/, 'must be a whole number of bytes')
     .transform(Number)
-    .default(2_000_000_000)
-    .describe('How much may wait there; when it is more, the oldest is dropped'),
+    .pipe(z.number().min(minSpoolBytes, `must be at least ${minSpoolBytes}`))
+    .default(2 ** 30)
+    .describe(
+      'How much may wait there; when it is more, the oldest artifacts are dropped, then attempts, then final results',
+    ),
+  SPOOL_MAX_AGE_HOURS: wholeNumber({ min: 1, max: 8760, default: 24 }).describe(
+    'Results that have waited longer than this are dropped',
+  ),
+  SPOOL_REQUIRED: z
+    .string()
+    .transform((value) => value.toLowerCase())
+    .pipe(z.enum(['true', 'false'], 'must be true or false'))
+    .default('false')
+    .describe('Whether the agent refuses to start where SPOOL_DIR cannot be used, instead of using memory'),
   HTTPS_PROXY: proxyUrl.describe('Proxy for an https:// SERVICE_URL; `https_proxy` works too'),
   HTTP_PROXY: proxyUrl.describe('Proxy for an http:// SERVICE_URL; `http_proxy` works too'),
   NO_PROXY: z
@@ -166,6 +193,8 @@ export interface AgentSettings {
   /** Folder for what waits to be sent. */
   readonly spoolDir: string;
   readonly spoolMaxBytes: number;
+  readonly spoolMaxAgeMs: number;
+  readonly isSpoolRequired: boolean;
   readonly proxy: {
     readonly https: string | undefined;
     readonly http: string | undefined;
@@ -201,6 +230,8 @@ export function readAgentSettings(environment: Readonly<Record<string, string | 
     shutdownGraceMs: variables.SHUTDOWN_GRACE_SECONDS * 1000,
     spoolDir: variables.SPOOL_DIR ?? tmpdir(),
     spoolMaxBytes: variables.SPOOL_MAX_BYTES,
+    spoolMaxAgeMs: variables.SPOOL_MAX_AGE_HOURS * 3_600_000,
+    isSpoolRequired: variables.SPOOL_REQUIRED === 'true',
     proxy: { https: variables.HTTPS_PROXY, http: variables.HTTP_PROXY, except: variables.NO_PROXY },
     caCertsDir: variables.CA_CERTS_DIR,
     isErrorReportingOn: variables.EXTERNAL_OBSERVABILITY === 'on',

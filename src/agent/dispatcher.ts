@@ -211,6 +211,7 @@ export class Dispatcher {
       clientCertificates: run.clientCertificates,
       runtimeId: run.runtimeId,
       snippets: run.snippets,
+      mayBeRetried: run.mayBeRetried,
       receivedAtMs: terms.receivedAtMs,
     };
   }

@@ -5,11 +5,11 @@ import type { LeaseRef } from '../protocol/agent.ts';
 import type { ArtifactUploader } from './artifacts/artifact-uploader.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import type { LeaseKeeper } from './lease-keeper.ts';
-import type { Outbox } from './outbox.ts';
 import type { Poller } from './poller.ts';
 import type { Reporter } from './reporter.ts';
 import type { ServiceClient } from './service-client.ts';
 import { retryDelayMs, ServiceError } from './service-error.ts';
+import type { Spool } from './spool/spool.ts';
 
 /** How long stopped runs may take to end. */
 const stopRunsMs = 1000;
@@ -25,7 +25,7 @@ const releaseTimeoutMs = 1500;
  * 3. GIVING BACK (only when the grace is over or a second signal came): runs are stopped and their leases given back.
  * 4. FAREWELL: the last results are sent until each has its receipt, for five seconds at most beyond the grace.
  * 5. LAST FILES: artifacts of stored results are sent, until the grace is over, for five seconds at least.
- * The result says whether nothing was left behind: no lease held, no result and no artifact unsent.
+ * The result says whether nothing was lost: no lease held, every result sent or safe in the spool.
  *
  * A second signal (`hurry`) skips to 3, makes every wait short, and gives artifacts up.
  */
@@ -90,8 +90,7 @@ export class Drain {
 
   /** Goes the whole way. Resolves with true when nothing was left behind and nobody hurried. */
   async run(): Promise<boolean> {
-    const { poller, dispatcher, reporter, leaseKeeper, outbox, uploader, clock, graceMs, log } =
-      this.#options;
+    const { poller, dispatcher, reporter, leaseKeeper, spool, uploader, clock, graceMs, log } = this.#options;
     const graceEndMs = clock.monotonicMs() + graceMs;
     await poller.stop();
     this.giveBack(dispatcher.dropUnstarted());
@@ -109,12 +108,20 @@ export class Drain {
     ]);
     await this.#wait(uploader.emptied(), Math.max(this.#farewellMs(), graceEndMs - clock.monotonicMs()));
     await reporter.stop();
+    await spool.stored();
+    const results = reporter.waitingCount;
+    const isKept = spool.undurableCount === 0;
+    // What lies in the spool needs no lease any more: whoever sends it, the service knows it by its id.
+    if (isKept) leaseKeeper.dropAll();
     leaseKeeper.stop();
-    const left = { results: outbox.count, leases: leaseKeeper.heldCount, artifacts: uploader.count };
+    const left = { results, leases: leaseKeeper.heldCount, artifacts: uploader.count };
     await uploader.stop();
-    const isNothingLeft = left.results === 0 && left.leases === 0 && left.artifacts === 0;
-    if (!isNothingLeft) log.error(left, 'stopping with results or artifacts unsent, or leases held');
-    return this.#isClean && isNothingLeft && !this.#hurry.signal.aborted;
+    if (isKept && results + left.artifacts > 0) {
+      log.warn(left, 'results or artifacts stay in the spool; the next agent with it sends them');
+    } else if (!isKept) {
+      log.error(left, 'stopping with results unsent that are nowhere but in memory, or leases held');
+    }
+    return this.#isClean && isKept && !this.#hurry.signal.aborted;
   }
 
   #farewellMs(): number {
@@ -136,7 +143,7 @@ export interface DrainOptions {
   readonly dispatcher: Dispatcher;
   readonly reporter: Reporter;
   readonly leaseKeeper: LeaseKeeper;
-  readonly outbox: Outbox;
+  readonly spool: Spool;
   readonly uploader: ArtifactUploader;
   readonly client: ServiceClient;
   readonly clock: Clock;

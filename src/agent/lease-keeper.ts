@@ -12,9 +12,13 @@ const expiryCheckMs = 500;
 const minRenewalMs = 200;
 const maxLeasesPerCall = 5000;
 const defaultTtlMs = 15_000;
+/** How long a lease is renewed whose result lies in the spool. */
+const spooledLeaseMs = 120_000;
 
 interface Held extends LeaseRef {
   expiresAtMs: number;
+  /** From then on it is not renewed. */
+  letGoAtMs: number;
   readonly onEnd: (end: LeaseEnd) => void;
 }
 
@@ -71,7 +75,7 @@ export class LeaseKeeper {
   /** Takes a lease into care. `onEnd` is called at most once, unless the lease is dropped first. */
   hold(lease: LeaseRef, ttlMs: number, expiresAtMs: number, onEnd: (end: LeaseEnd) => void): void {
     this.#ttlMs = ttlMs;
-    this.#held.set(lease.runId, { ...lease, expiresAtMs, onEnd });
+    this.#held.set(lease.runId, { ...lease, expiresAtMs, letGoAtMs: Number.POSITIVE_INFINITY, onEnd });
     this.#expiryTimer ??= setInterval(() => this.expireOverdue(), expiryCheckMs);
     if (!this.#renewalTimer && !this.#isRenewing) this.#scheduleRenewal(this.#ttlMs / 3);
   }
@@ -83,8 +87,23 @@ export class LeaseKeeper {
     if (this.#held.size === 0) this.#rest();
   }
 
+  /**
+   * The result of a run is safe on disk. Its lease is kept for some time more, so that no other agent does the work again
+   * while the result is on its way; not for ever, should the service take no results.
+   */
+  letGoSoon({ runId, leaseNumber }: LeaseRef): void {
+    const held = this.#held.get(runId);
+    if (held?.leaseNumber === leaseNumber) held.letGoAtMs = this.#clock.monotonicMs() + spooledLeaseMs;
+  }
+
   isHeld({ runId, leaseNumber }: LeaseRef): boolean {
     return this.#held.get(runId)?.leaseNumber === leaseNumber;
+  }
+
+  /** Lets all leases go without a call. */
+  dropAll(): void {
+    this.#held.clear();
+    this.#rest();
   }
 
   /** Every lease that is held now. */
@@ -120,6 +139,9 @@ export class LeaseKeeper {
     this.#isRenewing = true;
     let nextDelayMs = this.#ttlMs / 3;
     this.expireOverdue();
+    for (const lease of this.#held.values()) {
+      if (lease.letGoAtMs <= this.#clock.monotonicMs()) this.drop(lease);
+    }
     try {
       const leases = this.heldLeases();
       for (let start = 0; start < leases.length; start += maxLeasesPerCall) {

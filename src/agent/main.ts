@@ -15,7 +15,7 @@ const stopSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
 /**
  * Runs an agent until a signal stops it. The first signal drains, the second hurries; `process.exitCode` is then 0 when
- * no lease and no unsent result was left behind and nobody hurried, otherwise 1.
+ * no lease is held, every result is sent or safe in the spool, and nobody hurried, otherwise 1.
  *
  * @param environment the variables of `AgentConfig`.
  * @throws AppError CONFIG_INVALID listing every problem of the configuration.

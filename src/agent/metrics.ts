@@ -7,7 +7,8 @@ import {
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Lane } from '../checks/check-type.ts';
 import type { ArtifactEnd } from './artifacts/artifact-uploader.ts';
-import type { Settlement } from './reporter.ts';
+import type { SpoolState } from './spool/spool.ts';
+import type { Settlement } from './upload.ts';
 import type { Capabilities, RunFacts } from './worker-message.ts';
 
 /** What the metrics read when somebody asks for them. */
@@ -21,7 +22,9 @@ export interface MetricsSource {
   }[];
   readonly heldLeases: () => number;
   readonly artifacts: () => { readonly count: number; readonly sizeBytes: number };
-  readonly outbox: () => { readonly count: number; readonly size: number };
+  /** Results that wait to be sent, on disk or in memory. */
+  readonly waitingResults: () => number;
+  readonly spool: () => SpoolState;
   readonly clockErrorMs: () => number;
   readonly wallSkewMs: () => number;
   readonly isConnected: () => boolean;
@@ -44,7 +47,6 @@ export class AgentMetrics {
   readonly #startDelay: Histogram;
   readonly #probeLag: Histogram;
   readonly #results: Counter<'settlement'>;
-  readonly #dropped: Counter;
   readonly #doubtful: Counter<'check_type'>;
   readonly #spoilt: Counter<'check_type' | 'ending'>;
   readonly #artifacts: Counter<'end'>;
@@ -85,10 +87,19 @@ export class AgentMetrics {
       labelNames: ['settlement'],
       registers,
     });
-    this.#dropped = new Counter({
+    new Counter({
       name: 'picket_agent_results_dropped_total',
-      help: 'Results dropped because the outbox was full',
+      help: 'Results dropped unsent: attempts and finals for want of room on disk, expired, or other (in memory, or while being sent)',
+      labelNames: ['kind'],
       registers,
+      collect() {
+        const { facts, droppedCount } = source.spool();
+        this.reset();
+        this.inc({ kind: 'attempts' }, facts?.losses.attempts ?? 0);
+        this.inc({ kind: 'finals' }, facts?.losses.finals ?? 0);
+        this.inc({ kind: 'expired' }, facts?.losses.expired ?? 0);
+        this.inc({ kind: 'other' }, droppedCount);
+      },
     });
     this.#doubtful = new Counter({
       name: 'picket_agent_doubtful_timings_total',
@@ -173,8 +184,25 @@ export class AgentMetrics {
       });
     gauge('picket_agent_connected', '1 while the last claim succeeded', () => (source.isConnected() ? 1 : 0));
     gauge('picket_agent_held_leases', 'Leases the agent holds', source.heldLeases);
-    gauge('picket_agent_outbox_results', 'Results that wait to be sent', () => source.outbox().count);
-    gauge('picket_agent_outbox_bytes', 'About how large they are', () => source.outbox().size);
+    gauge('picket_agent_waiting_results', 'Results that wait to be sent', source.waitingResults);
+    gauge('picket_agent_spool_on_disk', '1 while results are kept on disk, 0 while in memory alone', () =>
+      source.spool().mode === 'disk' ? 1 : 0,
+    );
+    gauge(
+      'picket_agent_spool_bytes',
+      'Size of the results on disk',
+      () => source.spool().facts?.sizeBytes ?? 0,
+    );
+    gauge(
+      'picket_agent_spool_memory_results',
+      'Results that are in memory alone',
+      () => source.spool().memoryCount,
+    );
+    gauge(
+      'picket_agent_spool_damaged_parts',
+      'Parts of the spool that could not be read since the start',
+      () => source.spool().facts?.losses.damagedParts ?? 0,
+    );
     gauge('picket_agent_artifacts_waiting', 'Artifacts that wait to be sent', () => source.artifacts().count);
     gauge('picket_agent_artifacts_bytes', 'How large they are', () => source.artifacts().sizeBytes);
     gauge(
@@ -245,10 +273,6 @@ export class AgentMetrics {
 
   artifactEnded(end: ArtifactEnd): void {
     this.#artifacts.inc({ end });
-  }
-
-  resultDropped(): void {
-    this.#dropped.inc();
   }
 
   serviceFailed(kind: string): void {

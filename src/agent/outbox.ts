@@ -1,4 +1,4 @@
-import type { FinishedRun } from './worker-message.ts';
+import { sizeOf, type WaitingReport } from './spool/waiting-report.ts';
 
 /** What a batch may hold. Sizes are in characters of JSON, which is close enough to bytes to steer by. */
 export interface BatchLimits {
@@ -7,69 +7,57 @@ export interface BatchLimits {
 }
 
 /**
- * Reports that wait to be sent, in memory, oldest first. Bounded by size: when full, the oldest are dropped, and whoever
- * made the outbox is told of each. The reporter needs nothing else of it, so a spool on disk can take its place.
+ * Fresh reports: those that nobody has tried to send yet, in memory, oldest first. It stays small, so that what comes now is
+ * sent now: what does not fit any more is handed to whoever made the outbox, for the backlog.
  */
 export class Outbox {
-  readonly #maxSize: number;
-  readonly #onDropped: (run: FinishedRun) => void;
-  readonly #runs: FinishedRun[] = [];
+  readonly #limits: BatchLimits;
+  readonly #onOverflow: (reports: WaitingReport[]) => void;
+  readonly #reports: WaitingReport[] = [];
   #size = 0;
 
-  constructor(options: { readonly maxSize: number; readonly onDropped: (run: FinishedRun) => void }) {
-    this.#maxSize = options.maxSize;
-    this.#onDropped = options.onDropped;
+  constructor(options: BatchLimits & { readonly onOverflow: (reports: WaitingReport[]) => void }) {
+    this.#limits = options;
+    this.#onOverflow = options.onOverflow;
   }
 
   get count(): number {
-    return this.#runs.length;
+    return this.#reports.length;
   }
 
-  get size(): number {
-    return this.#size;
+  add(report: WaitingReport): void {
+    this.#reports.push(report);
+    this.#size += sizeOf(report);
+    const surplus: WaitingReport[] = [];
+    while (this.#reports.length > this.#limits.maxCount || this.#size > this.#limits.maxSize) {
+      const oldest = this.#reports.shift();
+      if (!oldest) break;
+      this.#size -= sizeOf(oldest);
+      surplus.push(oldest);
+    }
+    if (surplus.length > 0) this.#onOverflow(surplus);
   }
 
-  add(run: FinishedRun): void {
-    this.#runs.push(run);
-    this.#size += sizeOf(run);
-    this.#dropOldest();
-  }
-
-  /** Takes the oldest reports out, as many as fit a batch, one at least. */
-  take(limits: BatchLimits): FinishedRun[] {
+  /** Takes the oldest reports out, as many as fit a batch, one at least. Those that were dropped meanwhile are left out. */
+  take(limits: BatchLimits): WaitingReport[] {
     let count = 0;
     let size = 0;
-    for (const run of this.#runs) {
-      if (count >= limits.maxCount || (count > 0 && size + sizeOf(run) > limits.maxSize)) break;
+    for (const report of this.#reports) {
+      if (count >= limits.maxCount || (count > 0 && size + sizeOf(report) > limits.maxSize)) break;
       count++;
-      size += sizeOf(run);
+      size += sizeOf(report);
     }
     this.#size -= size;
-    return this.#runs.splice(0, count);
+    return this.#reports.splice(0, count).filter(({ state }) => state === 'sending');
   }
 
-  /** Returns reports that could not be sent to the head of the line. */
-  putBack(runs: readonly FinishedRun[]): void {
-    this.#runs.unshift(...runs);
-    for (const run of runs) this.#size += sizeOf(run);
-    this.#dropOldest();
+  /** Takes everything out. */
+  takeAll(): WaitingReport[] {
+    return this.take({ maxCount: Number.POSITIVE_INFINITY, maxSize: Number.POSITIVE_INFINITY });
   }
 
   /** Whether a batch would be full. */
   fills(limits: BatchLimits): boolean {
-    return this.#runs.length >= limits.maxCount || this.#size >= limits.maxSize;
+    return this.#reports.length >= limits.maxCount || this.#size >= limits.maxSize;
   }
-
-  #dropOldest(): void {
-    while (this.#size > this.#maxSize) {
-      const oldest = this.#runs.shift();
-      if (!oldest) return;
-      this.#size -= sizeOf(oldest);
-      this.#onDropped(oldest);
-    }
-  }
-}
-
-function sizeOf(run: FinishedRun): number {
-  return run.envelopeJson.length + run.detailJson.length;
 }

@@ -1,202 +1,187 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
-import type { ResultReceipt } from '../protocol/agent.ts';
-import type { Outbox } from './outbox.ts';
-import { wholeReport, withoutDetail } from './scrubber.ts';
-import type { ServiceClient } from './service-client.ts';
-import { retryDelayMs, ServiceError } from './service-error.ts';
-import type { FinishedRun } from './worker-message.ts';
+import { type BatchLimits, Outbox } from './outbox.ts';
+import { resultRetryDelayMs, type ServiceError } from './service-error.ts';
+import type { SpoolKind } from './spool/segment.ts';
+import type { Spool } from './spool/spool.ts';
+import type { WaitingReport } from './spool/waiting-report.ts';
+import { type UploadOptions, upload } from './upload.ts';
+import type { Report } from './worker-message.ts';
 
-/** `quarantined` results were refused by the service for good; they are counted and logged, not kept. */
-export type Settlement = ResultReceipt['status'] | 'quarantined';
-
-const batchLimits = { maxCount: 100, maxSize: 4 * 1024 * 1024 };
+const batchLimits: BatchLimits = { maxCount: 100, maxSize: 4 * 1024 * 1024 };
+/** The backlog has no hurry, but much to send. */
+const backlogLimits: BatchLimits = { maxCount: 500, maxSize: 4 * 1024 * 1024 };
+/** More fresh reports than one batch holds would make the newest wait for the others. */
+const freshLimits: BatchLimits = { maxCount: 200, maxSize: 8 * 1024 * 1024 };
 const coalesceMs = 50;
-/** Statuses that are about the results in the body, so that a smaller body may fare better. */
-const contentStatuses: ReadonlySet<number> = new Set([400, 413, 422]);
+/** How long to leave a backlog alone that has something and gives nothing. */
+const emptyTakeMs = 1000;
+/** How soon to try again, at least, once another call was answered. */
+const answeredRetryMs = 250;
 
 /**
- * Sends reports. Each stays in the outbox or in the one upload under way until the service has given its receipt;
- * a repeated upload does no harm, because the service knows results by their id.
+ * Sends reports, on two lines. A repeated upload does no harm, because the service knows results by their id.
  *
- * RESTING: the outbox is empty. → COLLECTING when a report comes: it goes at once when nothing was sent for 50 ms,
- * otherwise 50 ms after the last upload began or when a batch is full. → UPLOADING: one batch at a time. A receipt settles
- * each report. An answer that blames the content (400, 413, 422) is met by halving the batch until the bad report is
- * alone, so that the others flow. A network error, 5xx or 429 puts what is not settled back. → BACKING_OFF: nothing is
- * sent until the delay is over, then COLLECTING. `stop` ends the upload under way from any state.
+ * FRESH: what was just found out. A report goes at once when nothing was sent for 50 ms, otherwise 50 ms after the last
+ * upload began or when a batch is full; one batch at a time. What is not settled, and what does not fit the outbox, goes to
+ * the backlog of the spool.
+ *
+ * BACKLOG: beside it, one batch after the other, oldest first, until nothing waits.
+ *
+ * When an upload fails both lines BACK OFF together. Then the fresh line tries first, and the backlog follows when the
+ * service takes results again; where nothing is fresh the backlog tries. `serviceAnswered` ends the wait early: another
+ * call learnt that the service is back. `stop` ends uploads under way from any state.
  */
 export class Reporter {
-  readonly #client: ServiceClient;
-  readonly #clock: Clock;
-  readonly #log: Logger;
+  readonly #options: ReporterOptions;
   readonly #outbox: Outbox;
-  readonly #onSettled: (run: FinishedRun, settlement: Settlement) => void;
-  readonly #beforeSending: () => void;
   readonly #stop = new AbortController();
-  #timer: NodeJS.Timeout | undefined;
-  #isUploading = false;
+  #freshTimer: NodeJS.Timeout | undefined;
+  #backlogTimer: NodeJS.Timeout | undefined;
+  #freshUpload: Promise<void> | undefined;
+  #backlogUpload: Promise<void> | undefined;
   #lastStartMs = Number.NEGATIVE_INFINITY;
   #retryAtMs = 0;
+  #failedAtMs = 0;
   #failedAttempts = 0;
+  #isAskedToWait = false;
   #emptied: PromiseWithResolvers<void> | undefined;
-  #uploading: Promise<void> = Promise.resolve();
 
-  constructor(options: {
-    readonly client: ServiceClient;
-    readonly clock: Clock;
-    readonly log: Logger;
-    readonly outbox: Outbox;
-    readonly onSettled: (run: FinishedRun, settlement: Settlement) => void;
-    /** Called before each upload: the moment to notice that leases ran out meanwhile. */
-    readonly beforeSending: () => void;
-  }) {
-    this.#client = options.client;
-    this.#clock = options.clock;
-    this.#log = options.log;
-    this.#outbox = options.outbox;
-    this.#onSettled = options.onSettled;
-    this.#beforeSending = options.beforeSending;
+  constructor(options: ReporterOptions) {
+    this.#options = options;
+    this.#outbox = new Outbox({ ...freshLimits, onOverflow: (reports) => options.spool.release(reports) });
   }
 
-  add(run: FinishedRun): void {
-    this.#outbox.add(run);
-    this.#schedule();
+  /** Keeps a report in the spool and sends it. */
+  add(report: Report, kind: SpoolKind): void {
+    this.#outbox.add(this.#options.spool.add(report, kind));
+    this.#scheduleFresh();
   }
 
-  /** Reports that are not settled yet, those under way included. */
-  get isEmpty(): boolean {
-    return this.#outbox.count === 0 && !this.#isUploading;
+  /** Reports that are not settled and known here: those under way are not counted. */
+  get waitingCount(): number {
+    return this.#outbox.count + this.#options.spool.backlogCount;
+  }
+
+  /** Tells that there may be something in the backlog. */
+  backlogChanged(): void {
+    this.#scheduleBacklog();
+    this.#tellEmptied();
+  }
+
+  /** Tells that some call was answered: what failed because the service was away may be tried again. */
+  serviceAnswered(): void {
+    if (this.#failedAttempts === 0 || this.#isAskedToWait) return;
+    // Where results alone fail, answers to other calls must not make for a busy loop.
+    this.#retryAtMs = Math.min(this.#retryAtMs, this.#failedAtMs + answeredRetryMs * (1 + Math.random()));
+    this.#scheduleFresh();
+    this.#scheduleBacklog();
   }
 
   /** Resolves when every report is settled, or when the reporter is stopped. */
   async emptied(): Promise<void> {
-    if (this.isEmpty || this.#stop.signal.aborted) return;
+    if (this.#isEmpty || this.#stop.signal.aborted) return;
     this.#emptied ??= Promise.withResolvers();
     await this.#emptied.promise;
   }
 
-  /** Ends the upload under way; resolves when what is not settled is back in the outbox. */
+  /** Ends uploads under way; resolves when what is not settled is back in the spool. */
   async stop(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    clearTimeout(this.#freshTimer);
+    clearTimeout(this.#backlogTimer);
     this.#stop.abort();
     this.#emptied?.resolve();
-    await this.#uploading;
+    await Promise.all([this.#freshUpload, this.#backlogUpload]);
+    this.#options.spool.release(this.#outbox.takeAll());
   }
 
-  #schedule(): void {
-    if (this.#isUploading || this.#stop.signal.aborted) return;
-    if (this.#outbox.count === 0) {
-      this.#emptied?.resolve();
-      this.#emptied = undefined;
-      return;
-    }
-    const nowMs = this.#clock.monotonicMs();
+  get #isEmpty(): boolean {
+    return this.waitingCount === 0 && !this.#freshUpload && !this.#backlogUpload;
+  }
+
+  #tellEmptied(): void {
+    if (!this.#emptied || !this.#isEmpty) return;
+    this.#emptied.resolve();
+    this.#emptied = undefined;
+  }
+
+  #scheduleFresh(): void {
+    clearTimeout(this.#freshTimer);
+    if (this.#freshUpload || this.#stop.signal.aborted || this.#outbox.count === 0) return;
+    const nowMs = this.#options.clock.monotonicMs();
     const collectedAtMs = this.#outbox.fills(batchLimits) ? nowMs : this.#lastStartMs + coalesceMs;
     const delayMs = Math.max(collectedAtMs, this.#retryAtMs) - nowMs;
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    const flush = () => {
-      this.#uploading = this.#flush();
-    };
-    if (delayMs <= 0) flush();
-    else this.#timer = setTimeout(flush, delayMs);
+    if (delayMs > 0) this.#freshTimer = setTimeout(() => this.#scheduleFresh(), delayMs);
+    else this.#freshUpload = this.#sendFresh();
   }
 
-  async #flush(): Promise<void> {
-    this.#timer = undefined;
-    this.#isUploading = true;
-    this.#lastStartMs = this.#clock.monotonicMs();
-    this.#beforeSending();
-    const batches = [this.#outbox.take(batchLimits)];
-    try {
-      for (let batch = batches.pop(); batch; batch = batches.pop()) {
-        try {
-          const refused = await this.#upload(batch);
-          if (refused.length > 0) batches.push(refused);
-        } catch (thrown) {
-          if (!(thrown instanceof ServiceError) || !contentStatuses.has(thrown.httpStatus ?? 0)) {
-            batches.push(batch);
-            throw thrown;
-          }
-          batches.push(...this.#smaller(batch, thrown));
-        }
-      }
-      if (this.#failedAttempts > 0) this.#log.info('results are accepted again');
-      this.#failedAttempts = 0;
-    } catch (thrown) {
-      this.#outbox.putBack(batches.reverse().flat());
-      if (!(thrown instanceof ServiceError)) throw thrown;
-      this.#backOff(thrown);
-    } finally {
-      this.#isUploading = false;
-      this.#schedule();
-    }
+  async #sendFresh(): Promise<void> {
+    this.#lastStartMs = this.#options.clock.monotonicMs();
+    await this.#send(this.#outbox.take(batchLimits));
+    this.#freshUpload = undefined;
+    this.#scheduleFresh();
+    this.#scheduleBacklog();
+    this.#tellEmptied();
   }
 
-  /** @returns what the service rejected together with its detail, without it: the verdict must not be lost with it. */
-  async #upload(batch: readonly FinishedRun[]): Promise<FinishedRun[]> {
-    const texts = batch.map((run) => wholeReport(run.envelopeJson, run.detailJson));
-    const { body } = await this.#client.report(texts, this.#stop.signal);
-    const again: FinishedRun[] = [];
-    for (const [index, run] of batch.entries()) {
-      const receipt = body.items[index];
-      if (receipt?.status === 'rejected' && run.detailJson !== 'null') {
-        this.#log.warn(
-          { runId: run.runId, reason: receipt.reason },
-          'the service rejected a result, which is sent again without its detail',
-        );
-        again.push({ ...run, ...withoutDetail(run.envelopeJson) });
-      } else if (receipt) {
-        this.#settle(run, receipt.status, receipt.reason);
-      }
-    }
-    return again;
+  #scheduleBacklog(): void {
+    clearTimeout(this.#backlogTimer);
+    if (this.#backlogUpload || this.#stop.signal.aborted || this.#options.spool.backlogCount === 0) return;
+    const isFreshToTry = this.#failedAttempts > 0 && (this.#outbox.count > 0 || this.#freshUpload);
+    if (isFreshToTry) return;
+    const delayMs = this.#retryAtMs - this.#options.clock.monotonicMs();
+    if (delayMs > 0) this.#backlogTimer = setTimeout(() => this.#scheduleBacklog(), delayMs);
+    else this.#backlogUpload = this.#sendBacklog();
   }
 
-  /** What to try instead of a batch whose content was refused. */
-  #smaller(batch: readonly FinishedRun[], error: ServiceError): FinishedRun[][] {
-    const [only] = batch;
-    if (batch.length > 1) {
-      const middle = Math.ceil(batch.length / 2);
-      return [batch.slice(middle), batch.slice(0, middle)];
+  async #sendBacklog(): Promise<void> {
+    const batch = await this.#options.spool.take(backlogLimits);
+    for (const waiting of batch) this.#options.onTaken(waiting);
+    if (batch.length > 0) await this.#send(batch);
+    this.#backlogUpload = undefined;
+    if (batch.length > 0) this.#scheduleBacklog();
+    else if (!this.#stop.signal.aborted) {
+      this.#backlogTimer = setTimeout(() => this.#scheduleBacklog(), emptyTakeMs);
     }
-    if (!only) return [];
-    if (error.httpStatus === 413 && only.detailJson !== 'null') {
-      this.#log.warn(
-        { runId: only.runId },
-        'a result is too large for the service and goes without its detail',
-      );
-      return [[{ ...only, ...withoutDetail(only.envelopeJson) }]];
-    }
-    this.#settle(only, 'quarantined', error.message);
-    return [];
+    this.#tellEmptied();
   }
 
-  #settle(run: FinishedRun, settlement: Settlement, reason: string | null): void {
-    if (settlement === 'rejected' || settlement === 'quarantined') {
-      this.#log.error(
-        { runId: run.runId, resultId: run.resultId, settlement, reason },
-        'the service refused a result for good; it is lost',
-      );
-    } else if (settlement === 'stale') {
-      this.#log.warn(
-        { runId: run.runId, resultId: run.resultId },
-        'a result came too late and is not counted',
-      );
+  async #send(batch: WaitingReport[]): Promise<void> {
+    if (batch.length === 0) return;
+    await this.#options.beforeSending();
+    const failed = await upload(batch, this.#options, this.#stop.signal);
+    if (failed) {
+      this.#backOff(failed.error);
+      this.#options.spool.release(failed.unsettled);
+      return;
     }
-    this.#onSettled(run, settlement);
+    if (this.#failedAttempts > 0) this.#options.log.info('results are accepted again');
+    this.#failedAttempts = 0;
+    this.#isAskedToWait = false;
+    this.#retryAtMs = 0;
   }
 
   #backOff(error: ServiceError): void {
     if (error.kind === 'stopped') return;
-    const delayMs = retryDelayMs(error, this.#failedAttempts);
-    this.#retryAtMs = this.#clock.monotonicMs() + delayMs;
+    const delayMs = resultRetryDelayMs(error, this.#failedAttempts);
+    this.#failedAtMs = this.#options.clock.monotonicMs();
+    this.#retryAtMs = this.#failedAtMs + delayMs;
+    this.#isAskedToWait = error.kind !== 'unreachable' || error.httpStatus !== undefined;
     const level = this.#failedAttempts === 0 ? 'warn' : 'debug';
     this.#failedAttempts++;
-    this.#log[level](
-      { code: error.code, waiting: this.#outbox.count, retryMs: Math.round(delayMs) },
+    this.#options.log[level](
+      { code: error.code, waiting: this.waitingCount, retryMs: Math.round(delayMs) },
       `results could not be sent and are kept: ${error.message}`,
     );
   }
+}
+
+export interface ReporterOptions extends UploadOptions {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly spool: Spool;
+  /** Called for each report that comes back from the spool, before it is sent. */
+  readonly onTaken: (waiting: WaitingReport) => void;
+  /** Called before each upload: the moment to notice that leases ran out meanwhile. */
+  readonly beforeSending: () => Promise<void> | void;
 }

@@ -147,6 +147,7 @@ export class RunPipeline {
       checkType: order.checkType,
       verdict,
       isAborted,
+      isAttempt: order.mayBeRetried === true && outcome.failure !== undefined,
       startedAtMs: startedMs + serviceOffsetMs,
       startDelayMs,
       agentLagMs: lagMs,

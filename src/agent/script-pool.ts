@@ -21,7 +21,7 @@ const longLifeMs = 60_000;
 /** How long the thread may take to end its sandboxes when the agent stops. */
 const closeMs = 8000;
 /** What a run takes: a browser and two processes of Node (measured: 450 to 550 MB). */
-const runMemoryBytes = 600 * 1024 ** 2;
+export const runMemoryBytes = 600 * 1024 ** 2;
 /** For so long after its start a run has not yet taken what it will. */
 const settlingMs = 5000;
 

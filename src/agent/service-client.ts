@@ -1,6 +1,7 @@
+import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
-import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
+import { Agent, type Dispatcher, ProxyAgent } from 'undici';
 import { z } from 'zod';
 import type { Clock } from '../lib/clock.ts';
 import { toError } from '../lib/errors.ts';
@@ -14,6 +15,7 @@ import {
   type ResultsResponse,
 } from '../protocol/agent.ts';
 import { agentErrorRoutes } from '../protocol/agent-error.ts';
+import { type Examination, examinationRoutes } from '../protocol/agent-examination.ts';
 import { type ArtifactReceipt, artifactRoutes } from '../protocol/artifact.ts';
 import { ErrorBody } from '../protocol/error-body.ts';
 import type { Route } from '../protocol/route.ts';
@@ -22,6 +24,7 @@ import { isNestedDeeperThan } from './json-depth.ts';
 import type { Scrubbed } from './scrubber.ts';
 import type { ServiceClock } from './service-clock.ts';
 import { kindOfStatus, parseRetryAfter, ServiceError, type ServiceErrorKind } from './service-error.ts';
+import { serviceProxyUrl } from './service-proxy.ts';
 
 const maxAnswerBytes = 32 * 1024 * 1024;
 const maxAnswerDepth = 100;
@@ -78,6 +81,7 @@ export class ServiceClient {
   readonly #dispatcher: Dispatcher;
   readonly #onFailed: (kind: ServiceErrorKind) => void;
   readonly #onRefused: () => void;
+  readonly #onAnswered: () => void;
 
   constructor(options: {
     readonly settings: AgentSettings;
@@ -89,6 +93,8 @@ export class ServiceClient {
     readonly onFailed: (kind: ServiceErrorKind) => void;
     /** Called when any call was refused (401, 403), so that the others need not find out for themselves. */
     readonly onRefused: () => void;
+    /** Called for every call that succeeded. */
+    readonly onAnswered: () => void;
   }) {
     const { settings } = options;
     const url = new URL(settings.serviceUrl);
@@ -97,6 +103,7 @@ export class ServiceClient {
     this.#serviceClock = options.serviceClock;
     this.#onFailed = options.onFailed;
     this.#onRefused = options.onRefused;
+    this.#onAnswered = options.onAnswered;
     this.#origin = url.origin;
     this.#pathPrefix = url.pathname.replace(/\/+$/, '');
     this.#headers = {
@@ -226,13 +233,35 @@ export class ServiceClient {
     }
   }
 
+  /** Asks the service what it thinks of this agent, with a body of so many bytes that mean nothing. */
+  examine(options: {
+    readonly agentVersion: string;
+    readonly sizeBytes: number;
+    readonly timeoutMs: number;
+    readonly signal?: AbortSignal | undefined;
+  }): Promise<Answer<Examination>> {
+    const { agentVersion, sizeBytes, timeoutMs, signal } = options;
+    const route = examinationRoutes.examineConnection;
+    return this.#call({
+      route,
+      path: `${route.path}?agentVersion=${encodeURIComponent(agentVersion)}`,
+      body: sizeBytes === 0 ? '' : meaningless(sizeBytes),
+      headers: { 'content-type': 'application/octet-stream', 'content-length': String(sizeBytes) },
+      schema: route.response,
+      timeoutMs,
+      signal,
+    });
+  }
+
   async close(): Promise<void> {
     await this.#dispatcher.destroy();
   }
 
   async #call<Schema extends z.ZodType>(call: Call<Schema>): Promise<Answer<z.output<Schema>>> {
     try {
-      return await this.#exchange(call);
+      const answer = await this.#exchange(call);
+      this.#onAnswered();
+      return answer;
     } catch (thrown) {
       if (thrown instanceof ServiceError && thrown.kind !== 'stopped') this.#onFailed(thrown.kind);
       if (thrown instanceof ServiceError && thrown.kind === 'refused') this.#onRefused();
@@ -282,6 +311,13 @@ export class ServiceClient {
   }
 }
 
+/** Bytes that no proxy can make fewer. */
+async function* meaningless(sizeBytes: number): AsyncGenerator<Buffer> {
+  for (let left = sizeBytes; left > 0; left -= uploadChunkBytes) {
+    yield randomBytes(Math.min(left, uploadChunkBytes));
+  }
+}
+
 /** The error that an answer with another status than success means. */
 function refusal(
   what: string,
@@ -309,15 +345,8 @@ function createDispatcher(settings: AgentSettings): Dispatcher {
     bodyTimeout: 0,
     connect: { timeout: connectTimeoutMs },
   };
-  const { http, https, except } = settings.proxy;
-  if (http === undefined && https === undefined) return new Agent(options);
-  // Empty texts, not undefined: undici would read the environment itself for what is undefined.
-  return new EnvHttpProxyAgent({
-    ...options,
-    httpProxy: http ?? '',
-    httpsProxy: https ?? '',
-    noProxy: except ?? '',
-  });
+  const proxyUrl = serviceProxyUrl(settings);
+  return proxyUrl ? new ProxyAgent({ ...options, uri: proxyUrl.href }) : new Agent(options);
 }
 
 function parseAnswer<Schema extends z.ZodType>(schema: Schema, text: string, what: string): z.output<Schema> {

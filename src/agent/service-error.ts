@@ -80,3 +80,12 @@ export function retryDelayMs(error: ServiceError, attempt: number): number {
   const jitterMs = Math.max(pace.floorMs, backoffDelayMs(attempt, pace));
   return error.kind === 'busy' && error.retryAfterMs !== undefined ? error.retryAfterMs + jitterMs : jitterMs;
 }
+
+/** A fresh result is to be seen two seconds after the service is back. */
+const prompt = { baseMs: 500, capMs: 1500, floorMs: 50 };
+
+/** The same for results that the service did not take: sooner, as long as it has not asked for anything. */
+export function resultRetryDelayMs(error: ServiceError, attempt: number): number {
+  if (error.kind !== 'unreachable') return retryDelayMs(error, attempt);
+  return Math.max(prompt.floorMs, backoffDelayMs(attempt, prompt));
+}

@@ -38,6 +38,8 @@ export interface RunOrder {
   readonly runtimeId?: string | undefined;
   /** The account's snippets, for scripts. */
   readonly snippets?: readonly Snippet[] | undefined;
+  /** Whether the run may be repeated should it fail. */
+  readonly mayBeRetried?: boolean | undefined;
   /** When the agent got the lease, on the monotonic clock that all threads share. */
   readonly receivedAtMs: number;
   /** Limit of the attempt; the check type's own when absent. */
@@ -56,6 +58,8 @@ export interface RunFacts {
   readonly isAborted: boolean;
   /** True when the run was not begun: it may be given back. */
   readonly isUnstarted?: boolean | undefined;
+  /** True when it failed and the run may be repeated: the spool drops such results before others. */
+  readonly isAttempt?: boolean | undefined;
   /** By the service's clock. */
   readonly startedAtMs: number;
   readonly startDelayMs: number;
@@ -75,15 +79,19 @@ export interface RunFacts {
 }
 
 /** A report, ready to be sent: two texts, so that one whose detail is too large can go without it. */
-export interface FinishedRun {
+export interface Report {
   readonly runId: string;
   readonly leaseNumber: number;
   readonly resultId: string;
   readonly envelopeJson: Scrubbed<string>;
   readonly detailJson: Scrubbed<string>;
-  readonly facts: RunFacts;
   /** The files the run left, which wait on disk; the envelope tells of them. */
   readonly artifacts?: SealedArtifacts | undefined;
+}
+
+/** What comes back from the thread that ran an order. */
+export interface FinishedRun extends Report {
+  readonly facts: RunFacts;
   readonly log?: readonly LogEntry[] | undefined;
 }
 

@@ -246,6 +246,12 @@ export interface CheckType<
   /** Whether setup and teardown scripts of the check and its group run around it; snippets come with them. */
   readonly usesLifecycleScripts?: boolean | undefined;
   readonly groupDefaults?: GroupDefaults | undefined;
+  /**
+   * The smallest check that proves a host can run this type: its own fields, for a server that answers any GET with 200.
+   *
+   * @param url `http` or `https` with an address and a port, and the path `/`.
+   */
+  selfTest?(url: URL): z.input<Spec>;
   /** What a run of this type finds out. */
   readonly detail: Detail;
   /** The key of a check result under which the API shows the detail; absent where it shows it elsewhere. */

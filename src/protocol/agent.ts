@@ -89,6 +89,10 @@ export const LeasedRun = z
     resultId: z.uuid().describe('The id the result of this attempt will have'),
     slotAt: EpochMs.describe('When the run was due, by the service’s clock'),
     attempt: z.int().min(0),
+    mayBeRetried: z
+      .boolean()
+      .default(false)
+      .describe('Whether a failed result may be an ATTEMPT; agents without room drop those first'),
     sequenceId: z.uuid(),
     checkRunId: z.int(),
     accountId: z.string(),

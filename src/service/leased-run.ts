@@ -1,10 +1,11 @@
-import type { EnvironmentVariable } from '../checks/common-fields.ts';
+import type { EnvironmentVariable, RetryStrategy } from '../checks/common-fields.ts';
 import { runnableSpec } from '../checks/definition.ts';
 import { findCheckType } from '../checks/index.ts';
 import type { LeasedRun } from '../protocol/agent.ts';
 import { completeGroup, groupOf, groupsOf, runtimeOf, withGroup } from './effective-check.ts';
 import { lifecycleScripts } from './lifecycle-scripts.ts';
 import { resultIdOf } from './result-id.ts';
+import { mayBeRetried } from './retries.ts';
 import type { CheckGroup } from './store/check-groups.ts';
 import type { Check } from './store/checks.ts';
 import type { ClientCertificateRow, VariableRow } from './store/resource-tables.ts';
@@ -78,6 +79,11 @@ function leasedRun(
     resultId: resultIdOf(run.id, run.lease_number),
     slotAt: run.slot_at,
     attempt: run.attempt,
+    mayBeRetried: mayBeRetried({
+      attempt: run.attempt,
+      retryStrategy: definition.retryStrategy as RetryStrategy | null,
+      doubleCheck: definition.doubleCheck === true,
+    }),
     sequenceId: run.sequence_id,
     checkRunId: run.check_run_id,
     accountId: run.account_id,

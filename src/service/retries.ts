@@ -58,12 +58,18 @@ export function decideRetry(failed: FailedAttempt, random: () => number = Math.r
   return { readyAtMs, location: staysHere || other === undefined ? failed.location : other };
 }
 
+/** Whether a failure of that attempt may be followed by another one. */
+export function mayBeRetried(run: Pick<FailedAttempt, 'attempt' | 'retryStrategy' | 'doubleCheck'>): boolean {
+  const rules = rulesOf(run);
+  return rules !== null && run.attempt < rules.maxRetries;
+}
+
 /** A code of a newer agent that this build does not know is not taken for one. */
 function isNetworkError(code: string): boolean {
   return isFailureCode(code) && failureCatalogue[code].isNetworkError;
 }
 
-function rulesOf(failed: FailedAttempt): Rules | null {
+function rulesOf(failed: Pick<FailedAttempt, 'retryStrategy' | 'doubleCheck'>): Rules | null {
   const strategy = failed.retryStrategy;
   if (!strategy) return failed.doubleCheck ? doubleCheckRules : null;
   const isSingle = strategy.type === 'SINGLE_RETRY';

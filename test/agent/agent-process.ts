@@ -1,8 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
 const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
+
+/** The key agents of tests have unless they are given another one. */
+export const agentKey = 'pl_0123456789abcdef';
 
 export interface LogLine {
   readonly level: number;
@@ -19,22 +25,28 @@ export class AgentProcess {
   stdout = '';
   readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
   #waiters = new Set<() => void>();
+  /** A spool of its own, unless the test names one. */
+  readonly #spoolDir = mkdtempSync(join(tmpdir(), 'picket-agent-test-'));
 
   constructor(environment: Readonly<Record<string, string>>, nodeArguments: readonly string[] = []) {
     this.child = spawn(process.execPath, [...nodeArguments, cli, 'agent'], {
       env: {
         PATH: process.env.PATH,
-        API_KEY: 'pl_0123456789abcdef',
+        API_KEY: agentKey,
         AGENT_HEALTH_PORT: '0',
         LOG_LEVEL: 'debug',
         // Tests of scripts name the runtimes; nothing else waits for them to be looked through.
         RUNTIMES_DIR: '/nonexistent',
+        SPOOL_DIR: this.#spoolDir,
         ...environment,
       },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.exited = new Promise((resolve) => {
-      this.child.on('close', (code, signal) => resolve({ code, signal }));
+      this.child.on('close', (code, signal) => {
+        rmSync(this.#spoolDir, { recursive: true, force: true });
+        resolve({ code, signal });
+      });
     });
     this.child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.stderr += text;

@@ -38,7 +38,7 @@ describe('an agent and a healthy service', () => {
       isReady: true,
       heldLeases: 0,
       lanes: { probe: { size: 7, running: 0, queued: 0 } },
-      outbox: { results: 0 },
+      spool: { mode: 'disk', results: 0, inMemoryOnly: 0 },
       capabilities: { backends: claim.backends, unavailable: claim.unavailable },
       probeThreads: { gate: { waiting: 0, oldestWaitMs: 0 } },
     });

@@ -58,19 +58,29 @@ export class ArtifactUploader {
 
   /** Takes the artifacts of a finished run into care. */
   hold(lease: LeaseRef, artifacts: SealedArtifacts | undefined): void {
-    if (!artifacts || artifacts.files.length === 0) return;
+    if (!artifacts || artifacts.files.length === 0 || this.has(lease)) return;
     const sizeBytes = artifacts.files.reduce((sum, file) => sum + file.sizeBytes, 0);
     const left = [...artifacts.files];
     this.#waiting.set(keyOf(lease), { lease, artifacts, sizeBytes, left, isReleased: false, sending: 0 });
     this.#waitingBytes += sizeBytes;
+    this.makeRoom();
+  }
+
+  /** Drops the oldest artifacts while there are more than may wait. */
+  makeRoom(): void {
     for (const oldest of this.#waiting.values()) {
-      if (this.#waitingBytes <= this.#options.maxWaitingBytes) break;
+      if (this.#waitingBytes <= this.#options.maxWaitingBytes()) break;
       this.#options.log.error(
         { runId: oldest.lease.runId, sizeBytes: oldest.sizeBytes },
         'there is no more room for artifacts that wait to be sent: the oldest were dropped',
       );
       this.#drop(oldest);
     }
+  }
+
+  /** Whether artifacts of that run wait. */
+  has(lease: LeaseRef): boolean {
+    return this.#waiting.has(keyOf(lease));
   }
 
   /** The result is stored: its artifacts may be sent. */
@@ -94,7 +104,7 @@ export class ArtifactUploader {
     await this.#idle.promise;
   }
 
-  /** Ends uploads under way. What is left goes with the work folder. */
+  /** Ends uploads under way. What is left stays in the spool, with its result. */
   async stop(): Promise<void> {
     this.#stop.abort();
     this.#idle?.resolve();
@@ -178,6 +188,7 @@ export class ArtifactUploader {
     if (!this.#waiting.delete(keyOf(waiting.lease))) return;
     this.#waitingBytes -= waiting.sizeBytes;
     this.removeFolder(waiting.artifacts.folder);
+    this.#options.onGone(waiting.lease);
   }
 
   /** Removes the folder of a run in the background. */
@@ -195,9 +206,11 @@ export interface ArtifactUploaderOptions {
   readonly clock: Clock;
   readonly log: Logger;
   /** What may wait on the disk, of all runs together. */
-  readonly maxWaitingBytes: number;
+  readonly maxWaitingBytes: () => number;
   /** Called once for each file. */
   readonly onEnd: (end: ArtifactEnd) => void;
+  /** Called when nothing waits any more of a run. */
+  readonly onGone: (lease: LeaseRef) => void;
 }
 
 function keyOf({ runId, leaseNumber }: LeaseRef): string {

@@ -8,6 +8,7 @@ export function leasedRun(url: string, overrides: Partial<LeasedRun> = {}): Leas
     resultId: crypto.randomUUID(),
     slotAt: Date.now(),
     attempt: 0,
+    mayBeRetried: false,
     sequenceId: crypto.randomUUID(),
     checkRunId: 1,
     accountId: '0f8fad5b-d9cb-469f-a165-70867728950e',

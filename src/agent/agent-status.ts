@@ -1,0 +1,93 @@
+import { packageVersion } from '../lib/version.ts';
+import type { ArtifactUploader } from './artifacts/artifact-uploader.ts';
+import { claimedFacts } from './capability-facts.ts';
+import type { Dispatcher } from './dispatcher.ts';
+import type { LeaseKeeper } from './lease-keeper.ts';
+import type { PollerStatus } from './poller.ts';
+import type { ProbePool } from './probe-pool.ts';
+import type { Reporter } from './reporter.ts';
+import type { ScriptPool } from './script-pool.ts';
+import type { ServiceClock } from './service-clock.ts';
+import type { Spool } from './spool/spool.ts';
+import type { Capabilities } from './worker-message.ts';
+
+/** The parts of an agent that have something to say for `/health`. */
+export interface StatusSource {
+  /** Both on the monotonic clock. */
+  readonly nowMs: number;
+  readonly startedAtMs: number;
+  readonly notReadyReason: string | undefined;
+  readonly poller: PollerStatus | undefined;
+  readonly capabilities: Capabilities;
+  readonly dispatcher: Dispatcher;
+  readonly leaseKeeper: LeaseKeeper;
+  readonly reporter: Reporter;
+  readonly spool: Spool;
+  readonly spoolMaxBytes: number;
+  readonly uploader: ArtifactUploader;
+  readonly serviceClock: ServiceClock;
+  readonly pool: ProbePool;
+  readonly scripts: ScriptPool;
+}
+
+/** What `/health` shows. Everything in it is in memory already. */
+export function agentStatus(source: StatusSource): Readonly<Record<string, unknown>> {
+  const { nowMs, notReadyReason, poller, capabilities, uploader, serviceClock, pool, scripts } = source;
+  const { errorMs } = serviceClock;
+  const gate = pool.gateState;
+  return {
+    version: packageVersion(),
+    uptimeSeconds: Math.round((nowMs - source.startedAtMs) / 1000),
+    isReady: notReadyReason === undefined,
+    reason: notReadyReason ?? null,
+    lanes: Object.fromEntries(
+      source.dispatcher.laneStates().map(({ lane, ...state }) => [lane, state] as const),
+    ),
+    heldLeases: source.leaseKeeper.heldCount,
+    spool: spoolStatus(source),
+    artifacts: { waiting: uploader.count, sizeBytes: uploader.sizeBytes },
+    serviceClock: Number.isFinite(errorMs)
+      ? { skewMs: Math.round(serviceClock.wallSkewMs), errorMs: Math.ceil(errorMs) }
+      : null,
+    lastClaimSecondsAgo:
+      poller?.lastClaimAtMs === undefined ? null : Math.round((nowMs - poller.lastClaimAtMs) / 1000),
+    failedClaims: poller?.failedClaims ?? 0,
+    checkTypes: capabilities.loaded,
+    capabilities: claimedFacts(capabilities),
+    scripts: {
+      isSettled: scripts.isSettled,
+      runtimes: capabilities.runtimes ?? [],
+      sandbox: capabilities.sandbox ?? null,
+      room: scripts.room,
+      replaced: scripts.replacedCount,
+    },
+    probeThreads: {
+      count: pool.threadCount,
+      replaced: pool.replacedCount,
+      gate: { waiting: gate.waiting, oldestWaitMs: Math.round(gate.oldestWaitMs) },
+    },
+  };
+}
+
+function spoolStatus({ nowMs, reporter, spool, spoolMaxBytes, serviceClock }: StatusSource) {
+  const { mode, problem, facts, memoryCount, droppedCount } = spool.state;
+  const ageMs = facts?.oldestAtMs === undefined ? 0 : nowMs + serviceClock.offsetMs - facts.oldestAtMs;
+  return {
+    mode,
+    problem: problem ?? null,
+    folder: facts?.folder ?? null,
+    results: reporter.waitingCount,
+    inMemoryOnly: memoryCount,
+    sizeBytes: facts?.sizeBytes ?? 0,
+    maxBytes: spoolMaxBytes,
+    oldestSeconds: Math.max(0, Math.round(ageMs / 1000)),
+    dropped: {
+      attempts: facts?.losses.attempts ?? 0,
+      finals: facts?.losses.finals ?? 0,
+      expired: facts?.losses.expired ?? 0,
+      other: droppedCount,
+    },
+    damagedParts: facts?.losses.damagedParts ?? 0,
+    foreignFolders: facts?.foreignFolders ?? 0,
+  };
+}
