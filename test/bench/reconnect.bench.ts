@@ -35,6 +35,7 @@ class LightAgent {
       serviceClock: new ServiceClock(systemClock),
       onFailed: () => undefined,
       onRefused: () => undefined,
+      onAnswered: () => undefined,
     });
     this.done = this.#work();
   }
