@@ -25,8 +25,10 @@ const settleTimeoutMs = 120_000;
 
 export interface CampaignOptions {
   readonly seed: number;
+  /** How many seeds from that one on have their turn, one after the other on the same stage; 1 when absent. */
+  readonly rounds?: number;
   readonly engine: 'sqlite' | 'postgres';
-  /** How long the nemesis works, in milliseconds. */
+  /** How long the nemesis works, in milliseconds; with each of the seeds. */
   readonly durationMs: number;
   readonly checkCount: number;
   /** Where the histories go; a new folder when absent. */
@@ -54,14 +56,20 @@ export interface CampaignReport {
  * runs come to their ends, and the histories are judged. The folder stays.
  */
 export async function runCampaign(options: CampaignOptions): Promise<CampaignReport> {
-  const { seed, engine, durationMs, progress = () => undefined } = options;
+  const { seed, engine, durationMs, rounds = 1, progress = () => undefined } = options;
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), `picket-faults-${seed}-`));
   const book = new HistoryBook(folder);
   await using stage = await Stage.open(book, options);
   const checks = await stage.createChecks(options.checkCount);
   progress(`${checks.length} checks, ${engine}`);
-  const plan = options.plan ?? planFaults(seed, durationMs, stage.actors());
-  const endsAtMs = nowMs() + durationMs;
+  const turns = Array.from({ length: rounds }, (_, round) =>
+    planFaults(seed + round, durationMs, stage.actors()).map((fault) => ({
+      ...fault,
+      fromMs: fault.fromMs + round * durationMs,
+    })),
+  );
+  const plan = options.plan ?? turns.flat();
+  const endsAtMs = nowMs() + rounds * durationMs;
   const { signal } = options;
   if (options.nemesis) await options.nemesis(stage.victims);
   else await unleash({ plan, victims: stage.victims, database: stage.database, book, progress, signal });

@@ -2,7 +2,7 @@ import { type Figures, percentile } from './figures.ts';
 
 /** A campaign in the report. */
 export interface Row {
-  readonly seed: number;
+  readonly seeds: string;
   readonly engine: string;
   readonly figures: Figures;
   readonly violations: number;
@@ -14,11 +14,11 @@ export function reportOf(rows: readonly Row[]): string {
 }
 
 function campaigns(rows: readonly Row[]): string {
-  const lines = rows.map(({ seed, engine, figures, violations }) => {
+  const lines = rows.map(({ seeds, engine, figures, violations }) => {
     const { ends } = figures;
     const faults = Object.values(figures.faults).reduce((sum, count) => sum + count, 0);
     return [
-      seed,
+      seeds,
       engine,
       figures.slots,
       ends.final ?? 0,
@@ -33,7 +33,7 @@ function campaigns(rows: readonly Row[]): string {
   });
   return table(
     [
-      'seed',
+      'seeds',
       'store',
       'slots',
       'FINAL',
@@ -57,7 +57,7 @@ function sums(rows: readonly Row[]): string {
   const slots = rows.reduce((total, { figures }) => total + figures.slots, 0);
   const falseAlarms = rows.reduce((total, { figures }) => total + figures.falseAlarms, 0);
   return [
-    `${rows.length} seeds, ${slots} slots. Runs of killed agents that went to their next holder: ${spread(takeoversMs)}; with a fault of service or database in between: ${spread(disturbedMs)}.`,
+    `${slots} slots. Runs of killed agents that went to their next holder: ${spread(takeoversMs)}; with a fault of service or database in between: ${spread(disturbedMs)}.`,
     `Results that blame a healthy target, all of agents that were stopped as a whole: ${falseAlarms}.`,
     '',
     table(
