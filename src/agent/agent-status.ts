@@ -1,14 +1,12 @@
 import { packageVersion } from '../lib/version.ts';
-import type { ArtifactUploader } from './artifacts/artifact-uploader.ts';
 import { claimedFacts } from './capability-facts.ts';
+import type { Delivery } from './delivery.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import type { LeaseKeeper } from './lease-keeper.ts';
 import type { PollerStatus } from './poller.ts';
 import type { ProbePool } from './probe-pool.ts';
-import type { Reporter } from './reporter.ts';
 import type { ScriptPool } from './script-pool.ts';
 import type { ServiceClock } from './service-clock.ts';
-import type { Spool } from './spool/spool.ts';
 import type { Capabilities } from './worker-message.ts';
 
 /** The parts of an agent that have something to say for `/health`. */
@@ -21,10 +19,8 @@ export interface StatusSource {
   readonly capabilities: Capabilities;
   readonly dispatcher: Dispatcher;
   readonly leaseKeeper: LeaseKeeper;
-  readonly reporter: Reporter;
-  readonly spool: Spool;
+  readonly delivery: Delivery;
   readonly spoolMaxBytes: number;
-  readonly uploader: ArtifactUploader;
   readonly serviceClock: ServiceClock;
   readonly pool: ProbePool;
   readonly scripts: ScriptPool;
@@ -32,7 +28,8 @@ export interface StatusSource {
 
 /** What `/health` shows. Everything in it is in memory already. */
 export function agentStatus(source: StatusSource): Readonly<Record<string, unknown>> {
-  const { nowMs, notReadyReason, poller, capabilities, uploader, serviceClock, pool, scripts } = source;
+  const { nowMs, notReadyReason, poller, capabilities, serviceClock, pool, scripts } = source;
+  const { uploader } = source.delivery;
   const { errorMs } = serviceClock;
   const gate = pool.gateState;
   return {
@@ -69,7 +66,7 @@ export function agentStatus(source: StatusSource): Readonly<Record<string, unkno
   };
 }
 
-function spoolStatus({ nowMs, reporter, spool, spoolMaxBytes, serviceClock }: StatusSource) {
+function spoolStatus({ nowMs, delivery: { reporter, spool }, spoolMaxBytes, serviceClock }: StatusSource) {
   const { mode, problem, facts, memoryCount, droppedCount } = spool.state;
   const ageMs = facts?.oldestAtMs === undefined ? 0 : nowMs + serviceClock.offsetMs - facts.oldestAtMs;
   return {

@@ -3,12 +3,10 @@ import { AppError } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
 import { Releasers } from '../lib/releasers.ts';
 import { packageVersion } from '../lib/version.ts';
-import type { LeaseRef } from '../protocol/agent.ts';
 import { agentStatus } from './agent-status.ts';
-import { ArtifactUploader } from './artifacts/artifact-uploader.ts';
-import { runFolder } from './artifacts/work-folder.ts';
-import { claimedFacts } from './capability-facts.ts';
+import { claimedDescription, mergedCapabilities } from './capability-facts.ts';
 import { type AgentSettings, ownSecretsOf } from './config.ts';
+import { Delivery } from './delivery.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { Drain } from './drain.ts';
 import { ErrorReporter } from './error-report/error-reporter.ts';
@@ -18,20 +16,12 @@ import { AgentMetrics } from './metrics.ts';
 import { trustOwnAuthorities } from './own-authorities.ts';
 import { Poller } from './poller.ts';
 import { ProbePool } from './probe-pool.ts';
-import { Reporter } from './reporter.ts';
 import { ScriptPool } from './script-pool.ts';
 import { isMaskable, minSecretLength } from './scrub/secret-finder.ts';
 import { Scrubber } from './scrubber.ts';
 import { ServiceClient } from './service-client.ts';
 import { ServiceClock } from './service-clock.ts';
-import { Spool } from './spool/spool.ts';
-import { spoolTag } from './spool/spool-folder.ts';
-import type { WaitingReport } from './spool/waiting-report.ts';
-import type { Settlement } from './upload.ts';
 import type { Capabilities, FinishedRun } from './worker-message.ts';
-
-/** Reports kept in memory while the disk does not take them, in characters of JSON. */
-const maxMemorySize = 64 * 1024 * 1024;
 
 /**
  * One agent: the parts and what connects them.
@@ -51,9 +41,7 @@ export class Agent {
   readonly #scripts: ScriptPool;
   readonly #client: ServiceClient;
   readonly #leaseKeeper: LeaseKeeper;
-  readonly #spool: Spool;
-  readonly #reporter: Reporter;
-  readonly #uploader: ArtifactUploader;
+  readonly #delivery: Delivery;
   readonly #dispatcher: Dispatcher;
   readonly #metrics: AgentMetrics;
   /** Absent when the operator wants none. */
@@ -63,8 +51,6 @@ export class Agent {
   #ownPorts: readonly number[] = [];
   /** Authorities of CA_CERTS_DIR, known before any thread starts. */
   #caCertificates: readonly string[] = [];
-  /** Results the service has, whose artifacts it has not: they stay in the spool for as long. */
-  readonly #awaitingArtifacts = new Map<string, WaitingReport>();
   readonly #namesWarnedOf = new Set<string>();
   #poller: Poller | undefined;
   #drain: Drain | undefined;
@@ -78,32 +64,32 @@ export class Agent {
     this.#log = log;
     this.#identity = { agentId: settings.agentId, sessionId: crypto.randomUUID() };
     const ownSecrets = ownSecretsOf(settings);
-    this.#pool = new ProbePool({
+    const forThreads = {
       clock,
       log,
       ownSecrets,
+      checkTypes: settings.checkTypes,
       serviceOffsetMs: () => serviceClock.offsetMs,
-      onReady: () => this.#poller?.slotFreed(),
       egress: () => ({ ...settings.egress, ownPorts: this.#ownPorts }),
-      artifactFolder: () => this.#spool.artifactFolder,
+      artifactFolder: () => this.#delivery.spool.artifactFolder,
       caCertificates: () => this.#caCertificates,
+    };
+    this.#pool = new ProbePool({
+      ...forThreads,
+      onReady: () => this.#poller?.slotFreed(),
+      phasePort: () => this.#scripts.openPhasePort(),
     });
     this.#scripts = new ScriptPool({
-      clock,
-      log,
-      ownSecrets,
-      serviceOffsetMs: () => serviceClock.offsetMs,
-      onReady: () => this.#poller?.slotFreed(),
-      egress: () => ({ ...settings.egress, ownPorts: this.#ownPorts }),
-      artifactFolder: () => this.#spool.artifactFolder,
+      ...forThreads,
+      onReady: () => {
+        this.#pool.connectPhases();
+        this.#poller?.slotFreed();
+      },
       scripts: () => ({
         ...settings.scripts,
         scriptCount: settings.laneSizes.script,
         caCertificates: this.#caCertificates,
-        privatePaths: [
-          ...settings.secretFiles,
-          ...(this.#spool.state.facts ? [this.#spool.state.facts.folder] : []),
-        ],
+        privatePaths: [...settings.secretFiles, this.#delivery.spool.state.facts?.folder ?? []].flat(),
         hasSpares: true,
       }),
     });
@@ -115,7 +101,7 @@ export class Agent {
       serviceClock,
       onFailed: (kind) => this.#metrics.serviceFailed(kind),
       onRefused: () => this.#refused(),
-      onAnswered: () => this.#reporter.serviceAnswered(),
+      onAnswered: () => this.#delivery.reporter.serviceAnswered(),
     });
     this.#errorReporter = settings.isErrorReportingOn
       ? new ErrorReporter({
@@ -126,47 +112,20 @@ export class Agent {
         })
       : undefined;
     this.#leaseKeeper = new LeaseKeeper({ client: this.#client, clock, serviceClock, log });
-    this.#spool = new Spool({
-      directory: settings.spoolDir,
-      tag: spoolTag(settings.serviceUrl, settings.apiKey),
-      maxBytes: settings.spoolMaxBytes,
-      maxMemorySize,
-      clock,
-      log,
-      serviceNowMs: () => clock.monotonicMs() + serviceClock.offsetMs,
-      notBeforeMs: () =>
-        Number.isFinite(serviceClock.errorMs)
-          ? clock.monotonicMs() + serviceClock.offsetMs - settings.spoolMaxAgeMs
-          : 0,
-      onDurable: ({ report }) => {
-        this.#leaseKeeper.letGoSoon(report);
-        this.#uploader.makeRoom();
-      },
-      onDropped: ({ report }) => {
-        this.#leaseKeeper.drop(report);
-        this.#uploader.discard(report);
-      },
-      onBacklog: () => this.#reporter.backlogChanged(),
-    });
-    this.#reporter = new Reporter({
+    this.#delivery = new Delivery({
+      settings,
       client: this.#client,
       clock,
       log,
-      spool: this.#spool,
-      onSettled: (waiting, settlement) => this.#settled(waiting, settlement),
-      onTaken: ({ report }) => this.#uploader.hold(report, report.artifacts),
+      serviceClock,
+      leaseKeeper: this.#leaseKeeper,
+      onSettled: (settlement) => this.#metrics.resultSettled(settlement),
+      onArtifactEnd: (end) => this.#metrics.artifactEnded(end),
       beforeSending: () => this.#leaseKeeper.expireOverdue(),
-    });
-    this.#uploader = new ArtifactUploader({
-      client: this.#client,
-      clock,
-      log,
-      maxWaitingBytes: () => settings.spoolMaxBytes - this.#spool.sizeBytes,
-      onEnd: (end) => this.#metrics.artifactEnded(end),
-      onGone: (lease) => this.#artifactsGone(lease),
     });
     this.#dispatcher = new Dispatcher({
       laneSizes: settings.laneSizes,
+      phaseCount: settings.scripts.phaseCount,
       executors: { probe: this.#pool, script: this.#scripts },
       leaseKeeper: this.#leaseKeeper,
       clock,
@@ -176,18 +135,15 @@ export class Agent {
       serviceSecrets: settings.serviceSecrets,
       onFinished: (run, slotAtMs) => this.#finished(run, slotAtMs),
       onReturned: (lease) => this.#drain?.giveBack([lease]),
-      onDiscarded: (lease) => {
-        const folder = this.#spool.artifactFolder;
-        if (folder !== undefined) this.#uploader.removeFolder(runFolder(folder, lease));
-      },
+      onDiscarded: (lease) => this.#delivery.discardFiles(lease),
       onSlotFree: () => this.#poller?.slotFreed(),
     });
     this.#metrics = new AgentMetrics({
       laneStates: () => this.#dispatcher.laneStates(),
       heldLeases: () => this.#leaseKeeper.heldCount,
-      waitingResults: () => this.#reporter.waitingCount,
-      spool: () => this.#spool.state,
-      artifacts: () => this.#uploader,
+      waitingResults: () => this.#delivery.reporter.waitingCount,
+      spool: () => this.#delivery.spool.state,
+      artifacts: () => this.#delivery.uploader,
       clockErrorMs: () => serviceClock.errorMs,
       wallSkewMs: () => serviceClock.wallSkewMs,
       isConnected: () => this.#poller?.status.isConnected ?? false,
@@ -238,10 +194,8 @@ export class Agent {
             capabilities: this.#capabilities(),
             dispatcher: this.#dispatcher,
             leaseKeeper: this.#leaseKeeper,
-            reporter: this.#reporter,
-            spool: this.#spool,
+            delivery: this.#delivery,
             spoolMaxBytes: this.#settings.spoolMaxBytes,
-            uploader: this.#uploader,
             serviceClock: this.#serviceClock,
             pool: this.#pool,
             scripts: this.#scripts,
@@ -254,7 +208,7 @@ export class Agent {
     this.#releasers.push('health server', () => health.close());
     this.#releasers.push('metrics', () => this.#metrics.stop());
     this.#releasers.push('service client', () => this.#client.close());
-    this.#releasers.push('spool', () => this.#spool.close());
+    this.#releasers.push('spool', () => this.#delivery.spool.close());
     this.#releasers.push('probe threads', () => this.#pool.stop());
     this.#releasers.push('scripts', () => this.#scripts.stop());
     const port = await health.listen(healthPort);
@@ -264,8 +218,7 @@ export class Agent {
     this.#log.info({ version: packageVersion(), agentId, serviceUrl, port, laneSizes }, 'agent starts');
     this.#caCertificates = await trustOwnAuthorities(this.#settings.caCertsDir, this.#log);
     this.#warnOfShortSecrets(Object.entries(serviceSecrets));
-    const capabilities = await this.#pool.start();
-    const { loaded, failed } = capabilities;
+    const { loaded, failed } = await this.#pool.start();
     if (this.#isStopping) return;
     for (const { name, reason } of failed) {
       this.#log.error({ checkType: name, reason }, 'a check type does not load here and is not offered');
@@ -279,21 +232,15 @@ export class Agent {
   }
 
   async #openSpool(): Promise<void> {
-    await this.#spool.open();
-    const { problem } = this.#spool.state;
+    await this.#delivery.spool.open();
+    const { problem } = this.#delivery.spool.state;
     if (problem === undefined || !this.#settings.isSpoolRequired) return;
     throw new AppError('CONFIG_INVALID', `SPOOL_DIR cannot be used (${problem}), and SPOOL_REQUIRED is set`);
   }
 
   /** What all threads can run. */
   #capabilities(): Capabilities {
-    const [probes, scripts] = [this.#pool.capabilities, this.#scripts.capabilities];
-    return {
-      ...scripts,
-      loaded: [...probes.loaded, ...scripts.loaded],
-      backends: { ...probes.backends, ...scripts.backends },
-      failed: [...probes.failed, ...scripts.failed],
-    };
+    return mergedCapabilities(this.#pool.capabilities, this.#scripts.capabilities);
   }
 
   #createPoller(): Poller {
@@ -304,16 +251,7 @@ export class Agent {
       clock: this.#clock,
       serviceClock: this.#serviceClock,
       log: this.#log,
-      description: () => {
-        const capabilities = this.#capabilities();
-        return {
-          version: packageVersion(),
-          platform: `${process.platform}-${process.arch} node-${process.versions.node}`,
-          runtimes: [...(capabilities.runtimes ?? [])],
-          checkTypes: [...capabilities.loaded],
-          ...claimedFacts(capabilities),
-        };
-      },
+      description: () => claimedDescription(this.#capabilities()),
       isSettled: () => this.#scripts.isSettled,
       onUnwanted: (leases) => this.#drain?.giveBack(leases),
     });
@@ -336,10 +274,10 @@ export class Agent {
       this.#drain = new Drain({
         poller: this.#poller,
         dispatcher: this.#dispatcher,
-        reporter: this.#reporter,
+        reporter: this.#delivery.reporter,
         leaseKeeper: this.#leaseKeeper,
-        spool: this.#spool,
-        uploader: this.#uploader,
+        spool: this.#delivery.spool,
+        uploader: this.#delivery.uploader,
         client: this.#client,
         clock: this.#clock,
         log: this.#log,
@@ -365,25 +303,7 @@ export class Agent {
       if (facts.crashError) this.#errorReporter?.report(Object.assign(new Error(), facts.crashError));
     }
     this.#warnOf(facts.unmaskedNames);
-    this.#uploader.hold(run, run.artifacts);
-    this.#reporter.add(run, facts.isAttempt ? 'attempt' : 'final');
-  }
-
-  #settled(waiting: WaitingReport, settlement: Settlement): void {
-    const { report } = waiting;
-    this.#leaseKeeper.drop(report);
-    this.#metrics.resultSettled(settlement);
-    if (this.#uploader.has(report)) this.#awaitingArtifacts.set(keyOf(report), waiting);
-    else this.#spool.settle(waiting);
-    if (settlement === 'accepted' || settlement === 'duplicate') this.#uploader.release(report);
-    else this.#uploader.discard(report);
-  }
-
-  #artifactsGone(lease: LeaseRef): void {
-    const waiting = this.#awaitingArtifacts.get(keyOf(lease));
-    if (!waiting) return;
-    this.#awaitingArtifacts.delete(keyOf(lease));
-    this.#spool.settle(waiting);
+    this.#delivery.deliver(run, facts.isAttempt ? 'attempt' : 'final');
   }
 
   #warnOfShortSecrets(secrets: readonly (readonly [string, string])[]): void {
@@ -407,8 +327,4 @@ export class Agent {
     const { isConnected, problem } = this.#poller.status;
     return isConnected ? undefined : problem;
   }
-}
-
-function keyOf({ runId, leaseNumber }: LeaseRef): string {
-  return `${runId}.${leaseNumber}`;
 }

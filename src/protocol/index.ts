@@ -5,6 +5,7 @@ import { agentErrorRoutes } from './agent-error.ts';
 import { examinationRoutes } from './agent-examination.ts';
 import { alertRoutes } from './alert.ts';
 import { alertChannelRoutes } from './alert-channel.ts';
+import { analyticsRoutes, typedAnalyticsRoute } from './analytics.ts';
 import { artifactRoutes, assetRoutes } from './artifact.ts';
 import { badgeRoutes } from './badge.ts';
 import { checkRoutes, typedCheckRoutes } from './check.ts';
@@ -19,6 +20,7 @@ import { errorGroupRoutes, rootCauseAnalysisRoutes } from './error-group.ts';
 import { heartbeatRoutes } from './heartbeat.ts';
 import { incidentRoutes } from './incident.ts';
 import { locationRoutes } from './location.ts';
+import { locationMetricsRoutes } from './location-metrics.ts';
 import { maintenanceWindowRoutes } from './maintenance-window.ts';
 import { privateLocationRoutes } from './private-location.ts';
 import { publicPageRoutes } from './public-page.ts';
@@ -48,7 +50,10 @@ export const allRoutes: readonly Route[] = [
   ...Object.values(checkSessionRoutes),
   ...Object.values(testSessionRoutes),
   ...Object.values(triggerRoutes),
+  ...Object.values(analyticsRoutes),
+  ...checkTypes.map(typedAnalyticsRoute),
   ...Object.values(privateLocationRoutes),
+  ...Object.values(locationMetricsRoutes),
   ...Object.values(locationRoutes),
   ...Object.values(staticIpRoutes),
   ...Object.values(dashboardRoutes),

@@ -248,6 +248,8 @@ class Stage implements AsyncDisposable {
         frequencyOffset: 10,
         privateLocations: locations,
         runParallel: isParallel,
+        // Targets share the machine with everybody else: how long they take is not what is judged.
+        maxResponseTime: 30_000,
         request: { url: `${this.#target.url}${path}?${query}` },
         retryStrategy: isHealthy
           ? null

@@ -55,10 +55,8 @@ function sums(rows: readonly Row[]): string {
   const takeoversMs = rows.flatMap(({ figures }) => figures.takeoversMs);
   const disturbedMs = rows.flatMap(({ figures }) => figures.disturbedTakeoversMs);
   const slots = rows.reduce((total, { figures }) => total + figures.slots, 0);
-  const falseAlarms = rows.reduce((total, { figures }) => total + figures.falseAlarms, 0);
   return [
     `${slots} slots. Runs of killed agents that went to their next holder: ${spread(takeoversMs)}; with a fault of service or database in between: ${spread(disturbedMs)}.`,
-    `Results that blame a healthy target, all of agents that were stopped as a whole: ${falseAlarms}.`,
     '',
     table(
       ['fault', 'times'],

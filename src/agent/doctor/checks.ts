@@ -46,7 +46,8 @@ export const runningChecks: Examination = {
     if (refusal !== undefined) return skipped(`checks may not connect to this host itself: ${refusal}`);
     const runners = await openRunners(patient);
     const verdicts = isSecure ? [ok('run over TLS: what passes trusts what comes by CA_CERTS_DIR')] : [];
-    for (const type of checkTypes) {
+    // Types without a runner are nobody's to run.
+    for (const type of checkTypes.filter(({ load }) => load !== undefined)) {
       patient.signal.throwIfAborted();
       verdicts.push(await tryType(type as unknown as CheckType, url, runners, patient.signal));
     }

@@ -2,13 +2,14 @@ import { mkdir, mkdtemp, rm, statfs, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { errorCodeOf, toError } from '../../lib/errors.ts';
-import { WorkFolder } from '../artifacts/work-folder.ts';
+import { SpoolFolder } from '../spool/spool-folder.ts';
 import type { Examination } from './examination.ts';
 import { ok, problem, type Verdict, warning } from './finding.ts';
 import { hasRuntimes } from './scripts.ts';
 
 /** What is written for a try, and what should be free beside it. */
 const tryBytes = 1024 * 1024;
+const tryName = 'try';
 const minFreeBytes = 50 * 1024 * 1024;
 
 /** The folders the agent writes to. */
@@ -33,9 +34,16 @@ interface OpenFolder {
   remove(): Promise<void>;
 }
 
-/** As the agent does when it starts. */
-async function openSpool(path: string): Promise<OpenFolder> {
-  return await WorkFolder.open(path);
+/** As the agent does when it starts: with a lock, which not every file system knows. */
+async function openSpool(directory: string): Promise<OpenFolder> {
+  const folder = SpoolFolder.open(directory, 'doctor');
+  return {
+    path: folder.path,
+    remove: async () => {
+      await rm(join(folder.path, tryName), { force: true });
+      folder.close();
+    },
+  };
 }
 
 async function openPlain(parent: string): Promise<OpenFolder> {
@@ -56,7 +64,7 @@ async function examineFolder(
   try {
     const folder = await how.open(path);
     try {
-      await writeFile(join(folder.path, 'try'), Buffer.alloc(tryBytes, 1), { flush: true });
+      await writeFile(join(folder.path, tryName), Buffer.alloc(tryBytes, 1), { flush: true });
     } finally {
       await folder.remove();
     }
