@@ -83,7 +83,7 @@ for (const seed of seeds) {
       failed += 1;
       for (const { code, text } of violations.slice(0, 20)) console.log(`  ${code}: ${text}`);
       console.log(
-        `  repeat: npm run faults -- --seed ${seed} --minutes ${values.minutes} --engine ${engine}`,
+        `  repeat: npm run faults -- --seed ${seed} --minutes ${values.minutes} --checks ${values.checks} --engine ${engine}`,
       );
       console.log(`  histories: ${folder}`);
     } else if (values.folder === undefined) rmSync(folder, { recursive: true, force: true });

@@ -26,6 +26,10 @@ export const PrivateLocation = z
     keys: z.array(LocationKey),
     proxyUrl: z.string().nullable(),
     lastSeen: z.iso.datetime().nullable(),
+    noAgentSince: z.iso
+      .datetime()
+      .nullable()
+      .describe('The first slot that was missed because no agent is there; null while one is'),
     agentCount: z.int(),
     minAgentVersion: z.string().nullable(),
     runningAgents: z.array(

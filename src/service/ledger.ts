@@ -3,6 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { ClaimRequest, LeasedRun, RenewRequest } from '../protocol/agent.ts';
 import { AgentSightings } from './agent-sightings.ts';
 import { leasedRuns } from './leased-run.ts';
+import { endOutage } from './location-outages.ts';
 import { queuedSignals } from './scheduler.ts';
 import type { SessionLeases } from './store/runs.ts';
 import type { Signal } from './store/signals.ts';
@@ -70,6 +71,7 @@ export class Ledger {
    */
   async claim(location: PrivateLocationRow, request: ClaimRequest, gone: AbortSignal): Promise<Claim> {
     await this.sightings.claimed(location.id, request, this.#clock.wallMs());
+    if (location.no_agent_since !== null) await endOutage(this.#store, location, this.#clock.wallMs());
     const freeLanes = lanes.filter((lane) => request.freeSlots[lane] > 0);
     const poll = this.#polls.join({
       locationId: location.id,

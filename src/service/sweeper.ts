@@ -5,6 +5,7 @@ import { agentCapabilities, agentSeenWindowMs } from './agent-sightings.ts';
 import { Alarm } from './alarm.ts';
 import type { ArtifactStore } from './artifact-store/artifact-store.ts';
 import { promoteLastAttempts } from './final-results.ts';
+import { beginOutages } from './location-outages.ts';
 import { queuedSignals } from './scheduler.ts';
 import type { Signal } from './store/signals.ts';
 import type { Nouns, Store } from './store/store.ts';
@@ -108,13 +109,18 @@ export class Sweeper {
     const now = this.#clock.wallMs();
     const next = await this.#store.runs.nextDeadline();
     if (next === null || next > now) return 0;
-    return this.#store.transaction(async (nouns) => {
+    const { count, hasAlerts } = await this.#store.transaction(async (nouns) => {
       const outlived = await nouns.runs.outlived(now, runsPerTurn);
       const locationIds = outlived.flatMap((run) => (run.location_id === null ? [] : [run.location_id]));
       const agents = await nouns.locations.agents(locationIds, now - agentSeenWindowMs);
       await this.#giveUp(nouns, outlived, (run) => reasonOf(run, agents), now);
-      return outlived.length;
+      const unserved = outlived.filter(
+        (run) => run.last_result_id === null && reasonOf(run, agents) === 'no-agent',
+      );
+      return { count: outlived.length, hasAlerts: await beginOutages(nouns, unserved, now) };
     });
+    if (hasAlerts) this.#store.signals.send([{ kind: 'alerts' }]);
+    return count;
   }
 
   /** Whether there may be more to remove. */

@@ -4,6 +4,7 @@ import { AlertStage } from './alert-suites/alert-stage.ts';
 import { channelSuite } from './alert-suites/channels.ts';
 import { deliverySuite } from './alert-suites/delivery.ts';
 import { incidentSuite } from './alert-suites/incidents.ts';
+import { outageSuite } from './alert-suites/outages.ts';
 import { transitionSuite } from './alert-suites/transitions.ts';
 import { sqlitePlace } from './store-suites/stage.ts';
 
@@ -13,6 +14,7 @@ function alertSuites(stage: AlertStage, isShared: boolean): void {
   describe('channels', () => channelSuite(stage));
   describe('transitions', () => transitionSuite(stage));
   describe('delivery', () => deliverySuite(stage, { isShared }));
+  describe('outages of private locations', () => outageSuite(stage));
   describe('incidents and certificates', () => incidentSuite(stage));
 }
 

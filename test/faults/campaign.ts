@@ -7,7 +7,7 @@ import { Releasers } from '../../src/lib/releasers.ts';
 import { freePort } from '../helpers/picket-process.ts';
 import { type PostgresServer, startPostgres } from '../helpers/postgres.ts';
 import { judge, type Violation } from './checker.ts';
-import { type FaultKind, planFaults } from './fault-plan.ts';
+import { type PlannedFault, planFaults } from './fault-plan.ts';
 import { type Figures, figuresOf } from './figures.ts';
 import { type CampaignCheck, HistoryBook, nowMs, readHistories } from './history.ts';
 import { type LedgerReader, postgresLedger, sqliteLedger } from './ledger-rows.ts';
@@ -17,6 +17,7 @@ import { SupervisedProcess } from './supervised-process.ts';
 import { Wire } from './wire.ts';
 
 const apiKey = 'key-of-the-fault-campaigns';
+const usualAgents = { 'agent-1': 'north', 'agent-2': 'north', 'agent-3': 'south' };
 const readyTimeoutMs = 60_000;
 /** How long leases, retries and queues may need to run dry once all faults are over. */
 const settleTimeoutMs = 120_000;
@@ -29,7 +30,10 @@ export interface CampaignOptions {
   readonly checkCount: number;
   /** Where the histories go; a new folder when absent. */
   readonly folder?: string;
-  readonly allowed?: (kind: FaultKind) => boolean;
+  /** What happens, and when; what the seed says when absent. */
+  readonly plan?: readonly PlannedFault[];
+  /** Where each agent works; two at one location and one at another when absent. */
+  readonly agents?: Readonly<Record<string, string>>;
   readonly progress?: (text: string) => void;
   /** Ends the campaign early; it rejects then, with everything it started ended. */
   readonly signal?: AbortSignal;
@@ -50,10 +54,10 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRep
   const { seed, engine, durationMs, progress = () => undefined } = options;
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), `picket-faults-${seed}-`));
   const book = new HistoryBook(folder);
-  await using stage = await Stage.open(book, engine);
+  await using stage = await Stage.open(book, options);
   const checks = await stage.createChecks(options.checkCount);
   progress(`${checks.length} checks, ${engine}`);
-  const plan = planFaults(seed, durationMs, stage.actors(), (kind) => options.allowed?.(kind) ?? true);
+  const plan = options.plan ?? planFaults(seed, durationMs, stage.actors());
   const endsAtMs = nowMs() + durationMs;
   const { signal } = options;
   await unleash({ plan, victims: stage.victims, database: stage.database, book, progress, signal });
@@ -93,10 +97,10 @@ class Stage implements AsyncDisposable {
     this.#releasers = releasers;
   }
 
-  static async open(book: HistoryBook, engine: CampaignOptions['engine']): Promise<Stage> {
+  static async open(book: HistoryBook, options: CampaignOptions): Promise<Stage> {
     const stage = new Stage(new Releasers());
     try {
-      await stage.#start(book, engine);
+      await stage.#start(book, options);
       return stage;
     } catch (thrown) {
       await stage[Symbol.asyncDispose]();
@@ -104,7 +108,7 @@ class Stage implements AsyncDisposable {
     }
   }
 
-  async #start(book: HistoryBook, engine: CampaignOptions['engine']): Promise<void> {
+  async #start(book: HistoryBook, { engine, agents = usualAgents }: CampaignOptions): Promise<void> {
     const { folder } = book;
     this.#target = new LoggedTarget(book);
     await this.#target.listen();
@@ -122,11 +126,7 @@ class Stage implements AsyncDisposable {
       await this.#addService(`service-${number}`, book, environment, disk.isDisk ? disk.path : undefined);
     }
     await Promise.all(this.#services.map(({ process }) => process.ready(readyTimeoutMs)));
-    for (const [name, location] of [
-      ['agent-1', 'north'],
-      ['agent-2', 'north'],
-      ['agent-3', 'south'],
-    ] as const) {
+    for (const [name, location] of Object.entries(agents)) {
       await this.#addAgent(name, location, book);
     }
     await Promise.all(this.#agents.map((agent) => agent.ready(readyTimeoutMs)));
@@ -221,13 +221,14 @@ class Stage implements AsyncDisposable {
   /** Healthy and sick, quick and slow targets; at one location, at both in turn, at both at once. */
   async createChecks(count: number): Promise<CampaignCheck[]> {
     const checks: CampaignCheck[] = [];
+    const [first = '', second = first] = this.#keys.keys();
     for (let number = 0; number < count; number += 1) {
       const path = `/check/${number}`;
       const isHealthy = number % 5 !== 4;
       const hold = number % 4 === 1 ? `hold=${1_500 + (number % 3) * 1_000}` : '';
       const query = [hold, isHealthy ? '' : 'sick'].filter(Boolean).join('&');
-      const locations = [['north'], ['north'], ['south'], ['north', 'south']][number % 4] ?? [];
-      const isParallel = number % 8 === 7;
+      const locations = [[first], [first], [second], [...this.#keys.keys()]][number % 4] ?? [];
+      const isParallel = number % 8 === 7 && locations.length > 1;
       const from = Date.now();
       const { id } = await this.#api<{ id: string }>('POST', '/v1/checks/url', {
         name: `check ${number}`,
@@ -274,9 +275,11 @@ class Stage implements AsyncDisposable {
   async settle(): Promise<void> {
     const endsAtMs = nowMs() + settleTimeoutMs;
     while ((await this.ledger.countUnfinished()) > 0) {
-      if (nowMs() > endsAtMs) return; // The judge tells what is not terminal.
+      if (nowMs() > endsAtMs) break; // The judge tells what is not terminal.
       await delay(250);
     }
+    // The ledger may know of an end before the agent has its answer.
+    await Promise.all([...this.victims.values()].map(({ wire }) => wire?.quiet()));
   }
 
   async #api<T>(method: string, path: string, body: unknown): Promise<T> {

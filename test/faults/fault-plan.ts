@@ -66,12 +66,11 @@ export function planFaults(
   seed: number,
   durationMs: number,
   actors: Readonly<Record<keyof typeof faultKinds, readonly string[]>>,
-  allowed: (kind: FaultKind) => boolean,
 ): PlannedFault[] {
   const random = new SeededRandom(seed);
   const choices = Object.entries(actors).flatMap(([role, names]) =>
     names.flatMap((subject) =>
-      faultKinds[role as keyof typeof faultKinds].filter(allowed).map((kind) => ({ role, kind, subject })),
+      faultKinds[role as keyof typeof faultKinds].map((kind) => ({ role, kind, subject })),
     ),
   );
   const freeAtMs = new Map<string, number>();

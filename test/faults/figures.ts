@@ -10,6 +10,8 @@ export interface Figures {
   /** Results that were reported again, and those that were fenced. */
   readonly duplicates: number;
   readonly stale: number;
+  /** Leases that were neither reported under nor given back. */
+  readonly expiredLeases: number;
   /** Failures that results of healthy targets tell: the fault of an agent that was stopped as a whole meanwhile. */
   readonly falseAlarms: number;
   readonly faults: Readonly<Record<string, number>>;
@@ -42,10 +44,26 @@ export function figuresOf({ checks, ledger, events }: Histories): Figures {
     attempts: ledger.results.filter(({ type }) => type === 'ATTEMPT').length,
     duplicates: receipts.filter((receipt) => receipt === 'duplicate').length,
     stale: ledger.stale.length,
+    expiredLeases: expiredLeases(events),
     falseAlarms: ledger.results.filter((row) => row.hasFailures === 1 && healthy.has(row.checkId)).length,
     faults,
     ...takeovers(events),
   };
+}
+
+function leasesOver(events: Histories['events']): Set<string> {
+  return new Set(
+    events.flatMap((event) => {
+      const leases = event.kind === 'results' ? event.reports : event.kind === 'release' ? event.leases : [];
+      return leases.map(({ runId, leaseNumber }) => `${runId} ${leaseNumber}`);
+    }),
+  );
+}
+
+function expiredLeases(events: Histories['events']): number {
+  const over = leasesOver(events);
+  const granted = events.flatMap((event) => (event.kind === 'claim' ? event.granted : []));
+  return granted.filter(({ runId, leaseNumber }) => !over.has(`${runId} ${leaseNumber}`)).length;
 }
 
 /** How long the runs that killed agents held waited for their next holder. */
@@ -59,12 +77,7 @@ function takeovers(events: Histories['events']): Pick<Figures, 'takeoversMs' | '
       claim.granted.map(({ runId, leaseNumber }) => [`${runId} ${leaseNumber}`, claim] as const),
     ),
   );
-  const over = new Set(
-    events.flatMap((event) => {
-      const leases = event.kind === 'results' ? event.reports : event.kind === 'release' ? event.leases : [];
-      return leases.map(({ runId, leaseNumber }) => `${runId} ${leaseNumber}`);
-    }),
-  );
+  const over = leasesOver(events);
   const [calm, disturbed]: [number[], number[]] = [[], []];
   for (const kill of events) {
     if (kill.kind !== 'ended' || kill.signal !== 'SIGKILL') continue;

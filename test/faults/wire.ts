@@ -50,6 +50,7 @@ export class Wire implements AsyncDisposable {
   readonly #sockets = new Set<Socket>();
   readonly #keepAlive = new KeepAliveAgent({ keepAlive: true });
   #breaksReplies = false;
+  readonly #underWay = new Set<Promise<void>>();
 
   constructor(options: {
     readonly agent: string;
@@ -61,7 +62,11 @@ export class Wire implements AsyncDisposable {
     this.#book = options.book;
     this.#pickService = options.pickService;
     this.#server = createServer((request, response) => {
-      this.#serve(request, response).catch(() => response.destroy());
+      const work = this.#serve(request, response).catch(() => void response.destroy());
+      // A long poll may wait for as long as it likes.
+      if (request.url?.endsWith('/claims')) return;
+      this.#underWay.add(work);
+      work.finally(() => this.#underWay.delete(work));
     });
     this.#server.requestTimeout = 0;
     this.#server.headersTimeout = 0;
@@ -98,6 +103,11 @@ export class Wire implements AsyncDisposable {
     this.#breaksReplies = false;
     this.#passages.requests.open();
     this.#passages.replies.open();
+  }
+
+  /** Resolves when what was under way has been answered and told. */
+  async quiet(): Promise<void> {
+    await Promise.all(this.#underWay);
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {

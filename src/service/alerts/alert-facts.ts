@@ -24,6 +24,8 @@ export interface AlertFacts {
     readonly daysRemaining: number;
     readonly expiresAt: number;
   } | null;
+  /** What it is about when that is no check. Absent in alerts that an older build stored. */
+  readonly subject?: 'location';
 }
 
 /** Long messages are cut: receivers show a line, and the result has the whole. */

@@ -43,6 +43,8 @@ export const alertTypes = [
   'ALERT_FAILURE_DEGRADED',
   'ALERT_RECOVERY',
   'ALERT_SSL',
+  'ALERT_LOCATION_AWAY',
+  'ALERT_LOCATION_BACK',
 ] as const;
 export type AlertType = (typeof alertTypes)[number];
 

@@ -26,6 +26,9 @@ export interface AlertMessage {
 /** One line for people that says what happened. */
 export function titleOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'>): string {
   const { checkName: name, reminder, recoversFrom, certificate } = facts;
+  if (facts.subject === 'location') {
+    return `Private location ${name} has ${notice === 'recovery' ? 'an agent again' : 'no agent'}`;
+  }
   switch (notice) {
     case 'failure':
       return reminder > 0 ? `${name} is still failing (reminder ${reminder})` : `${name} has failed`;
@@ -42,6 +45,11 @@ export function titleOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'
       return `The certificate of ${certificate?.domain ?? name} ${when}`;
     }
   }
+}
+
+/** What all news of one thing is filed under by receivers that keep an incident open until its recovery. */
+export function incidentKeyOf({ notice, facts, checkId }: AlertMessage): string {
+  return `picket-${facts.subject ?? (notice === 'ssl' ? 'certificate' : 'check')}-${checkId}`;
 }
 
 /** The variables that templates of webhooks know (check model 4.4). */

@@ -117,7 +117,7 @@ function notificationView(row: ListedNotification) {
     checkResultId: row.result_id,
     checkId: row.check_id,
     checkName: facts.checkName,
-    checkType: facts.checkType as CheckTypeName,
+    checkType: facts.subject === undefined ? (facts.checkType as CheckTypeName) : null,
     alertType: row.alert_type,
     created_at: iso(row.created),
     endedAt: row.ended === null ? null : iso(row.ended),

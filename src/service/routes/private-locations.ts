@@ -43,6 +43,7 @@ export function privateLocationHandlers(deps: HandlerDeps): [string, AnyHandler]
         proxy_url: body.proxyUrl,
         created: now,
         updated: null,
+        no_agent_since: null,
       };
       try {
         await store.transaction(async (nouns) => {
@@ -155,6 +156,7 @@ async function views(
     keys: (keys.get(row.id) ?? []).map(keyView),
     proxyUrl: row.proxy_url,
     lastSeen: optionalIso(lastSeen.get(row.id)),
+    noAgentSince: optionalIso(row.no_agent_since ?? undefined),
     ...describeAgents(agents.get(row.id) ?? []),
   }));
 }

@@ -179,6 +179,49 @@ export class AlertChannels {
     return rows.filter(({ activated }) => activated === 1).map(fromRow);
   }
 
+  /** Channels that are told of any check that runs at a location: active, not muted, by itself or with its group. */
+  async toldOfLocation(accountId: string, slugName: string): Promise<AlertChannel[]> {
+    const checks = this.#db
+      .selectFrom('checks')
+      .innerJoin('check_locations', 'check_locations.check_id', 'checks.id')
+      .where('checks.account_id', '=', accountId)
+      .where('check_locations.name', '=', slugName)
+      .where('checks.activated', '=', 1)
+      .where('checks.muted', '=', 0);
+    const channels = this.#db
+      .selectFrom('alert_subscriptions')
+      .select('channel_id')
+      .where('activated', '=', 1)
+      .where((eb) =>
+        eb.or([
+          eb('check_id', 'in', checks.select('checks.id')),
+          eb('group_id', 'in', checks.select('checks.group_id').where('checks.group_id', 'is not', null)),
+        ]),
+      );
+    const rows = await this.#db
+      .selectFrom('alert_channels')
+      .selectAll()
+      .where('id', 'in', channels)
+      .orderBy('id')
+      .execute();
+    return rows.map(fromRow);
+  }
+
+  /** Channels that were, or are to be, told of an alert. */
+  async toldOfAlert(alertId: string): Promise<AlertChannel[]> {
+    const told = this.#db
+      .selectFrom('alert_notifications')
+      .select('channel_id')
+      .where('alert_id', '=', alertId);
+    const rows = await this.#db
+      .selectFrom('alert_channels')
+      .selectAll()
+      .where('id', 'in', told)
+      .orderBy('id')
+      .execute();
+    return rows.map(fromRow);
+  }
+
   async #subscribed(subscriber: Subscriber) {
     const query = this.#db
       .selectFrom('alert_subscriptions')

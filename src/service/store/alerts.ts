@@ -20,6 +20,9 @@ export interface ExpiringCertificate {
   readonly expiresAt: number;
 }
 
+/** Alerts that are about no check. */
+const ofLocations = ['ALERT_LOCATION_AWAY', 'ALERT_LOCATION_BACK'] as const;
+
 /** The alert states of checks and the alerts that were made. */
 export class Alerts {
   readonly #db: Kysely<Tables>;
@@ -110,7 +113,8 @@ export class Alerts {
       .selectFrom('alerts')
       .where('account_id', '=', filter.accountId)
       .where('created', '>=', filter.from)
-      .where('created', '<', filter.to);
+      .where('created', '<', filter.to)
+      .where('alert_type', 'not in', ofLocations);
     if (filter.checkId !== undefined) query = query.where('check_id', '=', filter.checkId);
     const ordered = query.selectAll().orderBy('created', 'desc').orderBy('id', 'desc');
     const { total, rows: alerts } = await readPage(ordered, page);

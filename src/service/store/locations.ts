@@ -133,6 +133,28 @@ export class Locations {
       .executeTakeFirst();
   }
 
+  /** Notes that a location misses slots for want of an agent. The location, or undefined when that was known. */
+  async beginOutage(id: string, since: number): Promise<PrivateLocationRow | undefined> {
+    return this.#db
+      .updateTable('private_locations')
+      .set({ no_agent_since: since })
+      .where('id', '=', id)
+      .where('no_agent_since', 'is', null)
+      .returningAll()
+      .executeTakeFirst();
+  }
+
+  /** Notes that a location has an agent again; whether it was `since` then that it had none. */
+  async endOutage(id: string, since: number): Promise<boolean> {
+    const done = await this.#db
+      .updateTable('private_locations')
+      .set({ no_agent_since: null })
+      .where('id', '=', id)
+      .where('no_agent_since', '=', since)
+      .executeTakeFirst();
+    return done.numUpdatedRows > 0n;
+  }
+
   /** Notes that a session was seen, with what it said about itself. */
   async agentSeen(row: AgentRow): Promise<void> {
     await this.#db

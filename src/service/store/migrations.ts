@@ -178,6 +178,10 @@ export const migrations: readonly Migration[] = [
         name text primary key, holder text not null, backend_pid integer not null, held_until {instant} not null)`,
     ],
   },
+  {
+    name: '0015-location-outages',
+    statements: [`alter table private_locations add column no_agent_since bigint`],
+  },
 ];
 
 /**

@@ -10,7 +10,7 @@ export function factLines({ facts, created }: AlertMessage): { label: string; va
     ['Response time', facts.responseTimeMs === null ? null : `${Math.round(facts.responseTimeMs)} ms`],
     ['Location', facts.runLocation],
     ['Certificate expires', certificate ? new Date(certificate.expiresAt).toISOString() : null],
-    ['Check type', facts.checkType],
+    ['Check type', facts.subject === undefined ? facts.checkType : null],
     ['Group', facts.groupName],
     ['Tags', facts.tags.length === 0 ? null : facts.tags.join(', ')],
     ['Time', new Date(facts.startedAt ?? created).toISOString()],

@@ -1,5 +1,5 @@
 import type { ChannelConfig } from '../../../protocol/alert-channel.ts';
-import { type AlertMessage, titleOf } from '../alert-template.ts';
+import { type AlertMessage, incidentKeyOf, titleOf } from '../alert-template.ts';
 import type { OutboundRequest } from '../outbound-http.ts';
 import { detailsOf } from './pagerduty.ts';
 
@@ -12,8 +12,7 @@ export function opsgenieRequest(
   baseUrl: string | undefined,
 ): OutboundRequest {
   const base = (baseUrl ?? regions[config.region]).replace(/\/+$/, '');
-  const subject = message.notice === 'ssl' ? 'certificate' : 'check';
-  const alias = `picket-${subject}-${message.checkId}`;
+  const alias = incidentKeyOf(message);
   const isOver = message.notice === 'recovery';
   const body = isOver
     ? { source: 'picket', note: titleOf(message) }

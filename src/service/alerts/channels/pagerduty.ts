@@ -1,5 +1,5 @@
 import type { ChannelConfig } from '../../../protocol/alert-channel.ts';
-import { type AlertMessage, titleOf, variablesOf } from '../alert-template.ts';
+import { type AlertMessage, incidentKeyOf, titleOf, variablesOf } from '../alert-template.ts';
 import type { OutboundRequest } from '../outbound-http.ts';
 
 /**
@@ -12,11 +12,10 @@ export function pagerDutyRequest(
   baseUrl: string,
 ): OutboundRequest {
   const isOver = message.notice === 'recovery';
-  const subject = message.notice === 'ssl' ? 'certificate' : 'check';
   const body = {
     routing_key: config.serviceKey,
     event_action: isOver ? 'resolve' : 'trigger',
-    dedup_key: `picket-${subject}-${message.checkId}`,
+    dedup_key: incidentKeyOf(message),
     payload: {
       summary: titleOf(message).slice(0, 1024),
       source: message.facts.runLocation ?? 'picket',
