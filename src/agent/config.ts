@@ -30,6 +30,30 @@ const proxyUrl = z
   .refine((value) => isHttpUrl(value), 'must be the http:// or https:// address of a proxy')
   .optional();
 
+/** `host:port` pairs; IPv6 addresses in brackets. */
+const canaryPattern = /^(\[[0-9a-fA-F:.]+\]|[\w.-]{1,253}):(\d{1,5})$/;
+const canaryTargets = z
+  .string()
+  .superRefine((value, context) => {
+    for (const text of listOf(value)) {
+      const port = Number(canaryPattern.exec(text)?.[2]);
+      if (port >= 1 && port <= 65_535) continue;
+      context.addIssue({
+        code: 'custom',
+        message: `"${text}" must be a host and a port, such as router.lan:443`,
+      });
+    }
+  })
+  .default('')
+  .meta({ defaultText: 'none' });
+
+function listOf(value: string): string[] {
+  return value
+    .split(',')
+    .map((text) => text.trim())
+    .filter((text) => text !== '');
+}
+
 const absolutePath = z
   .string()
   .refine((value) => isAbsolute(value), 'must be an absolute path')
@@ -115,6 +139,9 @@ export const AgentConfig = z.object({
     .pipe(z.enum(['true', 'false'], 'must be true or false'))
     .default('false')
     .describe('Whether the agent refuses to start where SPOOL_DIR cannot be used, instead of using memory'),
+  CANARY_TARGETS: canaryTargets.describe(
+    'Hosts that can be connected to as long as this network is well, such as `router.lan:443,10.0.0.53:53`; while none of them can, failures of checks are the location’s',
+  ),
   HTTPS_PROXY: proxyUrl.describe('Proxy for an https:// SERVICE_URL; `https_proxy` works too'),
   HTTP_PROXY: proxyUrl.describe('Proxy for an http:// SERVICE_URL; `http_proxy` works too'),
   NO_PROXY: z
@@ -184,6 +211,7 @@ export interface AgentSettings {
   readonly spoolMaxBytes: number;
   readonly spoolMaxAgeMs: number;
   readonly isSpoolRequired: boolean;
+  readonly canaries: readonly { readonly host: string; readonly port: number }[];
   readonly proxy: {
     readonly https: string | undefined;
     readonly http: string | undefined;
@@ -221,6 +249,10 @@ export function readAgentSettings(environment: Readonly<Record<string, string | 
     spoolMaxBytes: variables.SPOOL_MAX_BYTES,
     spoolMaxAgeMs: variables.SPOOL_MAX_AGE_HOURS * 3_600_000,
     isSpoolRequired: variables.SPOOL_REQUIRED === 'true',
+    canaries: listOf(variables.CANARY_TARGETS).map((text) => {
+      const [, host = '', port = ''] = canaryPattern.exec(text) ?? [];
+      return { host: host.replaceAll(/[[\]]/g, ''), port: Number(port) };
+    }),
     proxy: { https: variables.HTTPS_PROXY, http: variables.HTTP_PROXY, except: variables.NO_PROXY },
     caCertsDir: variables.CA_CERTS_DIR,
     isErrorReportingOn: variables.EXTERNAL_OBSERVABILITY === 'on',

@@ -16,6 +16,7 @@ import {
 import { agentErrorRoutes } from '../protocol/agent-error.ts';
 import { type ArtifactReceipt, artifactRoutes } from '../protocol/artifact.ts';
 import { ErrorBody } from '../protocol/error-body.ts';
+import { locationEventRoutes, type ReportedLocationEvent } from '../protocol/location-event.ts';
 import type { Route } from '../protocol/route.ts';
 import type { AgentSettings } from './config.ts';
 import { isNestedDeeperThan } from './json-depth.ts';
@@ -160,6 +161,17 @@ export class ServiceClient {
       );
     }
     return answer;
+  }
+
+  /** Tells of times in which the location was sick. */
+  async tellOfLocation(events: readonly ReportedLocationEvent[], signal: AbortSignal): Promise<void> {
+    await this.#call({
+      route: locationEventRoutes.reportLocationEvents,
+      body: JSON.stringify({ ...this.#identity, events }),
+      schema: locationEventRoutes.reportLocationEvents.response,
+      timeoutMs: answerTimeoutMs,
+      signal,
+    });
   }
 
   /** Sends the envelope of an error report. What becomes of it matters to nobody, so nothing is counted or repeated. */

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { LogEntry, Snippet } from '../checks/check-type.ts';
+import type { FailureCode } from '../checks/failure.ts';
 import type { EgressSettings } from '../probes/egress/policy.ts';
 import type { ClientCertificateMaterial, LeasedRun } from '../protocol/agent.ts';
 import type { SandboxFacts } from '../sandbox/mechanism.ts';
@@ -58,6 +59,8 @@ export interface RunFacts {
   readonly isAborted: boolean;
   /** True when the run was not begun: it may be given back. */
   readonly isUnstarted?: boolean | undefined;
+  /** Why it did not pass, where it did not. */
+  readonly failureCode?: FailureCode | undefined;
   /** True when it failed and the run may be repeated: the spool drops such results before others. */
   readonly isAttempt?: boolean | undefined;
   /** By the service's clock. */

@@ -18,6 +18,7 @@ import { errorGroupRoutes, rootCauseAnalysisRoutes } from './error-group.ts';
 import { heartbeatRoutes } from './heartbeat.ts';
 import { incidentRoutes } from './incident.ts';
 import { locationRoutes } from './location.ts';
+import { locationEventRoutes } from './location-event.ts';
 import { maintenanceWindowRoutes } from './maintenance-window.ts';
 import { privateLocationRoutes } from './private-location.ts';
 import { publicPageRoutes } from './public-page.ts';
@@ -48,6 +49,7 @@ export const allRoutes: readonly Route[] = [
   ...Object.values(testSessionRoutes),
   ...Object.values(triggerRoutes),
   ...Object.values(privateLocationRoutes),
+  ...Object.values(locationEventRoutes),
   ...Object.values(locationRoutes),
   ...Object.values(staticIpRoutes),
   ...Object.values(dashboardRoutes),

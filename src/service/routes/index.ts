@@ -16,6 +16,7 @@ import { errorGroupHandlers, rootCauseAnalysisHandlers } from './error-groups.ts
 import type { AnyHandler, HandlerDeps } from './handler.ts';
 import { heartbeatHandlers } from './heartbeats.ts';
 import { incidentHandlers } from './incidents.ts';
+import { locationEventHandlers } from './location-events.ts';
 import { locationHandlers } from './locations.ts';
 import { maintenanceWindowHandlers } from './maintenance-windows.ts';
 import { privateLocationHandlers } from './private-locations.ts';
@@ -64,6 +65,7 @@ export function allHandlers(deps: HandlerDeps): ReadonlyMap<string, AnyHandler> 
     ...accountHandlers(deps),
     ...agentHandlers(deps),
     ...agentErrorHandlers(deps),
+    ...locationEventHandlers(deps),
     ...artifactHandlers(deps),
   ]);
 }
