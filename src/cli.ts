@@ -5,6 +5,7 @@
  */
 import { Command, CommanderError, Option } from 'commander';
 import { AgentConfig } from './agent/config.ts';
+import type { DoctorOptions } from './cli/doctor-command.ts';
 import type { RunOptions } from './cli/run-command.ts';
 import { describeEnvironment, type VariableDoc } from './lib/env.ts';
 import { AppError } from './lib/errors.ts';
@@ -107,6 +108,21 @@ program
   .action(async (file: string, options: RunOptions) => {
     const { runCommand } = await import('./cli/run-command.ts');
     process.exitCode = await runCommand(file, options, process.env);
+  });
+
+program
+  .command('doctor')
+  .description(
+    'examine everything an agent with this environment needs, and say how to mend what is not in order',
+  )
+  .option('--json', 'print one JSON object')
+  .addHelpText(
+    'after',
+    '\nIt reads the variables of "picket agent". Exit code: 0 all is well, perhaps with warnings; 1 problems were found; 2 an option is wrong; 130 it was interrupted.',
+  )
+  .action(async (options: DoctorOptions) => {
+    const { doctorCommand } = await import('./cli/doctor-command.ts');
+    process.exitCode = await doctorCommand(options, process.env);
   });
 
 try {

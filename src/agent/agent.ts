@@ -4,7 +4,7 @@ import type { Logger } from '../lib/log.ts';
 import { Releasers } from '../lib/releasers.ts';
 import { packageVersion } from '../lib/version.ts';
 import { agentStatus } from './agent-status.ts';
-import { claimedFacts } from './capability-facts.ts';
+import { claimedDescription, mergedCapabilities } from './capability-facts.ts';
 import { type AgentSettings, ownSecretsOf } from './config.ts';
 import { Delivery } from './delivery.ts';
 import { Dispatcher } from './dispatcher.ts';
@@ -72,32 +72,32 @@ export class Agent {
     this.#identity = { agentId: settings.agentId, sessionId: crypto.randomUUID() };
     const ownSecrets = ownSecretsOf(settings);
     this.#scrubber = new Scrubber(ownSecrets);
-    this.#pool = new ProbePool({
+    const forThreads = {
       clock,
       log,
       ownSecrets,
+      checkTypes: settings.checkTypes,
       serviceOffsetMs: () => serviceClock.offsetMs,
-      onReady: () => this.#poller?.slotFreed(),
       egress: () => ({ ...settings.egress, ownPorts: this.#ownPorts }),
       artifactFolder: () => this.#delivery.spool.artifactFolder,
       caCertificates: () => this.#caCertificates,
+    };
+    this.#pool = new ProbePool({
+      ...forThreads,
+      onReady: () => this.#poller?.slotFreed(),
+      phasePort: () => this.#scripts.openPhasePort(),
     });
     this.#scripts = new ScriptPool({
-      clock,
-      log,
-      ownSecrets,
-      serviceOffsetMs: () => serviceClock.offsetMs,
-      onReady: () => this.#poller?.slotFreed(),
-      egress: () => ({ ...settings.egress, ownPorts: this.#ownPorts }),
-      artifactFolder: () => this.#delivery.spool.artifactFolder,
+      ...forThreads,
+      onReady: () => {
+        this.#pool.connectPhases();
+        this.#poller?.slotFreed();
+      },
       scripts: () => ({
         ...settings.scripts,
         scriptCount: settings.laneSizes.script,
         caCertificates: this.#caCertificates,
-        privatePaths: [
-          ...settings.secretFiles,
-          ...(this.#delivery.spool.state.facts ? [this.#delivery.spool.state.facts.folder] : []),
-        ],
+        privatePaths: [...settings.secretFiles, this.#delivery.spool.state.facts?.folder ?? []].flat(),
         hasSpares: true,
       }),
     });
@@ -133,6 +133,7 @@ export class Agent {
     });
     this.#dispatcher = new Dispatcher({
       laneSizes: settings.laneSizes,
+      phaseCount: settings.scripts.phaseCount,
       executors: { probe: this.#pool, script: this.#scripts },
       leaseKeeper: this.#leaseKeeper,
       clock,
@@ -239,8 +240,7 @@ export class Agent {
     this.#log.info({ version: packageVersion(), agentId, serviceUrl, port, laneSizes }, 'agent starts');
     this.#caCertificates = await trustOwnAuthorities(this.#settings.caCertsDir, this.#log);
     this.#warnOfShortSecrets(Object.entries(serviceSecrets));
-    const capabilities = await this.#pool.start();
-    const { loaded, failed } = capabilities;
+    const { loaded, failed } = await this.#pool.start();
     if (this.#isStopping) return;
     for (const { name, reason } of failed) {
       this.#log.error({ checkType: name, reason }, 'a check type does not load here and is not offered');
@@ -263,13 +263,7 @@ export class Agent {
 
   /** What all threads can run. */
   #capabilities(): Capabilities {
-    const [probes, scripts] = [this.#pool.capabilities, this.#scripts.capabilities];
-    return {
-      ...scripts,
-      loaded: [...probes.loaded, ...scripts.loaded],
-      backends: { ...probes.backends, ...scripts.backends },
-      failed: [...probes.failed, ...scripts.failed],
-    };
+    return mergedCapabilities(this.#pool.capabilities, this.#scripts.capabilities);
   }
 
   #createPoller(): Poller {
@@ -280,16 +274,7 @@ export class Agent {
       clock: this.#clock,
       serviceClock: this.#serviceClock,
       log: this.#log,
-      description: () => {
-        const capabilities = this.#capabilities();
-        return {
-          version: packageVersion(),
-          platform: `${process.platform}-${process.arch} node-${process.versions.node}`,
-          runtimes: [...(capabilities.runtimes ?? [])],
-          checkTypes: [...capabilities.loaded],
-          ...claimedFacts(capabilities),
-        };
-      },
+      description: () => claimedDescription(this.#capabilities()),
       isSettled: () => this.#scripts.isSettled,
       onUnwanted: (leases) => this.#drain?.giveBack(leases),
     });

@@ -1,3 +1,4 @@
+import { packageVersion } from '../lib/version.ts';
 import type { Capabilities } from './worker-message.ts';
 
 const maxTextLength = 300;
@@ -10,6 +11,27 @@ export function claimedFacts({ backends, failed }: Capabilities): {
   return {
     backends: Object.fromEntries(Object.entries(backends).map(([name, text]) => [name, oneLine(text)])),
     unavailable: Object.fromEntries(failed.map(({ name, reason }) => [name, oneLine(reason)])),
+  };
+}
+
+/** What all threads of an agent can run. */
+export function mergedCapabilities(probes: Capabilities, scripts: Capabilities): Capabilities {
+  return {
+    ...scripts,
+    loaded: [...probes.loaded, ...scripts.loaded],
+    backends: { ...probes.backends, ...scripts.backends },
+    failed: [...probes.failed, ...scripts.failed],
+  };
+}
+
+/** How an agent describes itself in claims. */
+export function claimedDescription(capabilities: Capabilities) {
+  return {
+    version: packageVersion(),
+    platform: `${process.platform}-${process.arch} node-${process.versions.node}`,
+    runtimes: [...(capabilities.runtimes ?? [])],
+    checkTypes: [...capabilities.loaded],
+    ...claimedFacts(capabilities),
   };
 }
 

@@ -2,6 +2,7 @@ import { hostname, tmpdir } from 'node:os';
 import { isAbsolute, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
+import { checkTypes } from '../checks/index.ts';
 import { readEnvironment } from '../lib/env.ts';
 import { type LogLevel, logLevels } from '../lib/log.ts';
 import { parseEgressRules } from '../probes/egress/rules.ts';
@@ -11,6 +12,12 @@ const maxSecretLength = 128 * 1024;
 /** Less has no room for a segment of each kind and one large result. */
 const minSpoolBytes = 1_000_000;
 const secretPrefix = 'SERVICE_SECRET_';
+
+/** Keys that are mistaken for the one of a location. */
+const otherKeys = [
+  { prefix: 'ak_', kind: 'an API key of an account' },
+  { prefix: 'da_', kind: 'the key of a dashboard' },
+] as const;
 
 const wholeNumber = (options: { readonly min: number; readonly max: number; readonly default: number }) =>
   z
@@ -69,6 +76,25 @@ const egressRules = z
   .default('')
   .meta({ defaultText: 'none' });
 
+/** What an agent can run, if its host has what it takes. */
+const runnableTypes = checkTypes.filter(({ load }) => load !== undefined).map(({ name }) => name);
+
+const checkTypeNames = z
+  .string()
+  .transform((value) =>
+    value
+      .split(',')
+      .map((name) => name.trim().toUpperCase())
+      .filter((name) => name !== ''),
+  )
+  .pipe(
+    z
+      .array(z.enum(runnableTypes, `must be a list of ${runnableTypes.join(', ')}, separated by commas`))
+      .min(1, 'must name one check type at least'),
+  )
+  .default(runnableTypes)
+  .meta({ defaultText: 'all' });
+
 /** Where the runtimes of this build are. */
 export const packagedRuntimes = fileURLToPath(new URL('../../runtimes', import.meta.url));
 
@@ -79,7 +105,12 @@ const levelAliases: Readonly<Record<string, LogLevel>> = { log: 'info', warning:
 export const AgentConfig = z.object({
   API_KEY: z
     .string('is required: the key of a private location')
-    .regex(/^pl_[\x21-\x7e]+$/, 'must be the key of a private location: it starts with "pl_"')
+    .superRefine((value, context) => {
+      if (/^pl_[\x21-\x7e]+$/.test(value)) return;
+      const kind = otherKeys.find(({ prefix }) => value.startsWith(prefix))?.kind;
+      const what = 'must be the key of a private location: it starts with "pl_"';
+      context.addIssue({ code: 'custom', message: kind ? `is ${kind}; it ${what}` : what });
+    })
     .meta({ secret: true })
     .describe('Key of the private location this agent belongs to (`pl_…`)'),
   SERVICE_URL: z
@@ -97,6 +128,9 @@ export const AgentConfig = z.object({
   ),
   PROBE_CONCURRENCY: wholeNumber({ min: 1, max: 1000, default: 100 }).describe(
     'Probe checks (URL, API, …) that run at the same time, 1 to 1000',
+  ),
+  CHECK_TYPES: checkTypeNames.describe(
+    'Check types this agent offers, separated by commas; without a script type among them it starts nothing for scripts',
   ),
   LOG_LEVEL: z
     .string()
@@ -189,8 +223,13 @@ export const AgentConfig = z.object({
   ),
 });
 
+/** They are small, and mostly wait for an answer: too few would make checks wait that take a moment each. */
+const leastPhaseCount = 4;
+
 export interface AgentSettings {
   readonly scripts: {
+    /** For how many runs scripts may run before and after them at the same time. */
+    readonly phaseCount: number;
     readonly directory: string;
     readonly runtimesDirectory: string;
     readonly chromiumPath: string | undefined;
@@ -202,6 +241,8 @@ export interface AgentSettings {
   /** Without a slash at its end. */
   readonly serviceUrl: string;
   readonly healthPort: number;
+  /** Names of the check types to offer. */
+  readonly checkTypes: readonly string[];
   readonly laneSizes: { readonly probe: number; readonly script: number };
   readonly logLevel: LogLevel;
   readonly agentId: string;
@@ -241,6 +282,7 @@ export function readAgentSettings(environment: Readonly<Record<string, string | 
     apiKey: variables.API_KEY,
     serviceUrl: variables.SERVICE_URL.replace(/\/+$/, ''),
     healthPort: variables.AGENT_HEALTH_PORT,
+    checkTypes: variables.CHECK_TYPES,
     laneSizes: { probe: variables.PROBE_CONCURRENCY, script: variables.JOB_CONCURRENCY },
     logLevel: variables.LOG_LEVEL,
     agentId: variables.AGENT_ID ?? defaultAgentId(),
@@ -259,6 +301,7 @@ export function readAgentSettings(environment: Readonly<Record<string, string | 
     egress: { allow: variables.EGRESS_ALLOW, deny: variables.EGRESS_DENY },
     serviceSecrets: present(secrets, secretNames),
     scripts: {
+      phaseCount: Math.max(leastPhaseCount, variables.JOB_CONCURRENCY),
       directory: variables.SCRIPTS_DIR ?? `/var/tmp/picket-scripts-${process.getuid?.() ?? 0}`,
       runtimesDirectory: variables.RUNTIMES_DIR ?? packagedRuntimes,
       chromiumPath: variables.CHROMIUM_PATH,

@@ -2,6 +2,7 @@ import PQueue from 'p-queue';
 import { type Lane, lanes } from '../checks/check-type.ts';
 import type { FailureCode } from '../checks/failure.ts';
 import { findCheckType } from '../checks/index.ts';
+import { hasScripts } from '../checks/lifecycle.ts';
 import type { Clock } from '../lib/clock.ts';
 import { toError } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
@@ -60,6 +61,8 @@ interface Active {
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #queues: Readonly<Record<Lane, PQueue>>;
+  /** Where runs with scripts around them wait for one of the places those have. */
+  readonly #phaseQueue: PQueue;
   readonly #active = new Map<string, Active>();
   readonly #counts: Record<Lane, number> = { probe: 0, script: 0 };
   #idle: PromiseWithResolvers<void> | undefined;
@@ -68,6 +71,7 @@ export class Dispatcher {
     this.#options = options;
     const queue = (lane: Lane) => new PQueue({ concurrency: options.laneSizes[lane] });
     this.#queues = { probe: queue('probe'), script: queue('script') };
+    this.#phaseQueue = new PQueue({ concurrency: options.phaseCount });
   }
 
   /** How many more runs each lane can take; none where nothing of the lane can be run. */
@@ -195,7 +199,8 @@ export class Dispatcher {
     };
     this.#active.set(run.runId, active);
     this.#counts[type.lane]++;
-    void this.#queues[type.lane].add(() => this.#run(active, executor));
+    const queue = hasScripts(run.lifecycle) ? this.#phaseQueue : this.#queues[type.lane];
+    void queue.add(() => this.#run(active, executor));
   }
 
   #order(run: LeasedRun, terms: LeaseTerms): RunOrder {
@@ -212,6 +217,7 @@ export class Dispatcher {
       runtimeId: run.runtimeId,
       snippets: run.snippets,
       mayBeRetried: run.mayBeRetried,
+      lifecycle: run.lifecycle,
       receivedAtMs: terms.receivedAtMs,
     };
   }
@@ -289,6 +295,8 @@ export class Dispatcher {
 
 export interface DispatcherOptions {
   readonly laneSizes: Readonly<Record<Lane, number>>;
+  /** How many runs with scripts around them may be under way. */
+  readonly phaseCount: number;
   readonly executors: Readonly<Record<Lane, Executor>>;
   readonly leaseKeeper: LeaseKeeper;
   readonly clock: Clock;

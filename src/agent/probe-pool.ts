@@ -1,6 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { extname } from 'node:path';
-import { findCheckType } from '../checks/index.ts';
+import type { MessagePort } from 'node:worker_threads';
+import { checkTypes, findCheckType } from '../checks/index.ts';
+import { lifecycleAllowanceMs } from '../checks/lifecycle.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { defaultEgressSettings, type EgressSettings } from '../probes/egress/policy.ts';
@@ -13,6 +15,7 @@ import type { Capabilities, FinishedRun, RunOrder } from './worker-message.ts';
 /** Where a probe thread begins. */
 export const probeWorkerEntry = new URL(`./probe-worker${extname(import.meta.url)}`, import.meta.url);
 
+const allNames = checkTypes.map(({ name }) => name);
 const watchIntervalMs = 1000;
 /**
  * Beyond the runner's own deadline, its grace, what it may wait for its start, and the making of its artifacts: then it is the
@@ -119,12 +122,23 @@ export class ProbePool {
       if (load < leastLoad) [chosen, leastLoad] = [thread, load];
     }
     if (!chosen) throw new ThreadEnded('no probe thread is running');
-    const timeoutMs = order.timeoutMs ?? findCheckType(order.checkType)?.timeoutMs ?? 0;
+    const ownMs = order.timeoutMs ?? findCheckType(order.checkType)?.timeoutMs ?? 0;
+    const timeoutMs = ownMs + lifecycleAllowanceMs(order.lifecycle);
     return await chosen.run(
       order,
       this.#options.clock.monotonicMs() + maxTries * timeoutMs + stuckGraceMs,
       signal,
     );
+  }
+
+  /** Gives every thread a line to the thread for scripts, when that has begun anew. */
+  connectPhases(): void {
+    for (const thread of this.#threads) this.#connectPhases(thread);
+  }
+
+  #connectPhases(thread: RunnerThread): void {
+    const port = this.#options.phasePort?.();
+    if (port) thread.connectPhases(port);
   }
 
   /** Has runs that wait for their start come back, marked `isUnstarted`. */
@@ -145,6 +159,7 @@ export class ProbePool {
       entry: this.#options.entry ?? probeWorkerEntry,
       start: {
         ownSecrets: this.#options.ownSecrets,
+        checkTypes: this.#options.checkTypes ?? allNames,
         egress: this.#options.egress?.() ?? defaultEgressSettings,
         artifactFolder: this.#options.artifactFolder?.(),
         caCertificates: this.#options.caCertificates?.(),
@@ -153,6 +168,7 @@ export class ProbePool {
       serviceOffsetMs: this.#options.serviceOffsetMs,
     });
     this.#threads.add(thread);
+    this.#connectPhases(thread);
     void thread.ready.then(
       () => {
         this.#ready.add(thread);
@@ -200,6 +216,8 @@ export interface ProbePoolOptions {
   readonly log: Logger;
   /** Secrets removed from every report: the agent's key and the `SERVICE_SECRET_*` values. */
   readonly ownSecrets: readonly string[];
+  /** Names of the check types to load; all when absent. */
+  readonly checkTypes?: readonly string[] | undefined;
   /** What to add to `monotonicMs` to get the service's time, as known now. */
   readonly serviceOffsetMs: () => number;
   /** Where runs may connect to, asked when a thread starts; the default policy when absent. */
@@ -210,6 +228,8 @@ export interface ProbePoolOptions {
   readonly artifactFolder?: (() => string | undefined) | undefined;
   /** Authorities that runs trust beside the usual ones, as PEM texts; asked when a thread starts. */
   readonly caCertificates?: (() => readonly string[]) | undefined;
+  /** A line to the thread for scripts, while there is one. */
+  readonly phasePort?: (() => MessagePort | undefined) | undefined;
   readonly threadCount?: number | undefined;
   readonly maxHeapMb?: number | undefined;
   /** Another program for the threads that speaks the same messages. */

@@ -3,7 +3,7 @@
  * answers travel in batches, because each message between threads has a price of its own.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import { checkTypes } from '../checks/index.ts';
+import { checkTypes as allTypes } from '../checks/index.ts';
 import { systemClock } from '../lib/clock.ts';
 import { toError } from '../lib/errors.ts';
 import { trustAlso } from '../lib/trusted-roots.ts';
@@ -11,6 +11,7 @@ import { createEgressPolicy } from '../probes/egress/policy.ts';
 import { AdmissionGate } from './admission-gate.ts';
 import { GateBoard } from './gate-board.ts';
 import { LagMeter } from './lag-meter.ts';
+import { PhaseLink } from './phase-link.ts';
 import { openRunDelay } from './run-delay.ts';
 import { RunPipeline } from './run-pipeline.ts';
 import { ownThread, ThreadLoad } from './thread-load.ts';
@@ -28,15 +29,24 @@ const gatherMs = 5;
 
 if (!parentPort) throw new Error('probe-worker runs in a worker thread only');
 const port = parentPort;
-const { ownSecrets, egress, gateMemory, artifactFolder, caCertificates } = workerData as WorkerStart;
+const {
+  ownSecrets,
+  checkTypes: wanted,
+  egress,
+  gateMemory,
+  artifactFolder,
+  caCertificates,
+} = workerData as WorkerStart;
 trustAlso(caCertificates ?? []);
 
+const phases = new PhaseLink();
 const pipeline = new RunPipeline({
   clock: systemClock,
   lagMeter: new LagMeter(systemClock, openRunDelay()),
   ownSecrets,
   egress: createEgressPolicy(egress),
   artifactFolder,
+  hosts: { phases },
 });
 const gate = new AdmissionGate({
   clock: systemClock,
@@ -51,6 +61,8 @@ port.on('message', (message: ToWorker) => {
     for (const order of message.orders) void run(order, message.serviceOffsetMs);
   } else if (message.type === 'withdraw') {
     gate.withdrawAll();
+  } else if (message.type === 'phases') {
+    phases.connect(message.port);
   } else if (message.type === 'close') {
     port.close();
   } else {
@@ -93,7 +105,10 @@ async function loadAll(): Promise<Capabilities> {
   const loaded: string[] = [];
   const backends: Record<string, string> = {};
   const failed: { name: string; reason: string }[] = [];
-  for (const type of checkTypes.filter(({ lane, load }) => lane === 'probe' && load !== undefined)) {
+  const types = allTypes.filter(
+    ({ name, lane, load }) => lane === 'probe' && load !== undefined && wanted.includes(name),
+  );
+  for (const type of types) {
     try {
       const { backend } = await pipeline.load(type);
       loaded.push(type.name);

@@ -100,6 +100,7 @@ function scriptSettings(options: OnceOptions, workFolder: WorkFolder | undefined
     chromiumPath: options.chromiumPath,
     caCertificates: options.caCertificates,
     scriptCount: 1,
+    phaseCount: 0,
     isUnisolatedAllowed: true,
     privatePaths: workFolder ? [workFolder.path] : [],
     hasSpares: false,

@@ -4,17 +4,17 @@ import {
   type CheckType,
   type LoadedRunner,
   type Outcome,
+  type RunContext,
   type RunLog,
 } from '../checks/check-type.ts';
 import { type Failure, failure, resultFlags } from '../checks/failure.ts';
 import { findCheckType } from '../checks/index.ts';
-import { maskedTexts } from '../checks/masking.ts';
-import { createRunLog } from '../checks/run-log.ts';
+import { hasScripts, lifecycleAllowanceMs } from '../checks/lifecycle.ts';
+import { allEntries, createRunLog } from '../checks/run-log.ts';
 import type { Clock } from '../lib/clock.ts';
 import { toError } from '../lib/errors.ts';
 import type { EgressPolicy } from '../probes/egress/policy.ts';
 import { HostResolver } from '../probes/host-resolver.ts';
-import type { ScriptHost } from '../sandbox/script-host.ts';
 import { FileScrubber } from './artifacts/artifact-scrubber.ts';
 import { RunArtifacts, sealLimitMs } from './artifacts/run-artifacts.ts';
 import { runFolder } from './artifacts/work-folder.ts';
@@ -23,6 +23,7 @@ import { privateMessage } from './error-report/private-message.ts';
 import type { LagMeter } from './lag-meter.ts';
 import { ownReport } from './own-report.ts';
 import { withDeadline } from './run-deadline.ts';
+import { secretsOf } from './run-secrets.ts';
 import { credentialHeaderShapes } from './scrub/credential-header-shape.ts';
 import { isMaskable, SecretFinder } from './scrub/secret-finder.ts';
 import { userInfoShapes } from './scrub/user-info-shape.ts';
@@ -66,7 +67,7 @@ export class RunPipeline {
   readonly #ownSecrets: readonly string[];
   readonly #egress: EgressPolicy;
   readonly #artifactFolder: string | undefined;
-  readonly #scripts: ScriptHost | undefined;
+  readonly #hosts: Pick<RunContext, 'scripts' | 'phases'>;
   readonly #resolver = new HostResolver();
   readonly #ownScrubber: Scrubber;
   readonly #scrubbers = new Map<string, Scrubber>();
@@ -79,15 +80,15 @@ export class RunPipeline {
     readonly egress: EgressPolicy;
     /** Where runs keep artifacts; they keep none when it is absent. */
     readonly artifactFolder?: string | undefined;
-    /** What runs scripts; absent in threads that run none. */
-    readonly scripts?: ScriptHost | undefined;
+    /** What runs scripts, and scripts around runs, in threads that have it. */
+    readonly hosts?: Pick<RunContext, 'scripts' | 'phases'> | undefined;
   }) {
     this.#clock = options.clock;
     this.#lagMeter = options.lagMeter;
     this.#ownSecrets = options.ownSecrets;
     this.#egress = options.egress;
     this.#artifactFolder = options.artifactFolder;
-    this.#scripts = options.scripts;
+    this.#hosts = options.hosts ?? {};
     this.#ownScrubber = new Scrubber(options.ownSecrets);
   }
 
@@ -186,7 +187,7 @@ export class RunPipeline {
       detailJson,
       facts,
       artifacts: sealed,
-      log: order.isLogWanted ? scrubber.log(log.entries) : undefined,
+      log: order.isLogWanted ? scrubber.log(allEntries(log)) : undefined,
     };
   }
 
@@ -266,7 +267,7 @@ export class RunPipeline {
       if (thrown instanceof CapabilityMissing) return broken(thrown.failure);
       throw thrown;
     }
-    const timeoutMs = order.timeoutMs ?? type.timeoutMs;
+    const timeoutMs = (order.timeoutMs ?? type.timeoutMs) + lifecycleAllowanceMs(order.lifecycle);
     return await withDeadline(timeoutMs, stop, () =>
       runner.run(spec.data, {
         signal: stop.signal,
@@ -278,9 +279,11 @@ export class RunPipeline {
         resolver: this.#resolver,
         egress: this.#egress,
         artifacts,
-        scripts: this.#scripts,
+        ...this.#hosts,
         runtimeId: order.runtimeId,
         snippets: order.snippets,
+        lifecycle: order.lifecycle,
+        secretNames: order.secretNames,
       }),
     );
   }
@@ -323,25 +326,6 @@ async function loadRunner(type: CheckType): Promise<AnyRunner> {
   return (await type.load()) as AnyRunner;
 }
 
-/** What a run was given and must not show: secret variables, the proxy's password, keys of client certificates. */
-function secretsOf(order: RunOrder): string[] {
-  const secrets = order.secretNames.flatMap((name) => order.variables[name] ?? []);
-  const password = order.proxyUrl === null ? '' : (URL.parse(order.proxyUrl)?.password ?? '');
-  if (password !== '') secrets.push(password, decodeURIComponentSafely(password));
-  for (const { key, passphrase } of order.clientCertificates) secrets.push(key, passphrase ?? '');
-  secrets.push(...maskedTexts(findCheckType(order.checkType)?.masked ?? [], order.spec));
-  return secrets;
-}
-
-function decodeURIComponentSafely(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch (thrown) {
-    if (thrown instanceof URIError) return text;
-    throw thrown;
-  }
-}
-
 function broken(failed: Failure): Outcome<unknown> {
   return { ...noOutcome, failure: failed, errorMessages: [failed.message] };
 }
@@ -351,7 +335,9 @@ function unsupported(message: string): Failure {
 }
 
 /** Whether the type says that a run of this check changes nothing at its target. */
-function isRepeatable({ checkType, spec }: RunOrder): boolean {
+function isRepeatable({ checkType, spec, lifecycle }: RunOrder): boolean {
+  // Nobody knows what scripts change.
+  if (hasScripts(lifecycle)) return false;
   const type = findCheckType(checkType);
   const parsed = type?.spec.safeParse(spec);
   return parsed?.success === true && type?.isRepeatable?.(parsed.data) === true;

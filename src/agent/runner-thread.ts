@@ -1,5 +1,5 @@
 import type { EventLoopUtilization } from 'node:perf_hooks';
-import { Worker } from 'node:worker_threads';
+import { type MessagePort, Worker } from 'node:worker_threads';
 import { toError } from '../lib/errors.ts';
 import { crashSite } from './crash-site.ts';
 import { GateBoard } from './gate-board.ts';
@@ -124,6 +124,12 @@ export class RunnerThread {
   withdrawWaiting(): void {
     if (this.#orders.length > 0) this.#sendOrders();
     this.#post({ type: 'withdraw' });
+  }
+
+  /** Gives the thread its end of a line to another thread. */
+  connectPhases(port: MessagePort): void {
+    if (this.#isEnded) port.close();
+    else this.#worker.postMessage({ type: 'phases', port } satisfies ToWorker, [port]);
   }
 
   /** How much of its time since the last call the thread's event loop was at work: 0 to 1. */

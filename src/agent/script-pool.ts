@@ -1,5 +1,6 @@
 import { extname } from 'node:path';
-import { findCheckType } from '../checks/index.ts';
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import { checkTypes, findCheckType } from '../checks/index.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { defaultEgressSettings, type EgressSettings } from '../probes/egress/policy.ts';
@@ -11,6 +12,7 @@ import { RunnerThread, ThreadEnded } from './runner-thread.ts';
 import type { Capabilities, FinishedRun, RunOrder } from './worker-message.ts';
 
 const scriptWorkerEntry = new URL(`./script-worker${extname(import.meta.url)}`, import.meta.url);
+const allNames = checkTypes.map(({ name }) => name);
 const watchIntervalMs = 1000;
 /** Beyond the run's own deadline, its grace and the making of its artifacts: then it is the thread that hangs. */
 const stuckGraceMs = deadlineGraceMs + sealLimitMs.script + 5000;
@@ -21,7 +23,7 @@ const longLifeMs = 60_000;
 /** How long the thread may take to end its sandboxes when the agent stops. */
 const closeMs = 8000;
 /** What a run takes: a browser and two processes of Node (measured: 450 to 550 MB). */
-const runMemoryBytes = 600 * 1024 ** 2;
+export const runMemoryBytes = 600 * 1024 ** 2;
 /** For so long after its start a run has not yet taken what it will. */
 const settlingMs = 5000;
 
@@ -50,7 +52,7 @@ export class ScriptPool {
 
   /** Begins to open the sandboxes; resolves with what can be run, once that is known. */
   async start(): Promise<Capabilities> {
-    if (this.#isStopping) return nothing;
+    if (this.#isStopping || !this.#isWanted) return nothing;
     this.#watch = setInterval(() => this.#endStuckThread(), watchIntervalMs);
     this.#watch.unref();
     this.#startThread();
@@ -61,8 +63,9 @@ export class ScriptPool {
     return this.#capabilities.loaded;
   }
 
+  /** Without runtimes while no thread is there: runs of other types may need them for scripts around them. */
   get capabilities(): Capabilities {
-    return this.#capabilities;
+    return this.#isReady ? this.#capabilities : { ...this.#capabilities, runtimes: [] };
   }
 
   get isReady(): boolean {
@@ -71,11 +74,24 @@ export class ScriptPool {
 
   /** Whether it is known what this host can run; false while the sandboxes are being opened. */
   get isSettled(): boolean {
-    return this.#isReady || this.#shortLives > 1;
+    return this.#isReady || this.#shortLives > 1 || !this.#isWanted;
+  }
+
+  /** A line to the thread, for scripts around runs of others; undefined while it is not ready. */
+  openPhasePort(): MessagePort | undefined {
+    if (!this.#thread || !this.#isReady) return undefined;
+    const { port1, port2 } = new MessageChannel();
+    this.#thread.connectPhases(port1);
+    return port2;
   }
 
   get replacedCount(): number {
     return this.#replacedCount;
+  }
+
+  get #isWanted(): boolean {
+    const { checkTypes: wanted = allNames } = this.#options;
+    return checkTypes.some(({ name, lane }) => lane === 'script' && wanted.includes(name));
   }
 
   /** How many more runs the memory of this host allows; one at least where nothing runs. */
@@ -125,6 +141,7 @@ export class ScriptPool {
       entry: this.#options.entry ?? scriptWorkerEntry,
       start: {
         ownSecrets: this.#options.ownSecrets,
+        checkTypes: this.#options.checkTypes ?? allNames,
         egress: this.#options.egress?.() ?? defaultEgressSettings,
         artifactFolder: this.#options.artifactFolder?.(),
         scripts: this.#options.scripts(),
@@ -186,6 +203,8 @@ export interface ScriptPoolOptions {
   readonly log: Logger;
   /** Secrets removed from every report: the agent's key and the `SERVICE_SECRET_*` values. */
   readonly ownSecrets: readonly string[];
+  /** Names of the check types to offer; all when absent. Without one that is a script nothing is started. */
+  readonly checkTypes?: readonly string[] | undefined;
   readonly serviceOffsetMs: () => number;
   readonly egress?: (() => EgressSettings) | undefined;
   readonly artifactFolder?: (() => string | undefined) | undefined;

@@ -4,20 +4,21 @@
  * nothing of the main thread waits for it.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import { checkTypes } from '../checks/index.ts';
+import { checkTypes as allTypes } from '../checks/index.ts';
 import { systemClock } from '../lib/clock.ts';
 import { toError } from '../lib/errors.ts';
 import { createEgressPolicy } from '../probes/egress/policy.ts';
 import { type OpenScriptHost, openScriptHost } from '../sandbox/open-script-host.ts';
 import { SandboxUnavailable } from '../sandbox/sandbox.ts';
 import { LagMeter } from './lag-meter.ts';
+import { servePhases } from './phase-link.ts';
 import { RunPipeline } from './run-pipeline.ts';
 import type { Capabilities, FromWorker, RunOrder, ToWorker, WorkerStart } from './worker-message.ts';
 
 if (!parentPort) throw new Error('script-worker runs in a worker thread only');
 const port = parentPort;
-const { ownSecrets, egress, artifactFolder, scripts } = workerData as WorkerStart;
-const types = checkTypes.filter(({ lane }) => lane === 'script');
+const { ownSecrets, checkTypes: wanted, egress, artifactFolder, scripts } = workerData as WorkerStart;
+const types = allTypes.filter(({ name, lane }) => lane === 'script' && wanted.includes(name));
 const running = new Map<string, AbortController>();
 let isClosing = false;
 
@@ -30,7 +31,7 @@ const pipeline = opened.then(
       ownSecrets,
       egress: createEgressPolicy(egress),
       artifactFolder,
-      scripts: host,
+      hosts: { scripts: host },
     }),
 );
 
@@ -41,6 +42,9 @@ port.on('message', (message: ToWorker) => {
     for (const runId of message.runIds) {
       running.get(runId)?.abort(new DOMException('The run was stopped', 'AbortError'));
     }
+  } else if (message.type === 'phases') {
+    const { port: line } = message;
+    void opened.then(({ host, unavailable }) => servePhases(line, host, unavailable ?? ''));
   } else if (message.type === 'close') {
     void close();
   }

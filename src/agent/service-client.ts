@@ -1,6 +1,7 @@
+import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
-import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
+import { Agent, type Dispatcher, ProxyAgent } from 'undici';
 import { z } from 'zod';
 import type { Clock } from '../lib/clock.ts';
 import { toError } from '../lib/errors.ts';
@@ -14,6 +15,7 @@ import {
   type ResultsResponse,
 } from '../protocol/agent.ts';
 import { agentErrorRoutes } from '../protocol/agent-error.ts';
+import { type Examination, examinationRoutes } from '../protocol/agent-examination.ts';
 import { type ArtifactReceipt, artifactRoutes } from '../protocol/artifact.ts';
 import { ErrorBody } from '../protocol/error-body.ts';
 import { locationEventRoutes, type ReportedLocationEvent } from '../protocol/location-event.ts';
@@ -23,6 +25,7 @@ import { isNestedDeeperThan } from './json-depth.ts';
 import type { Scrubbed } from './scrubber.ts';
 import type { ServiceClock } from './service-clock.ts';
 import { kindOfStatus, parseRetryAfter, ServiceError, type ServiceErrorKind } from './service-error.ts';
+import { serviceProxyUrl } from './service-proxy.ts';
 
 const maxAnswerBytes = 32 * 1024 * 1024;
 const maxAnswerDepth = 100;
@@ -242,6 +245,26 @@ export class ServiceClient {
     }
   }
 
+  /** Asks the service what it thinks of this agent, with a body of so many bytes that mean nothing. */
+  examine(options: {
+    readonly agentVersion: string;
+    readonly sizeBytes: number;
+    readonly timeoutMs: number;
+    readonly signal?: AbortSignal | undefined;
+  }): Promise<Answer<Examination>> {
+    const { agentVersion, sizeBytes, timeoutMs, signal } = options;
+    const route = examinationRoutes.examineConnection;
+    return this.#call({
+      route,
+      path: `${route.path}?agentVersion=${encodeURIComponent(agentVersion)}`,
+      body: sizeBytes === 0 ? '' : meaningless(sizeBytes),
+      headers: { 'content-type': 'application/octet-stream', 'content-length': String(sizeBytes) },
+      schema: route.response,
+      timeoutMs,
+      signal,
+    });
+  }
+
   async close(): Promise<void> {
     await this.#dispatcher.destroy();
   }
@@ -300,6 +323,13 @@ export class ServiceClient {
   }
 }
 
+/** Bytes that no proxy can make fewer. */
+async function* meaningless(sizeBytes: number): AsyncGenerator<Buffer> {
+  for (let left = sizeBytes; left > 0; left -= uploadChunkBytes) {
+    yield randomBytes(Math.min(left, uploadChunkBytes));
+  }
+}
+
 /** The error that an answer with another status than success means. */
 function refusal(
   what: string,
@@ -327,15 +357,8 @@ function createDispatcher(settings: AgentSettings): Dispatcher {
     bodyTimeout: 0,
     connect: { timeout: connectTimeoutMs },
   };
-  const { http, https, except } = settings.proxy;
-  if (http === undefined && https === undefined) return new Agent(options);
-  // Empty texts, not undefined: undici would read the environment itself for what is undefined.
-  return new EnvHttpProxyAgent({
-    ...options,
-    httpProxy: http ?? '',
-    httpsProxy: https ?? '',
-    noProxy: except ?? '',
-  });
+  const proxyUrl = serviceProxyUrl(settings);
+  return proxyUrl ? new ProxyAgent({ ...options, uri: proxyUrl.href }) : new Agent(options);
 }
 
 function parseAnswer<Schema extends z.ZodType>(schema: Schema, text: string, what: string): z.output<Schema> {

@@ -1,6 +1,8 @@
+import type { MessagePort } from 'node:worker_threads';
 import type { z } from 'zod';
 import type { LogEntry, Snippet } from '../checks/check-type.ts';
 import type { FailureCode } from '../checks/failure.ts';
+import type { Lifecycle } from '../checks/lifecycle.ts';
 import type { EgressSettings } from '../probes/egress/policy.ts';
 import type { ClientCertificateMaterial, LeasedRun } from '../protocol/agent.ts';
 import type { SandboxFacts } from '../sandbox/mechanism.ts';
@@ -12,6 +14,8 @@ import type { Scrubbed } from './scrubber.ts';
 export interface WorkerStart {
   /** Secrets that are removed from every report, whatever the check. */
   readonly ownSecrets: readonly string[];
+  /** Names of the check types to load, of those that run in this kind of thread. */
+  readonly checkTypes: readonly string[];
   /** Where runs may connect to. */
   readonly egress: EgressSettings;
   /** Memory of the GateBoard of the thread. */
@@ -41,6 +45,8 @@ export interface RunOrder {
   readonly snippets?: readonly Snippet[] | undefined;
   /** Whether the run may be repeated should it fail. */
   readonly mayBeRetried?: boolean | undefined;
+  /** Scripts before and after the run. */
+  readonly lifecycle?: Lifecycle | undefined;
   /** When the agent got the lease, on the monotonic clock that all threads share. */
   readonly receivedAtMs: number;
   /** Limit of the attempt; the check type's own when absent. */
@@ -115,6 +121,8 @@ export type ToWorker =
   | { readonly type: 'abort'; readonly runIds: readonly string[] }
   /** Everything that waits in the admission gate comes back unstarted. */
   | { readonly type: 'withdraw' }
+  /** The line between a probe thread and the thread for scripts: one end for each. */
+  | { readonly type: 'phases'; readonly port: MessagePort }
   /** The thread cleans up and ends. */
   | { readonly type: 'close' };
 

@@ -1,6 +1,8 @@
 import type { z } from 'zod';
 import type { ScriptHost } from '../sandbox/script-host.ts';
+import type { PhaseScripts } from '../sandbox/scripts/phase-scripts.ts';
 import type { Failure } from './failure.ts';
+import type { Lifecycle } from './lifecycle.ts';
 import type { MaskedValue } from './masking.ts';
 
 /** Lanes keep quick probes from waiting behind long scripts. */
@@ -16,8 +18,11 @@ export interface LogEntry {
 }
 
 export interface RunLog {
-  write(level: LogEntry['level'], msg: string): void;
+  /** @param ageMs how long ago it was, for what is written down later. */
+  write(level: LogEntry['level'], msg: string, ageMs?: number): void;
   readonly entries: readonly LogEntry[];
+  /** The log of what comes before or after: with the same clock, and bounds of its own. The same at every call. */
+  part(stage: 'setup' | 'teardown'): RunLog;
 }
 
 /** A client certificate for targets whose host matches. PEM texts; `host` may be a glob such as `*.example.com`. */
@@ -100,7 +105,7 @@ export interface Measurement {
 export interface RunContext {
   /** Aborts when the lease is lost, the run is cancelled or the deadline has passed. */
   readonly signal: AbortSignal;
-  /** How long the run may take from now, in milliseconds. */
+  /** How long the run may take from now, scripts around it included, in milliseconds. */
   readonly timeoutMs: number;
   readonly log: RunLog;
   /** Values for `{{NAME}}` templates: account, group and check variables, already merged, and built-in ones. */
@@ -119,6 +124,12 @@ export interface RunContext {
   readonly runtimeId?: string | undefined;
   /** The account's snippets, for scripts. */
   readonly snippets?: readonly Snippet[] | undefined;
+  /** Scripts before and after the operation of the run, for types with `usesLifecycleScripts`. */
+  readonly lifecycle?: Lifecycle | undefined;
+  /** What runs those; absent where nothing does. */
+  readonly phases?: PhaseScripts | undefined;
+  /** Which of the variables are secret, and stay so when a script gives them another value. */
+  readonly secretNames?: readonly string[] | undefined;
 }
 
 /** What `run()` returns. A sick target is a returned failure with an owner; a throw means that we are broken. */
@@ -219,7 +230,7 @@ export interface CheckType<
   readonly needsBrowser?: boolean | undefined;
   /** Whether runs use packages of a runtime: only agents that have the check's runtime get them. */
   readonly needsRuntime?: boolean | undefined;
-  /** Hard limit of one attempt, in milliseconds. */
+  /** Hard limit of one attempt, in milliseconds; scripts around it have limits of their own (see lifecycle.ts). */
   readonly timeoutMs: number;
   /** Whether `frequency` 0 (every 10, 20 or 30 seconds) is allowed. */
   readonly isSubMinuteAllowed: boolean;
@@ -246,6 +257,12 @@ export interface CheckType<
   /** Whether setup and teardown scripts of the check and its group run around it; snippets come with them. */
   readonly usesLifecycleScripts?: boolean | undefined;
   readonly groupDefaults?: GroupDefaults | undefined;
+  /**
+   * The smallest check that proves a host can run this type: its own fields, for a server that answers any GET with 200.
+   *
+   * @param url `http` or `https` with an address and a port, and the path `/`.
+   */
+  selfTest?(url: URL): z.input<Spec>;
   /** What a run of this type finds out. */
   readonly detail: Detail;
   /** The key of a check result under which the API shows the detail; absent where it shows it elsewhere. */

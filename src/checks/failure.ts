@@ -100,9 +100,11 @@ export const failureCatalogue = {
     ),
   ),
   SCRIPT_TIMED_OUT: viaEither(
-    target('The script ran longer than it may, 240 seconds unless said otherwise.'),
+    target('The script ran longer than it may: 240 seconds, a setup or teardown script 10.'),
   ),
-  SCRIPT_OUT_OF_MEMORY: target('The script and its browser used more than 2.7 GiB of memory.'),
+  SCRIPT_OUT_OF_MEMORY: target(
+    'The script and its browser used more than 2.7 GiB of memory, a setup or teardown script more than 512 MiB.',
+  ),
   SCRIPT_LIMIT_EXCEEDED: target(
     'The script used more processor time, processes, output or disk than it may.',
   ),

@@ -9,6 +9,8 @@ export interface VerdictInput {
   readonly assertions: readonly EvaluatedAssertion[];
   /** Why the operation itself counts as failed for this check (its status, or a port that is open), if it does. */
   readonly operationFailure?: Failure | undefined;
+  /** What else went wrong, beside the operation: it comes last. */
+  readonly furtherFailures?: readonly Failure[] | undefined;
 }
 
 export interface Verdict {
@@ -42,6 +44,10 @@ export function judge(input: VerdictInput): Verdict {
     const message = `Response time ${responseTimeMs}ms exceeded ${maxResponseTime}ms`;
     failures.push(failure('MAX_RESPONSE_TIME_EXCEEDED', message));
     excessesMs.push(responseTimeMs - maxResponseTime);
+  }
+  for (const further of input.furtherFailures ?? []) {
+    failures.push(further);
+    excessesMs.push(undefined);
   }
   const isOverDegraded = degradedResponseTime !== null && responseTimeMs > degradedResponseTime;
   if (failures.length === 0 && isOverDegraded) excessesMs.push(responseTimeMs - degradedResponseTime);

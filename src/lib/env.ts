@@ -7,7 +7,8 @@ import { AppError, toError } from './errors.ts';
  * name; `.meta({ description, secret })` documents it and, for secrets, allows `NAME_FILE` with the path of a file that
  * holds the value. An empty variable counts as absent. Every problem is listed at once.
  *
- * @throws AppError CONFIG_INVALID naming each bad variable and what it allows.
+ * @throws AppError CONFIG_INVALID naming each bad variable and what it allows; its attribute `problems` is a list of lines
+ *   that begin with the variable and a colon.
  */
 export function readEnvironment<Schema extends z.ZodObject>(
   schema: Schema,
@@ -44,6 +45,7 @@ export function readEnvironment<Schema extends z.ZodObject>(
     throw new AppError(
       'CONFIG_INVALID',
       `${count} in the configuration:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`,
+      { attributes: { problems } },
     );
   }
   return parsed.data;

@@ -2,6 +2,7 @@ import { checkTypes } from '../checks/index.ts';
 import { accountRoutes } from './account.ts';
 import { agentRoutes } from './agent.ts';
 import { agentErrorRoutes } from './agent-error.ts';
+import { examinationRoutes } from './agent-examination.ts';
 import { alertRoutes } from './alert.ts';
 import { alertChannelRoutes } from './alert-channel.ts';
 import { artifactRoutes, assetRoutes } from './artifact.ts';
@@ -68,6 +69,7 @@ export const allRoutes: readonly Route[] = [
   ...Object.values(runtimeRoutes),
   ...Object.values(accountRoutes),
   ...Object.values(agentRoutes),
+  ...Object.values(examinationRoutes),
   ...Object.values(agentErrorRoutes),
   ...Object.values(artifactRoutes),
 ];

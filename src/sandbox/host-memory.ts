@@ -8,11 +8,16 @@ const noLimit = 2 ** 60;
  * bytes. The kernel's cache of files counts as free where it would give way.
  */
 export function availableMemoryBytes(): number {
-  return Math.min(availableOnHost(), ...groupsOf(read('/proc/self/cgroup') ?? '').map(leftInGroup));
+  return Math.min(onHost('MemAvailable'), ...groupsOf(read('/proc/self/cgroup') ?? '').map(leftInGroup));
 }
 
-function availableOnHost(): number {
-  const kilobytes = /^MemAvailable:\s+(\d+) kB$/m.exec(read('/proc/meminfo') ?? '')?.[1];
+/** How much memory there is at most, in bytes: this host's, or what a control group this process is in allows. */
+export function memoryLimitBytes(): number {
+  return Math.min(onHost('MemTotal'), ...groupsOf(read('/proc/self/cgroup') ?? '').map(limitOf));
+}
+
+function onHost(field: 'MemAvailable' | 'MemTotal'): number {
+  const kilobytes = new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(read('/proc/meminfo') ?? '')?.[1];
   return kilobytes === undefined ? noLimit : Number(kilobytes) * 1024;
 }
 
@@ -34,11 +39,15 @@ function groupsOf(text: string): string[] {
 }
 
 function leftInGroup(folder: string): number {
-  const limit = number(folder, 'memory.max') ?? number(folder, 'memory.limit_in_bytes');
+  const limit = limitOf(folder);
   const used = number(folder, 'memory.current') ?? number(folder, 'memory.usage_in_bytes');
-  if (limit === undefined || used === undefined || limit >= noLimit) return noLimit;
+  if (used === undefined || limit >= noLimit) return noLimit;
   const cache = /^(?:total_)?inactive_file (\d+)$/m.exec(read(join(folder, 'memory.stat')) ?? '')?.[1];
   return Math.max(0, limit - used + Number(cache ?? 0));
+}
+
+function limitOf(folder: string): number {
+  return number(folder, 'memory.max') ?? number(folder, 'memory.limit_in_bytes') ?? noLimit;
 }
 
 /** Undefined for `max` too. */

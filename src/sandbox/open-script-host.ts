@@ -9,12 +9,22 @@ import { Claims } from './keeper/uid-claims.ts';
 import type { SandboxFacts } from './mechanism.ts';
 import { openSandboxes, type SandboxPool } from './pool.ts';
 import { CompileCaches } from './runtimes/compile-cache.ts';
-import { type Runtime, type Runtimes, readRuntimes } from './runtimes/runtimes.ts';
+import { missingRuntime, type Runtime, type Runtimes, readRuntimes } from './runtimes/runtimes.ts';
 import { checkRuntime } from './runtimes/self-check.ts';
-import { type Sandbox, SandboxUnavailable } from './sandbox.ts';
+import { type Sandbox, type SandboxedProcess, SandboxUnavailable } from './sandbox.ts';
 import type { ScriptHost } from './script-host.ts';
-import { SpareScripts } from './scripts/spare-scripts.ts';
-import { launchScript, type ScriptPlace, type WaitingScript } from './scripts/waiting-script.ts';
+import type { PhaseOrder, PhaseScripts } from './scripts/phase-scripts.ts';
+import { SandboxedPhases } from './scripts/phase-session.ts';
+import { Spares } from './scripts/spares.ts';
+import { launchPhases, maxPhaseWaitMs, type WaitingPhases } from './scripts/waiting-phases.ts';
+import {
+  kindOfPlace,
+  type LaunchOptions,
+  launchScript,
+  maxWaitMs,
+  type ScriptPlace,
+  type WaitingScript,
+} from './scripts/waiting-script.ts';
 import { prepareScriptTrust, type ScriptTrust } from './trust/script-trust.ts';
 
 export interface ScriptHostSettings {
@@ -24,6 +34,8 @@ export interface ScriptHostSettings {
   readonly runtimesDirectory: string;
   /** How many scripts may run at the same time. */
   readonly scriptCount: number;
+  /** For how many runs of other checks scripts may run before and after them at the same time. */
+  readonly phaseCount: number;
   /** The setting CHROMIUM_PATH. */
   readonly chromiumPath?: string | undefined;
   /** Accepts a host where nothing isolates scripts from the agent. */
@@ -37,7 +49,7 @@ export interface ScriptHostSettings {
 }
 
 /** A host that can run scripts. */
-export interface OpenScriptHost extends ScriptHost {
+export interface OpenScriptHost extends ScriptHost, PhaseScripts {
   readonly facts: SandboxFacts;
   /** What is not as it should be, beside what `facts` says: packages that a runtime lacks. */
   readonly problems: readonly string[];
@@ -53,6 +65,9 @@ const takeoverMs = 6000;
 const spareLoadMs = 30_000;
 /** What a spare takes, and what has to stay free beside it. */
 const spareRoomBytes = 1024 ** 3;
+/** The same for the processes of scripts around runs, and how many of those wait, in all and for one runtime. */
+const sparePhaseRoomBytes = 256 * 1024 ** 2;
+const sparePhases = { maxCount: 3, countPerKind: 2, patienceMs: 200 };
 const programDirectory = fileURLToPath(new URL('./program/', import.meta.url));
 
 /**
@@ -79,7 +94,7 @@ export async function openScriptHost(settings: ScriptHostSettings): Promise<Open
     pool = await openPool({
       directory: join(home, 'sandboxes'),
       // One more than can be in use: a sandbox is wiped while the next run has begun.
-      slotCount: settings.scriptCount + spareCount + 1,
+      slotCount: settings.scriptCount + spareCount + 1 + phaseSlotCount(settings),
       readablePaths: [
         programDirectory,
         ...runtimes.map(({ modulesDirectory }) => modulesDirectory),
@@ -99,6 +114,10 @@ export async function openScriptHost(settings: ScriptHostSettings): Promise<Open
     claims.release();
     throw thrown;
   }
+}
+
+function phaseSlotCount({ phaseCount, hasSpares }: ScriptHostSettings): number {
+  return phaseCount === 0 ? 0 : phaseCount + 1 + (hasSpares ? sparePhases.maxCount : 0);
 }
 
 async function installedRuntimes(directory: string): Promise<Runtimes> {
@@ -191,7 +210,8 @@ class SandboxedScripts implements OpenScriptHost {
   readonly #pool: SandboxPool;
   readonly #claims: Claims;
   readonly #caches: CompileCaches;
-  readonly #spares: SpareScripts;
+  readonly #spares: Spares<ScriptPlace, WaitingScript>;
+  readonly #sparePhases: Spares<Runtime, WaitingPhases>;
   readonly #closing = new AbortController();
 
   constructor(parts: {
@@ -213,15 +233,32 @@ class SandboxedScripts implements OpenScriptHost {
     this.#pool = parts.pool;
     this.#claims = parts.claims;
     this.#caches = parts.caches;
-    this.#spares = new SpareScripts({
+    this.#spares = new Spares<ScriptPlace, WaitingScript>({
       maxCount: parts.spareCount,
+      countPerKind: 1,
+      patienceMs: 3000,
+      maxAgeMs: maxWaitMs / 2,
+      kindOf: kindOfPlace,
       hasRoom: () => availableMemoryBytes() > spareRoomBytes,
       idleMs: idleProcessorMs,
-      start: (place) => this.#startSpare(place),
+      start: (place) => this.#startSpare((sandbox, how) => this.#launch(place, sandbox, how)),
       release: (waiting) => this.release(waiting),
     });
+    const hasSparePhases = parts.settings.hasSpares && parts.settings.phaseCount > 0;
+    this.#sparePhases = new Spares<Runtime, WaitingPhases>({
+      ...sparePhases,
+      maxCount: hasSparePhases ? sparePhases.maxCount : 0,
+      maxAgeMs: maxPhaseWaitMs / 2,
+      kindOf: ({ id }) => id,
+      hasRoom: () => availableMemoryBytes() > sparePhaseRoomBytes,
+      idleMs: idleProcessorMs,
+      start: (runtime) => this.#startSpare((sandbox, how) => this.#launchPhases(runtime, sandbox, how)),
+      release: (waiting) => this.#releasePhases(waiting),
+    });
     const [newest] = whole;
-    if (newest) this.#spares.want({ runtime: newest, browser: 'missing' in browser ? undefined : browser });
+    if (!newest) return;
+    this.#spares.want({ runtime: newest, browser: 'missing' in browser ? undefined : browser });
+    this.#sparePhases.want(newest);
   }
 
   get facts(): SandboxFacts {
@@ -242,6 +279,22 @@ class SandboxedScripts implements OpenScriptHost {
     return await this.#launch(wanted, await this.#pool.acquire(signal), { isAhead: false });
   }
 
+  async open(order: PhaseOrder, signal: AbortSignal): ReturnType<PhaseScripts['open']> {
+    signal.throwIfAborted();
+    const id = order.runtimeId ?? this.runtimes.ids[0] ?? '';
+    const runtime = this.runtimes.find(id);
+    if (!runtime) return { missing: 'runtime', message: missingRuntime(id, this.runtimes) };
+    try {
+      const waiting =
+        this.#sparePhases.take(runtime) ??
+        (await this.#launchPhases(runtime, await this.#pool.acquire(signal), { isAhead: false }));
+      return { session: new SandboxedPhases(waiting, order, signal, () => this.#releasePhases(waiting)) };
+    } catch (thrown) {
+      if (thrown instanceof SandboxUnavailable) return { missing: 'sandbox', message: thrown.message };
+      throw thrown;
+    }
+  }
+
   release({ sandbox }: WaitingScript): void {
     void sandbox.release();
     this.#spares.fill();
@@ -249,23 +302,30 @@ class SandboxedScripts implements OpenScriptHost {
 
   async close(): Promise<void> {
     this.#closing.abort(new SandboxUnavailable('the sandboxes are closed'));
-    await this.#spares.close();
+    await Promise.all([this.#spares.close(), this.#sparePhases.close()]);
     await this.#pool.close();
     await this.#caches.remove();
     this.#claims.release();
   }
 
-  async #startSpare(place: ScriptPlace): Promise<WaitingScript | undefined> {
+  #releasePhases({ sandbox }: WaitingPhases): void {
+    void sandbox.release();
+    this.#sparePhases.fill();
+  }
+
+  /** A process that has loaded what it can; undefined when it could not be had. */
+  async #startSpare<Waiting extends { readonly sandbox: Sandbox; readonly process: SandboxedProcess }>(
+    launch: (sandbox: Sandbox, how: LaunchedHow) => Promise<Waiting>,
+  ): Promise<Waiting | undefined> {
     const loaded = Promise.withResolvers<boolean>();
     const late = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(spareLoadMs)]);
     late.addEventListener('abort', () => loaded.resolve(false), { once: true });
     try {
       const sandbox = await this.#pool.acquire(late);
-      const onLoaded = () => loaded.resolve(true);
-      const waiting = await this.#launch(place, sandbox, { isAhead: true, onLoaded });
+      const waiting = await launch(sandbox, { isAhead: true, onLoaded: () => loaded.resolve(true) });
       void waiting.process.ended.then(() => loaded.resolve(false));
       if (await loaded.promise) return waiting;
-      this.release(waiting);
+      void sandbox.release();
     } catch (thrown) {
       // A run starts without one, and says why where it cannot.
       if (!late.aborted && !(thrown instanceof SandboxUnavailable)) throw thrown;
@@ -273,19 +333,35 @@ class SandboxedScripts implements OpenScriptHost {
     return undefined;
   }
 
-  async #launch(
-    place: ScriptPlace,
+  async #launch(place: ScriptPlace, sandbox: Sandbox, how: LaunchedHow): Promise<WaitingScript> {
+    return await this.#inSandbox(place.runtime, sandbox, (where) =>
+      launchScript(sandbox, place, { ...how, ...where }),
+    );
+  }
+
+  async #launchPhases(runtime: Runtime, sandbox: Sandbox, how: LaunchedHow): Promise<WaitingPhases> {
+    return await this.#inSandbox(runtime, sandbox, (where) =>
+      launchPhases(sandbox, runtime, { ...how, ...where }),
+    );
+  }
+
+  async #inSandbox<Waiting>(
+    runtime: Runtime,
     sandbox: Sandbox,
-    how: { readonly isAhead: boolean; readonly onLoaded?: () => void },
-  ): Promise<WaitingScript> {
+    start: (where: Pick<LaunchOptions, 'nodePath' | 'compileCache' | 'trust'>) => Promise<Waiting>,
+  ): Promise<Waiting> {
     try {
-      const compileCache = await this.#caches.folderFor(place.runtime, sandbox);
-      const { trust } = this;
-      const { nodePath } = this.facts;
-      return await launchScript(sandbox, place, { ...how, compileCache, nodePath, trust });
+      const compileCache = await this.#caches.folderFor(runtime, sandbox);
+      return await start({ nodePath: this.facts.nodePath, compileCache, trust: this.trust });
     } catch (thrown) {
       void sandbox.release();
       throw thrown;
     }
   }
+}
+
+/** How a process is started: ahead of its job, or for one that waits. */
+interface LaunchedHow {
+  readonly isAhead: boolean;
+  readonly onLoaded?: () => void;
 }

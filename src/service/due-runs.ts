@@ -1,6 +1,6 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { findCheckType } from '../checks/index.ts';
-import { runtimeOf } from './effective-check.ts';
+import type { EffectiveCheck } from './effective-check.ts';
 import {
   freshnessMs,
   locationsOf,
@@ -59,7 +59,7 @@ export interface RunPlace {
 }
 
 /** A run as it enters the ledger. */
-export function queuedRun(check: Check, place: RunPlace): RunRow {
+export function queuedRun(check: EffectiveCheck, place: RunPlace): RunRow {
   const id = randomUUID();
   const type = findCheckType(check.checkType);
   return {
@@ -86,7 +86,7 @@ export function queuedRun(check: Check, place: RunPlace): RunRow {
     deaths: 0,
     first_leased_at: null,
     last_result_id: null,
-    runtime_id: type?.needsRuntime ? runtimeOf(check) : null,
+    runtime_id: check.neededRuntimeId,
     sequence_id: id,
     check_run_id: place.checkRunId,
     created: place.now,
@@ -105,7 +105,7 @@ export function queuedRun(check: Check, place: RunPlace): RunRow {
  * @param locationIds private locations by `accountId/slug`.
  */
 export function runsDue(
-  check: Check,
+  check: EffectiveCheck,
   now: number,
   locationIds: ReadonlyMap<string, string>,
   numbers: RunNumbers,

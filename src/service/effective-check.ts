@@ -2,6 +2,7 @@ import { completeDefinition } from '../checks/definition.ts';
 import { findCheckType } from '../checks/index.ts';
 import { defaultRuntimeId } from '../checks/runtimes.ts';
 import { CheckGroupInput, type GroupDefinition } from '../protocol/check-group.ts';
+import { namesScripts } from './lifecycle-scripts.ts';
 import type { CheckGroup } from './store/check-groups.ts';
 import type { Check } from './store/checks.ts';
 import type { Nouns } from './store/store.ts';
@@ -18,6 +19,12 @@ export function completeGroup(group: Pick<CheckGroup, 'definition'>): GroupDefin
   return completed as GroupDefinition;
 }
 
+/** A check as it is in effect. */
+export type EffectiveCheck<C = Check> = C & {
+  /** The runtime an agent must have to run it; null for checks that run no script. */
+  readonly neededRuntimeId: string | null;
+};
+
 /** What of a check its group bears on. */
 type GroupMember = Pick<Check, 'accountId' | 'groupId' | 'checkType' | 'activated' | 'definition'>;
 
@@ -26,8 +33,10 @@ type GroupMember = Pick<Check, 'accountId' | 'groupId' | 'checkType' | 'activate
  * What a group leaves open (null or empty) stays as the check has it. Setup and teardown scripts are not merged, because
  * both run: see lifecycle-scripts.ts.
  */
-export function withGroup<C extends GroupMember>(check: C, group: CheckGroup | undefined): C {
-  if (!group || group.accountId !== check.accountId) return check;
+export function withGroup<C extends GroupMember>(check: C, group: CheckGroup | undefined): EffectiveCheck<C> {
+  if (!group || group.accountId !== check.accountId) {
+    return { ...check, neededRuntimeId: neededRuntimeId(check, undefined) };
+  }
   const settings = completeGroup(group);
   const type = findCheckType(check.checkType);
   const own = completeDefinition(type, check.definition);
@@ -60,11 +69,21 @@ export function withGroup<C extends GroupMember>(check: C, group: CheckGroup | u
     ),
   };
   const defaults = type?.groupDefaults;
-  return {
+  const effective = {
     ...check,
     activated,
     definition: defaults ? defaults.apply(definition, settings[defaults.field] as Entry) : definition,
   };
+  return { ...effective, neededRuntimeId: neededRuntimeId(effective, settings) };
+}
+
+function neededRuntimeId(
+  check: Pick<Check, 'checkType' | 'definition'>,
+  settings: GroupDefinition | undefined,
+): string | null {
+  const type = findCheckType(check.checkType);
+  const runsScripts = type?.usesLifecycleScripts && namesScripts(check.definition, settings);
+  return type?.needsRuntime || runsScripts ? runtimeOf(check) : null;
 }
 
 /** The groups of some checks, by id. */
@@ -79,7 +98,7 @@ export async function groupsOf(
 export async function withGroups<C extends GroupMember>(
   nouns: Pick<Nouns, 'groups'>,
   checks: readonly C[],
-): Promise<C[]> {
+): Promise<EffectiveCheck<C>[]> {
   const groups = await groupsOf(nouns, checks);
   return checks.map((check) => withGroup(check, groupOf(check, groups)));
 }

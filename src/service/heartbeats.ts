@@ -174,14 +174,18 @@ export class HeartbeatRecorder {
   ): Promise<boolean> {
     const now = event.created;
     const run = {
-      ...queuedRun(check, {
-        location: noLocation,
-        locationId: null,
-        slotAt,
-        freshMs: 0,
-        checkRunId: this.#numbers.next(now),
-        now,
-      }),
+      // No agent ever takes it.
+      ...queuedRun(
+        { ...check, neededRuntimeId: null },
+        {
+          location: noLocation,
+          locationId: null,
+          slotAt,
+          freshMs: 0,
+          checkRunId: this.#numbers.next(now),
+          now,
+        },
+      ),
       state: 'final' as const,
       ended: now,
     };

@@ -14,14 +14,22 @@ export interface LifecycleScripts {
   readonly teardown: LifecycleScript[];
 }
 
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Whether a check, or its group, names any script around its runs. */
+export function namesScripts(check: Fields, group: Fields | undefined): boolean {
+  const { setup, teardown } = lifecycleScripts(check, group, []);
+  return setup.length + teardown.length > 0;
+}
+
 /**
  * The scripts around a run in the order they run (check model 2.6): setup of the group, setup of the check, the run,
  * teardown of the check, teardown of the group. Where a snippet and a script of one's own are set, the snippet comes
  * first.
  */
 export function lifecycleScripts(
-  check: Readonly<Record<string, unknown>>,
-  group: Readonly<Record<string, unknown>> | undefined,
+  check: Fields,
+  group: Fields | undefined,
   snippets: readonly Snippet[],
 ): LifecycleScripts {
   const own = check as ScriptFields;

@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import { firstSlotOf, gridOf, type RunNumbers, runsDue } from './due-runs.ts';
-import { tagsOf } from './effective-check.ts';
+import { type EffectiveCheck, tagsOf } from './effective-check.ts';
 import { Maintenance } from './maintenance.ts';
 import { queuedSignals } from './scheduler.ts';
 import { locationsOf } from './slots.ts';
@@ -25,7 +25,7 @@ type Scheduled = Pick<Check, 'id' | 'checkType' | 'activated' | 'definition'>;
  */
 export async function reschedule(
   nouns: Nouns,
-  before: Check,
+  before: EffectiveCheck,
   after: Scheduled,
   { now, numbers }: Rescheduling,
 ): Promise<{ nextSlotAt: number | null; signals: Signal[] }> {

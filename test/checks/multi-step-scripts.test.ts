@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunContext } from '../../src/checks/check-type.ts';
 import { failureCatalogue } from '../../src/checks/failure.ts';
+import { createRunLog } from '../../src/checks/run-log.ts';
 import { MultiStepDetail } from '../../src/checks/script/detail.ts';
 import { type ScriptStage, type StageOptions, startScriptStage } from '../helpers/script-stage.ts';
 import { type HttpTarget, startHttpTarget } from '../helpers/targets/http-target.ts';
@@ -243,7 +244,7 @@ describe('multi-step checks', () => {
     itRuns('when the run is stopped', async () => {
       const controller = new AbortController();
       const log: RunContext['log'] = {
-        entries: [],
+        ...createRunLog(),
         write: (_level, msg) => msg === 'here' && controller.abort(),
       };
       const outcome = await run("console.log('here'); await new Promise((r) => setTimeout(r, 60_000));", {

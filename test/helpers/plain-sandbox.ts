@@ -5,9 +5,12 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import type { BrowserFarm } from '../../src/sandbox/browsers/browser-farm.ts';
-import type { Runtimes } from '../../src/sandbox/runtimes/runtimes.ts';
+import { missingRuntime, type Runtimes } from '../../src/sandbox/runtimes/runtimes.ts';
 import type { Sandbox, SandboxedEnd, SandboxedProcess, SandboxedProgram } from '../../src/sandbox/sandbox.ts';
 import type { ScriptHost } from '../../src/sandbox/script-host.ts';
+import type { PhaseScripts } from '../../src/sandbox/scripts/phase-scripts.ts';
+import { SandboxedPhases } from '../../src/sandbox/scripts/phase-session.ts';
+import { launchPhases } from '../../src/sandbox/scripts/waiting-phases.ts';
 import { launchScript } from '../../src/sandbox/scripts/waiting-script.ts';
 
 /**
@@ -102,5 +105,19 @@ export function plainHost(
     release: ({ sandbox }) => void sandbox.release(),
     runtimes,
     browser,
+  };
+}
+
+/** What runs scripts around runs, in sandboxes that are plain ones. */
+export function plainPhases(runtimes: Runtimes): PhaseScripts {
+  return {
+    open: async (order, signal) => {
+      const id = order.runtimeId ?? runtimes.ids[0] ?? '';
+      const runtime = runtimes.find(id);
+      if (!runtime) return { missing: 'runtime', message: missingRuntime(id, runtimes) };
+      const sandbox = await createPlainSandbox();
+      const waiting = await launchPhases(sandbox, runtime, { nodePath: process.execPath, isAhead: false });
+      return { session: new SandboxedPhases(waiting, order, signal, () => void sandbox.release()) };
+    },
   };
 }

@@ -23,6 +23,7 @@ export const api = defineCheckType({
   detailKey: 'apiCheckResult',
   // RFC 9110 9.2.1: these methods change nothing.
   isRepeatable: ({ request }) => request.method === 'GET' || request.method === 'HEAD',
+  selfTest: ({ href }) => ({ request: { url: href } }),
   load: async () => {
     const { runApi, warmUp } = await import('./run.ts');
     await warmUp();

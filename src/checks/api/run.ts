@@ -1,14 +1,39 @@
 import { matchesGlob } from '../../lib/glob.ts';
 import type { ClientCertificate, Runner } from '../check-type.ts';
-import { runHttp } from '../http/run.ts';
+import { type HttpMeans, runHttp, unsentOutcome } from '../http/run.ts';
 import type { HttpDetail } from '../http-detail.ts';
+import { hasScripts, lifecycleAllowanceMs } from '../lifecycle.ts';
+import { RequestScripts } from './request-scripts.ts';
 import type { ApiSpec } from './spec.ts';
 
 export { warmUp } from '../http/run.ts';
 
-/** Runs an API check: its request, with the client certificate for the host, and its assertions. */
-export const runApi: Runner<ApiSpec, HttpDetail> = (spec, context) =>
-  runHttp(spec, context, (hostname) => clientCertificateFor(hostname, context.clientCertificates));
+/**
+ * Runs an API check: its setup scripts, its request, with the client certificate for the host, its teardown scripts, and then its
+ * assertions. The request has the whole time of a run without scripts.
+ */
+export const runApi: Runner<ApiSpec, HttpDetail> = async (spec, context) => {
+  const means: HttpMeans = {
+    clientCertificateFor: (hostname) => clientCertificateFor(hostname, context.clientCertificates),
+  };
+  if (!hasScripts(context.lifecycle)) return await runHttp(spec, context, means);
+  const scripts = new RequestScripts(context);
+  try {
+    const setUp = await scripts.setUp(spec.request);
+    if ('failure' in setUp) {
+      return { ...unsentOutcome(spec.request, context, setUp.failure, null), secrets: [...scripts.secrets] };
+    }
+    const timeoutMs = context.timeoutMs - lifecycleAllowanceMs(context.lifecycle);
+    const outcome = await runHttp(
+      { ...spec, request: setUp.request },
+      { ...context, variables: scripts.variables, timeoutMs },
+      { ...means, afterwards: (exchange) => scripts.tearDown(setUp.request, exchange) },
+    );
+    return { ...outcome, secrets: [...scripts.secrets] };
+  } finally {
+    scripts.close();
+  }
+};
 
 /**
  * The certificate whose `host` fits a host name: an exact one before one with wildcards, then the first of the list.

@@ -2,6 +2,12 @@ import { defineCheckType } from '../check-type.ts';
 import { BrowserDetail, browserArtifactFields } from '../script/detail.ts';
 import { ScriptSpec } from '../script/spec.ts';
 
+const pageScript = (url: string) => `import { test, expect } from '@playwright/test';
+test('a page', async ({ page }) => {
+  expect((await page.goto(${JSON.stringify(url)}))?.status()).toBe(200);
+});
+`;
+
 export const browser = defineCheckType({
   name: 'BROWSER',
   route: 'browser',
@@ -17,5 +23,6 @@ export const browser = defineCheckType({
   artifactFields: browserArtifactFields,
   detail: BrowserDetail,
   detailKey: 'browserCheckResult',
+  selfTest: ({ href }) => ({ script: pageScript(href) }),
   load: async () => ({ run: (await import('../script/run.ts')).runBrowserScript }),
 });

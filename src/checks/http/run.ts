@@ -35,20 +35,48 @@ const maxBodyBytes = 25 * 1024 * 1024;
 /** Makes the first run of a thread as quick as the others. */
 export const warmUp = warmUpHttp;
 
-/**
- * Sends the request of a check and judges the response.
- *
- * @param clientCertificateFor the client certificate to offer a host, for check types that use them.
- */
+/** A request that was sent and what came of it: a response with status 0 when nothing did. */
+export interface HttpExchange {
+  readonly request: PreparedRequest;
+  readonly response: HttpDetail['response'];
+  /** The whole body as text, as far as it was read. */
+  bodyText(): string;
+}
+
+/** What happened between the answer and its verdict. */
+export interface HttpAfterword {
+  /** The body that is judged and stored in place of the one that came. */
+  readonly body?: string | undefined;
+  /** What went wrong there; it fails a run that has no other failure. */
+  readonly failures: readonly Failure[];
+}
+
+/** What only some check types have. */
+export interface HttpMeans {
+  /** The client certificate to offer a host. */
+  readonly clientCertificateFor?: ((hostname: string) => ClientCertificate | undefined) | undefined;
+  /** Called once, when the request is over and before anything is judged; without an exchange when it could not be made. */
+  readonly afterwards?: ((exchange: HttpExchange | undefined) => Promise<HttpAfterword>) | undefined;
+}
+
+const nothingAfterwards: HttpAfterword = { failures: [] };
+
+/** Sends the request of a check and judges the response. */
 export async function runHttp(
   spec: HttpCheckSpec,
   context: RunContext,
-  clientCertificateFor?: (hostname: string) => ClientCertificate | undefined,
+  { clientCertificateFor, afterwards }: HttpMeans = {},
 ): Promise<Outcome<HttpDetail>> {
   const startMs = performance.now();
   const { log, variables, proxyUrl } = context;
   const prepared = prepareRequest(spec.request, { variables, proxyUrl, log });
-  if ('failure' in prepared) return unsentOutcome(spec, context, prepared.failure);
+  if ('failure' in prepared) {
+    const { failures } = (await afterwards?.(undefined)) ?? nothingAfterwards;
+    return withFurther(
+      unsentOutcome(spec.request, context, prepared.failure, prepared.failure.message),
+      failures,
+    );
+  }
   const { request } = prepared;
   const { family, isFallback } = usableFamily(spec.request.ipFamily === 'IPv6' ? 6 : 4);
   if (isFallback) log.write('WARN', 'IPv6 is switched off at this location: the request used IPv4');
@@ -73,26 +101,49 @@ export async function runHttp(
     },
     context,
   );
-  if (result.error) return failedOutcome(context, request, { result, evidence }, result.error);
-  return judgedOutcome(spec, context, request, result);
+  const afterword = afterwards ? await afterwards(exchangeOf(request, result)) : nothingAfterwards;
+  if (result.error) {
+    const failed = failedOutcome(context, request, { result, evidence }, result.error);
+    return withFurther(failed, afterword.failures);
+  }
+  return judgedOutcome(spec, context, { request, result, ...afterword });
+}
+
+function exchangeOf(request: PreparedRequest, result: HttpProbeResult): HttpExchange {
+  const { head, body } = result;
+  return {
+    request,
+    response: responseOf(request, result, undefined),
+    bodyText: () => (head ? decodeText(body.bytes, headerValue(head.headers, 'content-type')) : ''),
+  };
+}
+
+/** An outcome that has failed already, with what went wrong besides. */
+function withFurther(outcome: Outcome<HttpDetail>, failures: readonly Failure[]): Outcome<HttpDetail> {
+  return { ...outcome, errorMessages: [...outcome.errorMessages, ...failures.map(({ message }) => message)] };
 }
 
 function judgedOutcome(
   spec: HttpCheckSpec,
   context: RunContext,
-  request: PreparedRequest,
-  result: HttpProbeResult,
+  {
+    request,
+    result,
+    body,
+    failures,
+  }: { readonly request: PreparedRequest; readonly result: HttpProbeResult } & HttpAfterword,
 ): Outcome<HttpDetail> {
   const responseTimeMs = toMicroseconds(result.elapsedMs);
-  const assertions = evaluateAssertions(request.assertions, sourcesOf(result, responseTimeMs));
+  const assertions = evaluateAssertions(request.assertions, sourcesOf(result, responseTimeMs, body));
   const verdict = judge({
     responseTimeMs,
     degradedResponseTime: spec.degradedResponseTime,
     maxResponseTime: spec.maxResponseTime,
     assertions,
     operationFailure: statusFailure(result.head?.status ?? 0, spec.shouldFail),
+    furtherFailures: failures,
   });
-  const detail = detailOf(context, { request, result, assertions });
+  const detail = detailOf(context, { request, result, assertions, body });
   return { ...verdict, ...measuredOf(result), responseTimeMs, detail };
 }
 
@@ -108,9 +159,14 @@ function statusFailure(status: number, shouldFail: boolean): Failure | undefined
   return failure('STATUS_UNEXPECTED', `Unexpected status ${status}${hint}`);
 }
 
-function sourcesOf({ head, body }: HttpProbeResult, responseTimeMs: number): Sources {
+/** @param givenBody stands for the body that came, if there is one. */
+function sourcesOf(
+  { head, body }: HttpProbeResult,
+  responseTimeMs: number,
+  givenBody: string | undefined,
+): Sources {
   const contentType = headerValue(head?.headers, 'content-type');
-  let text: string | undefined;
+  let text = givenBody;
   const bodyText = () => {
     text ??= decodeText(body.bytes, contentType);
     return text;
@@ -151,9 +207,17 @@ function failedOutcome(
   };
 }
 
-/** The definition could not be made into a request. */
-function unsentOutcome(spec: HttpCheckSpec, context: RunContext, failed: Failure): Outcome<HttpDetail> {
-  const { method, url } = spec.request;
+/**
+ * No request was sent.
+ *
+ * @param requestError what is wrong with the request; null when that is not the reason.
+ */
+export function unsentOutcome(
+  { method, url }: Pick<HttpRequestSpec, 'method' | 'url'>,
+  context: RunContext,
+  failed: Failure,
+  requestError: string | null,
+): Outcome<HttpDetail> {
   return {
     ...unjudged(failed),
     responseTimeMs: 0,
@@ -161,7 +225,7 @@ function unsentOutcome(spec: HttpCheckSpec, context: RunContext, failed: Failure
       ...emptyDetail(context),
       request: { method, url, data: '', headers: {}, params: {} },
       response: { ...noResponse, href: url },
-      requestError: failed.message,
+      requestError,
     },
   };
 }
@@ -201,6 +265,7 @@ function detailOf(
     readonly result: HttpProbeResult;
     readonly assertions?: EvaluatedAssertion[];
     readonly requestError?: string;
+    readonly body?: string | undefined;
   },
 ): HttpDetail {
   const { request, result } = run;
@@ -214,18 +279,25 @@ function detailOf(
       headers: headerPairs(request.headers),
       params: queryMap(request.url),
     },
-    response: responseOf(request, result),
+    response: responseOf(request, result, run.body),
     requestError: run.requestError ?? null,
   };
 }
 
-function responseOf(request: PreparedRequest, result: HttpProbeResult): HttpDetail['response'] {
+function responseOf(
+  request: PreparedRequest,
+  result: HttpProbeResult,
+  givenBody: string | undefined,
+): HttpDetail['response'] {
   const { head, body, phases, url, address, redirectCount } = result;
   const certificate = certificateDetail(result.certificate);
   const reached = { href: url.href, ipAddress: address, redirectCount, certificate };
   if (!head) return { ...noResponse, ...reached };
   const isTextWanted = request.assertions.some(({ source }) => source === 'TEXT_BODY');
-  const stored = storedBody(body.bytes, headerValue(head.headers, 'content-type'), isTextWanted);
+  const stored =
+    givenBody === undefined
+      ? storedBody(body.bytes, headerValue(head.headers, 'content-type'), isTextWanted)
+      : { ...cutText(givenBody), encoding: undefined };
   return {
     status: head.status,
     statusText: head.statusText,

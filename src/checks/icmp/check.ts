@@ -22,6 +22,7 @@ export const icmp = defineCheckType({
     script: z.string().describe('Required, not used'),
   }),
   isRepeatable: () => true,
+  selfTest: ({ hostname }) => ({ request: { hostname, pingCount: 1 } }),
   load: async () => {
     const { openIcmpRunner } = await import('./run.ts');
     return await openIcmpRunner();

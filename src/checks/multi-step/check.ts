@@ -15,6 +15,12 @@ const MultiStepSpec = ScriptSpec.extend({
     .describe('null is the newest runtime of the agent; 2023.09 is the oldest with multi-step checks'),
 });
 
+const requestScript = (url: string) => `import { test, expect } from '@playwright/test';
+test('a request', async ({ request }) => {
+  expect((await request.get(${JSON.stringify(url)})).status()).toBe(200);
+});
+`;
+
 export const multiStep = defineCheckType({
   name: 'MULTI_STEP',
   route: 'multistep',
@@ -29,5 +35,6 @@ export const multiStep = defineCheckType({
   artifactFields: multiStepArtifactFields,
   detail: MultiStepDetail,
   detailKey: 'multiStepCheckResult',
+  selfTest: ({ href }) => ({ script: requestScript(href) }),
   load: async () => ({ run: (await import('../script/run.ts')).runMultiStepScript }),
 });

@@ -1,4 +1,4 @@
-import type { Runtime } from '../../sandbox/runtimes/runtimes.ts';
+import { missingRuntime, type Runtime } from '../../sandbox/runtimes/runtimes.ts';
 import { SandboxUnavailable } from '../../sandbox/sandbox.ts';
 import type { ScriptHost } from '../../sandbox/script-host.ts';
 import { runScript, type ScriptReport, scriptFiles } from '../../sandbox/scripts/script-run.ts';
@@ -162,11 +162,7 @@ function findRuntime(
   const id = wanted ?? runtimes.ids[0];
   const runtime = id === undefined ? undefined : runtimes.find(id);
   if (runtime) return runtime;
-  const has =
-    runtimes.ids.length === 0
-      ? 'none is'
-      : `${runtimes.ids.join(' and ')} ${runtimes.ids.length === 1 ? 'is' : 'are'}`;
-  const message = `Runtime ${id ?? '(the newest)'} is not installed on this agent (${has}): choose another runtimeId, or install it`;
+  const message = missingRuntime(id ?? '', runtimes);
   return { failure: failure('RUNTIME_MISSING', message) };
 }
 

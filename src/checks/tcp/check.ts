@@ -17,6 +17,9 @@ export const tcp = defineCheckType({
   detailKey: 'apiCheckResult',
   // What is sent to a port may change something there.
   isRepeatable: ({ request }) => (request.data ?? '') === '',
+  selfTest: ({ hostname, port, protocol }) => ({
+    request: { hostname, port: Number(port), useSSL: protocol === 'https:' },
+  }),
   load: async () => {
     const { runTcp, warmUp } = await import('./run.ts');
     await warmUp();

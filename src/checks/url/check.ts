@@ -17,6 +17,7 @@ export const url = defineCheckType({
   detail: HttpDetail,
   detailKey: 'apiCheckResult',
   isRepeatable: () => true,
+  selfTest: ({ href }) => ({ request: { url: href } }),
   load: async () => {
     const { runUrl, warmUp } = await import('./run.ts');
     await warmUp();

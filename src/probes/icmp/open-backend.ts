@@ -3,6 +3,10 @@ import { KernelBackend } from './kernel-backend.ts';
 import { NetPingBackend } from './net-ping-backend.ts';
 import { PingProgram } from './ping-program.ts';
 
+/** What makes ICMP possible where nothing is. */
+export const icmpFix =
+  'Set the sysctl net.ipv4.ping_group_range to "0 2147483647", or give the agent the capability NET_RAW.';
+
 /** The ways to ping, best first. */
 const ways: readonly (() => Promise<IcmpBackend>)[] = [
   () => KernelBackend.open(),
@@ -25,8 +29,5 @@ export async function openIcmpBackend(): Promise<IcmpBackend> {
       reasons.push(thrown.message);
     }
   }
-  throw new IcmpUnavailable(
-    `ICMP is unavailable here: ${reasons.join('; ')}. ` +
-      'Set the sysctl net.ipv4.ping_group_range to "0 2147483647", or give the agent the capability NET_RAW.',
-  );
+  throw new IcmpUnavailable(`ICMP is unavailable here: ${reasons.join('; ')}. ${icmpFix}`);
 }

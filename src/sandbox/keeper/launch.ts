@@ -114,7 +114,7 @@ function chain(plan: LaunchPlan): string[] {
         '--pdeathsig=KILL',
         systemProgram(programs.unshare),
         ...(isRoot ? [] : ['--user', '--map-current-user', '--keep-caps']),
-        ...['--pid', '--fork', '--kill-child=KILL', '--mount', '--ipc', '--mount-proc'],
+        ...['--pid', '--fork', '--kill-child=KILL', '--mount', '--ipc'],
         ...[programs.sh, '-c', firstProcess(plan), 'init', ...last],
       ]
     : last;
@@ -131,17 +131,30 @@ function firstProcess(plan: LaunchPlan): string {
   const mount = systemProgram(programs.mount);
   const directory = quote(plan.directory);
   const isBelowTmp = isWithin(plan.directory, '/tmp');
+  // Other file systems lie over these: what is in them is out of reach, and there is nothing to cover.
+  const isReplaced = (path: string) => isWithin(path, '/dev/shm') || (!isBelowTmp && isWithin(path, '/tmp'));
   const lines = [
+    ownProc(plan, mount),
     ...ownFolder(plan, mount),
     `${mount} -t tmpfs -o size=256m,mode=1777,nosuid,nodev tmpfs /dev/shm`,
     isBelowTmp ? '' : `${mount} --bind ${directory}/.tmp /tmp`,
     ...writableMounts()
       .filter((place) => place !== '/dev/shm' && (isBelowTmp || place !== '/tmp'))
       .map((place) => `${mount} -o remount,bind,ro ${quote(place)}`),
-    ...plan.privatePaths.flatMap((path) => cover(mount, path)),
+    ...plan.privatePaths.filter((path) => !isReplaced(path)).flatMap((path) => cover(mount, path)),
   ];
   const steps = lines.filter((line) => line !== '').map((line) => `${line} || exit 70`);
   return [...steps, '"$@"', 'exit $?'].join('\n');
+}
+
+/**
+ * A /proc that shows the processes of the namespace alone. Where parts of the present one are covered, as in most containers, the
+ * kernel gives no other to a user namespace: the old one stays. It names all processes then, and nothing more: memory,
+ * environment and descriptors of a process in another user namespace are closed, and signals do not reach it.
+ */
+function ownProc(plan: LaunchPlan, mount: string): string {
+  const command = `${mount} -t proc -o nosuid,nodev,noexec proc /proc`;
+  return needsRoot(plan.mechanism) ? command : `${command} 2>/dev/null || true`;
 }
 
 /** The slot's folder as a mount of its own, so that it stays writable; with one user for all, the other slots are covered. */

@@ -17,6 +17,7 @@ const SelfView = z.object({
   unreadablePaths: z.array(z.string()),
   foundKeepersSecret: z.boolean(),
   canWrite: z.boolean(),
+  hasOwnProc: z.boolean(),
 });
 
 const selfTestMs = 20_000;
@@ -45,6 +46,7 @@ fs.writeSync(3, JSON.stringify({
   foundKeepersSecret: environments.some((entry) => entry.startsWith('${keeperSecretName}=') && digest(entry.slice(${
     keeperSecretName.length + 1
   })) === secretHash),
+  hasOwnProc: fs.readlinkSync('/proc/self') === String(process.pid),
   canWrite: can(() => fs.writeFileSync('written', 'x')) && can(() => fs.writeFileSync(require('node:os').tmpdir() + '/written', 'x')),
 }) + '\\n');
 `;
@@ -109,7 +111,9 @@ export async function selfTest(
       `readable from inside, and must not be: ${view.readablePrivatePaths.join(', ')} (chmod go-rwx)`,
     );
   }
-  return [];
+  const seen =
+    'scripts see the names of all processes here: /proc is partly covered, and so cannot be mounted anew';
+  return hasNamespaces(mechanism) && !view.hasOwnProc ? [seen] : [];
 }
 
 function unreadable(paths: readonly string[]): string {

@@ -8,7 +8,7 @@ const Module = require('node:module');
 const path = require('node:path');
 const vm = require('node:vm');
 const { send, describe } = require('./events.cjs');
-const { asFunctionBody, parse } = require('./script-source.cjs');
+const { asFunctionBody, parse, withoutTypes } = require('./script-source.cjs');
 const { keepFailure } = require('./preload.cjs');
 
 /** How long evidence of a failure may take. */
@@ -78,21 +78,6 @@ function compile(file, modulesDirectory) {
   const wrapped = `(async function (exports, require, module, __filename, __dirname) {${body}\n})`;
   const run = vm.runInThisContext(withoutTypes(wrapped), { filename: file });
   return () => run.call(module.exports, module.exports, require, module, file, path.dirname(file));
-}
-
-/** Types become blanks, so that lines and columns stay; enums and the like need more than that, and their lines may move. */
-function withoutTypes(source) {
-  const { emitWarning } = process;
-  // Node calls the function experimental each time; the script's output is not the place to say so.
-  process.emitWarning = () => undefined;
-  try {
-    return Module.stripTypeScriptTypes(source);
-  } catch (error) {
-    if (error.code !== 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') throw error;
-    return Module.stripTypeScriptTypes(source, { mode: 'transform' });
-  } finally {
-    process.emitWarning = emitWarning;
-  }
 }
 
 module.exports = { runPlainScript };

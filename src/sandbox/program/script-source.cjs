@@ -1,5 +1,6 @@
 'use strict';
 /** What kind of script a file is, found out without running it, with the parser of the runtime's own Playwright. */
+const Module = require('node:module');
 const path = require('node:path');
 
 /** The modules that test scripts take `test` from. */
@@ -84,4 +85,19 @@ function requireText(node, name) {
   return `${parts.join(', ')};`;
 }
 
-module.exports = { isTestMode, parse, hasTopLevelAwait, asFunctionBody };
+/** Types become blanks, so that lines and columns stay; enums and the like need more than that, and their lines may move. */
+function withoutTypes(source) {
+  const { emitWarning } = process;
+  // Node calls the function experimental each time; the script's output is not the place to say so.
+  process.emitWarning = () => undefined;
+  try {
+    return Module.stripTypeScriptTypes(source);
+  } catch (error) {
+    if (error.code !== 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') throw error;
+    return Module.stripTypeScriptTypes(source, { mode: 'transform' });
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}
+
+module.exports = { isTestMode, parse, hasTopLevelAwait, asFunctionBody, withoutTypes };

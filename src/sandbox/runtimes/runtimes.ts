@@ -60,3 +60,10 @@ export function promisedPackages(runtime: Pick<Runtime, 'directory'>): Map<strin
     Object.keys(dependencies).map((name) => [name, packages[`node_modules/${name}`]?.version ?? 'none']),
   );
 }
+
+/** What to tell of a runtime that is not there. */
+export function missingRuntime(id: string, { ids }: Pick<Runtimes, 'ids'>): string {
+  const has = ids.length === 0 ? 'none is' : `${ids.join(' and ')} ${ids.length === 1 ? 'is' : 'are'}`;
+  const name = id === '' ? '(the newest)' : id;
+  return `Runtime ${name} is not installed on this agent (${has}): choose another runtimeId, or install it`;
+}

@@ -138,3 +138,8 @@ export function isReadAtStart(variables: Readonly<Record<string, string>>): bool
     ),
   );
 }
+
+/** Places with the same text can use each other's processes. */
+export function kindOfPlace({ runtime, browser }: ScriptPlace): string {
+  return `${runtime.id} ${browser ? 'browser' : ''}`;
+}

@@ -1,6 +1,7 @@
 import { accountHandlers } from './accounts.ts';
 import { agentHandlers } from './agent.ts';
 import { agentErrorHandlers } from './agent-errors.ts';
+import { agentExaminationHandlers } from './agent-examinations.ts';
 import { alertChannelHandlers } from './alert-channels.ts';
 import { alertHandlers } from './alerts.ts';
 import { artifactHandlers, assetHandlers } from './assets.ts';
@@ -64,6 +65,7 @@ export function allHandlers(deps: HandlerDeps): ReadonlyMap<string, AnyHandler> 
     ...runtimeHandlers(),
     ...accountHandlers(deps),
     ...agentHandlers(deps),
+    ...agentExaminationHandlers(deps),
     ...agentErrorHandlers(deps),
     ...locationEventHandlers(deps),
     ...artifactHandlers(deps),

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import semver from 'semver';
 import { AppError } from '../../lib/errors.ts';
-import { packageVersion } from '../../lib/version.ts';
 import {
   type LocationKey,
   type PrivateLocation,
   privateLocationRoutes,
 } from '../../protocol/private-location.ts';
 import { agentCapabilities, agentSeenWindowMs } from '../agent-sightings.ts';
+import { isOutdated } from '../agent-versions.ts';
 import { createKey } from '../keys.ts';
 import { cancelledSignals } from '../ledger.ts';
 import { isUniqueViolation } from '../store/dialect.ts';
@@ -212,12 +212,6 @@ function compareVersions(left: string, right: string): number {
   if (leftVersion && rightVersion) return leftVersion.compare(rightVersion);
   if (!leftVersion && !rightVersion) return left < right ? -1 : 1;
   return leftVersion ? 1 : -1;
-}
-
-/** Whether an agent's major version is below this build's. */
-function isOutdated(agentVersion: string): boolean {
-  const parsed = semver.parse(agentVersion);
-  return parsed === null || parsed.major < semver.major(packageVersion());
 }
 
 function iso(epochMs: number): string {

@@ -1,5 +1,6 @@
 import { agentSeenWindowMs } from '../agent-sightings.ts';
 import { gridOf, queuedRun, type RunNumbers } from '../due-runs.ts';
+import type { EffectiveCheck } from '../effective-check.ts';
 import { locationsOf, nextSlotAfter } from '../slots.ts';
 import type { Check } from '../store/checks.ts';
 import type { Nouns } from '../store/store.ts';
@@ -33,7 +34,7 @@ export function locationsNow(check: Check, places: Places): string[] {
 
 /** The run of a check that somebody asked for. */
 export function askedRun(
-  check: Check,
+  check: EffectiveCheck,
   at: {
     readonly location: string;
     readonly places: Places;

@@ -1,6 +1,6 @@
 import { findCheckType } from '../../checks/index.ts';
 import { AppError } from '../../lib/errors.ts';
-import { tagsOf, withGroups } from '../effective-check.ts';
+import { type EffectiveCheck, tagsOf, withGroups } from '../effective-check.ts';
 import { locationsOf } from '../slots.ts';
 import type { Check } from '../store/checks.ts';
 import type { Nouns } from '../store/store.ts';
@@ -28,7 +28,7 @@ export async function matchingChecks(
   nouns: Nouns,
   accountId: string,
   target: SessionTarget,
-): Promise<Check[]> {
+): Promise<EffectiveCheck[]> {
   const stored = await nouns.checks.lockMany(
     accountId,
     {

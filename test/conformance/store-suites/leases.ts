@@ -165,6 +165,33 @@ export function leaseSuite(stage: StoreStage): void {
     expect(older.map(({ check, runtimeId }) => [check.id, runtimeId])).toEqual([[own.id, '2025.04']]);
   });
 
+  it.each([
+    ['of its own', { localSetupScript: 'x' }, {}],
+    ['of its group', {}, { localTearDownScript: 'x', runtimeId: '2025.04' }],
+  ])(
+    'leases a run with scripts %s around it only to an agent that has their runtime',
+    async (_whose, own, shared) => {
+      await stage.start();
+      stage.bench.startSweeper();
+      const post = async (path: string, body: object) => (await stage.bench.call('POST', path, body)).body;
+      const group = await post('/v1/check-groups', { name: 'g', ...shared });
+      const body = {
+        name: 'a check',
+        frequency: 1,
+        privateLocations: ['lab'],
+        request: { url: 'http://a.test/' },
+        groupId: group.id,
+      };
+      const check = await post('/v1/checks/api', { ...body, runtimeId: '2025.04', ...own });
+      await stage.queueNextSlot(check.id);
+      expect(await stage.agent.claim({})).toEqual([]);
+      expect(await stage.agent.claim({ runtimes: ['2026.04'] })).toEqual([]);
+      const [run] = await stage.agent.claim({ runtimes: ['2025.04'] });
+      expect(run).toMatchObject({ runtimeId: '2025.04', check: { id: check.id } });
+      expect((run?.lifecycle.setup.length ?? 0) + (run?.lifecycle.teardown.length ?? 0)).toBe(1);
+    },
+  );
+
   it('calls a run unsupported when no agent has its runtime', async () => {
     await stage.start();
     stage.bench.startSweeper();

@@ -25,7 +25,9 @@ export function resourceSuite(stage: StoreStage): void {
       ...fields,
     });
     await stage.queueNextSlot(check.id);
-    const run = (await stage.agent.claim()).find((each) => each.check.id === check.id);
+    const run = (await stage.agent.claim({ runtimes: ['2026.04'] })).find(
+      (each) => each.check.id === check.id,
+    );
     if (!run) throw new Error('nothing was leased');
     return run;
   }

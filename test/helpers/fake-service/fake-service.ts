@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
+import { packageVersion } from '../../../src/lib/version.ts';
 import type {
   ClaimRequest,
   ClaimResponse,
@@ -16,13 +17,14 @@ import { locationEventRoutes, type ReportedLocationEvent } from '../../../src/pr
 import { ArtifactInbox } from './artifact-inbox.ts';
 
 /** The calls of the agent protocol. */
-export type CallName = 'claim' | 'renew' | 'release' | 'results';
+export type CallName = 'claim' | 'renew' | 'release' | 'results' | 'examine';
 
 const callOfPath: Readonly<Record<string, CallName>> = {
   '/v1/agent/claims': 'claim',
   '/v1/agent/leases/renew': 'renew',
   '/v1/agent/leases/release': 'release',
   '/v1/agent/results': 'results',
+  '/v1/agent/examinations': 'examine',
 };
 
 /** One request as it came. */
@@ -31,6 +33,7 @@ export interface RecordedCall {
   readonly headers: IncomingMessage['headers'];
   readonly body: Record<string, unknown>;
   readonly bodyText: string;
+  readonly bodyBytes: number;
   /** By the monotonic clock of this process. */
   readonly atMs: number;
   /** True once the client has gone away before the answer. */
@@ -221,8 +224,10 @@ export class FakeService {
     const call: RecordedCall = {
       name,
       headers: request.headers,
-      body: JSON.parse(bodyText) as Record<string, unknown>,
-      bodyText,
+      // The body of an examination means nothing.
+      body: name === 'examine' ? {} : (JSON.parse(bodyText) as Record<string, unknown>),
+      bodyText: name === 'examine' ? '' : bodyText,
+      bodyBytes: Buffer.concat(chunks).length,
       atMs: performance.now(),
       isAborted: false,
     };
@@ -276,6 +281,14 @@ export class FakeService {
         return this.#renew(call.body.leases as LeaseRef[]);
       case 'release':
         return this.#release(call.body.leases as LeaseRef[]);
+      case 'examine':
+        return {
+          serverTime: this.#now(),
+          version: packageVersion(),
+          location: { slugName: 'test-location', name: 'Test location' },
+          isOutdated: false,
+          receivedBytes: call.bodyBytes,
+        };
       case 'results':
         return this.#store(call.body.results as ResultReport[]);
     }

@@ -1,0 +1,59 @@
+/** Bodies of the checks of the smoke test, by the last part of their address: one that passes for each type. */
+
+const site = 'http://target:8000';
+const often = { frequency: 0, frequencyOffset: 10 };
+const everyMinute = { frequency: 1, frequencyOffset: 1 };
+const isOk = { source: 'STATUS_CODE', comparison: 'EQUALS', target: '200' };
+const imports = "import { test, expect } from '@playwright/test';";
+
+export type CheckBody = Readonly<Record<string, unknown>>;
+
+export const probeChecks: Readonly<Record<string, CheckBody>> = {
+  url: { ...often, request: { url: `${site}/`, assertions: [isOk] } },
+  dns: {
+    ...often,
+    request: {
+      ...{ query: 'www.example.test', recordType: 'A', nameServer: 'target', port: 5300 },
+      assertions: [{ source: 'TEXT_ANSWER', comparison: 'CONTAINS', target: '192.0.2.1' }],
+    },
+  },
+  tcp: { ...often, request: { hostname: 'target', port: 8000 } },
+  icmp: { ...often, request: { hostname: 'target', pingCount: 3 } },
+};
+
+/** What the full image runs beside those. */
+export const fullChecks: Readonly<Record<string, CheckBody>> = {
+  api: {
+    ...often,
+    request: {
+      url: `${site}/json`,
+      assertions: [{ source: 'JSON_BODY', property: '$.ok', comparison: 'EQUALS', target: 'true' }],
+    },
+  },
+  multistep: {
+    ...everyMinute,
+    script: `${imports}
+      test('api', async ({ request }) => { expect((await (await request.get('${site}/json')).json()).ok).toBe(true); });`,
+  },
+  // With the browser's own sandbox, which needs the profile.
+  browser: {
+    ...everyMinute,
+    script: `${imports}
+      test.use({ launchOptions: { chromiumSandbox: true } });
+      test('page', async ({ page }) => {
+        await page.goto('${site}/');
+        await expect(page.locator('h1')).toHaveText('Hello');
+        await page.screenshot({ path: 'page.png' });
+      });`,
+  },
+};
+
+/** A browser check that is under way for some seconds, during which the agent is told to stop. */
+export const heldBrowserCheck: CheckBody = {
+  ...everyMinute,
+  script: `${imports}
+    test('late', async ({ page }) => {
+      await page.goto('${site}/hold');
+      await expect(page.locator('h1')).toHaveText('At last');
+    });`,
+};

@@ -1,0 +1,47 @@
+import { getCACertificates } from 'node:tls';
+import { readCaDirectory } from '../../lib/ca-directory.ts';
+import { trustAlso } from '../../lib/trusted-roots.ts';
+import type { Examination } from './examination.ts';
+import { ok, problem, skipped, type Verdict } from './finding.ts';
+
+/** CA_CERTS_DIR, file by file. That what runs checks trusts them is proven by running checks; see checks.ts. */
+export const authorities: Examination = {
+  name: 'authorities',
+  async examine(patient) {
+    const { caCertsDir } = patient.settings;
+    if (caCertsDir === undefined)
+      return skipped('CA_CERTS_DIR is not set: the usual authorities are trusted');
+    const { files, certificates, problem: trouble } = await readCaDirectory(caCertsDir);
+    const found: Verdict[] = [];
+    if (trouble !== undefined) {
+      const fix =
+        'Mount a folder with PEM files there that the user of the agent can read, or unset CA_CERTS_DIR.';
+      found.push(problem(`${caCertsDir}: ${trouble}`, fix));
+    }
+    for (const { name, problems } of files) {
+      for (const text of problems) found.push(problem(text, fixFor(text), name));
+    }
+    patient.caCertificates = certificates.map(({ pem }) => pem);
+    trustAlso(patient.caCertificates);
+    const trusted = new Set(getCACertificates('default').map(withoutSpace));
+    for (const { pem, subject } of certificates) {
+      if (trusted.has(withoutSpace(pem))) found.push(ok('trusted by the agent itself', subject));
+      else found.push(problem('is not trusted by the agent itself', 'Report it: it should be.', subject));
+    }
+    if (found.length > 0) return found;
+    return problem(`${caCertsDir} is empty`, 'Put the certificates of your authorities there as PEM files.');
+  },
+};
+
+function fixFor(text: string): string {
+  if (text.includes(' expired on ')) return 'Replace it by the new certificate of the authority.';
+  if (text.includes('private key')) return 'Remove the key from the file, and consider it known to others.';
+  if (text.includes('not the certificate of an authority')) {
+    return 'Put the certificate of the authority that issued it there instead.';
+  }
+  return 'Replace the file by the certificate of the authority in PEM, or remove it.';
+}
+
+function withoutSpace(text: string): string {
+  return text.replaceAll(/\s/g, '');
+}

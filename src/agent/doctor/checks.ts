@@ -1,0 +1,126 @@
+import { createServer, type Server } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { CheckType } from '../../checks/check-type.ts';
+import { checkTypes } from '../../checks/index.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { createLogger } from '../../lib/log.ts';
+import { createEgressPolicy } from '../../probes/egress/policy.ts';
+import type { ResultReport } from '../../protocol/agent.ts';
+import { ProbePool } from '../probe-pool.ts';
+import { wholeReport } from '../scrubber.ts';
+import type { Capabilities, FinishedRun, RunOrder } from '../worker-message.ts';
+import type { Examination, Patient } from './examination.ts';
+import { ok, problem, skipped, type Verdict } from './finding.ts';
+import { hasRuntimes, openedScripts, proofAuthorityOf, trustedByChecks } from './scripts.ts';
+
+/** Something that runs checks, with what it can run. */
+interface Runner {
+  readonly capabilities: Capabilities;
+  run(order: RunOrder, signal: AbortSignal): Promise<FinishedRun>;
+}
+
+const timeoutMs = { probe: 10_000, script: 60_000 } as const;
+const reportFix = 'Try it with picket run; if the check is in order there, report it.';
+
+/**
+ * Every check type against a server of our own, in the threads and sandboxes of an agent. With CA_CERTS_DIR the server
+ * speaks TLS with a certificate of an authority that came to the checks the way of those in that folder, and nobody else knows.
+ */
+export const runningChecks: Examination = {
+  name: 'checks',
+  async examine(patient) {
+    const isSecure = trustedByChecks(patient).length > 0;
+    const server = isSecure
+      ? createSecureServer(proofAuthorityOf(patient).server, answer)
+      : createServer(answer);
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(0, '127.0.0.1', resolve);
+    });
+    patient.releasers.push('server for checks', () => closeServer(server));
+    const { port } = server.address() as AddressInfo;
+    const url = new URL(`${isSecure ? 'https' : 'http'}://127.0.0.1:${port}/`);
+    const policy = createEgressPolicy({ ...patient.settings.egress, ownPorts: [] });
+    const refusal = policy.refusal({ hostname: url.hostname, address: url.hostname, port });
+    if (refusal !== undefined) return skipped(`checks may not connect to this host itself: ${refusal}`);
+    const runners = await openRunners(patient);
+    const verdicts = isSecure ? [ok('run over TLS: what passes trusts what comes by CA_CERTS_DIR')] : [];
+    // Types without a runner are nobody's to run.
+    for (const type of checkTypes.filter(({ load }) => load !== undefined)) {
+      patient.signal.throwIfAborted();
+      verdicts.push(await tryType(type as unknown as CheckType, url, runners, patient.signal));
+    }
+    return verdicts;
+  },
+};
+
+function answer(_request: unknown, response: { end(text: string): unknown }): void {
+  response.end('ok');
+}
+
+function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}
+
+async function openRunners(patient: Patient): Promise<Partial<Record<CheckType['lane'], Runner>>> {
+  const { settings, releasers } = patient;
+  const pool = new ProbePool({
+    clock: systemClock,
+    log: createLogger('picket-doctor', 'silent'),
+    ownSecrets: [],
+    serviceOffsetMs: () => systemClock.wallMs() - systemClock.monotonicMs(),
+    egress: () => ({ ...settings.egress, ownPorts: [] }),
+    caCertificates: () => trustedByChecks(patient),
+    threadCount: 1,
+  });
+  releasers.push('probe threads', () => pool.stop());
+  const capabilities = await pool.start();
+  const probe: Runner = { capabilities, run: (order, signal) => pool.run(order, signal) };
+  if (!(await hasRuntimes(settings.scripts.runtimesDirectory))) return { probe };
+  const scripts = await openedScripts(patient);
+  return { probe, script: { ...scripts, run: (order, signal) => scripts.pool.run(order, signal) } };
+}
+
+async function tryType(
+  type: CheckType,
+  url: URL,
+  runners: Partial<Record<CheckType['lane'], Runner>>,
+  signal: AbortSignal,
+): Promise<Verdict> {
+  const runner = runners[type.lane];
+  if (!runner) return skipped('not offered: there is no runtime', type.name);
+  const { capabilities } = runner;
+  if (!capabilities.loaded.includes(type.name)) {
+    const reason = capabilities.failed.find(({ name }) => name === type.name)?.reason ?? 'it did not load';
+    return skipped(`not offered: ${reason}`, type.name);
+  }
+  if (!type.selfTest) return ok('loaded', type.name);
+  const finished = await runner.run(orderFor(type, url), signal);
+  const report = JSON.parse(wholeReport(finished.envelopeJson, finished.detailJson)) as ResultReport;
+  if (report.failure) {
+    return problem(`${report.failure.code}: ${report.failure.message}`, reportFix, type.name);
+  }
+  const how = capabilities.backends[type.name];
+  const ms = Math.round(report.responseTimeMs);
+  return ok(`works${how === undefined ? '' : ` (${how})`}, ${ms} ms`, type.name);
+}
+
+function orderFor(type: CheckType, url: URL): RunOrder {
+  return {
+    runId: crypto.randomUUID(),
+    leaseNumber: 1,
+    resultId: crypto.randomUUID(),
+    checkType: type.name,
+    spec: type.selfTest?.(url) ?? {},
+    variables: {},
+    secretNames: [],
+    proxyUrl: null,
+    clientCertificates: [],
+    receivedAtMs: systemClock.monotonicMs(),
+    timeoutMs: timeoutMs[type.lane],
+  };
+}

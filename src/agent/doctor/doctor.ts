@@ -1,0 +1,112 @@
+import { systemClock } from '../../lib/clock.ts';
+import { toError } from '../../lib/errors.ts';
+import { Releasers } from '../../lib/releasers.ts';
+import { authorities } from './authorities.ts';
+import { runningChecks } from './checks.ts';
+import { disk } from './disk.ts';
+import { environment, readPatientSettings } from './environment.ts';
+import type { Examination, Patient } from './examination.ts';
+import { type Finding, type FindingStatus, problem, skipped, type Verdict } from './finding.ts';
+import { memory, sharedMemory } from './memory.ts';
+import { dns, proxy, tcp, tls } from './network.ts';
+import { capture, egress, icmp } from './probing.ts';
+import { browser, sandbox } from './scripts.ts';
+import { clock, key, protocol, upload } from './service.ts';
+import { contactService, type ServiceContact } from './service-contact.ts';
+
+/** In the order in which findings explain each other. */
+export const examinations: readonly Examination[] = [
+  environment,
+  authorities,
+  disk,
+  memory,
+  dns,
+  tcp,
+  proxy,
+  tls,
+  protocol,
+  key,
+  clock,
+  upload,
+  egress,
+  icmp,
+  capture,
+  sandbox,
+  browser,
+  sharedMemory,
+  runningChecks,
+];
+
+/**
+ * Examines everything an agent with this environment would need, one thing after the other, by the agent's own parts. What
+ * could only fail because of an earlier finding is skipped. Nothing is left behind.
+ *
+ * @param listener hears of each examination that begins, and of each finding.
+ * @param signal ends it early: what was not examined then is `skipped`.
+ */
+export async function examineAgent(
+  variables: Readonly<Record<string, string | undefined>>,
+  listener: { onBegin(examination: string): void; onFinding(finding: Finding): void },
+  signal: AbortSignal,
+): Promise<readonly Finding[]> {
+  const releasers = new Releasers();
+  const findings: Finding[] = [];
+  const worst = new Map<string, FindingStatus>();
+  let contact: Promise<ServiceContact> | undefined;
+  const read = readPatientSettings(variables);
+  const patient: Patient = {
+    environment: variables,
+    ...read,
+    signal,
+    releasers,
+    caCertificates: [],
+    contact: () => {
+      contact ??= contactService(read.settings, { clock: systemClock, signal, releasers });
+      return contact;
+    },
+  };
+  try {
+    for (const examination of examinations) {
+      const { name } = examination;
+      listener.onBegin(name);
+      const verdicts = await examineOne(examination, patient, worst);
+      worst.set(name, worstOf(verdicts));
+      for (const verdict of verdicts) {
+        const finding = { examination: name, ...verdict };
+        findings.push(finding);
+        listener.onFinding(finding);
+      }
+    }
+  } finally {
+    await releasers.release();
+  }
+  return findings;
+}
+
+async function examineOne(
+  examination: Examination,
+  patient: Patient,
+  worst: ReadonlyMap<string, FindingStatus>,
+): Promise<readonly Verdict[]> {
+  const { signal } = patient;
+  if (signal.aborted) return [skipped('interrupted')];
+  const missing = (examination.needs ?? []).find((name) => {
+    const status = worst.get(name);
+    return status === 'problem' || status === 'skipped';
+  });
+  if (missing !== undefined) return [skipped(`not examined: see ${missing}`)];
+  try {
+    const found = await examination.examine(patient);
+    if (signal.aborted) return [skipped('interrupted')];
+    return 'status' in found ? [found] : found;
+  } catch (thrown) {
+    if (signal.aborted) return [skipped('interrupted')];
+    const { message } = toError(thrown);
+    return [problem(`the examination itself broke: ${message}`, 'Report it with the output of --json.')];
+  }
+}
+
+function worstOf(verdicts: readonly Verdict[]): FindingStatus {
+  const order: readonly FindingStatus[] = ['problem', 'warning', 'ok'];
+  return order.find((status) => verdicts.some((verdict) => verdict.status === status)) ?? 'skipped';
+}

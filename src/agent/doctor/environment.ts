@@ -1,0 +1,76 @@
+import { AppError } from '../../lib/errors.ts';
+import { type AgentSettings, readAgentSettings } from '../config.ts';
+import type { Examination, Patient } from './examination.ts';
+import { ok, problem, type Verdict } from './finding.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What stands for required variables that are missing or wrong, so that the rest can be examined. */
+const placeholders = { API_KEY: 'pl_none', SERVICE_URL: 'http://service.invalid' } as const;
+
+/** The settings of an environment, however much of it is wrong. */
+export function readPatientSettings(
+  environment: Environment,
+): Pick<Patient, 'settings' | 'configurationProblems' | 'hasService' | 'hasKey'> {
+  let usable: Record<string, string | undefined> = { ...environment };
+  const problems: string[] = [];
+  // Twice: what a file of a secret holds is judged only once everything else can be read.
+  for (let round = 0; round < 3; round += 1) {
+    try {
+      const settings = readAgentSettings(usable);
+      return {
+        settings,
+        configurationProblems: problems,
+        hasService: settings.serviceUrl !== placeholders.SERVICE_URL,
+        hasKey: settings.apiKey !== placeholders.API_KEY,
+      };
+    } catch (thrown) {
+      const found = problemsOf(thrown);
+      problems.push(...found);
+      usable = withoutWrong(usable, found.map(variableOf));
+    }
+  }
+  return { settings: defaults(), configurationProblems: problems, hasService: false, hasKey: false };
+}
+
+function defaults(): AgentSettings {
+  return readAgentSettings(placeholders);
+}
+
+function problemsOf(thrown: unknown): readonly string[] {
+  if (!(thrown instanceof AppError) || thrown.code !== 'CONFIG_INVALID') throw thrown;
+  return (thrown.attributes?.problems as readonly string[] | undefined) ?? [thrown.message];
+}
+
+function variableOf(line: string): string {
+  return line.slice(0, line.indexOf(':')).replace(/_FILE$/, '');
+}
+
+function withoutWrong(
+  environment: Environment,
+  names: readonly string[],
+): Record<string, string | undefined> {
+  const wrong = new Set(names.flatMap((name) => [name, `${name}_FILE`, name.toLowerCase()]));
+  const rest = Object.fromEntries(Object.entries(environment).filter(([name]) => !wrong.has(name)));
+  for (const [name, value] of Object.entries(placeholders)) if (wrong.has(name)) rest[name] = value;
+  return rest;
+}
+
+const fixes: Readonly<Record<string, string>> = {
+  API_KEY:
+    'Create a key of the private location (POST /v1/private-locations/{id}/keys), and set API_KEY or API_KEY_FILE to it.',
+  SERVICE_URL: 'Set SERVICE_URL to the address of the service, such as https://picket.example.com.',
+};
+
+/** The configuration, as `picket agent` would read it: every problem of it. */
+export const environment: Examination = {
+  name: 'environment',
+  async examine({ configurationProblems, settings }): Promise<Verdict | readonly Verdict[]> {
+    if (configurationProblems.length === 0) return ok(`the agent would start, for ${settings.serviceUrl}`);
+    return configurationProblems.map((line) => {
+      const name = variableOf(line);
+      const fix = fixes[name] ?? `Correct ${name}; docs/config.md says what it may be.`;
+      return problem(line.slice(line.indexOf(':') + 1).trim(), fix, line.slice(0, line.indexOf(':')));
+    });
+  },
+};

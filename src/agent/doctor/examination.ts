@@ -1,0 +1,34 @@
+import type { Releasers } from '../../lib/releasers.ts';
+import type { AgentSettings } from '../config.ts';
+import type { Verdict } from './finding.ts';
+import type { ServiceContact } from './service-contact.ts';
+
+/** What examinations work with, and what earlier ones found out for later ones. */
+export interface Patient {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** The agent's settings; where a variable is wrong, what holds without it. */
+  readonly settings: AgentSettings;
+  /** Lines that begin with the variable and a colon. */
+  readonly configurationProblems: readonly string[];
+  /** Whether a service is named that can be examined, and a key. */
+  readonly hasService: boolean;
+  readonly hasKey: boolean;
+  /** Ends everything that is under way. */
+  readonly signal: AbortSignal;
+  /** Released once all is over. */
+  readonly releasers: Releasers;
+  /** The one conversation with the service; made at the first call. */
+  readonly contact: () => Promise<ServiceContact>;
+  /** Authorities of CA_CERTS_DIR as PEM texts; known after its examination. */
+  caCertificates: readonly string[];
+}
+
+/** A look at one thing. */
+export interface Examination {
+  /** Stable, for programs. */
+  readonly name: string;
+  /** Examinations without whose success this one would only repeat their findings. */
+  readonly needs?: readonly string[];
+  /** Never throws for what it looks at: that is a verdict. */
+  examine(patient: Patient): Promise<Verdict | readonly Verdict[]>;
+}

@@ -1,0 +1,56 @@
+import { statfs } from 'node:fs/promises';
+import { errorCodeOf } from '../../lib/errors.ts';
+import { memoryLimitBytes } from '../../sandbox/host-memory.ts';
+import { hasNamespaces } from '../../sandbox/mechanism.ts';
+import { runMemoryBytes } from '../script-pool.ts';
+import { sizeText } from './disk.ts';
+import type { Examination } from './examination.ts';
+import { ok, problem, skipped, warning } from './finding.ts';
+import { hasRuntimes, openedScripts } from './scripts.ts';
+
+/** The agent itself, with its threads. */
+const ownBytes = 300 * 1024 ** 2;
+
+/** Memory against the number of scripts that may run at the same time, by the limits of control groups. */
+export const memory: Examination = {
+  name: 'memory',
+  async examine({ settings }) {
+    const limitBytes = memoryLimitBytes();
+    const scriptCount = (await hasRuntimes(settings.scripts.runtimesDirectory))
+      ? settings.laneSizes.script
+      : 0;
+    const neededBytes = ownBytes + scriptCount * runMemoryBytes;
+    const scripts = scriptCount === 0 ? 'probe checks' : `JOB_CONCURRENCY=${scriptCount}`;
+    const detail = `${sizeText(limitBytes)} for ${scripts}, which need ${sizeText(neededBytes)}`;
+    if (limitBytes >= neededBytes) return ok(detail);
+    const fewer = Math.floor((limitBytes - ownBytes) / runMemoryBytes);
+    const lower = scriptCount > 1 && fewer >= 1 ? `, or set JOB_CONCURRENCY to ${fewer}` : '';
+    return problem(detail, `Raise the memory limit to ${sizeText(neededBytes)}${lower}.`);
+  },
+};
+
+const wantedSharedBytes = 256e6;
+/** What Docker gives by default; below it browsers fail even with small pages. */
+const minSharedBytes = 60e6;
+
+/** /dev/shm, where browsers share pictures between their processes. */
+export const sharedMemory: Examination = {
+  name: 'shared-memory',
+  needs: ['sandbox', 'browser'],
+  async examine(patient) {
+    const mechanism = (await openedScripts(patient)).capabilities.sandbox?.mechanism;
+    if (mechanism && hasNamespaces(mechanism)) return ok('every script has a /dev/shm of its own (256 MB)');
+    const fix =
+      'Make /dev/shm larger: docker run --shm-size=256m, or in Kubernetes an emptyDir with medium: Memory there.';
+    try {
+      const { blocks, bsize } = await statfs('/dev/shm');
+      const sizeBytes = blocks * bsize;
+      const detail = `/dev/shm has ${sizeText(sizeBytes)}`;
+      if (sizeBytes < minSharedBytes) return problem(detail, fix);
+      return sizeBytes < wantedSharedBytes ? warning(`${detail}: enough for small pages`, fix) : ok(detail);
+    } catch (thrown) {
+      if (errorCodeOf(thrown) === 'ENOENT') return problem('there is no /dev/shm', fix);
+      return skipped(`/dev/shm cannot be looked at (${errorCodeOf(thrown)})`);
+    }
+  },
+};

@@ -1,0 +1,241 @@
+import { isIP } from 'node:net';
+import { Connection, type ConnectionTarget, hostAndPort } from '../../probes/connection/connection.ts';
+import { classifyError, ProbeError } from '../../probes/connection/errors.ts';
+import { type ForwardProxy, proxyFromUrl } from '../../probes/connection/proxy-tunnel.ts';
+import { createEgressPolicy } from '../../probes/egress/policy.ts';
+import { HostResolver } from '../../probes/host-resolver.ts';
+import { type ResolvedAddress, ResolveError, systemResolver } from '../../probes/resolver.ts';
+import { serviceProxyUrl } from '../service-proxy.ts';
+import type { Examination, Patient } from './examination.ts';
+import { ok, problem, skipped, type Verdict } from './finding.ts';
+
+const timeoutMs = 10_000;
+/** The way to the service is no check's. */
+const everywhere = createEgressPolicy({ allow: '*', deny: '', ownPorts: [] });
+
+/** Where connections for the service go: to itself or to the proxy. */
+interface Way {
+  readonly service: { readonly hostname: string; readonly port: number; readonly isSecure: boolean };
+  readonly proxy: ForwardProxy | undefined;
+  readonly next: { readonly hostname: string; readonly port: number };
+}
+
+function wayOf({ settings }: Patient): Way {
+  const url = new URL(settings.serviceUrl);
+  const isSecure = url.protocol === 'https:';
+  const hostname = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  const service = { hostname, port: Number(url.port) || (isSecure ? 443 : 80), isSecure };
+  const proxyUrl = serviceProxyUrl(settings);
+  const proxy = proxyUrl && proxyFromUrl(proxyUrl);
+  return { service, proxy, next: proxy ?? service };
+}
+
+const noService = skipped('no service is named: see environment');
+
+/** The name of the service, or of the proxy to it, by both resolvers the agent uses. */
+export const dns: Examination = {
+  name: 'dns',
+  async examine(patient) {
+    if (!patient.hasService) return noService;
+    const { next } = wayOf(patient);
+    const { hostname } = next;
+    if (isIP(hostname) !== 0) return ok(`${hostname} is an address: nothing to look up`);
+    const own = new HostResolver();
+    const servers = own.nameServers().map(({ address }) => address);
+    const asked = servers.length > 0 ? `name servers ${servers.join(', ')}` : 'no name server';
+    const startMs = performance.now();
+    try {
+      const found = await own.resolve(hostname, 'any', { signal: limited(patient) });
+      const elapsedMs = performance.now() - startMs;
+      const usual = await systemResolver.resolve(hostname, 'any');
+      const addresses = [...new Set([...found, ...usual].map(({ address }) => address))];
+      return ok(`${hostname} is ${addresses.join(', ')} (${Math.round(elapsedMs)} ms)`);
+    } catch (thrown) {
+      patient.signal.throwIfAborted();
+      const isUnknown = thrown instanceof ResolveError && thrown.kind === 'not-found';
+      const detail = `${hostname} cannot be looked up (${asked}): ${thrown instanceof Error ? thrown.message : ''}`;
+      return problem(
+        detail,
+        isUnknown
+          ? 'Correct the name in SERVICE_URL (or of the proxy), or add it to the DNS of this network.'
+          : 'Make a name server of /etc/resolv.conf reachable from here (UDP and TCP port 53), or set one that is.',
+      );
+    }
+  },
+};
+
+/** A TCP connection to the service, or to the proxy. */
+export const tcp: Examination = {
+  name: 'tcp',
+  needs: ['dns'],
+  async examine(patient) {
+    const { next, proxy: via } = wayOf(patient);
+    const { error, times, address } = await connect(patient, { ...next, isSecure: false, proxy: undefined });
+    const where = `${via ? 'the proxy ' : ''}${hostAndPort(next.hostname, next.port)}`;
+    if (!error) return ok(`${where} at ${address}, connected in ${times.tcpMs.toFixed(1)} ms`);
+    const fix =
+      error.kind === 'connection-refused'
+        ? `Nothing listens there: start ${via ? 'the proxy' : 'the service'}, or correct ${via ? 'HTTPS_PROXY / HTTP_PROXY' : 'SERVICE_URL'}.`
+        : 'A firewall or a missing route keeps packets back: open this port from here, or set HTTPS_PROXY if a proxy has to be used.';
+    return problem(`${where}: ${error.message}`, fix);
+  },
+};
+
+/** What the proxy says to a tunnel, or to a request, to the service. */
+export const proxy: Examination = {
+  name: 'proxy',
+  needs: ['tcp'],
+  async examine(patient) {
+    const { service, proxy: via } = wayOf(patient);
+    if (!via) return ok('none is used for the service');
+    const name = hostAndPort(via.hostname, via.port);
+    const target = hostAndPort(service.hostname, service.port);
+    if (!service.isSecure) return await plainProxy(patient, name, target);
+    const { error, times } = await connect(
+      patient,
+      { ...service, proxy: via },
+      { isCertificateChecked: false },
+    );
+    // What comes after the tunnel is another examination's.
+    if (!error || !isAboutProxy(error))
+      return ok(`${name} opens a tunnel to ${target} (${Math.round(times.proxyMs)} ms)`);
+    if (/answered 407/.test(error.message)) return unauthorised(name);
+    return problem(error.message, fixForProxy(error, target));
+  },
+};
+
+async function plainProxy(patient: Patient, name: string, target: string): Promise<Verdict> {
+  const { attitude } = await patient.contact();
+  const error = 'error' in attitude ? attitude.error : undefined;
+  const status = error?.httpStatus;
+  // The client makes an error of its own of it.
+  if (status === 407 || error?.message.includes('(407)')) return unauthorised(name);
+  if (status === 502 || status === 504) {
+    return problem(
+      `${name} answers ${status}`,
+      `The proxy cannot reach ${target}: see its logs, or except it by NO_PROXY.`,
+    );
+  }
+  return ok(`${name} passes requests to ${target} on`);
+}
+
+function unauthorised(name: string): Verdict {
+  return problem(
+    `proxy ${name} wants a user and a password, or others (407 Proxy Authentication Required)`,
+    'Put them into HTTPS_PROXY (HTTP_PROXY for an http service): http://USER:PASSWORD@HOST:PORT, special characters as %XX.',
+  );
+}
+
+function isAboutProxy({ phase }: ProbeError): boolean {
+  return phase === 'proxy';
+}
+
+function fixForProxy({ kind }: ProbeError, target: string): string {
+  if (kind === 'host-unreachable')
+    return `The proxy cannot reach ${target}: see its logs, or except it by NO_PROXY.`;
+  return `Allow CONNECT ${target} in the proxy, correct HTTPS_PROXY, or except the service by NO_PROXY.`;
+}
+
+/** The certificates of the service. */
+export const tls: Examination = {
+  name: 'tls',
+  needs: ['tcp', 'proxy'],
+  async examine(patient) {
+    const { service, proxy: via } = wayOf(patient);
+    if (!service.isSecure) return ok('not used: SERVICE_URL is http://');
+    const { error, certificate } = await connect(patient, { ...service, proxy: via });
+    const shown =
+      certificate && `${certificate.subject ?? 'no name'}, issued by ${quoted(certificate.issuer)}`;
+    if (!error) {
+      const days = certificate ? Math.floor((certificate.validToMs - Date.now()) / 86_400_000) : 0;
+      return ok(`${certificate?.protocol ?? 'TLS'}, certificate of ${shown}, valid for ${days} more days`);
+    }
+    return certificateTrouble(error, service.hostname, shown, quoted(certificate?.issuer ?? null));
+  },
+};
+
+function certificateTrouble(
+  error: ProbeError,
+  hostname: string,
+  shown: string | undefined,
+  issuer: string,
+): Verdict {
+  const whose = shown === undefined ? '' : ` (certificate of ${shown})`;
+  switch (error.code) {
+    case 'CERT_HAS_EXPIRED':
+    case 'CERT_NOT_YET_VALID':
+      return problem(
+        error.message + whose,
+        "Renew the certificate; if it is in order, set this host's clock right.",
+      );
+    case 'ERR_TLS_CERT_ALTNAME_INVALID':
+      return problem(
+        error.message + whose,
+        `Use a name in SERVICE_URL that the certificate is for, or issue one for ${hostname}.`,
+      );
+    default:
+      if (error.kind !== 'certificate-invalid') {
+        return problem(
+          error.message,
+          'Something other than TLS answers there, or a protocol too old: correct SERVICE_URL or the server.',
+        );
+      }
+      return problem(
+        `nothing here trusts ${issuer}, which issued the certificate of ${hostname}: a proxy that opens TLS, or an authority of your own`,
+        `Put the certificate of ${issuer} as a PEM file into a folder, and set CA_CERTS_DIR to it.`,
+      );
+  }
+}
+
+function quoted(name: string | null): string {
+  return name === null ? 'an issuer without a name' : `"${name}"`;
+}
+
+interface Attempt {
+  readonly error: ProbeError | undefined;
+  readonly times: Connection['times'];
+  readonly address: string | null;
+  readonly certificate: Connection['certificate'];
+}
+
+async function connect(
+  patient: Patient,
+  target: Pick<ConnectionTarget, 'hostname' | 'port' | 'isSecure' | 'proxy'>,
+  options: { readonly isCertificateChecked: boolean } = { isCertificateChecked: true },
+): Promise<Attempt> {
+  const signal = limited(patient);
+  // As the service client chooses: IPv4 where there is some.
+  const resolver = {
+    resolve: async (hostname: string): Promise<readonly ResolvedAddress[]> =>
+      await systemResolver.resolve(hostname, 'any'),
+  };
+  const connection = new Connection({
+    ...target,
+    family: 4,
+    clientIdentity: undefined,
+    alpnProtocols: ['http/1.1'],
+    ...options,
+  });
+  const failed = await new Promise<unknown>((resolve) => {
+    const onTimeout = () =>
+      resolve(Object.assign(new Error(`no answer within ${timeoutMs} ms`), { code: 'ETIMEDOUT' }));
+    signal.addEventListener('abort', onTimeout, { once: true });
+    connection.open({ resolver, egress: everywhere }, (error) => resolve(error ?? undefined));
+  });
+  const { times, address, certificate, phase, where } = connection;
+  connection.destroy();
+  patient.signal.throwIfAborted();
+  const error = failed === undefined ? undefined : classifyError(failed, phase, where);
+  // No news of the network: we are broken.
+  if (error && !(error instanceof ProbeError)) throw error;
+  return {
+    error,
+    times,
+    address,
+    certificate,
+  };
+}
+
+function limited(patient: Patient): AbortSignal {
+  return AbortSignal.any([patient.signal, AbortSignal.timeout(timeoutMs)]);
+}

@@ -1,0 +1,128 @@
+import { systemClock } from '../../lib/clock.ts';
+import { createLogger } from '../../lib/log.ts';
+import { BrowserMissing, findBrowser } from '../../sandbox/browsers/find-browser.ts';
+import { unpackedChromiumPath } from '../../sandbox/browsers/unpacked-chromium.ts';
+import { readRuntimes } from '../../sandbox/runtimes/runtimes.ts';
+import { ScriptPool } from '../script-pool.ts';
+import type { Capabilities } from '../worker-message.ts';
+import type { Examination, Patient } from './examination.ts';
+import { ok, problem, skipped, type Verdict, warning } from './finding.ts';
+import { createProofAuthority, type ProofAuthority } from './proof-authority.ts';
+
+/** The agent's pool for scripts with what it can run. */
+export interface OpenedScripts {
+  readonly pool: ScriptPool;
+  readonly capabilities: Capabilities;
+}
+
+const opened = new WeakMap<Patient, Promise<OpenedScripts>>();
+const proofs = new WeakMap<Patient, ProofAuthority>();
+
+/** An authority for this one examination, which goes the ways of those in CA_CERTS_DIR. */
+export function proofAuthorityOf(patient: Patient): ProofAuthority {
+  const proof = proofs.get(patient) ?? createProofAuthority();
+  proofs.set(patient, proof);
+  return proof;
+}
+
+/** What checks are to trust: nothing more than usual where CA_CERTS_DIR gives nothing. */
+export function trustedByChecks(patient: Patient): readonly string[] {
+  const { caCertificates } = patient;
+  return caCertificates.length === 0 ? [] : [...caCertificates, proofAuthorityOf(patient).authority];
+}
+
+/** Opens the sandboxes as an agent does, once. */
+export function openedScripts(patient: Patient): Promise<OpenedScripts> {
+  const open = opened.get(patient) ?? openScripts(patient);
+  opened.set(patient, open);
+  return open;
+}
+
+async function openScripts(patient: Patient): Promise<OpenedScripts> {
+  const { settings, releasers, signal } = patient;
+  const pool = new ScriptPool({
+    clock: systemClock,
+    log: createLogger('picket-doctor', 'silent'),
+    ownSecrets: [],
+    serviceOffsetMs: () => systemClock.wallMs() - systemClock.monotonicMs(),
+    egress: () => ({ ...settings.egress, ownPorts: [] }),
+    scripts: () => ({
+      ...settings.scripts,
+      scriptCount: 1,
+      privatePaths: [...settings.secretFiles],
+      hasSpares: false,
+      caCertificates: trustedByChecks(patient),
+    }),
+  });
+  releasers.push('scripts', () => pool.stop());
+  const onAbort = () => void pool.stop();
+  signal.addEventListener('abort', onAbort, { once: true });
+  const capabilities = await pool.start();
+  signal.throwIfAborted();
+  return { pool, capabilities };
+}
+
+/** Whether this build runs scripts at all: an image for probes alone has no runtimes. */
+export async function hasRuntimes(directory: string): Promise<boolean> {
+  try {
+    return (await readRuntimes(directory)).ids.length > 0;
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw thrown;
+  }
+}
+
+/** What contains scripts here, and the runtimes they can use. */
+export const sandbox: Examination = {
+  name: 'sandbox',
+  needs: ['disk'],
+  async examine(patient) {
+    const { runtimesDirectory } = patient.settings.scripts;
+    if (!(await hasRuntimes(runtimesDirectory))) {
+      return skipped(`no runtime is installed in ${runtimesDirectory}: script checks are not offered here`);
+    }
+    const { capabilities } = await openedScripts(patient);
+    const facts = capabilities.sandbox;
+    if (!facts) {
+      const [first] = capabilities.failed;
+      return problem(
+        first?.reason ?? 'scripts cannot be run here, for no reason that was given',
+        'Run the agent as root in its container, or allow user namespaces; where all scripts are your own, ALLOW_UNISOLATED_SCRIPTS=true will do.',
+      );
+    }
+    const runtimes = `runtimes ${(capabilities.runtimes ?? []).join(', ')}`;
+    const verdicts: Verdict[] = [ok(`${facts.description}; ${runtimes}`)];
+    for (const text of facts.problems) verdicts.push(remark(text));
+    return verdicts;
+  },
+};
+
+function remark(text: string): Verdict {
+  if (text.startsWith('runtime ')) return problem(text, 'Install it again: npm run runtimes:install.');
+  if (text.startsWith('browsers do not trust')) {
+    return problem(text, 'Install the library of the browser that keeps certificates (Debian: libnss3).');
+  }
+  return warning(text, 'See docs/security.md, "Scripts", for what the host can give.');
+}
+
+/** The browser of browser checks. That it opens pages is proven by a check; see checks.ts. */
+export const browser: Examination = {
+  name: 'browser',
+  async examine({ settings }) {
+    const { chromiumPath, runtimesDirectory } = settings.scripts;
+    if (!(await hasRuntimes(runtimesDirectory)))
+      return skipped('no runtime is installed: browser checks are not offered');
+    try {
+      const unpackedPath = unpackedChromiumPath(runtimesDirectory);
+      const { executablePath, source } = await findBrowser({ chromiumPath, unpackedPath });
+      return ok(`${executablePath} (${source})`);
+    } catch (thrown) {
+      if (!(thrown instanceof BrowserMissing)) throw thrown;
+      const fix =
+        chromiumPath === undefined
+          ? 'Use the image with a browser, install the package chromium-headless-shell, or run: npm run runtimes:install chromium.'
+          : 'Correct CHROMIUM_PATH, or unset it to have the browser looked for.';
+      return problem(thrown.message, fix);
+    }
+  },
+};

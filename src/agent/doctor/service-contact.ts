@@ -1,0 +1,95 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { Releasers } from '../../lib/releasers.ts';
+import { packageVersion } from '../../lib/version.ts';
+import type { Examination as ServiceAnswer } from '../../protocol/agent-examination.ts';
+import type { AgentSettings } from '../config.ts';
+import { ServiceClient } from '../service-client.ts';
+import { ServiceClock } from '../service-clock.ts';
+import { ServiceError } from '../service-error.ts';
+
+const callTimeoutMs = 15_000;
+
+/**
+ * How the service took the first call.
+ * - `known`: it answered.
+ * - `older`: it does not know the call, but the key and the other calls.
+ * - `refused`: the key is not accepted.
+ * - `stranger`: what answers is no service of this kind.
+ * - `silent`: no usable answer.
+ */
+export type ServiceAttitude =
+  | { readonly kind: 'known'; readonly answer: ServiceAnswer }
+  | { readonly kind: 'older' }
+  | { readonly kind: 'refused' | 'stranger' | 'silent'; readonly error: ServiceError };
+
+/** A conversation with the service through the agent's own client. */
+export interface ServiceContact {
+  readonly attitude: ServiceAttitude;
+  /** What is known of the service's clock. */
+  readonly serviceClock: ServiceClock;
+  /** Sends so many bytes; resolves with what arrived and how long it took. @throws ServiceError */
+  upload(sizeBytes: number): Promise<{ readonly receivedBytes: number; readonly elapsedMs: number }>;
+}
+
+export async function contactService(
+  settings: AgentSettings,
+  {
+    clock,
+    signal,
+    releasers,
+  }: { readonly clock: Clock; readonly signal: AbortSignal; readonly releasers: Releasers },
+): Promise<ServiceContact> {
+  const serviceClock = new ServiceClock(clock);
+  const agentVersion = packageVersion();
+  const client = new ServiceClient({
+    settings,
+    identity: { agentId: 'doctor', sessionId: crypto.randomUUID() },
+    version: agentVersion,
+    clock,
+    serviceClock,
+    onFailed: () => undefined,
+    onRefused: () => undefined,
+    onAnswered: () => undefined,
+  });
+  releasers.push('service client', () => client.close());
+  const examine = (sizeBytes: number, timeoutMs: number) =>
+    client.examine({ agentVersion, sizeBytes, timeoutMs, signal });
+  return {
+    serviceClock,
+    attitude: await attitudeOf(client, () => examine(0, callTimeoutMs)),
+    upload: async (sizeBytes) => {
+      const { body, sentAtMs, receivedAtMs } = await examine(sizeBytes, 2 * callTimeoutMs);
+      return { receivedBytes: body.receivedBytes, elapsedMs: receivedAtMs - sentAtMs };
+    },
+  };
+}
+
+async function attitudeOf(
+  client: ServiceClient,
+  examine: () => Promise<{ readonly body: ServiceAnswer }>,
+): Promise<ServiceAttitude> {
+  const error = await serviceErrorOf(async () => {
+    const { body } = await examine();
+    return { kind: 'known', answer: body } as const;
+  });
+  if (!(error instanceof ServiceError)) return error;
+  if (error.kind === 'refused') return { kind: 'refused', error };
+  if (error.kind !== 'rejected') return { kind: 'silent', error };
+  // A renewal of nothing changes nothing, and every service knows it.
+  const second = await serviceErrorOf(async () => {
+    await client.renew([], callTimeoutMs);
+    return { kind: 'older' } as const;
+  });
+  if (!(second instanceof ServiceError)) return second;
+  if (second.kind === 'refused') return { kind: 'refused', error: second };
+  return { kind: second.kind === 'rejected' ? 'stranger' : 'silent', error };
+}
+
+async function serviceErrorOf<Value>(work: () => Promise<Value>): Promise<Value | ServiceError> {
+  try {
+    return await work();
+  } catch (thrown) {
+    if (thrown instanceof ServiceError) return thrown;
+    throw thrown;
+  }
+}

@@ -1,0 +1,142 @@
+import { toError } from '../../lib/errors.ts';
+import { packageVersion } from '../../lib/version.ts';
+import { ServiceError } from '../service-error.ts';
+import type { Examination } from './examination.ts';
+import { ok, problem, skipped, type Verdict, warning } from './finding.ts';
+
+/** Whether what answers is a service, and one that this agent can work with. */
+export const protocol: Examination = {
+  name: 'protocol',
+  needs: ['dns', 'tcp', 'proxy', 'tls'],
+  async examine(patient) {
+    const { attitude } = await patient.contact();
+    const own = packageVersion();
+    switch (attitude.kind) {
+      case 'known':
+        if (attitude.answer.isOutdated) {
+          const detail = `the service (${attitude.answer.version}) takes this agent (${own}) for too old`;
+          return problem(detail, `Upgrade the agent to version ${attitude.answer.version}.`);
+        }
+        return ok(`service ${attitude.answer.version}, agent ${own}`);
+      case 'older': {
+        const detail = `the service is older than this agent (${own}): it does not know all calls of its protocol`;
+        return problem(
+          detail,
+          `Upgrade the service to version ${own} or later; agents may be older, not newer.`,
+        );
+      }
+      case 'refused':
+        return ok('the service answers');
+      case 'stranger':
+        return problem(
+          `what answers is no Picket service (${attitude.error.message})`,
+          'Correct SERVICE_URL; a path in front of /v1 belongs to it.',
+        );
+      case 'silent':
+        return silence(attitude.error);
+    }
+  },
+};
+
+function silence(error: ServiceError): Verdict {
+  if (error.httpStatus !== undefined && error.httpStatus >= 500) {
+    return problem(
+      error.message,
+      'The service, or what stands in front of it, is in trouble: look at its logs.',
+    );
+  }
+  return problem(
+    error.message,
+    'Correct SERVICE_URL if something else answers there; otherwise look at the service.',
+  );
+}
+
+/** The key of the location. */
+export const key: Examination = {
+  name: 'key',
+  needs: ['tcp', 'tls'],
+  async examine(patient) {
+    if (!patient.hasKey) return skipped('there is no key to try: see environment');
+    const { attitude } = await patient.contact();
+    switch (attitude.kind) {
+      case 'known': {
+        const { name, slugName } = attitude.answer.location;
+        return ok(`belongs to the private location ${name} (${slugName})`);
+      }
+      case 'older':
+        return ok('accepted');
+      case 'refused':
+        return problem(
+          `the service refuses the key (${attitude.error.httpStatus ?? 'no status'}): unknown, mistyped or revoked`,
+          'Set API_KEY to a key of the private location that is active in this very service.',
+        );
+      default:
+        return skipped('not examined: see protocol');
+    }
+  },
+};
+
+const slightSkewMs = 5000;
+const gravestSkewMs = 30_000;
+
+/** This host's clock against the service's. */
+export const clock: Examination = {
+  name: 'clock',
+  needs: ['tcp', 'tls', 'key'],
+  async examine(patient) {
+    const { serviceClock } = await patient.contact();
+    if (!Number.isFinite(serviceClock.errorMs)) return skipped('the service told no time');
+    const skewMs = serviceClock.wallSkewMs;
+    const surelyMs = Math.max(0, Math.abs(skewMs) - serviceClock.errorMs);
+    const direction = skewMs > 0 ? 'ahead of' : 'behind';
+    const detail = `${durationText(Math.abs(skewMs))} ${direction} the service's`;
+    const fix =
+      'Synchronise the clock of the host (chrony, systemd-timesyncd); results keep right times meanwhile, certificates and scripts do not.';
+    if (surelyMs > gravestSkewMs) return problem(detail, fix);
+    return surelyMs > slightSkewMs ? warning(detail, fix) : ok(detail);
+  },
+};
+
+function durationText(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 120) return `${seconds} s`;
+  return seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
+}
+
+const uploadBytes = 1024 * 1024;
+
+/** The way of artifacts: a body of some size, in one piece. */
+export const upload: Examination = {
+  name: 'upload',
+  needs: ['protocol', 'key'],
+  async examine(patient) {
+    const { upload: send, attitude } = await patient.contact();
+    if (attitude.kind !== 'known') return skipped('not examined: see protocol');
+    try {
+      const { receivedBytes, elapsedMs } = await send(uploadBytes);
+      if (receivedBytes === uploadBytes) {
+        return ok(
+          `1 MB in ${Math.round(elapsedMs)} ms (${(uploadBytes / 1000 / elapsedMs).toFixed(1)} MB/s)`,
+        );
+      }
+      const detail = `of ${uploadBytes} bytes ${receivedBytes} arrived`;
+      return problem(detail, 'Something between changes bodies: let it pass them as they are.');
+    } catch (thrown) {
+      if (!(thrown instanceof ServiceError)) throw thrown;
+      return problem(uploadTrouble(thrown), uploadFix(thrown));
+    }
+  },
+};
+
+function uploadTrouble(error: ServiceError): string {
+  return error.httpStatus === 413
+    ? 'a body of 1 MB is refused as too large (413), though the service takes 150 MB'
+    : toError(error).message;
+}
+
+function uploadFix({ httpStatus }: ServiceError): string {
+  return httpStatus === 413
+    ? 'Raise the limit of the proxy in front of the service to 150 MB (nginx: client_max_body_size 150m).'
+    : 'Small requests pass and large ones do not: look at proxies, firewalls and the MTU between agent and service.';
+}

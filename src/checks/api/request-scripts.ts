@@ -1,0 +1,216 @@
+import type {
+  PhaseEnd,
+  PhaseProblem,
+  PhaseRequest,
+  PhaseResponse,
+  PhaseSession,
+} from '../../sandbox/scripts/phase-scripts.ts';
+import type { RunContext, RunLog } from '../check-type.ts';
+import { type Failure, type FailureCode, failure } from '../failure.ts';
+import type { HttpAfterword, HttpExchange } from '../http/run.ts';
+import { type LifecycleScript, lifecycleScriptMs } from '../lifecycle.ts';
+import { render, TemplateError } from '../templating.ts';
+import { changedRequest, definedRequest, seenResponse, sentRequest } from './script-view.ts';
+import { ApiSpec } from './spec.ts';
+
+type ApiRequest = ApiSpec['request'];
+type Stage = 'setup' | 'teardown';
+
+/** A process that no script needs any more does not wait longer than this for a slow request to end. */
+const idleProcessMs = 1000;
+
+/** A script that failed, or what it left. */
+type ScriptEnd = { readonly failure?: Failure } & Pick<PhaseEnd, 'request' | 'body'>;
+
+const codes: Readonly<Record<Exclude<PhaseProblem, 'stopped'>, FailureCode>> = {
+  failed: 'SCRIPT_FAILED',
+  invalid: 'SCRIPT_INVALID',
+  'timed-out': 'SCRIPT_TIMED_OUT',
+  memory: 'SCRIPT_OUT_OF_MEMORY',
+  limit: 'SCRIPT_LIMIT_EXCEEDED',
+  ended: 'SCRIPT_FAILED',
+  unavailable: 'SANDBOX_UNAVAILABLE',
+};
+
+/**
+ * The scripts around the request of one run (check model 5.4). Setup scripts may change the request and variables; the first that
+ * fails ends the run before anything is sent. Teardown scripts always run once the request is over, see its response, and
+ * may put another body in its place; one that fails keeps none of the others from running.
+ *
+ * All of them share a process. When one has ended it, the next gets another, with the variables as they were left.
+ */
+export class RequestScripts {
+  /** Values that turned out to be secret. */
+  readonly secrets = new Set<string>();
+  readonly #context: RunContext;
+  #variables: Readonly<Record<string, string>>;
+  #session: PhaseSession | undefined;
+  #requestUrl = '';
+  #idle: NodeJS.Timeout | undefined;
+
+  constructor(context: RunContext) {
+    this.#context = context;
+    this.#variables = context.variables;
+  }
+
+  /** The variables of the run with what scripts have changed. */
+  get variables(): Readonly<Record<string, string>> {
+    return this.#variables;
+  }
+
+  async setUp(given: ApiRequest): Promise<{ readonly request: ApiRequest } | { readonly failure: Failure }> {
+    const { setup, teardown } = this.#context.lifecycle ?? { setup: [], teardown: [] };
+    this.#requestUrl = urlOf(given, this.#variables);
+    let seen = definedRequest(given);
+    for (const script of setup) {
+      const end = await this.#run('setup', script, { request: seen });
+      if (end.failure) return { failure: end.failure };
+      seen = end.request ?? seen;
+    }
+    // Not at once: to end it takes processor time that most requests are over before.
+    if (teardown.length === 0) this.#idle = setTimeout(() => this.close(), idleProcessMs);
+    if (setup.length === 0) return { request: given };
+    const method = ApiSpec.shape.request.shape.method.safeParse(seen.method);
+    if (!method.success) {
+      const shown = JSON.stringify(seen.method.slice(0, 50));
+      const message = `Setup failed: it left the method ${shown}, which requests of checks cannot have`;
+      this.#context.log.part('setup').write('ERROR', message);
+      return { failure: failure('SCRIPT_FAILED', message) };
+    }
+    return { request: changedRequest(given, seen, method.data) };
+  }
+
+  /** @param exchange undefined when the request could not be made. */
+  async tearDown(given: ApiRequest, exchange: HttpExchange | undefined): Promise<HttpAfterword> {
+    const { signal, lifecycle } = this.#context;
+    const request = exchange ? sentRequest(exchange) : definedRequest(given);
+    let response = seenResponse(exchange);
+    let body: string | undefined;
+    const failures: Failure[] = [];
+    for (const script of lifecycle?.teardown ?? []) {
+      if (signal.aborted) break;
+      const end = await this.#run('teardown', script, { request, response });
+      if (end.failure) failures.push(end.failure);
+      if (end.body !== undefined) {
+        body = end.body;
+        response = { ...response, body };
+      }
+    }
+    return { body, failures };
+  }
+
+  /** Ends the process of the scripts. */
+  close(): void {
+    clearTimeout(this.#idle);
+    this.#session?.close();
+    this.#session = undefined;
+  }
+
+  async #run(
+    stage: Stage,
+    { name, script }: LifecycleScript,
+    seen: { readonly request: PhaseRequest; readonly response?: PhaseResponse },
+  ): Promise<ScriptEnd> {
+    const log = this.#context.log.part(stage);
+    const title = stage === 'setup' ? 'Setup' : 'Teardown';
+    const fail = (code: FailureCode, why: string) => {
+      const failed = failure(code, `${title} failed (${name}): ${why}`);
+      log.write('ERROR', failed.message);
+      return { failure: failed };
+    };
+    const session = await this.#open();
+    if ('code' in session) return fail(session.code, session.message);
+    log.write('INFO', `${title} starts: ${name}`);
+    const end = await session.run({ script, timeoutMs: lifecycleScriptMs, ...seen });
+    this.#takeFrom(end);
+    writeLines(log, end);
+    if (!end.failure) {
+      log.write('INFO', `${title} ended after ${Math.round(end.durationMs)} ms: ${name}`);
+      return { request: end.request, body: end.body };
+    }
+    const { problem, message, stack } = end.failure;
+    const failed = fail(problem === 'stopped' ? stopCode(this.#context.signal) : codes[problem], message);
+    const frames = ownFrames(stack);
+    if (frames !== '') log.write('ERROR', frames);
+    return failed;
+  }
+
+  async #open(): Promise<PhaseSession | Failure> {
+    if (this.#session?.isOpen) return this.#session;
+    this.close();
+    const { phases, signal, runtimeId, snippets, secretNames, lifecycle } = this.#context;
+    if (!phases) return failure('SANDBOX_UNAVAILABLE', 'scripts cannot be run here: there is no sandbox');
+    const scripts = [...(lifecycle?.setup ?? []), ...(lifecycle?.teardown ?? [])];
+    const usesSnippets = scripts.some(({ script }) => script.includes('snippets'));
+    try {
+      const opened = await phases.open(
+        {
+          runtimeId,
+          variables: { ...this.#ownVariables(), ...this.#variables },
+          secretNames: [...(secretNames ?? [])],
+          snippets: usesSnippets ? (snippets ?? []).map(({ name, script }) => ({ name, script })) : [],
+        },
+        signal,
+      );
+      if ('missing' in opened) {
+        return failure(
+          opened.missing === 'runtime' ? 'RUNTIME_MISSING' : 'SANDBOX_UNAVAILABLE',
+          opened.message,
+        );
+      }
+      this.#session = opened.session;
+      return opened.session;
+    } catch (thrown) {
+      if (signal.aborted) return failure(stopCode(signal), 'the run was stopped before it could start');
+      throw thrown;
+    }
+  }
+
+  /** Variables that only scripts have (check model 5.4 and 5.5). */
+  #ownVariables(): Record<string, string> {
+    const { runtimeId } = this.#context;
+    return {
+      ...(runtimeId === undefined ? {} : { RUNTIME_VERSION: runtimeId }),
+      REQUEST_URL: this.#requestUrl,
+    };
+  }
+
+  #takeFrom({ secrets, variables }: PhaseEnd): void {
+    for (const secret of secrets) this.secrets.add(secret);
+    const changed = Object.entries(variables);
+    if (changed.length === 0) return;
+    const next = new Map(Object.entries(this.#variables));
+    for (const [name, value] of changed) {
+      if (value === null) next.delete(name);
+      else next.set(name, value);
+    }
+    this.#variables = Object.fromEntries(next);
+  }
+}
+
+/** The URL as the request has it when no script changes anything. */
+function urlOf({ url }: ApiRequest, variables: Readonly<Record<string, string>>): string {
+  try {
+    return render(url, variables, 'url').trim();
+  } catch (thrown) {
+    // It may get what it lacks in setup, and is refused when it does not.
+    if (thrown instanceof TemplateError) return url;
+    throw thrown;
+  }
+}
+
+function stopCode(signal: AbortSignal): FailureCode {
+  const isLate = signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError';
+  return isLate ? 'SCRIPT_TIMED_OUT' : 'RUN_ABORTED';
+}
+
+function writeLines(log: RunLog, { lines, droppedLines }: PhaseEnd): void {
+  for (const { level, text, ageMs } of lines) log.write(level, text, ageMs);
+  if (droppedLines > 0) log.write('WARN', `${droppedLines} more lines were dropped`);
+}
+
+/** The part of a stack that is the customer's. */
+function ownFrames(stack: string | null): string {
+  const frames = (stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
+  return frames.filter((line) => /[/(](?:script|snippets\/[^/]+)\.js:\d+/.test(line)).join('\n');
+}

@@ -1,0 +1,77 @@
+import type { PhaseMap, PhaseRequest, PhaseResponse } from '../../sandbox/scripts/phase-scripts.ts';
+import { headerPairs, queryMap } from '../http/header-map.ts';
+import type { HttpExchange } from '../http/run.ts';
+import type { ApiSpec } from './spec.ts';
+
+/** What scripts around a request see of it, and back (check model 5.4). */
+
+type ApiRequest = ApiSpec['request'];
+
+/** The request as it is defined: templates are filled in after setup, with the variables that scripts have set by then. */
+export function definedRequest(request: ApiRequest): PhaseRequest {
+  const { method, url, body, bodyType, headers, queryParameters } = request;
+  return {
+    method,
+    url,
+    body: bodyType === 'NONE' ? '' : body,
+    headers: mapOf(headers),
+    queryParameters: mapOf(queryParameters),
+  };
+}
+
+/** The request as it was sent. */
+export function sentRequest({ request }: HttpExchange): PhaseRequest {
+  return {
+    method: request.method,
+    url: request.url.href,
+    body: request.body ?? '',
+    headers: headerPairs(request.headers),
+    queryParameters: queryMap(request.url),
+  };
+}
+
+/** A definition with what scripts have made of its request. A body that was given to a request without one is sent as it is. */
+export function changedRequest(
+  given: ApiRequest,
+  seen: PhaseRequest,
+  method: ApiRequest['method'],
+): ApiRequest {
+  return {
+    ...given,
+    method,
+    url: seen.url,
+    body: seen.body,
+    bodyType: given.bodyType === 'NONE' && seen.body !== '' ? 'RAW' : given.bodyType,
+    headers: pairsOf(seen.headers),
+    queryParameters: pairsOf(seen.queryParameters),
+  };
+}
+
+/** The response; one with status 0 where there is none, as results show it. */
+export function seenResponse(exchange: HttpExchange | undefined): PhaseResponse {
+  const { status = 0, statusText = '', headers, timings, timingPhases } = exchange?.response ?? {};
+  return {
+    statusCode: status,
+    statusText,
+    body: exchange?.bodyText() ?? '',
+    headers: headers ?? {},
+    timings: timings ?? null,
+    timingPhases: timingPhases ?? null,
+  };
+}
+
+/** Entries by name; a name that is there several times has a list. */
+function mapOf(entries: readonly { readonly key: string; readonly value: string }[]): PhaseMap {
+  const map = new Map<string, string | string[]>();
+  for (const { key, value } of entries) {
+    const before = map.get(key);
+    map.set(key, before === undefined ? value : [before, value].flat());
+  }
+  return Object.fromEntries(map);
+}
+
+function pairsOf(map: PhaseMap): ApiRequest['headers'] {
+  return Object.entries(map).flatMap(([key, values]) =>
+    [values].flat().map((value) => ({ key, value, locked: false })),
+  );
+}

@@ -1,0 +1,57 @@
+import { examineAgent } from '../agent/doctor/doctor.ts';
+import { packageVersion } from '../lib/version.ts';
+import { findingText, hasProblems, summaryText } from './doctor-text.ts';
+
+export interface DoctorOptions {
+  readonly json?: boolean;
+}
+
+/** As shells have it: 128 and the number of SIGINT. */
+const interruptedCode = 130;
+const clearLine = '\r\u001b[2K';
+
+/**
+ * `picket doctor`: examines what an agent with this environment would meet, and prints each finding as soon as it is made. On a
+ * terminal the examination under way is shown. The first Ctrl-C ends it in order, the second at once.
+ *
+ * @returns the exit code: 0 without problems, 1 with some, 130 when it was interrupted.
+ */
+export async function doctorCommand(
+  options: DoctorOptions,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<number> {
+  const { stdout, stderr } = process;
+  const progress = (text: string) => {
+    if (stderr.isTTY) stderr.write(clearLine + text);
+  };
+  const stop = new AbortController();
+  const onInterrupt = () => stop.abort(new DOMException('interrupted', 'AbortError'));
+  process.once('SIGINT', onInterrupt).once('SIGTERM', onInterrupt);
+  try {
+    const findings = await examineAgent(
+      environment,
+      {
+        onBegin: (examination) => progress(`… ${examination}`),
+        onFinding: (finding) => {
+          progress('');
+          if (!options.json && !stop.signal.aborted) stdout.write(`${findingText(finding, stdout)}\n`);
+        },
+      },
+      stop.signal,
+    );
+    progress('');
+    const isInterrupted = stop.signal.aborted;
+    if (options.json) {
+      const isHealthy = !isInterrupted && !hasProblems(findings);
+      stdout.write(
+        `${JSON.stringify({ version: packageVersion(), isHealthy, isInterrupted, findings }, null, 2)}\n`,
+      );
+    } else {
+      stdout.write(isInterrupted ? 'Interrupted.\n' : `\n${summaryText(findings, stdout)}\n`);
+    }
+    if (isInterrupted) return interruptedCode;
+    return hasProblems(findings) ? 1 : 0;
+  } finally {
+    process.off('SIGINT', onInterrupt).off('SIGTERM', onInterrupt);
+  }
+}

@@ -1,0 +1,134 @@
+'use strict';
+/**
+ * A process that runs the short scripts around one run, one after the other: `node phases.cjs MODULES [ahead]`. It reads
+ * JSON lines from its standard input: first the job (directory, variables,
+ * names of those that are secret, snippets), then each phase (script, request and,
+ * after the run, response), and answers each phase with one line on descriptor 3. What scripts write is told there too, so
+ * that everything comes in its order. The process may be started before its job is known.
+ *
+ * Scripts see `request` and `response` as globals. All of one run share this process: what one leaves behind, such as a
+ * variable of `process.env`, the next finds.
+ */
+const util = require('node:util');
+const { describe, send } = require('./events.cjs');
+const { PhaseScript } = require('./phase-script.cjs');
+const { changedVariables, readBody, readRequest } = require('./phase-values.cjs');
+const { watchSecrets } = require('./secret-watch.cjs');
+
+const modulesDirectory = process.argv[2];
+const maxTextLength = 8192;
+/** What one line may take on its way to the agent; see maxEventLineBytes. */
+const maxAnswerBytes = 1000 * 1000;
+
+let job;
+let variablesBefore;
+/** Ends the phase that runs, when something of it fails outside of its own promise. */
+let fail;
+
+function say(level, text) {
+  const line = text.length > maxTextLength ? `${text.slice(0, maxTextLength - 1)}…` : text;
+  send({ event: 'line', level, text: line });
+}
+
+/** What scripts write goes the way of the answers: two pipes would lose the order. */
+function hearOutput() {
+  const levels = { debug: 'DEBUG', log: 'INFO', info: 'INFO', warn: 'WARN', error: 'ERROR', trace: 'ERROR' };
+  for (const [method, level] of Object.entries(levels)) {
+    console[method] = (...given) => say(level, util.format(...given));
+  }
+  for (const [stream, level] of [
+    [process.stdout, 'INFO'],
+    [process.stderr, 'ERROR'],
+  ]) {
+    stream.write = (chunk, encoding, done) => {
+      say(level, Buffer.from(chunk).toString('utf8').replace(/\n$/, ''));
+      const then = typeof encoding === 'function' ? encoding : done;
+      if (then) process.nextTick(then);
+      return true;
+    };
+  }
+}
+
+function begin(given) {
+  job = given;
+  process.chdir(job.directory);
+  for (const [name, value] of Object.entries(job.variables)) process.env[name] = value;
+  variablesBefore = { ...process.env };
+  watchSecrets(send, job.secretNames);
+  hearOutput();
+}
+
+/** Runs one phase and answers it. */
+async function runPhase({ script, request, response }) {
+  const startedMs = performance.now();
+  const bodyBefore = response?.body;
+  globalThis.request = request;
+  if (response) globalThis.response = response;
+  let answer;
+  try {
+    const broken = new Promise((_resolve, reject) => {
+      fail = reject;
+    });
+    await Promise.race([new PhaseScript(script, { ...job, modulesDirectory }).run(), broken]);
+    answer = {
+      ...(response
+        ? readBody(globalThis.response, bodyBefore)
+        : { request: readRequest(globalThis.request) }),
+      variables: changedVariables(variablesBefore, process.env),
+    };
+  } catch (error) {
+    const isInvalid = error instanceof SyntaxError && error.isOfScript === true;
+    answer = { error: { ...describe(error), isInvalid } };
+  }
+  fail = undefined;
+  answer = { event: 'phase-end', durationMs: performance.now() - startedMs, ...answer };
+  if (Buffer.byteLength(JSON.stringify(answer)) > maxAnswerBytes) {
+    const error = new Error('What the script changed is too large to be passed on');
+    answer = {
+      event: 'phase-end',
+      durationMs: answer.durationMs,
+      error: { ...describe(error), isInvalid: false },
+    };
+  }
+  send(answer);
+}
+
+/** Something that failed after its script was over says so and changes nothing. */
+function failOutside(error) {
+  if (fail) fail(error);
+  else say('ERROR', `After the script had ended: ${util.format(error)}`);
+}
+
+/** Calls back with every line of standard input, of whatever length. */
+function readLines(onLine) {
+  let parts = [];
+  process.stdin.on('data', (chunk) => {
+    let from = 0;
+    for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, from)) {
+      parts.push(chunk.subarray(from, end));
+      onLine(Buffer.concat(parts).toString('utf8'));
+      parts = [];
+      from = end + 1;
+    }
+    parts.push(chunk.subarray(from));
+  });
+}
+
+async function main() {
+  process.on('uncaughtException', failOutside);
+  process.on('unhandledRejection', failOutside);
+  if (process.argv[3] === 'ahead') {
+    // Loads what nearly every script uses: the client behind fetch() and the modules for TLS.
+    await fetch('data:,').then((answer) => answer.text());
+    require('node:https');
+  }
+  let turn = Promise.resolve();
+  readLines((line) => {
+    const order = JSON.parse(line);
+    if (job) turn = turn.then(() => runPhase(order));
+    else begin(order);
+  });
+  if (process.argv[3] === 'ahead') send({ event: 'loaded' });
+}
+
+void main();

@@ -1,0 +1,98 @@
+/** The sets of values that the chart is rendered with: every switch on and off, and every value that adds something. */
+export type Values = { readonly [name: string]: unknown };
+
+const agent = { serviceUrl: 'https://picket.example.com/', existingSecret: 'key-of-the-office' };
+
+export const chartValues: Readonly<Record<string, Values>> = {
+  'an agent': { agent },
+  'an agent with its key': { agent: { serviceUrl: agent.serviceUrl, apiKey: 'pl_"quoted"' } },
+  'an uptime agent': {
+    agent: { ...agent, kind: 'uptime', shutdownGraceSeconds: 30, resources: { limits: { memory: '200Mi' } } },
+  },
+  'without a profile': { agent: { ...agent, seccompProfile: '' } },
+  'behind a proxy': {
+    agent: {
+      ...agent,
+      proxy: { https: 'http://proxy:3128', http: 'http://proxy:3128', except: '.svc,10.0.0.0/8' },
+      caCertificates: { configMap: 'authorities' },
+    },
+  },
+  'authorities in a secret': { agent: { ...agent, caCertificates: { secret: 'authorities' } } },
+  'everything an agent can have': {
+    image: {
+      repository: 'registry.example.com/picket',
+      digest: `sha256:${'0123456789abcdef'.repeat(4)}`,
+      pullPolicy: 'Always',
+      pullSecrets: [{ name: 'registry' }],
+    },
+    agent: {
+      ...agent,
+      replicas: 4,
+      jobConcurrency: 3,
+      shutdownGraceSeconds: 1800,
+      settings: { LOG_LEVEL: 'debug', SPOOL_MAX_BYTES: 2_000_000_000, SPOOL_REQUIRED: true },
+      podAnnotations: { 'example.com/team': 'sre' },
+      nodeSelector: { disk: 'ssd' },
+      tolerations: [{ key: 'dedicated', operator: 'Equal', value: 'monitoring', effect: 'NoSchedule' }],
+      affinity: {
+        nodeAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: {
+            nodeSelectorTerms: [{ matchExpressions: [{ key: 'zone', operator: 'In', values: ['a', 'b'] }] }],
+          },
+        },
+      },
+      priorityClassName: 'important',
+      spoolSize: '5Gi',
+    },
+  },
+  'without budget and policy': {
+    agent: { ...agent, podDisruptionBudget: { enabled: false }, networkPolicy: { enabled: false } },
+  },
+  'a policy that opens everything': { agent: { ...agent, networkPolicy: { except: [], exceptIPv6: [] } } },
+  'as many agents as there is work for': {
+    agent: {
+      ...agent,
+      jobConcurrency: 2,
+      autoscaling: { enabled: true, location: 'office', minReplicas: 1, maxReplicas: 20 },
+    },
+  },
+  'a service alone, on SQLite': { agent: { enabled: false }, service: { enabled: true } },
+  'a service and an agent': {
+    agent: {
+      existingSecret: 'key',
+      autoscaling: { enabled: true, location: 'office', metricsUrl: 'http://other:8080/metrics' },
+    },
+    service: { enabled: true, databaseSecret: 'database', apiKeySecret: 'first-key' },
+  },
+  'several services': {
+    agent: { existingSecret: 'key' },
+    service: {
+      enabled: true,
+      replicas: 3,
+      databaseSecret: 'database',
+      publicUrl: 'https://picket.example.com',
+      settings: { ARTIFACT_STORE: 's3://bucket/picket', RATE_LIMIT_PER_MINUTE: 1200 },
+      persistence: { enabled: false },
+      podAnnotations: { 'example.com/team': 'sre' },
+      nodeSelector: { disk: 'ssd' },
+      tolerations: [{ key: 'dedicated', operator: 'Exists' }],
+      networkPolicy: { enabled: false },
+    },
+  },
+  "volumes of one's own": {
+    agent: { enabled: false },
+    service: { enabled: true, persistence: { storageClass: 'fast', size: '50Gi' } },
+  },
+  'a volume that is there': {
+    agent: { enabled: false },
+    service: { enabled: true, persistence: { existingClaim: 'picket-data' } },
+  },
+};
+
+/** Values that must not render, with the words that say why. */
+export const wrongValues: readonly { readonly values: Values; readonly says: RegExp }[] = [
+  { values: { agent: { existingSecret: 'key' } }, says: /serviceUrl/ },
+  { values: { agent: { serviceUrl: 'http://picket' } }, says: /existingSecret or agent\.apiKey/ },
+  { values: { agent: { ...agent, autoscaling: { enabled: true } } }, says: /autoscaling\.location/ },
+  { values: { agent: { enabled: false }, service: { enabled: true, replicas: 2 } }, says: /PostgreSQL/ },
+];
