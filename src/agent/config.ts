@@ -6,6 +6,7 @@ import { checkTypes } from '../checks/index.ts';
 import { readEnvironment } from '../lib/env.ts';
 import { type LogLevel, logLevels } from '../lib/log.ts';
 import { parseEgressRules } from '../probes/egress/rules.ts';
+import { type CanaryTarget, parseCanaries } from './location/canary-targets.ts';
 
 /** The longest value a `SERVICE_SECRET_*` variable may have, in characters. */
 const maxSecretLength = 128 * 1024;
@@ -37,29 +38,13 @@ const proxyUrl = z
   .refine((value) => isHttpUrl(value), 'must be the http:// or https:// address of a proxy')
   .optional();
 
-/** `host:port` pairs; IPv6 addresses in brackets. */
-const canaryPattern = /^(\[[0-9a-fA-F:.]+\]|[\w.-]{1,253}):(\d{1,5})$/;
 const canaryTargets = z
   .string()
   .superRefine((value, context) => {
-    for (const text of listOf(value)) {
-      const port = Number(canaryPattern.exec(text)?.[2]);
-      if (port >= 1 && port <= 65_535) continue;
-      context.addIssue({
-        code: 'custom',
-        message: `"${text}" must be a host and a port, such as router.lan:443`,
-      });
-    }
+    for (const message of parseCanaries(value).problems) context.addIssue({ code: 'custom', message });
   })
   .default('')
   .meta({ defaultText: 'none' });
-
-function listOf(value: string): string[] {
-  return value
-    .split(',')
-    .map((text) => text.trim())
-    .filter((text) => text !== '');
-}
 
 const absolutePath = z
   .string()
@@ -252,7 +237,7 @@ export interface AgentSettings {
   readonly spoolMaxBytes: number;
   readonly spoolMaxAgeMs: number;
   readonly isSpoolRequired: boolean;
-  readonly canaries: readonly { readonly host: string; readonly port: number }[];
+  readonly canaries: readonly CanaryTarget[];
   readonly proxy: {
     readonly https: string | undefined;
     readonly http: string | undefined;
@@ -291,10 +276,7 @@ export function readAgentSettings(environment: Readonly<Record<string, string | 
     spoolMaxBytes: variables.SPOOL_MAX_BYTES,
     spoolMaxAgeMs: variables.SPOOL_MAX_AGE_HOURS * 3_600_000,
     isSpoolRequired: variables.SPOOL_REQUIRED === 'true',
-    canaries: listOf(variables.CANARY_TARGETS).map((text) => {
-      const [, host = '', port = ''] = canaryPattern.exec(text) ?? [];
-      return { host: host.replaceAll(/[[\]]/g, ''), port: Number(port) };
-    }),
+    canaries: parseCanaries(variables.CANARY_TARGETS).targets,
     proxy: { https: variables.HTTPS_PROXY, http: variables.HTTP_PROXY, except: variables.NO_PROXY },
     caCertsDir: variables.CA_CERTS_DIR,
     isErrorReportingOn: variables.EXTERNAL_OBSERVABILITY === 'on',

@@ -53,13 +53,18 @@ describe.skipIf(noNamespaces)('an agent whose resolver is cut off', () => {
       null,
     ]);
     isCut = true;
-    const during = runs(10);
-    service.enqueue(...during);
+    const during: ReturnType<typeof runs> = [];
+    // A machine that is too busy makes the agent late itself, and such runs say nothing at all: then others follow.
+    while (!service.results.some(({ failure }) => failure?.code === 'LOCATION_SICK') && during.length < 200) {
+      const more = runs(2);
+      during.push(...more);
+      service.enqueue(...more);
+      await new Promise((resolve) => setTimeout(resolve, 300));
+    }
     const failures = (await resultsOf('runs meanwhile', during)).map((result) => result?.failure);
-    // On a busy machine the agent may be too late itself to say anything; it never blames the target.
     expect(failures.filter((found) => !['location', 'agent'].includes(found?.owner ?? ''))).toEqual([]);
     const sick = failures.filter((found) => found?.code === 'LOCATION_SICK');
-    expect(sick.length).toBeGreaterThan(0);
+    expect(sick.length, JSON.stringify(failures.slice(0, 5))).toBeGreaterThan(0);
     for (const found of sick) expect(found?.message).toContain('do not answer');
     const events = () => [...service.locationEvents.values()].filter(({ kind }) => kind === 'resolver');
     await service.waitFor('the event', () => events().length === 1);

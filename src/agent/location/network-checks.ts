@@ -2,6 +2,7 @@ import { promises as dns } from 'node:dns';
 import { connect, isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { errorCodeOf } from '../../lib/errors.ts';
+import type { CanaryTarget } from './canary-targets.ts';
 import { type SelfCheck, type SelfCheckOutcome, sick, unknown, well } from './self-check.ts';
 
 const answerTimeoutMs = 1000;
@@ -50,12 +51,6 @@ export function resolverCheck(serviceHost: string): SelfCheck {
       return well;
     },
   };
-}
-
-/** A place that can be connected to as long as the network is well. */
-export interface CanaryTarget {
-  readonly host: string;
-  readonly port: number;
 }
 
 /**
