@@ -868,6 +868,51 @@ export type AlertSettingsWrite = {
   };
 };
 
+export type AnalyticsAnswer = {
+  checkId: string;
+  name: string;
+  checkType: "AGENTIC" | "API" | "BROWSER" | "HEARTBEAT" | "ICMP" | "MULTI_STEP" | "TCP" | "PLAYWRIGHT" | "URL" | "DNS";
+  activated: boolean;
+  muted: boolean;
+  frequency: number;
+  from: string;
+  to: string;
+  tags: string[];
+  /** One for each group, with the key of the group; one without groups */
+  series: {
+    data: Record<string, unknown>[];
+  }[];
+  pagination: {
+    page: number;
+    limit: number;
+  };
+  metadata: Record<string, {
+    label: string;
+    unit: "milliseconds" | "score" | "count" | "percentage";
+    /** Absent for the values of each result */
+    aggregation?: "avg" | "max" | "median" | "min" | "p50" | "p90" | "p95" | "p99" | "stddev" | "sum";
+  }>;
+};
+
+export type AnalyticsMetric = {
+  name: string;
+  unit: string;
+  label: string;
+  type: "Array" | "Int" | "Integer" | "Float" | "String";
+  aggregated: boolean;
+};
+
+export type AnalyticsOverview = {
+  checkId: string;
+  name: string;
+  checkType: string;
+};
+
+export type AnalyticsOverviewInput = {
+  checkIds: string[];
+  quickRange?: "last24Hours" | "last7Days" | "last30Days" | "thisWeek" | "thisMonth" | "lastWeek" | "lastMonth";
+};
+
 export type AnyAPIcheckInput = {
   /** Name of the check */
   name: string;
@@ -1271,6 +1316,68 @@ export type AnyMultistepcheckInput = {
     content: string;
   }[] | null;
   checkType: "MULTI_STEP";
+};
+
+export type AnyPlaywrightsuiteInput = {
+  /** Name of the check */
+  name: string;
+  /** Whether the check runs */
+  activated?: boolean;
+  /** When true no notifications are sent on failure or recovery */
+  muted?: boolean;
+  /** A suite has the retries of its own configuration */
+  doubleCheck?: false;
+  /** Inverts the failure condition */
+  shouldFail?: boolean;
+  locations?: ("us-east-1" | "us-east-2" | "us-west-1" | "us-west-2" | "ca-central-1" | "sa-east-1" | "eu-west-1" | "eu-central-1" | "eu-west-2" | "eu-west-3" | "eu-north-1" | "eu-south-1" | "me-south-1" | "ap-southeast-1" | "ap-northeast-1" | "ap-east-1" | "ap-southeast-2" | "ap-southeast-3" | "ap-northeast-2" | "ap-northeast-3" | "ap-south-1" | "af-south-1")[] | null;
+  /** Private locations to run in, by slugName */
+  privateLocations?: string[] | null;
+  tags?: string[];
+  alertSettings?: AlertSettingsWrite;
+  useGlobalAlertSettings?: boolean;
+  groupId?: unknown;
+  groupOrder?: number | null;
+  runtimeId?: "2026.04" | "2025.04" | "2024.09" | "2024.02" | "2023.09" | "2023.02" | "2022.10" | null;
+  alertChannelSubscriptions?: {
+    alertChannelId: number;
+    activated?: boolean;
+  }[];
+  /** A suite has the retries of its own configuration */
+  retryStrategy?: null;
+  triggerIncident?: TriggerIncidentWrite | null;
+  /** Run in all selected locations at once */
+  runParallel?: boolean;
+  description?: string | null;
+  /** Minutes between runs */
+  frequency?: 0 | 1 | 2 | 5 | 10 | 15 | 30 | 60 | 120 | 180 | 360 | 720 | 1440;
+  /** Where in its interval the check runs. frequency 0: 10, 20 or 30, and the check runs every so many seconds; frequency 1 to 60: from 1 to floor(frequency * 10); frequency above 60: from 1 to ceil(frequency / 60). Chosen by the service when absent */
+  frequencyOffset?: number;
+  environmentVariables?: EnvironmentVariableWrite[] | null;
+  scriptPath?: unknown;
+  sslCheckDomain?: unknown;
+  setupSnippetId?: unknown;
+  tearDownSnippetId?: unknown;
+  localSetupScript?: unknown;
+  localTearDownScript?: unknown;
+  /** Key of an uploaded archive: a tar.gz of the project with its lockfile */
+  codeBundlePath: string;
+  /** Installed dependencies are kept apart by it, beside lockfile and manifests */
+  cacheHash?: string | null;
+  /** For display; the version that runs is that of the lockfile */
+  playwrightVersion?: string | null;
+  /** What the suite opens; private locations have chromium */
+  browsers?: ("chromium" | "firefox" | "webkit")[];
+  /** Run by a shell, with options such as --config, --project and --grep */
+  testCommand?: string;
+  /** Empty: what the lockfile's package manager does */
+  installCommand?: string;
+  /** Folder of the bundle in which the commands run */
+  workingDir?: string | null;
+  /** null is node */
+  engine?: "node" | "bun" | null;
+  /** For display; the agent has one version of each engine */
+  engineVersion?: string | null;
+  checkType: "PLAYWRIGHT";
 };
 
 export type AnyTCPmonitorInput = {
@@ -1939,7 +2046,7 @@ export type CheckGroupTrigger = {
   groupId: number;
 };
 
-export type CheckInput = AnyAPIcheckInput | AnyURLmonitorInput | AnyDNSmonitorInput | AnyTCPmonitorInput | AnyICMPmonitorInput | AnyBrowsercheckInput | AnyMultistepcheckInput | AnyHeartbeatmonitorInput | AnyAgenticcheckInput;
+export type CheckInput = AnyAPIcheckInput | AnyURLmonitorInput | AnyDNSmonitorInput | AnyTCPmonitorInput | AnyICMPmonitorInput | AnyBrowsercheckInput | AnyMultistepcheckInput | AnyPlaywrightsuiteInput | AnyHeartbeatmonitorInput | AnyAgenticcheckInput;
 
 export type CheckPatch = Record<string, unknown>;
 
@@ -1973,6 +2080,8 @@ export type CheckResult = {
   browserCheckResult: BrowserCheckDetail | null;
   /** The detail of: Multi-step check. null for other types */
   multiStepCheckResult: MultiStepCheckDetail | null;
+  /** The detail of: Playwright suite. null for other types */
+  playwrightCheckResult: PlaywrightCheckDetail | null;
   /** The detail of: Agentic check. null for other types */
   agenticCheckResult: {
     summary: string | null;
@@ -2157,6 +2266,15 @@ export type ClientCertificateInput = {
   ca?: string | null;
   /** Of an encrypted key; never shown */
   passphrase?: string | null;
+};
+
+export type CodeBundle = {
+  /** The `codeBundlePath` of checks */
+  key: string;
+  /** Bytes */
+  contentLength: number;
+  /** 64 hexadecimal digits */
+  checksumSha256: string;
 };
 
 export type DNSmonitor = {
@@ -3392,6 +3510,19 @@ export type Location = {
   name: string;
 };
 
+export type LocationEvent = {
+  id: string;
+  agentId: string;
+  /** What is wrong: resolver, network, service, event-loop, memory, disk, descriptors */
+  kind: string;
+  /** What the agent found when it looked at itself */
+  evidence: string;
+  /** Runs that ended as errors of the location because of it */
+  affectedRuns: number;
+  startedAt: string;
+  endedAt: string | null;
+};
+
 export type Maintenance = {
   /** Which occurrence of the window it is, from 1 on */
   id: number;
@@ -3677,6 +3808,250 @@ export type MultistepcheckPatch = {
   }[] | null;
 };
 
+export type PlaywrightCheckDetail = {
+  errors: {
+    error: {
+      message: string;
+      stack: unknown;
+    };
+    /** null outside of tests, as are the following */
+    testTitle: unknown;
+    testFile: unknown;
+    projectName: unknown;
+    suitePath: string[];
+    specId: unknown;
+  }[];
+  /** Tests by outcome, as Playwright counts them; null when it did not come to an end */
+  stats: {
+    expected: number;
+    unexpected: number;
+    flaky: number;
+    skipped: number;
+  } | null;
+  /** Every try of every test, the first 1000 */
+  tests: ({
+    title: string;
+    file: string;
+    projectName: string;
+    suitePath: string[];
+    status: "passed" | "failed" | "timedOut" | "skipped" | "interrupted";
+    /** 0 is the first try */
+    retry: number;
+    durationMs: number;
+  })[];
+  /** Epoch milliseconds */
+  startTime: number;
+  /** Epoch milliseconds */
+  endTime: number;
+  playwrightVersion: unknown;
+  packageManager: unknown;
+  /** null when it did not come to an end */
+  install: {
+    /** cache: an earlier run installed it */
+    source: "none" | "cache" | "installed";
+    durationMs: number;
+  } | null;
+  peakMemoryBytes: number;
+  cpuMs: number;
+  jobLog: ({
+    time: number;
+    msg: string;
+    level: "DEBUG" | "INFO" | "WARN" | "ERROR";
+  })[];
+  /** Screenshots */
+  jobAssets: string[];
+  playwrightTestVideos: string[];
+  playwrightTestTraces: string[];
+  playwrightTestJsonReportFile: unknown;
+};
+
+export type Playwrightsuite = {
+  /** Name of the check */
+  name: string;
+  /** Whether the check runs */
+  activated: boolean;
+  /** When true no notifications are sent on failure or recovery */
+  muted: boolean;
+  /** A suite has the retries of its own configuration */
+  doubleCheck: false;
+  /** Inverts the failure condition */
+  shouldFail: boolean;
+  locations: ("us-east-1" | "us-east-2" | "us-west-1" | "us-west-2" | "ca-central-1" | "sa-east-1" | "eu-west-1" | "eu-central-1" | "eu-west-2" | "eu-west-3" | "eu-north-1" | "eu-south-1" | "me-south-1" | "ap-southeast-1" | "ap-northeast-1" | "ap-east-1" | "ap-southeast-2" | "ap-southeast-3" | "ap-northeast-2" | "ap-northeast-3" | "ap-south-1" | "af-south-1")[] | null;
+  /** Private locations to run in, by slugName */
+  privateLocations: string[] | null;
+  tags: string[];
+  alertSettings: AlertSettings;
+  useGlobalAlertSettings: boolean;
+  groupId: unknown;
+  groupOrder: number | null;
+  runtimeId: "2026.04" | "2025.04" | "2024.09" | "2024.02" | "2023.09" | "2023.02" | "2022.10" | null;
+  alertChannelSubscriptions: {
+    alertChannelId: number;
+    activated: boolean;
+  }[];
+  /** A suite has the retries of its own configuration */
+  retryStrategy: null;
+  triggerIncident: TriggerIncident | null;
+  /** Run in all selected locations at once */
+  runParallel: boolean;
+  description: string | null;
+  /** Minutes between runs */
+  frequency: 0 | 1 | 2 | 5 | 10 | 15 | 30 | 60 | 120 | 180 | 360 | 720 | 1440;
+  frequencyOffset: number;
+  environmentVariables: EnvironmentVariable[] | null;
+  scriptPath: unknown;
+  sslCheckDomain: unknown;
+  setupSnippetId: unknown;
+  tearDownSnippetId: unknown;
+  localSetupScript: unknown;
+  localTearDownScript: unknown;
+  /** Key of an uploaded archive: a tar.gz of the project with its lockfile */
+  codeBundlePath: string;
+  /** Installed dependencies are kept apart by it, beside lockfile and manifests */
+  cacheHash: string | null;
+  /** For display; the version that runs is that of the lockfile */
+  playwrightVersion: string | null;
+  /** What the suite opens; private locations have chromium */
+  browsers: ("chromium" | "firefox" | "webkit")[];
+  /** Run by a shell, with options such as --config, --project and --grep */
+  testCommand: string;
+  /** Empty: what the lockfile's package manager does */
+  installCommand: string;
+  /** Folder of the bundle in which the commands run */
+  workingDir: string | null;
+  /** null is node */
+  engine: "node" | "bun" | null;
+  /** For display; the agent has one version of each engine */
+  engineVersion: string | null;
+  id: string;
+  created_at: string;
+  updated_at: string | null;
+  alertChannels: AlertChannels;
+  checkType: "PLAYWRIGHT";
+};
+
+export type PlaywrightsuiteInput = {
+  /** Name of the check */
+  name: string;
+  /** Whether the check runs */
+  activated?: boolean;
+  /** When true no notifications are sent on failure or recovery */
+  muted?: boolean;
+  /** A suite has the retries of its own configuration */
+  doubleCheck?: false;
+  /** Inverts the failure condition */
+  shouldFail?: boolean;
+  locations?: ("us-east-1" | "us-east-2" | "us-west-1" | "us-west-2" | "ca-central-1" | "sa-east-1" | "eu-west-1" | "eu-central-1" | "eu-west-2" | "eu-west-3" | "eu-north-1" | "eu-south-1" | "me-south-1" | "ap-southeast-1" | "ap-northeast-1" | "ap-east-1" | "ap-southeast-2" | "ap-southeast-3" | "ap-northeast-2" | "ap-northeast-3" | "ap-south-1" | "af-south-1")[] | null;
+  /** Private locations to run in, by slugName */
+  privateLocations?: string[] | null;
+  tags?: string[];
+  alertSettings?: AlertSettingsWrite;
+  useGlobalAlertSettings?: boolean;
+  groupId?: unknown;
+  groupOrder?: number | null;
+  runtimeId?: "2026.04" | "2025.04" | "2024.09" | "2024.02" | "2023.09" | "2023.02" | "2022.10" | null;
+  alertChannelSubscriptions?: {
+    alertChannelId: number;
+    activated?: boolean;
+  }[];
+  /** A suite has the retries of its own configuration */
+  retryStrategy?: null;
+  triggerIncident?: TriggerIncidentWrite | null;
+  /** Run in all selected locations at once */
+  runParallel?: boolean;
+  description?: string | null;
+  /** Minutes between runs */
+  frequency?: 0 | 1 | 2 | 5 | 10 | 15 | 30 | 60 | 120 | 180 | 360 | 720 | 1440;
+  /** Where in its interval the check runs. frequency 0: 10, 20 or 30, and the check runs every so many seconds; frequency 1 to 60: from 1 to floor(frequency * 10); frequency above 60: from 1 to ceil(frequency / 60). Chosen by the service when absent */
+  frequencyOffset?: number;
+  environmentVariables?: EnvironmentVariableWrite[] | null;
+  scriptPath?: unknown;
+  sslCheckDomain?: unknown;
+  setupSnippetId?: unknown;
+  tearDownSnippetId?: unknown;
+  localSetupScript?: unknown;
+  localTearDownScript?: unknown;
+  /** Key of an uploaded archive: a tar.gz of the project with its lockfile */
+  codeBundlePath: string;
+  /** Installed dependencies are kept apart by it, beside lockfile and manifests */
+  cacheHash?: string | null;
+  /** For display; the version that runs is that of the lockfile */
+  playwrightVersion?: string | null;
+  /** What the suite opens; private locations have chromium */
+  browsers?: ("chromium" | "firefox" | "webkit")[];
+  /** Run by a shell, with options such as --config, --project and --grep */
+  testCommand?: string;
+  /** Empty: what the lockfile's package manager does */
+  installCommand?: string;
+  /** Folder of the bundle in which the commands run */
+  workingDir?: string | null;
+  /** null is node */
+  engine?: "node" | "bun" | null;
+  /** For display; the agent has one version of each engine */
+  engineVersion?: string | null;
+};
+
+export type PlaywrightsuitePatch = {
+  /** Name of the check */
+  name?: string;
+  /** Whether the check runs */
+  activated?: boolean;
+  /** When true no notifications are sent on failure or recovery */
+  muted?: boolean;
+  /** A suite has the retries of its own configuration */
+  doubleCheck?: false;
+  /** Inverts the failure condition */
+  shouldFail?: boolean;
+  locations?: ("us-east-1" | "us-east-2" | "us-west-1" | "us-west-2" | "ca-central-1" | "sa-east-1" | "eu-west-1" | "eu-central-1" | "eu-west-2" | "eu-west-3" | "eu-north-1" | "eu-south-1" | "me-south-1" | "ap-southeast-1" | "ap-northeast-1" | "ap-east-1" | "ap-southeast-2" | "ap-southeast-3" | "ap-northeast-2" | "ap-northeast-3" | "ap-south-1" | "af-south-1")[] | null;
+  /** Private locations to run in, by slugName */
+  privateLocations?: string[] | null;
+  tags?: string[];
+  alertSettings?: AlertSettingsWrite;
+  useGlobalAlertSettings?: boolean;
+  groupId?: unknown;
+  groupOrder?: number | null;
+  runtimeId?: "2026.04" | "2025.04" | "2024.09" | "2024.02" | "2023.09" | "2023.02" | "2022.10" | null;
+  alertChannelSubscriptions?: {
+    alertChannelId: number;
+    activated?: boolean;
+  }[];
+  /** A suite has the retries of its own configuration */
+  retryStrategy?: null;
+  triggerIncident?: TriggerIncidentWrite | null;
+  /** Run in all selected locations at once */
+  runParallel?: boolean;
+  description?: string | null;
+  /** Minutes between runs */
+  frequency?: 0 | 1 | 2 | 5 | 10 | 15 | 30 | 60 | 120 | 180 | 360 | 720 | 1440;
+  /** Where in its interval the check runs. frequency 0: 10, 20 or 30, and the check runs every so many seconds; frequency 1 to 60: from 1 to floor(frequency * 10); frequency above 60: from 1 to ceil(frequency / 60). Chosen by the service when absent */
+  frequencyOffset?: number;
+  environmentVariables?: EnvironmentVariableWrite[] | null;
+  scriptPath?: unknown;
+  sslCheckDomain?: unknown;
+  setupSnippetId?: unknown;
+  tearDownSnippetId?: unknown;
+  localSetupScript?: unknown;
+  localTearDownScript?: unknown;
+  /** Key of an uploaded archive: a tar.gz of the project with its lockfile */
+  codeBundlePath?: string;
+  /** Installed dependencies are kept apart by it, beside lockfile and manifests */
+  cacheHash?: string | null;
+  /** For display; the version that runs is that of the lockfile */
+  playwrightVersion?: string | null;
+  /** What the suite opens; private locations have chromium */
+  browsers?: ("chromium" | "firefox" | "webkit")[];
+  /** Run by a shell, with options such as --config, --project and --grep */
+  testCommand?: string;
+  /** Empty: what the lockfile's package manager does */
+  installCommand?: string;
+  /** Folder of the bundle in which the commands run */
+  workingDir?: string | null;
+  /** null is node */
+  engine?: "node" | "bun" | null;
+  /** For display; the agent has one version of each engine */
+  engineVersion?: string | null;
+};
+
 export type PrivateLocation = {
   id: string;
   name: string;
@@ -3728,6 +4103,14 @@ export type PrivateLocationKey = {
   maskedKey: string;
   created_at: string;
   updated_at: string | null;
+};
+
+export type PrivateLocationMetrics = {
+  timestamps: string[];
+  /** Runs that waited for an agent */
+  queueSize: number[];
+  /** How long the run had waited that waited longest, in seconds; 0 when none did */
+  oldestScheduledCheckRun: number[];
 };
 
 export type PrivateLocationPatch = {
@@ -3783,6 +4166,20 @@ export type ReportedFailure = {
   owner: "target" | "location" | "agent" | "config";
   code: string;
   message: string;
+};
+
+export type ReportedLocationEvent = {
+  eventId: string;
+  /** What is wrong: resolver, network, service, event-loop, memory, disk, descriptors */
+  kind: string;
+  /** What the agent found when it looked at itself */
+  evidence: string;
+  /** Runs that ended as errors of the location because of it */
+  affectedRuns: number;
+  /** Epoch milliseconds by the service’s clock */
+  startedAt: number;
+  /** null while it lasts */
+  endedAt: number | null;
 };
 
 export type ResultReceipt = {
@@ -4797,6 +5194,19 @@ export interface Operations {
     body: MultistepcheckPatch;
     response: Multistepcheck;
   };
+  /** Create a check: Playwright suite */
+  createPlaywrightsuite: {
+    query?: { autoAssignAlerts?: boolean };
+    body: PlaywrightsuiteInput;
+    response: Playwrightsuite;
+  };
+  /** Change a check: Playwright suite; absent fields keep their value */
+  updatePlaywrightsuite: {
+    path: { id: string };
+    query?: { autoAssignAlerts?: boolean };
+    body: PlaywrightsuitePatch;
+    response: Playwrightsuite;
+  };
   /** Create a check: Heartbeat monitor */
   createHeartbeatmonitor: {
     query?: { autoAssignAlerts?: boolean };
@@ -4845,6 +5255,15 @@ export interface Operations {
   /** Download an artifact; one range of bytes may be asked for */
   getAsset: {
     path: { checkId: string; checkResultId: string; name: string };
+    response: Blob;
+  };
+  /** Upload the tar.gz of a Playwright suite; the header x-bundle-checksum-sha256 (hexadecimal or base64) has it checked */
+  uploadCodeBundle: {
+    response: CodeBundle;
+  };
+  /** Download a code bundle */
+  getCodeBundle: {
+    path: { key: string };
     response: Blob;
   };
   /** The state of every check that has run */
@@ -5182,6 +5601,76 @@ export interface Operations {
       responseTime: number;
     };
   };
+  /** The metrics that checks of a type have */
+  listAnalyticsMetrics: {
+    query: { checkType: "API" | "URL" | "DNS" | "TCP" | "ICMP" | "BROWSER" | "MULTI_STEP" | "PLAYWRIGHT" | "HEARTBEAT" | "AGENTIC" };
+    response: AnalyticsMetric[];
+  };
+  /** Availability and main metrics of up to 100 checks */
+  getAnalyticsOfChecks: {
+    body: AnalyticsOverviewInput;
+    response: AnalyticsOverview[];
+  };
+  /** What the results of a check amount to: API check */
+  getApiChecksAnalytics: {
+    path: { id: string };
+    query: { from?: string; to?: string; quickRange?: "last24Hours" | "last7Days" | "last30Days" | "thisWeek" | "thisMonth" | "lastWeek" | "lastMonth"; filterByStatus?: string | string[]; metrics: string | string[]; limit?: number; page?: number; aggregationInterval?: number; groupBy?: "runLocation" | "statusCode" };
+    response: AnalyticsAnswer;
+  };
+  /** What the results of a check amount to: URL monitor */
+  getUrlMonitorsAnalytics: {
+    path: { id: string };
+    query: { from?: string; to?: string; quickRange?: "last24Hours" | "last7Days" | "last30Days" | "thisWeek" | "thisMonth" | "lastWeek" | "lastMonth"; filterByStatus?: string | string[]; metrics: string | string[]; limit?: number; page?: number; aggregationInterval?: number; groupBy?: "runLocation" | "statusCode" };
+    response: AnalyticsAnswer;
+  };
+  /** What the results of a check amount to: DNS monitor */
+  getDnsAnalytics: {
+    path: { id: string };
+    query: { from?: string; to?: string; quickRange?: "last24Hours" | "last7Days" | "last30Days" | "thisWeek" | "thisMonth" | "lastWeek" | "lastMonth"; filterByStatus?: string | string[]; metrics: string | string[]; limit?: number; page?: number; aggregationInterval?: number; groupBy?: "runLocation" };
+    response: AnalyticsAnswer;
+  };
+  /** What the results of a check amount to: TCP monitor */
+  getTcpChecksAnalytics: {
+    path: { id: string };
+    query: { from?: string; to?: string; quickRange?: "last24Hours" | "last7Days" | "last30Days" | "thisWeek" | "thisMonth" | "lastWeek" | "lastMonth"; filterByStatus?: string | string[]; metrics: string | string[]; limit?: number; page?: number; aggregationInterval?: number; groupBy?: "runLocation" };
+    response: AnalyticsAnswer;
+  };
+  /** What the results of a check amount to: ICMP monitor */
+  getIcmpAnalytics: {
+    path: { id: string };
+    query: { from?: string; to?: string; quickRange?: "last24Hours" | "last7Days" | "last30Days" | "thisWeek" | "thisMonth" | "lastWeek" | "lastMonth"; filterByStatus?: string | string[]; metrics: string | string[]; limit?: number; page?: number; aggregationInterval?: number; groupBy?: "runLocation" };
+    response: AnalyticsAnswer;
+  };
+  /** What the results of a check amount to: Browser check */
+  getBrowserChecksAnalytics: {
+    path: { id: string };
+    query: { from?: string; to?: string; quickRange?: "last24Hours" | "last7Days" | "last30Days" | "thisWeek" | "thisMonth" | "lastWeek" | "lastMonth"; filterByStatus?: string | string[]; metrics: string | string[]; limit?: number; page?: number; aggregationInterval?: number; groupBy?: "runLocation" | "pageIndex" };
+    response: AnalyticsAnswer;
+  };
+  /** What the results of a check amount to: Multi-step check */
+  getMultistepChecksAnalytics: {
+    path: { id: string };
+    query: { from?: string; to?: string; quickRange?: "last24Hours" | "last7Days" | "last30Days" | "thisWeek" | "thisMonth" | "lastWeek" | "lastMonth"; filterByStatus?: string | string[]; metrics: string | string[]; limit?: number; page?: number; aggregationInterval?: number; groupBy?: "runLocation" };
+    response: AnalyticsAnswer;
+  };
+  /** What the results of a check amount to: Playwright suite */
+  getPlaywrightChecksAnalytics: {
+    path: { id: string };
+    query: { from?: string; to?: string; quickRange?: "last24Hours" | "last7Days" | "last30Days" | "thisWeek" | "thisMonth" | "lastWeek" | "lastMonth"; filterByStatus?: string | string[]; metrics: string | string[]; limit?: number; page?: number; aggregationInterval?: number; groupBy?: "runLocation" };
+    response: AnalyticsAnswer;
+  };
+  /** What the results of a check amount to: Heartbeat monitor */
+  getHeartbeatChecksAnalytics: {
+    path: { id: string };
+    query: { from?: string; to?: string; quickRange?: "last24Hours" | "last7Days" | "last30Days" | "thisWeek" | "thisMonth" | "lastWeek" | "lastMonth"; filterByStatus?: string | string[]; metrics: string | string[]; limit?: number; page?: number };
+    response: AnalyticsAnswer;
+  };
+  /** What the results of a check amount to: Agentic check */
+  getAgenticChecksAnalytics: {
+    path: { id: string };
+    query: { from?: string; to?: string; quickRange?: "last24Hours" | "last7Days" | "last30Days" | "thisWeek" | "thisMonth" | "lastWeek" | "lastMonth"; filterByStatus?: string | string[]; metrics: string | string[]; limit?: number; page?: number; aggregationInterval?: number; groupBy?: "runLocation" };
+    response: AnalyticsAnswer;
+  };
   /** All private locations of the account */
   listPrivateLocations: {
     response: PrivateLocation[];
@@ -5216,6 +5705,18 @@ export interface Operations {
   deletePrivateLocationKey: {
     path: { id: string; keyId: string };
     response: undefined;
+  };
+  /** The queue of a private location, minute by minute */
+  getPrivateLocationMetrics: {
+    path: { id: string };
+    query: { from: string; to: string };
+    response: PrivateLocationMetrics;
+  };
+  /** Times in which agents found a private location sick, newest first */
+  listLocationEvents: {
+    path: { id: string };
+    query?: { limit?: number; page?: number };
+    response: LocationEvent[];
   };
   /** Data-center locations a check can name */
   listLocations: {
@@ -5687,6 +6188,8 @@ const places: { readonly [Name in keyof Operations]: readonly [method: string, p
   updateBrowsercheck: ['PUT', '/v1/checks/browser/{id}'],
   createMultistepcheck: ['POST', '/v1/checks/multistep'],
   updateMultistepcheck: ['PUT', '/v1/checks/multistep/{id}'],
+  createPlaywrightsuite: ['POST', '/v1/checks/playwright'],
+  updatePlaywrightsuite: ['PUT', '/v1/checks/playwright/{id}'],
   createHeartbeatmonitor: ['POST', '/v1/checks/heartbeat'],
   updateHeartbeatmonitor: ['PUT', '/v1/checks/heartbeat/{id}'],
   createAgenticcheck: ['POST', '/v1/checks/agentic'],
@@ -5695,6 +6198,8 @@ const places: { readonly [Name in keyof Operations]: readonly [method: string, p
   getCheckResult: ['GET', '/v1/check-results/{checkId}/{checkResultId}'],
   listAssets: ['GET', '/v1/check-results/{checkId}/{checkResultId}/assets'],
   getAsset: ['GET', '/v1/check-results/{checkId}/{checkResultId}/assets/{name}'],
+  uploadCodeBundle: ['POST', '/v1/code-bundles'],
+  getCodeBundle: ['GET', '/v1/code-bundles/{key}'],
   listCheckStatuses: ['GET', '/v1/check-statuses'],
   getCheckStatus: ['GET', '/v1/check-statuses/{checkId}'],
   listAlertChannels: ['GET', '/v1/alert-channels'],
@@ -5741,6 +6246,18 @@ const places: { readonly [Name in keyof Operations]: readonly [method: string, p
   createCheckGroupTrigger: ['POST', '/v1/triggers/check-groups/{groupId}'],
   deleteCheckGroupTrigger: ['DELETE', '/v1/triggers/check-groups/{groupId}'],
   callTrigger: ['GET', '/v1/triggers/run/{token}'],
+  listAnalyticsMetrics: ['GET', '/v1/analytics/metrics'],
+  getAnalyticsOfChecks: ['POST', '/v1/analytics/checks'],
+  getApiChecksAnalytics: ['GET', '/v1/analytics/api-checks/{id}'],
+  getUrlMonitorsAnalytics: ['GET', '/v1/analytics/url-monitors/{id}'],
+  getDnsAnalytics: ['GET', '/v1/analytics/dns/{id}'],
+  getTcpChecksAnalytics: ['GET', '/v1/analytics/tcp-checks/{id}'],
+  getIcmpAnalytics: ['GET', '/v1/analytics/icmp/{id}'],
+  getBrowserChecksAnalytics: ['GET', '/v1/analytics/browser-checks/{id}'],
+  getMultistepChecksAnalytics: ['GET', '/v1/analytics/multistep-checks/{id}'],
+  getPlaywrightChecksAnalytics: ['GET', '/v1/analytics/playwright-checks/{id}'],
+  getHeartbeatChecksAnalytics: ['GET', '/v1/analytics/heartbeat-checks/{id}'],
+  getAgenticChecksAnalytics: ['GET', '/v1/analytics/agentic-checks/{id}'],
   listPrivateLocations: ['GET', '/v1/private-locations'],
   createPrivateLocation: ['POST', '/v1/private-locations'],
   getPrivateLocation: ['GET', '/v1/private-locations/{id}'],
@@ -5748,6 +6265,8 @@ const places: { readonly [Name in keyof Operations]: readonly [method: string, p
   deletePrivateLocation: ['DELETE', '/v1/private-locations/{id}'],
   createPrivateLocationKey: ['POST', '/v1/private-locations/{id}/keys'],
   deletePrivateLocationKey: ['DELETE', '/v1/private-locations/{id}/keys/{keyId}'],
+  getPrivateLocationMetrics: ['GET', '/v1/private-locations/{id}/metrics'],
+  listLocationEvents: ['GET', '/v1/private-locations/{id}/events'],
   listLocations: ['GET', '/v1/locations'],
   listStaticIps: ['GET', '/v1/static-ips'],
   listStaticIpsByRegion: ['GET', '/v1/static-ips-by-region'],

@@ -7,7 +7,7 @@ import { defaultEgressSettings, type EgressSettings } from '../probes/egress/pol
 import { availableMemoryBytes } from '../sandbox/host-memory.ts';
 import type { ScriptHostSettings } from '../sandbox/open-script-host.ts';
 import { sealLimitMs } from './artifacts/run-artifacts.ts';
-import { deadlineGraceMs } from './run-pipeline.ts';
+import { deadlineGraceMs } from './run-deadline.ts';
 import { RunnerThread, ThreadEnded } from './runner-thread.ts';
 import type { ServiceAccess } from './service-line.ts';
 import type { Capabilities, FinishedRun, RunOrder } from './worker-message.ts';
