@@ -22,6 +22,7 @@ describe('readAgentSettings', () => {
       spoolMaxAgeMs: 86_400_000,
       isSpoolRequired: false,
       caCertsDir: undefined,
+      checkTypes: expect.arrayContaining(['API', 'URL']),
       shutdownGraceMs: 300_000,
       proxy: { https: undefined, http: undefined, except: undefined },
       egress: { allow: '', deny: '' },
