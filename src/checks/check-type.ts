@@ -229,6 +229,8 @@ export interface CheckType<
   readonly lane: Lane;
   /** Whether runs need a browser on the agent's host. */
   readonly needsBrowser?: boolean | undefined;
+  /** Whether runs need a way to ping. */
+  readonly needsIcmp?: boolean | undefined;
   /** Whether runs use packages of a runtime: only agents that have the check's runtime get them. */
   readonly needsRuntime?: boolean | undefined;
   /** Whether runs are Playwright suites, which need more than scripts do: package managers, archives. */

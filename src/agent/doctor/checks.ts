@@ -2,7 +2,6 @@ import { createServer, type Server } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { CheckType } from '../../checks/check-type.ts';
-import { checkTypes } from '../../checks/index.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { createLogger } from '../../lib/log.ts';
 import { createEgressPolicy } from '../../probes/egress/policy.ts';
@@ -12,6 +11,7 @@ import { wholeReport } from '../scrubber.ts';
 import type { Capabilities, FinishedRun, RunOrder } from '../worker-message.ts';
 import type { Examination, Patient } from './examination.ts';
 import { ok, problem, skipped, type Verdict } from './finding.ts';
+import { chosenTypes } from './offered-types.ts';
 import { openedScripts, proofAuthorityOf, trustedByChecks } from './scripts.ts';
 
 /** Something that runs checks, with what it can run. */
@@ -46,9 +46,7 @@ export const runningChecks: Examination = {
     if (refusal !== undefined) return skipped(`checks may not connect to this host itself: ${refusal}`);
     const runners = await openRunners(patient);
     const verdicts = isSecure ? [ok('run over TLS: what passes trusts what comes by CA_CERTS_DIR')] : [];
-    // Types without a runner are nobody's to run.
-    const wanted = patient.settings.checkTypes;
-    for (const type of checkTypes.filter(({ name, load }) => load !== undefined && wanted.includes(name))) {
+    for (const type of chosenTypes(patient.settings)) {
       patient.signal.throwIfAborted();
       verdicts.push(await tryType(type, url, runners, patient));
     }
@@ -76,6 +74,7 @@ async function openRunners(patient: Patient): Promise<Partial<Record<CheckType['
     serviceOffsetMs: () => systemClock.wallMs() - systemClock.monotonicMs(),
     egress: () => ({ ...settings.egress, ownPorts: [] }),
     caCertificates: () => trustedByChecks(patient),
+    checkTypes: settings.checkTypes,
     threadCount: 1,
   });
   releasers.push('probe threads', () => pool.stop());

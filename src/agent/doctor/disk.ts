@@ -5,7 +5,7 @@ import { errorCodeOf, toError } from '../../lib/errors.ts';
 import { SpoolFolder } from '../spool/spool-folder.ts';
 import type { Examination } from './examination.ts';
 import { ok, problem, type Verdict, warning } from './finding.ts';
-import { hasRuntimes } from './scripts.ts';
+import { whyNoScripts } from './offered-types.ts';
 
 /** What is written for a try, and what should be free beside it. */
 const tryBytes = 1024 * 1024;
@@ -20,7 +20,7 @@ export const disk: Examination = {
     const verdicts = [
       await examineFolder(spoolDir, { variable: 'SPOOL_DIR', wantedBytes: spoolMaxBytes, open: openSpool }),
     ];
-    if (await hasRuntimes(scripts.runtimesDirectory)) {
+    if ((await whyNoScripts(settings)) === undefined) {
       verdicts.push(await examineFolder(scripts.directory, { variable: 'SCRIPTS_DIR', open: openPlain }));
     }
     if (tmpdir() !== spoolDir)

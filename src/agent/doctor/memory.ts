@@ -6,7 +6,8 @@ import { runMemoryBytes } from '../script-pool.ts';
 import { sizeText } from './disk.ts';
 import type { Examination } from './examination.ts';
 import { ok, problem, skipped, warning } from './finding.ts';
-import { hasRuntimes, openedScripts } from './scripts.ts';
+import { whyNoScripts } from './offered-types.ts';
+import { openedScripts } from './scripts.ts';
 
 /** The agent itself, with its threads. */
 const ownBytes = 300 * 1024 ** 2;
@@ -16,9 +17,7 @@ export const memory: Examination = {
   name: 'memory',
   async examine({ settings }) {
     const limitBytes = memoryLimitBytes();
-    const scriptCount = (await hasRuntimes(settings.scripts.runtimesDirectory))
-      ? settings.laneSizes.script
-      : 0;
+    const scriptCount = (await whyNoScripts(settings)) === undefined ? settings.laneSizes.script : 0;
     const neededBytes = ownBytes + scriptCount * runMemoryBytes;
     const scripts = scriptCount === 0 ? 'probe checks' : `JOB_CONCURRENCY=${scriptCount}`;
     const detail = `${sizeText(limitBytes)} for ${scripts}, which need ${sizeText(neededBytes)}`;

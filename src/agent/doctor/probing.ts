@@ -5,12 +5,16 @@ import { IcmpUnavailable } from '../../probes/icmp/backend.ts';
 import { icmpFix, openIcmpBackend } from '../../probes/icmp/open-backend.ts';
 import { loadLibc, SysUnavailable } from '../../probes/sys/libc.ts';
 import type { Examination } from './examination.ts';
-import { ok, problem, warning } from './finding.ts';
+import { ok, problem, skipped, warning } from './finding.ts';
+import { chosenTypes } from './offered-types.ts';
 
 /** How this host pings. */
 export const icmp: Examination = {
   name: 'icmp',
-  async examine() {
+  async examine({ settings }) {
+    if (!chosenTypes(settings).some(({ needsIcmp }) => needsIcmp)) {
+      return skipped('CHECK_TYPES names no checks that ping');
+    }
     try {
       const backend = await openIcmpBackend();
       await backend.close();

@@ -2,11 +2,11 @@ import { systemClock } from '../../lib/clock.ts';
 import { createLogger } from '../../lib/log.ts';
 import { BrowserMissing, findBrowser } from '../../sandbox/browsers/find-browser.ts';
 import { unpackedChromiumPath } from '../../sandbox/browsers/unpacked-chromium.ts';
-import { readRuntimes } from '../../sandbox/runtimes/runtimes.ts';
 import { ScriptPool } from '../script-pool.ts';
 import type { Capabilities } from '../worker-message.ts';
 import type { Examination, Patient } from './examination.ts';
 import { ok, problem, skipped, type Verdict, warning } from './finding.ts';
+import { chosenTypes, whyNoScripts } from './offered-types.ts';
 import { createProofAuthority, type ProofAuthority } from './proof-authority.ts';
 
 /** The agent's pool for scripts with what it can run. */
@@ -46,6 +46,7 @@ async function openScripts(patient: Patient): Promise<OpenedScripts> {
     ownSecrets: [],
     serviceOffsetMs: () => systemClock.wallMs() - systemClock.monotonicMs(),
     egress: () => ({ ...settings.egress, ownPorts: [] }),
+    checkTypes: settings.checkTypes,
     scripts: () => ({
       ...settings.scripts,
       scriptCount: 1,
@@ -62,25 +63,13 @@ async function openScripts(patient: Patient): Promise<OpenedScripts> {
   return { pool, capabilities };
 }
 
-/** Whether this build runs scripts at all: an image for probes alone has no runtimes. */
-export async function hasRuntimes(directory: string): Promise<boolean> {
-  try {
-    return (await readRuntimes(directory)).ids.length > 0;
-  } catch (thrown) {
-    if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return false;
-    throw thrown;
-  }
-}
-
 /** What contains scripts here, and the runtimes they can use. */
 export const sandbox: Examination = {
   name: 'sandbox',
   needs: ['disk SCRIPTS_DIR'],
   async examine(patient) {
-    const { runtimesDirectory } = patient.settings.scripts;
-    if (!(await hasRuntimes(runtimesDirectory))) {
-      return skipped(`no runtime is installed in ${runtimesDirectory}: script checks are not offered here`);
-    }
+    const reason = await whyNoScripts(patient.settings);
+    if (reason !== undefined) return skipped(reason);
     const { capabilities } = await openedScripts(patient);
     const facts = capabilities.sandbox;
     if (!facts) {
@@ -110,8 +99,11 @@ export const browser: Examination = {
   name: 'browser',
   async examine({ settings }) {
     const { chromiumPath, runtimesDirectory } = settings.scripts;
-    if (!(await hasRuntimes(runtimesDirectory)))
-      return skipped('no runtime is installed: browser checks are not offered');
+    const reason = await whyNoScripts(settings);
+    if (reason !== undefined) return skipped(reason);
+    if (!chosenTypes(settings).some(({ needsBrowser }) => needsBrowser)) {
+      return skipped('CHECK_TYPES names no checks that need one');
+    }
     try {
       const unpackedPath = unpackedChromiumPath(runtimesDirectory);
       const { executablePath, source } = await findBrowser({ chromiumPath, unpackedPath });

@@ -11,6 +11,7 @@ export const icmp = defineCheckType({
   route: 'icmp',
   title: 'ICMP monitor',
   lane: 'probe',
+  needsIcmp: true,
   timeoutMs: 30_000,
   isSubMinuteAllowed: true,
   hasNetworkErrors: false,
