@@ -868,6 +868,51 @@ export type AlertSettingsWrite = {
   };
 };
 
+export type AnalyticsAnswer = {
+  checkId: string;
+  name: string;
+  checkType: "AGENTIC" | "API" | "BROWSER" | "HEARTBEAT" | "ICMP" | "MULTI_STEP" | "TCP" | "PLAYWRIGHT" | "URL" | "DNS";
+  activated: boolean;
+  muted: boolean;
+  frequency: number;
+  from: string;
+  to: string;
+  tags: string[];
+  /** One for each group, with the key of the group; one without groups */
+  series: {
+    data: Record<string, unknown>[];
+  }[];
+  pagination: {
+    page: number;
+    limit: number;
+  };
+  metadata: Record<string, {
+    label: string;
+    unit: "milliseconds" | "score" | "count" | "percentage";
+    /** Absent for the values of each result */
+    aggregation?: "avg" | "max" | "median" | "min" | "p50" | "p90" | "p95" | "p99" | "stddev" | "sum";
+  }>;
+};
+
+export type AnalyticsMetric = {
+  name: string;
+  unit: string;
+  label: string;
+  type: "Array" | "Int" | "Integer" | "Float" | "String";
+  aggregated: boolean;
+};
+
+export type AnalyticsOverview = {
+  checkId: string;
+  name: string;
+  checkType: string;
+};
+
+export type AnalyticsOverviewInput = {
+  checkIds: string[];
+  quickRange?: "last24Hours" | "last7Days" | "last30Days" | "thisWeek" | "thisMonth" | "lastWeek" | "lastMonth";
+};
+
 export type AnyAPIcheckInput = {
   /** Name of the check */
   name: string;
@@ -3730,6 +3775,14 @@ export type PrivateLocationKey = {
   updated_at: string | null;
 };
 
+export type PrivateLocationMetrics = {
+  timestamps: string[];
+  /** Runs that waited for an agent */
+  queueSize: number[];
+  /** How long the run had waited that waited longest, in seconds; 0 when none did */
+  oldestScheduledCheckRun: number[];
+};
+
 export type PrivateLocationPatch = {
   name?: string;
   /** Cannot change: the present one, or left out */
@@ -5182,6 +5235,70 @@ export interface Operations {
       responseTime: number;
     };
   };
+  /** The metrics that checks of a type have */
+  listAnalyticsMetrics: {
+    query: { checkType: "API" | "URL" | "DNS" | "TCP" | "ICMP" | "BROWSER" | "MULTI_STEP" | "HEARTBEAT" | "AGENTIC" };
+    response: AnalyticsMetric[];
+  };
+  /** Availability and main metrics of up to 100 checks */
+  getAnalyticsOfChecks: {
+    body: AnalyticsOverviewInput;
+    response: AnalyticsOverview[];
+  };
+  /** What the results of a check amount to: API check */
+  getApiChecksAnalytics: {
+    path: { id: string };
+    query: { from?: string; to?: string; quickRange?: "last24Hours" | "last7Days" | "last30Days" | "thisWeek" | "thisMonth" | "lastWeek" | "lastMonth"; filterByStatus?: string | string[]; metrics: string | string[]; limit?: number; page?: number; aggregationInterval?: number; groupBy?: "runLocation" | "statusCode" };
+    response: AnalyticsAnswer;
+  };
+  /** What the results of a check amount to: URL monitor */
+  getUrlMonitorsAnalytics: {
+    path: { id: string };
+    query: { from?: string; to?: string; quickRange?: "last24Hours" | "last7Days" | "last30Days" | "thisWeek" | "thisMonth" | "lastWeek" | "lastMonth"; filterByStatus?: string | string[]; metrics: string | string[]; limit?: number; page?: number; aggregationInterval?: number; groupBy?: "runLocation" | "statusCode" };
+    response: AnalyticsAnswer;
+  };
+  /** What the results of a check amount to: DNS monitor */
+  getDnsAnalytics: {
+    path: { id: string };
+    query: { from?: string; to?: string; quickRange?: "last24Hours" | "last7Days" | "last30Days" | "thisWeek" | "thisMonth" | "lastWeek" | "lastMonth"; filterByStatus?: string | string[]; metrics: string | string[]; limit?: number; page?: number; aggregationInterval?: number; groupBy?: "runLocation" };
+    response: AnalyticsAnswer;
+  };
+  /** What the results of a check amount to: TCP monitor */
+  getTcpChecksAnalytics: {
+    path: { id: string };
+    query: { from?: string; to?: string; quickRange?: "last24Hours" | "last7Days" | "last30Days" | "thisWeek" | "thisMonth" | "lastWeek" | "lastMonth"; filterByStatus?: string | string[]; metrics: string | string[]; limit?: number; page?: number; aggregationInterval?: number; groupBy?: "runLocation" };
+    response: AnalyticsAnswer;
+  };
+  /** What the results of a check amount to: ICMP monitor */
+  getIcmpAnalytics: {
+    path: { id: string };
+    query: { from?: string; to?: string; quickRange?: "last24Hours" | "last7Days" | "last30Days" | "thisWeek" | "thisMonth" | "lastWeek" | "lastMonth"; filterByStatus?: string | string[]; metrics: string | string[]; limit?: number; page?: number; aggregationInterval?: number; groupBy?: "runLocation" };
+    response: AnalyticsAnswer;
+  };
+  /** What the results of a check amount to: Browser check */
+  getBrowserChecksAnalytics: {
+    path: { id: string };
+    query: { from?: string; to?: string; quickRange?: "last24Hours" | "last7Days" | "last30Days" | "thisWeek" | "thisMonth" | "lastWeek" | "lastMonth"; filterByStatus?: string | string[]; metrics: string | string[]; limit?: number; page?: number; aggregationInterval?: number; groupBy?: "runLocation" | "pageIndex" };
+    response: AnalyticsAnswer;
+  };
+  /** What the results of a check amount to: Multi-step check */
+  getMultistepChecksAnalytics: {
+    path: { id: string };
+    query: { from?: string; to?: string; quickRange?: "last24Hours" | "last7Days" | "last30Days" | "thisWeek" | "thisMonth" | "lastWeek" | "lastMonth"; filterByStatus?: string | string[]; metrics: string | string[]; limit?: number; page?: number; aggregationInterval?: number; groupBy?: "runLocation" };
+    response: AnalyticsAnswer;
+  };
+  /** What the results of a check amount to: Heartbeat monitor */
+  getHeartbeatChecksAnalytics: {
+    path: { id: string };
+    query: { from?: string; to?: string; quickRange?: "last24Hours" | "last7Days" | "last30Days" | "thisWeek" | "thisMonth" | "lastWeek" | "lastMonth"; filterByStatus?: string | string[]; metrics: string | string[]; limit?: number; page?: number };
+    response: AnalyticsAnswer;
+  };
+  /** What the results of a check amount to: Agentic check */
+  getAgenticChecksAnalytics: {
+    path: { id: string };
+    query: { from?: string; to?: string; quickRange?: "last24Hours" | "last7Days" | "last30Days" | "thisWeek" | "thisMonth" | "lastWeek" | "lastMonth"; filterByStatus?: string | string[]; metrics: string | string[]; limit?: number; page?: number; aggregationInterval?: number; groupBy?: "runLocation" };
+    response: AnalyticsAnswer;
+  };
   /** All private locations of the account */
   listPrivateLocations: {
     response: PrivateLocation[];
@@ -5216,6 +5333,12 @@ export interface Operations {
   deletePrivateLocationKey: {
     path: { id: string; keyId: string };
     response: undefined;
+  };
+  /** The queue of a private location, minute by minute */
+  getPrivateLocationMetrics: {
+    path: { id: string };
+    query: { from: string; to: string };
+    response: PrivateLocationMetrics;
   };
   /** Data-center locations a check can name */
   listLocations: {
@@ -5741,6 +5864,17 @@ const places: { readonly [Name in keyof Operations]: readonly [method: string, p
   createCheckGroupTrigger: ['POST', '/v1/triggers/check-groups/{groupId}'],
   deleteCheckGroupTrigger: ['DELETE', '/v1/triggers/check-groups/{groupId}'],
   callTrigger: ['GET', '/v1/triggers/run/{token}'],
+  listAnalyticsMetrics: ['GET', '/v1/analytics/metrics'],
+  getAnalyticsOfChecks: ['POST', '/v1/analytics/checks'],
+  getApiChecksAnalytics: ['GET', '/v1/analytics/api-checks/{id}'],
+  getUrlMonitorsAnalytics: ['GET', '/v1/analytics/url-monitors/{id}'],
+  getDnsAnalytics: ['GET', '/v1/analytics/dns/{id}'],
+  getTcpChecksAnalytics: ['GET', '/v1/analytics/tcp-checks/{id}'],
+  getIcmpAnalytics: ['GET', '/v1/analytics/icmp/{id}'],
+  getBrowserChecksAnalytics: ['GET', '/v1/analytics/browser-checks/{id}'],
+  getMultistepChecksAnalytics: ['GET', '/v1/analytics/multistep-checks/{id}'],
+  getHeartbeatChecksAnalytics: ['GET', '/v1/analytics/heartbeat-checks/{id}'],
+  getAgenticChecksAnalytics: ['GET', '/v1/analytics/agentic-checks/{id}'],
   listPrivateLocations: ['GET', '/v1/private-locations'],
   createPrivateLocation: ['POST', '/v1/private-locations'],
   getPrivateLocation: ['GET', '/v1/private-locations/{id}'],
@@ -5748,6 +5882,7 @@ const places: { readonly [Name in keyof Operations]: readonly [method: string, p
   deletePrivateLocation: ['DELETE', '/v1/private-locations/{id}'],
   createPrivateLocationKey: ['POST', '/v1/private-locations/{id}/keys'],
   deletePrivateLocationKey: ['DELETE', '/v1/private-locations/{id}/keys/{keyId}'],
+  getPrivateLocationMetrics: ['GET', '/v1/private-locations/{id}/metrics'],
   listLocations: ['GET', '/v1/locations'],
   listStaticIps: ['GET', '/v1/static-ips'],
   listStaticIpsByRegion: ['GET', '/v1/static-ips-by-region'],
