@@ -24,7 +24,6 @@ describe('readAgentSettings', () => {
       isSpoolRequired: false,
       canaries: [],
       caCertsDir: undefined,
-      checkTypes: expect.arrayContaining(['API', 'URL']),
       shutdownGraceMs: 300_000,
       proxy: { https: undefined, http: undefined, except: undefined },
       egress: { allow: '', deny: '' },

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { allRoutes } from '../../src/protocol/index.ts';
+import type { Route } from '../../src/protocol/route.ts';
 import { plannedRequests, sendPlanned } from '../helpers/api-requests/api-requests.ts';
 import { type InhabitedAccount, inhabit } from '../helpers/api-requests/inhabited-account.ts';
 import { naughtyTexts } from '../helpers/api-requests/naughty-texts.ts';
@@ -28,6 +29,14 @@ const elsewhere: Readonly<Record<string, string>> = {
   unsubscribe: 'its token is in a mail',
 };
 
+/** What a query has to have. */
+function queryOf({ operationId, path }: Route): Readonly<Record<string, unknown>> {
+  const nowSeconds = Math.floor(Date.now() / 1000);
+  if (operationId === 'getPrivateLocationMetrics') return { from: nowSeconds - 3600, to: nowSeconds };
+  if (operationId === 'listAnalyticsMetrics') return { checkType: 'API' };
+  return path.startsWith('/v1/analytics/') ? { metrics: 'availability' } : {};
+}
+
 const order = ['POST', 'GET', 'PUT', 'PATCH', 'DELETE'];
 const routes = [...allRoutes].sort((a, b) => order.indexOf(a.method) - order.indexOf(b.method));
 
@@ -39,7 +48,7 @@ describe('every operation', () => {
       const { status, problem, told } = await sendPlanned(account, {
         route,
         body: route.documentedBody || route.body ? {} : undefined,
-        query: {},
+        query: queryOf(route),
         wrong: undefined,
         turn: 0,
         // What was made just now belongs to nothing else; only triggers belong to what was there before.

@@ -192,6 +192,7 @@ function settle(value: unknown, account: InhabitedAccount, turn: number): unknow
     const id = path === undefined ? undefined : account.known.idOf(path, turn);
     if (key === 'frequencyOffset') continue;
     if (key === 'privateLocations') settled[key] = [account.location.slugName];
+    else if (key === 'checkIds') settled[key] = [account.known.idOf('/v1/checks/{}', turn)];
     else if (key === 'runLocation' && typeof child === 'string') settled[key] = account.location.slugName;
     else if (key === 'services' && Array.isArray(child)) {
       settled[key] =
@@ -219,7 +220,9 @@ function problemOf(route: Route, sent: Sent, answer: Answer): string | undefined
   const wrong = wrongParts(route, sent);
   if (wrong.length > 0) return refusalProblem(wrong, answer);
   if (status === route.success.statusCode) return answerProblem(route, body);
-  if (refusals.has(status))
+  // A page may have been made private.
+  const isKept = status === 401 && route.credential === 'none';
+  if (refusals.has(status) || isKept)
     return body?.statusCode === status && body.message ? undefined : 'an error without its words';
   // A rule that no schema tells: it names its field all the same.
   if (status === 400 && (body.validation?.keys?.length > 0 || route.bodyContentType)) return undefined;
