@@ -71,6 +71,7 @@ function sums(rows: readonly Row[]): string {
 }
 
 function spread(unsorted: readonly number[]): string {
+  if (unsorted.length === 0) return 'none';
   const sorted = unsorted.toSorted((left, right) => left - right);
   const [p50, p99] = [percentile(sorted, 0.5), percentile(sorted, 0.99)];
   return `${sorted.length}, after ${seconds(p50)} s (p50), ${seconds(p99)} s (p99), ${seconds(sorted.at(-1) ?? null)} s (longest)`;
