@@ -145,6 +145,9 @@ const analyticsRoute = {
   success: { statusCode: 200, label: 'Success' },
 } as const;
 
+/** Questions that may need a million numbers (check model 4.3). */
+const rateLimit = { requests: 30, windowSeconds: 60 };
+
 /** The query of one type's route. */
 export function analyticsQuery(type: Pick<CheckType, 'analytics'>) {
   const { states } = type.analytics;
@@ -185,6 +188,8 @@ export function typedAnalyticsRoute(type: Pick<CheckType, 'analytics' | 'title'>
     summary: `What the results of a check amount to: ${type.title}`,
     params: z.object({ id: z.uuid() }),
     query: analyticsQuery(type),
+    // There are few events, and they are counted in a moment.
+    ...(type.analytics.states ? {} : { rateLimit }),
     response: AnalyticsAnswer,
   });
 }
@@ -222,6 +227,7 @@ export const analyticsRoutes = {
     operationId: 'getAnalyticsOfChecks',
     summary: 'Availability and main metrics of up to 100 checks',
     isReadOnly: true,
+    rateLimit,
     body: z
       .object({ checkIds: z.array(z.uuid()).min(1).max(100), quickRange: QuickRange })
       .meta({ id: 'AnalyticsOverviewInput' }),

@@ -26,6 +26,7 @@ export const locationMetricsRoutes = {
       from: Timestamp.describe('Less than 15 days ago; Unix timestamp or ISO 8601'),
       to: Timestamp,
     }),
+    rateLimit: { requests: 300, windowSeconds: 86_400 },
     success: successful,
     response: PrivateLocationMetrics,
   }),
