@@ -69,8 +69,9 @@ COPY package.json LICENSE ./
 ENV NODE_ENV=production \
     HOME=/tmp \
     DATA_DIR=/data
+# What is written goes to volumes: a new one gets the rights of these folders.
+RUN mkdir -m 1777 /data /var/spool/picket
 # A number, so that Kubernetes can tell that it is not root. Any other works as well.
-RUN mkdir -m 1777 /data
 USER 10001:10001
 EXPOSE 8080 8081
 VOLUME /data

@@ -7,7 +7,7 @@ import { defaultEgressSettings, type EgressSettings } from '../probes/egress/pol
 import { availableMemoryBytes } from '../sandbox/host-memory.ts';
 import type { ScriptHostSettings } from '../sandbox/open-script-host.ts';
 import { sealLimitMs } from './artifacts/run-artifacts.ts';
-import { deadlineGraceMs } from './run-pipeline.ts';
+import { deadlineGraceMs } from './run-deadline.ts';
 import { RunnerThread, ThreadEnded } from './runner-thread.ts';
 import type { ServiceAccess } from './service-line.ts';
 import type { Capabilities, FinishedRun, RunOrder } from './worker-message.ts';
@@ -92,7 +92,10 @@ export class ScriptPool {
 
   get #isWanted(): boolean {
     const { checkTypes: wanted = allNames } = this.#options;
-    return checkTypes.some(({ name, lane }) => lane === 'script' && wanted.includes(name));
+    return checkTypes.some(
+      ({ name, lane, usesLifecycleScripts }) =>
+        (lane === 'script' || usesLifecycleScripts) && wanted.includes(name),
+    );
   }
 
   /** How many more runs the memory of this host allows; one at least where nothing runs. */
@@ -205,7 +208,7 @@ export interface ScriptPoolOptions {
   readonly log: Logger;
   /** Secrets removed from every report: the agent's key and the `SERVICE_SECRET_*` values. */
   readonly ownSecrets: readonly string[];
-  /** Names of the check types to offer; all when absent. Without one that is a script nothing is started. */
+  /** Names of the check types to offer; all when absent. Without one that has scripts nothing is started. */
   readonly checkTypes?: readonly string[] | undefined;
   readonly serviceOffsetMs: () => number;
   readonly egress?: (() => EgressSettings) | undefined;

@@ -18,6 +18,7 @@ import { agentErrorRoutes } from '../protocol/agent-error.ts';
 import { type Examination, examinationRoutes } from '../protocol/agent-examination.ts';
 import { type ArtifactReceipt, artifactRoutes } from '../protocol/artifact.ts';
 import { ErrorBody } from '../protocol/error-body.ts';
+import { locationEventRoutes, type ReportedLocationEvent } from '../protocol/location-event.ts';
 import type { Route } from '../protocol/route.ts';
 import { isNestedDeeperThan } from './json-depth.ts';
 import type { Scrubbed } from './scrubber.ts';
@@ -149,6 +150,17 @@ export class ServiceClient {
       );
     }
     return answer;
+  }
+
+  /** Tells of times in which the location was sick. */
+  async tellOfLocation(events: readonly ReportedLocationEvent[], signal: AbortSignal): Promise<void> {
+    await this.#call({
+      route: locationEventRoutes.reportLocationEvents,
+      body: JSON.stringify({ ...this.#identity, events }),
+      schema: locationEventRoutes.reportLocationEvents.response,
+      timeoutMs: answerTimeoutMs,
+      signal,
+    });
   }
 
   /** Sends the envelope of an error report. What becomes of it matters to nobody, so nothing is counted or repeated. */

@@ -1,6 +1,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { z } from 'zod';
 import type { LogEntry, Snippet } from '../checks/check-type.ts';
+import type { FailureCode } from '../checks/failure.ts';
 import type { Lifecycle } from '../checks/lifecycle.ts';
 import type { EgressSettings } from '../probes/egress/policy.ts';
 import type { ClientCertificateMaterial, LeasedRun } from '../protocol/agent.ts';
@@ -67,6 +68,8 @@ export interface RunFacts {
   readonly isAborted: boolean;
   /** True when the run was not begun: it may be given back. */
   readonly isUnstarted?: boolean | undefined;
+  /** Why it did not pass, where it did not. */
+  readonly failureCode?: FailureCode | undefined;
   /** True when it failed and the run may be repeated: the spool drops such results before others. */
   readonly isAttempt?: boolean | undefined;
   /** By the service's clock. */

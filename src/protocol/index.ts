@@ -21,6 +21,7 @@ import { errorGroupRoutes, rootCauseAnalysisRoutes } from './error-group.ts';
 import { heartbeatRoutes } from './heartbeat.ts';
 import { incidentRoutes } from './incident.ts';
 import { locationRoutes } from './location.ts';
+import { locationEventRoutes } from './location-event.ts';
 import { locationMetricsRoutes } from './location-metrics.ts';
 import { maintenanceWindowRoutes } from './maintenance-window.ts';
 import { privateLocationRoutes } from './private-location.ts';
@@ -56,6 +57,7 @@ export const allRoutes: readonly Route[] = [
   ...checkTypes.map(typedAnalyticsRoute),
   ...Object.values(privateLocationRoutes),
   ...Object.values(locationMetricsRoutes),
+  ...Object.values(locationEventRoutes),
   ...Object.values(locationRoutes),
   ...Object.values(staticIpRoutes),
   ...Object.values(dashboardRoutes),

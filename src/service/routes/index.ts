@@ -19,6 +19,7 @@ import { errorGroupHandlers, rootCauseAnalysisHandlers } from './error-groups.ts
 import type { AnyHandler, HandlerDeps } from './handler.ts';
 import { heartbeatHandlers } from './heartbeats.ts';
 import { incidentHandlers } from './incidents.ts';
+import { locationEventHandlers } from './location-events.ts';
 import { locationMetricsHandlers } from './location-metrics.ts';
 import { locationHandlers } from './locations.ts';
 import { maintenanceWindowHandlers } from './maintenance-windows.ts';
@@ -71,6 +72,7 @@ export function allHandlers(deps: HandlerDeps): ReadonlyMap<string, AnyHandler> 
     ...agentHandlers(deps),
     ...agentExaminationHandlers(deps),
     ...agentErrorHandlers(deps),
+    ...locationEventHandlers(deps),
     ...artifactHandlers(deps),
     ...codeBundleHandlers(deps),
   ]);
