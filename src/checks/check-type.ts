@@ -4,6 +4,7 @@ import type { PhaseScripts } from '../sandbox/scripts/phase-scripts.ts';
 import type { Failure } from './failure.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { MaskedValue } from './masking.ts';
+import type { Analytics } from './metric.ts';
 
 /** Lanes keep quick probes from waiting behind long scripts. */
 export const lanes = ['probe', 'script'] as const;
@@ -271,6 +272,8 @@ export interface CheckType<
     | 'browserCheckResult'
     | 'multiStepCheckResult'
     | 'agenticCheckResult';
+  /** What is followed of its results over time. */
+  readonly analytics: Analytics;
   /**
    * Whether a run may be made a second time for one result, because it changes nothing at its target. The agent repeats
    * a run that it spoilt by being late itself; a type that does not say is never repeated.

@@ -1,16 +1,14 @@
 import { z } from 'zod';
+import { pingStates } from '../checks/ping-state.ts';
 import { Timestamp } from './query.ts';
 import { defineRoute, successful } from './route.ts';
 
 const DateTime = z.iso.datetime();
 
-/** The states of an event; `FAILING` is noted by the service, the others are pings (check model 3.5). */
-export const heartbeatEventStates = ['EARLY', 'RECEIVED', 'GRACE', 'LATE', 'FAILING'] as const;
-
 const HeartbeatEvent = z
   .object({
     id: z.string(),
-    state: z.enum(heartbeatEventStates),
+    state: z.enum(pingStates),
     timestamp: DateTime,
     source: z.string().nullable().describe('How and from where the ping came; null for FAILING'),
     userAgent: z.string().nullable(),

@@ -5,6 +5,7 @@ import { agentErrorRoutes } from './agent-error.ts';
 import { examinationRoutes } from './agent-examination.ts';
 import { alertRoutes } from './alert.ts';
 import { alertChannelRoutes } from './alert-channel.ts';
+import { analyticsRoutes, typedAnalyticsRoute } from './analytics.ts';
 import { artifactRoutes, assetRoutes } from './artifact.ts';
 import { badgeRoutes } from './badge.ts';
 import { checkRoutes, typedCheckRoutes } from './check.ts';
@@ -20,6 +21,7 @@ import { heartbeatRoutes } from './heartbeat.ts';
 import { incidentRoutes } from './incident.ts';
 import { locationRoutes } from './location.ts';
 import { locationEventRoutes } from './location-event.ts';
+import { locationMetricsRoutes } from './location-metrics.ts';
 import { maintenanceWindowRoutes } from './maintenance-window.ts';
 import { privateLocationRoutes } from './private-location.ts';
 import { publicPageRoutes } from './public-page.ts';
@@ -49,8 +51,11 @@ export const allRoutes: readonly Route[] = [
   ...Object.values(checkSessionRoutes),
   ...Object.values(testSessionRoutes),
   ...Object.values(triggerRoutes),
+  ...Object.values(analyticsRoutes),
+  ...checkTypes.map(typedAnalyticsRoute),
   ...Object.values(privateLocationRoutes),
   ...Object.values(locationEventRoutes),
+  ...Object.values(locationMetricsRoutes),
   ...Object.values(locationRoutes),
   ...Object.values(staticIpRoutes),
   ...Object.values(dashboardRoutes),

@@ -51,6 +51,8 @@ export interface Route {
   readonly rateLimit?: RateLimit;
   /** Largest body accepted, in bytes; the service's default when absent. */
   readonly bodyLimitBytes?: number;
+  /** Keys that may only read may call it although its method is not GET. */
+  readonly isReadOnly?: true;
   /** The last parameter of the path is the rest of it, slashes included. */
   readonly hasPathTail?: true;
   /** The body is bytes that the handler streams by itself, under its own limit. */

@@ -95,3 +95,14 @@ export function agentCapabilities(row: Pick<AgentRow, 'capabilities'>): AgentCap
     ...(JSON.parse(row.capabilities) as Partial<AgentCapabilities>),
   };
 }
+
+/**
+ * The agents that run, of the sessions of a location. An agent that restarted is one agent: a session ends where a later
+ * one of the same agent begins. Sessions of one agent id that overlap are two machines and count as such.
+ */
+export function runningSessions(sessions: readonly AgentRow[]): AgentRow[] {
+  return sessions.filter(
+    (session) =>
+      !sessions.some((other) => other.agent_id === session.agent_id && other.first_seen > session.last_seen),
+  );
+}

@@ -12,6 +12,7 @@ import { allRoutes } from '../protocol/index.ts';
 import type { Route } from '../protocol/route.ts';
 import { authenticate, type Caller } from './auth.ts';
 import { answerErrors, badRequestLine } from './http-errors.ts';
+import { addMetricsRoute, type MetricsRouteDeps } from './metrics-route.ts';
 import { buildOpenApi } from './openapi.ts';
 import { RateLimits } from './rate-limits.ts';
 import { RawTransfers } from './raw-transfers.ts';
@@ -19,7 +20,7 @@ import type { AnyHandler, Call, HandlerDeps } from './routes/handler.ts';
 import { allHandlers } from './routes/index.ts';
 import { fieldError, findUnstorable, validationError } from './validation.ts';
 
-export interface AppDeps extends HandlerDeps {
+export interface AppDeps extends HandlerDeps, MetricsRouteDeps {
   /** Whether new work is welcome; false while shutting down. */
   readonly isReady: () => boolean;
   /** What one caller may ask in a minute; 0 or absent: there are no rate limits. */
@@ -95,6 +96,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     addRoutes(ignoring, 'ignored');
   });
   addProbes(app, deps);
+  addMetricsRoute(app, deps);
   return app;
 }
 

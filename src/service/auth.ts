@@ -38,6 +38,27 @@ export async function authenticate(store: Store, route: Route, request: FastifyR
     if (!location) throw badToken();
     return { kind: 'location', location };
   }
+  const account = await accountOf(store, keyHash, request);
+  const allowed = route.isRun ? runningRoles : writingRoles;
+  if (route.method !== 'GET' && !route.isReadOnly && !allowed.includes(account.role)) {
+    throw new AppError(
+      'READ_ONLY_KEY',
+      `This API key has the role ${account.role} and cannot change anything.`,
+    );
+  }
+  return { kind: 'account', account };
+}
+
+/**
+ * The account whose key a request carries.
+ *
+ * @throws AppError BAD_TOKEN or FOREIGN_ACCOUNT.
+ */
+export async function findAccount(store: Store, request: FastifyRequest): Promise<AccountCaller> {
+  return accountOf(store, hashKey(bearerKey(request.headers.authorization)), request);
+}
+
+async function accountOf(store: Store, keyHash: string, request: FastifyRequest): Promise<AccountCaller> {
   const key = await store.accounts.findKey(keyHash);
   if (!key) throw badToken();
   const wanted = request.headers['x-service-account'];
@@ -47,14 +68,11 @@ export async function authenticate(store: Store, route: Route, request: FastifyR
       'This API key has no access to the account in the x-service-account header.',
     );
   }
-  const allowed = route.isRun ? runningRoles : writingRoles;
-  if (route.method !== 'GET' && !allowed.includes(key.role)) {
-    throw new AppError('READ_ONLY_KEY', `This API key has the role ${key.role} and cannot change anything.`);
-  }
-  return { kind: 'account', account: { accountId: key.account_id, role: key.role, keyId: key.id } };
+  return { accountId: key.account_id, role: key.role, keyId: key.id };
 }
 
-function bearerKey(header: string | undefined): string {
+/** @throws AppError BAD_TOKEN when there is none. */
+export function bearerKey(header: string | undefined): string {
   const match = /^Bearer +(\S+) *$/i.exec(header ?? '');
   const key = match?.[1];
   if (key === undefined || key.length > longestKey) throw badToken();

@@ -35,6 +35,8 @@ export function addressList(text: string): string[] {
   return text.split(/[\s,]+/).filter((address) => address !== '');
 }
 
+const days = (defaultDays: number) => z.coerce.number().int().min(1).max(10_000).default(defaultDays);
+
 /** Every setting of the service: one variable each, documented in docs/config.md and `picket service --help`. */
 export const ServiceConfig = z.object({
   PORT: z.coerce
@@ -157,6 +159,22 @@ export const ServiceConfig = z.object({
     .default(60)
     .describe(
       'Notifications a channel gets in a minute; more of them wait, ten minutes at most; 0: no limit',
+    ),
+  RESULT_RETENTION_DAYS: days(30).describe(
+    'How long results with their details, fenced results, events of heartbeats and the records of runs, sessions and alerts are kept, in days',
+  ),
+  ARTIFACT_RETENTION_DAYS: days(30).describe('How long the files that runs leave behind are kept, in days'),
+  ANALYTICS_RETENTION_DAYS: days(400).describe(
+    'How long analytics can look back, in days; they need some 20 bytes of a result',
+  ),
+  METRICS_TOKEN: z
+    .string()
+    .min(16, 'must have at least 16 characters')
+    .max(512, 'must have at most 512 characters')
+    .optional()
+    .meta({ secret: true, defaultText: 'none' })
+    .describe(
+      'Bearer token for `/metrics` of all accounts; an API key sees its own account there, with or without it',
     ),
   LOG_LEVEL: z
     .string()

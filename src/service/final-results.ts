@@ -2,7 +2,7 @@ import { failureCatalogue, isFailureCode } from '../checks/failure.ts';
 import { findCheckType } from '../checks/index.ts';
 import { raiseAlerts } from './alerts/raise-alerts.ts';
 import type { Nouns } from './store/store.ts';
-import type { ResultRow, RunRow } from './store/tables.ts';
+import type { CountedResultRow, ResultRow, RunRow } from './store/tables.ts';
 
 /** A final result and the run it ends. */
 export interface FinalResult {
@@ -13,11 +13,11 @@ export interface FinalResult {
 /** Stores results: those of test sessions apart from those that count. */
 export async function insertResults(
   nouns: Nouns,
-  results: readonly { readonly run: RunRow; readonly row: ResultRow }[],
+  results: readonly { readonly run: RunRow; readonly row: CountedResultRow }[],
 ): Promise<void> {
   await nouns.results.insert(results.filter(({ run }) => run.test_session_id === null).map(({ row }) => row));
   await nouns.testSessions.insertResults(
-    results.flatMap(({ run, row }) =>
+    results.flatMap(({ run, row: { measured: _measured, ...row } }) =>
       run.test_session_id === null ? [] : [{ ...row, test_session_id: run.test_session_id }],
     ),
   );
@@ -76,7 +76,7 @@ export async function promoteLastAttempts(nouns: Nouns, runs: readonly RunRow[],
 }
 
 /** Whether the response time is one: the target answered. */
-function wasMeasured(result: ResultRow): boolean {
+export function wasMeasured(result: Pick<ResultRow, 'check_type' | 'has_errors' | 'code'>): boolean {
   // Types that nobody runs measure nothing.
   if (result.has_errors === 1 || findCheckType(result.check_type)?.pings) return false;
   if (result.code === null) return true;

@@ -4,16 +4,18 @@ import type { CheckDefinition } from '../checks/definition.ts';
 import { runnableSpec } from '../checks/definition.ts';
 import { failure, resultFlags } from '../checks/failure.ts';
 import { findCheckType } from '../checks/index.ts';
+import type { PingState } from '../checks/ping-state.ts';
 import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
+import { measuredValues } from './analytics/measured-values.ts';
 import { queuedRun, RunNumbers } from './due-runs.ts';
 import { failedResult, groupErrors } from './error-groups/group-errors.ts';
 import { countFinalResults, insertResults } from './final-results.ts';
 import type { Check } from './store/checks.ts';
 import { isUniqueViolation } from './store/dialect.ts';
-import type { HeartbeatEventRow, HeartbeatRow, HeartbeatState } from './store/session-tables.ts';
+import type { HeartbeatEventRow, HeartbeatRow } from './store/session-tables.ts';
 import type { Nouns, Store } from './store/store.ts';
-import type { ResultRow } from './store/tables.ts';
+import type { CountedResultRow } from './store/tables.ts';
 
 /**
  * Heartbeats: checks whose targets call in by themselves (check model 1.7, 3.5). The story of a timer:
@@ -92,7 +94,7 @@ export async function writeHeartbeat(
 export function stateOfPing(
   timer: Pick<HeartbeatRow, 'last_at' | 'period_ms' | 'grace_ms'>,
   now: number,
-): HeartbeatState {
+): PingState {
   if (timer.last_at === null) return 'RECEIVED';
   const expectedAt = timer.last_at + timer.period_ms;
   if (now < expectedAt - onTimeMs) return 'EARLY';
@@ -141,7 +143,7 @@ export class HeartbeatRecorder {
     nouns: Nouns,
     timer: HeartbeatRow,
     event: {
-      readonly state: HeartbeatState;
+      readonly state: PingState;
       readonly at: number;
       readonly source: string | null;
       readonly userAgent: string | null;
@@ -199,7 +201,9 @@ export class HeartbeatRecorder {
         : undefined;
     const messages = failed ? [failed.message] : [];
     const groups = await groupErrors(nouns, [failedResult(run, event.id, messages, undefined)], now);
-    const row: ResultRow = {
+    const type = findCheckType(run.check_type);
+    const detail = { state: event.state, source: event.source, userAgent: event.user_agent };
+    const row: CountedResultRow = {
       // The result of an event is found by the event's id.
       id: event.id,
       run_id: run.id,
@@ -231,7 +235,8 @@ export class HeartbeatRecorder {
       agent_id: noLocation,
       error_messages: JSON.stringify(messages),
       error_group_ids: JSON.stringify(groups.get(event.id) ?? []),
-      detail: JSON.stringify({ state: event.state, source: event.source, userAgent: event.user_agent }),
+      detail: JSON.stringify(detail),
+      measured: type ? JSON.stringify(measuredValues(type.analytics, detail, null)) : null,
     };
     await insertResults(nouns, [{ run, row }]);
     return countFinalResults(nouns, [{ run, row }], now);

@@ -2,12 +2,12 @@ import type { RetryStrategy } from '../checks/common-fields.ts';
 import { resultFlags } from '../checks/failure.ts';
 import { findCheckType } from '../checks/index.ts';
 import type { Clock } from '../lib/clock.ts';
-import { toError } from '../lib/errors.ts';
 import { type ResultReceipt, ResultReport } from '../protocol/agent.ts';
 import { agentSeenWindowMs } from './agent-sightings.ts';
 import { withGroups } from './effective-check.ts';
 import { failedResult, groupErrors } from './error-groups/group-errors.ts';
-import { countFinalResults, type FinalResult, insertResults } from './final-results.ts';
+import { countFinalResults, insertResults, wasMeasured } from './final-results.ts';
+import type { ServiceMetrics } from './metrics.ts';
 import { resultIdOf } from './result-id.ts';
 import { decideRetry, type Retry } from './retries.ts';
 import { queuedSignals } from './scheduler.ts';
@@ -15,12 +15,20 @@ import { locationsOf } from './slots.ts';
 import type { Check } from './store/checks.ts';
 import type { TestSessionRow } from './store/session-tables.ts';
 import type { Nouns, Store } from './store/store.ts';
-import type { ArtifactRow, PrivateLocationRow, ResultRow, RunRow, StaleResultRow } from './store/tables.ts';
+import type {
+  ArtifactRow,
+  CountedResultRow,
+  PrivateLocationRow,
+  RunRow,
+  StaleResultRow,
+} from './store/tables.ts';
+import { asJson, storedDetail } from './stored-detail.ts';
 import { describeIssues } from './validation.ts';
 
 export interface IngestOptions {
   readonly store: Store;
   readonly clock: Clock;
+  readonly metrics: ServiceMetrics;
 }
 
 export interface Reporter {
@@ -42,9 +50,11 @@ interface Entry {
 export class Ingest {
   readonly #store: Store;
   readonly #clock: Clock;
+  readonly #metrics: ServiceMetrics;
 
   constructor(options: IngestOptions) {
     this.#store = options.store;
+    this.#metrics = options.metrics;
     this.#clock = options.clock;
   }
 
@@ -61,11 +71,13 @@ export class Ingest {
       else receipts[index] = rejected(resultIdIn(item), describeIssues(parsed.error.issues));
     });
     const now = this.#clock.wallMs();
-    const queued = await this.#store.transaction(async (nouns) => {
+    const { queued, stored } = await this.#store.transaction(async (nouns) => {
       const batch = new Batch(nouns, location, reporter, now);
       await batch.judge(entries, receipts);
-      return batch.store();
+      const queued = await batch.store();
+      return { queued, stored: batch.acceptedRows };
     });
+    this.#metrics.countResults(stored);
     this.#store.signals.send(queued);
     return receipts;
   }
@@ -77,7 +89,11 @@ class Batch {
   readonly #location: PrivateLocationRow;
   readonly #reporter: Reporter;
   readonly #now: number;
-  readonly #accepted: { readonly run: RunRow; readonly row: ResultRow; readonly report: ResultReport }[] = [];
+  readonly #accepted: {
+    readonly run: RunRow;
+    readonly row: CountedResultRow;
+    readonly report: ResultReport;
+  }[] = [];
   readonly #stale: StaleResultRow[] = [];
 
   constructor(nouns: Nouns, location: PrivateLocationRow, reporter: Reporter, now: number) {
@@ -85,6 +101,10 @@ class Batch {
     this.#location = location;
     this.#reporter = reporter;
     this.#now = now;
+  }
+
+  get acceptedRows(): CountedResultRow[] {
+    return this.#accepted.map(({ row }) => row);
   }
 
   async judge(entries: readonly Entry[], receipts: ResultReceipt[]): Promise<void> {
@@ -143,13 +163,18 @@ class Batch {
     };
   }
 
-  #resultRow(report: ResultReport, run: RunRow): ResultRow {
-    const { detail, problem } = storedDetail(run.check_type, report.detail);
+  #resultRow(report: ResultReport, run: RunRow): CountedResultRow {
+    const { detail, problem, measure } = storedDetail(run.check_type, report.detail);
     const errorMessages =
       problem === null
         ? report.errorMessages
         : [...report.errorMessages, `The detail of this result was not stored: ${problem}`];
     const flags = resultFlags(report.failure ?? undefined);
+    const hasTime = wasMeasured({
+      check_type: run.check_type,
+      has_errors: flags.hasErrors ? 1 : 0,
+      code: report.failure?.code ?? null,
+    });
     return {
       id: report.resultId,
       run_id: run.id,
@@ -182,6 +207,7 @@ class Batch {
       error_messages: JSON.stringify(errorMessages),
       error_group_ids: '[]',
       detail,
+      measured: measure(hasTime ? report.responseTimeMs : null),
     };
   }
 
@@ -203,8 +229,8 @@ class Batch {
       this.#now,
     );
     const places = failed.length === 0 ? new Map<string, string>() : await this.#placesWithAgents();
-    const final: FinalResult[] = [];
-    const retried: { run: RunRow; row: ResultRow; retry: Retry; locationId: string | null }[] = [];
+    const final: { run: RunRow; row: CountedResultRow }[] = [];
+    const retried: { run: RunRow; row: CountedResultRow; retry: Retry; locationId: string | null }[] = [];
     for (const { run, row: ungrouped, report } of this.#accepted) {
       const row = { ...ungrouped, error_group_ids: JSON.stringify(groupIds.get(ungrouped.id) ?? []) };
       const session = sessions.get(run.test_session_id ?? '');
@@ -282,23 +308,6 @@ class Batch {
   }
 }
 
-/**
- * What is stored of a detail: nothing when it does not fit the schema of its type. The verdict counts without it; a
- * newer agent may know of things that this service does not.
- */
-function storedDetail(
-  checkType: string,
-  reported: unknown,
-): { readonly detail: string | null; readonly problem: string | null } {
-  if (reported === null || reported === undefined) return { detail: null, problem: null };
-  const type = findCheckType(checkType);
-  if (!type) return { detail: null, problem: `this service does not know checks of type ${checkType}` };
-  const parsed = type.detail.safeParse(reported);
-  if (!parsed.success) return { detail: null, problem: describeIssues(parsed.error.issues, 'detail') };
-  const detail = asJson(parsed.data);
-  return { detail, problem: detail === null ? 'detail: is nested too deeply' : null };
-}
-
 function decide(
   report: ResultReport,
   run: RunRow,
@@ -358,14 +367,4 @@ function flagOrNull(value: boolean | null): 0 | 1 | null {
 /** Text that both engines can store: PostgreSQL has no NUL in texts. */
 function storableText(text: string): string {
   return text.replaceAll('\u0000', '\uFFFD').toWellFormed();
-}
-
-/** JSON of a value from outside, or null when it is nested so deeply that the stack does not hold it. */
-function asJson(value: unknown): string | null {
-  try {
-    return JSON.stringify(value);
-  } catch (thrown) {
-    if (toError(thrown) instanceof RangeError) return null;
-    throw thrown;
-  }
 }

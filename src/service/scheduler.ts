@@ -4,6 +4,7 @@ import { Alarm } from './alarm.ts';
 import { gridOf, RunNumbers, runsDue } from './due-runs.ts';
 import { tagsOf, withGroups } from './effective-check.ts';
 import { Maintenance } from './maintenance.ts';
+import type { ServiceMetrics } from './metrics.ts';
 import { nextSlotAfter } from './slots.ts';
 import type { Signal } from './store/signals.ts';
 import type { Store } from './store/store.ts';
@@ -13,6 +14,7 @@ export interface SchedulerOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly metrics: ServiceMetrics;
 }
 
 const checksPerTurn = 500;
@@ -32,6 +34,7 @@ export class Scheduler {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #logger: Logger;
+  readonly #metrics: ServiceMetrics;
   readonly #alarm: Alarm;
   readonly #unsubscribe: () => void;
   readonly #numbers = new RunNumbers();
@@ -41,6 +44,7 @@ export class Scheduler {
     this.#store = options.store;
     this.#clock = options.clock;
     this.#logger = options.logger;
+    this.#metrics = options.metrics;
     this.#alarm = new Alarm({
       name: 'scheduler',
       clock: options.clock,
@@ -82,11 +86,15 @@ export class Scheduler {
         await nouns.checks.setNextSlot(check.id, nextSlotAfter(gridOf(check), now));
       }
       const inserted = await nouns.runs.insert(rows);
-      return { queued: queuedSignals(inserted), isMore: checks.length === checksPerTurn };
+      return { inserted, isMore: checks.length === checksPerTurn };
     });
     if (!turn) return this.#clock.wallMs() + leaderPollMs;
-    const { queued, isMore } = turn;
-    this.#store.signals.send(queued);
+    const { inserted, isMore } = turn;
+    this.#metrics.countMissed(
+      inserted.filter((run) => run.state === 'missed'),
+      'service-away',
+    );
+    this.#store.signals.send(queuedSignals(inserted));
     return isMore ? now : this.#store.checks.nextSlotAt();
   }
 

@@ -6,6 +6,7 @@ import type { Logger } from '../lib/log.ts';
 import { Releasers } from '../lib/releasers.ts';
 import { bootstrap } from './accounts.ts';
 import { Alerting } from './alerts/alerting.ts';
+import { AnalyticsThread } from './analytics/analytics-thread.ts';
 import { buildApp } from './app.ts';
 import { openArtifactStore } from './artifact-store/open-store.ts';
 import { automaticIncidents } from './automatic-incidents.ts';
@@ -15,10 +16,12 @@ import { HeartbeatWatch } from './heartbeat-watch.ts';
 import { IncidentFeed } from './incident-trigger.ts';
 import { Ingest } from './ingest.ts';
 import { Ledger } from './ledger.ts';
+import { ServiceMetrics } from './metrics.ts';
 import { Scheduler } from './scheduler.ts';
 import { readStaticIps } from './static-ips.ts';
-import { openStore, type Store } from './store/store.ts';
+import { openStore, type Store, type StorePlace } from './store/store.ts';
 import { Sweeper } from './sweeper.ts';
+import { type Retention, Upkeep } from './upkeep.ts';
 
 export interface ServiceOptions {
   readonly config: ServiceConfig;
@@ -40,11 +43,11 @@ const defaultLeaseTtlMs = 15_000;
 
 /** Opens the store a configuration names. */
 export async function openConfiguredStore(config: ServiceConfig, logger: Logger): Promise<Store> {
-  return openStore({
-    databaseUrl: config.DATABASE_URL,
-    path: join(config.DATA_DIR, 'picket.sqlite'),
-    logger,
-  });
+  return openStore({ ...storePlace(config), logger });
+}
+
+function storePlace(config: ServiceConfig): StorePlace {
+  return { databaseUrl: config.DATABASE_URL, path: join(config.DATA_DIR, 'picket.sqlite') };
 }
 
 /** Starts the service: store, first account, API, scheduler and sweeper. */
@@ -63,14 +66,21 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     const artifactStore = await openArtifactStore(config);
     releasers.push('artifact store', () => artifactStore.close());
 
+    const analytics = new AnalyticsThread(storePlace(config));
+    releasers.push('analytics', () => analytics.close());
+
     const ledger = new Ledger({ store, clock, leaseTtlMs });
-    const ingest = new Ingest({ store, clock });
+    const metrics = new ServiceMetrics();
+    const ingest = new Ingest({ store, clock, metrics });
     const app = await buildApp({
       store,
       clock,
       ledger,
       ingest,
       artifactStore,
+      analytics,
+      metrics,
+      metricsToken: config.METRICS_TOKEN,
       logger,
       publicUrl: config.PUBLIC_URL,
       requestsPerMinute: config.RATE_LIMIT_PER_MINUTE,
@@ -94,12 +104,15 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       handler: automaticIncidents({ hasMailer: false, publicUrl: config.PUBLIC_URL }),
     });
     releasers.push('incident feed', () => incidents.stop());
-    const sweeper = new Sweeper({ store, artifactStore, clock, logger, leaseTtlMs });
-    releasers.push('sweeper', () => sweeper.stop());
     const heartbeatWatch = new HeartbeatWatch({ store, clock, logger });
     releasers.push('heartbeat watch', () => heartbeatWatch.stop());
-    const scheduler = new Scheduler({ store, clock, logger });
+    const sweeper = new Sweeper({ store, artifactStore, clock, logger, leaseTtlMs, metrics });
+    releasers.push('sweeper', () => sweeper.stop());
+    const scheduler = new Scheduler({ store, clock, logger, metrics });
     releasers.push('scheduler', () => scheduler.stop());
+
+    const upkeep = new Upkeep({ store, artifactStore, clock, logger, retention: retentionOf(config) });
+    releasers.push('upkeep', () => upkeep.stop());
 
     const address = await listen(app, config);
     sweeper.start();
@@ -107,6 +120,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     alerting.start();
     incidents.start();
     heartbeatWatch.start();
+    upkeep.start();
     releasers.push('readiness', () => {
       isReady = false;
     });
@@ -115,6 +129,16 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     await releasers.release();
     throw thrown;
   }
+}
+
+const dayMs = 86_400_000;
+
+function retentionOf(config: ServiceConfig): Retention {
+  return {
+    resultsMs: config.RESULT_RETENTION_DAYS * dayMs,
+    artifactsMs: config.ARTIFACT_RETENTION_DAYS * dayMs,
+    analyticsMs: config.ANALYTICS_RETENTION_DAYS * dayMs,
+  };
 }
 
 /** Listens on the configured address; by default on all, IPv4 only where the machine has no IPv6. */

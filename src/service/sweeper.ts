@@ -6,6 +6,7 @@ import { Alarm } from './alarm.ts';
 import type { ArtifactStore } from './artifact-store/artifact-store.ts';
 import { promoteLastAttempts } from './final-results.ts';
 import { beginOutages } from './location-outages.ts';
+import type { ServiceMetrics } from './metrics.ts';
 import { queuedSignals } from './scheduler.ts';
 import type { Signal } from './store/signals.ts';
 import type { Nouns, Store } from './store/store.ts';
@@ -17,6 +18,7 @@ export interface SweeperOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly leaseTtlMs: number;
+  readonly metrics: ServiceMetrics;
 }
 
 const runsPerTurn = 500;
@@ -39,6 +41,7 @@ export class Sweeper {
   readonly #artifactStore: ArtifactStore;
   readonly #clock: Clock;
   readonly #leaseTtlMs: number;
+  readonly #metrics: ServiceMetrics;
   readonly #longestSleepMs: number;
   readonly #alarm: Alarm;
   #sparedUntilMs: number;
@@ -49,6 +52,7 @@ export class Sweeper {
     this.#artifactStore = options.artifactStore;
     this.#clock = options.clock;
     this.#leaseTtlMs = options.leaseTtlMs;
+    this.#metrics = options.metrics;
     this.#longestSleepMs = Math.min(options.leaseTtlMs, shortestFreshnessMs);
     this.#lastTurnMs = options.clock.monotonicMs();
     this.#sparedUntilMs = this.#lastTurnMs + options.leaseTtlMs;
@@ -89,7 +93,7 @@ export class Sweeper {
 
   async #endLeases(): Promise<number> {
     const now = this.#clock.wallMs();
-    const { ended, queued } = await this.#store.transaction(async (nouns) => {
+    const { ended, queued, missed } = await this.#store.transaction(async (nouns) => {
       const ended = await nouns.runs.leasesEnded(now, runsPerTurn);
       const poisonous = ended.filter((run) => run.deaths + 1 >= maxDeaths);
       const others = ended.filter((run) => run.deaths + 1 < maxDeaths);
@@ -97,9 +101,10 @@ export class Sweeper {
         others.map((run) => run.id),
         now,
       );
-      await this.#giveUp(nouns, poisonous, () => 'agent-lost', now);
-      return { ended, queued: others.map((run): RunRow => ({ ...run, state: 'queued' })) };
+      const missed = await this.#giveUp(nouns, poisonous, () => 'agent-lost', now);
+      return { ended, missed, queued: others.map((run): RunRow => ({ ...run, state: 'queued' })) };
     });
+    this.#count(missed);
     // First the silent agents, then the news: else they would be given what they just lost.
     this.#store.signals.send([...silentSessions(ended), ...queuedSignals(queued)]);
     return ended.length;
@@ -109,16 +114,17 @@ export class Sweeper {
     const now = this.#clock.wallMs();
     const next = await this.#store.runs.nextDeadline();
     if (next === null || next > now) return 0;
-    const { count, hasAlerts } = await this.#store.transaction(async (nouns) => {
+    const { count, missed, hasAlerts } = await this.#store.transaction(async (nouns) => {
       const outlived = await nouns.runs.outlived(now, runsPerTurn);
       const locationIds = outlived.flatMap((run) => (run.location_id === null ? [] : [run.location_id]));
       const agents = await nouns.locations.agents(locationIds, now - agentSeenWindowMs);
-      await this.#giveUp(nouns, outlived, (run) => reasonOf(run, agents), now);
+      const missed = await this.#giveUp(nouns, outlived, (run) => reasonOf(run, agents), now);
       const unserved = outlived.filter(
         (run) => run.last_result_id === null && reasonOf(run, agents) === 'no-agent',
       );
-      return { count: outlived.length, hasAlerts: await beginOutages(nouns, unserved, now) };
+      return { count: outlived.length, missed, hasAlerts: await beginOutages(nouns, unserved, now) };
     });
+    this.#count(missed);
     if (hasAlerts) this.#store.signals.send([{ kind: 'alerts' }]);
     return count;
   }
@@ -138,7 +144,7 @@ export class Sweeper {
     runs: readonly RunRow[],
     reason: (run: RunRow) => MissedReason,
     now: number,
-  ): Promise<void> {
+  ): Promise<ReadonlyMap<MissedReason, readonly RunRow[]>> {
     const measured = runs.filter((run) => run.last_result_id !== null);
     if (measured.length > 0) await promoteLastAttempts(nouns, measured, now);
     const byReason = Map.groupBy(
@@ -152,6 +158,12 @@ export class Sweeper {
         now,
       );
     }
+    return byReason;
+  }
+
+  /** Once the transaction that made them missed has ended. */
+  #count(missed: ReadonlyMap<MissedReason, readonly RunRow[]>): void {
+    for (const [reason, runs] of missed) this.#metrics.countMissed(runs, reason);
   }
 }
 

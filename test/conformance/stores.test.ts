@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import { type PostgresServer, startPostgres, whyNoPostgres } from '../helpers/postgres.ts';
+import { analyticsSuite } from './store-suites/analytics.ts';
 import { apiSuite } from './store-suites/api.ts';
 import { changeSuite } from './store-suites/changes.ts';
 import { errorGroupSuite } from './store-suites/error-groups.ts';
@@ -11,6 +12,7 @@ import { leaseSuite } from './store-suites/leases.ts';
 import { maintenanceSuite } from './store-suites/maintenance.ts';
 import { pageSuite } from './store-suites/pages.ts';
 import { resourceSuite } from './store-suites/resources.ts';
+import { retentionSuite } from './store-suites/retention.ts';
 import { sessionSuite } from './store-suites/sessions.ts';
 import { slotSuite } from './store-suites/slots.ts';
 import { StoreStage, sqlitePlace } from './store-suites/stage.ts';
@@ -31,6 +33,8 @@ function storeSuites(stage: StoreStage): void {
   heartbeatSuite(stage);
   errorGroupSuite(stage);
   sessionSuite(stage);
+  analyticsSuite(stage);
+  retentionSuite(stage);
 }
 
 describe('a store on SQLite', () => {

@@ -59,7 +59,7 @@ export async function until(
   condition: () => Promise<boolean> | boolean,
   options: { readonly timeoutMs?: number; readonly process?: PicketProcess } = {},
 ): Promise<void> {
-  const endsAt = performance.now() + (options.timeoutMs ?? 20_000);
+  const endsAt = performance.now() + (options.timeoutMs ?? 40_000);
   for (;;) {
     if (await condition()) return;
     const { process } = options;

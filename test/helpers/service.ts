@@ -8,6 +8,7 @@ import { createLogger, type Logger } from '../../src/lib/log.ts';
 import type { ClaimResponse, LeasedRun, ResultReport } from '../../src/protocol/agent.ts';
 import { addAccount, addKey } from '../../src/service/accounts.ts';
 import { Alerting, type AlertingConfig } from '../../src/service/alerts/alerting.ts';
+import { AnalyticsThread } from '../../src/service/analytics/analytics-thread.ts';
 import { buildApp } from '../../src/service/app.ts';
 import type { ArtifactStore } from '../../src/service/artifact-store/artifact-store.ts';
 import { DirectoryStore } from '../../src/service/artifact-store/directory-store.ts';
@@ -15,11 +16,16 @@ import { ServiceConfig } from '../../src/service/config.ts';
 import { HeartbeatWatch } from '../../src/service/heartbeat-watch.ts';
 import { Ingest } from '../../src/service/ingest.ts';
 import { Ledger } from '../../src/service/ledger.ts';
+import { ServiceMetrics } from '../../src/service/metrics.ts';
 import { Scheduler } from '../../src/service/scheduler.ts';
 import type { StaticIps } from '../../src/service/static-ips.ts';
 import { openStore, type Store } from '../../src/service/store/store.ts';
 import type { KeyRole } from '../../src/service/store/tables.ts';
 import { Sweeper } from '../../src/service/sweeper.ts';
+import { Upkeep } from '../../src/service/upkeep.ts';
+
+const dayMs = 86_400_000;
+export const metricsToken = 'metrics-token-of-the-tests';
 
 export const quietLogger: Logger = createLogger('test', 'silent');
 
@@ -49,6 +55,8 @@ export interface Bench {
   startSweeper(): void;
   startAlerting(): void;
   startHeartbeatWatch(): void;
+  /** Results are kept for 30 days, files for 10, analytics for 60. */
+  startUpkeep(): void;
   addAccount(role?: KeyRole): Promise<{ accountId: string; key: string }>;
   addKey(role: KeyRole): Promise<string>;
   close(): Promise<void>;
@@ -87,8 +95,10 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
   const folder = options.folder ?? temporary?.path ?? '';
   const logger = quietLogger;
   const store = await openStore({ databaseUrl, path: join(folder, 'picket.sqlite'), logger });
+  const analytics = new AnalyticsThread({ databaseUrl, path: join(folder, 'picket.sqlite') });
+  const metrics = new ServiceMetrics();
   const ledger = new Ledger({ store, clock, leaseTtlMs });
-  const ingest = new Ingest({ store, clock });
+  const ingest = new Ingest({ store, clock, metrics });
   const artifactFolder = temporary ?? temporaryFolder();
   const artifactStore =
     options.artifactStore ??
@@ -97,9 +107,12 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
   const app = await buildApp({
     store,
     artifactStore,
+    analytics,
     clock,
     ledger,
     ingest,
+    metrics,
+    metricsToken,
     logger,
     isReady: () => true,
     ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
@@ -107,14 +120,21 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
     ...(staticIps === undefined ? {} : { staticIps }),
     ...(hasMailer === undefined ? {} : { hasMailer }),
   });
-  const scheduler = new Scheduler({ store, clock, logger });
+  const scheduler = new Scheduler({ store, clock, logger, metrics });
   const heartbeatWatch = new HeartbeatWatch({ store, clock, logger });
-  const sweeper = new Sweeper({ store, artifactStore, clock, logger, leaseTtlMs });
+  const sweeper = new Sweeper({ store, artifactStore, clock, logger, leaseTtlMs, metrics });
   const alerting = new Alerting({
     store,
     clock,
     logger,
     config: { ...ServiceConfig.parse({}), ...options.alerting },
+  });
+  const upkeep = new Upkeep({
+    store,
+    artifactStore,
+    clock,
+    logger,
+    retention: { resultsMs: 30 * dayMs, artifactsMs: 10 * dayMs, analyticsMs: 60 * dayMs },
   });
   const newAccount = async (role: KeyRole = 'ADMIN') => {
     const { accountId } = await addAccount(store, clock, 'Test');
@@ -140,6 +160,7 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
     startSweeper: () => sweeper.start(),
     startAlerting: () => alerting.start(),
     startHeartbeatWatch: () => heartbeatWatch.start(),
+    startUpkeep: () => upkeep.start(),
     addAccount: newAccount,
     addKey: async (role) => (await addKey(store, clock, { accountId, name: 'test', role })).rawKey,
     close: async () => {
@@ -147,8 +168,10 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
       await sweeper.stop();
       await alerting.stop();
       await heartbeatWatch.stop();
+      await upkeep.stop();
       ledger.drain();
       await app.close();
+      await analytics.close();
       await artifactStore.close();
       await store.close();
       artifactFolder.remove();

@@ -15,7 +15,7 @@ import {
   TestAgent,
   type TestLocation,
 } from '../helpers/service.ts';
-import { minimalBody } from './minimal-value.ts';
+import { minimalBody, minimalQuery } from './minimal-value.ts';
 import { wrongValuesFor } from './wrong-values.ts';
 
 let bench: Bench;
@@ -180,7 +180,7 @@ it('answers malformed ids with 400 and unknown ones with 404', async () => {
     expect(wrong.body.validation.source).toBe('params');
     const unknown = await bench.call(
       route.method,
-      route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => unknownId(route, name)),
+      route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => unknownId(route, name)) + minimalQuery(route),
       minimalBody(route),
       { key },
     );

@@ -10,6 +10,13 @@ export function minimalBody(route: { readonly operationId: string; readonly body
   return isEither ? { ...(body as object), checkId: guesses.uuid } : body;
 }
 
+/** A query that a route takes, beginning with `?`; empty where it needs none. */
+export function minimalQuery(route: { readonly query?: z.ZodType }): string {
+  if (!route.query || route.query.safeParse({}).success) return '';
+  // What a list of names may hold, and what an instant looks like, no JSON Schema tells.
+  return '?metrics=availability&from=0&to=0';
+}
+
 /** The smallest value that a schema takes, derived from its JSON Schema; texts of a special form are guessed. */
 export function minimalOf(schema: z.ZodType): unknown {
   const document = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', reused: 'inline' }) as Json;

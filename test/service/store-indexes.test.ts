@@ -11,6 +11,7 @@ import { ErrorGroups } from '../../src/service/store/error-groups.ts';
 import { Heartbeats } from '../../src/service/store/heartbeats.ts';
 import { migrate } from '../../src/service/store/migrations.ts';
 import { Results } from '../../src/service/store/results.ts';
+import { Retired } from '../../src/service/store/retired.ts';
 import { Runs } from '../../src/service/store/runs.ts';
 import type { Tables } from '../../src/service/store/tables.ts';
 import { TestSessions } from '../../src/service/store/test-sessions.ts';
@@ -145,6 +146,17 @@ it.each<[string, string, (recorded: Kysely<Tables>) => Promise<unknown>]>([
     'error_groups_by_owner',
     (recorded) =>
       new ErrorGroups(recorded, dialect).newest({ accountId: 'a', kind: 'check', ownerId: 'c' }, 10),
+  ],
+  ['old records', 'alerts_by_time', (recorded) => new Retired(recorded, dialect).removeRecords(1, 10)],
+  [
+    'old records of runs and sessions',
+    'check_sessions_by_time',
+    (recorded) => new Retired(recorded, dialect).removeRecords(1, 10),
+  ],
+  [
+    'old test sessions',
+    'test_sessions_by_time',
+    (recorded) => new Retired(recorded, dialect).testSessions(1, 10),
   ],
   [
     'checks whose slot is too far off',

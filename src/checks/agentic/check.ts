@@ -1,4 +1,5 @@
 import { defineCheckType } from '../check-type.ts';
+import { scriptTimeMetric } from '../metric.ts';
 import { AgenticDetail } from './detail.ts';
 import { AgenticSpec } from './spec.ts';
 
@@ -15,5 +16,6 @@ export const agentic = defineCheckType({
   spec: AgenticSpec,
   detail: AgenticDetail,
   detailKey: 'agenticCheckResult',
+  analytics: { route: 'agentic-checks', metrics: [scriptTimeMetric] },
   load: async () => ({ run: (await import('./run.ts')).runAgentic }),
 });

@@ -1,5 +1,6 @@
 import { defineCheckType } from '../check-type.ts';
 import { HttpDetail } from '../http-detail.ts';
+import { httpMetrics, statusCodeDimension } from '../metric.ts';
 import { apiGroupDefaults } from './group-defaults.ts';
 import { ApiSpec, maskedInApi } from './spec.ts';
 
@@ -21,6 +22,7 @@ export const api = defineCheckType({
   groupDefaults: apiGroupDefaults,
   detail: HttpDetail,
   detailKey: 'apiCheckResult',
+  analytics: { route: 'api-checks', metrics: httpMetrics, dimension: statusCodeDimension },
   // RFC 9110 9.2.1: these methods change nothing.
   isRepeatable: ({ request }) => request.method === 'GET' || request.method === 'HEAD',
   selfTest: ({ href }) => ({ request: { url: href } }),

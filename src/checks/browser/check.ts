@@ -1,7 +1,21 @@
 import { defineCheckType } from '../check-type.ts';
+import { type Metric, scriptTimeMetric } from '../metric.ts';
 import { BrowserDetail, browserArtifactFields } from '../script/detail.ts';
 import { ScriptSpec } from '../script/spec.ts';
 
+const vital = (name: string, label: string, unit: Metric['unit'] = 'milliseconds'): Metric => ({
+  name,
+  label,
+  unit,
+  path: ['webVitals', name, 'value'],
+  isPerItem: true,
+});
+const errors = (name: string, label: string): Metric => ({
+  name,
+  label,
+  unit: 'count',
+  path: ['traceSummary', name],
+});
 const pageScript = (url: string) => `import { test, expect } from '@playwright/test';
 test('a page', async ({ page }) => {
   expect((await page.goto(${JSON.stringify(url)}))?.status()).toBe(200);
@@ -23,6 +37,23 @@ export const browser = defineCheckType({
   artifactFields: browserArtifactFields,
   detail: BrowserDetail,
   detailKey: 'browserCheckResult',
+  analytics: {
+    route: 'browser-checks',
+    metrics: [
+      scriptTimeMetric,
+      vital('TTFB', 'Time To First Byte'),
+      vital('FCP', 'First Contentful Paint'),
+      vital('LCP', 'Largest Contentful Paint'),
+      vital('CLS', 'Cumulative Layout Shift', 'score'),
+      vital('TBT', 'Total Blocking Time'),
+      errors('consoleErrors', 'Console errors'),
+      errors('networkErrors', 'Network errors'),
+      errors('userScriptErrors', 'User script errors'),
+      errors('documentErrors', 'Document errors'),
+    ],
+    items: ['pages'],
+    dimension: { name: 'pageIndex', path: ['url'], shownAs: 'pageUrl', isNumber: false },
+  },
   selfTest: ({ href }) => ({ script: pageScript(href) }),
   load: async () => ({ run: (await import('../script/run.ts')).runBrowserScript }),
 });

@@ -1,4 +1,5 @@
 import { defineCheckType } from '../check-type.ts';
+import { responseTimeMetric } from '../metric.ts';
 import { DnsDetail } from './detail.ts';
 import { DnsSpec } from './spec.ts';
 
@@ -13,6 +14,7 @@ export const dns = defineCheckType({
   spec: DnsSpec,
   detail: DnsDetail,
   detailKey: 'apiCheckResult',
+  analytics: { route: 'dns', metrics: [{ ...responseTimeMetric, name: 'total', label: 'Total' }] },
   isRepeatable: () => true,
   load: async () => {
     const { runDns, warmUp } = await import('./run.ts');

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { defineCheckType } from '../check-type.ts';
+import { pingStates } from '../ping-state.ts';
 import { HeartbeatSpec, limitsOf } from './spec.ts';
 
 /** What is known of a ping, or of its absence. */
@@ -21,6 +22,11 @@ export const heartbeat = defineCheckType({
   isRetried: false,
   spec: HeartbeatSpec,
   detail: HeartbeatDetail,
+  analytics: {
+    route: 'heartbeat-checks',
+    metrics: [],
+    states: { path: ['state'], names: pingStates },
+  },
   pings: {
     expectation: (spec) => ({ token: spec.heartbeat.pingToken, ...limitsOf(spec) }),
     addressed: (spec, { token, url }) => ({

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { defineCheckType } from '../check-type.ts';
+import { millisecondsAt } from '../metric.ts';
 import { IcmpDetail } from './detail.ts';
 import { IcmpSpec } from './spec.ts';
 
@@ -16,6 +17,25 @@ export const icmp = defineCheckType({
   spec: IcmpSpec,
   detail: IcmpDetail,
   detailKey: 'apiCheckResult',
+  analytics: {
+    route: 'icmp',
+    metrics: [
+      {
+        name: 'packetLoss',
+        label: 'Packet loss',
+        unit: 'percentage',
+        path: ['response', 'packetLoss'],
+        overviewAs: 'packetLoss',
+      },
+      millisecondsAt('latencyMin', 'Latency (min)', ['response', 'latency', 'min']),
+      millisecondsAt('latencyMax', 'Latency (max)', ['response', 'latency', 'max']),
+      {
+        ...millisecondsAt('latencyAvg', 'Latency (avg)', ['response', 'latency', 'avg']),
+        overviewAs: 'latency',
+      },
+      millisecondsAt('latencyStdDev', 'Latency (std dev)', ['response', 'latency', 'stdDev']),
+    ],
+  },
   // spec.md "ICMP monitor additions": both are required, and nothing says what for.
   requiredOnUpdate: z.object({
     heartbeat: z.looseObject({}).describe('Required, not used'),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { defineCheckType } from '../check-type.ts';
 import { runtimeIds } from '../common-fields.ts';
+import { scriptTimeMetric } from '../metric.ts';
 import { MultiStepDetail, multiStepArtifactFields } from '../script/detail.ts';
 import { ScriptSpec } from '../script/spec.ts';
 
@@ -35,6 +36,7 @@ export const multiStep = defineCheckType({
   artifactFields: multiStepArtifactFields,
   detail: MultiStepDetail,
   detailKey: 'multiStepCheckResult',
+  analytics: { route: 'multistep-checks', metrics: [scriptTimeMetric] },
   selfTest: ({ href }) => ({ script: requestScript(href) }),
   load: async () => ({ run: (await import('../script/run.ts')).runMultiStepScript }),
 });

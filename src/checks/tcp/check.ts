@@ -1,4 +1,5 @@
 import { defineCheckType } from '../check-type.ts';
+import { millisecondsAt } from '../metric.ts';
 import { TcpDetail } from './detail.ts';
 import { TcpSpec } from './spec.ts';
 
@@ -15,6 +16,18 @@ export const tcp = defineCheckType({
   spec: TcpSpec,
   detail: TcpDetail,
   detailKey: 'apiCheckResult',
+  analytics: {
+    route: 'tcp-checks',
+    metrics: [
+      {
+        ...millisecondsAt('total', 'Total', ['response', 'timingPhases', 'total']),
+        overviewAs: 'responseTime',
+      },
+      millisecondsAt('dns', 'DNS lookup', ['response', 'timingPhases', 'dns']),
+      millisecondsAt('connection', 'Connection', ['response', 'timingPhases', 'connection']),
+      millisecondsAt('data', 'Data', ['response', 'timingPhases', 'data']),
+    ],
+  },
   // What is sent to a port may change something there.
   isRepeatable: ({ request }) => (request.data ?? '') === '',
   selfTest: ({ hostname, port, protocol }) => ({

@@ -1,5 +1,6 @@
 import { defineCheckType } from '../check-type.ts';
 import { HttpDetail } from '../http-detail.ts';
+import { httpMetrics, statusCodeDimension } from '../metric.ts';
 import { UrlSpec } from './spec.ts';
 
 export { UrlSpec };
@@ -16,6 +17,7 @@ export const url = defineCheckType({
   artifactFields: ['pcapDataUrl', 'jobAssets'],
   detail: HttpDetail,
   detailKey: 'apiCheckResult',
+  analytics: { route: 'url-monitors', metrics: httpMetrics, dimension: statusCodeDimension },
   isRepeatable: () => true,
   selfTest: ({ href }) => ({ request: { url: href } }),
   load: async () => {

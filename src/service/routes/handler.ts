@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Credential, Route } from '../../protocol/route.ts';
+import type { AnalyticsThread } from '../analytics/analytics-thread.ts';
 import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
 import type { AccountCaller } from '../auth.ts';
 import type { Ingest } from '../ingest.ts';
@@ -19,6 +20,7 @@ export interface HandlerDeps {
   readonly ledger: Ledger;
   readonly ingest: Ingest;
   readonly artifactStore: ArtifactStore;
+  readonly analytics: AnalyticsThread;
   /** Where clients reach the API; links are relative without it. */
   readonly publicUrl?: string | undefined;
   /** Source addresses of check runs by location. */

@@ -4,6 +4,7 @@ import { agentErrorHandlers } from './agent-errors.ts';
 import { agentExaminationHandlers } from './agent-examinations.ts';
 import { alertChannelHandlers } from './alert-channels.ts';
 import { alertHandlers } from './alerts.ts';
+import { analyticsHandlers } from './analytics.ts';
 import { artifactHandlers, assetHandlers } from './assets.ts';
 import { badgeHandlers } from './badges.ts';
 import { checkGroupHandlers } from './check-groups.ts';
@@ -18,6 +19,7 @@ import type { AnyHandler, HandlerDeps } from './handler.ts';
 import { heartbeatHandlers } from './heartbeats.ts';
 import { incidentHandlers } from './incidents.ts';
 import { locationEventHandlers } from './location-events.ts';
+import { locationMetricsHandlers } from './location-metrics.ts';
 import { locationHandlers } from './locations.ts';
 import { maintenanceWindowHandlers } from './maintenance-windows.ts';
 import { privateLocationHandlers } from './private-locations.ts';
@@ -46,7 +48,9 @@ export function allHandlers(deps: HandlerDeps): ReadonlyMap<string, AnyHandler> 
     ...rootCauseAnalysisHandlers(deps),
     ...sessionHandlers(deps),
     ...triggerHandlers(deps),
+    ...analyticsHandlers(deps),
     ...privateLocationHandlers(deps),
+    ...locationMetricsHandlers(deps),
     ...locationHandlers(),
     ...staticIpHandlers(deps),
     ...dashboardHandlers(deps),

@@ -6,7 +6,7 @@ import {
   type PrivateLocation,
   privateLocationRoutes,
 } from '../../protocol/private-location.ts';
-import { agentCapabilities, agentSeenWindowMs } from '../agent-sightings.ts';
+import { agentCapabilities, agentSeenWindowMs, runningSessions } from '../agent-sightings.ts';
 import { isOutdated } from '../agent-versions.ts';
 import { createKey } from '../keys.ts';
 import { cancelledSignals } from '../ledger.ts';
@@ -171,17 +171,11 @@ function keyView(row: LocationKeyRow): LocationKey {
   };
 }
 
-/**
- * The agents of a location by version. An agent that restarted is one agent: a session ends where a later one of the
- * same agent begins. Sessions of one agent id that overlap are two machines and count as such.
- */
+/** The agents of a location by version. */
 export function describeAgents(
   sessions: readonly AgentRow[],
 ): Pick<PrivateLocation, 'agentCount' | 'minAgentVersion' | 'runningAgents'> {
-  const running = sessions.filter(
-    (session) =>
-      !sessions.some((other) => other.agent_id === session.agent_id && other.first_seen > session.last_seen),
-  );
+  const running = runningSessions(sessions);
   const byVersion = [...Map.groupBy(running, (agent) => agent.version)].sort(([left], [right]) =>
     compareVersions(left, right),
   );

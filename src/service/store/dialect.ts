@@ -1,10 +1,25 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { type Expression, Kysely, PostgresDialect, type RawBuilder, sql } from 'kysely';
+import {
+  type Expression,
+  type InsertQueryBuilder,
+  type InsertResult,
+  Kysely,
+  PostgresDialect,
+  type RawBuilder,
+  sql,
+} from 'kysely';
 import pg from 'pg';
 import { AppError, errorCodeOf } from '../../lib/errors.ts';
+import { batches } from './batches.ts';
 import { sqliteKyselyDialect } from './sqlite-driver.ts';
 import type { Tables } from './tables.ts';
+
+/** The types of a table's columns. `json text` is JSON in a column of type text. */
+export type ColumnTypes<Row> = {
+  readonly [Column in keyof Row]: ColumnType;
+};
+export type ColumnType = 'text' | 'bigint' | 'integer' | 'double precision' | 'json' | 'json text';
 
 /** All that differs between the two engines. No other file knows which one it talks to. */
 export interface Dialect {
@@ -15,6 +30,8 @@ export interface Dialect {
   readonly instantColumn: 'bigint' | 'timestamptz';
   /** The type of a primary key that the database counts up and never gives twice. */
   readonly serialKey: string;
+  /** Type of columns that hold bytes. */
+  readonly blobColumn: 'blob' | 'bytea';
   /** The end of a select whose rows this transaction will change. */
   readonly forUpdate: RawBuilder<unknown>;
   /** The same, passing over rows that another process has locked. */
@@ -28,6 +45,17 @@ export interface Dialect {
   lockSchema(transaction: Kysely<Tables>): Promise<void>;
   /** `column in (values)` with one parameter, so that the statement is the same for any number of values. */
   inList(column: string, values: readonly string[]): RawBuilder<boolean>;
+  /** Rows in portions that one insert takes. */
+  portions<Row>(rows: readonly Row[]): Iterable<readonly Row[]>;
+  /**
+   * The rows of an insert. PostgreSQL gets an array for each column, not a parameter for each value: the statement is
+   * short and the same for any number of rows, where reading and planning a long one would cost more than the rows do.
+   */
+  rows<Table extends keyof Tables>(
+    insert: InsertQueryBuilder<Tables, Table, InsertResult>,
+    types: ColumnTypes<Tables[Table]>,
+    rows: readonly Tables[Table][],
+  ): InsertQueryBuilder<Tables, Table, InsertResult>;
   /** `(text column, integer column) in (pairs)`. */
   inPairs(
     columns: readonly [string, string],
@@ -42,10 +70,13 @@ const sqliteSql: Dialect = {
   jsonColumn: 'text',
   instantColumn: 'bigint',
   serialKey: 'integer primary key autoincrement',
+  blobColumn: 'blob',
   forUpdate: nothing,
   forUpdateSkipLocked: nothing,
   // BEGIN IMMEDIATE holds the one write lock already.
   lockSchema: async () => undefined,
+  portions: batches,
+  rows: (insert, _types, rows) => insert.values(rows as never),
   inLocked: (column, query) => sql<boolean>`${sql.ref(column)} in ${query}`,
   inList: (column, values) =>
     sql<boolean>`${sql.ref(column)} in (select value from json_each(${JSON.stringify(values)}))`,
@@ -57,17 +88,45 @@ const sqliteSql: Dialect = {
 /** Any number that other programs on the same database are unlikely to use for an advisory lock. */
 const schemaLock = 7_425_381_001;
 
+/** Between the texts of a list, and in place of one that is null. JSON has no such characters, it escapes them. */
+const [separator, noText] = ['\u001e', '\u001f'] as const;
+
+/**
+ * The values of a column as one array. JSON goes as one text that the database takes apart: as an element of an array
+ * every quotation mark in it would have to be escaped here and unescaped there, and results are full of them.
+ */
+function arrayOf(type: ColumnType, values: readonly unknown[]): RawBuilder<unknown> {
+  if (type !== 'json' && type !== 'json text') return sql`${values}::${sql.raw(type)}[]`;
+  const list = values.map((value) => value ?? noText).join(separator);
+  const texts = sql`string_to_array(${list}, ${sql.lit(separator)}, ${sql.lit(noText)})`;
+  return type === 'json' ? sql`${texts}::json[]` : texts;
+}
+
 const postgresSql: Dialect = {
   name: 'postgres',
   jsonColumn: 'json',
   instantColumn: 'timestamptz',
   serialKey: 'bigint generated always as identity primary key',
+  blobColumn: 'bytea',
   forUpdate: sql`for update`,
   forUpdateSkipLocked: sql`for update skip locked`,
   lockSchema: async (transaction) => {
     await sql`select pg_advisory_xact_lock(${schemaLock})`.execute(transaction);
   },
   inLocked: (column, query) => sql<boolean>`${sql.ref(column)} = any(array${query})`,
+  portions: (rows) => (rows.length === 0 ? [] : [rows]),
+  rows: (insert, types, rows) => {
+    const columns = Object.entries(types) as [keyof (typeof rows)[0], ColumnType][];
+    const arrays = columns.map(([column, type]) =>
+      arrayOf(
+        type,
+        rows.map((row) => row[column]),
+      ),
+    );
+    return insert
+      .columns(columns.map(([column]) => column) as never)
+      .expression(sql`select * from unnest(${sql.join(arrays)})` as never);
+  },
   inList: (column, values) => sql<boolean>`${sql.ref(column)} = any(${values}::text[])`,
   inPairs: ([text, integer], pairs) =>
     sql<boolean>`(${sql.ref(text)}, ${sql.ref(integer)}) in
@@ -79,6 +138,12 @@ export interface Connection {
   readonly dialect: Dialect;
   /** PostgreSQL only: what a dedicated connection needs (LISTEN, leadership). */
   readonly clientConfig?: pg.ClientConfig;
+}
+
+/** Opens the embedded database beside the process's own connection, for reading only. */
+export function connectSqliteToRead(path: string): Connection {
+  const dialect = sqliteKyselyDialect(path, { isReadOnly: true });
+  return { db: new Kysely<Tables>({ dialect }), dialect: sqliteSql };
 }
 
 /** Opens the embedded database, creating its folder when it is missing. */
@@ -97,7 +162,11 @@ const parsers = new Map<number, (text: string) => unknown>([
 ]);
 
 /** Opens a pool of connections to PostgreSQL. `onPoolError` hears of idle connections that broke. */
-export function connectPostgres(url: string, onPoolError: (error: Error) => void): Connection {
+export function connectPostgres(
+  url: string,
+  onPoolError: (error: Error) => void,
+  maxConnections = 10,
+): Connection {
   const clientConfig: pg.ClientConfig = {
     connectionString: url,
     keepAlive: true,
@@ -110,7 +179,7 @@ export function connectPostgres(url: string, onPoolError: (error: Error) => void
   };
   const pool = new pg.Pool({
     ...clientConfig,
-    max: 10,
+    max: maxConnections,
     query_timeout: 30_000,
     statement_timeout: 30_000,
     // A process that is stopped in the middle of a transaction must not keep its locks from all others.

@@ -1,7 +1,8 @@
 import type { Kysely } from 'kysely';
 import { sql } from 'kysely';
+import type { PingState } from '../../checks/ping-state.ts';
 import type { Dialect } from './dialect.ts';
-import type { HeartbeatEventRow, HeartbeatRow, HeartbeatState } from './session-tables.ts';
+import type { HeartbeatEventRow, HeartbeatRow } from './session-tables.ts';
 import type { Tables } from './tables.ts';
 
 /** What a heartbeat's timer follows from. */
@@ -166,7 +167,7 @@ export class Heartbeats {
   /** Events of a window, newest first. */
   async events(
     checkId: string,
-    window: { readonly from: number; readonly to: number; readonly states?: readonly HeartbeatState[] },
+    window: { readonly from: number; readonly to: number; readonly states?: readonly PingState[] },
     page: { readonly limit: number; readonly offset: number },
   ): Promise<HeartbeatEventRow[]> {
     let query = this.#db

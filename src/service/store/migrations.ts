@@ -9,8 +9,9 @@ import type { Tables } from './tables.ts';
 
 /**
  * The schema's history. A migration that was released is frozen: later changes are new entries at the end. Each runs
- * once, in order, in a transaction together with its record. `{json}` stands for the engine's JSON column type, `{serial}`
- * for that of a primary key that the database counts up, `{instant}` for that of an instant by the database's clock.
+ * once, in order, in a transaction together with its record. `{json}` and `{blob}` stand for the engine's column types,
+ * `{serial}` for that of a primary key that the database counts up, `{instant}` for that of an instant by the database's
+ * clock.
  */
 export interface Migration {
   readonly name: string;
@@ -171,6 +172,29 @@ export const migrations: readonly Migration[] = [
     statements: [`alter table runs add column runtime_id text`],
   },
   {
+    name: '0012-analytics',
+    statements: [
+      `alter table results add column measured text`,
+      `create table result_chunks (
+        check_id text not null, from_ms bigint not null, to_ms bigint not null, row_count integer not null,
+        primary key (check_id, from_ms))`,
+      `create table result_columns (
+        check_id text not null, name text not null, from_ms bigint not null, content {blob} not null,
+        primary key (check_id, name, from_ms))`,
+      `create table location_minutes (
+        location_id text not null references private_locations (id) on delete cascade,
+        minute bigint not null, queue_size integer not null, oldest_age double precision not null,
+        primary key (location_id, minute))`,
+      `create index location_minutes_by_minute on location_minutes (minute)`,
+      `create index runs_by_end on runs (ended) where ended is not null`,
+      `create index stale_results_by_time on stale_results (received)`,
+      `create index artifacts_by_time on artifacts (created) where state = 'stored'`,
+      `create index check_sessions_by_time on check_sessions (started)`,
+      `create index test_sessions_by_time on test_sessions (started)`,
+      `create index alerts_by_time on alerts (created) where alert_type <> 'ALERT_SSL'`,
+    ],
+  },
+  {
     name: '0014-leaderships',
     statements: [
       // PostgreSQL only: on SQLite there is one process.
@@ -224,14 +248,18 @@ export async function migrate(
       const migration = all[position];
       if (!migration) break;
       for (const statement of migration.statements) {
-        const text = statement
-          .replaceAll('{json}', dialect.jsonColumn)
-          .replaceAll('{serial}', dialect.serialKey)
-          .replaceAll('{instant}', dialect.instantColumn);
-        await sql.raw(text).execute(transaction);
+        await sql.raw(withTypes(statement, dialect)).execute(transaction);
       }
       await sql`insert into schema_migrations (position, name, applied_at)
         values (${position}, ${migration.name}, ${Date.now()})`.execute(transaction);
     }
   });
+}
+
+function withTypes(statement: string, dialect: Dialect): string {
+  return statement
+    .replaceAll('{json}', dialect.jsonColumn)
+    .replaceAll('{blob}', dialect.blobColumn)
+    .replaceAll('{serial}', dialect.serialKey)
+    .replaceAll('{instant}', dialect.instantColumn);
 }

@@ -1,8 +1,9 @@
 import type { Kysely } from 'kysely';
 import { batches } from './batches.ts';
+import { resultColumnTypes } from './column-types.ts';
 import type { Dialect } from './dialect.ts';
 import { readPage } from './page.ts';
-import type { ResultRow, StaleResultRow, Tables } from './tables.ts';
+import type { CountedResultRow, ResultRow, StaleResultRow, Tables } from './tables.ts';
 
 export interface ResultFilter {
   readonly checkId: string;
@@ -26,8 +27,10 @@ export class Results {
     this.#dialect = dialect;
   }
 
-  async insert(rows: readonly ResultRow[]): Promise<void> {
-    for (const batch of batches(rows)) await this.#db.insertInto('results').values(batch).execute();
+  async insert(rows: readonly CountedResultRow[]): Promise<void> {
+    for (const portion of this.#dialect.portions(rows)) {
+      await this.#dialect.rows(this.#db.insertInto('results'), resultColumnTypes, portion).execute();
+    }
   }
 
   /** Keeps late results; one that is kept already stays as it was. */
@@ -57,7 +60,7 @@ export class Results {
   }
 
   /** Turns attempts into the final results of their runs; returns them. */
-  async promote(ids: readonly string[]): Promise<ResultRow[]> {
+  async promote(ids: readonly string[]): Promise<CountedResultRow[]> {
     if (ids.length === 0) return [];
     return this.#db
       .updateTable('results')
@@ -67,7 +70,7 @@ export class Results {
       .execute();
   }
 
-  async find(checkId: string, id: string): Promise<ResultRow | undefined> {
+  async find(checkId: string, id: string): Promise<CountedResultRow | undefined> {
     return this.#db
       .selectFrom('results')
       .selectAll()
@@ -116,7 +119,8 @@ export class Results {
   }
 
   /**
-   * Removes up to `limit` results of a deleted check, and as many fenced ones, those of test sessions, heartbeat events and artifacts' rows, within a transaction.
+   * Removes up to `limit` results of a deleted check, and as many fenced ones, those of test sessions and heartbeat events,
+   * its chunks and artifacts' rows, within a transaction.
    * Does nothing while another process is at it.
    */
   async purgeSome(checkId: string, limit: number): Promise<void> {
@@ -127,7 +131,9 @@ export class Results {
       .modifyEnd(this.#dialect.forUpdateSkipLocked)
       .executeTakeFirst();
     if (!purge) return;
-    await this.#db.deleteFrom('artifacts').where('check_id', '=', purge.check_id).execute();
+    for (const table of ['artifacts', 'result_columns', 'result_chunks'] as const) {
+      await this.#db.deleteFrom(table).where('check_id', '=', purge.check_id).execute();
+    }
     const removed = [];
     for (const table of ['results', 'stale_results', 'test_results', 'heartbeat_events'] as const) {
       const some = this.#db

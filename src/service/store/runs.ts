@@ -1,6 +1,6 @@
 import type { Kysely, RawBuilder, SelectQueryBuilder } from 'kysely';
 import { sql } from 'kysely';
-import { batches } from './batches.ts';
+import { runColumnTypes } from './column-types.ts';
 import type { Dialect } from './dialect.ts';
 import type { MissedReason, RunRow, Tables } from './tables.ts';
 
@@ -48,10 +48,9 @@ export class Runs {
   /** Inserts runs; one for a slot that has a run already is left out. Returns those inserted. */
   async insert(rows: readonly RunRow[]): Promise<RunRow[]> {
     const inserted: RunRow[] = [];
-    for (const batch of batches(rows)) {
-      const done = await this.#db
-        .insertInto('runs')
-        .values(batch)
+    for (const portion of this.#dialect.portions(rows)) {
+      const done = await this.#dialect
+        .rows(this.#db.insertInto('runs'), runColumnTypes, portion)
         .onConflict((conflict) => conflict.columns(['check_id', 'slot_location', 'slot_at']).doNothing())
         .returningAll()
         .execute();

@@ -1,3 +1,5 @@
+import type { PingState } from '../../checks/ping-state.ts';
+
 type Flag = 0 | 1;
 
 /** The timer of a check whose target calls in by itself; the story is told in heartbeats.ts of the service. */
@@ -16,14 +18,11 @@ export interface HeartbeatRow {
   last_slot_at: number;
 }
 
-export const heartbeatStates = ['EARLY', 'RECEIVED', 'GRACE', 'LATE', 'FAILING'] as const;
-export type HeartbeatState = (typeof heartbeatStates)[number];
-
 export interface HeartbeatEventRow {
   id: string;
   check_id: string;
   account_id: string;
-  state: HeartbeatState;
+  state: PingState;
   created: number;
   source: string | null;
   user_agent: string | null;

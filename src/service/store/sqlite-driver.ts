@@ -17,10 +17,13 @@ const maxStatements = 500;
  * Kysely over node:sqlite with one connection. Kysely serialises its users, so a transaction is never interleaved with
  * another query. WAL, and `synchronous=FULL`: what was acknowledged survives a power cut.
  */
-export function sqliteKyselyDialect(path: string): KyselyDialect {
+export function sqliteKyselyDialect(
+  path: string,
+  options: { readonly isReadOnly?: boolean } = {},
+): KyselyDialect {
   return {
     createAdapter: () => new SqliteAdapter(),
-    createDriver: () => new NodeSqliteDriver(path),
+    createDriver: () => new NodeSqliteDriver(path, options.isReadOnly ?? false),
     createIntrospector: (db) => new SqliteIntrospector(db),
     createQueryCompiler: () => new SqliteQueryCompiler(),
   };
@@ -28,18 +31,19 @@ export function sqliteKyselyDialect(path: string): KyselyDialect {
 
 class NodeSqliteDriver implements Driver {
   readonly #path: string;
+  readonly #isReadOnly: boolean;
   #database: DatabaseSync | undefined;
   #connection: NodeSqliteConnection | undefined;
 
-  constructor(path: string) {
+  constructor(path: string, isReadOnly: boolean) {
     this.#path = path;
+    this.#isReadOnly = isReadOnly;
   }
 
   async init(): Promise<void> {
-    const database = new DatabaseSync(this.#path);
-    database.exec(
-      'pragma busy_timeout = 5000; pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on;',
-    );
+    const database = new DatabaseSync(this.#path, { readOnly: this.#isReadOnly });
+    database.exec('pragma busy_timeout = 5000; pragma foreign_keys = on;');
+    if (!this.#isReadOnly) database.exec('pragma journal_mode = wal; pragma synchronous = full;');
     this.#database = database;
     this.#connection = new NodeSqliteConnection(database);
   }
@@ -87,7 +91,7 @@ class NodeSqliteConnection implements DatabaseConnection {
 
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
     const { statement, returnsRows } = this.#prepare(query.sql);
-    const parameters = query.parameters as (string | number | bigint | null)[];
+    const parameters = query.parameters as (string | number | bigint | null | Uint8Array)[];
     if (returnsRows) return { rows: statement.all(...parameters) as Row[] };
     const { changes, lastInsertRowid } = statement.run(...parameters);
     return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };

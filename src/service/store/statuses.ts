@@ -1,6 +1,6 @@
 import type { Kysely, RawBuilder } from 'kysely';
 import { sql } from 'kysely';
-import { batches } from './batches.ts';
+import { statusColumnTypes } from './column-types.ts';
 import type { Dialect } from './dialect.ts';
 import type { LocationStatusRow, StatusRow, Tables } from './tables.ts';
 
@@ -42,10 +42,10 @@ export class Statuses {
   async apply(changes: readonly StatusChange[], parallel: ReadonlySet<string>, now: number): Promise<void> {
     const byLocation = changes.filter(({ checkId }) => parallel.has(checkId));
     for (const round of roundsOf(byLocation, ({ checkId, slotLocation }) => `${checkId} ${slotLocation}`)) {
-      for (const batch of batches(round)) await this.#upsertLocations(batch, now);
+      for (const portion of this.#dialect.portions(round)) await this.#upsertLocations(portion, now);
     }
     for (const round of roundsOf(changes, ({ checkId }) => checkId)) {
-      for (const batch of batches(round)) await this.#upsert(batch, now);
+      for (const portion of this.#dialect.portions(round)) await this.#upsert(portion, now);
     }
     // Now that the statuses are locked, all that other transactions said of these locations is visible.
     await this.#addUp([...new Set(byLocation.map(({ checkId }) => checkId))].sort());
@@ -107,25 +107,25 @@ export class Statuses {
 
   async #upsert(changes: readonly StatusChange[], now: number): Promise<void> {
     const kept = <Value>(column: string) => newer<Value>('statuses', column, 'last_slot_at', now);
-    await this.#db
-      .insertInto('statuses')
-      .values(
-        changes.map((change) => ({
-          check_id: change.checkId,
-          account_id: change.accountId,
-          has_failures: flag(change.hasFailures),
-          has_errors: flag(change.hasErrors),
-          is_degraded: flag(change.isDegraded),
-          longest_run: change.measuredMs,
-          shortest_run: change.measuredMs,
-          last_run_location: change.location,
-          last_check_run_id: change.checkRunId,
-          last_slot_at: change.slotAt,
-          certificate_expires: change.certificateExpiresAt,
-          created: now,
-          updated: null,
-        })),
-      )
+    const rows = changes.map(
+      (change): StatusRow => ({
+        check_id: change.checkId,
+        account_id: change.accountId,
+        has_failures: flag(change.hasFailures),
+        has_errors: flag(change.hasErrors),
+        is_degraded: flag(change.isDegraded),
+        longest_run: change.measuredMs,
+        shortest_run: change.measuredMs,
+        last_run_location: change.location,
+        last_check_run_id: change.checkRunId,
+        last_slot_at: change.slotAt,
+        certificate_expires: change.certificateExpiresAt,
+        created: now,
+        updated: null,
+      }),
+    );
+    await this.#dialect
+      .rows(this.#db.insertInto('statuses'), statusColumnTypes, rows)
       .onConflict((conflict) =>
         conflict.column('check_id').doUpdateSet({
           has_failures: kept<0 | 1>('has_failures'),

@@ -30,12 +30,15 @@ import { Heartbeats } from './heartbeats.ts';
 import { IncidentEvents } from './incident-events.ts';
 import { Incidents } from './incidents.ts';
 import { LocationEvents } from './location-events.ts';
+import { LocationMinutes } from './location-minutes.ts';
 import { Locations } from './locations.ts';
 import { MaintenanceWindows } from './maintenance-windows.ts';
 import { migrate } from './migrations.ts';
 import { PostgresLink } from './postgres-link.ts';
 import { Reports } from './reports.ts';
+import { ResultColumns } from './result-columns.ts';
 import { Results } from './results.ts';
+import { Retired } from './retired.ts';
 import { Runs } from './runs.ts';
 import { Services } from './services.ts';
 import { LocalSignals, type Signals } from './signals.ts';
@@ -63,6 +66,9 @@ export interface Nouns {
   readonly locationEvents: LocationEvents;
   readonly runs: Runs;
   readonly results: Results;
+  readonly resultColumns: ResultColumns;
+  readonly locationMinutes: LocationMinutes;
+  readonly retired: Retired;
   readonly statuses: Statuses;
   readonly artifacts: Artifacts;
   readonly alertChannels: AlertChannels;
@@ -106,11 +112,15 @@ export interface Store extends Nouns {
   close(): Promise<void>;
 }
 
-export interface StoreOptions {
+/** Where the data are. */
+export interface StorePlace {
   /** PostgreSQL when given. */
   readonly databaseUrl?: string | undefined;
   /** Path of the SQLite database when there is no databaseUrl. */
   readonly path: string;
+}
+
+export interface StoreOptions extends StorePlace {
   readonly logger: Logger;
 }
 
@@ -170,6 +180,9 @@ function nounsOf(db: Kysely<Tables>, dialect: Dialect): Nouns {
     locationEvents: new LocationEvents(db),
     runs: new Runs(db, dialect),
     results: new Results(db, dialect),
+    resultColumns: new ResultColumns(db, dialect),
+    locationMinutes: new LocationMinutes(db),
+    retired: new Retired(db, dialect),
     statuses: new Statuses(db, dialect),
     artifacts: new Artifacts(db, dialect),
     alertChannels: new AlertChannels(db, dialect),

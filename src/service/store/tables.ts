@@ -200,6 +200,37 @@ export interface ResultRow {
   detail: string | null;
 }
 
+/** A result that counts, with what analytics follow of it. */
+export interface CountedResultRow extends ResultRow {
+  /** `MeasuredValues` as JSON; null where an older build stored the result. */
+  measured: string | null;
+}
+
+/** Sealed results of a check: those created in [from_ms, to_ms). See result-columns.ts. */
+export interface ResultChunkRow {
+  check_id: string;
+  from_ms: number;
+  to_ms: number;
+  row_count: number;
+}
+
+/** One column of a chunk. */
+export interface ResultColumnRow {
+  check_id: string;
+  name: string;
+  from_ms: number;
+  content: Uint8Array;
+}
+
+/** How long the queue of a location was at the beginning of a minute. */
+export interface LocationMinuteRow {
+  location_id: string;
+  minute: number;
+  queue_size: number;
+  /** How long the run had waited that waited longest, in seconds. */
+  oldest_age: number;
+}
+
 /** A result of a run of a test session. */
 export interface TestResultRow extends ResultRow {
   test_session_id: string;
@@ -317,8 +348,11 @@ export interface Tables extends ResourceTables, PageTables, SessionTables {
   location_keys: LocationKeyRow;
   agents: AgentRow;
   runs: RunRow;
-  results: ResultRow;
+  results: CountedResultRow;
   test_results: TestResultRow;
+  result_chunks: ResultChunkRow;
+  result_columns: ResultColumnRow;
+  location_minutes: LocationMinuteRow;
   stale_results: StaleResultRow;
   artifacts: ArtifactRow;
   statuses: StatusRow;

@@ -303,5 +303,6 @@ function resultRow(
     error_messages: '[]',
     error_group_ids: '[]',
     detail: null,
+    measured: null,
   };
 }

@@ -1,0 +1,103 @@
+import { Counter, Gauge, Registry } from 'prom-client';
+import { lanes } from '../checks/check-type.ts';
+import { agentSeenWindowMs, runningSessions } from './agent-sightings.ts';
+import type { Nouns } from './store/store.ts';
+import type { ResultRow, RunRow } from './store/tables.ts';
+
+type CountedResult = Pick<ResultRow, 'account_id' | 'run_location' | 'has_failures' | 'has_errors'>;
+
+/**
+ * Numbers of the service for Prometheus, made for autoscalers of agents: what waits at each location and lane, what is
+ * under way, how long the oldest run has waited, how many agents there are. These come from the database and are the
+ * same at every process. What was taken and what was missed is counted since the process started: add up the processes.
+ */
+export class ServiceMetrics {
+  readonly #results = new Map<string, number>();
+  readonly #missed = new Map<string, number>();
+
+  /** Counts results that were stored. */
+  countResults(rows: readonly CountedResult[]): void {
+    for (const row of rows) {
+      const verdict = row.has_errors === 1 ? 'error' : row.has_failures === 1 ? 'failed' : 'passed';
+      add(this.#results, [row.account_id, row.run_location, verdict], 1);
+    }
+  }
+
+  /** Counts slots that were missed. */
+  countMissed(runs: readonly RunRow[], reason: string): void {
+    for (const run of runs) add(this.#missed, [run.account_id, run.slot_location, reason], run.slot_count);
+  }
+
+  /** The numbers of one account, or of all, as Prometheus text. */
+  async text(nouns: Nouns, now: number, accountId?: string): Promise<string> {
+    const registry = new Registry();
+    const registers = [registry];
+    const perLane = ['account', 'location', 'lane'] as const;
+    const queued = new Gauge({
+      name: 'picket_location_queued_runs',
+      help: 'Runs that wait for an agent of the location',
+      labelNames: perLane,
+      registers,
+    });
+    const inFlight = new Gauge({
+      name: 'picket_location_in_flight_runs',
+      help: 'Runs that agents of the location work on',
+      labelNames: perLane,
+      registers,
+    });
+    const oldest = new Gauge({
+      name: 'picket_location_oldest_queued_run_age_seconds',
+      help: 'How long the run has waited that waits longest; 0 when none waits',
+      labelNames: perLane,
+      registers,
+    });
+    const agents = new Gauge({
+      name: 'picket_location_agents',
+      help: 'Agents that were seen in the last two minutes',
+      labelNames: ['account', 'location'] as const,
+      registers,
+    });
+    const places = await nouns.locationMinutes.places(accountId);
+    const queues = new Map(
+      (await nouns.locationMinutes.queues(now, accountId)).map((queue) => [
+        `${queue.locationId} ${queue.lane}`,
+        queue,
+      ]),
+    );
+    const sessions = Map.groupBy(
+      await nouns.locations.agents(
+        places.map(({ id }) => id),
+        now - agentSeenWindowMs,
+      ),
+      (session) => session.location_id,
+    );
+    for (const { id, accountId: account, slugName: location } of places) {
+      agents.set({ account, location }, runningSessions(sessions.get(id) ?? []).length);
+      for (const lane of lanes) {
+        const queue = queues.get(`${id} ${lane}`);
+        const since = queue?.waitingSince ?? null;
+        queued.set({ account, location, lane }, queue?.queued ?? 0);
+        inFlight.set({ account, location, lane }, queue?.inFlight ?? 0);
+        oldest.set({ account, location, lane }, since === null ? 0 : Math.max(0, now - since) / 1000);
+      }
+    }
+    const counters = [
+      ['picket_results_total', 'Results stored by this process', 'verdict', this.#results],
+      ['picket_missed_slots_total', 'Slots this process recorded as missed', 'reason', this.#missed],
+    ] as const;
+    for (const [name, help, word, counts] of counters) {
+      const counter = new Counter({ name, help, labelNames: ['account', 'location', word], registers });
+      for (const [key, count] of counts) {
+        const [account = '', location = '', value = ''] = JSON.parse(key) as string[];
+        if (accountId !== undefined && account !== accountId) continue;
+        counter.inc({ account, location, [word]: value }, count);
+      }
+    }
+    return registry.metrics();
+  }
+}
+
+function add(counts: Map<string, number>, labels: readonly string[], count: number): void {
+  const key = JSON.stringify(labels);
+  counts.set(key, (counts.get(key) ?? 0) + count);
+}

@@ -1,0 +1,168 @@
+import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { startPostgres } from '../helpers/postgres.ts';
+import { createCheck, openBench, type Bench as ServiceBench, temporaryFolder } from '../helpers/service.ts';
+import {
+  insertIntoPostgres,
+  insertIntoSqlite,
+  type PlainAnswer,
+  plainOnPostgres,
+  plainOnSqlite,
+} from './parts/many-results.ts';
+import { type Bench, type BenchRun, numberOption, quantile, textOption } from './report.ts';
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+const endings = ['avg', 'max', 'median', 'min', 'p50', 'p90', 'p95', 'p99', 'stddev', 'sum'];
+const phases = ['responseTime', 'wait', 'dns', 'tcp', 'firstByte', 'download'];
+const everyMetric = phases.flatMap((phase) => endings.map((ending) => `${phase}_${ending}`));
+
+const questions: readonly (readonly [string, string])[] = [
+  ['p95', 'metrics=responseTime_p95'],
+  [
+    'nine figures by location',
+    'metrics=responseTime_avg,responseTime_min,responseTime_max,responseTime_p50,responseTime_p90,responseTime_p95,responseTime_p99,responseTime_stddev,availability&groupBy=runLocation',
+  ],
+  [
+    'p50, p95, p99 by hour',
+    'metrics=responseTime_p50,responseTime_p95,responseTime_p99&aggregationInterval=60&limit=100',
+  ],
+  [
+    'p95 of failures by status code',
+    'metrics=responseTime_p95,retries&groupBy=statusCode&filterByStatus=failure',
+  ],
+  ['p95 of the last 24 hours', 'metrics=responseTime_p95&quickRange=last24Hours'],
+  ['values of 100 results', 'metrics=responseTime&limit=100&page=50'],
+  ['all 60 metrics at once', `metrics=${everyMetric.join(',')}`],
+];
+
+interface Engine {
+  readonly name: string;
+  readonly bench: ServiceBench;
+  readonly insert: (results: Parameters<typeof insertIntoSqlite>[1]) => Promise<void>;
+  readonly plain: (checkId: string) => Promise<PlainAnswer>;
+}
+
+/** `npm run bench -- analytics [--results=1000000] [--rounds=20] [--engine=sqlite|postgres]` */
+const bench: Bench = {
+  title: 'Analytics over results of one check in a window of 30 days',
+  async run(run) {
+    const only = textOption(run, 'engine', '');
+    const rows: string[][] = [];
+    const notes: string[] = [];
+    const figures: Record<string, string | number> = {};
+    if (only !== 'postgres') {
+      const folder = temporaryFolder();
+      const path = join(folder.path, 'picket.sqlite');
+      const service = await openBench({ folder: folder.path });
+      await measure(run, rows, notes, figures, {
+        name: 'SQLite',
+        bench: service,
+        insert: async (results) => insertIntoSqlite(path, results),
+        plain: async (checkId) => plainOnSqlite(path, checkId),
+      });
+      await service.close();
+      folder.remove();
+    }
+    if (only !== 'sqlite') {
+      const server = await startPostgres();
+      const databaseUrl = await server.createDatabase();
+      const service = await openBench({ databaseUrl });
+      await measure(run, rows, notes, figures, {
+        name: 'PostgreSQL',
+        bench: service,
+        insert: (results) => insertIntoPostgres(databaseUrl, results),
+        plain: (checkId) => plainOnPostgres(databaseUrl, checkId),
+      });
+      await service.close();
+      await server.stop();
+    }
+    return {
+      columns: [
+        'engine',
+        'question',
+        'first (ms)',
+        'p50 (ms)',
+        'p95 (ms)',
+        'longest stall of the service (ms)',
+      ],
+      rows,
+      notes: [
+        'Each question as an HTTP request to the service (in process), with quickRange=last30Days unless it says otherwise. First: with nothing in the memory of the thread that answers. Stall: how long the service itself could not answer anything else meanwhile.',
+        ...notes,
+      ],
+      figures,
+    };
+  },
+};
+export default bench;
+
+async function measure(
+  run: BenchRun,
+  rows: string[][],
+  notes: string[],
+  figures: Record<string, string | number>,
+  engine: Engine,
+): Promise<void> {
+  const count = numberOption(run, 'results', 1_000_000);
+  const rounds = numberOption(run, 'rounds', 20);
+  const { name, bench: service } = engine;
+  const check = await createCheck(service);
+  const now = Date.now();
+  run.progress(`${name}: inserting ${count} results`);
+  await engine.insert({
+    checkId: check.id,
+    accountId: service.accountId,
+    count,
+    // The window moves on while the data are made.
+    fromMs: now - 30 * dayMs + hourMs,
+    lengthMs: 30 * dayMs - hourMs - 60_000,
+  });
+  run.progress(`${name}: sealing`);
+  const sealStart = performance.now();
+  let chunks = 0;
+  while (await service.store.transaction((nouns) => nouns.resultColumns.sealNext(check.id, now))) chunks += 1;
+  const sealMs = performance.now() - sealStart;
+  const plain = await engine.plain(check.id);
+  const key = name === 'SQLite' ? 'sqlite' : 'postgres';
+  for (const [question, query] of questions) {
+    run.progress(`${name}: ${question}`);
+    const range = query.includes('quickRange') ? '' : '&quickRange=last30Days';
+    const path = `/v1/analytics/url-monitors/${check.id}?${query}${range}`;
+    const took: number[] = [];
+    const stall = monitorEventLoopDelay({ resolution: 1 });
+    for (let round = 0; round <= rounds; round += 1) {
+      const start = performance.now();
+      const { status, body } = await service.call('GET', path);
+      took.push(performance.now() - start);
+      if (status !== 200) throw new Error(JSON.stringify(body));
+      if (round === 0) stall.enable();
+      if (round === 0 && question === 'nine figures by location') compare(body, plain);
+    }
+    stall.disable();
+    const [first = 0, ...others] = took;
+    const [p50, p95] = [quantile(others, 0.5), quantile(others, 0.95)];
+    rows.push([name, question, ...[first, p50, p95, stall.max / 1e6].map((ms) => ms.toFixed(0))]);
+    if (question === 'p95') figures[`${key}_p95_ms`] = p95.toFixed(0);
+    if (question === 'nine figures by location') figures[`${key}_by_location_ms`] = p95.toFixed(0);
+  }
+  notes.push(
+    `${name}: ${count} results in ${chunks} chunks, sealed in ${(sealMs / 1000).toFixed(1)} s (${((sealMs * 1000) / count).toFixed(1)} µs each). The nine figures by location as plain SQL over the results: ${plain.ms.toFixed(0)} ms; both give the same p95, digit for digit.`,
+  );
+  figures[`${key}_plain_sql_ms`] = plain.ms.toFixed(0);
+}
+
+/** Answers have to be the same, or the time they took says nothing. */
+function compare(
+  body: { series: { runLocation: string; data: { responseTime_p95: number }[] }[] },
+  plain: PlainAnswer,
+): void {
+  for (const { runLocation, data } of body.series) {
+    const [ours, theirs] = [
+      data[0]?.responseTime_p95 ?? Number.NaN,
+      plain.p95.get(runLocation) ?? Number.NaN,
+    ];
+    if (Math.abs(ours - theirs) > 1e-6) throw new Error(`p95 at ${runLocation}: ${ours}, by SQL ${theirs}`);
+  }
+  if (body.series.length !== plain.p95.size) throw new Error('not the same locations');
+}

@@ -1,0 +1,126 @@
+import { randomUUID } from 'node:crypto';
+import type { ClaimResponse, LeasedRun, ResultReport, ResultsResponse } from '../../../src/protocol/agent.ts';
+import { reportOf } from '../../helpers/service.ts';
+
+export interface LedgerLoad {
+  /** Where the services answer; an agent goes on with the next one when its own is gone. */
+  readonly urls: readonly string[];
+  readonly key: string;
+  readonly agents: number;
+  /** How many runs an agent asks for at once, and reports at once. */
+  readonly slots: number;
+}
+
+export interface LedgerCounts {
+  /** Ids of results the service said it has. */
+  readonly acknowledged: Set<string>;
+  leased: number;
+  /** Calls that failed because nobody answered. */
+  failedCalls: number;
+}
+
+/** Agents by their calls: each claims, and reports what it claimed with a detail of the usual size, until told to stop. */
+export function startLedgerAgents(load: LedgerLoad): { counts: LedgerCounts; stop(): Promise<void> } {
+  const counts: LedgerCounts = { acknowledged: new Set(), leased: 0, failedCalls: 0 };
+  let isStopping = false;
+  const agents = Array.from({ length: load.agents }, (_none, index) =>
+    runAgent(load, index, counts, () => isStopping),
+  );
+  return {
+    counts,
+    async stop() {
+      isStopping = true;
+      await Promise.all(agents);
+    },
+  };
+}
+
+async function runAgent(
+  load: LedgerLoad,
+  index: number,
+  counts: LedgerCounts,
+  isStopping: () => boolean,
+): Promise<void> {
+  const identity = { agentId: `agent-${index}`, sessionId: randomUUID() };
+  let service = index;
+  const call = async <T>(path: string, body: object): Promise<T | undefined> => {
+    const url = load.urls[service % load.urls.length] ?? '';
+    try {
+      const response = await fetch(`${url}/v1/agent/${path}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${load.key}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ ...identity, ...body }),
+      });
+      if (!response.ok) throw new Error(`${response.status} ${await response.text()}`);
+      return (await response.json()) as T;
+    } catch {
+      // Nobody answered, or not with a success: the next one is asked the same.
+      counts.failedCalls += 1;
+      service += 1;
+      return undefined;
+    }
+  };
+  let unreported: ResultReport[] = [];
+  while (!isStopping() || unreported.length > 0) {
+    if (unreported.length === 0) {
+      const claimed = await call<ClaimResponse>('claims', {
+        version: '8.0.0',
+        platform: 'bench',
+        checkTypes: ['URL'],
+        freeSlots: { probe: load.slots },
+        waitMs: 200,
+      });
+      const runs = claimed?.runs ?? [];
+      counts.leased += runs.length;
+      unreported = runs.map(reportWithDetail);
+      if (runs.length === 0) continue;
+    }
+    const answer = await call<ResultsResponse>('results', { results: unreported });
+    if (!answer) continue;
+    for (const { resultId, status } of answer.items) {
+      if (resultId !== null && (status === 'accepted' || status === 'duplicate'))
+        counts.acknowledged.add(resultId);
+    }
+    unreported = [];
+  }
+}
+
+const page = 'a line of a page, as a monitor meets it\n'.repeat(25);
+
+/** A passed run with the detail of a URL monitor: some 2 kB. */
+function reportWithDetail(run: LeasedRun): ResultReport {
+  const url = 'https://shop.example.com/articles/4711';
+  return reportOf(run, {
+    detail: {
+      assertions: [],
+      request: { method: 'GET', url, data: '', headers: { 'user-agent': 'picket' }, params: {} },
+      response: {
+        status: 200,
+        statusText: 'OK',
+        body: page,
+        headers: { 'content-type': 'text/html', server: 'nginx', 'cache-control': 'no-store' },
+        timings: { socket: 0.1, lookup: 1.2, connect: 5.5, response: 90.1, end: 99.9 },
+        timingPhases: {
+          wait: 0.1,
+          dns: 1.1,
+          tcp: 4.3,
+          firstByte: 84.6,
+          download: 9.8,
+          total: 100,
+          tls: 20,
+          proxy: 0,
+        },
+        href: url,
+        truncated: false,
+        httpVersion: '1.1',
+        ipAddress: '192.0.2.7',
+        redirectCount: 0,
+        certificate: null,
+      },
+      requestError: null,
+      jobLog: null,
+      jobAssets: null,
+      pcapDataUrl: null,
+    },
+  });
+}
