@@ -26,8 +26,8 @@ import type { Scrubbed } from './scrubber.ts';
 import type { ServiceClock } from './service-clock.ts';
 import { kindOfStatus, parseRetryAfter, ServiceError, type ServiceErrorKind } from './service-error.ts';
 import { serviceProxyUrl } from './service-proxy.ts';
+import { explainTransport, maxAnswerBytes, singleHeader } from './transport-problem.ts';
 
-const maxAnswerBytes = 32 * 1024 * 1024;
 const maxAnswerDepth = 100;
 const maxErrorTextLength = 500;
 /** An answer is due this long after the time the request asked the service to wait. */
@@ -309,7 +309,7 @@ export class ServiceClient {
       if (end.signal.aborted) {
         throw new ServiceError('unreachable', `${what}: no answer within ${call.timeoutMs} ms`);
       }
-      throw new ServiceError('unreachable', `${what}: ${explain(thrown)}`, { cause: thrown });
+      throw new ServiceError('unreachable', `${what}: ${explainTransport(thrown)}`, { cause: thrown });
     } finally {
       clearTimeout(timer);
       call.signal?.removeEventListener('abort', giveUp);
@@ -337,7 +337,7 @@ function refusal(
   headers: Dispatcher.ResponseData['headers'],
   text: string,
 ): ServiceError {
-  const retryAfterMs = parseRetryAfter(single(headers['retry-after']), single(headers.date));
+  const retryAfterMs = parseRetryAfter(singleHeader(headers['retry-after']), singleHeader(headers.date));
   const kind = kindOfStatus(httpStatus, retryAfterMs);
   const hint =
     httpStatus >= 300 && httpStatus < 400
@@ -394,23 +394,4 @@ function describe(text: string): string {
     if (thrown instanceof SyntaxError) return '';
     throw thrown;
   }
-}
-
-function explain(thrown: unknown): string {
-  const error = toError(thrown);
-  const code = (error as NodeJS.ErrnoException).code;
-  if (error instanceof AggregateError && error.errors.length > 0) return explain(error.errors[0]);
-  if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') return `the answer is larger than ${maxAnswerBytes} bytes`;
-  const text = code && !error.message.includes(code) ? `${code}: ${error.message}` : error.message;
-  if (code === 'CERT_NOT_YET_VALID' || code === 'CERT_HAS_EXPIRED') {
-    return `${text} (if the certificate is in order, this machine's clock is wrong)`;
-  }
-  if (code?.includes('CERT') || code?.includes('SIGNATURE')) {
-    return `${text} (put the certificate of your own authority into CA_CERTS_DIR, or name it in NODE_EXTRA_CA_CERTS)`;
-  }
-  return text;
-}
-
-function single(header: string | string[] | undefined): string | undefined {
-  return Array.isArray(header) ? header[0] : header;
 }
