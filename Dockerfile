@@ -5,7 +5,7 @@
 #
 # Arguments
 #   BASE_IMAGE      Debian 12 with Node 24; a mirror, or the same with a digest
-#   RUNTIMES        ids of the runtimes to bundle, separated by spaces; each must be a folder below runtimes/
+#   RUNTIMES        ids of the runtimes to bundle, and package-managers, separated by spaces; each must be a folder below runtimes/
 #   EXTRA_PACKAGES  Debian packages to add: "g++ make python3 git" for the dev variant, fonts such as "fonts-noto-cjk"
 #   VERSION, REVISION, CREATED   for the labels
 # Secrets, for registries behind a proxy with a certificate of its own; nothing of them stays in the image
@@ -42,7 +42,8 @@ WORKDIR /app
 COPY runtimes runtimes
 COPY src/sandbox/browsers src/sandbox/browsers
 COPY scripts/runtimes-install.ts scripts/
-ARG RUNTIMES=2026.04
+# Package managers are what Playwright suites are installed with.
+ARG RUNTIMES="2026.04 package-managers"
 RUN --mount=type=cache,target=/root/.npm \
     --mount=type=secret,id=npmrc,target=/root/.npmrc \
     --mount=type=secret,id=ca,target=/run/secrets/ca.crt \
@@ -68,8 +69,9 @@ COPY package.json LICENSE ./
 ENV NODE_ENV=production \
     HOME=/tmp \
     DATA_DIR=/data
+# What is written goes to volumes: a new one gets the rights of these folders.
+RUN mkdir -m 1777 /data /var/spool/picket
 # A number, so that Kubernetes can tell that it is not root. Any other works as well.
-RUN mkdir -m 1777 /data
 USER 10001:10001
 EXPOSE 8080 8081
 VOLUME /data

@@ -1,31 +1,29 @@
 #!/usr/bin/env node
 /**
- * What the uptime image runs: an agent and nothing else, so that nothing else is loaded. `agent` is accepted as argument, because
- * that is what the command is called where there are others; `--version` prints the version.
+ * What the uptime image runs: `agent`, `doctor [--json]` or `--version`. Nothing else is there, so that an agent loads nothing but
+ * itself: no parser of commands, no service.
  */
 import { runAgent } from './agent/main.ts';
 import { AppError } from './lib/errors.ts';
 import { packageVersion } from './lib/version.ts';
 
-const argument = process.argv[2] ?? 'agent';
 // As in cli.ts: lookups of dead names must not hold up all others.
 process.env.UV_THREADPOOL_SIZE ??= '64';
 
-if (argument === '--version') console.log(packageVersion());
-else if (argument === 'agent' && process.argv.length <= 3) await startAgent();
-else {
-  console.error(
-    `picket: this image runs agents only: there is no command ${process.argv.slice(2).join(' ')}`,
-  );
-  process.exitCode = 2;
-}
-
-async function startAgent(): Promise<void> {
-  try {
-    await runAgent(process.env);
-  } catch (thrown) {
-    const isConfig = thrown instanceof AppError && thrown.code === 'CONFIG_INVALID';
-    console.error(thrown instanceof AppError ? `picket: ${thrown.message}` : thrown);
-    process.exitCode = isConfig ? 2 : 1;
+const [command = 'agent', ...options] = process.argv.slice(2);
+const isJson = options.length === 1 && options[0] === '--json';
+try {
+  if (command === 'agent' && options.length === 0) await runAgent(process.env);
+  else if (command === 'doctor' && (options.length === 0 || isJson)) {
+    const { doctorCommand } = await import('./cli/doctor-command.ts');
+    process.exitCode = await doctorCommand({ json: isJson }, process.env);
+  } else if (command === '--version') console.log(packageVersion());
+  else {
+    console.error('picket: this image has the commands "agent" and "doctor [--json]", and "--version"');
+    process.exitCode = 2;
   }
+} catch (thrown) {
+  const isBadInput = thrown instanceof AppError && thrown.code === 'CONFIG_INVALID';
+  console.error(thrown instanceof AppError ? `picket: ${thrown.message}` : thrown);
+  process.exitCode = isBadInput ? 2 : 1;
 }

@@ -9,7 +9,8 @@ const imports = "import { test, expect } from '@playwright/test';";
 export type CheckBody = Readonly<Record<string, unknown>>;
 
 export const probeChecks: Readonly<Record<string, CheckBody>> = {
-  url: { ...often, request: { url: `${site}/`, assertions: [isOk] } },
+  // With words for a moment, whose package is loaded only then.
+  url: { ...often, request: { url: `${site}/?day={{moment "tomorrow" "YYYY-MM-DD"}}`, assertions: [isOk] } },
   dns: {
     ...often,
     request: {

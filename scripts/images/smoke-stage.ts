@@ -13,7 +13,16 @@ const apiKey = `smoke-${randomBytes(12).toString('hex')}`;
  */
 export const hardened: readonly string[] = [
   ...['--user', '123456:0', '--read-only', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'],
-  ...['--tmpfs', '/tmp', '--pids-limit', '1024', '--sysctl', 'net.ipv4.ping_group_range=0 2147483647'],
+  ...[
+    '--tmpfs',
+    '/tmp',
+    '--volume',
+    '/var/spool/picket',
+    '--pids-limit',
+    '1024',
+    '--sysctl',
+    'net.ipv4.ping_group_range=0 2147483647',
+  ],
 ];
 /** What scripts need beside that. */
 export const hardenedForScripts: readonly string[] = [

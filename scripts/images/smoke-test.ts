@@ -55,6 +55,8 @@ export async function smokeTest(
       environment: {
         API_KEY: location.keys[0]?.rawKey ?? '',
         SERVICE_URL: 'http://service:8080',
+        SPOOL_DIR: '/var/spool/picket',
+        SPOOL_REQUIRED: 'true',
         SHUTDOWN_GRACE_SECONDS: String(graceSeconds - 10),
       },
     });
@@ -221,7 +223,11 @@ async function stopAtWork(
   if (held === undefined) return;
   findings.expect('was seen while it stopped', answered.length > 3);
   const result = await firstResult(stage, held);
-  findings.expect('the run under way was finished and reported', result?.hasFailures === false);
+  findings.expect(
+    'the run under way was finished and reported',
+    result?.hasFailures === false && !result.hasErrors,
+    result?.failure?.message.slice(0, 500),
+  );
 }
 
 async function countZombies(stage: SmokeStage): Promise<number> {

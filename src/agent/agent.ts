@@ -100,6 +100,7 @@ export class Agent {
         privatePaths: [...settings.secretFiles, this.#delivery.spool.state.facts?.folder ?? []].flat(),
         hasSpares: true,
       }),
+      service: { serviceUrl: settings.serviceUrl, apiKey: settings.apiKey, proxy: settings.proxy },
     });
     this.#client = new ServiceClient({
       settings,

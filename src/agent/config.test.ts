@@ -14,6 +14,7 @@ describe('readAgentSettings', () => {
       serviceUrl: 'https://picket.example.com',
       healthPort: 8081,
       isErrorReportingOn: true,
+      checkTypes: expect.arrayContaining(['URL', 'ICMP', 'BROWSER']),
       laneSizes: { probe: 100, script: 1 },
       logLevel: 'info',
       agentId: expect.stringMatching(/^[\w.-]+-[0-9a-f]{8}$/),
@@ -22,7 +23,6 @@ describe('readAgentSettings', () => {
       spoolMaxAgeMs: 86_400_000,
       isSpoolRequired: false,
       canaries: [],
-      checkTypes: expect.arrayContaining(['URL', 'BROWSER']),
       caCertsDir: undefined,
       shutdownGraceMs: 300_000,
       proxy: { https: undefined, http: undefined, except: undefined },
@@ -34,9 +34,17 @@ describe('readAgentSettings', () => {
         chromiumPath: undefined,
         isUnisolatedAllowed: false,
         phaseCount: 4,
+        suites: { cacheMaxBytes: 5_000_000_000 },
       },
       secretFiles: [],
     });
+  });
+
+  it('offers the check types that are named', () => {
+    expect(readAgentSettings({ ...needed, CHECK_TYPES: ' url,Dns ,' }).checkTypes).toEqual(['URL', 'DNS']);
+    for (const wrong of ['URL,HTTP', ',', 'HEARTBEAT']) {
+      expect(() => readAgentSettings({ ...needed, CHECK_TYPES: wrong }), wrong).toThrow('CHECK_TYPES');
+    }
   });
 
   it('reads canaries, and says which are none', () => {

@@ -115,7 +115,7 @@ export const AgentConfig = z.object({
     'Probe checks (URL, API, …) that run at the same time, 1 to 1000',
   ),
   CHECK_TYPES: checkTypeNames.describe(
-    'Check types this agent offers, separated by commas; without a script type among them it starts nothing for scripts',
+    'Check types this agent offers, separated by commas; without one among them that has scripts nothing is started for scripts',
   ),
   LOG_LEVEL: z
     .string()
@@ -203,6 +203,12 @@ export const AgentConfig = z.object({
     .describe(
       'Runs scripts even where nothing keeps them from reading the key and files of the agent; only where all scripts are your own',
     ),
+  SUITE_CACHE_MAX_BYTES: z
+    .string()
+    .regex(/^\d{1,15}$/, 'must be a whole number of bytes')
+    .transform(Number)
+    .default(5_000_000_000)
+    .describe('How much of what Playwright suites installed is kept for later runs, below SCRIPTS_DIR'),
   EGRESS_DENY: egressRules.describe(
     'What checks must not connect to, written as for EGRESS_ALLOW; see operations.md, "What checks may connect to"',
   ),
@@ -219,6 +225,7 @@ export interface AgentSettings {
     readonly runtimesDirectory: string;
     readonly chromiumPath: string | undefined;
     readonly isUnisolatedAllowed: boolean;
+    readonly suites: { readonly cacheMaxBytes: number };
   };
   /** Files that secrets were read from. */
   readonly secretFiles: readonly string[];
@@ -288,6 +295,7 @@ export function readAgentSettings(environment: Readonly<Record<string, string | 
       runtimesDirectory: variables.RUNTIMES_DIR ?? packagedRuntimes,
       chromiumPath: variables.CHROMIUM_PATH,
       isUnisolatedAllowed: variables.ALLOW_UNISOLATED_SCRIPTS === 'true',
+      suites: { cacheMaxBytes: variables.SUITE_CACHE_MAX_BYTES },
     },
     secretFiles: ['API_KEY', ...secretNames].flatMap((name) => {
       const path = environment[`${name}_FILE`];

@@ -9,6 +9,7 @@ import type { ScriptHostSettings } from '../sandbox/open-script-host.ts';
 import { sealLimitMs } from './artifacts/run-artifacts.ts';
 import { deadlineGraceMs } from './run-deadline.ts';
 import { RunnerThread, ThreadEnded } from './runner-thread.ts';
+import type { ServiceAccess } from './service-line.ts';
 import type { Capabilities, FinishedRun, RunOrder } from './worker-message.ts';
 
 const scriptWorkerEntry = new URL(`./script-worker${extname(import.meta.url)}`, import.meta.url);
@@ -91,7 +92,10 @@ export class ScriptPool {
 
   get #isWanted(): boolean {
     const { checkTypes: wanted = allNames } = this.#options;
-    return checkTypes.some(({ name, lane }) => lane === 'script' && wanted.includes(name));
+    return checkTypes.some(
+      ({ name, lane, usesLifecycleScripts }) =>
+        (lane === 'script' || usesLifecycleScripts) && wanted.includes(name),
+    );
   }
 
   /** How many more runs the memory of this host allows; one at least where nothing runs. */
@@ -145,6 +149,7 @@ export class ScriptPool {
         egress: this.#options.egress?.() ?? defaultEgressSettings,
         artifactFolder: this.#options.artifactFolder?.(),
         scripts: this.#options.scripts(),
+        service: this.#options.service,
       },
       maxHeapMb: 1024,
       serviceOffsetMs: this.#options.serviceOffsetMs,
@@ -203,13 +208,15 @@ export interface ScriptPoolOptions {
   readonly log: Logger;
   /** Secrets removed from every report: the agent's key and the `SERVICE_SECRET_*` values. */
   readonly ownSecrets: readonly string[];
-  /** Names of the check types to offer; all when absent. Without one that is a script nothing is started. */
+  /** Names of the check types to offer; all when absent. Without one that has scripts nothing is started. */
   readonly checkTypes?: readonly string[] | undefined;
   readonly serviceOffsetMs: () => number;
   readonly egress?: (() => EgressSettings) | undefined;
   readonly artifactFolder?: (() => string | undefined) | undefined;
   /** What the sandboxes are made of, asked when a thread starts. */
   readonly scripts: () => ScriptHostSettings;
+  /** Where suites get their code bundles; without it none can be run. */
+  readonly service?: ServiceAccess | undefined;
   /** Called whenever it has become known what can be run. */
   readonly onReady?: (() => void) | undefined;
   /** Another program for the thread that speaks the same messages. */

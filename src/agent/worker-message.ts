@@ -9,6 +9,7 @@ import type { SandboxFacts } from '../sandbox/mechanism.ts';
 import type { ScriptHostSettings } from '../sandbox/open-script-host.ts';
 import type { SealedArtifacts } from './artifacts/run-artifacts.ts';
 import type { Scrubbed } from './scrubber.ts';
+import type { ServiceAccess } from './service-line.ts';
 
 /** What a thread that runs checks gets when it starts. */
 export interface WorkerStart {
@@ -26,6 +27,8 @@ export interface WorkerStart {
   readonly caCertificates?: readonly string[] | undefined;
   /** What the thread for scripts makes its sandboxes of; no other thread has it. */
   readonly scripts?: ScriptHostSettings | undefined;
+  /** Where the thread for scripts gets code bundles; absent where there is no service. */
+  readonly service?: ServiceAccess | undefined;
 }
 
 /** One run as it goes to a probe thread. */

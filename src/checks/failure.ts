@@ -100,15 +100,26 @@ export const failureCatalogue = {
     ),
   ),
   SCRIPT_TIMED_OUT: viaEither(
-    target('The script ran longer than it may: 240 seconds, a setup or teardown script 10.'),
+    target(
+      'The script ran longer than it may: 240 seconds, a setup or teardown script 10, the tests of a suite 30 minutes or their globalTimeout.',
+    ),
   ),
   SCRIPT_OUT_OF_MEMORY: target(
-    'The script and its browser used more than 2.7 GiB of memory, a setup or teardown script more than 512 MiB.',
+    'The script and its browsers used more memory than they may: 2.7 GiB, a setup or teardown script 512 MiB, a suite 4 GiB.',
   ),
   SCRIPT_LIMIT_EXCEEDED: target(
     'The script used more processor time, processes, output or disk than it may.',
   ),
   SCRIPT_INVALID: config('The script cannot be loaded, or has no tests.'),
+  BUNDLE_INVALID: config(
+    'The code bundle of the suite is missing, cannot be unpacked, or holds what it must not hold.',
+  ),
+  INSTALL_FAILED: config(
+    'The dependencies of the suite cannot be installed: its lockfile does not fit, or a package is not to be had.',
+  ),
+  INSTALL_TIMED_OUT: config('Installing the dependencies of the suite took longer than it may, 5 minutes.'),
+  BUNDLE_UNAVAILABLE: agent('This agent could not get the code bundle of the suite from the service.'),
+  PACKAGE_MANAGER_MISSING: agent('This agent does not have the package manager of the suite.'),
   RUNTIME_MISSING: agent('This agent does not have the runtime of the check.'),
   BROWSER_MISSING: agent('This agent has no browser to run browser checks with.'),
   SANDBOX_UNAVAILABLE: agent('This agent cannot contain scripts, or not now, and so does not run them.'),

@@ -14,6 +14,7 @@ import { checkResultRoutes } from './check-result.ts';
 import { checkSessionRoutes } from './check-session.ts';
 import { checkStatusRoutes } from './check-status.ts';
 import { clientCertificateRoutes } from './client-certificate.ts';
+import { agentBundleRoutes, codeBundleRoutes } from './code-bundle.ts';
 import { dashboardRoutes } from './dashboard.ts';
 import { dashboardIncidentRoutes } from './dashboard-incident.ts';
 import { errorGroupRoutes, rootCauseAnalysisRoutes } from './error-group.ts';
@@ -42,6 +43,7 @@ export const allRoutes: readonly Route[] = [
   ...checkTypes.flatMap((type) => Object.values(typedCheckRoutes(type))),
   ...Object.values(checkResultRoutes),
   ...Object.values(assetRoutes),
+  ...Object.values(codeBundleRoutes),
   ...Object.values(checkStatusRoutes),
   ...Object.values(alertChannelRoutes),
   ...Object.values(alertRoutes),
@@ -54,8 +56,8 @@ export const allRoutes: readonly Route[] = [
   ...Object.values(analyticsRoutes),
   ...checkTypes.map(typedAnalyticsRoute),
   ...Object.values(privateLocationRoutes),
-  ...Object.values(locationEventRoutes),
   ...Object.values(locationMetricsRoutes),
+  ...Object.values(locationEventRoutes),
   ...Object.values(locationRoutes),
   ...Object.values(staticIpRoutes),
   ...Object.values(dashboardRoutes),
@@ -77,4 +79,5 @@ export const allRoutes: readonly Route[] = [
   ...Object.values(examinationRoutes),
   ...Object.values(agentErrorRoutes),
   ...Object.values(artifactRoutes),
+  ...Object.values(agentBundleRoutes),
 ];

@@ -55,6 +55,11 @@ describe('probe threads', () => {
     return pool;
   }
 
+  it('load the check types that are wanted, and no others', async () => {
+    const small = await started({ checkTypes: ['URL', 'DNS', 'BROWSER'] });
+    expect([...small.checkTypes].sort()).toEqual(['DNS', 'URL']);
+  });
+
   // Running out of memory is left out: V8 ends such a thread most of the time, but not always before the process.
   it.each(['throw-in-thread', 'exit-thread'])(
     'that die (%s) take their runs along, and are replaced',

@@ -12,6 +12,7 @@ import { checkResultHandlers } from './check-results.ts';
 import { checkStatusHandlers } from './check-statuses.ts';
 import { checkHandlers } from './checks.ts';
 import { clientCertificateHandlers } from './client-certificates.ts';
+import { codeBundleHandlers } from './code-bundles.ts';
 import { dashboardIncidentHandlers } from './dashboard-incidents.ts';
 import { dashboardHandlers } from './dashboards.ts';
 import { errorGroupHandlers, rootCauseAnalysisHandlers } from './error-groups.ts';
@@ -73,5 +74,6 @@ export function allHandlers(deps: HandlerDeps): ReadonlyMap<string, AnyHandler> 
     ...agentErrorHandlers(deps),
     ...locationEventHandlers(deps),
     ...artifactHandlers(deps),
+    ...codeBundleHandlers(deps),
   ]);
 }
