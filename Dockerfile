@@ -5,7 +5,7 @@
 #
 # Arguments
 #   BASE_IMAGE      Debian 12 with Node 24; a mirror, or the same with a digest
-#   RUNTIMES        ids of the runtimes to bundle, separated by spaces; each must be a folder below runtimes/
+#   RUNTIMES        ids of the runtimes to bundle, and package-managers, separated by spaces; each must be a folder below runtimes/
 #   EXTRA_PACKAGES  Debian packages to add: "g++ make python3 git" for the dev variant, fonts such as "fonts-noto-cjk"
 #   VERSION, REVISION, CREATED   for the labels
 # Secrets, for registries behind a proxy with a certificate of its own; nothing of them stays in the image
@@ -42,7 +42,8 @@ WORKDIR /app
 COPY runtimes runtimes
 COPY src/sandbox/browsers src/sandbox/browsers
 COPY scripts/runtimes-install.ts scripts/
-ARG RUNTIMES=2026.04
+# Package managers are what Playwright suites are installed with.
+ARG RUNTIMES="2026.04 package-managers"
 RUN --mount=type=cache,target=/root/.npm \
     --mount=type=secret,id=npmrc,target=/root/.npmrc \
     --mount=type=secret,id=ca,target=/run/secrets/ca.crt \

@@ -40,7 +40,7 @@ const images: Readonly<Record<string, Image>> = {
     file: 'Dockerfile',
     tag: `picket:${version}-migrate-${bundled.at(0)?.replace('.', '')}-${bundled.at(-1)?.replace('.', '')}`,
     kind: 'full',
-    buildArgs: { RUNTIMES: bundled.join(' ') },
+    buildArgs: { RUNTIMES: [...bundled, 'package-managers'].join(' ') },
   },
 };
 

@@ -1,7 +1,7 @@
 /**
- * Runs fault campaigns: `npm run faults -- [--seed 1] [--seeds 1] [--minutes 1] [--engine sqlite|postgres|both]
- * [--checks 100] [--folder DIR] [--report FILE] [--judge DIR]`. Each seed is one campaign; with `both`, odd seeds use SQLite
- * and even ones PostgreSQL. A campaign that violates an invariant leaves its histories, and the run ends with exit code 1.
+ * Runs fault campaigns: `npm run faults -- [--seed 1] [--seeds 1] [--rounds 1] [--minutes 1] [--engine sqlite|postgres|both]
+ * [--checks 100] [--folder DIR] [--report FILE] [--judge DIR]`. Each seed is one campaign; with `--rounds 10` a
+ * campaign takes ten seeds, one after the other on the same processes. With `both`, campaigns use SQLite and PostgreSQL in turn. A campaign that violates an invariant leaves its histories, and the run ends with exit code 1.
  * `--judge` judges the histories of an earlier campaign again. `--report` writes the tables of docs/reliability.md, anew
  * after each campaign.
  */
@@ -19,6 +19,7 @@ const { values } = parseArgs({
   options: {
     seed: { type: 'string', default: '1' },
     seeds: { type: 'string', default: '1' },
+    rounds: { type: 'string', default: '1' },
     minutes: { type: 'string', default: '1' },
     engine: { type: 'string', default: 'both' },
     checks: { type: 'string', default: '100' },
@@ -38,7 +39,8 @@ if (values.judge !== undefined) {
 }
 
 const first = Number(values.seed);
-const seeds = Array.from({ length: Number(values.seeds) }, (_, index) => first + index);
+const rounds = Number(values.rounds);
+const seeds = Array.from({ length: Number(values.seeds) / rounds }, (_, index) => first + index * rounds);
 const durationMs = Number(values.minutes) * 60_000;
 if (!['sqlite', 'postgres', 'both'].includes(values.engine) || seeds.length === 0 || !(durationMs > 0)) {
   console.error('npm run faults -- [--seed N] [--seeds N] [--minutes M] [--engine sqlite|postgres|both]');
@@ -51,10 +53,10 @@ const liveLine = createLogUpdate(process.stderr);
 const rows: Row[] = [];
 let failed = 0;
 
-for (const seed of seeds) {
+for (const [index, seed] of seeds.entries()) {
   if (stopping.signal.aborted) break;
-  const byParity = seed % 2 === 1 ? 'sqlite' : 'postgres';
-  const engine = values.engine === 'both' ? byParity : (values.engine as 'sqlite' | 'postgres');
+  const inTurn = index % 2 === (first + 1) % 2 ? 'sqlite' : 'postgres';
+  const engine = values.engine === 'both' ? inTurn : (values.engine as 'sqlite' | 'postgres');
   const startedAtMs = performance.now();
   const progress = (text: string) => {
     const seconds = ((performance.now() - startedAtMs) / 1000).toFixed(0);
@@ -65,6 +67,7 @@ for (const seed of seeds) {
   try {
     const { folder, figures, violations } = await runCampaign({
       seed,
+      rounds,
       engine,
       durationMs,
       checkCount: Number(values.checks),
@@ -72,7 +75,12 @@ for (const seed of seeds) {
       signal: stopping.signal,
       ...(values.folder === undefined ? {} : { folder: join(values.folder, `seed-${seed}`) }),
     });
-    rows.push({ seed, engine, figures, violations: violations.length });
+    rows.push({
+      seeds: rounds === 1 ? `${seed}` : `${seed}–${seed + rounds - 1}`,
+      engine,
+      figures,
+      violations: violations.length,
+    });
     liveLine.clear();
     const p99 = percentile(figures.takeoversMs, 0.99);
     console.log(
@@ -83,7 +91,7 @@ for (const seed of seeds) {
       failed += 1;
       for (const { code, text } of violations.slice(0, 20)) console.log(`  ${code}: ${text}`);
       console.log(
-        `  repeat: npm run faults -- --seed ${seed} --minutes ${values.minutes} --checks ${values.checks} --engine ${engine}`,
+        `  repeat: npm run faults -- --seed ${seed} --seeds ${rounds} --rounds ${rounds} --minutes ${values.minutes} --checks ${values.checks} --engine ${engine}`,
       );
       console.log(`  histories: ${folder}`);
     } else if (values.folder === undefined) rmSync(folder, { recursive: true, force: true });

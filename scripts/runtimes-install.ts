@@ -1,6 +1,7 @@
 /**
  * Installs packages that scripts of checks use: `npm run runtimes:install [id…]`, the newest runtime when no id is given.
- * `all` is every runtime; `chromium` is a browser for hosts that have none. Each is installed with `npm ci` as its lockfile says, without install scripts, into its own
+ * `all` is every runtime; `chromium` is a browser for hosts that have none; `package-managers` are what Playwright suites are
+ * installed with. Each is installed with `npm ci` as its lockfile says, without install scripts, into its own
  * node_modules; one that is installed already is left alone.
  */
 import { spawn } from 'node:child_process';
@@ -18,9 +19,9 @@ const known = readdirSync(root)
 process.exitCode = await main(process.argv.slice(2));
 
 async function main(args: readonly string[]): Promise<number> {
-  const newest = known.filter((id) => /^\d{4}\.\d{2}$/.test(id)).at(-1);
+  const newest = known.filter((id) => isRuntime(id)).at(-1);
   const wanted = args.includes('all')
-    ? known.filter((id) => id !== 'chromium')
+    ? known.filter((id) => isRuntime(id))
     : args.length > 0
       ? args
       : newest
@@ -72,8 +73,13 @@ async function install(id: string): Promise<number> {
   return 0;
 }
 
+function isRuntime(id: string): boolean {
+  return /^\d{4}\.\d{2}$/.test(id);
+}
+
 function title(id: string): string {
-  return id === 'chromium' ? 'Chromium' : `Runtime ${id}`;
+  if (isRuntime(id)) return `Runtime ${id}`;
+  return id === 'chromium' ? 'Chromium' : 'package managers';
 }
 
 /** What an installation was made from: the lockfile, and the package of our own that is copied into it. */

@@ -3,6 +3,7 @@ import { claimedFacts } from './capability-facts.ts';
 import type { Delivery } from './delivery.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import type { LeaseKeeper } from './lease-keeper.ts';
+import type { LocationWatch } from './location/location-watch.ts';
 import type { PollerStatus } from './poller.ts';
 import type { ProbePool } from './probe-pool.ts';
 import type { ScriptPool } from './script-pool.ts';
@@ -22,6 +23,7 @@ export interface StatusSource {
   readonly delivery: Delivery;
   readonly spoolMaxBytes: number;
   readonly serviceClock: ServiceClock;
+  readonly locationWatch: LocationWatch;
   readonly pool: ProbePool;
   readonly scripts: ScriptPool;
 }
@@ -46,6 +48,13 @@ export function agentStatus(source: StatusSource): Readonly<Record<string, unkno
     serviceClock: Number.isFinite(errorMs)
       ? { skewMs: Math.round(serviceClock.wallSkewMs), errorMs: Math.ceil(errorMs) }
       : null,
+    location: {
+      sick: source.locationWatch.sicknesses.map(({ kind, evidence, sinceMs }) => ({
+        kind,
+        evidence,
+        since: new Date(sinceMs).toISOString(),
+      })),
+    },
     lastClaimSecondsAgo:
       poller?.lastClaimAtMs === undefined ? null : Math.round((nowMs - poller.lastClaimAtMs) / 1000),
     failedClaims: poller?.failedClaims ?? 0,

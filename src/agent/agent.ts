@@ -12,6 +12,9 @@ import { Drain } from './drain.ts';
 import { ErrorReporter } from './error-report/error-reporter.ts';
 import { HealthServer } from './health.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
+import { LocationWatch } from './location/location-watch.ts';
+import { selfChecksOf } from './location/self-checks.ts';
+import { sickReport } from './location/sick-report.ts';
 import { AgentMetrics } from './metrics.ts';
 import { trustOwnAuthorities } from './own-authorities.ts';
 import { Poller } from './poller.ts';
@@ -40,10 +43,14 @@ export class Agent {
   readonly #pool: ProbePool;
   readonly #scripts: ScriptPool;
   readonly #client: ServiceClient;
+  readonly #scrubber: Scrubber;
   readonly #leaseKeeper: LeaseKeeper;
   readonly #delivery: Delivery;
   readonly #dispatcher: Dispatcher;
   readonly #metrics: AgentMetrics;
+  readonly #locationWatch: LocationWatch;
+  /** Failed runs about which the location is asked. */
+  readonly #judging = new Set<Promise<void>>();
   /** Absent when the operator wants none. */
   readonly #errorReporter: ErrorReporter | undefined;
   readonly #identity: { readonly agentId: string; readonly sessionId: string };
@@ -64,6 +71,7 @@ export class Agent {
     this.#log = log;
     this.#identity = { agentId: settings.agentId, sessionId: crypto.randomUUID() };
     const ownSecrets = ownSecretsOf(settings);
+    this.#scrubber = new Scrubber(ownSecrets);
     const forThreads = {
       clock,
       log,
@@ -92,6 +100,7 @@ export class Agent {
         privatePaths: [...settings.secretFiles, this.#delivery.spool.state.facts?.folder ?? []].flat(),
         hasSpares: true,
       }),
+      service: { serviceUrl: settings.serviceUrl, apiKey: settings.apiKey, proxy: settings.proxy },
     });
     this.#client = new ServiceClient({
       settings,
@@ -107,7 +116,7 @@ export class Agent {
       ? new ErrorReporter({
           clock,
           log,
-          scrubber: new Scrubber(ownSecrets),
+          scrubber: this.#scrubber,
           send: (envelope) => this.#client.reportError(envelope),
         })
       : undefined;
@@ -121,7 +130,7 @@ export class Agent {
       leaseKeeper: this.#leaseKeeper,
       onSettled: (settlement) => this.#metrics.resultSettled(settlement),
       onArtifactEnd: (end) => this.#metrics.artifactEnded(end),
-      beforeSending: () => this.#leaseKeeper.expireOverdue(),
+      beforeSending: () => this.#leaseKeeper.verify(),
     });
     this.#dispatcher = new Dispatcher({
       laneSizes: settings.laneSizes,
@@ -131,12 +140,23 @@ export class Agent {
       clock,
       serviceClock,
       log,
-      scrubber: new Scrubber(ownSecrets),
+      scrubber: this.#scrubber,
       serviceSecrets: settings.serviceSecrets,
       onFinished: (run, slotAtMs) => this.#finished(run, slotAtMs),
       onReturned: (lease) => this.#drain?.giveBack([lease]),
       onDiscarded: (lease) => this.#delivery.discardFiles(lease),
       onSlotFree: () => this.#poller?.slotFreed(),
+    });
+    this.#locationWatch = new LocationWatch({
+      clock,
+      log,
+      selfChecks: selfChecksOf({
+        settings,
+        connection: () => this.#connection(),
+        diskProblem: () => this.#delivery.spool.state.problem,
+      }),
+      serviceNowMs: () => clock.monotonicMs() + serviceClock.offsetMs,
+      report: (events, signal) => this.#client.tellOfLocation(events, signal),
     });
     this.#metrics = new AgentMetrics({
       laneStates: () => this.#dispatcher.laneStates(),
@@ -144,6 +164,7 @@ export class Agent {
       waitingResults: () => this.#delivery.reporter.waitingCount,
       spool: () => this.#delivery.spool.state,
       artifacts: () => this.#delivery.uploader,
+      sicknesses: () => this.#locationWatch.sicknesses.map(({ kind }) => kind),
       clockErrorMs: () => serviceClock.errorMs,
       wallSkewMs: () => serviceClock.wallSkewMs,
       isConnected: () => this.#poller?.status.isConnected ?? false,
@@ -197,6 +218,7 @@ export class Agent {
             delivery: this.#delivery,
             spoolMaxBytes: this.#settings.spoolMaxBytes,
             serviceClock: this.#serviceClock,
+            locationWatch: this.#locationWatch,
             pool: this.#pool,
             scripts: this.#scripts,
           }),
@@ -209,6 +231,7 @@ export class Agent {
     this.#releasers.push('metrics', () => this.#metrics.stop());
     this.#releasers.push('service client', () => this.#client.close());
     this.#releasers.push('spool', () => this.#delivery.spool.close());
+    this.#releasers.push('location watch', () => this.#locationWatch.stop());
     this.#releasers.push('probe threads', () => this.#pool.stop());
     this.#releasers.push('scripts', () => this.#scripts.stop());
     const port = await health.listen(healthPort);
@@ -227,6 +250,7 @@ export class Agent {
       throw new Error('No check type could be loaded: there is nothing this agent can do');
     this.#poller = this.#createPoller();
     this.#poller.start();
+    this.#locationWatch.start();
     // In the background: no probe waits for sandboxes and runtimes to be looked through.
     void this.#scripts.start();
   }
@@ -281,6 +305,9 @@ export class Agent {
         client: this.#client,
         clock: this.#clock,
         log: this.#log,
+        judged: async () => {
+          await Promise.all(this.#judging);
+        },
         graceMs: this.#settings.shutdownGraceMs,
       });
       isClean = await this.#drain.run();
@@ -295,7 +322,21 @@ export class Agent {
     this.#poller?.interrupt();
   }
 
+  /** A failure that the location may have brought about waits until it is known how the location is. */
   #finished(run: FinishedRun, slotAtMs: number | undefined): void {
+    const { failureCode, isAborted } = run.facts;
+    if (failureCode === undefined || isAborted || !this.#locationWatch.canExplain(failureCode)) {
+      this.#deliver(run, slotAtMs);
+      return;
+    }
+    const judging = this.#locationWatch.explain(failureCode).then((sickness) => {
+      this.#judging.delete(judging);
+      this.#deliver(sickness ? sickReport(run, sickness, this.#scrubber) : run, slotAtMs);
+    });
+    this.#judging.add(judging);
+  }
+
+  #deliver(run: FinishedRun, slotAtMs: number | undefined): void {
     const { facts } = run;
     this.#metrics.runFinished(facts, slotAtMs);
     if (facts.crash) {
@@ -319,6 +360,12 @@ export class Agent {
         `a secret variable is not masked in results: its value is shorter than ${minSecretLength} characters or too common`,
       );
     }
+  }
+
+  #connection(): { readonly awayMs: number | undefined; readonly problem: string } {
+    const { isConnected, lastClaimAtMs, problem } = this.#poller?.status ?? { problem: '' };
+    if (lastClaimAtMs === undefined) return { awayMs: undefined, problem };
+    return { awayMs: isConnected ? 0 : this.#clock.monotonicMs() - lastClaimAtMs, problem };
   }
 
   #notReadyReason(): string | undefined {

@@ -22,6 +22,7 @@ describe('readAgentSettings', () => {
       spoolMaxBytes: 1024 ** 3,
       spoolMaxAgeMs: 86_400_000,
       isSpoolRequired: false,
+      canaries: [],
       caCertsDir: undefined,
       shutdownGraceMs: 300_000,
       proxy: { https: undefined, http: undefined, except: undefined },
@@ -33,6 +34,7 @@ describe('readAgentSettings', () => {
         chromiumPath: undefined,
         isUnisolatedAllowed: false,
         phaseCount: 4,
+        suites: { cacheMaxBytes: 5_000_000_000 },
       },
       secretFiles: [],
     });
@@ -42,6 +44,21 @@ describe('readAgentSettings', () => {
     expect(readAgentSettings({ ...needed, CHECK_TYPES: ' url,Dns ,' }).checkTypes).toEqual(['URL', 'DNS']);
     for (const wrong of ['URL,HTTP', ',', 'HEARTBEAT']) {
       expect(() => readAgentSettings({ ...needed, CHECK_TYPES: wrong }), wrong).toThrow('CHECK_TYPES');
+    }
+  });
+
+  it('reads canaries, and says which are none', () => {
+    expect(
+      readAgentSettings({ ...needed, CANARY_TARGETS: 'router.lan:443, [fd00::1]:53,10.0.0.1:1' }).canaries,
+    ).toEqual([
+      { host: 'router.lan', port: 443 },
+      { host: 'fd00::1', port: 53 },
+      { host: '10.0.0.1', port: 1 },
+    ]);
+    for (const bad of ['router.lan', 'router.lan:0', 'a:70000', 'http://a:1', ':1']) {
+      expect(() => readAgentSettings({ ...needed, CANARY_TARGETS: `ok:1,${bad}` })).toThrow(
+        `"${bad}" must be a host and a port`,
+      );
     }
   });
 

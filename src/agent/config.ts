@@ -6,6 +6,7 @@ import { checkTypes } from '../checks/index.ts';
 import { readEnvironment } from '../lib/env.ts';
 import { type LogLevel, logLevels } from '../lib/log.ts';
 import { parseEgressRules } from '../probes/egress/rules.ts';
+import { type CanaryTarget, parseCanaries } from './location/canary-targets.ts';
 
 /** The longest value a `SERVICE_SECRET_*` variable may have, in characters. */
 const maxSecretLength = 128 * 1024;
@@ -36,6 +37,14 @@ const proxyUrl = z
   .string()
   .refine((value) => isHttpUrl(value), 'must be the http:// or https:// address of a proxy')
   .optional();
+
+const canaryTargets = z
+  .string()
+  .superRefine((value, context) => {
+    for (const message of parseCanaries(value).problems) context.addIssue({ code: 'custom', message });
+  })
+  .default('')
+  .meta({ defaultText: 'none' });
 
 const absolutePath = z
   .string()
@@ -149,6 +158,9 @@ export const AgentConfig = z.object({
     .pipe(z.enum(['true', 'false'], 'must be true or false'))
     .default('false')
     .describe('Whether the agent refuses to start where SPOOL_DIR cannot be used, instead of using memory'),
+  CANARY_TARGETS: canaryTargets.describe(
+    'Hosts that can be connected to as long as this network is well, such as `router.lan:443,10.0.0.53:53`; while none of them can, failures of checks are the location’s',
+  ),
   HTTPS_PROXY: proxyUrl.describe('Proxy for an https:// SERVICE_URL; `https_proxy` works too'),
   HTTP_PROXY: proxyUrl.describe('Proxy for an http:// SERVICE_URL; `http_proxy` works too'),
   NO_PROXY: z
@@ -191,6 +203,12 @@ export const AgentConfig = z.object({
     .describe(
       'Runs scripts even where nothing keeps them from reading the key and files of the agent; only where all scripts are your own',
     ),
+  SUITE_CACHE_MAX_BYTES: z
+    .string()
+    .regex(/^\d{1,15}$/, 'must be a whole number of bytes')
+    .transform(Number)
+    .default(5_000_000_000)
+    .describe('How much of what Playwright suites installed is kept for later runs, below SCRIPTS_DIR'),
   EGRESS_DENY: egressRules.describe(
     'What checks must not connect to, written as for EGRESS_ALLOW; see operations.md, "What checks may connect to"',
   ),
@@ -207,6 +225,7 @@ export interface AgentSettings {
     readonly runtimesDirectory: string;
     readonly chromiumPath: string | undefined;
     readonly isUnisolatedAllowed: boolean;
+    readonly suites: { readonly cacheMaxBytes: number };
   };
   /** Files that secrets were read from. */
   readonly secretFiles: readonly string[];
@@ -225,6 +244,7 @@ export interface AgentSettings {
   readonly spoolMaxBytes: number;
   readonly spoolMaxAgeMs: number;
   readonly isSpoolRequired: boolean;
+  readonly canaries: readonly CanaryTarget[];
   readonly proxy: {
     readonly https: string | undefined;
     readonly http: string | undefined;
@@ -263,6 +283,7 @@ export function readAgentSettings(environment: Readonly<Record<string, string | 
     spoolMaxBytes: variables.SPOOL_MAX_BYTES,
     spoolMaxAgeMs: variables.SPOOL_MAX_AGE_HOURS * 3_600_000,
     isSpoolRequired: variables.SPOOL_REQUIRED === 'true',
+    canaries: parseCanaries(variables.CANARY_TARGETS).targets,
     proxy: { https: variables.HTTPS_PROXY, http: variables.HTTP_PROXY, except: variables.NO_PROXY },
     caCertsDir: variables.CA_CERTS_DIR,
     isErrorReportingOn: variables.EXTERNAL_OBSERVABILITY === 'on',
@@ -274,6 +295,7 @@ export function readAgentSettings(environment: Readonly<Record<string, string | 
       runtimesDirectory: variables.RUNTIMES_DIR ?? packagedRuntimes,
       chromiumPath: variables.CHROMIUM_PATH,
       isUnisolatedAllowed: variables.ALLOW_UNISOLATED_SCRIPTS === 'true',
+      suites: { cacheMaxBytes: variables.SUITE_CACHE_MAX_BYTES },
     },
     secretFiles: ['API_KEY', ...secretNames].flatMap((name) => {
       const path = environment[`${name}_FILE`];

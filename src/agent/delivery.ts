@@ -121,7 +121,7 @@ export interface DeliveryOptions {
   /** Called for every artifact. */
   readonly onArtifactEnd: (end: ArtifactEnd) => void;
   /** Called before each upload of results. */
-  readonly beforeSending: () => Promise<void> | void;
+  readonly beforeSending: () => Promise<void>;
 }
 
 function keyOf({ runId, leaseNumber }: LeaseRef): string {

@@ -90,7 +90,8 @@ export class Drain {
 
   /** Goes the whole way. Resolves with true when nothing was left behind and nobody hurried. */
   async run(): Promise<boolean> {
-    const { poller, dispatcher, reporter, leaseKeeper, spool, uploader, clock, graceMs, log } = this.#options;
+    const { poller, dispatcher, judged, reporter, leaseKeeper, spool, uploader, clock, graceMs, log } =
+      this.#options;
     const graceEndMs = clock.monotonicMs() + graceMs;
     await poller.stop();
     this.giveBack(dispatcher.dropUnstarted());
@@ -102,6 +103,7 @@ export class Drain {
       await this.#wait(idle, stopRunsMs, { isHurryEnough: false });
     }
     this.giveBack(stopped);
+    await this.#wait(judged(), stopRunsMs, { isHurryEnough: false });
     await Promise.all([
       ...this.#givingBack,
       this.#wait(reporter.emptied(), this.#farewellMs(), { isHurryEnough: false }),
@@ -143,6 +145,8 @@ export interface DrainOptions {
   readonly dispatcher: Dispatcher;
   readonly reporter: Reporter;
   readonly leaseKeeper: LeaseKeeper;
+  /** Resolves when no finished run waits for its judgement. */
+  readonly judged: () => Promise<void>;
   readonly spool: Spool;
   readonly uploader: ArtifactUploader;
   readonly client: ServiceClient;

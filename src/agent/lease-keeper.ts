@@ -12,6 +12,8 @@ const expiryCheckMs = 500;
 const minRenewalMs = 200;
 const maxLeasesPerCall = 5000;
 const defaultTtlMs = 15_000;
+/** Two clocks of one host that part by more than this: one was set, or the host was asleep and one stood still. */
+const clockGapMs = 1000;
 /** How long a lease is renewed whose result lies in the spool. */
 const spooledLeaseMs = 120_000;
 
@@ -45,6 +47,8 @@ export class LeaseKeeper {
   #expiryTimer: NodeJS.Timeout | undefined;
   #isRenewing = false;
   #isStopped = false;
+  #wallAheadMs: number;
+  #verifying: Promise<void> | undefined;
   #failedAttempts = 0;
 
   constructor(options: {
@@ -57,6 +61,7 @@ export class LeaseKeeper {
     this.#clock = options.clock;
     this.#serviceClock = options.serviceClock;
     this.#log = options.log;
+    this.#wallAheadMs = options.clock.wallMs() - options.clock.monotonicMs();
   }
 
   get heldCount(): number {
@@ -76,7 +81,7 @@ export class LeaseKeeper {
   hold(lease: LeaseRef, ttlMs: number, expiresAtMs: number, onEnd: (end: LeaseEnd) => void): void {
     this.#ttlMs = ttlMs;
     this.#held.set(lease.runId, { ...lease, expiresAtMs, letGoAtMs: Number.POSITIVE_INFINITY, onEnd });
-    this.#expiryTimer ??= setInterval(() => this.expireOverdue(), expiryCheckMs);
+    this.#expiryTimer ??= setInterval(() => void this.verify(), expiryCheckMs);
     if (!this.#renewalTimer && !this.#isRenewing) this.#scheduleRenewal(this.#ttlMs / 3);
   }
 
@@ -115,6 +120,33 @@ export class LeaseKeeper {
   expireOverdue(): void {
     const nowMs = this.#clock.monotonicMs();
     for (const lease of this.#held.values()) if (lease.expiresAtMs <= nowMs) this.#end(lease, 'expired');
+  }
+
+  /**
+   * To be awaited before results are sent. Leases whose time is up have ended when it resolves. Where the wall clock and the
+   * monotonic one have parted, nobody here can tell whose time is up: a host that slept may have a monotonic clock that
+   * slept as well. Then the service is asked first.
+   */
+  async verify(): Promise<void> {
+    this.expireOverdue();
+    const wallAheadMs = this.#clock.wallMs() - this.#clock.monotonicMs();
+    const gapMs = wallAheadMs - this.#wallAheadMs;
+    this.#wallAheadMs = wallAheadMs;
+    if (Math.abs(gapMs) > clockGapMs) {
+      this.#log.warn(
+        { gapMs: Math.round(gapMs), leases: this.#held.size },
+        'the clocks of this host have parted: it was asleep, or its clock was set; leases are asked for before results are sent',
+      );
+      this.#serviceClock.distrust();
+      this.#verifying ??= this.#renewNow();
+    }
+    await this.#verifying;
+  }
+
+  async #renewNow(): Promise<void> {
+    clearTimeout(this.#renewalTimer);
+    if (!this.#isRenewing && this.#held.size > 0) await this.#renewAll();
+    this.#verifying = undefined;
   }
 
   /** Stops all timers. Leases still held run out at the service. */

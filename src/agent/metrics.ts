@@ -6,6 +6,7 @@ import {
 } from 'node:perf_hooks';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Lane } from '../checks/check-type.ts';
+import { type SicknessKind, sicknessKinds } from '../protocol/location-event.ts';
 import type { ArtifactEnd } from './artifacts/artifact-uploader.ts';
 import type { SpoolState } from './spool/spool.ts';
 import type { Settlement } from './upload.ts';
@@ -25,6 +26,8 @@ export interface MetricsSource {
   /** Results that wait to be sent, on disk or in memory. */
   readonly waitingResults: () => number;
   readonly spool: () => SpoolState;
+  /** Parts of the location that are sick now. */
+  readonly sicknesses: () => readonly SicknessKind[];
   readonly clockErrorMs: () => number;
   readonly wallSkewMs: () => number;
   readonly isConnected: () => boolean;
@@ -205,6 +208,17 @@ export class AgentMetrics {
     );
     gauge('picket_agent_artifacts_waiting', 'Artifacts that wait to be sent', () => source.artifacts().count);
     gauge('picket_agent_artifacts_bytes', 'How large they are', () => source.artifacts().sizeBytes);
+    new Gauge({
+      name: 'picket_agent_location_sick',
+      help: '1 for each part of the location that the agent finds sick',
+      labelNames: ['kind'],
+      registers,
+      collect() {
+        this.reset();
+        const sick = source.sicknesses();
+        for (const kind of sicknessKinds) this.set({ kind }, sick.includes(kind) ? 1 : 0);
+      },
+    });
     gauge(
       'picket_agent_clock_skew_seconds',
       "How far this host's clock is ahead of the service's",

@@ -1,4 +1,5 @@
 import type { MessagePort } from 'node:worker_threads';
+import { toError } from '../lib/errors.ts';
 import type {
   Phase,
   PhaseEnd,
@@ -150,7 +151,9 @@ export function servePhases(port: MessagePort, host: PhaseScripts | undefined, u
         answer({ kind: 'opened', session });
       }
     } catch (thrown) {
-      if (!entry.stop.signal.aborted) throw thrown;
+      // A full disk, for instance: nothing of this thread is broken by it.
+      const message = `no process could be started: ${toError(thrown).message}`;
+      if (!entry.stop.signal.aborted) answer({ kind: 'missing', session, missing: 'sandbox', message });
     }
     // Whoever asked has gone, or waits to hear that it was stopped.
     if (entry.stop.signal.aborted) {

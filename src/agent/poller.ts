@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { type Lane, lanes } from '../checks/check-type.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { LeasedRun, type LeaseRef } from '../protocol/agent.ts';
@@ -14,6 +15,9 @@ const settlingPollMs = 1000;
 const slotGatherMs = 20;
 /** An empty answer that came much too early must not make the agent ask again without a pause. */
 const hastyPauseMs = 1000;
+
+/** Why a claim under way is given up: a lane that it asked nothing for has room now. */
+const outdated = new DOMException('a full lane has room again', 'AbortError');
 
 /** What every lease must have for its run to be reported, whatever else this agent does not understand about it. */
 const LeaseIds = z.object({ runId: z.uuid(), leaseNumber: z.int().min(1), resultId: z.uuid() });
@@ -34,14 +38,19 @@ export interface PollerStatus {
  *
  * CLAIMING: a long poll with the free slots of each lane is under way. → CLAIMING again as soon as the answer's runs are
  * in their lanes. → WAITING_FOR_SLOT when no lane has room; a finished run wakes it, and after a short time to let more
- * slots gather it is CLAIMING. → BACKING_OFF when a claim failed; `retryDelayMs` says for how long. A refusal of any
- * other call (`interrupt`) ends the claim under way and backs off as well. → STOPPED from any state by `stop`: the claim
- * under way is given up, and leases in an answer that had already come are given back unstarted.
+ * slots gather it is CLAIMING. A lane that was full when the claim under way was sent, and has room now, ends that claim
+ * for another: the service puts back what it may just have leased for it. → BACKING_OFF when a claim failed;
+ * `retryDelayMs` says for how long. A refusal of any other call (`interrupt`) ends the claim under way and backs off as
+ * well. → STOPPED from any state by `stop`: the claim under way is given up, and leases in an answer that had already come
+ * are given back unstarted.
  */
 export class Poller {
   readonly #options: PollerOptions;
   readonly #stop = new AbortController();
   #claimStop = new AbortController();
+  /** Lanes that the claim under way asks nothing for. */
+  #fullLanes: readonly Lane[] = [];
+  #outdating: Promise<void> | undefined;
   #slotFree: PromiseWithResolvers<void> | undefined;
   #isConnected = false;
   #problem = 'starting: no claim was answered yet';
@@ -70,6 +79,7 @@ export class Poller {
   /** Tells that a lane may have room again. */
   slotFreed(): void {
     this.#slotFree?.resolve();
+    if (this.#isOutdated()) this.#outdating ??= this.#endOutdated();
   }
 
   /** Ends the claim under way, because another call learnt that the key is refused. */
@@ -101,6 +111,17 @@ export class Poller {
     return Object.values(this.#options.dispatcher.freeSlots()).some((count) => count > 0);
   }
 
+  #isOutdated(): boolean {
+    const free = this.#options.dispatcher.freeSlots();
+    return this.#fullLanes.some((lane) => free[lane] > 0);
+  }
+
+  async #endOutdated(): Promise<void> {
+    await this.#options.clock.sleep(slotGatherMs, this.#stop.signal);
+    this.#outdating = undefined;
+    if (this.#isOutdated()) this.#claimStop.abort(outdated);
+  }
+
   async #waitForSlot(): Promise<void> {
     this.#slotFree = Promise.withResolvers();
     if (this.#stop.signal.aborted || this.#hasFreeSlot()) return;
@@ -117,15 +138,20 @@ export class Poller {
     const fullWaitMs = this.#options.isSettled() ? longPollMs : settlingPollMs;
     const waitMs = serviceClock.isStale ? 0 : fullWaitMs;
     this.#claimStop = new AbortController();
+    const freeSlots = dispatcher.freeSlots();
+    this.#fullLanes = lanes.filter((lane) => freeSlots[lane] === 0);
     let answer: Answer<ClaimAnswer>;
     try {
       answer = await client.claim(
-        { ...this.#options.description(), freeSlots: dispatcher.freeSlots(), waitMs },
+        { ...this.#options.description(), freeSlots, waitMs },
         this.#claimStop.signal,
       );
     } catch (thrown) {
       if (!(thrown instanceof ServiceError)) throw thrown;
+      if (thrown.kind === 'stopped' && this.#claimStop.signal.reason === outdated) return 0;
       return this.#failed(thrown);
+    } finally {
+      this.#fullLanes = [];
     }
     if (!this.#isConnected) log.info('connected to the service');
     this.#isConnected = true;

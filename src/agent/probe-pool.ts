@@ -8,7 +8,7 @@ import type { Logger } from '../lib/log.ts';
 import { defaultEgressSettings, type EgressSettings } from '../probes/egress/policy.ts';
 import { maxGateWaitMs } from './admission-gate.ts';
 import { sealLimitMs } from './artifacts/run-artifacts.ts';
-import { deadlineGraceMs } from './run-pipeline.ts';
+import { deadlineGraceMs } from './run-deadline.ts';
 import { RunnerThread, ThreadEnded } from './runner-thread.ts';
 import type { Capabilities, FinishedRun, RunOrder } from './worker-message.ts';
 

@@ -183,5 +183,5 @@ export interface ReporterOptions extends UploadOptions {
   /** Called for each report that comes back from the spool, before it is sent. */
   readonly onTaken: (waiting: WaitingReport) => void;
   /** Called before each upload: the moment to notice that leases ran out meanwhile. */
-  readonly beforeSending: () => Promise<void> | void;
+  readonly beforeSending: () => Promise<void>;
 }

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import type { z } from 'zod';
 import type { LogEntry } from '../checks/check-type.ts';
 import { findCheckType } from '../checks/index.ts';
+import { hasScripts, type Lifecycle } from '../checks/lifecycle.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger } from '../lib/log.ts';
 import type { ClientCertificateMaterial, ResultReport } from '../protocol/agent.ts';
@@ -23,6 +24,10 @@ export interface OnceOptions {
   readonly variables?: Readonly<Record<string, string>> | undefined;
   /** Which of the variables are secret and must not show in the report. */
   readonly secretNames?: readonly string[] | undefined;
+  /** Scripts before and after the run, for types that have them. */
+  readonly lifecycle?: Lifecycle | undefined;
+  /** The runtime of those; the newest when absent. */
+  readonly runtimeId?: string | undefined;
   readonly proxyUrl?: string | null | undefined;
   readonly clientCertificates?: readonly z.output<typeof ClientCertificateMaterial>[] | undefined;
   /** Limit of the run in milliseconds; the check type's own when absent. */
@@ -58,13 +63,23 @@ export async function runCheckOnce(options: OnceOptions): Promise<OnceResult> {
     serviceOffsetMs: () => systemClock.wallMs() - systemClock.monotonicMs(),
     artifactFolder: () => workFolder?.path,
   };
-  const pool: Executor & Pick<ProbePool | ScriptPool, 'start' | 'stop'> =
-    findCheckType(options.checkType)?.lane === 'script'
+  const isScript = findCheckType(options.checkType)?.lane === 'script';
+  const scripts =
+    isScript || hasScripts(options.lifecycle)
       ? new ScriptPool({ ...common, scripts: () => scriptSettings(options, workFolder) })
-      : new ProbePool({ ...common, threadCount: 1, caCertificates: () => options.caCertificates ?? [] });
+      : undefined;
+  const probes = new ProbePool({
+    ...common,
+    threadCount: 1,
+    caCertificates: () => options.caCertificates ?? [],
+    phasePort: () => scripts?.openPhasePort(),
+  });
+  const pools = [scripts, ...(isScript ? [] : [probes])].filter((pool) => pool !== undefined);
+  const executor: Executor = (isScript && scripts) || probes;
   try {
-    await pool.start();
-    const finished = await pool.run(
+    // Scripts first: probe threads are given the line to them as they start.
+    for (const pool of pools) await pool.start();
+    const finished = await executor.run(
       {
         runId: crypto.randomUUID(),
         leaseNumber: 1,
@@ -77,6 +92,8 @@ export async function runCheckOnce(options: OnceOptions): Promise<OnceResult> {
         clientCertificates: options.clientCertificates ?? [],
         receivedAtMs: systemClock.monotonicMs(),
         timeoutMs: options.timeoutMs,
+        lifecycle: options.lifecycle,
+        runtimeId: options.runtimeId,
         isLogWanted: true,
       },
       options.signal ?? new AbortController().signal,
@@ -87,7 +104,7 @@ export async function runCheckOnce(options: OnceOptions): Promise<OnceResult> {
     const report = JSON.parse(wholeReport(finished.envelopeJson, finished.detailJson)) as ResultReport;
     return { report, log: finished.log ?? [] };
   } finally {
-    await pool.stop();
+    for (const pool of pools) await pool.stop();
     await workFolder?.remove();
   }
 }
@@ -100,10 +117,11 @@ function scriptSettings(options: OnceOptions, workFolder: WorkFolder | undefined
     chromiumPath: options.chromiumPath,
     caCertificates: options.caCertificates,
     scriptCount: 1,
-    phaseCount: 0,
+    phaseCount: 1,
     isUnisolatedAllowed: true,
     privatePaths: workFolder ? [workFolder.path] : [],
     hasSpares: false,
+    suites: { cacheMaxBytes: 0 },
   };
 }
 

@@ -22,6 +22,7 @@ import { crashSite } from './crash-site.ts';
 import { privateMessage } from './error-report/private-message.ts';
 import type { LagMeter } from './lag-meter.ts';
 import { ownReport } from './own-report.ts';
+import { withDeadline } from './run-deadline.ts';
 import { secretsOf } from './run-secrets.ts';
 import { credentialHeaderShapes } from './scrub/credential-header-shape.ts';
 import { isMaskable, SecretFinder } from './scrub/secret-finder.ts';
@@ -30,8 +31,6 @@ import { Scrubber } from './scrubber.ts';
 import { agentLag, isSpoilt, isTimingDoubtful, spoiltPart, starvedOutcome } from './starvation.ts';
 import type { FinishedRun, RunFacts, RunOrder, Verdict } from './worker-message.ts';
 
-/** How long a runner may take to return once its deadline has passed, before it counts as broken. */
-export const deadlineGraceMs = 5000;
 const maxErrorMessages = 200;
 const maxCachedScrubbers = 200;
 
@@ -148,6 +147,7 @@ export class RunPipeline {
       checkType: order.checkType,
       verdict,
       isAborted,
+      failureCode: outcome.failure?.code,
       isAttempt: order.mayBeRetried === true && outcome.failure !== undefined,
       startedAtMs: startedMs + serviceOffsetMs,
       startDelayMs,
@@ -317,28 +317,6 @@ export class RunPipeline {
       this.#scrubbers.set(key, scrubber);
     }
     return scrubber;
-  }
-}
-
-/**
- * Runs with a deadline that counts from now: at the deadline the signal aborts with a TimeoutError; a runner that still
- * does not return is given up as broken, so that it cannot hold its place in the lane for ever.
- */
-async function withDeadline<T>(timeoutMs: number, stop: AbortController, run: () => Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const deadline = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => {
-      stop.abort(new DOMException(`The deadline of ${timeoutMs} ms has passed`, 'TimeoutError'));
-      timer = setTimeout(
-        () => reject(new Error(`it did not end at its deadline of ${timeoutMs} ms`)),
-        deadlineGraceMs,
-      );
-    }, timeoutMs);
-  });
-  try {
-    return await Promise.race([run(), deadline]);
-  } finally {
-    clearTimeout(timer);
   }
 }
 

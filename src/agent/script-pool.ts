@@ -7,8 +7,9 @@ import { defaultEgressSettings, type EgressSettings } from '../probes/egress/pol
 import { availableMemoryBytes } from '../sandbox/host-memory.ts';
 import type { ScriptHostSettings } from '../sandbox/open-script-host.ts';
 import { sealLimitMs } from './artifacts/run-artifacts.ts';
-import { deadlineGraceMs } from './run-pipeline.ts';
+import { deadlineGraceMs } from './run-deadline.ts';
 import { RunnerThread, ThreadEnded } from './runner-thread.ts';
+import type { ServiceAccess } from './service-line.ts';
 import type { Capabilities, FinishedRun, RunOrder } from './worker-message.ts';
 
 const scriptWorkerEntry = new URL(`./script-worker${extname(import.meta.url)}`, import.meta.url);
@@ -148,6 +149,7 @@ export class ScriptPool {
         egress: this.#options.egress?.() ?? defaultEgressSettings,
         artifactFolder: this.#options.artifactFolder?.(),
         scripts: this.#options.scripts(),
+        service: this.#options.service,
       },
       maxHeapMb: 1024,
       serviceOffsetMs: this.#options.serviceOffsetMs,
@@ -213,6 +215,8 @@ export interface ScriptPoolOptions {
   readonly artifactFolder?: (() => string | undefined) | undefined;
   /** What the sandboxes are made of, asked when a thread starts. */
   readonly scripts: () => ScriptHostSettings;
+  /** Where suites get their code bundles; without it none can be run. */
+  readonly service?: ServiceAccess | undefined;
   /** Called whenever it has become known what can be run. */
   readonly onReady?: (() => void) | undefined;
   /** Another program for the thread that speaks the same messages. */

@@ -4,12 +4,17 @@
  * nothing of the main thread waits for it.
  */
 import { parentPort, workerData } from 'node:worker_threads';
+import type { CheckType } from '../checks/check-type.ts';
 import { checkTypes as allTypes } from '../checks/index.ts';
 import { systemClock } from '../lib/clock.ts';
 import { toError } from '../lib/errors.ts';
+import { trustAlso } from '../lib/trusted-roots.ts';
+import { packageVersion } from '../lib/version.ts';
 import { createEgressPolicy } from '../probes/egress/policy.ts';
 import { type OpenScriptHost, openScriptHost } from '../sandbox/open-script-host.ts';
 import { SandboxUnavailable } from '../sandbox/sandbox.ts';
+import { BundleClient } from './bundle-client.ts';
+import { FetchedBundles } from './code-bundles.ts';
 import { LagMeter } from './lag-meter.ts';
 import { servePhases } from './phase-link.ts';
 import { RunPipeline } from './run-pipeline.ts';
@@ -17,7 +22,17 @@ import type { Capabilities, FromWorker, RunOrder, ToWorker, WorkerStart } from '
 
 if (!parentPort) throw new Error('script-worker runs in a worker thread only');
 const port = parentPort;
-const { ownSecrets, checkTypes: wanted, egress, artifactFolder, scripts } = workerData as WorkerStart;
+const {
+  ownSecrets,
+  checkTypes: wanted,
+  egress,
+  artifactFolder,
+  scripts,
+  service,
+} = workerData as WorkerStart;
+trustAlso(scripts?.caCertificates ?? []);
+/** Code bundles that are kept for later runs, all together, in bytes. */
+const maxKeptBundleBytes = 2_000_000_000;
 const types = allTypes.filter(({ name, lane }) => lane === 'script' && wanted.includes(name));
 const running = new Map<string, AbortController>();
 let isClosing = false;
@@ -55,11 +70,19 @@ send({ type: 'ready', capabilities: await capabilities() });
 async function open(): Promise<{ host?: OpenScriptHost; unavailable?: string }> {
   if (!scripts) throw new Error('the thread for scripts was started without its settings');
   try {
-    return { host: await openScriptHost(scripts) };
+    return { host: await openScriptHost(scripts, service && openBundles) };
   } catch (thrown) {
     if (thrown instanceof SandboxUnavailable) return { unavailable: thrown.message };
     throw thrown;
   }
+}
+
+/** The thread gets bundles itself: their bytes are none of the main thread's business. */
+async function openBundles(directory: string): Promise<FetchedBundles> {
+  if (!service) throw new Error('the thread for scripts does not know the service');
+  const client = new BundleClient(service, packageVersion());
+  const fetch = (key: string, signal: AbortSignal) => client.fetch(key, signal);
+  return await FetchedBundles.open({ directory, maxBytes: maxKeptBundleBytes, fetch });
 }
 
 /** What of the host's means each type needs decides whether it is offered. */
@@ -68,7 +91,7 @@ async function capabilities(): Promise<Capabilities> {
   const loaded: string[] = [];
   const failed: { name: string; reason: string }[] = [];
   for (const type of types) {
-    const missing = unavailable ?? (type.needsBrowser && host ? missingBrowser(host) : undefined);
+    const missing = unavailable ?? (host && missingMeans(type, host));
     if (missing !== undefined) {
       failed.push({ name: type.name, reason: missing });
       continue;
@@ -84,8 +107,9 @@ async function capabilities(): Promise<Capabilities> {
   return { loaded, backends: {}, failed, runtimes: host?.runtimes.ids ?? [], sandbox: facts };
 }
 
-function missingBrowser({ browser }: OpenScriptHost): string | undefined {
-  return 'missing' in browser ? browser.missing : undefined;
+function missingMeans(type: CheckType, { browser, suites }: OpenScriptHost): string | undefined {
+  if (type.needsBrowser && 'missing' in browser) return browser.missing;
+  return type.needsSuites && 'missing' in suites ? suites.missing : undefined;
 }
 
 async function run(order: RunOrder, serviceOffsetMs: number): Promise<void> {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
-import { Agent, type Dispatcher, ProxyAgent } from 'undici';
+import type { Dispatcher } from 'undici';
 import { z } from 'zod';
 import type { Clock } from '../lib/clock.ts';
 import { toError } from '../lib/errors.ts';
@@ -18,13 +18,13 @@ import { agentErrorRoutes } from '../protocol/agent-error.ts';
 import { type Examination, examinationRoutes } from '../protocol/agent-examination.ts';
 import { type ArtifactReceipt, artifactRoutes } from '../protocol/artifact.ts';
 import { ErrorBody } from '../protocol/error-body.ts';
+import { locationEventRoutes, type ReportedLocationEvent } from '../protocol/location-event.ts';
 import type { Route } from '../protocol/route.ts';
-import type { AgentSettings } from './config.ts';
 import { isNestedDeeperThan } from './json-depth.ts';
 import type { Scrubbed } from './scrubber.ts';
 import type { ServiceClock } from './service-clock.ts';
 import { kindOfStatus, parseRetryAfter, ServiceError, type ServiceErrorKind } from './service-error.ts';
-import { serviceProxyUrl } from './service-proxy.ts';
+import { openServiceLine, type ServiceAccess, type ServiceLine } from './service-line.ts';
 
 const maxAnswerBytes = 32 * 1024 * 1024;
 const maxAnswerDepth = 100;
@@ -36,7 +36,6 @@ const uploadTimeoutMs = 30_000;
 /** An artifact may take long as long as its bytes move. */
 const artifactTimeoutMs = 25 * 60_000;
 const uploadChunkBytes = 256 * 1024;
-const connectTimeoutMs = 5000;
 const errorReportTimeoutMs = 5000;
 
 /** A claim whose runs are not judged yet: one this agent does not understand must not spoil the others. */
@@ -75,16 +74,13 @@ export class ServiceClient {
   readonly #identity: Identity;
   readonly #clock: Clock;
   readonly #serviceClock: ServiceClock;
-  readonly #origin: string;
-  readonly #pathPrefix: string;
-  readonly #headers: Readonly<Record<string, string>>;
-  readonly #dispatcher: Dispatcher;
+  readonly #line: ServiceLine;
   readonly #onFailed: (kind: ServiceErrorKind) => void;
   readonly #onRefused: () => void;
   readonly #onAnswered: () => void;
 
   constructor(options: {
-    readonly settings: AgentSettings;
+    readonly settings: ServiceAccess;
     readonly identity: Identity;
     readonly version: string;
     readonly clock: Clock;
@@ -96,22 +92,13 @@ export class ServiceClient {
     /** Called for every call that succeeded. */
     readonly onAnswered: () => void;
   }) {
-    const { settings } = options;
-    const url = new URL(settings.serviceUrl);
     this.#identity = options.identity;
     this.#clock = options.clock;
     this.#serviceClock = options.serviceClock;
     this.#onFailed = options.onFailed;
     this.#onRefused = options.onRefused;
+    this.#line = openServiceLine(options.settings, { version: options.version, maxAnswerBytes });
     this.#onAnswered = options.onAnswered;
-    this.#origin = url.origin;
-    this.#pathPrefix = url.pathname.replace(/\/+$/, '');
-    this.#headers = {
-      authorization: `Bearer ${settings.apiKey}`,
-      'content-type': 'application/json',
-      'user-agent': `picket-agent/${options.version}`,
-    };
-    this.#dispatcher = createDispatcher(settings);
   }
 
   /** Asks for work; waits up to `request.waitMs` for it. */
@@ -165,14 +152,25 @@ export class ServiceClient {
     return answer;
   }
 
+  /** Tells of times in which the location was sick. */
+  async tellOfLocation(events: readonly ReportedLocationEvent[], signal: AbortSignal): Promise<void> {
+    await this.#call({
+      route: locationEventRoutes.reportLocationEvents,
+      body: JSON.stringify({ ...this.#identity, events }),
+      schema: locationEventRoutes.reportLocationEvents.response,
+      timeoutMs: answerTimeoutMs,
+      signal,
+    });
+  }
+
   /** Sends the envelope of an error report. What becomes of it matters to nobody, so nothing is counted or repeated. */
   async reportError(envelope: string): Promise<void> {
     const { method, path, bodyContentType } = agentErrorRoutes.reportAgentError;
-    const response = await this.#dispatcher.request({
-      origin: this.#origin,
-      path: this.#pathPrefix + path.replace('{project}', 'agent'),
+    const response = await this.#line.dispatcher.request({
+      origin: this.#line.origin,
+      path: this.#line.pathPrefix + path.replace('{project}', 'agent'),
       method,
-      headers: { ...this.#headers, 'content-type': bodyContentType },
+      headers: { ...this.#line.headers, 'content-type': bodyContentType },
       body: envelope,
       signal: AbortSignal.timeout(errorReportTimeoutMs),
     });
@@ -254,7 +252,7 @@ export class ServiceClient {
   }
 
   async close(): Promise<void> {
-    await this.#dispatcher.destroy();
+    await this.#line.dispatcher.destroy();
   }
 
   async #call<Schema extends z.ZodType>(call: Call<Schema>): Promise<Answer<z.output<Schema>>> {
@@ -282,11 +280,11 @@ export class ServiceClient {
     let statusCode: number;
     let headers: Dispatcher.ResponseData['headers'];
     try {
-      const response = await this.#dispatcher.request({
-        origin: this.#origin,
-        path: this.#pathPrefix + (call.path ?? call.route.path),
+      const response = await this.#line.dispatcher.request({
+        origin: this.#line.origin,
+        path: this.#line.pathPrefix + (call.path ?? call.route.path),
         method: call.route.method,
-        headers: call.headers ? { ...this.#headers, ...call.headers } : this.#headers,
+        headers: call.headers ? { ...this.#line.headers, ...call.headers } : this.#line.headers,
         body: typeof call.body === 'string' ? call.body : Readable.from(call.body, { objectMode: false }),
         signal: end.signal,
       });
@@ -335,18 +333,6 @@ function refusal(
     httpStatus,
     retryAfterMs,
   });
-}
-
-function createDispatcher(settings: AgentSettings): Dispatcher {
-  const options = {
-    maxResponseSize: maxAnswerBytes,
-    // The timer of each call is the limit; these two would only cut long polls short.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    connect: { timeout: connectTimeoutMs },
-  };
-  const proxyUrl = serviceProxyUrl(settings);
-  return proxyUrl ? new ProxyAgent({ ...options, uri: proxyUrl.href }) : new Agent(options);
 }
 
 function parseAnswer<Schema extends z.ZodType>(schema: Schema, text: string, what: string): z.output<Schema> {

@@ -4,6 +4,8 @@ import type { Clock } from '../lib/clock.ts';
 const driftPerMs = 1e-4;
 /** A sample this old should be renewed by a short call. */
 const staleAfterMs = 300_000;
+/** Knowing no better than this is not knowing. */
+const uselessErrorMs = 60_000;
 
 /**
  * The service's clock, as far as the agent can know it. Each answer carries the service's time; it was read somewhere
@@ -34,6 +36,11 @@ export class ServiceClock {
     if (sample.errorMs <= currentErrorMs || isContradiction || this.isStale) this.#best = sample;
   }
 
+  /** Something happened to this host's clocks: what was known holds until the next answer, whatever that is worth. */
+  distrust(): void {
+    if (this.#best) this.#best = { ...this.#best, errorMs: Number.MAX_SAFE_INTEGER };
+  }
+
   /** What to add to `monotonicMs` to get the service's epoch milliseconds. Before any answer: this host's wall clock. */
   get offsetMs(): number {
     return this.#best?.offsetMs ?? this.#clock.wallMs() - this.#clock.monotonicMs();
@@ -52,7 +59,9 @@ export class ServiceClock {
 
   /** True when there is no recent good sample: the next call should be a short one. */
   get isStale(): boolean {
-    return !this.#best || this.#clock.monotonicMs() - this.#best.takenAtMs > staleAfterMs;
+    return (
+      this.errorMs > uselessErrorMs || this.#clock.monotonicMs() - (this.#best?.takenAtMs ?? 0) > staleAfterMs
+    );
   }
 
   /** When, on our monotonic clock, the service's clock showed that time. */

@@ -1,6 +1,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { z } from 'zod';
 import type { LogEntry, Snippet } from '../checks/check-type.ts';
+import type { FailureCode } from '../checks/failure.ts';
 import type { Lifecycle } from '../checks/lifecycle.ts';
 import type { EgressSettings } from '../probes/egress/policy.ts';
 import type { ClientCertificateMaterial, LeasedRun } from '../protocol/agent.ts';
@@ -8,6 +9,7 @@ import type { SandboxFacts } from '../sandbox/mechanism.ts';
 import type { ScriptHostSettings } from '../sandbox/open-script-host.ts';
 import type { SealedArtifacts } from './artifacts/run-artifacts.ts';
 import type { Scrubbed } from './scrubber.ts';
+import type { ServiceAccess } from './service-line.ts';
 
 /** What a thread that runs checks gets when it starts. */
 export interface WorkerStart {
@@ -25,6 +27,8 @@ export interface WorkerStart {
   readonly caCertificates?: readonly string[] | undefined;
   /** What the thread for scripts makes its sandboxes of; no other thread has it. */
   readonly scripts?: ScriptHostSettings | undefined;
+  /** Where the thread for scripts gets code bundles; absent where there is no service. */
+  readonly service?: ServiceAccess | undefined;
 }
 
 /** One run as it goes to a probe thread. */
@@ -64,6 +68,8 @@ export interface RunFacts {
   readonly isAborted: boolean;
   /** True when the run was not begun: it may be given back. */
   readonly isUnstarted?: boolean | undefined;
+  /** Why it did not pass, where it did not. */
+  readonly failureCode?: FailureCode | undefined;
   /** True when it failed and the run may be repeated: the spool drops such results before others. */
   readonly isAttempt?: boolean | undefined;
   /** By the service's clock. */

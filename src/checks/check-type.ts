@@ -231,6 +231,8 @@ export interface CheckType<
   readonly needsBrowser?: boolean | undefined;
   /** Whether runs use packages of a runtime: only agents that have the check's runtime get them. */
   readonly needsRuntime?: boolean | undefined;
+  /** Whether runs are Playwright suites, which need more than scripts do: package managers, archives. */
+  readonly needsSuites?: boolean | undefined;
   /** Hard limit of one attempt, in milliseconds; scripts around it have limits of their own (see lifecycle.ts). */
   readonly timeoutMs: number;
   /** Whether `frequency` 0 (every 10, 20 or 30 seconds) is allowed. */
@@ -271,6 +273,7 @@ export interface CheckType<
     | 'apiCheckResult'
     | 'browserCheckResult'
     | 'multiStepCheckResult'
+    | 'playwrightCheckResult'
     | 'agenticCheckResult';
   /** What is followed of its results over time. */
   readonly analytics: Analytics;

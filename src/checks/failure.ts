@@ -20,6 +20,11 @@ interface FailureEntry {
    * `hang-up` when the other side may have given up on an agent that was silent for long.
    */
   readonly fromLateness?: 'time-limit' | 'hang-up' | undefined;
+  /**
+   * Which part of the location can bring the failure about where the target is well: its resolver, its network, or either.
+   * While the agent finds that part sick, such a failure says nothing against the target.
+   */
+  readonly fromLocation?: 'resolver' | 'network' | 'either' | undefined;
 }
 
 const target = (meaning: string): FailureEntry => ({ owner: 'target', meaning, isNetworkError: false });
@@ -27,38 +32,49 @@ const network = (meaning: string): FailureEntry => ({ owner: 'target', meaning, 
 const location = (meaning: string): FailureEntry => ({ owner: 'location', meaning, isNetworkError: true });
 const timed = (entry: FailureEntry): FailureEntry => ({ ...entry, fromLateness: 'time-limit' });
 const hungUp = (entry: FailureEntry): FailureEntry => ({ ...entry, fromLateness: 'hang-up' });
+const viaNetwork = (entry: FailureEntry): FailureEntry => ({ ...entry, fromLocation: 'network' });
+const viaEither = (entry: FailureEntry): FailureEntry => ({ ...entry, fromLocation: 'either' });
 const agent = (meaning: string): FailureEntry => ({ owner: 'agent', meaning, isNetworkError: false });
 const config = (meaning: string): FailureEntry => ({ owner: 'config', meaning, isNetworkError: false });
 
 /** Every reason a run can fail for: stable codes, stored with results and listed in docs/errors.md. */
 export const failureCatalogue = {
-  NAME_NOT_FOUND: network('The name does not exist, or has no address of the wanted family.'),
+  NAME_NOT_FOUND: {
+    ...network('The name does not exist, or has no address of the wanted family.'),
+    fromLocation: 'resolver',
+  },
   CONNECTION_REFUSED: network('The target refused the connection.'),
-  CONNECTION_RESET: hungUp(network('The target broke the connection off.')),
-  CONNECTION_TIMEOUT: timed(network('No connection was made before the deadline.')),
-  HOST_UNREACHABLE: network('The network answered that the target cannot be reached.'),
+  CONNECTION_RESET: viaNetwork(hungUp(network('The target broke the connection off.'))),
+  CONNECTION_TIMEOUT: viaNetwork(timed(network('No connection was made before the deadline.'))),
+  HOST_UNREACHABLE: viaNetwork(network('The network answered that the target cannot be reached.')),
   TLS_CERTIFICATE_INVALID: network('The certificate is expired, for another name, or not trusted.'),
-  TLS_HANDSHAKE_FAILED: hungUp(network('The TLS handshake failed before a certificate could be judged.')),
-  RESPONSE_TIMEOUT: timed(
-    network('The target accepted the request but did not finish its answer before the deadline.'),
+  TLS_HANDSHAKE_FAILED: viaNetwork(
+    hungUp(network('The TLS handshake failed before a certificate could be judged.')),
+  ),
+  RESPONSE_TIMEOUT: viaNetwork(
+    timed(network('The target accepted the request but did not finish its answer before the deadline.')),
   ),
   RESPONSE_MALFORMED: network('The answer is not valid HTTP or DNS, or its headers exceed the limit.'),
   RESPONSE_UNDECODABLE: target('The body could not be decoded as its content-encoding says.'),
   REDIRECT_LIMIT: target('More than 10 redirects.'),
   REDIRECT_INVALID: target('A redirect without a usable http or https address.'),
-  DNS_NO_ANSWER: timed(network('The name server of the check did not answer in time.')),
+  DNS_NO_ANSWER: viaNetwork(timed(network('The name server of the check did not answer in time.'))),
   RESPONSE_CODE_UNEXPECTED: target('The DNS response code counts as a failure for this check.'),
   STATUS_UNEXPECTED: target('The HTTP status counts as a failure for this check.'),
   CONNECTION_UNEXPECTED: target('A connection was made, and the check expects that none can be made.'),
-  NO_REPLY: timed(network('Not one echo request was answered, and nobody said why.')),
-  PACKET_LOSS_EXCEEDED: timed(target('The packet loss reached maxPacketLossThreshold.')),
+  NO_REPLY: viaNetwork(timed(network('Not one echo request was answered, and nobody said why.'))),
+  PACKET_LOSS_EXCEEDED: viaNetwork(timed(target('The packet loss reached maxPacketLossThreshold.'))),
   REPLY_UNEXPECTED: target('The target answered, and the check expects that it does not.'),
   ASSERTION_FAILED: target('At least one assertion did not hold.'),
   MAX_RESPONSE_TIME_EXCEEDED: target('The response time is over maxResponseTime.'),
-  RESOLVER_FAILED: timed(
-    location('The resolver of this location did not answer, or answered with an error.'),
+  RESOLVER_FAILED: {
+    ...timed(location('The resolver of this location did not answer, or answered with an error.')),
+    fromLocation: 'resolver',
+  },
+  LOCATION_SICK: location(
+    'The agent found its location sick while the run was under way, in a way that explains the failure.',
   ),
-  NETWORK_UNAVAILABLE: location('This location has no route to that address family.'),
+  NETWORK_UNAVAILABLE: viaNetwork(location('This location has no route to that address family.')),
   ICMP_UNAVAILABLE: location(
     'This location does not allow ICMP: neither ICMP sockets nor a ping program work there.',
   ),
@@ -78,17 +94,32 @@ export const failureCatalogue = {
   REQUEST_INVALID: config(
     'The request cannot be sent as configured: a header, method, body or domain name is not allowed.',
   ),
-  SCRIPT_FAILED: target(
-    'A test of the script failed, it threw, or it ended before it was done, as process.exit() makes it.',
+  SCRIPT_FAILED: viaEither(
+    target(
+      'A test of the script failed, it threw, or it ended before it was done, as process.exit() makes it.',
+    ),
   ),
-  SCRIPT_TIMED_OUT: target('The script ran longer than it may: 240 seconds, a setup or teardown script 10.'),
+  SCRIPT_TIMED_OUT: viaEither(
+    target(
+      'The script ran longer than it may: 240 seconds, a setup or teardown script 10, the tests of a suite 30 minutes or their globalTimeout.',
+    ),
+  ),
   SCRIPT_OUT_OF_MEMORY: target(
-    'The script and its browser used more than 2.7 GiB of memory, a setup or teardown script more than 512 MiB.',
+    'The script and its browsers used more memory than they may: 2.7 GiB, a setup or teardown script 512 MiB, a suite 4 GiB.',
   ),
   SCRIPT_LIMIT_EXCEEDED: target(
     'The script used more processor time, processes, output or disk than it may.',
   ),
   SCRIPT_INVALID: config('The script cannot be loaded, or has no tests.'),
+  BUNDLE_INVALID: config(
+    'The code bundle of the suite is missing, cannot be unpacked, or holds what it must not hold.',
+  ),
+  INSTALL_FAILED: config(
+    'The dependencies of the suite cannot be installed: its lockfile does not fit, or a package is not to be had.',
+  ),
+  INSTALL_TIMED_OUT: config('Installing the dependencies of the suite took longer than it may, 5 minutes.'),
+  BUNDLE_UNAVAILABLE: agent('This agent could not get the code bundle of the suite from the service.'),
+  PACKAGE_MANAGER_MISSING: agent('This agent does not have the package manager of the suite.'),
   RUNTIME_MISSING: agent('This agent does not have the runtime of the check.'),
   BROWSER_MISSING: agent('This agent has no browser to run browser checks with.'),
   SANDBOX_UNAVAILABLE: agent('This agent cannot contain scripts, or not now, and so does not run them.'),

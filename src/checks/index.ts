@@ -6,6 +6,7 @@ import { dns } from './dns/check.ts';
 import { heartbeat } from './heartbeat/check.ts';
 import { icmp } from './icmp/check.ts';
 import { multiStep } from './multi-step/check.ts';
+import { playwright } from './playwright/check.ts';
 import { tcp } from './tcp/check.ts';
 import { url } from './url/check.ts';
 
@@ -18,6 +19,7 @@ export const checkTypes: readonly CheckType[] = [
   icmp,
   browser,
   multiStep,
+  playwright,
   heartbeat,
   agentic,
 ];

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createRunLog } from './run-log.ts';
+import { allEntries, createRunLog, jobLogOf } from './run-log.ts';
 
 it('keeps entries with their time', () => {
   const log = createRunLog(() => 1234);
@@ -13,4 +13,18 @@ it('is bounded and says what is missing', () => {
   expect(log.entries.length).toBe(500);
   expect(log.entries[0]?.msg.length).toBe(4096);
   expect(log.entries.at(-1)?.msg).toBe('1501 more entries were dropped');
+});
+
+it('keeps each stage by itself, with what was written down later in its time', () => {
+  const log = createRunLog(() => 1000);
+  expect(jobLogOf(log)).toBeNull();
+  for (let index = 0; index < 600; index += 1) log.part('setup').write('INFO', 'many');
+  log.part('teardown').write('WARN', 'late', 250.4);
+  log.write('INFO', 'request');
+  expect(jobLogOf(log)).toMatchObject({
+    request: [{ time: 1000, msg: 'request' }],
+    teardown: [{ time: 750, msg: 'late', level: 'WARN' }],
+  });
+  expect(jobLogOf(log)?.setup.length).toBe(500);
+  expect(allEntries(log).at(-2)?.msg).toBe('request');
 });

@@ -86,3 +86,17 @@ request:
     expect(problemsOf(content)).toContain(message);
   });
 });
+
+it('takes scripts around a request from the file, and no snippets', () => {
+  const file = (fields: object) =>
+    JSON.stringify({ checkType: 'API', request: { url: 'http://a.test/' }, ...fields });
+  const { lifecycle, runtimeId } = parseCheck(
+    'check.json',
+    file({ localSetupScript: 'x();', localTearDownScript: ' ', runtimeId: '2025.04' }),
+  );
+  expect(lifecycle).toEqual({ setup: [{ name: 'script of the check', script: 'x();' }], teardown: [] });
+  expect(runtimeId).toBe('2025.04');
+  expect(() => parseCheck('check.json', file({ setupSnippetId: 3 }))).toThrow(
+    /setupSnippetId: only the service/,
+  );
+});

@@ -4,6 +4,7 @@ import { parseDocument } from 'yaml';
 import type { CheckType } from '../checks/check-type.ts';
 import { definitionSchema, runnableSpec } from '../checks/definition.ts';
 import { checkTypes, findCheckType } from '../checks/index.ts';
+import type { Lifecycle } from '../checks/lifecycle.ts';
 import { AppError, toError } from '../lib/errors.ts';
 
 /** A check read from a file, ready to be run. */
@@ -13,6 +14,9 @@ export interface FileCheck {
   readonly spec: Record<string, unknown>;
   readonly variables: Record<string, string>;
   readonly secretNames: readonly string[];
+  /** Scripts around the run. */
+  readonly lifecycle: Lifecycle;
+  readonly runtimeId: string | undefined;
 }
 
 /**
@@ -56,8 +60,17 @@ export function parseCheck(path: string, content: string): FileCheck {
   const problems = parsed.success
     ? unknownKeys(fields, parsed.data).map((key) => `${key}: unknown field`)
     : parsed.error.issues.map((issue) => `${issue.path.join('.') || 'check'}: ${issue.message}`);
+  for (const key of type.usesLifecycleScripts ? (['setupSnippetId', 'tearDownSnippetId'] as const) : []) {
+    if (parsed.data?.[key] == null) continue;
+    problems.push(`${key}: only the service knows snippets; a file has the script itself`);
+  }
   if (!parsed.success || problems.length > 0) throw invalid(path, problems);
 
+  const { localSetupScript, localTearDownScript, runtimeId } = parsed.data;
+  const phase = (script: string | null) =>
+    type.usesLifecycleScripts && (script ?? '').trim() !== ''
+      ? [{ name: 'script of the check', script: script ?? '' }]
+      : [];
   const variables = parsed.data.environmentVariables ?? [];
   return {
     type,
@@ -65,6 +78,8 @@ export function parseCheck(path: string, content: string): FileCheck {
     spec: runnableSpec(type, parsed.data),
     variables: Object.fromEntries(variables.map(({ key, value }) => [key, value ?? ''])),
     secretNames: variables.filter(({ secret }) => secret).map(({ key }) => key),
+    lifecycle: { setup: phase(localSetupScript), teardown: phase(localTearDownScript) },
+    runtimeId: runtimeId ?? undefined,
   };
 }
 

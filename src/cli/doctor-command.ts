@@ -25,16 +25,22 @@ export async function doctorCommand(
     if (stderr.isTTY) stderr.write(clearLine + text);
   };
   const stop = new AbortController();
-  const onInterrupt = () => stop.abort(new DOMException('interrupted', 'AbortError'));
+  const onInterrupt = () => {
+    progress('… ending; Ctrl-C again ends at once');
+    stop.abort(new DOMException('interrupted', 'AbortError'));
+  };
   process.once('SIGINT', onInterrupt).once('SIGTERM', onInterrupt);
   try {
     const findings = await examineAgent(
       environment,
       {
-        onBegin: (examination) => progress(`… ${examination}`),
+        onBegin: (examination) => {
+          if (!stop.signal.aborted) progress(`… ${examination}`);
+        },
         onFinding: (finding) => {
+          if (stop.signal.aborted) return;
           progress('');
-          if (!options.json && !stop.signal.aborted) stdout.write(`${findingText(finding, stdout)}\n`);
+          if (!options.json) stdout.write(`${findingText(finding, stdout)}\n`);
         },
       },
       stop.signal,

@@ -45,6 +45,8 @@ export async function runCommand(
       spec: check.spec,
       variables: { ...secrets, ...check.variables, ...parseVariables(options.env ?? []) },
       secretNames: [...Object.keys(secrets), ...check.secretNames],
+      lifecycle: check.lifecycle,
+      runtimeId: check.runtimeId,
       proxyUrl,
       artifactsTo: options.artifacts,
       runtimesDirectory: environment.RUNTIMES_DIR,

@@ -32,7 +32,7 @@ const facts = (description: string) =>
     .describe(description);
 
 /** Which process is talking: the agent's stable id and this start of it. */
-const AgentIdentity = {
+export const AgentIdentity = {
   agentId: label(128),
   sessionId: z.uuid(),
 };

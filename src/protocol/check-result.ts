@@ -26,6 +26,7 @@ export const CheckResult = z
     apiCheckResult: z.unknown().nullable(),
     browserCheckResult: z.unknown().nullable(),
     multiStepCheckResult: z.unknown().nullable(),
+    playwrightCheckResult: z.unknown().nullable(),
     agenticCheckResult: z.unknown().nullable(),
     checkRunId: z.number(),
     attempts: z.int(),

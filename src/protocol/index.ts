@@ -14,12 +14,14 @@ import { checkResultRoutes } from './check-result.ts';
 import { checkSessionRoutes } from './check-session.ts';
 import { checkStatusRoutes } from './check-status.ts';
 import { clientCertificateRoutes } from './client-certificate.ts';
+import { agentBundleRoutes, codeBundleRoutes } from './code-bundle.ts';
 import { dashboardRoutes } from './dashboard.ts';
 import { dashboardIncidentRoutes } from './dashboard-incident.ts';
 import { errorGroupRoutes, rootCauseAnalysisRoutes } from './error-group.ts';
 import { heartbeatRoutes } from './heartbeat.ts';
 import { incidentRoutes } from './incident.ts';
 import { locationRoutes } from './location.ts';
+import { locationEventRoutes } from './location-event.ts';
 import { locationMetricsRoutes } from './location-metrics.ts';
 import { maintenanceWindowRoutes } from './maintenance-window.ts';
 import { privateLocationRoutes } from './private-location.ts';
@@ -41,6 +43,7 @@ export const allRoutes: readonly Route[] = [
   ...checkTypes.flatMap((type) => Object.values(typedCheckRoutes(type))),
   ...Object.values(checkResultRoutes),
   ...Object.values(assetRoutes),
+  ...Object.values(codeBundleRoutes),
   ...Object.values(checkStatusRoutes),
   ...Object.values(alertChannelRoutes),
   ...Object.values(alertRoutes),
@@ -54,6 +57,7 @@ export const allRoutes: readonly Route[] = [
   ...checkTypes.map(typedAnalyticsRoute),
   ...Object.values(privateLocationRoutes),
   ...Object.values(locationMetricsRoutes),
+  ...Object.values(locationEventRoutes),
   ...Object.values(locationRoutes),
   ...Object.values(staticIpRoutes),
   ...Object.values(dashboardRoutes),
@@ -75,4 +79,5 @@ export const allRoutes: readonly Route[] = [
   ...Object.values(examinationRoutes),
   ...Object.values(agentErrorRoutes),
   ...Object.values(artifactRoutes),
+  ...Object.values(agentBundleRoutes),
 ];

@@ -6,7 +6,8 @@ const key = z
   .string()
   .min(1)
   .max(255)
-  .regex(/^[A-Za-z0-9_.-]+$/, 'must be letters, digits, "_", "." and "-"');
+  // Dots alone are places in a path: no client could ask for such a variable.
+  .regex(/^(?!\.{1,2}$)[A-Za-z0-9_.-]+$/, 'must be letters, digits, "_", "." and "-", and not dots alone');
 const value = z.string().max(32_768);
 
 /** A variable of the account, for `{{KEY}}` templates and scripts of all its checks. */

@@ -25,6 +25,7 @@ import {
   type ScriptPlace,
   type WaitingScript,
 } from './scripts/waiting-script.ts';
+import { findSuitePlace, type OpenBundles, type SuiteSettings } from './suites/open-suite-host.ts';
 import { prepareScriptTrust, type ScriptTrust } from './trust/script-trust.ts';
 
 export interface ScriptHostSettings {
@@ -46,6 +47,7 @@ export interface ScriptHostSettings {
   readonly caCertificates?: readonly string[] | undefined;
   /** Whether processes are started ahead; a single run needs none. */
   readonly hasSpares: boolean;
+  readonly suites: SuiteSettings;
 }
 
 /** A host that can run scripts. */
@@ -72,11 +74,15 @@ const programDirectory = fileURLToPath(new URL('./program/', import.meta.url));
 
 /**
  * Finds out what this host has for running scripts and makes it ready: sandboxes, runtimes whose packages are all there,
- * a browser, and processes that wait.
+ * a browser, processes that wait, and what suites need beside that.
  *
+ * @param openBundles where the archives of suites come from; without it there are no suites.
  * @throws SandboxUnavailable when no script can run here; the message says why.
  */
-export async function openScriptHost(settings: ScriptHostSettings): Promise<OpenScriptHost> {
+export async function openScriptHost(
+  settings: ScriptHostSettings,
+  openBundles?: OpenBundles,
+): Promise<OpenScriptHost> {
   const installed = await installedRuntimes(settings.runtimesDirectory);
   const claims = new Claims();
   const home = await claimHome(settings.directory, claims);
@@ -91,6 +97,13 @@ export async function openScriptHost(settings: ScriptHostSettings): Promise<Open
     const trust = await openTrust(join(home, 'trust'), settings.caCertificates ?? [], browser);
     const spareCount = settings.hasSpares ? settings.scriptCount + 1 : 0;
     const runtimes = installed.ids.flatMap((id) => installed.find(id) ?? []);
+    const place = await findSuitePlace({
+      home,
+      runtimesDirectory: settings.runtimesDirectory,
+      settings: settings.suites,
+      openBundles,
+    });
+    const suitePaths = 'missing' in place ? { readablePaths: [], privatePaths: [] } : place;
     pool = await openPool({
       directory: join(home, 'sandboxes'),
       // One more than can be in use: a sandbox is wiped while the next run has begun.
@@ -99,15 +112,17 @@ export async function openScriptHost(settings: ScriptHostSettings): Promise<Open
         programDirectory,
         ...runtimes.map(({ modulesDirectory }) => modulesDirectory),
         ...(trust ? [trust.directory] : []),
+        ...suitePaths.readablePaths,
       ],
-      privatePaths: settings.privatePaths,
+      privatePaths: [...settings.privatePaths, ...suitePaths.privatePaths],
       isUnisolatedAllowed: settings.isUnisolatedAllowed,
     });
     const caches = new CompileCaches(join(home, 'compiled'));
     const checked = await checkAll(runtimes, pool, caches);
     if (checked.whole.length === 0) throw new SandboxUnavailable(checked.problems.join('; '));
+    const suites = 'missing' in place ? place : await place.open(pool.facts.nodePath);
     const problems = [...checked.problems, ...(trust?.problems ?? [])];
-    const parts = { settings, pool, claims, caches, browser, trust, spareCount };
+    const parts = { settings, pool, claims, caches, browser, trust, suites, spareCount };
     return new SandboxedScripts({ ...parts, whole: checked.whole, problems });
   } catch (thrown) {
     await pool?.close();
@@ -205,6 +220,7 @@ async function checkAll(runtimes: readonly Runtime[], pool: SandboxPool, caches:
 class SandboxedScripts implements OpenScriptHost {
   readonly runtimes: Runtimes;
   readonly browser: ScriptHost['browser'];
+  readonly suites: ScriptHost['suites'];
   readonly trust: ScriptTrust | undefined;
   readonly problems: readonly string[];
   readonly #pool: SandboxPool;
@@ -220,6 +236,7 @@ class SandboxedScripts implements OpenScriptHost {
     readonly claims: Claims;
     readonly caches: CompileCaches;
     readonly browser: ScriptHost['browser'];
+    readonly suites: ScriptHost['suites'];
     readonly trust: ScriptTrust | undefined;
     readonly spareCount: number;
     readonly whole: readonly Runtime[];
@@ -228,6 +245,7 @@ class SandboxedScripts implements OpenScriptHost {
     const { whole, browser } = parts;
     this.runtimes = { ids: whole.map(({ id }) => id), find: (id) => whole.find((one) => one.id === id) };
     this.browser = browser;
+    this.suites = parts.suites;
     this.trust = parts.trust;
     this.problems = parts.problems;
     this.#pool = parts.pool;
@@ -277,6 +295,10 @@ class SandboxedScripts implements OpenScriptHost {
     const spare = wanted.isFresh ? undefined : this.#spares.take(wanted);
     if (spare) return spare;
     return await this.#launch(wanted, await this.#pool.acquire(signal), { isAhead: false });
+  }
+
+  async acquireSandbox(signal: AbortSignal): Promise<Sandbox> {
+    return await this.#pool.acquire(signal);
   }
 
   async open(order: PhaseOrder, signal: AbortSignal): ReturnType<PhaseScripts['open']> {

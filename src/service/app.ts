@@ -175,7 +175,8 @@ function addRoute(
       refuseUnstorable('query', request.query);
       refuseUnstorable('params', request.params);
       // The schemas of the agent protocol say what its texts may hold; reports show what targets sent, whatever it is.
-      if (route.credential !== 'location') refuseUnstorable('payload', request.body);
+      const isJson = !route.isBodyRaw;
+      if (route.credential !== 'location' && isJson) refuseUnstorable('payload', request.body);
       if (route.body && !route.isBodyOptional && (request.body === undefined || request.body === null)) {
         throw new AppError('MALFORMED_BODY', 'The request needs a JSON body.');
       }

@@ -1,18 +1,13 @@
 import type { IncomingMessage } from 'node:http';
-import { PassThrough } from 'node:stream';
 import type { Clock } from '../lib/clock.ts';
-import { AppError, toError } from '../lib/errors.ts';
+import { AppError } from '../lib/errors.ts';
 import { type ArtifactReceipt, maxArtifactBytes } from '../protocol/artifact.ts';
 import type { ArtifactStore } from './artifact-store/artifact-store.ts';
 import { ContentMismatch, type ExpectedContent } from './artifact-store/verified-content.ts';
 import { resultIdOf } from './result-id.ts';
 import type { Store } from './store/store.ts';
 import type { ArtifactRow, PrivateLocationRow } from './store/tables.ts';
-
-/** A sender of whom nothing was heard for this long has gone. */
-const stallMs = 30_000;
-/** How long the rest of a refused upload is read and thrown away, so that its sender sees the answer, not a reset. */
-const lingerMs = 10_000;
+import { linger, receiveUpload } from './upload.ts';
 
 export interface ArtifactUpload {
   readonly runId: string;
@@ -88,42 +83,12 @@ export class ArtifactIntake {
   }
 
   async #put(key: string, request: IncomingMessage, expected: ExpectedContent): Promise<void> {
-    const { socket } = request;
-    // The store destroys what it reads from when it fails; the connection has to live on for the answer.
-    const content = new PassThrough();
-    const onBroken = () => content.destroy(new Error('the upload was broken off'));
-    const onStall = () => request.destroy();
-    socket.setTimeout(stallMs, onStall);
-    request
-      .once('error', onBroken)
-      .once('close', onBroken)
-      .once('end', () => request.off('close', onBroken));
-    if (request.destroyed) onBroken();
     try {
-      await this.#artifactStore.put(key, request.pipe(content), expected);
+      await receiveUpload(request, (content) => this.#artifactStore.put(key, content, expected));
     } catch (thrown) {
-      if (thrown instanceof AppError) throw thrown;
-      if (thrown instanceof ContentMismatch) throw mismatch(thrown);
-      if (request.destroyed && !request.complete) {
-        throw new AppError('MALFORMED_BODY', 'The upload was broken off.', { cause: toError(thrown) });
-      }
-      throw thrown;
-    } finally {
-      request.unpipe(content);
-      request.off('error', onBroken).off('close', onBroken);
-      socket.off('timeout', onStall);
-      socket.setTimeout(0);
+      throw thrown instanceof ContentMismatch ? mismatch(thrown) : thrown;
     }
   }
-}
-
-/** Reads what is left of a body, for a while. */
-function linger(request: IncomingMessage): void {
-  if (request.complete || request.destroyed) return;
-  const timer = setTimeout(() => request.destroy(), lingerMs);
-  request.once('close', () => clearTimeout(timer)).once('end', () => clearTimeout(timer));
-  request.on('error', () => undefined); // a sender that goes away now is what was asked for
-  request.resume();
 }
 
 /** Where the bytes of an artifact are in the artifact store. By check first, because checks are deleted as a whole. */

@@ -28,8 +28,20 @@ export class AgentProcess {
   /** A spool of its own, unless the test names one. */
   readonly #spoolDir = mkdtempSync(join(tmpdir(), 'picket-agent-test-'));
 
-  constructor(environment: Readonly<Record<string, string>>, nodeArguments: readonly string[] = []) {
-    this.child = spawn(process.execPath, [...nodeArguments, cli, 'agent'], {
+  /** @param wrapper a program that becomes the agent, and its arguments. */
+  constructor(
+    environment: Readonly<Record<string, string>>,
+    nodeArguments: readonly string[] = [],
+    wrapper: readonly string[] = [],
+  ) {
+    const [program = '', ...programArguments] = [
+      ...wrapper,
+      process.execPath,
+      ...nodeArguments,
+      cli,
+      'agent',
+    ];
+    this.child = spawn(program, programArguments, {
       env: {
         PATH: process.env.PATH,
         API_KEY: agentKey,

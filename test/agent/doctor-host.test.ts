@@ -17,7 +17,7 @@ const memoryGroups = ['/sys/fs/cgroup/memory', '/sys/fs/cgroup'];
 const longMs = 90_000;
 
 /** Faults of the host, each brought about for real; the doctor names that one and nothing else. */
-describe('picket doctor', () => {
+describe('picket doctor', { timeout: 120_000 }, () => {
   const folder = temporaryFolder();
   // Users of sandboxes have to pass it.
   const scripts = temporaryFolder();

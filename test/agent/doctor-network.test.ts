@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { FakeService } from '../helpers/fake-service/fake-service.ts';
 import { whyNoNamespaces } from '../helpers/network-namespaces.ts';
-import { freePort, startPicket } from '../helpers/picket-process.ts';
+import { freePort } from '../helpers/picket-process.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 import { createAuthority, type TestAuthority } from '../helpers/targets/certificates.ts';
 import { type ProxyTarget, startProxyTarget } from '../helpers/targets/proxy-target.ts';
 import { diagnose } from './doctor-run.ts';
 
 /** Faults on the way to the service, each brought about for real; the doctor names that one and nothing else. */
-describe('picket doctor', () => {
+describe('picket doctor', { timeout: 120_000 }, () => {
   let authority: TestAuthority;
   const opened: { close(): Promise<unknown> }[] = [];
   const folder = temporaryFolder();
@@ -43,50 +43,6 @@ describe('picket doctor', () => {
   });
   afterAll(() => folder.remove());
 
-  it('finds nothing where all is well, and says what it saw', async () => {
-    const secure = await serve(await authority.issue());
-    const { problems, exitCode, finding, findings } = await diagnose({
-      SERVICE_URL: secure.url,
-      CA_CERTS_DIR: authorities,
-    });
-    expect(problems).toEqual([]);
-    expect(exitCode).toBe(0);
-    expect(finding('key')?.detail).toContain('Test location (test-location)');
-    expect(finding('tls')?.detail).toContain('issued by "Corporate TLS Inspection"');
-    expect(finding('upload')).toMatchObject({ status: 'ok', detail: expect.stringContaining('1 MB in') });
-    expect(finding('authorities', 'CN=Corporate TLS Inspection')).toMatchObject({ status: 'ok' });
-    for (const type of ['URL', 'API', 'TCP']) expect(finding('checks', type)).toMatchObject({ status: 'ok' });
-    expect(JSON.stringify(findings)).not.toContain('0123456789abcdef');
-    // Nothing is claimed, and no agent is made known.
-    expect(new Set(secure.calls.map(({ name }) => name))).toEqual(new Set(['examine']));
-  });
-
-  it('names every problem of the configuration at once', async () => {
-    const { problems, problem, exitCode } = await diagnose({
-      API_KEY: 'ak_0123456789abcdef',
-      SERVICE_URL: service.url,
-      JOB_CONCURRENCY: 'many',
-      HTTPS_PROXY: 'proxy:3128',
-    });
-    expect(problems).toEqual([
-      'environment API_KEY',
-      'environment JOB_CONCURRENCY',
-      'environment HTTPS_PROXY',
-    ]);
-    expect(problem).toMatchObject({
-      detail: expect.stringContaining('an API key of an account'),
-      fix: expect.stringContaining('/v1/private-locations/{id}/keys'),
-    });
-    expect(exitCode).toBe(1);
-  });
-
-  it('names a key that is wrong or revoked', async () => {
-    service.script = () => ({ statusCode: 401 });
-    const { problems, problem } = await diagnose({ SERVICE_URL: service.url });
-    expect(problems).toEqual(['key']);
-    expect(problem?.fix).toContain('API_KEY');
-  });
-
   it('names a service that is down', async () => {
     const { problems, problem } = await diagnose({ SERVICE_URL: `http://127.0.0.1:${await freePort()}` });
     expect(problems).toEqual(['tcp']);
@@ -94,47 +50,6 @@ describe('picket doctor', () => {
       detail: expect.stringContaining('ECONNREFUSED'),
       fix: expect.stringContaining('Nothing listens there'),
     });
-  });
-
-  it('names a service of an older protocol, and still tries the key', async () => {
-    service.script = ({ name }) => (name === 'examine' ? { statusCode: 404 } : undefined);
-    const { problems, problem, finding } = await diagnose({ SERVICE_URL: service.url });
-    expect(problems).toEqual(['protocol']);
-    expect(problem?.fix).toContain('Upgrade the service');
-    expect(finding('key')).toMatchObject({ status: 'ok' });
-  });
-
-  it('names an agent that the service takes for too old', async () => {
-    service.script = () => ({ change: (answer) => ({ ...answer, isOutdated: true, version: '99.0.0' }) });
-    const { problems, problem } = await diagnose({ SERVICE_URL: service.url });
-    expect(problems).toEqual(['protocol']);
-    expect(problem?.fix).toBe('Upgrade the agent to version 99.0.0.');
-  });
-
-  it('names something else that answers in its place', async () => {
-    const { problems, problem } = await diagnose({ SERVICE_URL: `${service.url}/elsewhere` });
-    expect(problems).toEqual(['protocol']);
-    expect(problem).toMatchObject({
-      detail: expect.stringContaining('no Picket service'),
-      fix: expect.stringContaining('SERVICE_URL'),
-    });
-  });
-
-  it('names a clock that is an hour off', async () => {
-    service.clockAheadMs = 3_600_000;
-    const { problems, problem } = await diagnose({ SERVICE_URL: service.url });
-    expect(problems).toEqual(['clock']);
-    expect(problem).toMatchObject({
-      detail: expect.stringMatching(/(60 min|1\.0 h) behind/),
-      fix: expect.stringContaining('chrony'),
-    });
-  });
-
-  it('names a proxy in front of the service that takes no large bodies', async () => {
-    service.script = ({ bodyBytes }) => (bodyBytes > 100_000 ? { statusCode: 413 } : undefined);
-    const { problems, problem } = await diagnose({ SERVICE_URL: service.url });
-    expect(problems).toEqual(['upload']);
-    expect(problem?.fix).toContain('client_max_body_size');
   });
 
   it.each(['https', 'http'] as const)(
@@ -152,6 +67,7 @@ describe('picket doctor', () => {
       });
       const withCredentials = await diagnose({ ...environment, [variable]: proxy.proxyUrl });
       expect(withCredentials.problems).toEqual([]);
+      expect(JSON.stringify(withCredentials.findings)).not.toMatch(/open.{1,3}sesame/);
     },
   );
 
@@ -175,17 +91,6 @@ describe('picket doctor', () => {
     expect(problem?.fix).toMatch(fix);
   });
 
-  it('names the files of CA_CERTS_DIR that are of no use', async () => {
-    const broken = join(folder.path, 'broken');
-    mkdirSync(broken);
-    writeFileSync(join(broken, 'good.pem'), authority.cert);
-    writeFileSync(join(broken, 'bad.pem'), '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n');
-    const { problems, problem, finding } = await diagnose({ SERVICE_URL: service.url, CA_CERTS_DIR: broken });
-    expect(problems).toEqual(['authorities bad.pem']);
-    expect(problem?.fix).toContain('in PEM');
-    expect(finding('checks', 'URL')).toMatchObject({ status: 'ok' });
-  });
-
   it('names a network without DNS', async (context) => {
     const reason = whyNoNamespaces();
     if (reason) context.skip(reason);
@@ -200,23 +105,5 @@ describe('picket doctor', () => {
       detail: expect.stringContaining('127.0.0.253'),
       fix: expect.stringContaining('/etc/resolv.conf'),
     });
-  });
-
-  it('ends in order when it is interrupted', async () => {
-    service.script = () => ({ isSilent: true });
-    const process = startPicket(['doctor'], {
-      API_KEY: 'pl_x',
-      SERVICE_URL: service.url,
-      RUNTIMES_DIR: '/nonexistent',
-    });
-    await service.waitFor('the call', () => service.callsOf('examine').length > 0);
-    expect(await process.kill('SIGINT')).toEqual({ code: 130, signal: null });
-    expect(process.output()).toContain('Interrupted.');
-    expect(process.output()).not.toContain('problem');
-  });
-
-  it('refuses options it does not know', async () => {
-    const process = startPicket(['doctor', '--colour'], {});
-    expect(await process.ended).toEqual({ code: 2, signal: null });
   });
 });

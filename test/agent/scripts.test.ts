@@ -12,13 +12,11 @@ import { runtimesDirectory } from '../helpers/script-stage.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 import { keeperPidOf, processesWhere } from '../sandbox/processes.ts';
 import type { AgentProcess } from './agent-process.ts';
+import { browserTroubles } from './browser-trouble.ts';
 import { Stage } from './stage.ts';
 
 const imports = "import { test, expect } from '@playwright/test';\n";
 const runTimeoutMs = 40_000;
-const killedRuns = 40;
-/** Spares lie in slots of their own. */
-const sparesLeft = 3;
 
 let missingRuntimes: string | undefined;
 let missingBrowser: string | undefined;
@@ -35,24 +33,6 @@ function scriptRun(checkType: 'BROWSER' | 'MULTI_STEP', script: string, more: Pa
 async function resultOf(run: LeasedRun) {
   stage.service.enqueue(run);
   return await stage.service.waitFor('the result', () => stage.service.resultOf(run.runId), runTimeoutMs);
-}
-
-/** The folders of slots; a sandbox in use has more in it than its folder for temporary files. */
-function soiledSlots(): string[] {
-  const home = join(scripts.path, '0/sandboxes');
-  return readdirSync(home)
-    .filter((name) => name.startsWith('slot-'))
-    .filter((name) => entriesOf(join(home, name)).some((entry) => entry !== '.tmp'));
-}
-
-/** A slot may be removed while we look; it is then not soiled. */
-function entriesOf(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch (thrown) {
-    if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw thrown;
-  }
 }
 
 /** Processes of this agent's sandboxes, by their HOME: other tests run scripts on this machine at the same time. */
@@ -257,6 +237,22 @@ describe('an agent with scripts', () => {
     await stage.service.waitFor('no browser', () => browserProcesses().length === 0, runTimeoutMs);
   });
 
+  it('asks for the next run at once when a full lane has room again', async (context) => {
+    needsRuntime(context);
+    const stay = () => scriptRun('MULTI_STEP', `${imports}test('stay', async () => new Promise(() => {}));`);
+    const [first, second] = [stay(), stay()];
+    stage.service.enqueue(first, second);
+    const asksFor = (count: number) => () => {
+      const { body } = stage.service.calls.findLast(({ name }) => name === 'claim') ?? {};
+      return (body as { freeSlots?: { script: number } } | undefined)?.freeSlots?.script === count;
+    };
+    // That claim waits for much longer than what follows may take.
+    await stage.service.waitFor('a claim while the lane is full', asksFor(0));
+    stage.service.cancel(first.runId);
+    await stage.service.waitFor('a claim for one script', asksFor(1));
+    stage.service.cancel(second.runId);
+  });
+
   it('starts no script for a runtime that it does not have', async (context) => {
     needsRuntime(context);
     const run = scriptRun('MULTI_STEP', `${imports}test('x', () => {});`);
@@ -264,60 +260,29 @@ describe('an agent with scripts', () => {
     expect(await resultOf(run)).toMatchObject({ failure: { code: 'RUNTIME_MISSING', owner: 'agent' } });
   });
 
-  it.each([
-    ['a renderer that crashes', "await page.goto('chrome://crash').catch(() => {}); await page.goto(T);"],
-    ['alerts without end', "await page.evaluate(() => { for (;;) alert('x'); });"],
-    ['a page of the host', "await page.goto('file:///etc/passwd');"],
-    ['a page of the browser', "await page.goto('chrome://version');"],
-    ['many tabs', 'for (let i = 0; i < 60; i++) await page.context().newPage(); throw new Error(`full`);'],
-    ['a browser that is killed', "require('child_process').execSync('kill -9 -1');"],
-  ])('comes through %s', async (_what, body) => {
-    // A context cannot be had beside the values of a row.
-    if (missingRuntimes ?? missingBrowser) return;
-    const run = scriptRun(
-      'BROWSER',
-      `${imports}test.setTimeout(8000); test('trouble', async ({ page }) => { const T = process.env.TARGET; await page.goto(T); ${body} throw new Error('over'); });`,
-      { variables: { TARGET: stage.target.url() } },
-    );
-    const result = await resultOf(run);
-    expect(result.failure).toMatchObject({ owner: 'target' });
-    expect(JSON.stringify(result)).not.toContain('root:x:0');
-    await stage.service.waitFor('no browser', () => browserProcesses().length === 0);
-  });
-
-  it('leaves nothing behind when workers and browsers are killed at random', async (context) => {
-    needsRuntime(context);
-    const script = `${imports}test('short', async () => {
-      await new Promise((resolve) => setTimeout(resolve, ${Math.round(Math.random() * 50)}));
-    });`;
-    const runs = Array.from({ length: killedRuns }, () => scriptRun('MULTI_STEP', script));
-    stage.service.enqueue(...runs);
-    // A slow machine would see every run killed.
-    let killsLeft = Math.round(killedRuns / 3);
-    const killing = setInterval(() => {
-      if (killsLeft === 0) return;
-      const all = scriptProcesses();
-      const victim = all[Math.floor(Math.random() * all.length)];
-      if (victim === undefined) return;
-      killHard(victim);
-      killsLeft -= 1;
-    }, 200);
-    try {
-      await stage.service.waitFor(
-        'all results',
-        () => runs.every(({ runId }) => stage.service.resultOf(runId)),
-        90_000,
+  for (const { name, body, says } of browserTroubles) {
+    it(`comes through ${name}`, async (context) => {
+      needsBrowser(context);
+      const run = scriptRun(
+        'BROWSER',
+        `${imports}test.setTimeout(8000); test('trouble', async ({ page }) => {
+          const T = process.env.TARGET;
+          await page.goto(T);
+          ${body}
+          throw new Error('over');
+        });`,
+        { variables: { TARGET: stage.target.url() } },
       );
-    } finally {
-      clearInterval(killing);
-    }
-    await stage.service.waitFor('clean slots', () => soiledSlots().length <= sparesLeft);
-    const clean = scriptRun('MULTI_STEP', `${imports}test('next', () => {});`);
-    expect((await resultOf(clean)).failure).toBeNull();
-    const codes = new Set(runs.map(({ runId }) => stage.service.resultOf(runId)?.failure?.code ?? 'passed'));
-    expect(codes).toContain('passed');
-    expect([...codes].filter((code) => code !== 'passed' && code !== 'SCRIPT_FAILED')).toEqual([]);
-  }, 100_000);
+      const result = await resultOf(run);
+      expect(result.failure, result.failure?.message).toMatchObject({ owner: 'target' });
+      const { jobLog } = result.detail as { jobLog: { msg: string }[] };
+      const text = [...jobLog.map(({ msg }) => msg), result.failure?.message].join('\n');
+      expect(text).toMatch(says);
+      expect(text).not.toContain('OPENED');
+      expect(JSON.stringify(result)).not.toContain('root:x:0');
+      await stage.service.waitFor('no browser', () => browserProcesses().length === 0);
+    });
+  }
 
   it('goes on when the keeper of the sandboxes is killed', async (context) => {
     needsRuntime(context);

@@ -1,11 +1,14 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { leasedRun } from '../helpers/fake-service/leased-run.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 import type { AgentProcess } from './agent-process.ts';
 import { fillSpool } from './spool-backlog.ts';
 import { Stage } from './stage.ts';
+
+// Several agents are started one after the other, which a busy machine takes its time for.
+vi.setConfig({ testTimeout: 120_000 });
 
 let spool: ReturnType<typeof temporaryFolder>;
 beforeEach(() => {

@@ -18,8 +18,9 @@ export class Stage implements AsyncDisposable {
   startAgent(
     environment: Readonly<Record<string, string>> = {},
     nodeArguments: readonly string[] = [],
+    wrapper: readonly string[] = [],
   ): AgentProcess {
-    const agent = new AgentProcess({ SERVICE_URL: this.service.url, ...environment }, nodeArguments);
+    const agent = new AgentProcess({ SERVICE_URL: this.service.url, ...environment }, nodeArguments, wrapper);
     this.#agents.push(agent);
     return agent;
   }

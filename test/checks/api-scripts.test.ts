@@ -109,7 +109,7 @@ describe('a setup script', () => {
   itRuns('writes to a log of its own, with levels, and does not crowd out the others', async () => {
     const { log } = await run({
       setup: `console.log('plain %d', 1); console.warn('careful'); console.error(new Error('bad'));
-        console.debug('deep'); process.stdout.write('raw\\n'); for (let i = 0; i < 5000; i++) console.log('x'.repeat(2000));`,
+        console.debug('deep'); process.stdout.write('ra'); process.stdout.write('w\\nend'); for (let i = 0; i < 5000; i++) console.log('x'.repeat(2000));`,
       teardown: "console.log('after all')",
     });
     expect(log?.setup.slice(0, 6).map(({ level, msg }) => [level, msg.split('\n')[0]])).toEqual([

@@ -5,6 +5,7 @@ import { channelSuite } from './alert-suites/channels.ts';
 import { deliverySuite } from './alert-suites/delivery.ts';
 import { incidentSuite } from './alert-suites/incidents.ts';
 import { outageSuite } from './alert-suites/outages.ts';
+import { sicknessSuite } from './alert-suites/sickness.ts';
 import { transitionSuite } from './alert-suites/transitions.ts';
 import { sqlitePlace } from './store-suites/stage.ts';
 
@@ -15,6 +16,7 @@ function alertSuites(stage: AlertStage, isShared: boolean): void {
   describe('transitions', () => transitionSuite(stage));
   describe('delivery', () => deliverySuite(stage, { isShared }));
   describe('outages of private locations', () => outageSuite(stage));
+  describe('sick private locations', () => sicknessSuite(stage));
   describe('incidents and certificates', () => incidentSuite(stage));
 }
 

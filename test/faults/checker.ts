@@ -31,6 +31,8 @@ export interface Violation {
 type Run = LedgerRows['runs'][number];
 type Result = LedgerRows['results'][number];
 
+/** Targets share the machine with everything else in a campaign: how long they take is not judged. */
+const tooSlow = 'MAX_RESPONSE_TIME_EXCEEDED';
 const terminal = new Set(['final', 'missed', 'cancelled']);
 
 /** Agents correct their clocks to within this; an order of instants that two agents told is only certain beyond it. */
@@ -263,20 +265,11 @@ function judgeEvidence(
       report.reports.map(({ resultId }) => [resultId, report.answeredAtMs] as const),
     ),
   );
-  const freezes = events.filter((event) => event.kind === 'fault' && event.fault === 'agent-stop');
-  // A process that is stopped as a whole stamps what came meanwhile when it goes on; see figures.ts.
-  const wasFrozen = (resultId: string) =>
-    freezes.some(
-      (freeze) =>
-        freeze.kind === 'fault' &&
-        freeze.toMs > (grantedAtMs.get(resultId) ?? 0) &&
-        freeze.fromMs < (takenAtMs.get(resultId) ?? Number.MAX_VALUE),
-    );
   for (const result of results) {
     const check = checkOf.get(result.checkId);
     const run = runs.get(result.runId);
     if (!check || !run) continue;
-    if (check.isHealthy && result.hasFailures === 1 && !wasFrozen(result.id))
+    if (check.isHealthy && result.hasFailures === 1 && result.code !== tooSlow)
       violations.push({
         code: 'false-alarm',
         text: `result ${result.id} of a healthy target: ${result.code} ${result.message}`,

@@ -12,8 +12,6 @@ export interface Figures {
   readonly stale: number;
   /** Leases that were neither reported under nor given back. */
   readonly expiredLeases: number;
-  /** Failures that results of healthy targets tell: the fault of an agent that was stopped as a whole meanwhile. */
-  readonly falseAlarms: number;
   readonly faults: Readonly<Record<string, number>>;
   /**
    * From the death of a holder to the next lease of its run, in milliseconds, sorted: those with no fault of service or
@@ -23,8 +21,7 @@ export interface Figures {
   readonly disturbedTakeoversMs: readonly number[];
 }
 
-export function figuresOf({ checks, ledger, events }: Histories): Figures {
-  const healthy = new Set(checks.filter(({ isHealthy }) => isHealthy).map(({ id }) => id));
+export function figuresOf({ ledger, events }: Histories): Figures {
   const ends: Record<string, number> = {};
   for (const run of ledger.runs) {
     const end = run.reason === null ? run.state : `${run.state}: ${run.reason}`;
@@ -45,7 +42,6 @@ export function figuresOf({ checks, ledger, events }: Histories): Figures {
     duplicates: receipts.filter((receipt) => receipt === 'duplicate').length,
     stale: ledger.stale.length,
     expiredLeases: expiredLeases(events),
-    falseAlarms: ledger.results.filter((row) => row.hasFailures === 1 && healthy.has(row.checkId)).length,
     faults,
     ...takeovers(events),
   };

@@ -35,23 +35,31 @@ const clockErrorsMs = [3_600_000, -3_600_000, -600_000, 45_000];
 /** Carries out a plan. Resolves when the last fault is over and everything it can mend is mended. */
 export async function unleash(options: NemesisOptions): Promise<void> {
   const startedAtMs = nowMs();
-  await Promise.all(
-    options.plan.map(async (fault) => {
-      await delay(Math.max(0, startedAtMs + fault.fromMs - nowMs()), undefined, {
-        signal: options.signal,
-      });
-      options.progress(`${fault.kind} ${fault.subject} for ${(fault.durationMs / 1000).toFixed(1)} s`);
-      const fromMs = nowMs();
-      await cause(fault, options);
-      options.book.write('nemesis', {
-        kind: 'fault',
-        fault: fault.kind,
-        subject: fault.subject,
-        fromMs,
-        toMs: nowMs(),
-      });
-    }),
-  );
+  const before = new Map<string, Promise<unknown>>();
+  const all = options.plan.map((fault) => {
+    const work = inTurn(fault, before.get(fault.subject));
+    before.set(fault.subject, work);
+    return work;
+  });
+  await Promise.all(all);
+
+  /** A process that took longer to recover than was planned has its next trouble later. */
+  async function inTurn(fault: PlannedFault, previous: Promise<unknown> | undefined): Promise<void> {
+    await previous;
+    await delay(Math.max(0, startedAtMs + fault.fromMs - nowMs()), undefined, {
+      signal: options.signal,
+    });
+    options.progress(`${fault.kind} ${fault.subject} for ${(fault.durationMs / 1000).toFixed(1)} s`);
+    const fromMs = nowMs();
+    await cause(fault, options);
+    options.book.write('nemesis', {
+      kind: 'fault',
+      fault: fault.kind,
+      subject: fault.subject,
+      fromMs,
+      toMs: nowMs(),
+    });
+  }
 }
 
 async function cause(fault: PlannedFault, options: NemesisOptions): Promise<void> {

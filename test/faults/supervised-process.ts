@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { closeSync, openSync, readdirSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type HistoryBook, nowMs } from './history.ts';
@@ -107,9 +107,11 @@ export class SupervisedProcess {
   limitDescriptors(spare: number | null): void {
     const { pid } = this;
     if (pid === undefined) return;
-    const limit = spare === null ? 65_536 : readdirSync(`/proc/${pid}/fd`).length + spare;
-    // It may have ended this moment: nothing is to be limited then.
-    spawnSync('prlimit', ['--pid', String(pid), `--nofile=${limit}:`]);
+    const limits = readFileSync(`/proc/${pid}/limits`, 'utf8');
+    const hardLimit = Number(/^Max open files\s+\d+\s+(\d+)/m.exec(limits)?.[1]);
+    const limit = spare === null ? hardLimit : readdirSync(`/proc/${pid}/fd`).length + spare;
+    const { status, stderr } = spawnSync('prlimit', ['--pid', String(pid), `--nofile=${limit}:`]);
+    if (status !== 0) throw new Error(`prlimit of ${this.name}: ${stderr}`);
   }
 
   async ready(timeoutMs: number): Promise<void> {

@@ -43,7 +43,7 @@ function startPlain(
   children: Set<ChildProcess>,
 ): SandboxedProcess {
   const child = spawn(program.path, program.args, {
-    cwd: program.workingDirectory ?? directory,
+    cwd: join(directory, program.workingDirectory ?? '.'),
     env: { HOME: directory, TMPDIR: directory, PATH: '/usr/bin:/bin', TZ: 'UTC', ...program.environment },
     stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
     detached: true,
@@ -98,13 +98,16 @@ function killGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
 export function plainHost(
   runtimes: Runtimes,
   browser: BrowserFarm | { readonly missing: string },
+  suites: ScriptHost['suites'] = { missing: 'these are tests of scripts' },
 ): ScriptHost {
   return {
     acquire: async (wanted) =>
       await launchScript(await createPlainSandbox(), wanted, { nodePath: process.execPath, isAhead: false }),
     release: ({ sandbox }) => void sandbox.release(),
+    acquireSandbox: createPlainSandbox,
     runtimes,
     browser,
+    suites,
   };
 }
 

@@ -73,6 +73,7 @@ describe('the farm of links', () => {
     expect(await buildBrowserFarm(options)).toEqual({
       directory: farm,
       executablePath,
+      ffmpegPath: undefined,
       hasFfmpeg: false,
     });
     for (const path of [

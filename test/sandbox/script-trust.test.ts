@@ -29,7 +29,7 @@ it('writes what Node adds, all authorities for what would replace its own, and a
   const { NODE_EXTRA_CA_CERTS: added = '', PLAYWRIGHT_FIREFOX_POLICIES_JSON: policies = '' } =
     trust.environment;
   expect(blocksIn(added).map(plain)).toEqual([...getCACertificates('extra'), ...certificates].map(plain));
-  const whole = blocksIn(trust.installEnvironment.npm_config_cafile ?? '');
+  const whole = blocksIn(trust.installEnvironment.GIT_SSL_CAINFO ?? '');
   expect(whole).toHaveLength(getCACertificates('default').length + 2);
   const { Install: files } = JSON.parse(readFileSync(policies, 'utf8')).policies.Certificates as {
     Install: string[];

@@ -22,6 +22,13 @@ it('lists every runtime a check can name, and shows one', async () => {
   expect((await bench.call('GET', '/v1/runtimes/1999.01')).status).toBe(404);
 });
 
+it('lists every location a check can name, with its city', async () => {
+  const list = await bench.call('GET', '/v1/locations');
+  expect(list.status).toBe(200);
+  expect(list.body).toHaveLength(22);
+  expect(list.body).toContainEqual({ region: 'eu-central-1', name: 'Frankfurt' });
+});
+
 it('shows the account of the key', async () => {
   const own = await bench.call('GET', '/v1/accounts/me');
   expect(own.body).toMatchObject({ id: bench.accountId, name: 'Test', runtimeId: '2026.04' });

@@ -12,7 +12,7 @@ import { wholeReport } from '../scrubber.ts';
 import type { Capabilities, FinishedRun, RunOrder } from '../worker-message.ts';
 import type { Examination, Patient } from './examination.ts';
 import { ok, problem, skipped, type Verdict } from './finding.ts';
-import { hasRuntimes, openedScripts, proofAuthorityOf, trustedByChecks } from './scripts.ts';
+import { openedScripts, proofAuthorityOf, trustedByChecks } from './scripts.ts';
 
 /** Something that runs checks, with what it can run. */
 interface Runner {
@@ -50,7 +50,7 @@ export const runningChecks: Examination = {
     const wanted = patient.settings.checkTypes;
     for (const type of checkTypes.filter(({ name, load }) => load !== undefined && wanted.includes(name))) {
       patient.signal.throwIfAborted();
-      verdicts.push(await tryType(type as unknown as CheckType, url, runners, patient.signal));
+      verdicts.push(await tryType(type, url, runners, patient));
     }
     return verdicts;
   },
@@ -68,7 +68,7 @@ function closeServer(server: Server): Promise<void> {
 }
 
 async function openRunners(patient: Patient): Promise<Partial<Record<CheckType['lane'], Runner>>> {
-  const { settings, releasers } = patient;
+  const { settings, releasers, findings } = patient;
   const pool = new ProbePool({
     clock: systemClock,
     log: createLogger('picket-doctor', 'silent'),
@@ -81,7 +81,10 @@ async function openRunners(patient: Patient): Promise<Partial<Record<CheckType['
   releasers.push('probe threads', () => pool.stop());
   const capabilities = await pool.start();
   const probe: Runner = { capabilities, run: (order, signal) => pool.run(order, signal) };
-  if (!(await hasRuntimes(settings.scripts.runtimesDirectory))) return { probe };
+  const canRunScripts = findings.some(
+    ({ examination, status }) => examination === 'sandbox' && status === 'ok',
+  );
+  if (!canRunScripts) return { probe };
   const scripts = await openedScripts(patient);
   return { probe, script: { ...scripts, run: (order, signal) => scripts.pool.run(order, signal) } };
 }
@@ -90,17 +93,25 @@ async function tryType(
   type: CheckType,
   url: URL,
   runners: Partial<Record<CheckType['lane'], Runner>>,
-  signal: AbortSignal,
+  patient: Patient,
 ): Promise<Verdict> {
   const runner = runners[type.lane];
-  if (!runner) return skipped('not offered: there is no runtime', type.name);
+  if (!runner) return skipped('not offered: see sandbox', type.name);
   const { capabilities } = runner;
   if (!capabilities.loaded.includes(type.name)) {
     const reason = capabilities.failed.find(({ name }) => name === type.name)?.reason ?? 'it did not load';
-    return skipped(`not offered: ${reason}`, type.name);
+    const cause = patient.findings.find(
+      ({ status, detail }) => status === 'problem' && areAlike(reason, detail),
+    );
+    if (cause) return skipped(`not offered: see ${cause.examination}`, type.name);
+    return problem(
+      `not offered: ${reason}`,
+      'Mend what is said there; the other types are offered all the same.',
+      type.name,
+    );
   }
   if (!type.selfTest) return ok('loaded', type.name);
-  const finished = await runner.run(orderFor(type, url), signal);
+  const finished = await runner.run(orderFor(type, url), patient.signal);
   const report = JSON.parse(wholeReport(finished.envelopeJson, finished.detailJson)) as ResultReport;
   if (report.failure) {
     return problem(`${report.failure.code}: ${report.failure.message}`, reportFix, type.name);
@@ -108,6 +119,12 @@ async function tryType(
   const how = capabilities.backends[type.name];
   const ms = Math.round(report.responseTimeMs);
   return ok(`works${how === undefined ? '' : ` (${how})`}, ${ms} ms`, type.name);
+}
+
+/** Whether two texts tell of the same: one begins as the other does. */
+function areAlike(left: string, right: string): boolean {
+  const beginning = (text: string) => text.slice(0, 40);
+  return left.startsWith(beginning(right)) || right.startsWith(beginning(left));
 }
 
 function orderFor(type: CheckType, url: URL): RunOrder {

@@ -6,7 +6,7 @@ import { runningChecks } from './checks.ts';
 import { disk } from './disk.ts';
 import { environment, readPatientSettings } from './environment.ts';
 import type { Examination, Patient } from './examination.ts';
-import { type Finding, type FindingStatus, problem, skipped, type Verdict } from './finding.ts';
+import { type Finding, problem, skipped, type Verdict } from './finding.ts';
 import { memory, sharedMemory } from './memory.ts';
 import { dns, proxy, tcp, tls } from './network.ts';
 import { capture, egress, icmp } from './probing.ts';
@@ -51,7 +51,6 @@ export async function examineAgent(
 ): Promise<readonly Finding[]> {
   const releasers = new Releasers();
   const findings: Finding[] = [];
-  const worst = new Map<string, FindingStatus>();
   let contact: Promise<ServiceContact> | undefined;
   const read = readPatientSettings(variables);
   const patient: Patient = {
@@ -59,6 +58,7 @@ export async function examineAgent(
     ...read,
     signal,
     releasers,
+    findings,
     caCertificates: [],
     contact: () => {
       contact ??= contactService(read.settings, { clock: systemClock, signal, releasers });
@@ -69,8 +69,7 @@ export async function examineAgent(
     for (const examination of examinations) {
       const { name } = examination;
       listener.onBegin(name);
-      const verdicts = await examineOne(examination, patient, worst);
-      worst.set(name, worstOf(verdicts));
+      const verdicts = await examineOne(examination, patient);
       for (const verdict of verdicts) {
         const finding = { examination: name, ...verdict };
         findings.push(finding);
@@ -83,17 +82,10 @@ export async function examineAgent(
   return findings;
 }
 
-async function examineOne(
-  examination: Examination,
-  patient: Patient,
-  worst: ReadonlyMap<string, FindingStatus>,
-): Promise<readonly Verdict[]> {
+async function examineOne(examination: Examination, patient: Patient): Promise<readonly Verdict[]> {
   const { signal } = patient;
   if (signal.aborted) return [skipped('interrupted')];
-  const missing = (examination.needs ?? []).find((name) => {
-    const status = worst.get(name);
-    return status === 'problem' || status === 'skipped';
-  });
+  const missing = (examination.needs ?? []).find((need) => isMissing(need, patient.findings));
   if (missing !== undefined) return [skipped(`not examined: see ${missing}`)];
   try {
     const found = await examination.examine(patient);
@@ -106,7 +98,12 @@ async function examineOne(
   }
 }
 
-function worstOf(verdicts: readonly Verdict[]): FindingStatus {
-  const order: readonly FindingStatus[] = ['problem', 'warning', 'ok'];
-  return order.find((status) => verdicts.some((verdict) => verdict.status === status)) ?? 'skipped';
+/** Whether something that is needed is not in order, or was not examined. */
+function isMissing(need: string, findings: readonly Finding[]): boolean {
+  const [name, about] = need.split(' ');
+  const relevant = findings.filter(
+    (finding) => finding.examination === name && (about === undefined || finding.about === about),
+  );
+  const isBad = relevant.some(({ status }) => status === 'problem');
+  return isBad || (relevant.length > 0 && relevant.every(({ status }) => status === 'skipped'));
 }

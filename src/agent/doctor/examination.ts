@@ -1,6 +1,6 @@
 import type { Releasers } from '../../lib/releasers.ts';
 import type { AgentSettings } from '../config.ts';
-import type { Verdict } from './finding.ts';
+import type { Finding, Verdict } from './finding.ts';
 import type { ServiceContact } from './service-contact.ts';
 
 /** What examinations work with, and what earlier ones found out for later ones. */
@@ -19,6 +19,8 @@ export interface Patient {
   readonly releasers: Releasers;
   /** The one conversation with the service; made at the first call. */
   readonly contact: () => Promise<ServiceContact>;
+  /** What was found so far. */
+  readonly findings: readonly Finding[];
   /** Authorities of CA_CERTS_DIR as PEM texts; known after its examination. */
   caCertificates: readonly string[];
 }
@@ -27,7 +29,10 @@ export interface Patient {
 export interface Examination {
   /** Stable, for programs. */
   readonly name: string;
-  /** Examinations without whose success this one would only repeat their findings. */
+  /**
+   * Examinations without whose success this one would only repeat their findings; with what of them it is about, behind a
+   * space, if only that matters (`disk SPOOL_DIR`).
+   */
   readonly needs?: readonly string[];
   /** Never throws for what it looks at: that is a verdict. */
   examine(patient: Patient): Promise<Verdict | readonly Verdict[]>;

@@ -75,7 +75,7 @@ export async function hasRuntimes(directory: string): Promise<boolean> {
 /** What contains scripts here, and the runtimes they can use. */
 export const sandbox: Examination = {
   name: 'sandbox',
-  needs: ['disk'],
+  needs: ['disk SCRIPTS_DIR'],
   async examine(patient) {
     const { runtimesDirectory } = patient.settings.scripts;
     if (!(await hasRuntimes(runtimesDirectory))) {

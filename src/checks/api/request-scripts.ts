@@ -1,3 +1,4 @@
+import { beginningOf } from '../../lib/cut-text.ts';
 import type {
   PhaseEnd,
   PhaseProblem,
@@ -72,7 +73,7 @@ export class RequestScripts {
     if (setup.length === 0) return { request: given };
     const method = ApiSpec.shape.request.shape.method.safeParse(seen.method);
     if (!method.success) {
-      const shown = JSON.stringify(seen.method.slice(0, 50));
+      const shown = JSON.stringify(beginningOf(seen.method, 50));
       const message = `Setup failed: it left the method ${shown}, which requests of checks cannot have`;
       this.#context.log.part('setup').write('ERROR', message);
       return { failure: failure('SCRIPT_FAILED', message) };

@@ -90,12 +90,17 @@ export async function keepEvidence(options: {
   return { ...evidence, report: reports[0] ?? null };
 }
 
-function isImage(contentType: string): boolean {
+export function isImage(contentType: string): boolean {
   return Object.values(imageTypes).includes(contentType);
 }
 
+/** The extension of a file a run names, with its dot. */
+export function extensionOf(path: string): string {
+  return posix.extname(path);
+}
+
 /** A name that the sink takes and no other file of the run has. */
-function freeName(names: Set<string>, folder: string, label: string, extension: string): string {
+export function freeName(names: Set<string>, folder: string, label: string, extension: string): string {
   // A long label is not cut: half a secret in a name could not be told from a word.
   const plain = label.length > maxLabelLength ? '' : label.replaceAll(/[^A-Za-z0-9_-]+/g, '-');
   const base = posix.join(folder, plain || 'file');

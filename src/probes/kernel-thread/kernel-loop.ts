@@ -15,6 +15,11 @@ import { slotCount, WatchSlots } from './watch-slots.ts';
 
 /** No longer, because a thread that blocks in a system call cannot be ended. */
 const maxWaitMs = 100;
+/**
+ * A wait that ends this much later than it may was not the kernel's: the whole process stood still (SIGSTOP, a suspended
+ * machine) or the thread got no time. The stamps of what arrived meanwhile are no better than events then.
+ */
+const stoodStillMs = 250;
 /** How long the thread stays up when nothing is left to do: waking it costs more than a few empty rounds. */
 const lingerMs = 1000;
 
@@ -95,9 +100,12 @@ export class KernelLoop {
 
   /** Returns whether there may be messages: who posts one wakes the thread after that. */
   #wait(timeoutMs: number): boolean {
+    const askedAtMs = monotonicMs();
     const count = this.#waiter.wait(timeoutMs);
-    if (count === 0) return false;
     const atMs = monotonicMs();
+    // A wait that was stopped ends without news; what has arrived comes with the next one.
+    if (atMs - askedAtMs > timeoutMs + stoodStillMs) this.#slots.noteStandstill(atMs);
+    if (count === 0) return false;
     const own: number[] = [];
     for (let position = 0; position < count; position += 1) {
       const index = this.#waiter.indexAt(position);

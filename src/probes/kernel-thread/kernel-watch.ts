@@ -14,6 +14,8 @@ export interface NativeHandle {
 export interface WatchPlace {
   answeredAtMs(): number | undefined;
   edges(): readonly Edge[];
+  /** When the thread stood still last, until when; 0 when it never did. */
+  standstillEndedAtMs(): number;
   /** Whether the thread can write there now. */
   isUp(): boolean;
   release(): void;
@@ -54,7 +56,8 @@ export class KernelWatch implements SocketWatch {
   }
 
   get clock(): StampClock {
-    return this.#isLost ? 'event' : 'kernel';
+    const stoodStill = this.#place.standstillEndedAtMs() > this.#toKernel(this.#startedMs);
+    return this.#isLost || stoodStill ? 'event' : 'kernel';
   }
 
   connectMs(eventMs: number): number {

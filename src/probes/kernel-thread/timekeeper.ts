@@ -115,6 +115,7 @@ export class KernelTimekeeper implements Timekeeper {
     return {
       answeredAtMs: () => slots.answeredAtMs(slot),
       edges: () => slots.edges(slot),
+      standstillEndedAtMs: () => slots.standstillEndedAtMs,
       isUp: () => thread.isUp,
       release: () => {
         slots.end(slot);

@@ -13,8 +13,11 @@ const lastEdges = 8;
 const edgeWords = 3;
 const headerWords = 3;
 const slotWords = headerWords + (firstEdges + lastEdges) * edgeWords;
-/** The words before the slots: the state of the thread, and how many slots are in use. */
-const commonWords = 1;
+/**
+ * The words before the slots: the state of the thread with how many slots are in use, and when a standstill of the thread
+ * last ended.
+ */
+const commonWords = 2;
 
 /** Data that arrived at a socket. */
 export interface Edge {
@@ -59,6 +62,11 @@ export class WatchSlots {
 
   // Of the watching thread.
 
+  /** When a standstill of the kernel's thread last ended; 0 when there was none. */
+  get standstillEndedAtMs(): number {
+    return this.#numbers[1] ?? 0;
+  }
+
   /** Empties a slot for a socket; returns its generation. */
   begin(slot: number, descriptor: number): number {
     const base = integerBase(slot);
@@ -93,6 +101,11 @@ export class WatchSlots {
   }
 
   // Of the kernel's thread.
+
+  /** What was stamped between then and the wait before was stamped too late. */
+  noteStandstill(endedAtMs: number): void {
+    this.#numbers[1] = endedAtMs;
+  }
 
   isCurrent(slot: number, generation: number): boolean {
     return Atomics.load(this.#integers, integerBase(slot)) >>> 0 === generation;

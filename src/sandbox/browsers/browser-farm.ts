@@ -13,6 +13,7 @@ export interface BrowserFarm {
   readonly executablePath: string;
   /** Without ffmpeg there are no videos: Playwright would fail every page that is to be recorded. */
   readonly hasFfmpeg: boolean;
+  readonly ffmpegPath?: string | undefined;
 }
 
 /** Where the versions of Playwright look below a revision's folder; the first is that of 1.5x on other machines than x64. */
@@ -41,7 +42,7 @@ export async function buildBrowserFarm(options: {
       await plant(join(directory, `ffmpeg-${revisions.ffmpeg}`), ffmpegPaths, ffmpegPath);
     }
   }
-  return { directory, executablePath, hasFfmpeg: ffmpegPath !== undefined };
+  return { directory, executablePath, ffmpegPath, hasFfmpeg: ffmpegPath !== undefined };
 }
 
 async function browserRevisions(modulesDirectory: string) {

@@ -4,6 +4,7 @@ import { chmod, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createBrotliDecompress } from 'node:zlib';
+import { errorCodeOf } from '../../lib/errors.ts';
 
 /**
  * The browser of the npm package @sparticuz/chromium (Linux on x64), for hosts whose distribution has none or where nobody
@@ -73,6 +74,10 @@ async function untar(archive: string, directory: string, files: string): Promise
     tar.on('error', reject);
     tar.on('close', resolve);
   });
-  await pipeline(createReadStream(archive), createBrotliDecompress(), tar.stdin);
+  await pipeline(createReadStream(archive), createBrotliDecompress(), tar.stdin).catch((error: unknown) => {
+    // tar stops reading at the mark of the archive's end, and what lies behind it has nowhere to go; how it ends tells the rest.
+    const code = errorCodeOf(error);
+    if (code !== 'EPIPE' && code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
+  });
   if ((await ended) !== 0) throw new Error(`tar could not unpack ${archive}: ${message.trim()}`);
 }

@@ -124,7 +124,8 @@ function observePage(page) {
     await readPage(page);
     return close.apply(this, args);
   });
-  wrap(page, 'goto', function going(goto, args) {
+  // A page goes by its main frame.
+  wrap(Object.getPrototypeOf(page.mainFrame()), 'goto', function going(goto, args) {
     if (closedSchemes.test(String(args[0]))) {
       return Promise.reject(new Error(`Checks may not open ${String(args[0]).slice(0, 200)}`));
     }

@@ -10,7 +10,7 @@
  * variable of `process.env`, the next finds.
  */
 const util = require('node:util');
-const { describe, send } = require('./events.cjs');
+const { describe, send, text } = require('./events.cjs');
 const { PhaseScript } = require('./phase-script.cjs');
 const { changedVariables, readBody, readRequest } = require('./phase-values.cjs');
 const { watchSecrets } = require('./secret-watch.cjs');
@@ -25,9 +25,24 @@ let variablesBefore;
 /** Ends the phase that runs, when something of it fails outside of its own promise. */
 let fail;
 
-function say(level, text) {
-  const line = text.length > maxTextLength ? `${text.slice(0, maxTextLength - 1)}…` : text;
-  send({ event: 'line', level, text: line });
+/** The beginning of a line whose end has not been written yet, by level. */
+const unfinished = new Map();
+
+function say(level, written) {
+  send({ event: 'line', level, text: text(written) });
+}
+
+/** Writes to a stream make lines when they come to an end: a secret in pieces would not be found. */
+function write(level, written) {
+  const lines = `${unfinished.get(level) ?? ''}${written}`.split('\n');
+  unfinished.set(level, lines.pop() ?? '');
+  for (const line of lines) say(level, line);
+  if ((unfinished.get(level)?.length ?? 0) > maxTextLength) finishLines();
+}
+
+function finishLines() {
+  for (const [level, line] of unfinished) if (line !== '') say(level, line);
+  unfinished.clear();
 }
 
 /** What scripts write goes the way of the answers: two pipes would lose the order. */
@@ -41,7 +56,7 @@ function hearOutput() {
     [process.stderr, 'ERROR'],
   ]) {
     stream.write = (chunk, encoding, done) => {
-      say(level, Buffer.from(chunk).toString('utf8').replace(/\n$/, ''));
+      write(level, Buffer.from(chunk).toString('utf8'));
       const then = typeof encoding === 'function' ? encoding : done;
       if (then) process.nextTick(then);
       return true;
@@ -81,6 +96,7 @@ async function runPhase({ script, request, response }) {
     answer = { error: { ...describe(error), isInvalid } };
   }
   fail = undefined;
+  finishLines();
   answer = { event: 'phase-end', durationMs: performance.now() - startedMs, ...answer };
   if (Buffer.byteLength(JSON.stringify(answer)) > maxAnswerBytes) {
     const error = new Error('What the script changed is too large to be passed on');

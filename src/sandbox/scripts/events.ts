@@ -13,12 +13,16 @@ const ms = z
   .min(0)
   .max(7 * 86_400_000);
 
-const SaidError = z.object({
+export const SaidError = z.object({
   name: text(200),
   message: text(8192),
   stack: text(8192).nullable(),
 });
 export type SaidError = z.output<typeof SaidError>;
+
+const Attachments = z
+  .array(z.object({ name: text(200), contentType: z.string().max(200), path: z.string().max(4096) }))
+  .max(100);
 
 const Step = z.object({
   event: z.literal('step'),
@@ -43,9 +47,7 @@ const TestEnd = z.object({
   startedAt: at,
   durationMs: ms,
   errors: z.array(SaidError).max(50),
-  attachments: z
-    .array(z.object({ name: text(200), contentType: z.string().max(200), path: z.string().max(4096) }))
-    .max(100),
+  attachments: Attachments,
 });
 export type SaidTest = z.output<typeof TestEnd>;
 
@@ -72,6 +74,53 @@ export const RunEvent = z.discriminatedUnion('event', [
   z.object({ event: z.literal('broken'), error: SaidError }),
 ]);
 export type RunEvent = z.output<typeof RunEvent>;
+
+const SuiteTest = z.object({
+  event: z.literal('suite-test'),
+  test: text(200),
+  title: text(500),
+  file: text(500),
+  project: text(200),
+  suitePath: z.array(text(200)).max(100),
+  status: z.enum(['passed', 'failed', 'timedOut', 'skipped', 'interrupted']),
+  isExpected: z.boolean(),
+  isLast: z.boolean(),
+  retry: z.int().min(0),
+  startedAt: at,
+  durationMs: ms,
+  errors: z.array(SaidError).max(50),
+  attachments: Attachments,
+});
+export type SaidSuiteTest = z.output<typeof SuiteTest>;
+
+const SuiteEnd = z.object({
+  event: z.literal('suite-end'),
+  status: text(50),
+  durationMs: ms,
+  outcomes: z.object({
+    expected: z.int().min(0),
+    unexpected: z.int().min(0),
+    flaky: z.int().min(0),
+    skipped: z.int().min(0),
+  }),
+});
+export type SaidSuiteEnd = z.output<typeof SuiteEnd>;
+
+/** Lines of a suite's file of notes (src/sandbox/program/suite-reporter.cjs). A command may run Playwright several times. */
+export const SuiteNote = z.discriminatedUnion('event', [
+  z.object({
+    event: z.literal('suite-begin'),
+    at,
+    tests: z.int().min(0),
+    playwrightVersion: text(50),
+    workers: z.int(),
+  }),
+  SuiteTest,
+  z.object({ event: z.literal('suite-error'), error: SaidError, file: text(1000).nullable() }),
+  SuiteEnd,
+  z.object({ event: z.literal('secret'), name: z.string(), value: z.string() }),
+]);
+export type SuiteNote = z.output<typeof SuiteNote>;
 
 const Finding = z.object({
   event: z.literal('finding'),

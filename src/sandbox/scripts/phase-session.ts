@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { beginningOf } from '../../lib/cut-text.ts';
 import type { SandboxEndReason, SandboxedEnd } from '../sandbox.ts';
 import { readLine } from './events.ts';
 import type { Phase, PhaseEnd, PhaseLine, PhaseOrder, PhaseProblem, PhaseSession } from './phase-scripts.ts';
@@ -9,7 +10,7 @@ const maxLines = 500;
 const maxSecrets = 1000;
 const maxErrorTextLength = 4096;
 
-const text = (maxLength: number) => z.string().transform((value) => value.slice(0, maxLength));
+const text = (maxLength: number) => z.string().transform((value) => beginningOf(value, maxLength));
 const TextMap = z.record(z.string(), z.union([z.string(), z.array(z.string())]));
 
 /** Lines of descriptor 3 (src/sandbox/program/phases.cjs). All of it is the script's word: only shape and size are checked. */
@@ -154,7 +155,8 @@ export class SandboxedPhases implements PhaseSession {
     if (this.#hasTooManySecrets) {
       // Not all of them are known, so nothing that may hold one may leave.
       const failure = because('limit', `it made more than ${maxSecrets} values secret`);
-      return { durationMs, failure, lines: [], droppedLines: 0, secrets: [], variables: {} };
+      const secrets = [...this.#secrets].slice(0, maxSecrets);
+      return { durationMs, failure, lines: [], droppedLines: 0, secrets, variables: {} };
     }
     return {
       durationMs,

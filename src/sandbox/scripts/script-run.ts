@@ -13,6 +13,7 @@ import {
 } from './events.ts';
 import { leftLines } from './left-files.ts';
 import { OutputLines } from './output-lines.ts';
+import { proxyOf } from './proxy.ts';
 import { browserVariables, notesFile, privateFolder, type WaitingScript } from './waiting-script.ts';
 
 /** One script as it is to run. */
@@ -126,14 +127,6 @@ function job({ sandbox, runtime, browser }: WaitingScript, order: ScriptOrder, g
     testTimeoutMs,
     globalTimeoutMs: Math.max(1, Math.floor(globalTimeoutMs)),
   };
-}
-
-function proxyOf(proxyUrl: string | null) {
-  const url = proxyUrl === null ? null : URL.parse(proxyUrl);
-  if (!url) return undefined;
-  const server = `${url.protocol}//${url.host}`;
-  if (url.username === '') return { server };
-  return { server, username: decodeURIComponent(url.username), password: decodeURIComponent(url.password) };
 }
 
 /** Collects what a run says while it runs. */

@@ -12,8 +12,9 @@ export interface ScriptTrust {
   /** Variables for every process of a script: Node adds the file they name to its own authorities, and so does Firefox. */
   readonly environment: Readonly<Record<string, string>>;
   /**
-   * Variables for the installation of packages, in addition. The managers that run on Node add to its authorities by
-   * `environment`; a file given to a manager itself takes the place of its own, so this one holds all of them.
+   * Variables for the installation of packages, in addition. npm, pnpm, Yarn 1 and 4 and Bun add what `environment` names to
+   * their own authorities (a setting of their own would replace those, and go before one of the project). What they call for
+   * dependencies from Git does not, and gets a file of all authorities.
    */
   readonly installEnvironment: Readonly<Record<string, string>>;
   /** Files that Chromium reads, by their path below the home of the script. */
@@ -67,8 +68,6 @@ export async function prepareScriptTrust(options: {
     directory,
     environment: { NODE_EXTRA_CA_CERTS: addedPath, PLAYWRIGHT_FIREFOX_POLICIES_JSON: policiesPath },
     installEnvironment: {
-      npm_config_cafile: wholePath,
-      YARN_HTTPS_CA_FILE_PATH: wholePath,
       SSL_CERT_FILE: wholePath,
       GIT_SSL_CAINFO: wholePath,
     },

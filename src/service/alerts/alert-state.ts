@@ -45,6 +45,8 @@ export const alertTypes = [
   'ALERT_SSL',
   'ALERT_LOCATION_AWAY',
   'ALERT_LOCATION_BACK',
+  'ALERT_LOCATION_SICK',
+  'ALERT_LOCATION_WELL',
 ] as const;
 export type AlertType = (typeof alertTypes)[number];
 

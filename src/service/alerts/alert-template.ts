@@ -29,6 +29,9 @@ export function titleOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'
   if (facts.subject === 'location') {
     return `Private location ${name} has ${notice === 'recovery' ? 'an agent again' : 'no agent'}`;
   }
+  if (facts.subject === 'sickness') {
+    return `Private location ${name} ${notice === 'recovery' ? 'is well again' : 'finds itself sick'}`;
+  }
   switch (notice) {
     case 'failure':
       return reminder > 0 ? `${name} is still failing (reminder ${reminder})` : `${name} has failed`;

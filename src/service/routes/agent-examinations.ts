@@ -7,6 +7,8 @@ import { type AnyHandler, type HandlerDeps, handlersById } from './handler.ts';
 
 /** A sender of whom nothing is heard for this long has gone. */
 const stallMs = 30_000;
+/** Where even reading on ends. */
+const maxReadBytes = 8 * maxExaminationBytes;
 
 /** What `picket doctor` asks. Nothing is stored, and no agent counts as seen. */
 export function agentExaminationHandlers({ clock }: HandlerDeps): [string, AnyHandler][] {
@@ -24,20 +26,36 @@ export function agentExaminationHandlers({ clock }: HandlerDeps): [string, AnyHa
   });
 }
 
-/** Reads a body to its end and forgets it. @throws AppError PAYLOAD_TOO_LARGE, or MALFORMED_BODY when it breaks off. */
+/**
+ * Reads a body to its end and forgets it. One that is too large is read on for the sake of its sender, which would see a reset
+ * instead of the answer.
+ *
+ * @throws AppError PAYLOAD_TOO_LARGE, or MALFORMED_BODY when it breaks off or stands still.
+ */
 async function discard(request: IncomingMessage): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
   let receivedBytes = 0;
-  request.socket.setTimeout(stallMs, () => request.destroy());
+  const onBroken = () => reject(new AppError('MALFORMED_BODY', 'The body was broken off.'));
+  const onStall = () => request.destroy();
+  const { socket } = request;
+  socket.setTimeout(stallMs, onStall);
+  request
+    .on('data', (chunk: Buffer) => {
+      receivedBytes += chunk.length;
+      if (receivedBytes > maxReadBytes) request.destroy();
+      else if (receivedBytes > maxExaminationBytes) reject(tooLarge());
+    })
+    .once('end', () => resolve(receivedBytes))
+    .once('error', onBroken)
+    .once('close', onBroken);
+  if (request.readableEnded) resolve(0);
   try {
-    for await (const chunk of request) {
-      receivedBytes += (chunk as Buffer).length;
-      if (receivedBytes > maxExaminationBytes) break;
-    }
-  } catch (thrown) {
-    throw new AppError('MALFORMED_BODY', 'The body was broken off.', { cause: thrown });
+    return await promise;
   } finally {
-    request.socket.setTimeout(0);
+    socket.off('timeout', onStall).setTimeout(0);
   }
-  if (receivedBytes <= maxExaminationBytes) return receivedBytes;
-  throw new AppError('PAYLOAD_TOO_LARGE', `The body has at most ${maxExaminationBytes} bytes.`);
+}
+
+function tooLarge(): AppError {
+  return new AppError('PAYLOAD_TOO_LARGE', `The body has at most ${maxExaminationBytes} bytes.`);
 }

@@ -85,6 +85,7 @@ export function resultView(
     apiCheckResult: null,
     browserCheckResult: null,
     multiStepCheckResult: null,
+    playwrightCheckResult: null,
     agenticCheckResult: null,
     ...(detailKey === undefined || row.detail === null
       ? {}

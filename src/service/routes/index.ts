@@ -12,12 +12,14 @@ import { checkResultHandlers } from './check-results.ts';
 import { checkStatusHandlers } from './check-statuses.ts';
 import { checkHandlers } from './checks.ts';
 import { clientCertificateHandlers } from './client-certificates.ts';
+import { codeBundleHandlers } from './code-bundles.ts';
 import { dashboardIncidentHandlers } from './dashboard-incidents.ts';
 import { dashboardHandlers } from './dashboards.ts';
 import { errorGroupHandlers, rootCauseAnalysisHandlers } from './error-groups.ts';
 import type { AnyHandler, HandlerDeps } from './handler.ts';
 import { heartbeatHandlers } from './heartbeats.ts';
 import { incidentHandlers } from './incidents.ts';
+import { locationEventHandlers } from './location-events.ts';
 import { locationMetricsHandlers } from './location-metrics.ts';
 import { locationHandlers } from './locations.ts';
 import { maintenanceWindowHandlers } from './maintenance-windows.ts';
@@ -70,6 +72,8 @@ export function allHandlers(deps: HandlerDeps): ReadonlyMap<string, AnyHandler> 
     ...agentHandlers(deps),
     ...agentExaminationHandlers(deps),
     ...agentErrorHandlers(deps),
+    ...locationEventHandlers(deps),
     ...artifactHandlers(deps),
+    ...codeBundleHandlers(deps),
   ]);
 }

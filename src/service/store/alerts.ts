@@ -21,7 +21,12 @@ export interface ExpiringCertificate {
 }
 
 /** Alerts that are about no check. */
-const ofLocations = ['ALERT_LOCATION_AWAY', 'ALERT_LOCATION_BACK'] as const;
+const ofLocations = [
+  'ALERT_LOCATION_AWAY',
+  'ALERT_LOCATION_BACK',
+  'ALERT_LOCATION_SICK',
+  'ALERT_LOCATION_WELL',
+] as const;
 
 /** The alert states of checks and the alerts that were made. */
 export class Alerts {

@@ -206,6 +206,17 @@ export const migrations: readonly Migration[] = [
     name: '0015-location-outages',
     statements: [`alter table private_locations add column no_agent_since bigint`],
   },
+  {
+    name: '0018-location-events',
+    statements: [
+      `create table location_events (
+        id text primary key,
+        location_id text not null references private_locations (id) on delete cascade,
+        agent_id text not null, kind text not null, evidence text not null, affected_runs integer not null,
+        started bigint not null, ended bigint, told bigint not null)`,
+      `create index location_events_by_location on location_events (location_id, started, id)`,
+    ],
+  },
 ];
 
 /**

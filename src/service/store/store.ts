@@ -29,6 +29,7 @@ import { ErrorGroups } from './error-groups.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { IncidentEvents } from './incident-events.ts';
 import { Incidents } from './incidents.ts';
+import { LocationEvents } from './location-events.ts';
 import { LocationMinutes } from './location-minutes.ts';
 import { Locations } from './locations.ts';
 import { MaintenanceWindows } from './maintenance-windows.ts';
@@ -62,6 +63,7 @@ export interface Nouns {
   readonly certificates: ClientCertificates;
   readonly windows: MaintenanceWindows;
   readonly locations: Locations;
+  readonly locationEvents: LocationEvents;
   readonly runs: Runs;
   readonly results: Results;
   readonly resultColumns: ResultColumns;
@@ -175,6 +177,7 @@ function nounsOf(db: Kysely<Tables>, dialect: Dialect): Nouns {
     certificates: new ClientCertificates(db, dialect),
     windows: new MaintenanceWindows(db, dialect),
     locations: new Locations(db, dialect),
+    locationEvents: new LocationEvents(db),
     runs: new Runs(db, dialect),
     results: new Results(db, dialect),
     resultColumns: new ResultColumns(db, dialect),

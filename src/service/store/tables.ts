@@ -305,6 +305,20 @@ export interface AgentErrorRow {
   last_seen: number;
 }
 
+/** A time in which an agent found its location sick. */
+export interface LocationEventRow {
+  id: string;
+  location_id: string;
+  agent_id: string;
+  kind: string;
+  evidence: string;
+  affected_runs: number;
+  started: number;
+  ended: number | null;
+  /** When the agent last told of it: one that ends without a word leaves its events open. */
+  told: number;
+}
+
 export interface StatusRow {
   check_id: string;
   account_id: string;
@@ -345,6 +359,7 @@ export interface Tables extends ResourceTables, PageTables, SessionTables {
   location_statuses: LocationStatusRow;
   purges: PurgeRow;
   agent_errors: AgentErrorRow;
+  location_events: LocationEventRow;
   alert_channels: Counted<AlertChannelRow, 'id'>;
   alert_subscriptions: Counted<AlertSubscriptionRow, 'id'>;
   alert_states: AlertStateRow;

@@ -13,6 +13,7 @@ import type {
   ResultReport,
   ResultsResponse,
 } from '../../../src/protocol/agent.ts';
+import { locationEventRoutes, type ReportedLocationEvent } from '../../../src/protocol/location-event.ts';
 import { ArtifactInbox } from './artifact-inbox.ts';
 
 /** The calls of the agent protocol. */
@@ -77,6 +78,8 @@ export class FakeService {
   /** The lease each run is held under now. */
   readonly leases = new Map<string, LeaseRef>();
   readonly released: LeaseRef[] = [];
+  /** What agents told of their location, as they told it last, by id. */
+  readonly locationEvents = new Map<string, ReportedLocationEvent>();
   leaseTtlMs = 15_000;
   /** How far this service's clock is ahead of the host's. */
   clockAheadMs = 0;
@@ -204,6 +207,14 @@ export class FakeService {
       return;
     }
     const bodyText = Buffer.concat(chunks).toString();
+    if (url.pathname === locationEventRoutes.reportLocationEvents.path) {
+      const { events } = JSON.parse(bodyText) as { events: ReportedLocationEvent[] };
+      for (const event of events) this.locationEvents.set(event.eventId, event);
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ serverTime: this.#now() }));
+      this.#notify();
+      return;
+    }
     if (!name) {
       this.otherCalls.push({ path: request.url ?? '/', bodyText });
       this.onOtherCall?.(url.pathname);

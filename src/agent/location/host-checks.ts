@@ -1,0 +1,96 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { errorCodeOf } from '../../lib/errors.ts';
+import { type SelfCheck, sick, unknown, well } from './self-check.ts';
+
+/** The main thread does nothing but control: later than this at one time in a hundred, and leases are in danger. */
+const maxLoopDelayMs = 1000;
+const memoryReserve = 0.05;
+const descriptorReserve = 0.05;
+const serviceAwayMs = 30_000;
+
+/** How late the main thread is. */
+export function eventLoopCheck(): SelfCheck {
+  const delay = monitorEventLoopDelay({ resolution: 20 });
+  delay.enable();
+  return {
+    kind: 'event-loop',
+    look() {
+      const p99Ms = delay.percentile(99) / 1e6;
+      delay.reset();
+      return p99Ms > maxLoopDelayMs
+        ? sick(`the main thread was up to ${Math.round(p99Ms)} ms late: there is no processor time for it`)
+        : well;
+    },
+    stop() {
+      delay.disable();
+    },
+  };
+}
+
+/** Whether the process comes near the limit of memory it was given. */
+export function memoryCheck(): SelfCheck {
+  return {
+    kind: 'memory',
+    look() {
+      const limitBytes = process.constrainedMemory();
+      // Without a limit it is a number beyond any memory there is.
+      if (limitBytes === 0 || limitBytes > 2 ** 50) return unknown;
+      const freeBytes = process.availableMemory();
+      return freeBytes < limitBytes * memoryReserve
+        ? sick(`${megabytes(freeBytes)} MB of ${megabytes(limitBytes)} MB of memory are left`)
+        : well;
+    },
+  };
+}
+
+/** Whether file descriptors run out. */
+export function descriptorCheck(): SelfCheck {
+  return {
+    kind: 'descriptors',
+    look() {
+      try {
+        const limit = Number(/^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]);
+        const open = readdirSync('/proc/self/fd').length;
+        if (!Number.isFinite(limit)) return unknown;
+        return open > limit * (1 - descriptorReserve)
+          ? sick(`${open} of ${limit} file descriptors are open`)
+          : well;
+      } catch (thrown) {
+        // The very thing it looks for keeps it from looking.
+        if (errorCodeOf(thrown) === 'EMFILE') return sick('no file descriptor is left');
+        if (errorCodeOf(thrown) === 'ENOENT') return unknown;
+        throw thrown;
+      }
+    },
+  };
+}
+
+/** Whether results can be kept on disk. */
+export function diskCheck(problem: () => string | undefined): SelfCheck {
+  return {
+    kind: 'disk',
+    look() {
+      const found = problem();
+      return found === undefined ? well : sick(`results are kept in memory alone: ${found}`);
+    },
+  };
+}
+
+/** Whether the service can be reached. Told when it can again. */
+export function serviceCheck(
+  connection: () => { readonly awayMs: number | undefined; readonly problem: string },
+): SelfCheck {
+  return {
+    kind: 'service',
+    look() {
+      const { awayMs, problem } = connection();
+      if (awayMs === undefined) return unknown;
+      return awayMs > serviceAwayMs ? sick(problem) : well;
+    },
+  };
+}
+
+function megabytes(bytes: number): number {
+  return Math.round(bytes / 2 ** 20);
+}

@@ -1,0 +1,247 @@
+import { type FailureCode, failureCatalogue } from '../../checks/failure.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/log.ts';
+import {
+  maxLocationEventsPerCall,
+  type ReportedLocationEvent,
+  type SicknessKind,
+} from '../../protocol/location-event.ts';
+import { retryDelayMs, ServiceError } from '../service-error.ts';
+import type { SelfCheck } from './self-check.ts';
+
+const calmMs = 10_000;
+/** While something is sick, and when it is told that it is not. */
+const alertMs = 2000;
+/** An event that lasts is told of again, so that the service knows that its agent still lives. */
+const repeatMs = 60_000;
+/** Events that wait for the service; the oldest that are over make room. */
+const maxEvents = 100;
+const evidenceLimit = 900;
+
+/** A part of the location that the agent finds sick now. */
+export interface Sickness {
+  readonly kind: SicknessKind;
+  readonly evidence: string;
+  readonly sinceMs: number;
+}
+
+interface Event {
+  reported: ReportedLocationEvent;
+  /** What is new of it since the service was told. */
+  isNews: boolean;
+  toldAtMs: number;
+}
+
+/**
+ * Looks at the place the agent runs in, and tells when it is sick.
+ *
+ * WELL: every ten seconds each part is looked at. → SICK, part by part, when a look finds it sick: an event begins, and all
+ * parts are looked at every two seconds. → WELL when a look finds that part well again (not when nothing can be
+ * said): the event ends. Events are told to the service at once, again every minute while they last, and until it has heard.
+ *
+ * Runs that failed in a way that a sick part would explain are judged by `explain`: where nothing is known to be sick it looks
+ * anew, so that no failure is younger than what is known of the location.
+ */
+export class LocationWatch {
+  readonly #options: LocationWatchOptions;
+  readonly #sick = new Map<SicknessKind, Event>();
+  readonly #events = new Map<string, Event>();
+  readonly #stop = new AbortController();
+  #looking: Promise<void> | undefined;
+  #next: Promise<void> | undefined;
+  #telling: Promise<void> | undefined;
+
+  constructor(options: LocationWatchOptions) {
+    this.#options = options;
+  }
+
+  /** What is sick now. */
+  get sicknesses(): Sickness[] {
+    return [...this.#sick.values()].map(({ reported }) => ({
+      kind: reported.kind as SicknessKind,
+      evidence: reported.evidence,
+      sinceMs: reported.startedAt,
+    }));
+  }
+
+  start(): void {
+    void this.#watch();
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await Promise.all([this.#looking, this.#telling]);
+    for (const check of this.#options.selfChecks) check.stop?.();
+  }
+
+  /** Whether a part of the location that can be looked at here might explain a failure. */
+  canExplain(code: FailureCode): boolean {
+    return failureCatalogue[code].fromLocation !== undefined;
+  }
+
+  /**
+   * The sickness that explains a failure; undefined when the location is well, as far as anybody can tell. Counts the run as
+   * affected.
+   */
+  async explain(code: FailureCode): Promise<Sickness | undefined> {
+    const { fromLocation } = failureCatalogue[code];
+    if (fromLocation === undefined || this.#stop.signal.aborted) return undefined;
+    // A resolver is reached through the network.
+    const kinds: readonly SicknessKind[] = fromLocation === 'network' ? ['network'] : ['network', 'resolver'];
+    const find = () => kinds.map((kind) => this.#sick.get(kind)).find((found) => found !== undefined);
+    let event = find();
+    if (!event) {
+      await this.#lookAnew();
+      event = find();
+    }
+    if (!event) return undefined;
+    this.#change(event, { affectedRuns: event.reported.affectedRuns + 1 });
+    const { kind, evidence, startedAt } = event.reported;
+    return { kind: kind as SicknessKind, evidence, sinceMs: startedAt };
+  }
+
+  async #watch(): Promise<void> {
+    const { clock } = this.#options;
+    while (!this.#stop.signal.aborted) {
+      await this.#lookAnew();
+      this.#repeatLasting();
+      await clock.sleep(this.#sick.size > 0 ? alertMs : calmMs, this.#stop.signal);
+    }
+  }
+
+  /** A look that begins after the call; whoever asks meanwhile shares it. */
+  #lookAnew(): Promise<void> {
+    if (!this.#looking) {
+      this.#looking = this.#look().finally(() => {
+        this.#looking = undefined;
+      });
+      return this.#looking;
+    }
+    this.#next ??= this.#looking.then(() => {
+      this.#next = undefined;
+      return this.#lookAnew();
+    });
+    return this.#next;
+  }
+
+  async #look(): Promise<void> {
+    await Promise.all(
+      this.#options.selfChecks.map(async (check) => {
+        const found = await check.look();
+        if (this.#stop.signal.aborted) return;
+        if (found.state === 'sick') this.#fallSick(check.kind, found.evidence.slice(0, evidenceLimit));
+        else if (found.state === 'well') this.#recover(check.kind);
+      }),
+    );
+  }
+
+  #fallSick(kind: SicknessKind, evidence: string): void {
+    const lasting = this.#sick.get(kind);
+    if (lasting) {
+      if (lasting.reported.evidence !== evidence) lasting.reported = { ...lasting.reported, evidence };
+      return;
+    }
+    this.#options.log.error(
+      { kind, evidence },
+      'this location is sick; runs that suffer from it end as its errors',
+    );
+    const event: Event = {
+      reported: {
+        eventId: crypto.randomUUID(),
+        kind,
+        evidence,
+        affectedRuns: 0,
+        startedAt: this.#nowMs(),
+        endedAt: null,
+      },
+      isNews: true,
+      toldAtMs: 0,
+    };
+    this.#sick.set(kind, event);
+    this.#events.set(event.reported.eventId, event);
+    this.#makeRoom();
+    this.#tell();
+  }
+
+  #recover(kind: SicknessKind): void {
+    const event = this.#sick.get(kind);
+    if (!event) return;
+    this.#sick.delete(kind);
+    this.#options.log.info(
+      { kind, affectedRuns: event.reported.affectedRuns },
+      'this location is well again',
+    );
+    this.#change(event, { endedAt: this.#nowMs() });
+    this.#tell();
+  }
+
+  #change(event: Event, change: Partial<ReportedLocationEvent>): void {
+    event.reported = { ...event.reported, ...change };
+    event.isNews = true;
+  }
+
+  #repeatLasting(): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    for (const event of this.#sick.values()) if (nowMs - event.toldAtMs >= repeatMs) event.isNews = true;
+    this.#tell();
+  }
+
+  #makeRoom(): void {
+    for (const [id, event] of this.#events) {
+      if (this.#events.size <= maxEvents) return;
+      if (event.reported.endedAt !== null) this.#events.delete(id);
+    }
+  }
+
+  #tell(): void {
+    if ([...this.#events.values()].some(({ isNews }) => isNews)) this.#telling ??= this.#tellAll();
+  }
+
+  /** Tells what is new until the service has heard it. */
+  async #tellAll(): Promise<void> {
+    const { clock, report } = this.#options;
+    for (let attempt = 0; !this.#stop.signal.aborted; ) {
+      const news = [...this.#events.values()]
+        .filter(({ isNews }) => isNews)
+        .slice(0, maxLocationEventsPerCall);
+      if (news.length === 0) break;
+      for (const event of news) event.isNews = false;
+      try {
+        await report(
+          news.map(({ reported }) => reported),
+          this.#stop.signal,
+        );
+        attempt = 0;
+        this.#told(news);
+      } catch (thrown) {
+        if (!(thrown instanceof ServiceError)) throw thrown;
+        // A service that does not know the call will not learn it; the log has told.
+        if (thrown.kind === 'rejected') this.#told(news);
+        else for (const event of news) event.isNews = true;
+        await clock.sleep(retryDelayMs(thrown, attempt++), this.#stop.signal);
+      }
+    }
+    this.#telling = undefined;
+  }
+
+  #told(news: readonly Event[]): void {
+    for (const event of news) {
+      event.toldAtMs = this.#options.clock.monotonicMs();
+      if (event.reported.endedAt !== null && !event.isNews) this.#events.delete(event.reported.eventId);
+    }
+  }
+
+  #nowMs(): number {
+    return Math.max(0, Math.round(this.#options.serviceNowMs()));
+  }
+}
+
+export interface LocationWatchOptions {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly selfChecks: readonly SelfCheck[];
+  /** Epoch milliseconds by the service's clock, as well as it is known. */
+  readonly serviceNowMs: () => number;
+  /** Tells the service; rejects with a ServiceError. */
+  readonly report: (events: readonly ReportedLocationEvent[], signal: AbortSignal) => Promise<unknown>;
+}

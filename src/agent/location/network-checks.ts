@@ -1,0 +1,122 @@
+import { promises as dns } from 'node:dns';
+import { connect, isIP } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { errorCodeOf } from '../../lib/errors.ts';
+import type { CanaryTarget } from './canary-targets.ts';
+import { type SelfCheck, type SelfCheckOutcome, sick, unknown, well } from './self-check.ts';
+
+const answerTimeoutMs = 1000;
+const tries = 2;
+const connectTimeoutMs = 2000;
+/** Answers that say that a resolver is there, whatever it thinks of the question. */
+const aliveCodes: ReadonlySet<string> = new Set([
+  'ENOTFOUND',
+  'ENODATA',
+  'EREFUSED',
+  'ESERVFAIL',
+  'ENOTIMP',
+  'EFORMERR',
+]);
+/** Answers that say that the resolver cannot do its work. */
+const brokenCodes: ReadonlySet<string> = new Set(['ESERVFAIL', 'EREFUSED']);
+
+/**
+ * Whether the resolver of this host answers: any answer to a question about the root will do, because resolvers of private
+ * networks need not know it. Where the service has a name, that name is looked up too, and has to be found. A question that
+ * was never answered says nothing: not every host has a resolver.
+ */
+export function resolverCheck(serviceHost: string): SelfCheck {
+  const names = isIP(serviceHost) === 0 && serviceHost !== 'localhost' ? [serviceHost] : [];
+  let hasAnswered = false;
+  let hasFound = false;
+  return {
+    kind: 'resolver',
+    async look() {
+      // A new one each time: it reads resolv.conf when it is made. Its sockets are of this process, no thread waits.
+      const resolver = new dns.Resolver({ timeout: answerTimeoutMs, tries });
+      const [rootCode, ...nameCodes] = await Promise.all([
+        codeOf(resolver.resolveSoa('.')),
+        ...names.map((name) => codeOf(resolver.resolve4(name))),
+      ]);
+      const servers = resolver.getServers().join(', ');
+      if (rootCode === undefined || aliveCodes.has(rootCode)) hasAnswered = true;
+      else if (hasAnswered) return sick(`the name servers (${servers}) do not answer: ${rootCode}`);
+      else return unknown;
+      const [nameCode] = nameCodes;
+      if (names.length === 0) return well;
+      if (nameCode === undefined || nameCode === 'ENODATA') hasFound = true;
+      else if (hasFound && brokenCodes.has(nameCode)) {
+        return sick(`the name servers (${servers}) cannot tell the address of the service: ${nameCode}`);
+      }
+      return well;
+    },
+  };
+}
+
+/**
+ * Whether the network of this host works: an interface beside loopback is up, where one ever was, and one of the canaries
+ * answers, be it with a refusal. Canaries that never answered are left out, and names that cannot be looked up say nothing.
+ */
+export function networkCheck(
+  canaries: readonly CanaryTarget[],
+  interfacesUp: () => number = externalInterfaces,
+): SelfCheck {
+  const known = new Set<CanaryTarget>();
+  let hadInterface = false;
+  return {
+    kind: 'network',
+    async look() {
+      const isUp = interfacesUp() > 0;
+      if (!isUp && hadInterface) return sick('no network interface is up');
+      hadInterface ||= isUp;
+      const answers = await Promise.all(
+        canaries.map(async (canary) => ({ canary, outcome: await knock(canary) })),
+      );
+      for (const { canary, outcome } of answers) if (outcome === 'answered') known.add(canary);
+      return verdictOf(answers.filter(({ canary, outcome }) => known.has(canary) && outcome !== 'unnamed'));
+    },
+  };
+}
+
+function verdictOf(
+  answers: readonly { readonly canary: CanaryTarget; readonly outcome: string }[],
+): SelfCheckOutcome {
+  if (answers.length === 0) return unknown;
+  if (answers.some(({ outcome }) => outcome === 'answered')) return well;
+  const found = answers.map(({ canary: { host, port }, outcome }) => `${host}:${port} ${outcome}`);
+  return sick(`no canary can be reached: ${found.slice(0, 5).join(', ')}`);
+}
+
+/** Tries a connection; resolves with `answered`, `unnamed` where its name was not found, or what went wrong. */
+async function knock({ host, port }: CanaryTarget): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const socket = connect({ host, port, timeout: connectTimeoutMs });
+  socket.once('connect', () => resolve('answered'));
+  socket.once('timeout', () => resolve('ETIMEDOUT'));
+  socket.once('error', (error) => {
+    const code = errorCodeOf(error) ?? error.name;
+    if (code === 'ECONNREFUSED') resolve('answered');
+    else resolve(code === 'ENOTFOUND' || code === 'EAI_AGAIN' ? 'unnamed' : code);
+  });
+  try {
+    return await promise;
+  } finally {
+    socket.destroy();
+  }
+}
+
+function externalInterfaces(): number {
+  return Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .filter(({ internal }) => !internal).length;
+}
+
+/** The code of a failed lookup; undefined when it succeeded. */
+async function codeOf(lookup: Promise<unknown>): Promise<string | undefined> {
+  try {
+    await lookup;
+    return undefined;
+  } catch (thrown) {
+    return errorCodeOf(thrown) ?? 'EUNKNOWN';
+  }
+}

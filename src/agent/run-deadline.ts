@@ -1,0 +1,28 @@
+/** How long a runner may take to return once its deadline has passed, before it counts as broken. */
+export const deadlineGraceMs = 5000;
+
+/**
+ * Runs with a deadline that counts from now: at the deadline the signal aborts with a TimeoutError; a runner that still
+ * does not return is given up as broken, so that it cannot hold its place in the lane for ever.
+ */
+export async function withDeadline<T>(
+  timeoutMs: number,
+  stop: AbortController,
+  run: () => Promise<T>,
+): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const deadline = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => {
+      stop.abort(new DOMException(`The deadline of ${timeoutMs} ms has passed`, 'TimeoutError'));
+      timer = setTimeout(
+        () => reject(new Error(`it did not end at its deadline of ${timeoutMs} ms`)),
+        deadlineGraceMs,
+      );
+    }, timeoutMs);
+  });
+  try {
+    return await Promise.race([run(), deadline]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

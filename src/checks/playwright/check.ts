@@ -1,0 +1,22 @@
+import { defineCheckType } from '../check-type.ts';
+import { scriptTimeMetric } from '../metric.ts';
+import { PlaywrightDetail, playwrightArtifactFields } from './detail.ts';
+import { PlaywrightSpec } from './spec.ts';
+
+export const playwright = defineCheckType({
+  name: 'PLAYWRIGHT',
+  route: 'playwright',
+  title: 'Playwright suite',
+  lane: 'script',
+  needsSuites: true,
+  // 5 minutes to install, 30 to test, and what lies between them.
+  timeoutMs: 37 * 60_000,
+  isSubMinuteAllowed: false,
+  hasNetworkErrors: false,
+  spec: PlaywrightSpec,
+  artifactFields: playwrightArtifactFields,
+  detail: PlaywrightDetail,
+  detailKey: 'playwrightCheckResult',
+  analytics: { route: 'playwright-checks', metrics: [scriptTimeMetric] },
+  load: async () => ({ run: (await import('./run.ts')).runPlaywrightSuite }),
+});

@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import { HttpLogEntry } from '../http-detail.ts';
+
+const artifactNames = z.array(z.string());
+
+const SuiteError = z.object({
+  error: z.object({ message: z.string(), stack: z.string().nullable() }),
+  testTitle: z.string().nullable().describe('null outside of tests, as are the following'),
+  testFile: z.string().nullable(),
+  projectName: z.string().nullable(),
+  suitePath: z.array(z.string()),
+  specId: z.string().nullable(),
+});
+export type SuiteError = z.infer<typeof SuiteError>;
+
+const SuiteTest = z.object({
+  title: z.string(),
+  file: z.string(),
+  projectName: z.string(),
+  suitePath: z.array(z.string()),
+  status: z.enum(['passed', 'failed', 'timedOut', 'skipped', 'interrupted']),
+  retry: z.int().describe('0 is the first try'),
+  durationMs: z.number(),
+});
+
+/** What a run of a Playwright suite found out, as `playwrightCheckResult` shows it (check model 3.2). */
+export const PlaywrightDetail = z
+  .object({
+    errors: z.array(SuiteError),
+    stats: z
+      .object({ expected: z.int(), unexpected: z.int(), flaky: z.int(), skipped: z.int() })
+      .nullable()
+      .describe('Tests by outcome, as Playwright counts them; null when it did not come to an end'),
+    tests: z.array(SuiteTest).describe('Every try of every test, the first 1000'),
+    startTime: z.number().describe('Epoch milliseconds'),
+    endTime: z.number().describe('Epoch milliseconds'),
+    playwrightVersion: z.string().nullable(),
+    packageManager: z.string().nullable(),
+    install: z
+      .object({
+        source: z.enum(['none', 'cache', 'installed']).describe('cache: an earlier run installed it'),
+        durationMs: z.number(),
+      })
+      .nullable()
+      .describe('null when it did not come to an end'),
+    peakMemoryBytes: z.number(),
+    cpuMs: z.number(),
+    jobLog: z.array(HttpLogEntry),
+    jobAssets: artifactNames.describe('Screenshots'),
+    playwrightTestVideos: artifactNames,
+    playwrightTestTraces: artifactNames,
+    playwrightTestJsonReportFile: z.string().nullable(),
+  })
+  .meta({ id: 'PlaywrightCheckDetail' });
+export type PlaywrightDetail = z.infer<typeof PlaywrightDetail>;
+
+/** Fields that name artifacts. */
+export const playwrightArtifactFields = [
+  'jobAssets',
+  'playwrightTestVideos',
+  'playwrightTestTraces',
+  'playwrightTestJsonReportFile',
+] as const;

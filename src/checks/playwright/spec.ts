@@ -1,0 +1,68 @@
+import { posix } from 'node:path';
+import { z } from 'zod';
+import { codeBundleKey } from './bundle-key.ts';
+
+export const defaultTestCommand = 'npx playwright test';
+
+function folderProblem(path: string): string | undefined {
+  if (/[\0\\]/.test(path)) return 'must not hold backslashes or null characters';
+  const normal = posix.normalize(path);
+  const isInside = !posix.isAbsolute(path) && normal !== '..' && !normal.startsWith('../');
+  return isInside ? undefined : 'must be relative and stay within the bundle';
+}
+
+const command = z
+  .string()
+  .max(4096)
+  .regex(/^[^\0]*$/, 'must not hold a null character');
+
+/** Fields of Playwright suites (check model 1.9). */
+export const PlaywrightSpec = z.object({
+  codeBundlePath: z
+    .string()
+    .regex(codeBundleKey, 'must be the key of a code bundle, as POST /v1/code-bundles answered it')
+    .describe('Key of an uploaded archive: a tar.gz of the project with its lockfile'),
+  cacheHash: z
+    .string()
+    .max(256)
+    .nullable()
+    .default(null)
+    .describe('Installed dependencies are kept apart by it, beside lockfile and manifests'),
+  playwrightVersion: z
+    .string()
+    .max(50)
+    .nullable()
+    .default(null)
+    .describe('For display; the version that runs is that of the lockfile'),
+  browsers: z
+    .array(z.enum(['chromium', 'firefox', 'webkit']))
+    .max(3)
+    .default(['chromium'])
+    .describe('What the suite opens; private locations have chromium'),
+  testCommand: command
+    .min(1)
+    .default(defaultTestCommand)
+    .describe('Run by a shell, with options such as --config, --project and --grep'),
+  installCommand: command.default('').describe("Empty: what the lockfile's package manager does"),
+  workingDir: z
+    .string()
+    .max(1000)
+    .superRefine((path, context) => {
+      const problem = folderProblem(path);
+      if (problem) context.addIssue({ code: 'custom', message: problem });
+    })
+    .nullable()
+    .default(null)
+    .describe('Folder of the bundle in which the commands run'),
+  engine: z.enum(['node', 'bun']).nullable().default(null).describe('null is node'),
+  engineVersion: z
+    .string()
+    .max(20)
+    .nullable()
+    .default(null)
+    .describe('For display; the agent has one version of each engine'),
+  // Retries are Playwright's own.
+  retryStrategy: z.null().default(null).describe('A suite has the retries of its own configuration'),
+  doubleCheck: z.literal(false).default(false).describe('A suite has the retries of its own configuration'),
+});
+export type PlaywrightSpec = z.output<typeof PlaywrightSpec>;

@@ -1,0 +1,169 @@
+import { beginningOf, endingOf } from '../../lib/cut-text.ts';
+import type { SandboxEndReason } from '../../sandbox/sandbox.ts';
+import type { SaidError, SaidSuiteTest } from '../../sandbox/scripts/events.ts';
+import type { SuiteReport, TestReport } from '../../sandbox/suites/suite-run.ts';
+import { type Failure, type FailureCode, failure } from '../failure.ts';
+import type { SuiteError } from './detail.ts';
+
+/** The limits of the stages, in milliseconds, as messages name them. */
+export interface SuiteLimits {
+  readonly installTimeoutMs: number;
+  readonly testTimeoutMs: number;
+}
+
+export interface SuiteVerdict {
+  readonly failure: Failure | undefined;
+  readonly errors: readonly SuiteError[];
+  readonly errorMessages: readonly string[];
+}
+
+const maxMessages = 50;
+const maxSaidLength = 1500;
+
+const brokenLimits: Readonly<
+  Partial<Record<SandboxEndReason, { readonly code: FailureCode; readonly message: string }>>
+> = {
+  memory: {
+    code: 'SCRIPT_OUT_OF_MEMORY',
+    message: 'The suite used more than the 4 GiB of memory it may use',
+  },
+  cpu: { code: 'SCRIPT_LIMIT_EXCEEDED', message: 'The suite used more processor time than it may use' },
+  processes: { code: 'SCRIPT_LIMIT_EXCEEDED', message: 'The suite started more processes than it may start' },
+  output: { code: 'SCRIPT_LIMIT_EXCEEDED', message: 'The suite wrote more output than it may write' },
+  disk: { code: 'SCRIPT_LIMIT_EXCEEDED', message: 'The suite wrote more to the disk than it may write' },
+};
+
+/**
+ * What a run of a suite means for its check: what Playwright said and how its command ended. A flaky test, which passed in
+ * a later try, fails nothing unless the suite says so by its exit code; limits come before everything else.
+ */
+export function judgeSuite(report: SuiteReport, limits: SuiteLimits): SuiteVerdict {
+  switch (report.stage) {
+    case 'unpack':
+      return report.problem === undefined
+        ? because(limitFailure(report.ended.reason, 'BUNDLE_INVALID', 'The bundle takes too long to unpack'))
+        : because(failure('BUNDLE_INVALID', `The code bundle cannot be used: ${report.problem}`));
+    case 'no-lockfile':
+      return because(failure('BUNDLE_INVALID', report.problem));
+    case 'no-manager':
+      return because(failure('PACKAGE_MANAGER_MISSING', report.problem));
+    case 'install':
+      return because(installFailure(report, limits));
+    case 'test':
+      return judgeTests(report, limits);
+  }
+}
+
+function limitFailure(reason: SandboxEndReason, code: FailureCode, message: string): Failure {
+  if (reason === 'killed') return failure('RUN_ABORTED', 'The run was stopped');
+  if (reason === 'notStarted')
+    return failure('SANDBOX_UNAVAILABLE', 'No program of the suite could be started');
+  const limit = brokenLimits[reason];
+  return limit ? failure(limit.code, limit.message) : failure(code, message);
+}
+
+function installFailure(
+  { command, ended, lastOutput }: Extract<SuiteReport, { stage: 'install' }>,
+  { installTimeoutMs }: SuiteLimits,
+): Failure {
+  if (ended.reason !== 'exited') {
+    const message = `Installing dependencies took longer than ${installTimeoutMs} ms`;
+    return limitFailure(ended.reason, 'INSTALL_TIMED_OUT', message);
+  }
+  const how = ended.signal === null ? `exit code ${ended.exitCode}` : ended.signal;
+  return failure('INSTALL_FAILED', `"${command}" failed (${how})${said(lastOutput)}`);
+}
+
+function judgeTests(report: TestReport, { testTimeoutMs }: SuiteLimits): SuiteVerdict {
+  const { ended, ends } = report;
+  const errors = errorsOf(report);
+  if (ended.reason !== 'exited') {
+    const message = `The suite exceeded the maximum run time of ${testTimeoutMs} ms`;
+    return because(limitFailure(ended.reason, 'SCRIPT_TIMED_OUT', message), errors);
+  }
+  const isTimedOut = ends.some(({ status }) => status === 'timedout');
+  const [first] = errors;
+  if (isTimedOut) {
+    const message = `The global timeout of the suite was over${first ? `: ${first.error.message}` : ''}`;
+    return because(failure('SCRIPT_TIMED_OUT', message), errors);
+  }
+  const how = ended.signal === null ? `exit code ${ended.exitCode}` : `signal ${ended.signal}`;
+  const isDone = ends.length > 0 && ends.length === report.beginCount;
+  const hasRun = report.tests.length > 0;
+  if (errors.length > 0) return failed(hasRun ? 'SCRIPT_FAILED' : 'SCRIPT_INVALID', errors);
+  if (ends.length === 0) {
+    const what =
+      report.beginCount > 0 ? 'The suite did not run to its end' : 'The command ran no test of Playwright';
+    const code = report.beginCount > 0 ? 'SCRIPT_FAILED' : 'SCRIPT_INVALID';
+    return because(failure(code, `${what}: ${how}${said(report.lastOutput)}`));
+  }
+  const isPassed = isDone && ends.every(({ status }) => status === 'passed');
+  if (isPassed && ended.exitCode === 0) return { failure: undefined, errors: [], errorMessages: [] };
+  const statuses = [...new Set(ends.map(({ status }) => status))].join(', ');
+  return because(
+    failure('SCRIPT_FAILED', `The suite ended with ${statuses} and ${how}${said(report.lastOutput)}`),
+  );
+}
+
+/** Where a program tells what was wrong differs: some first of all, some at the end. */
+function said(output: string): string {
+  const text = stripColours(output).trim();
+  if (text === '') return '';
+  const half = maxSaidLength / 2;
+  return `; it wrote: ${text.length <= maxSaidLength ? text : `${beginningOf(text, half)}\n${endingOf(text, half)}`}`;
+}
+
+function stripColours(text: string): string {
+  return text.replaceAll(new RegExp(`${String.fromCharCode(27)}\\[[0-9;?]*[A-Za-z]`, 'g'), '');
+}
+
+/** A verdict by something outside of tests, whose message comes first. */
+export function because(failed: Failure, errors: readonly SuiteError[] = []): SuiteVerdict {
+  const own = outsideOfTests({ name: 'Error', message: failed.message, stack: null });
+  return {
+    failure: failed,
+    errors: [...errors, own],
+    errorMessages: [failed.message, ...messagesOf(errors)].slice(0, maxMessages),
+  };
+}
+
+function failed(code: FailureCode, errors: readonly SuiteError[]): SuiteVerdict {
+  const messages = messagesOf(errors).slice(0, maxMessages);
+  return { failure: failure(code, messages[0] ?? 'The suite failed'), errors, errorMessages: messages };
+}
+
+function messagesOf(errors: readonly SuiteError[]): string[] {
+  return [...new Set(errors.map(({ error }) => error.message))];
+}
+
+/** The errors of tests whose last try did not end as expected, and those outside of tests. */
+function errorsOf({ tests, errors }: TestReport): SuiteError[] {
+  const ofTests = tests.filter(({ isLast, isExpected }) => isLast && !isExpected).flatMap(errorsOfTest);
+  return [...ofTests, ...errors.map(outsideOfTests)];
+}
+
+function errorsOfTest(test: SaidSuiteTest): SuiteError[] {
+  const { title, status } = test;
+  const message =
+    status === 'passed' ? `"${title}" passed, and was expected to fail` : `"${title}": ${status}`;
+  const errors = test.errors.length > 0 ? test.errors : [{ name: 'Error', message, stack: null }];
+  return errors.map((error) => ({
+    error: { message: error.message, stack: error.stack },
+    testTitle: title,
+    testFile: test.file,
+    projectName: test.project,
+    suitePath: test.suitePath,
+    specId: test.test,
+  }));
+}
+
+function outsideOfTests({ message, stack }: SaidError): SuiteError {
+  return {
+    error: { message, stack },
+    testTitle: null,
+    testFile: null,
+    projectName: null,
+    suitePath: [],
+    specId: null,
+  };
+}

@@ -1,0 +1,161 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { extname, join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import type { AdoptionOrder, AdoptionResult } from './adopt-worker.ts';
+
+/** Installed dependencies that suites link to, until the last user lets go. */
+export interface CachedDependencies {
+  readonly directory: string;
+  /** The node_modules folders by their place in the suite, such as `node_modules` or `packages/web/node_modules`. */
+  readonly folders: readonly string[];
+  release(): void;
+}
+
+interface Entry {
+  readonly name: string;
+  readonly sizeBytes: number;
+  readonly usedAtMs: number;
+}
+
+const factsName = '.picket.json';
+const temporaryPrefix = 'new-';
+
+/** The name of what gets installed from all that decides it. */
+export function dependencyKey(parts: Readonly<Record<string, string | null>>): string {
+  const sorted = Object.entries(parts).sort(([one], [other]) => (one < other ? -1 : 1));
+  return createHash('sha256').update(JSON.stringify(sorted)).digest('hex');
+}
+
+/**
+ * Keeps what suites installed, one folder per key, for the runs after them. A folder is filled under another name and
+ * renamed, so one that is there is whole; suites can read and not change it. When they are larger together than they may
+ * be, those that were not used for longest go; those in use stay.
+ *
+ * The directory belongs to one agent.
+ */
+export class DependencyCache {
+  readonly #directory: string;
+  readonly #maxBytes: number;
+  readonly #users = new Map<string, number>();
+
+  private constructor(directory: string, maxBytes: number) {
+    this.#directory = directory;
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Opens the directory; what an agent that died was about to add is removed. */
+  static async open(directory: string, maxBytes: number): Promise<DependencyCache> {
+    await mkdir(directory, { recursive: true, mode: 0o711 });
+    for (const name of await readdir(directory)) {
+      if (name.startsWith(temporaryPrefix)) await rm(join(directory, name), { recursive: true, force: true });
+    }
+    return new DependencyCache(directory, maxBytes);
+  }
+
+  /** Where it is; scripts must be able to read it. */
+  get directory(): string {
+    return this.#directory;
+  }
+
+  async find(key: string): Promise<CachedDependencies | undefined> {
+    const directory = join(this.#directory, key);
+    this.#hold(key);
+    try {
+      const { folders } = JSON.parse(await readFile(join(directory, factsName), 'utf8'));
+      const now = new Date();
+      await utimes(join(directory, factsName), now, now);
+      return { directory, folders, release: this.#releaser(key) };
+    } catch (thrown) {
+      this.#letGo(key);
+      if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+      throw thrown;
+    }
+  }
+
+  /**
+   * Takes over what was installed below a suite's folder. Nothing of the suite may be alive.
+   *
+   * @param options.ownerUid whose files count; others in the tree refuse it as a whole.
+   * @returns undefined with a reason when it cannot be kept; it is still where it was.
+   */
+  async add(
+    key: string,
+    options: { readonly suiteDirectory: string; readonly ownerUid: number },
+  ): Promise<CachedDependencies | { readonly refused: string }> {
+    const fresh = join(this.#directory, `${temporaryPrefix}${randomUUID()}`);
+    const adopted = await adopt({ ...options, destination: fresh });
+    if ('refused' in adopted) {
+      await rm(fresh, { recursive: true, force: true });
+      return adopted;
+    }
+    const { folders, sizeBytes } = adopted;
+    await writeFile(join(fresh, factsName), JSON.stringify({ folders, sizeBytes }));
+    const directory = join(this.#directory, key);
+    this.#hold(key);
+    try {
+      await rename(fresh, directory);
+    } catch (thrown) {
+      this.#letGo(key);
+      const { code } = thrown as NodeJS.ErrnoException;
+      if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw thrown;
+      // Another run of the same suite was faster: its copy is as good.
+      await rm(fresh, { recursive: true, force: true });
+      return (await this.find(key)) ?? { refused: 'it was removed meanwhile' };
+    }
+    await this.#makeRoom();
+    return { directory, folders, release: this.#releaser(key) };
+  }
+
+  async #makeRoom(): Promise<void> {
+    const entries: Entry[] = [];
+    for (const name of await readdir(this.#directory)) {
+      if (name.startsWith(temporaryPrefix)) continue;
+      const facts = join(this.#directory, name, factsName);
+      const { sizeBytes } = JSON.parse(await readFile(facts, 'utf8'));
+      entries.push({ name, sizeBytes, usedAtMs: (await stat(facts)).mtimeMs });
+    }
+    let totalBytes = entries.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+    for (const entry of entries.sort((one, other) => one.usedAtMs - other.usedAtMs)) {
+      if (totalBytes <= this.#maxBytes) return;
+      if (this.#users.has(entry.name)) continue;
+      totalBytes -= entry.sizeBytes;
+      // Not found any more from this moment on, whatever the removal takes.
+      const leaving = join(this.#directory, `${temporaryPrefix}${randomUUID()}`);
+      await rename(join(this.#directory, entry.name), leaving);
+      await rm(leaving, { recursive: true, force: true });
+    }
+  }
+
+  #hold(key: string): void {
+    this.#users.set(key, (this.#users.get(key) ?? 0) + 1);
+  }
+
+  #letGo(key: string): void {
+    const left = (this.#users.get(key) ?? 1) - 1;
+    if (left === 0) this.#users.delete(key);
+    else this.#users.set(key, left);
+  }
+
+  #releaser(key: string): () => void {
+    let isReleased = false;
+    return () => {
+      if (isReleased) return;
+      isReleased = true;
+      this.#letGo(key);
+    };
+  }
+}
+
+/** Tens of thousands of files: a thread of its own does it. */
+async function adopt(order: AdoptionOrder): Promise<AdoptionResult> {
+  const worker = new Worker(new URL(`./adopt-worker${extname(import.meta.url)}`, import.meta.url), {
+    workerData: order,
+    env: {},
+  });
+  return await new Promise<AdoptionResult>((resolve, reject) => {
+    worker.once('message', resolve);
+    worker.once('error', reject);
+    worker.once('exit', (code) => reject(new Error(`the thread that keeps dependencies ended with ${code}`)));
+  });
+}

@@ -1,0 +1,119 @@
+import { readFile, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** Yarn comes twice: the lockfiles of version 1 and of later ones are different formats. */
+export const managerNames = ['npm', 'pnpm', 'yarn1', 'yarn4', 'bun'] as const;
+export type ManagerName = (typeof managerNames)[number];
+
+/** A name that suites call, and what runs then. */
+export interface SuiteProgram {
+  readonly name: string;
+  readonly command: readonly string[];
+  /** The program has this name only for suites with a lockfile of that manager. */
+  readonly only?: ManagerName;
+}
+
+/** The package managers that are installed on this host (`npm run runtimes:install package-managers`). */
+export interface PackageManagers {
+  /** Where they are; scripts must be able to read it. */
+  readonly directory: string;
+  /** Versions of those that are there. */
+  readonly versions: ReadonlyMap<ManagerName, string>;
+  /**
+   * Node itself and all programs of the managers.
+   *
+   * @param nodePath the Node that suites run on.
+   */
+  programs(engine: 'node' | 'bun', nodePath: string): SuiteProgram[];
+}
+
+const bunPackage = `@oven/bun-linux-${process.arch === 'arm64' ? 'aarch64' : 'x64'}`;
+
+const packages: Readonly<Record<ManagerName, string>> = {
+  npm: 'npm',
+  pnpm: 'pnpm',
+  yarn1: 'yarn1',
+  yarn4: 'yarn4',
+  bun: bunPackage,
+};
+
+/** Finds the package managers below the folder that holds the runtimes. */
+export async function readPackageManagers(runtimesDirectory: string): Promise<PackageManagers> {
+  const wanted = join(runtimesDirectory, 'package-managers/node_modules');
+  const directory = await realpath(wanted).catch((thrown: NodeJS.ErrnoException) => {
+    if (thrown.code === 'ENOENT') return wanted;
+    throw thrown;
+  });
+  const versions = new Map<ManagerName, string>();
+  for (const name of managerNames) {
+    const version = await versionOf(join(directory, packages[name]));
+    if (version !== undefined) versions.set(name, version);
+  }
+  return { directory, versions, programs: (engine, nodePath) => programs(directory, nodePath, engine) };
+}
+
+async function versionOf(directory: string): Promise<string | undefined> {
+  try {
+    return String(JSON.parse(await readFile(join(directory, 'package.json'), 'utf8')).version);
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw thrown;
+  }
+}
+
+function programs(directory: string, nodePath: string, engine: 'node' | 'bun'): SuiteProgram[] {
+  const script = (path: string) => [nodePath, join(directory, path)];
+  const bun = join(directory, bunPackage, 'bin/bun');
+  return [
+    { name: 'node', command: [nodePath] },
+    { name: 'npm', command: script('npm/bin/npm-cli.js') },
+    // With Bun as the engine it runs what a command names, even a script that asks for Node by its first line.
+    { name: 'npx', command: engine === 'bun' ? [bun, 'x', '--bun'] : script('npm/bin/npx-cli.js') },
+    { name: 'pnpm', command: script('pnpm/bin/pnpm.cjs') },
+    { name: 'pnpx', command: script('pnpm/bin/pnpx.cjs') },
+    { name: 'yarn', command: script('yarn1/bin/yarn.js'), only: 'yarn1' },
+    { name: 'yarn', command: script('yarn4/bin/yarn.js'), only: 'yarn4' },
+    { name: 'bun', command: [bun] },
+    { name: 'bunx', command: [bun, 'x'] },
+  ];
+}
+
+/**
+ * What installs exactly what a lockfile says, and fails where it does not fit the manifests.
+ *
+ * Files are copied, not linked from a store: what is installed is kept for later runs and must have one name only.
+ */
+export function installCommandOf(manager: ManagerName): string {
+  switch (manager) {
+    case 'npm':
+      return 'npm ci --no-audit --no-fund';
+    case 'pnpm':
+      return 'pnpm install --frozen-lockfile --package-import-method=copy';
+    case 'yarn1':
+      return 'yarn install --frozen-lockfile --non-interactive';
+    case 'yarn4':
+      return 'yarn install --immutable';
+    case 'bun':
+      return 'bun install --frozen-lockfile --backend=copyfile';
+  }
+}
+
+/** Settings that hold for every installation. A manager warns of settings that are another one's. */
+export function managerEnvironment(manager: ManagerName | null): Record<string, string> {
+  return {
+    PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD: '1',
+    npm_config_update_notifier: 'false',
+    // Without it Yarn would make no node_modules.
+    YARN_NODE_LINKER: 'node-modules',
+    YARN_ENABLE_TELEMETRY: '0',
+    YARN_ENABLE_GLOBAL_CACHE: 'false',
+    YARN_IGNORE_PATH: '1',
+    ...(manager === 'pnpm' ? pnpmSettings : {}),
+  };
+}
+
+const pnpmSettings = {
+  // The version that is installed here is the one that runs, whatever packageManager in package.json says.
+  npm_config_manage_package_manager_versions: 'false',
+  npm_config_package_import_method: 'copy',
+} as const;

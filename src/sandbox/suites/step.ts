@@ -1,0 +1,71 @@
+import { endingOf } from '../../lib/cut-text.ts';
+import type { Sandbox, SandboxedEnd, SandboxLimits } from '../sandbox.ts';
+import { OutputLines } from '../scripts/output-lines.ts';
+
+export type OutputStream = 'stdout' | 'stderr';
+
+/** Memory of a suite, over all its processes: several workers, each with a browser. */
+export const suiteMemoryBytes = 4 * 1024 ** 3;
+/** What a suite may have on disk: itself, what it installs, and its evidence. */
+export const suiteDiskBytes = 4 * 1024 ** 3;
+
+const busyCores = 8;
+const maxKeptLength = 8192;
+
+export function suiteLimits(timeoutMs: number): SandboxLimits {
+  return {
+    memoryBytes: suiteMemoryBytes,
+    wallMs: timeoutMs,
+    cpuMs: timeoutMs * busyCores,
+    processCount: 2048,
+    outputBytes: 50 * 1024 * 1024,
+    diskBytes: suiteDiskBytes,
+  };
+}
+
+/** A command of a suite, in the words of the customer, run by the shell. */
+export interface SuiteStep {
+  readonly command: string;
+  readonly workingDirectory: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  readonly onLine: (stream: OutputStream, line: string) => void;
+}
+
+/**
+ * Runs a command until it and everything it started has ended; at its limit, or when the signal aborts, all is killed.
+ *
+ * @returns how it ended, and the last part of what it wrote.
+ * @throws SandboxUnavailable when no process can be started.
+ */
+export async function runStep(
+  sandbox: Sandbox,
+  step: SuiteStep,
+): Promise<{ readonly ended: SandboxedEnd; readonly lastOutput: string }> {
+  let lastOutput = '';
+  const lines = new OutputLines((stream, line) => {
+    lastOutput = endingOf(`${lastOutput}${line}\n`, maxKeptLength);
+    step.onLine(stream, line);
+  });
+  const running = sandbox.start({
+    path: '/bin/sh',
+    args: ['-c', step.command],
+    environment: step.environment,
+    workingDirectory: step.workingDirectory,
+    limits: suiteLimits(Math.max(1, Math.ceil(step.timeoutMs))),
+    onOutput: (stream, chunk) => lines.add(stream, chunk),
+  });
+  const kill = () => running.kill();
+  step.signal.addEventListener('abort', kill);
+  if (step.signal.aborted) kill();
+  running.input.on('error', () => undefined); // a command that reads nothing may be gone already
+  running.input.end();
+  try {
+    const ended = await running.ended;
+    lines.end();
+    return { ended, lastOutput };
+  } finally {
+    step.signal.removeEventListener('abort', kill);
+  }
+}

@@ -1,0 +1,111 @@
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { finished, pipeline } from 'node:stream/promises';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import type { Sandbox, SandboxedEnd } from '../sandbox.ts';
+import { readLine } from '../scripts/events.ts';
+import { managerNames, type SuiteProgram } from './package-managers.ts';
+import { suiteLimits } from './step.ts';
+
+const program = fileURLToPath(new URL('../program/unpack-bundle.mjs', import.meta.url));
+
+/** What an archive may unpack to, in bytes, and how many entries it may have. */
+export const maxUnpackedBytes = 500 * 1024 * 1024;
+export const maxUnpackedEntries = 20_000;
+
+const timeoutMs = 120_000;
+
+const Unpacked = z.object({
+  ok: z.literal(true),
+  entryCount: z.int(),
+  fileBytes: z.int(),
+  /** null without a lockfile. */
+  manager: z.enum(managerNames).nullable(),
+  /** The folder of the lockfile, relative to the suite. */
+  installDirectory: z.string(),
+  /** Of everything that says what is to be installed. */
+  contentHash: z.string(),
+  /** Whether the archive brings its own dependencies. */
+  hasModules: z.boolean(),
+});
+export type UnpackedBundle = z.output<typeof Unpacked>;
+
+const Answer = z.discriminatedUnion('ok', [
+  Unpacked,
+  z.object({ ok: z.literal(false), message: z.string() }),
+]);
+
+/**
+ * Unpacks the archive of a suite inside its sandbox, by a program of ours and before any of the customer's runs.
+ *
+ * @returns what was found; `problem` when the archive is not acceptable, `ended` when the program reached a limit.
+ * @throws SandboxUnavailable when it cannot be started, and what the archive's stream breaks with.
+ */
+export async function unpackBundle(
+  sandbox: Sandbox,
+  options: {
+    readonly bundle: Readable;
+    readonly folder: string;
+    readonly workingDirectory: string;
+    readonly programFolder: string;
+    readonly programs: readonly SuiteProgram[];
+    /** The executable of Node that sandboxed code can reach. */
+    readonly nodePath: string;
+    readonly signal: AbortSignal;
+  },
+): Promise<UnpackedBundle | { readonly problem: string } | { readonly ended: SandboxedEnd }> {
+  const { bundle, programs, signal } = options;
+  let answer: z.output<typeof Answer> | undefined;
+  let errorText = '';
+  const job = {
+    directory: join(sandbox.directory, options.folder),
+    workingDirectory: options.workingDirectory,
+    programDirectory: join(sandbox.directory, options.programFolder),
+    programs,
+    maxBytes: maxUnpackedBytes,
+    maxEntries: maxUnpackedEntries,
+  };
+  const running = sandbox.start({
+    path: options.nodePath,
+    args: [program, JSON.stringify(job)],
+    environment: { LANG: 'C.UTF-8' },
+    limits: suiteLimits(timeoutMs),
+    onOutput: (stream, chunk) => {
+      if (stream === 'stderr') errorText = (errorText + String(chunk)).slice(-2000);
+    },
+    onEvent: (line) => {
+      answer ??= readLine(Answer, line);
+    },
+  });
+  const kill = () => running.kill();
+  signal.addEventListener('abort', kill);
+  if (signal.aborted) kill();
+  // The program may end before it has read everything: that it says, or its end. A bundle that breaks is ours to tell.
+  const fed = finished(bundle, { writable: false });
+  const piping = pipeline(bundle, running.input).catch(() => undefined);
+  const outcome = await Promise.race([running.ended, fed.then(() => running.ended)]).catch(
+    async (thrown: unknown) => {
+      const isOver = answer !== undefined || signal.aborted;
+      if (!isOver) running.kill();
+      const ended = await running.ended;
+      if (!isOver && answer === undefined) throw thrown;
+      return ended;
+    },
+  );
+  signal.removeEventListener('abort', kill);
+  bundle.destroy();
+  fed.catch(() => undefined);
+  await piping;
+  if (answer) return answer.ok ? answer : { problem: answer.message };
+  if (outcome.reason === 'exited') {
+    throw new Error(`the program that unpacks bundles failed (${outcome.exitCode}): ${errorText.trim()}`);
+  }
+  return { ended: outcome };
+}
+
+/** What the unpacking program loads from the agent's packages; scripts must be able to read it. */
+export function unpackLibraryPath(): string {
+  return createRequire(import.meta.url).resolve('tar-stream');
+}

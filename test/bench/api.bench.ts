@@ -1,0 +1,79 @@
+import fc from 'fast-check';
+import { plannedRequests, sendPlanned } from '../helpers/api-requests/api-requests.ts';
+import { inhabit } from '../helpers/api-requests/inhabited-account.ts';
+import { naughtyTexts } from '../helpers/api-requests/naughty-texts.ts';
+import { textFields, writeText } from '../helpers/api-requests/text-fields.ts';
+import { openBench } from '../helpers/service.ts';
+import { type Bench, type BenchRun, numberOption } from './report.ts';
+
+/** So many requests go to one account; then a new one is made, so that lists stay short. */
+const requestsPerAccount = 5000;
+const maxShownProblems = 5;
+
+/** `npm run bench -- api [--requests=50000]` */
+const bench: Bench = {
+  title: 'Requests made of the schemas of every route: answers beside what was promised',
+  async run(run) {
+    const wanted = numberOption(run, 'requests', 50_000);
+    const byStatus = new Map<number, number>();
+    const problems: string[] = [];
+    const withSuccess = new Set<string>();
+    const seen = new Set<string>();
+    let sent = 0;
+    while (sent < wanted) {
+      const service = await openBench();
+      const account = await inhabit(service);
+      const count = Math.min(requestsPerAccount, wanted - sent);
+      for (const plan of fc.sample(plannedRequests, count)) {
+        const { route, status, problem } = await sendPlanned(account, plan);
+        byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
+        seen.add(route.operationId);
+        if (status === route.success.statusCode) withSuccess.add(route.operationId);
+        if (problem && problems.push(problem) <= maxShownProblems) run.progress(problem);
+      }
+      sent += count;
+      await service.close();
+      run.progress(`${sent} of ${wanted}, ${problems.length} beside what was promised`);
+    }
+    const texts = await writeTexts(run, problems);
+    const faults = [...byStatus]
+      .filter(([status]) => status >= 500)
+      .reduce((sum, [, count]) => sum + count, 0);
+    const rows = [...byStatus]
+      .sort(([a], [b]) => a - b)
+      .map(([status, count]) => [`answered ${status}`, `${count}`]);
+    return {
+      columns: ['what', 'count'],
+      rows: [
+        ['requests', `${sent}`],
+        ...rows,
+        ['operations asked', `${seen.size}`],
+        ['operations that answered with success', `${withSuccess.size}`],
+        ['naughty texts written, each into every kind of object', `${texts}`],
+        ['answers beside what was promised', `${problems.length}`],
+      ],
+      notes: [
+        'Promised: right requests are answered with success in the form of the schema, or refused for what there is (402, 404, 408, 409, 413) or by a rule that names its field; wrong ones with 400 and the name of a wrong field; none with 5xx. Texts come back as they were, or are refused by name.',
+        'Half of the bodies have one wrong value; a tenth of the paths unknown ids, a tenth nonsense. Embedded store.',
+      ],
+      figures: { requests: sent, faults, problems: problems.length, success: withSuccess.size },
+    };
+  },
+};
+export default bench;
+
+/** @returns how many texts were written. */
+async function writeTexts(run: BenchRun, problems: string[]): Promise<number> {
+  const service = await openBench();
+  const account = await inhabit(service);
+  let count = 0;
+  for (const field of textFields) {
+    for (const text of naughtyTexts) {
+      const problem = await writeText(account, field, text);
+      if (problem && problems.push(problem) <= maxShownProblems) run.progress(problem);
+      count += 1;
+    }
+  }
+  await service.close();
+  return count;
+}
