@@ -77,7 +77,7 @@ EXPOSE 8080 8081
 VOLUME /data
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s --retries=3 \
-    CMD ["node", "/app/dist/health-probe.js"]
+    CMD ["node", "/app/dist/cli/health-probe.js"]
 # tini is process 1: it passes signals on and waits for orphans, which browsers leave behind.
 ENTRYPOINT ["/usr/bin/tini", "--", "node", "/app/dist/cli.js"]
 CMD ["agent"]

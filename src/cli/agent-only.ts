@@ -3,11 +3,11 @@
  * What the uptime image runs: `agent`, `doctor [--json]` or `--version`. Nothing else is there, so that an agent loads nothing but
  * itself: no parser of commands, no service.
  */
-import { runAgent } from './agent/main.ts';
-import { AppError } from './lib/errors.ts';
-import { packageVersion } from './lib/version.ts';
+import { runAgent } from '../agent/main.ts';
+import { AppError } from '../lib/errors.ts';
+import { packageVersion } from '../lib/version.ts';
 
-// As in cli.ts: lookups of dead names must not hold up all others.
+// As in ../cli.ts: lookups of dead names must not hold up all others.
 process.env.UV_THREADPOOL_SIZE ??= '64';
 
 const [command = 'agent', ...options] = process.argv.slice(2);
@@ -15,7 +15,7 @@ const isJson = options.length === 1 && options[0] === '--json';
 try {
   if (command === 'agent' && options.length === 0) await runAgent(process.env);
   else if (command === 'doctor' && (options.length === 0 || isJson)) {
-    const { doctorCommand } = await import('./cli/doctor-command.ts');
+    const { doctorCommand } = await import('./doctor-command.ts');
     process.exitCode = await doctorCommand({ json: isJson }, process.env);
   } else if (command === '--version') console.log(packageVersion());
   else {
