@@ -16,10 +16,12 @@ import { HeartbeatWatch } from './heartbeat-watch.ts';
 import { IncidentFeed } from './incident-trigger.ts';
 import { Ingest } from './ingest.ts';
 import { Ledger } from './ledger.ts';
+import { configuredMailServer } from './mail-server.ts';
 import { ServiceMetrics } from './metrics.ts';
 import { Scheduler } from './scheduler.ts';
 import { readStaticIps } from './static-ips.ts';
 import { openStore, type Store, type StorePlace } from './store/store.ts';
+import { SubscriberNotifier } from './subscriber-notifier.ts';
 import { Sweeper } from './sweeper.ts';
 import { type Retention, Upkeep } from './upkeep.ts';
 
@@ -69,6 +71,9 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     const analytics = new AnalyticsThread(storePlace(config));
     releasers.push('analytics', () => analytics.close());
 
+    const mail = configuredMailServer(config);
+    if (mail) releasers.push('mail server', () => mail.close());
+
     const ledger = new Ledger({ store, clock, leaseTtlMs });
     const metrics = new ServiceMetrics();
     const ingest = new Ingest({ store, clock, metrics });
@@ -83,6 +88,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       metricsToken: config.METRICS_TOKEN,
       logger,
       publicUrl: config.PUBLIC_URL,
+      hasMailer: mail !== undefined,
       requestsPerMinute: config.RATE_LIMIT_PER_MINUTE,
       trustedProxies: addressList(config.TRUSTED_PROXIES),
       staticIps: {
@@ -94,16 +100,17 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     releasers.push('HTTP server', () => app.close());
     releasers.push('waiting polls', () => ledger.drain());
 
-    const alerting = new Alerting({ store, clock, logger, config });
+    const alerting = new Alerting({ store, clock, logger, config, mail });
     releasers.push('alerting', () => alerting.stop());
     const incidents = new IncidentFeed({
       store,
       clock,
       logger,
-      // Subscribers are not mailed yet.
-      handler: automaticIncidents({ hasMailer: false, publicUrl: config.PUBLIC_URL }),
+      handler: automaticIncidents({ hasMailer: mail !== undefined, publicUrl: config.PUBLIC_URL }),
     });
     releasers.push('incident feed', () => incidents.stop());
+    const subscriberNotifier = mail && new SubscriberNotifier({ store, clock, logger, mail });
+    if (subscriberNotifier) releasers.push('subscriber notifier', () => subscriberNotifier.stop());
     const heartbeatWatch = new HeartbeatWatch({ store, clock, logger });
     releasers.push('heartbeat watch', () => heartbeatWatch.stop());
     const sweeper = new Sweeper({ store, artifactStore, clock, logger, leaseTtlMs, metrics });
@@ -119,6 +126,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     scheduler.start();
     alerting.start();
     incidents.start();
+    subscriberNotifier?.start();
     heartbeatWatch.start();
     upkeep.start();
     releasers.push('readiness', () => {

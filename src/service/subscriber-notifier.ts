@@ -1,35 +1,15 @@
 import type { Clock } from '../lib/clock.ts';
-import { toError } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
 import { Alarm } from './alarm.ts';
+import type { Mail, MailDelivery } from './mail-server.ts';
 import type { Store } from './store/store.ts';
 import type { SubscriberMailItem } from './store/subscriber-mails.ts';
-
-/** A mail to a subscriber of a status page. */
-export interface SubscriberMail {
-  /** The same at every try, for a Message-ID by which mail boxes can drop repetitions. */
-  readonly id: string;
-  readonly to: string;
-  readonly subject: string;
-  readonly text: string;
-  /** Ends the subscription when it is posted to (RFC 8058: `List-Unsubscribe`, `List-Unsubscribe-Post`). */
-  readonly unsubscribeUrl: string;
-}
-
-/** How a try ended; `isRetryable` where another one may succeed. */
-export type MailDelivery =
-  | { readonly isDelivered: true }
-  | { readonly isDelivered: false; readonly isRetryable: boolean; readonly result: string };
-
-export interface SubscriberMailer {
-  send(mail: SubscriberMail): Promise<MailDelivery>;
-}
 
 export interface SubscriberNotifierOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly mailer: SubscriberMailer;
+  readonly mail: { send(mail: Mail): Promise<MailDelivery> };
 }
 
 const mailsPerTurn = 10;
@@ -82,20 +62,19 @@ export class SubscriberNotifier {
   }
 
   async #send(item: SubscriberMailItem): Promise<void> {
-    const { store, clock, logger, mailer } = this.#options;
-    const delivery = await mailer
-      .send({
-        id: `subscriber-${item.position}`,
-        to: item.address,
-        subject: item.subject,
-        text: item.text,
-        unsubscribeUrl: item.unsubscribe_url,
-      })
-      .catch((thrown: unknown): MailDelivery => {
-        const error = toError(thrown);
-        logger.error({ mail: item.position, err: error }, 'a mail to a subscriber broke off');
-        return { isDelivered: false, isRetryable: true, result: error.message };
-      });
+    const { store, clock, logger, mail } = this.#options;
+    const unsubscribeUrl = item.unsubscribe_url;
+    const delivery = await mail.send({
+      id: `subscriber-${item.position}`,
+      address: item.address,
+      subject: item.subject,
+      text: `${item.text}\n\n-- \nUnsubscribe: ${unsubscribeUrl}\n`,
+      // Mail programs end the subscription with one click (RFC 8058).
+      headers: {
+        'List-Unsubscribe': `<${unsubscribeUrl}>`,
+        'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+      },
+    });
     if (!delivery.isDelivered && delivery.isRetryable && item.tries < maxTries) {
       const nextAt = clock.wallMs() + firstRetryMs * 2 ** (item.tries - 1);
       await store.subscriberMails.postpone(item.position, nextAt);

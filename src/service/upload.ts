@@ -21,7 +21,9 @@ export async function receiveUpload<T>(
   content.on('error', () => undefined); // whoever reads it is told
   const onBroken = () => content.destroy(new Error('the upload was broken off'));
   const onStall = () => request.destroy();
-  socket.setTimeout(stallMs, onStall);
+  // Requests made without a network have no socket that could stall.
+  const hasSocket = typeof socket?.setTimeout === 'function';
+  if (hasSocket) socket.setTimeout(stallMs, onStall);
   request
     .once('error', onBroken)
     .once('close', onBroken)
@@ -37,8 +39,7 @@ export async function receiveUpload<T>(
   } finally {
     request.unpipe(content);
     request.off('error', onBroken).off('close', onBroken);
-    socket.off('timeout', onStall);
-    socket.setTimeout(0);
+    if (hasSocket) socket.off('timeout', onStall).setTimeout(0);
     linger(request);
   }
 }

@@ -83,7 +83,7 @@ export const browserTroubles: readonly BrowserTrouble[] = [
   {
     name: 'a thousand tabs',
     body: 'test.setTimeout(4000); for (let i = 0; i < 1000; i++) await page.context().newPage();',
-    says: /Test timeout|memory/,
+    says: /Test timeout|memory|processes/,
   },
   {
     name: 'a download of 200 MB',

@@ -31,9 +31,11 @@ describe.concurrent('agents of one location', () => {
       },
     });
     expect(violations, `histories in ${folder}`).toEqual([]);
-    // No run lost its agent, and nothing came too late or twice.
+    // No run lost its agent, and nothing came too late or twice. A lease that was on its way to an agent when that one
+    // stopped runs out, one at most for each restart.
     expect(figures.ends).not.toHaveProperty(['missed: agent-lost']);
-    expect({ stale: figures.stale, expired: figures.expiredLeases }).toEqual({ stale: 0, expired: 0 });
+    expect(figures.stale).toBe(0);
+    expect(figures.expiredLeases).toBeLessThanOrEqual(3);
     rmSync(folder, { recursive: true, force: true });
   });
 

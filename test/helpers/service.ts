@@ -16,6 +16,7 @@ import { ServiceConfig } from '../../src/service/config.ts';
 import { HeartbeatWatch } from '../../src/service/heartbeat-watch.ts';
 import { Ingest } from '../../src/service/ingest.ts';
 import { Ledger } from '../../src/service/ledger.ts';
+import { configuredMailServer, type MailConfig } from '../../src/service/mail-server.ts';
 import { ServiceMetrics } from '../../src/service/metrics.ts';
 import { Scheduler } from '../../src/service/scheduler.ts';
 import type { StaticIps } from '../../src/service/static-ips.ts';
@@ -75,7 +76,7 @@ export interface BenchOptions {
   readonly clock?: Clock;
   readonly leaseTtlMs?: number;
   /** Settings of alerting that are not the defaults. */
-  readonly alerting?: Partial<AlertingConfig>;
+  readonly alerting?: Partial<AlertingConfig & MailConfig>;
   /** Where artifacts are kept; a temporary folder when absent. */
   readonly artifactFolder?: string;
   /** Another store of artifacts than a folder; closed with the bench. */
@@ -123,12 +124,9 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
   const scheduler = new Scheduler({ store, clock, logger, metrics });
   const heartbeatWatch = new HeartbeatWatch({ store, clock, logger });
   const sweeper = new Sweeper({ store, artifactStore, clock, logger, leaseTtlMs, metrics });
-  const alerting = new Alerting({
-    store,
-    clock,
-    logger,
-    config: { ...ServiceConfig.parse({}), ...options.alerting },
-  });
+  const config = { ...ServiceConfig.parse({}), ...options.alerting };
+  const mail = configuredMailServer(config);
+  const alerting = new Alerting({ store, clock, logger, config, mail });
   const upkeep = new Upkeep({
     store,
     artifactStore,
@@ -167,6 +165,7 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
       await scheduler.stop();
       await sweeper.stop();
       await alerting.stop();
+      mail?.close();
       await heartbeatWatch.stop();
       await upkeep.stop();
       ledger.drain();

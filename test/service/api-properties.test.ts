@@ -26,6 +26,8 @@ const elsewhere: Readonly<Record<string, string>> = {
   analyseTestSessionErrorGroup: 'no model provider: 402',
   getRootCauseAnalysis: 'there is none without a provider',
   getAsset: 'bytes come over real connections',
+  getCodeBundle: 'bytes come over real connections',
+  fetchCodeBundle: 'bytes come over real connections',
   unsubscribe: 'its token is in a mail',
 };
 

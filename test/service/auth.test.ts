@@ -141,7 +141,7 @@ it("shows nothing of another account's objects", async () => {
     const filled = route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
       const schema = route.params?.shape[name];
       // Objects that this test does not make have ids that nobody has.
-      const known = [params[name] ?? id, '7', '999999', '1999.01'];
+      const known = [params[name] ?? id, '7', '999999', '1999.01', `${'0'.repeat(64)}-1`];
       return known.find((text) => schema?.safeParse(text).success) ?? id;
     });
     const answer = await bench.call(

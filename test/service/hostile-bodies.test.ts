@@ -155,7 +155,9 @@ it('never answers 5xx, whatever text a check is given', async () => {
 /** An id of the form a parameter asks for that nothing has. */
 function unknownId(route: Route, name: string): string {
   const schema = route.params?.shape[name];
-  const id = [randomUUID(), '999999', '1999.01'].find((text) => schema?.safeParse(text).success);
+  const id = [randomUUID(), '999999', '1999.01', `${'0'.repeat(64)}-1`].find(
+    (text) => schema?.safeParse(text).success,
+  );
   if (id === undefined) throw new Error(`${route.operationId} takes none of these as ${name}`);
   return id;
 }

@@ -101,7 +101,10 @@ function outOfBounds(schema: Json, path: readonly (string | number)[]): WrongVal
   if (typeof maximum === 'number' && maximum < Number.MAX_SAFE_INTEGER) add('too big', maximum + 1);
   if (typeof minLength === 'number' && minLength > 0) add('too short', 'x'.repeat(minLength - 1));
   if (typeof maxLength === 'number') add('too long', 'x'.repeat(maxLength + 1));
-  if (typeof format === 'string' || typeof pattern === 'string') add('of another form', '\n?');
+  if (typeof pattern === 'string') {
+    const misfit = ['\n?', '\0'].find((text) => !new RegExp(pattern, 'u').test(text));
+    if (misfit !== undefined) add('of another form', misfit);
+  } else if (typeof format === 'string') add('of another form', '\n?');
   if (typeof minItems === 'number' && minItems > 0) add('too few', []);
   if (typeof maxItems === 'number')
     add(

@@ -47,6 +47,7 @@ async function openScripts(patient: Patient): Promise<OpenedScripts> {
     serviceOffsetMs: () => systemClock.wallMs() - systemClock.monotonicMs(),
     egress: () => ({ ...settings.egress, ownPorts: [] }),
     checkTypes: settings.checkTypes,
+    service: { serviceUrl: settings.serviceUrl, apiKey: settings.apiKey, proxy: settings.proxy },
     scripts: () => ({
       ...settings.scripts,
       scriptCount: 1,

@@ -59,16 +59,16 @@ export function resolverCheck(serviceHost: string): SelfCheck {
  */
 export function networkCheck(
   canaries: readonly CanaryTarget[],
-  interfacesUp: () => number = externalInterfaces,
+  interfacesUp: () => number | undefined = externalInterfaces,
 ): SelfCheck {
   const known = new Set<CanaryTarget>();
   let hadInterface = false;
   return {
     kind: 'network',
     async look() {
-      const isUp = interfacesUp() > 0;
-      if (!isUp && hadInterface) return sick('no network interface is up');
-      hadInterface ||= isUp;
+      const upCount = interfacesUp();
+      if (upCount === 0 && hadInterface) return sick('no network interface is up');
+      hadInterface ||= upCount !== undefined && upCount > 0;
       const answers = await Promise.all(
         canaries.map(async (canary) => ({ canary, outcome: await knock(canary) })),
       );
@@ -105,10 +105,16 @@ async function knock({ host, port }: CanaryTarget): Promise<string> {
   }
 }
 
-function externalInterfaces(): number {
-  return Object.values(networkInterfaces())
-    .flatMap((addresses) => addresses ?? [])
-    .filter(({ internal }) => !internal).length;
+/** How many interfaces beside loopback are up; undefined where the system does not say, as without a free descriptor. */
+function externalInterfaces(): number | undefined {
+  try {
+    return Object.values(networkInterfaces())
+      .flatMap((addresses) => addresses ?? [])
+      .filter(({ internal }) => !internal).length;
+  } catch (thrown) {
+    if (errorCodeOf(thrown) === 'ERR_SYSTEM_ERROR') return undefined;
+    throw thrown;
+  }
 }
 
 /** The code of a failed lookup; undefined when it succeeded. */

@@ -2,23 +2,16 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { createEgressPolicy } from '../../probes/egress/policy.ts';
 import type { ServiceConfig } from '../config.ts';
+import type { MailServer } from '../mail-server.ts';
 import type { Store } from '../store/store.ts';
 import { AlertTimers } from './alert-timers.ts';
-import { AlertMail } from './channels/email.ts';
 import { Notifier } from './notifier.ts';
 import { OutboundHttp } from './outbound-http.ts';
 
 /** The settings that alerting needs. */
 export type AlertingConfig = Pick<
   ServiceConfig,
-  | 'SMTP_URL'
-  | 'MAIL_FROM'
-  | 'EGRESS_ALLOW'
-  | 'EGRESS_DENY'
-  | 'PAGERDUTY_URL'
-  | 'OPSGENIE_URL'
-  | 'ALERTS_PER_MINUTE'
-  | 'PUBLIC_URL'
+  'EGRESS_ALLOW' | 'EGRESS_DENY' | 'PAGERDUTY_URL' | 'OPSGENIE_URL' | 'ALERTS_PER_MINUTE' | 'PUBLIC_URL'
 >;
 
 /** What makes alerts go out: the timers and the notifier, with their ways out of the service. */
@@ -26,20 +19,19 @@ export class Alerting {
   readonly #timers: AlertTimers;
   readonly #notifier: Notifier;
   readonly #http: OutboundHttp;
-  readonly #mail: AlertMail | undefined;
 
   constructor(options: {
     readonly store: Store;
     readonly clock: Clock;
     readonly logger: Logger;
     readonly config: AlertingConfig;
+    /** Absent where no mail server is configured; whoever made it closes it. */
+    readonly mail?: MailServer | undefined;
   }) {
-    const { store, clock, logger, config } = options;
-    const { SMTP_URL: smtpUrl, MAIL_FROM: from } = config;
+    const { store, clock, logger, config, mail } = options;
     this.#http = new OutboundHttp(
       createEgressPolicy({ allow: config.EGRESS_ALLOW, deny: config.EGRESS_DENY, ownPorts: [] }),
     );
-    this.#mail = smtpUrl === undefined || from === undefined ? undefined : new AlertMail({ smtpUrl, from });
     this.#timers = new AlertTimers({ store, clock, logger });
     this.#notifier = new Notifier({
       store,
@@ -47,7 +39,7 @@ export class Alerting {
       logger,
       outlets: {
         http: this.#http,
-        mail: this.#mail,
+        mail,
         pagerDutyUrl: config.PAGERDUTY_URL,
         opsgenieUrl: config.OPSGENIE_URL,
       },
@@ -66,6 +58,5 @@ export class Alerting {
     await this.#timers.stop();
     await this.#notifier.stop();
     await this.#http.close();
-    this.#mail?.close();
   }
 }

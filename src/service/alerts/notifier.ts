@@ -4,11 +4,12 @@ import { toError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { ChannelConfig, ChannelType } from '../../protocol/alert-channel.ts';
 import { Alarm } from '../alarm.ts';
+import type { MailServer } from '../mail-server.ts';
 import type { AlertChannel } from '../store/alert-channels.ts';
 import type { AlertNotificationRow, AlertRow } from '../store/alert-tables.ts';
 import type { Store } from '../store/store.ts';
 import type { AlertMessage } from './alert-template.ts';
-import type { AlertMail } from './channels/email.ts';
+import { sendAlertMail } from './channels/email.ts';
 import { opsgenieRequest } from './channels/opsgenie.ts';
 import { pagerDutyRequest } from './channels/pagerduty.ts';
 import { slackRequest } from './channels/slack.ts';
@@ -20,7 +21,7 @@ import { storedFacts } from './raise-alerts.ts';
 export interface Outlets {
   readonly http: OutboundHttp;
   /** Absent where no mail server is configured. */
-  readonly mail?: AlertMail | undefined;
+  readonly mail?: MailServer | undefined;
   readonly pagerDutyUrl: string;
   /** The region's own address when absent. */
   readonly opsgenieUrl?: string | undefined;
@@ -193,7 +194,7 @@ export class Notifier {
         return http.send(opsgenieRequest(config as ChannelConfig<'OPSGENIE'>, message, opsgenieUrl));
       case 'EMAIL':
         return mail
-          ? mail.send(config as ChannelConfig<'EMAIL'>, message)
+          ? sendAlertMail(mail, config as ChannelConfig<'EMAIL'>, message)
           : undeliverable('this service has no mail server: SMTP_URL and MAIL_FROM are not set');
       case 'SLACK_APP':
       case 'SMS':

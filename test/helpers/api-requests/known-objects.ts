@@ -18,6 +18,7 @@ const aliases: Readonly<Record<string, string>> = {
   '/v1/analytics/icmp/{}': '/v1/checks/icmp/{}',
   '/v1/analytics/browser-checks/{}': '/v1/checks/browser/{}',
   '/v1/analytics/multistep-checks/{}': '/v1/checks/multistep/{}',
+  '/v1/analytics/playwright-checks/{}': '/v1/checks/playwright/{}',
   '/v1/analytics/heartbeat-checks/{}': '/v1/checks/heartbeat/{}',
   '/v1/analytics/agentic-checks/{}': '/v1/checks/agentic/{}',
   '/v1/private-locations/{}/metrics': '/v1/private-locations/{}',
