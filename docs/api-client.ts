@@ -2236,6 +2236,10 @@ export type ClaimRequest = {
   };
   /** How long to wait for work when there is none */
   waitMs?: number;
+  /** Tells this claim from the others of its session */
+  claimNumber?: number;
+  /** Earlier claims of the session whose answers never came: what was leased for them is not held by anybody */
+  lostClaims?: number[];
 };
 
 export type ClaimResponse = {

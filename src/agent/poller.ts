@@ -16,7 +16,11 @@ const slotGatherMs = 20;
 /** An empty answer that came much too early must not make the agent ask again without a pause. */
 const hastyPauseMs = 1000;
 
-/** Why a claim under way is given up: a lane that it asked nothing for has room now. */
+/** Leases of older ones have long run out. */
+const maxLostClaims = 100;
+const noSlots: Readonly<Record<Lane, number>> = { probe: 0, script: 0 };
+
+/** Why a claim under way is given up: a lane that it asked nothing for has room now, and nothing to do. */
 const outdated = new DOMException('a full lane has room again', 'AbortError');
 
 /** What every lease must have for its run to be reported, whatever else this agent does not understand about it. */
@@ -38,8 +42,9 @@ export interface PollerStatus {
  *
  * CLAIMING: a long poll with the free slots of each lane is under way. → CLAIMING again as soon as the answer's runs are
  * in their lanes. → WAITING_FOR_SLOT when no lane has room; a finished run wakes it, and after a short time to let more
- * slots gather it is CLAIMING. A lane that was full when the claim under way was sent, and has room now, ends that claim
- * for another: the service puts back what it may just have leased for it. → BACKING_OFF when a claim failed;
+ * slots gather it is CLAIMING. A lane that was full when the claim under way was sent, and has room now, gets a second,
+ * short claim of its own beside that one, and another whenever more slots have gathered. Once such a claim brings
+ * nothing, the long one under way is given up for another that asks for all lanes. → BACKING_OFF when a claim failed;
  * `retryDelayMs` says for how long. A refusal of any other call (`interrupt`) ends the claim under way and backs off as
  * well. → STOPPED from any state by `stop`: the claim under way is given up, and leases in an answer that had already come
  * are given back unstarted.
@@ -50,7 +55,10 @@ export class Poller {
   #claimStop = new AbortController();
   /** Lanes that the claim under way asks nothing for. */
   #fullLanes: readonly Lane[] = [];
-  #outdating: Promise<void> | undefined;
+  #topUp: Promise<void> | undefined;
+  #claimCount = 0;
+  /** Numbers of claims whose answers never came, until an answer to a later one shows that the service knows. */
+  readonly #lostClaims = new Set<number>();
   #slotFree: PromiseWithResolvers<void> | undefined;
   #isConnected = false;
   #problem = 'starting: no claim was answered yet';
@@ -79,7 +87,7 @@ export class Poller {
   /** Tells that a lane may have room again. */
   slotFreed(): void {
     this.#slotFree?.resolve();
-    if (this.#isOutdated()) this.#outdating ??= this.#endOutdated();
+    if (this.#lanesToTopUp().length > 0) this.#topUp ??= this.#topUpLanes();
   }
 
   /** Ends the claim under way, because another call learnt that the key is refused. */
@@ -92,7 +100,7 @@ export class Poller {
     this.#stop.abort();
     this.#claimStop.abort();
     this.#slotFree?.resolve();
-    await this.#loop;
+    await Promise.all([this.#loop, this.#topUp]);
   }
 
   async #poll(): Promise<void> {
@@ -111,15 +119,38 @@ export class Poller {
     return Object.values(this.#options.dispatcher.freeSlots()).some((count) => count > 0);
   }
 
-  #isOutdated(): boolean {
+  /** Lanes with room that the claim under way asks nothing for. */
+  #lanesToTopUp(): Lane[] {
     const free = this.#options.dispatcher.freeSlots();
-    return this.#fullLanes.some((lane) => free[lane] > 0);
+    return this.#fullLanes.filter((lane) => free[lane] > 0);
   }
 
-  async #endOutdated(): Promise<void> {
-    await this.#options.clock.sleep(slotGatherMs, this.#stop.signal);
-    this.#outdating = undefined;
-    if (this.#isOutdated()) this.#claimStop.abort(outdated);
+  /** Fills lanes that the claim under way leaves out, for as long as there is work for them. */
+  async #topUpLanes(): Promise<void> {
+    const { clock, dispatcher } = this.#options;
+    const { signal } = this.#stop;
+    try {
+      while (true) {
+        await clock.sleep(slotGatherMs, signal);
+        const wanted = this.#lanesToTopUp();
+        if (signal.aborted || wanted.length === 0) return;
+        const free = dispatcher.freeSlots();
+        const freeSlots = { ...noSlots };
+        for (const lane of wanted) freeSlots[lane] = free[lane];
+        const answer = await this.#claim(freeSlots, 0, signal);
+        this.#take(answer);
+        if (answer.body.runs.length > 0) continue;
+        // Both claims may have been on their way at once: only one that still leaves the lanes out is in the way.
+        if (this.#lanesToTopUp().length > 0) this.#claimStop.abort(outdated);
+        return;
+      }
+    } catch (thrown) {
+      // The claim of the loop meets the same fault, tells of it and backs off.
+      if (!(thrown instanceof ServiceError)) throw thrown;
+      if (this.#lanesToTopUp().length > 0) this.#claimStop.abort(outdated);
+    } finally {
+      this.#topUp = undefined;
+    }
   }
 
   async #waitForSlot(): Promise<void> {
@@ -132,7 +163,7 @@ export class Poller {
 
   /** One claim from request to runs in their lanes. Returns how long to pause before the next, in milliseconds. */
   async #claimOnce(): Promise<number> {
-    const { client, clock, dispatcher, serviceClock, log } = this.#options;
+    const { dispatcher, serviceClock, log } = this.#options;
     // A long answer says little about the clock, so the first question, and one now and then, is a short one.
     // While it is not yet known what all this agent can run, the next claim that can tell of more is not far away.
     const fullWaitMs = this.#options.isSettled() ? longPollMs : settlingPollMs;
@@ -142,10 +173,7 @@ export class Poller {
     this.#fullLanes = lanes.filter((lane) => freeSlots[lane] === 0);
     let answer: Answer<ClaimAnswer>;
     try {
-      answer = await client.claim(
-        { ...this.#options.description(), freeSlots, waitMs },
-        this.#claimStop.signal,
-      );
+      answer = await this.#claim(freeSlots, waitMs, this.#claimStop.signal);
     } catch (thrown) {
       if (!(thrown instanceof ServiceError)) throw thrown;
       if (thrown.kind === 'stopped' && this.#claimStop.signal.reason === outdated) return 0;
@@ -157,11 +185,34 @@ export class Poller {
     this.#isConnected = true;
     this.#problem = '';
     this.#failedAttempts = 0;
-    this.#lastClaimAtMs = clock.monotonicMs();
     this.#take(answer);
     if (answer.body.runs.length > 0 || answer.body.cancelledRunIds.length > 0) return 0;
     log.debug('No jobs. Waiting..');
     return answer.receivedAtMs - answer.sentAtMs < waitMs / 2 ? hastyPauseMs : 0;
+  }
+
+  /** A claim with a number of its own. One that failed may have leased runs all the same: the next one tells of it. */
+  async #claim(
+    freeSlots: Record<Lane, number>,
+    waitMs: number,
+    signal: AbortSignal,
+  ): Promise<Answer<ClaimAnswer>> {
+    const claimNumber = ++this.#claimCount;
+    const lostClaims = [...this.#lostClaims];
+    try {
+      const request = { ...this.#options.description(), freeSlots, waitMs, claimNumber, lostClaims };
+      const answer = await this.#options.client.claim(request, signal);
+      for (const number of lostClaims) this.#lostClaims.delete(number);
+      this.#lastClaimAtMs = this.#options.clock.monotonicMs();
+      return answer;
+    } catch (thrown) {
+      const isAnswerLost =
+        thrown instanceof ServiceError && (thrown.kind === 'unreachable' || thrown.kind === 'stopped');
+      if (isAnswerLost) this.#lostClaims.add(claimNumber);
+      const [oldest] = this.#lostClaims;
+      if (oldest !== undefined && this.#lostClaims.size > maxLostClaims) this.#lostClaims.delete(oldest);
+      throw thrown;
+    }
   }
 
   #failed(error: ServiceError): number {

@@ -136,8 +136,10 @@ export class RunnerThread {
   utilization(): number {
     const { eventLoopUtilization } = this.#worker.performance;
     const now = eventLoopUtilization();
-    const { utilization } = eventLoopUtilization(now, this.#lastUtilization);
+    const last = this.#lastUtilization;
     this.#lastUtilization = now;
+    // Given one instant only, the runtime compares it with the present one: noise.
+    const { utilization } = last ? eventLoopUtilization(now, last) : now;
     return utilization;
   }
 

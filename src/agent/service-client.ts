@@ -103,7 +103,7 @@ export class ServiceClient {
 
   /** Asks for work; waits up to `request.waitMs` for it. */
   claim(
-    request: Omit<ClaimRequest, 'agentId' | 'sessionId'>,
+    request: Omit<z.input<typeof ClaimRequest>, 'agentId' | 'sessionId'> & { readonly waitMs: number },
     signal?: AbortSignal,
   ): Promise<Answer<ClaimAnswer>> {
     return this.#call({

@@ -63,6 +63,14 @@ export const ClaimRequest = z
       )
       .describe('How many more runs each lane can take'),
     waitMs: z.int().min(0).max(30_000).default(0).describe('How long to wait for work when there is none'),
+    claimNumber: z.int().min(1).optional().describe('Tells this claim from the others of its session'),
+    lostClaims: z
+      .array(z.int().min(1))
+      .max(100)
+      .default([])
+      .describe(
+        'Earlier claims of the session whose answers never came: what was leased for them is not held by anybody',
+      ),
   })
   .meta({ id: 'ClaimRequest' });
 export type ClaimRequest = z.output<typeof ClaimRequest>;

@@ -83,6 +83,7 @@ export function queuedRun(check: EffectiveCheck, place: RunPlace): RunRow {
     lease_until: null,
     agent_id: null,
     session_id: null,
+    claim_number: null,
     deaths: 0,
     first_leased_at: null,
     last_result_id: null,

@@ -5,7 +5,7 @@ import { AgentSightings } from './agent-sightings.ts';
 import { leasedRuns } from './leased-run.ts';
 import { endOutage } from './location-outages.ts';
 import { queuedSignals } from './scheduler.ts';
-import type { SessionLeases } from './store/runs.ts';
+import type { SessionLeases } from './store/leases.ts';
 import type { Signal } from './store/signals.ts';
 import type { Store } from './store/store.ts';
 import type { PrivateLocationRow, RunRow } from './store/tables.ts';
@@ -33,7 +33,8 @@ const lookAgainMs = 5_000;
  * The scheduler inserts it `queued`. An agent of its location claims it: `leased`, with a lease number that grows with
  * every lease of the run, and an end. From there:
  * - the agent renews the lease as long as it works: still `leased`, the end moves;
- * - the agent gives it back, or was gone before it got the answer: `queued` again, nothing is held against it;
+ * - the agent gives it back, was gone before it got the answer, or tells with a later claim that the answer never came:
+ *   `queued` again, nothing is held against it;
  * - the lease ends without a word: `queued` again and a death is counted; after the second one the run is `missed`,
  *   agent-lost, because a run that kills its agents must not go round for ever;
  * - a result with the present lease number comes: `final`, or `queued` for another attempt (attempt + 1, deaths 0,
@@ -72,6 +73,7 @@ export class Ledger {
   async claim(location: PrivateLocationRow, request: ClaimRequest, gone: AbortSignal): Promise<Claim> {
     await this.sightings.claimed(location.id, request, this.#clock.wallMs());
     if (location.no_agent_since !== null) await endOutage(this.#store, location, this.#clock.wallMs());
+    await this.#putBackUnheard(location.id, request);
     const freeLanes = lanes.filter((lane) => request.freeSlots[lane] > 0);
     const poll = this.#polls.join({
       locationId: location.id,
@@ -92,7 +94,7 @@ export class Ledger {
         const leftMs = endMs - this.#clock.monotonicMs();
         if (leftMs <= 0) break;
         const now = this.#clock.wallMs();
-        const nextReadyAt = await this.#store.runs.nextReadyAt(location.id, now);
+        const nextReadyAt = await this.#store.leases.nextReadyAt(location.id, now);
         const untilReadyMs = nextReadyAt === null ? lookAgainMs : Math.max(1, nextReadyAt - now);
         await poll.sleep(Math.min(leftMs, lookAgainMs, untilReadyMs), stop);
       }
@@ -108,11 +110,11 @@ export class Ledger {
     request: ClaimRequest,
   ): Promise<RunRow[]> {
     const now = this.#clock.wallMs();
-    if (!(await this.#store.runs.hasClaimable(locationId, now))) return [];
+    if (!(await this.#store.leases.hasClaimable(locationId, now))) return [];
     return this.#store.transaction(async (nouns) => {
       const taken: RunRow[] = [];
       for (const lane of freeLanes) {
-        const rows = await nouns.runs.claim({
+        const rows = await nouns.leases.claim({
           locationId,
           lane,
           checkTypes: request.checkTypes,
@@ -120,6 +122,7 @@ export class Ledger {
           limit: request.freeSlots[lane],
           agentId: request.agentId,
           sessionId: request.sessionId,
+          claimNumber: request.claimNumber ?? null,
           now,
           leaseUntil: now + this.leaseTtlMs,
         });
@@ -132,6 +135,18 @@ export class Ledger {
   /** What the agent needs to run what it leased. */
   async leasedRuns(location: PrivateLocationRow, runs: readonly RunRow[]): Promise<LeasedRun[]> {
     return leasedRuns(this.#store, location, runs);
+  }
+
+  /** Queues again what was leased for claims whose answers the agent says it never got. */
+  async #putBackUnheard(locationId: string, request: ClaimRequest): Promise<void> {
+    const { agentId, sessionId, lostClaims } = request;
+    if (lostClaims.length === 0) return;
+    const now = this.#clock.wallMs();
+    const session = { locationId, agentId, sessionId };
+    const released = await this.#store.transaction((nouns) =>
+      nouns.leases.releaseClaims(session, lostClaims, now),
+    );
+    this.#store.signals.send(queuedSignals(released));
   }
 
   /** Returns leases whose answer was never received. */
@@ -155,10 +170,10 @@ export class Ledger {
     await this.sightings.heard(location.id, request, now);
     const held = sessionLeases(location, request);
     const renewed = new Set(
-      await this.#store.transaction((nouns) => nouns.runs.renew(held, now + this.leaseTtlMs)),
+      await this.#store.transaction((nouns) => nouns.leases.renew(held, now + this.leaseTtlMs)),
     );
     const lost = request.leases.map((lease) => lease.runId).filter((id) => !renewed.has(id));
-    const cancelled = new Set(await this.#store.runs.cancelledAmong(location.id, lost));
+    const cancelled = new Set(await this.#store.leases.cancelledAmong(location.id, lost));
     return {
       lostRunIds: lost.filter((id) => !cancelled.has(id)),
       cancelledRunIds: [...cancelled],
@@ -173,7 +188,7 @@ export class Ledger {
 
   async #release(held: SessionLeases): Promise<number> {
     const now = this.#clock.wallMs();
-    const released = await this.#store.transaction((nouns) => nouns.runs.release(held, now));
+    const released = await this.#store.transaction((nouns) => nouns.leases.release(held, now));
     this.#store.signals.send(queuedSignals(released));
     return released.length;
   }

@@ -61,6 +61,28 @@ describe('leases', () => {
     expect(await agent.logged('a lease ended before its result')).toMatchObject({ end: 'expired' });
   });
 
+  it('of a claim whose answer was lost are asked for again, long before they run out', async () => {
+    await using stage = await Stage.open();
+    const { service, target } = stage;
+    service.leaseTtlMs = 600_000;
+    await stage.connectedAgent();
+    let lostClaim: unknown;
+    service.script = (call) => {
+      if (call.name !== 'claim' || lostClaim !== undefined) return undefined;
+      lostClaim = call.body.claimNumber;
+      return { isAnswerLost: true };
+    };
+    // The claim under way when the script is set may be answered as ever: of two runs, one is lost.
+    service.enqueue(leasedRun(target.url('/1')));
+    await service.waitFor('the claim that will be lost', () => lostClaim);
+    service.enqueue(leasedRun(target.url('/2')));
+    await service.waitFor('both results', () => service.results.length === 2);
+    expect(service.results.map(({ leaseNumber }) => leaseNumber).sort()).toEqual([1, 2]);
+    expect(target.requests.toSorted()).toEqual(['/1', '/2']);
+    const telling = service.callsOf('claim').filter(({ body }) => (body.lostClaims as unknown[]).length > 0);
+    expect(telling.map(({ body }) => body.lostClaims)).toEqual([[lostClaim]]);
+  });
+
   it('granted twice run once', async () => {
     await using stage = await Stage.open();
     const { service, target } = stage;

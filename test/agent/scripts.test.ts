@@ -73,6 +73,7 @@ beforeAll(async () => {
     SCRIPTS_DIR: scripts.path,
     SPOOL_DIR: spool.path,
     JOB_CONCURRENCY: '2',
+    PROBE_CONCURRENCY: '2',
     SHUTDOWN_GRACE_SECONDS: '1',
     SERVICE_SECRET_TOKEN: 'correct-horse-battery',
     // Where nothing contains scripts, these tests run all the same: the scripts are their own.
@@ -99,6 +100,38 @@ describe('an agent with scripts', () => {
     expect(claim?.checkTypes).toContain('MULTI_STEP');
     const health = JSON.parse((await agent.get('/health')).body);
     expect(health.scripts).toMatchObject({ isSettled: true, sandbox: { mechanism: expect.any(String) } });
+  });
+
+  it('keeps a full lane filled beside a claim that waits for scripts', async (context) => {
+    needsRuntime(context);
+    const { service, target } = stage;
+    const held = [leasedRun(target.url('/hold/1')), leasedRun(target.url('/hold/2'))];
+    const quick = Array.from({ length: 20 }, (_, index) => leasedRun(target.url(`/quick/${index}`)));
+    service.enqueue(...held);
+    const waiting = await service.waitFor('a claim for scripts only', () =>
+      service
+        .callsOf('claim')
+        .find(
+          ({ body }) => JSON.stringify(body.freeSlots) === '{"probe":0,"script":2}' && body.waitMs === 25_000,
+        ),
+    );
+    await service.waitFor('both targets to be asked', () => target.heldCount === 2);
+    const claimsBefore = service.callsOf('claim').length;
+    service.enqueue(...quick);
+    target.releaseAll();
+    const ids = new Set([...held, ...quick].map(({ runId }) => runId));
+    await service.waitFor(
+      'all results',
+      () => service.results.filter(({ runId }) => ids.has(runId)).length === 22,
+    );
+    const claims = service.callsOf('claim').slice(claimsBefore);
+    // Ten times two slots came free; the long claim is given up once, when nothing is left to fill them with.
+    expect(
+      claims.filter(({ body }) => JSON.stringify(body.freeSlots) === '{"probe":2,"script":0}').length,
+    ).toBeGreaterThan(5);
+    await service.waitFor('the claim for scripts to be given up', () => waiting.isAborted);
+    const later = service.callsOf('claim').slice(claimsBefore);
+    expect(later.filter(({ isAborted }) => isAborted)).toEqual([]);
   });
 
   it('runs a multi-step script and masks what it made secret', async (context) => {
@@ -244,7 +277,8 @@ describe('an agent with scripts', () => {
     stage.service.enqueue(first, second);
     const asksFor = (count: number) => () => {
       const { body } = stage.service.calls.findLast(({ name }) => name === 'claim') ?? {};
-      return (body as { freeSlots?: { script: number } } | undefined)?.freeSlots?.script === count;
+      const claim = body as { freeSlots?: { script: number }; waitMs?: number } | undefined;
+      return claim?.waitMs === 25_000 && claim.freeSlots?.script === count;
     };
     // That claim waits for much longer than what follows may take.
     await stage.service.waitFor('a claim while the lane is full', asksFor(0));

@@ -79,6 +79,7 @@ async function enqueue(locationId: string, count = 1): Promise<string[]> {
       lease_until: null,
       agent_id: null,
       session_id: null,
+      claim_number: null,
       deaths: 0,
       first_leased_at: null,
       last_result_id: null,
@@ -212,6 +213,27 @@ describe('a poll that waits', () => {
     for (const run of rows.filter(({ state }) => state === 'missed')) {
       expect(run).toMatchObject({ reason: 'agent-lost', deaths: 1 });
     }
+  });
+
+  it('has what it was leased queued again as soon as the agent says that its answer never came', async () => {
+    const location = await createLocation();
+    await enqueue(location.id, 4);
+    const session = claimBody({ waitMs: 0, freeSlots: { probe: 2 } });
+    const claim = (fields: object) =>
+      call('POST', '/v1/agent/claims', { ...session, ...fields }, location.key);
+    const held = await claim({ claimNumber: 1 });
+    // This answer is read here, but the agent that speaks next has not seen it: a proxy took it and broke.
+    const unseen = await claim({ claimNumber: 2 });
+    expect(unseen.runs).toHaveLength(2);
+    const other = { ...session, sessionId: crypto.randomUUID(), claimNumber: 3, lostClaims: [1, 2] };
+    expect((await call('POST', '/v1/agent/claims', other, location.key)).runs).toEqual([]);
+    const again = await claim({ claimNumber: 3, lostClaims: [2] });
+    const ids = (answer: { runs: { runId: string }[] }) => answer.runs.map(({ runId }) => runId);
+    expect(ids(again)).toEqual(ids(unseen));
+    expect(again.runs.map(({ leaseNumber }: { leaseNumber: number }) => leaseNumber)).toEqual([2, 2]);
+    const rows = await service.store.runs.ofCheck(again.runs[0].check.id);
+    expect(rows.filter(({ state, deaths }) => state === 'leased' && deaths === 0)).toHaveLength(4);
+    expect(rows.filter((row) => ids(held).includes(row.id) && row.lease_number === 1)).toHaveLength(2);
   });
 
   it('ends when the key it came with is revoked', async () => {

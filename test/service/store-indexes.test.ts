@@ -9,6 +9,7 @@ import { Checks } from '../../src/service/store/checks.ts';
 import { connectSqlite, type Dialect } from '../../src/service/store/dialect.ts';
 import { ErrorGroups } from '../../src/service/store/error-groups.ts';
 import { Heartbeats } from '../../src/service/store/heartbeats.ts';
+import { Leases } from '../../src/service/store/leases.ts';
 import { migrate } from '../../src/service/store/migrations.ts';
 import { Results } from '../../src/service/store/results.ts';
 import { Retired } from '../../src/service/store/retired.ts';
@@ -73,7 +74,13 @@ it.each<[string, string, (recorded: Kysely<Tables>) => Promise<unknown>]>([
     'runs_live_by_location',
     (recorded) => new Runs(recorded, dialect).cancelAtLocation('l', 'x', 1),
   ],
-  ['looking for work', 'runs_queue', (recorded) => new Runs(recorded, dialect).hasClaimable('l', 1)],
+  ['looking for work', 'runs_queue', (recorded) => new Leases(recorded, dialect).hasClaimable('l', 1)],
+  [
+    'giving back what was leased for a lost claim',
+    'runs_live_by_location',
+    (recorded) =>
+      new Leases(recorded, dialect).releaseClaims({ locationId: 'l', agentId: 'a', sessionId: 's' }, [1], 1),
+  ],
   ['the next deadline', 'runs_lease_end', (recorded) => new Runs(recorded, dialect).nextDeadline()],
   ['the next end of waiting', 'runs_queue_end', (recorded) => new Runs(recorded, dialect).nextDeadline()],
   [

@@ -58,6 +58,7 @@ export const runColumnTypes: ColumnTypes<RunRow> = {
   lease_until: 'bigint',
   agent_id: 'text',
   session_id: 'text',
+  claim_number: 'bigint',
   deaths: 'integer',
   first_leased_at: 'bigint',
   last_result_id: 'text',

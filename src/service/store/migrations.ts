@@ -217,6 +217,10 @@ export const migrations: readonly Migration[] = [
       `create index location_events_by_location on location_events (location_id, started, id)`,
     ],
   },
+  {
+    name: '0019-claims-of-leases',
+    statements: [`alter table runs add column claim_number bigint`],
+  },
 ];
 
 /**

@@ -9,32 +9,22 @@ const queued = sql.lit('queued' as const);
 const leased = sql.lit('leased' as const);
 const onTheirWay = [queued, leased];
 
-type RunIds = SelectQueryBuilder<Tables, 'runs', { id: string }>;
+export type RunIds = SelectQueryBuilder<Tables, 'runs', { id: string }>;
 
-export interface ClaimFilter {
-  readonly locationId: string;
-  readonly lane: string;
-  readonly checkTypes: readonly string[];
-  /** Runs that use another runtime are left to agents that have it. */
-  readonly runtimes: readonly string[];
-  readonly limit: number;
-  readonly agentId: string;
-  readonly sessionId: string;
-  readonly now: number;
-  readonly leaseUntil: number;
-}
-
-export interface SessionLeases {
-  readonly locationId: string;
-  readonly agentId: string;
-  readonly sessionId: string;
-  /** Run id and lease number of each. */
-  readonly leases: readonly (readonly [string, number])[];
+/** Some runs, locked in the order of their ids, as every statement on many runs does. */
+export function lockedRuns(
+  db: Kysely<Tables>,
+  dialect: Dialect,
+  restrict: (runs: RunIds) => RunIds,
+): RawBuilder<boolean> {
+  const ids = restrict(db.selectFrom('runs').select('id'));
+  return dialect.inLocked('id', ids.orderBy('id').modifyEnd(dialect.forUpdate));
 }
 
 /**
  * The rows of the run ledger. Each statement names the state it leaves, so that of two racing transitions exactly one
- * happens; what the transitions mean is told in ledger.ts.
+ * happens; what the transitions mean is told in ledger.ts. Those
+ * that agents make of their leases are in leases.ts.
  */
 export class Runs {
   readonly #db: Kysely<Tables>;
@@ -59,131 +49,8 @@ export class Runs {
     return inserted;
   }
 
-  /** Whether a claim would find anything; keeps idle polls from opening write transactions. */
-  async hasClaimable(locationId: string, now: number): Promise<boolean> {
-    const row = await this.#db
-      .selectFrom('runs')
-      .select('id')
-      .where('location_id', '=', locationId)
-      .where('state', '=', queued)
-      .where('ready_at', '<=', now)
-      .limit(1)
-      .executeTakeFirst();
-    return row !== undefined;
-  }
-
-  /** Leases up to `limit` due runs of a lane, oldest slot first. To be called in a transaction. */
-  async claim(filter: ClaimFilter): Promise<RunRow[]> {
-    const { locationId, lane, checkTypes, limit, now } = filter;
-    const picked = await this.#db
-      .selectFrom('runs')
-      .select('id')
-      .where('location_id', '=', locationId)
-      .where('lane', '=', lane)
-      .where('state', '=', queued)
-      .where('ready_at', '<=', now)
-      .where('expires_at', '>', now)
-      .where(this.#dialect.inList('check_type', checkTypes))
-      .where((eb) =>
-        eb.or([eb('runtime_id', 'is', null), this.#dialect.inList('runtime_id', filter.runtimes)]),
-      )
-      .orderBy('slot_at')
-      .limit(limit)
-      .modifyEnd(this.#dialect.forUpdateSkipLocked)
-      .execute();
-    if (picked.length === 0) return [];
-    const rows = await this.#db
-      .updateTable('runs')
-      .set((eb) => ({
-        state: 'leased',
-        lease_number: eb('lease_number', '+', 1),
-        lease_until: filter.leaseUntil,
-        agent_id: filter.agentId,
-        session_id: filter.sessionId,
-        first_leased_at: eb.fn.coalesce('first_leased_at', eb.val(now)),
-      }))
-      .where(
-        this.#dialect.inList(
-          'id',
-          picked.map((row) => row.id),
-        ),
-      )
-      .where('state', '=', queued)
-      .returningAll()
-      .execute();
-    return rows.sort((left, right) => left.slot_at - right.slot_at);
-  }
-
-  /** When the earliest run that waits for its time may be claimed at a location, or null. */
-  async nextReadyAt(locationId: string, now: number): Promise<number | null> {
-    const row = await this.#db
-      .selectFrom('runs')
-      .select((eb) => eb.fn.min('ready_at').as('at'))
-      .where('location_id', '=', locationId)
-      .where('state', '=', queued)
-      .where('ready_at', '>', now)
-      .executeTakeFirst();
-    return row?.at ?? null;
-  }
-
-  /** Prolongs the leases that are still this session's; returns their run ids. */
-  async renew(held: SessionLeases, leaseUntil: number): Promise<string[]> {
-    if (held.leases.length === 0) return [];
-    const rows = await this.#db
-      .updateTable('runs')
-      .set({ lease_until: leaseUntil })
-      .where(this.#heldBy(held))
-      .where('state', '=', leased)
-      .returning('id')
-      .execute();
-    return rows.map((row) => row.id);
-  }
-
-  /** Of some runs of a location, those that were cancelled. */
-  async cancelledAmong(locationId: string, ids: readonly string[]): Promise<string[]> {
-    if (ids.length === 0) return [];
-    const rows = await this.#db
-      .selectFrom('runs')
-      .select('id')
-      .where(this.#dialect.inList('id', ids))
-      .where('location_id', '=', locationId)
-      .where('state', '=', 'cancelled')
-      .execute();
-    return rows.map((row) => row.id);
-  }
-
-  /** Puts leased runs of a session back into the queue. */
-  async release(held: SessionLeases, now: number): Promise<RunRow[]> {
-    if (held.leases.length === 0) return [];
-    return this.#db
-      .updateTable('runs')
-      .set((eb) => ({
-        state: 'queued',
-        lease_until: null,
-        ready_at: now,
-        expires_at: eb('freshness_ms', '+', now),
-      }))
-      .where(this.#heldBy(held))
-      .where('state', '=', leased)
-      .returningAll()
-      .execute();
-  }
-
-  /** The leases that are still a session's; locks them in the order of their ids, as every statement on many runs does. */
-  #heldBy(held: SessionLeases): RawBuilder<boolean> {
-    return this.#locked((runs) =>
-      runs
-        .where(this.#dialect.inPairs(['id', 'lease_number'], held.leases))
-        .where('state', '=', leased)
-        .where('location_id', '=', held.locationId)
-        .where('agent_id', '=', held.agentId)
-        .where('session_id', '=', held.sessionId),
-    );
-  }
-
   #locked(restrict: (runs: RunIds) => RunIds): RawBuilder<boolean> {
-    const ids = restrict(this.#db.selectFrom('runs').select('id'));
-    return this.#dialect.inLocked('id', ids.orderBy('id').modifyEnd(this.#dialect.forUpdate));
+    return lockedRuns(this.#db, this.#dialect, restrict);
   }
 
   /** Runs whose lease ended; locked until the end of the transaction. */

@@ -29,6 +29,7 @@ import { ErrorGroups } from './error-groups.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { IncidentEvents } from './incident-events.ts';
 import { Incidents } from './incidents.ts';
+import { Leases } from './leases.ts';
 import { LocationEvents } from './location-events.ts';
 import { LocationMinutes } from './location-minutes.ts';
 import { Locations } from './locations.ts';
@@ -65,6 +66,7 @@ export interface Nouns {
   readonly locations: Locations;
   readonly locationEvents: LocationEvents;
   readonly runs: Runs;
+  readonly leases: Leases;
   readonly results: Results;
   readonly resultColumns: ResultColumns;
   readonly locationMinutes: LocationMinutes;
@@ -179,6 +181,7 @@ function nounsOf(db: Kysely<Tables>, dialect: Dialect): Nouns {
     locations: new Locations(db, dialect),
     locationEvents: new LocationEvents(db),
     runs: new Runs(db, dialect),
+    leases: new Leases(db, dialect),
     results: new Results(db, dialect),
     resultColumns: new ResultColumns(db, dialect),
     locationMinutes: new LocationMinutes(db),

@@ -147,6 +147,8 @@ export interface RunRow {
   lease_until: number | null;
   agent_id: string | null;
   session_id: string | null;
+  /** The claim of that session the lease was granted to, where the agent numbers its claims. */
+  claim_number: number | null;
   /** Leases that ended without a word from the agent, in this attempt. */
   deaths: number;
   /** Start of the first lease of the first attempt: where maxDurationSeconds counts from. */

@@ -1,6 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
+import { type Lane, lanes } from '../../../src/checks/check-type.ts';
+import { findCheckType } from '../../../src/checks/index.ts';
 import { packageVersion } from '../../../src/lib/version.ts';
 import type {
   ClaimRequest,
@@ -15,9 +17,10 @@ import type {
 } from '../../../src/protocol/agent.ts';
 import { locationEventRoutes, type ReportedLocationEvent } from '../../../src/protocol/location-event.ts';
 import { ArtifactInbox } from './artifact-inbox.ts';
+import type { Behaviour, CallName, RecordedCall, Script } from './script.ts';
 
-/** The calls of the agent protocol. */
-export type CallName = 'claim' | 'renew' | 'release' | 'results' | 'examine';
+/** Agents tell of lost claims at once. */
+const maxRememberedClaims = 100;
 
 const callOfPath: Readonly<Record<string, CallName>> = {
   '/v1/agent/claims': 'claim',
@@ -26,40 +29,6 @@ const callOfPath: Readonly<Record<string, CallName>> = {
   '/v1/agent/results': 'results',
   '/v1/agent/examinations': 'examine',
 };
-
-/** One request as it came. */
-export interface RecordedCall {
-  readonly name: CallName;
-  readonly headers: IncomingMessage['headers'];
-  readonly body: Record<string, unknown>;
-  readonly bodyText: string;
-  readonly bodyBytes: number;
-  /** By the monotonic clock of this process. */
-  readonly atMs: number;
-  /** True once the client has gone away before the answer. */
-  isAborted: boolean;
-}
-
-/** What a script does to one call instead of the normal answer. */
-export interface Behaviour {
-  /** Wait before doing anything. */
-  readonly delayMs?: number;
-  /** Do the work (store results, grant leases, renew), then lose the answer: the socket is reset. */
-  readonly isAnswerLost?: boolean;
-  /** Reset the socket (TCP RST) without doing the work. */
-  readonly isReset?: boolean;
-  /** Never answer. */
-  readonly isSilent?: boolean;
-  readonly statusCode?: number;
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Answer with this text instead of the normal JSON. */
-  readonly bodyText?: string;
-  /** Change the normal answer. */
-  readonly change?: (answer: Record<string, unknown>) => unknown;
-}
-
-/** Decides what happens to a call; undefined means the normal answer. */
-export type Script = (call: RecordedCall, indexOfName: number) => Behaviour | undefined;
 
 /**
  * A control plane for agent tests: real HTTP on a free port, every request recorded, every answer scriptable. It keeps
@@ -77,6 +46,8 @@ export class FakeService {
   readonly receipts: ResultReceipt[] = [];
   /** The lease each run is held under now. */
   readonly leases = new Map<string, LeaseRef>();
+  /** What was leased for each numbered claim. */
+  readonly #claimed = new Map<string, readonly LeasedRun[]>();
   readonly released: LeaseRef[] = [];
   /** What agents told of their location, as they told it last, by id. */
   readonly locationEvents = new Map<string, ReportedLocationEvent>();
@@ -294,25 +265,59 @@ export class FakeService {
     }
   }
 
-  async #claim({ freeSlots, waitMs }: ClaimRequest, response: ServerResponse): Promise<ClaimResponse> {
-    const slots = freeSlots.probe + freeSlots.script;
-    if (this.#queue.length === 0 && this.#cancelled.size === 0 && waitMs > 0) {
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(end, waitMs);
-        const polls = this.#polls;
-        function end(): void {
-          clearTimeout(timer);
-          polls.delete(end);
-          resolve();
-        }
-        polls.add(end);
-        response.on('close', end);
-      });
+  async #claim(request: ClaimRequest, response: ServerResponse): Promise<ClaimResponse> {
+    const { freeSlots, waitMs, sessionId, claimNumber, lostClaims = [] } = request;
+    for (const lost of lostClaims) this.#putBack(`${sessionId} ${lost}`);
+    const endMs = performance.now() + waitMs;
+    while (!response.destroyed && this.#cancelled.size === 0 && !this.#hasWorkFor(freeSlots)) {
+      const leftMs = endMs - performance.now();
+      if (leftMs <= 0) break;
+      await this.#untilWoken(leftMs, response);
     }
     // An agent that has gone away gets nothing: the runs stay in the queue.
-    const runs = response.destroyed ? [] : this.#queue.splice(0, slots);
+    const runs = response.destroyed ? [] : lanes.flatMap((lane) => this.#dequeue(lane, freeSlots[lane]));
     for (const { runId, leaseNumber } of runs) this.leases.set(runId, { runId, leaseNumber });
+    if (claimNumber !== undefined && runs.length > 0) this.#claimed.set(`${sessionId} ${claimNumber}`, runs);
+    const [oldest] = this.#claimed.keys();
+    if (oldest !== undefined && this.#claimed.size > maxRememberedClaims) this.#claimed.delete(oldest);
     return { ...this.#times(), runs, cancelledRunIds: this.#takeCancelled() };
+  }
+
+  #hasWorkFor(freeSlots: Record<Lane, number>): boolean {
+    return this.#queue.some((run) => freeSlots[laneOf(run)] > 0);
+  }
+
+  /** Takes the oldest runs of a lane out of the queue. */
+  #dequeue(lane: Lane, limit: number): LeasedRun[] {
+    const taken = new Set(this.#queue.filter((run) => laneOf(run) === lane).slice(0, limit));
+    const rest = this.#queue.filter((run) => !taken.has(run));
+    this.#queue.splice(0, this.#queue.length, ...rest);
+    return [...taken];
+  }
+
+  async #untilWoken(timeoutMs: number, response: ServerResponse): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(end, timeoutMs);
+      const polls = this.#polls;
+      function end(): void {
+        clearTimeout(timer);
+        polls.delete(end);
+        response.off('close', end);
+        resolve();
+      }
+      polls.add(end);
+      response.on('close', end);
+    });
+  }
+
+  /** Queues again, under new lease numbers, what was leased for a claim whose answer never came. */
+  #putBack(claim: string): void {
+    for (const run of this.#claimed.get(claim) ?? []) {
+      if (this.leases.get(run.runId)?.leaseNumber !== run.leaseNumber) continue;
+      this.leases.delete(run.runId);
+      this.#queue.push({ ...run, leaseNumber: run.leaseNumber + 1 });
+    }
+    this.#claimed.delete(claim);
   }
 
   #renew(leases: readonly LeaseRef[]): RenewResponse {
@@ -360,4 +365,9 @@ export class FakeService {
   #now(): number {
     return Date.now() + this.clockAheadMs;
   }
+}
+
+/** What nobody knows, or is no run at all, is handed out as a probe. */
+function laneOf(run: Partial<LeasedRun>): Lane {
+  return findCheckType(run.check?.checkType ?? '')?.lane ?? 'probe';
 }
