@@ -2121,6 +2121,8 @@ export type CheckResult = {
   errorGroupIds: string[];
   /** When the run was due */
   scheduledAt: string;
+  /** The start as the clock of the agent’s host showed it; `startedAt` is corrected to the service’s clock */
+  hostStartedAt: string | null;
   /** From lease to start of the probe, on the agent */
   startDelayMs: number;
   /** How late the agent itself was while the probe ran */
@@ -2229,6 +2231,8 @@ export type ClaimRequest = {
   backends?: Record<string, string>;
   /** Why check types that this agent knows do not work where it runs, by type */
   unavailable?: Record<string, string>;
+  /** Results this agent had to drop since it began, for want of room or because they grew too old */
+  droppedResults?: number;
   /** How many more runs each lane can take */
   freeSlots: {
     probe?: number;
@@ -4088,6 +4092,8 @@ export type PrivateLocation = {
       backends: Record<string, string>;
       /** Why check types do not work where the agent runs, by type */
       unavailable: Record<string, string>;
+      /** Results the agent had to drop since it began, for want of room or because they grew too old */
+      droppedResults: number;
     }[];
   }[];
 };
@@ -4200,6 +4206,8 @@ export type ResultReport = {
   /** By the service’s clock, as the agent estimates it */
   startedAt: number;
   stoppedAt: number;
+  /** The start as the clock of the agent’s host showed it, however wrong; null where there was none */
+  hostStartedAt?: number | null;
   responseTimeMs: number;
   /** From having the lease to starting the probe */
   startDelayMs: number;

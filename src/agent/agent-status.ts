@@ -8,6 +8,7 @@ import type { PollerStatus } from './poller.ts';
 import type { ProbePool } from './probe-pool.ts';
 import type { ScriptPool } from './script-pool.ts';
 import type { ServiceClock } from './service-clock.ts';
+import { droppedResults } from './spool/dropped-results.ts';
 import type { Capabilities } from './worker-message.ts';
 
 /** The parts of an agent that have something to say for `/health`. */
@@ -76,7 +77,7 @@ export function agentStatus(source: StatusSource): Readonly<Record<string, unkno
 }
 
 function spoolStatus({ nowMs, delivery: { reporter, spool }, spoolMaxBytes, serviceClock }: StatusSource) {
-  const { mode, problem, facts, memoryCount, droppedCount } = spool.state;
+  const { mode, problem, facts, memoryCount } = spool.state;
   const ageMs = facts?.oldestAtMs === undefined ? 0 : nowMs + serviceClock.offsetMs - facts.oldestAtMs;
   return {
     mode,
@@ -87,12 +88,7 @@ function spoolStatus({ nowMs, delivery: { reporter, spool }, spoolMaxBytes, serv
     sizeBytes: facts?.sizeBytes ?? 0,
     maxBytes: spoolMaxBytes,
     oldestSeconds: Math.max(0, Math.round(ageMs / 1000)),
-    dropped: {
-      attempts: facts?.losses.attempts ?? 0,
-      finals: facts?.losses.finals ?? 0,
-      expired: facts?.losses.expired ?? 0,
-      other: droppedCount,
-    },
+    dropped: droppedResults(spool.state),
     damagedParts: facts?.losses.damagedParts ?? 0,
     foreignFolders: facts?.foreignFolders ?? 0,
   };

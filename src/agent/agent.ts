@@ -24,6 +24,7 @@ import { isMaskable, minSecretLength } from './scrub/secret-finder.ts';
 import { Scrubber } from './scrubber.ts';
 import { ServiceClient } from './service-client.ts';
 import { ServiceClock } from './service-clock.ts';
+import { droppedResults } from './spool/dropped-results.ts';
 import type { Capabilities, FinishedRun } from './worker-message.ts';
 
 /**
@@ -275,7 +276,10 @@ export class Agent {
       clock: this.#clock,
       serviceClock: this.#serviceClock,
       log: this.#log,
-      description: () => claimedDescription(this.#capabilities()),
+      description: () => ({
+        ...claimedDescription(this.#capabilities()),
+        droppedResults: Object.values(droppedResults(this.#delivery.spool.state)).reduce((sum, n) => sum + n),
+      }),
       isSettled: () => this.#scripts.isSettled,
       onUnwanted: (leases) => this.#drain?.giveBack(leases),
     });

@@ -8,6 +8,7 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Lane } from '../checks/check-type.ts';
 import { type SicknessKind, sicknessKinds } from '../protocol/location-event.ts';
 import type { ArtifactEnd } from './artifacts/artifact-uploader.ts';
+import { droppedResults } from './spool/dropped-results.ts';
 import type { SpoolState } from './spool/spool.ts';
 import type { Settlement } from './upload.ts';
 import type { Capabilities, RunFacts } from './worker-message.ts';
@@ -96,12 +97,8 @@ export class AgentMetrics {
       labelNames: ['kind'],
       registers,
       collect() {
-        const { facts, droppedCount } = source.spool();
         this.reset();
-        this.inc({ kind: 'attempts' }, facts?.losses.attempts ?? 0);
-        this.inc({ kind: 'finals' }, facts?.losses.finals ?? 0);
-        this.inc({ kind: 'expired' }, facts?.losses.expired ?? 0);
-        this.inc({ kind: 'other' }, droppedCount);
+        for (const [kind, count] of Object.entries(droppedResults(source.spool()))) this.inc({ kind }, count);
       },
     });
     this.#doubtful = new Counter({

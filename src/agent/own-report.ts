@@ -22,6 +22,7 @@ export function ownReport(
       ...ids,
       startedAt: Math.max(0, Math.round(startedAtMs)),
       stoppedAt: Math.max(0, Math.round(nowMs)),
+      hostStartedAt: null,
       responseTimeMs: 0,
       startDelayMs: 0,
       agentLagMs: 0,

@@ -289,6 +289,7 @@ export interface PollerOptions {
     readonly checkTypes: string[];
     readonly backends: Record<string, string>;
     readonly unavailable: Record<string, string>;
+    readonly droppedResults: number;
   };
   /** Whether what it tells will stay as it is. */
   readonly isSettled: () => boolean;

@@ -40,6 +40,8 @@ type AnyRunner = LoadedRunner<Record<string, unknown>, unknown>;
 interface Try {
   readonly outcome: Outcome<unknown>;
   readonly startedMs: number;
+  /** The same instant by the host's own clock, however wrong. */
+  readonly hostStartedMs: number;
   readonly stoppedMs: number;
   readonly lagMs: number;
   readonly isSpoilt: boolean;
@@ -172,6 +174,7 @@ export class RunPipeline {
         leaseNumber: order.leaseNumber,
         startedAt: epoch(startedMs + serviceOffsetMs),
         stoppedAt: epoch(stoppedMs + serviceOffsetMs),
+        hostStartedAt: epoch(last.hostStartedMs),
         responseTimeMs: outcome.responseTimeMs,
         startDelayMs,
         agentLagMs: lagMs,
@@ -218,6 +221,7 @@ export class RunPipeline {
           });
     const lag = this.#lagMeter.start();
     const startedMs = this.#clock.monotonicMs();
+    const hostStartedMs = this.#clock.wallMs();
     let outcome: Outcome<unknown>;
     let crash: string | undefined;
     let crashError: RunFacts['crashError'];
@@ -236,6 +240,7 @@ export class RunPipeline {
     return {
       outcome,
       startedMs,
+      hostStartedMs,
       stoppedMs,
       lagMs: late.lagMs,
       isSpoilt: isLate,

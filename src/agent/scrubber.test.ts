@@ -193,6 +193,7 @@ describe('Scrubber', () => {
     responseTimeMs: 1,
     startDelayMs: 0,
     agentLagMs: 0,
+    hostStartedAt: null,
     agentOverheadMs: 0,
     isTimingDoubtful: false,
     certificateExpiresAt: null,

@@ -54,6 +54,13 @@ export const ClaimRequest = z
     checkTypes: z.array(label(64)).max(100).describe('What this agent can run'),
     backends: facts('Which of several ways check types found to do their work, by type'),
     unavailable: facts('Why check types that this agent knows do not work where it runs, by type'),
+    droppedResults: z
+      .int()
+      .min(0)
+      .default(0)
+      .describe(
+        'Results this agent had to drop since it began, for want of room or because they grew too old',
+      ),
     freeSlots: z
       .object(
         Object.fromEntries(lanes.map((lane) => [lane, z.int().min(0).max(1000).default(0)])) as Record<
@@ -194,6 +201,11 @@ export const ResultReport = z
     leaseNumber: z.int().min(1),
     startedAt: EpochMs.describe('By the service’s clock, as the agent estimates it'),
     stoppedAt: EpochMs,
+    hostStartedAt: EpochMs.nullable()
+      .default(null)
+      .describe(
+        'The start as the clock of the agent’s host showed it, however wrong; null where there was none',
+      ),
     responseTimeMs: DurationMs,
     startDelayMs: DurationMs.describe('From having the lease to starting the probe'),
     agentLagMs: DurationMs.describe('How late the agent itself was while the probe ran, at most'),

@@ -33,6 +33,9 @@ export const CheckResult = z
     sequenceId: z.string().nullable(),
     errorGroupIds: z.array(z.string()),
     scheduledAt: DateTime.describe('When the run was due'),
+    hostStartedAt: DateTime.nullable().describe(
+      'The start as the clock of the agent’s host showed it; `startedAt` is corrected to the service’s clock',
+    ),
     startDelayMs: z.number().describe('From lease to start of the probe, on the agent'),
     agentLagMs: z.number().describe('How late the agent itself was while the probe ran'),
     agentOverheadMs: z

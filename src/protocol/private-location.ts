@@ -47,6 +47,11 @@ export const PrivateLocation = z
             unavailable: z
               .record(z.string(), z.string())
               .describe('Why check types do not work where the agent runs, by type'),
+            droppedResults: z
+              .int()
+              .describe(
+                'Results the agent had to drop since it began, for want of room or because they grew too old',
+              ),
           }),
         ),
       }),

@@ -8,8 +8,8 @@ export const agentSeenWindowMs = 2 * 60_000;
 const writeEveryMs = 10_000;
 const forgetAfterMs = 7 * 86_400_000;
 
-/** What an agent says about the check types it knows; stored as JSON. */
-type AgentCapabilities = Pick<ClaimRequest, 'backends' | 'unavailable' | 'runtimes'>;
+/** What an agent says about the check types it knows, and about what it lost; stored as JSON. */
+type AgentCapabilities = Pick<ClaimRequest, 'backends' | 'unavailable' | 'runtimes' | 'droppedResults'>;
 
 interface Sighting {
   readonly writtenAt: number;
@@ -33,8 +33,13 @@ export class AgentSightings {
   /** A claim: it carries all that is known of an agent. */
   async claimed(locationId: string, request: ClaimRequest, now: number): Promise<void> {
     const checkTypes = JSON.stringify(request.checkTypes);
-    const { backends, unavailable, runtimes } = request;
-    const capabilities = JSON.stringify({ backends, unavailable, runtimes } satisfies AgentCapabilities);
+    const { backends, unavailable, runtimes, droppedResults } = request;
+    const capabilities = JSON.stringify({
+      backends,
+      unavailable,
+      runtimes,
+      droppedResults,
+    } satisfies AgentCapabilities);
     const fingerprint = `${request.version} ${request.platform} ${checkTypes} ${capabilities}`;
     if (!this.#isDue(locationId, request, now, fingerprint)) return;
     await this.#store.locations.agentSeen({
@@ -86,12 +91,13 @@ export class AgentSightings {
   }
 }
 
-/** What a stored session said about its check types; nothing when it was written by an older build. */
+/** What a stored session said of itself; nothing when it was written by an older build. */
 export function agentCapabilities(row: Pick<AgentRow, 'capabilities'>): AgentCapabilities {
   return {
     backends: {},
     unavailable: {},
     runtimes: [],
+    droppedResults: 0,
     ...(JSON.parse(row.capabilities) as Partial<AgentCapabilities>),
   };
 }

@@ -230,6 +230,7 @@ export class HeartbeatRecorder {
       start_delay: 0,
       agent_lag: 0,
       agent_overhead: 0,
+      host_started: null,
       timing_doubtful: 0,
       certificate_expires: null,
       agent_id: noLocation,

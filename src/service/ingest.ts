@@ -201,6 +201,7 @@ class Batch {
       start_delay: report.startDelayMs,
       agent_lag: report.agentLagMs,
       agent_overhead: report.agentOverheadMs,
+      host_started: report.hostStartedAt,
       timing_doubtful: report.isTimingDoubtful ? 1 : 0,
       certificate_expires: report.certificateExpiresAt,
       agent_id: this.#reporter.agentId,

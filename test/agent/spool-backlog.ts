@@ -43,6 +43,7 @@ export function fillSpool({
         responseTimeMs: 1,
         startDelayMs: 0,
         agentLagMs: 0,
+        hostStartedAt: null,
         agentOverheadMs: 0,
         isTimingDoubtful: false,
         certificateExpiresAt: null,

@@ -94,6 +94,10 @@ describe('results the service does not take', () => {
     expect(health.sizeBytes).toBeLessThanOrEqual(1_000_000);
     const metrics = (await agent.get('/metrics')).body;
     expect(metrics).toContain(`picket_agent_results_dropped_total{kind="finals"} ${health.dropped.finals}`);
+    service.enqueue(...runsOf(stage, 1));
+    await service.waitFor('a claim that tells of it', () =>
+      service.callsOf('claim').some(({ body }) => body.droppedResults === health.dropped.finals),
+    );
   });
 });
 

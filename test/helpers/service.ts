@@ -295,6 +295,7 @@ export function reportOf(run: LeasedRun, fields: Partial<ResultReport> = {}): Re
     leaseNumber: run.leaseNumber,
     startedAt: run.slotAt + 5,
     stoppedAt: run.slotAt + 105,
+    hostStartedAt: null,
     responseTimeMs: 100,
     startDelayMs: 1,
     agentLagMs: 0.5,

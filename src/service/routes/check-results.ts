@@ -102,6 +102,7 @@ export function resultView(
     sequenceId: row.sequence_id,
     errorGroupIds: JSON.parse(row.error_group_ids),
     scheduledAt: iso(row.slot_at),
+    hostStartedAt: row.host_started === null ? null : iso(row.host_started),
     startDelayMs: row.start_delay,
     agentLagMs: row.agent_lag,
     agentOverheadMs: row.agent_overhead,

@@ -189,15 +189,15 @@ export function describeAgents(
       agents: agents.map((agent) => ({
         id: agent.agent_id,
         lastSeenAt: iso(agent.last_seen),
-        ...checkTypeFacts(agent),
+        ...ownFacts(agent),
       })),
     })),
   };
 }
 
-function checkTypeFacts(agent: AgentRow) {
-  const { backends, unavailable } = agentCapabilities(agent);
-  return { backends, unavailable };
+function ownFacts(agent: AgentRow) {
+  const { backends, unavailable, droppedResults } = agentCapabilities(agent);
+  return { backends, unavailable, droppedResults };
 }
 
 /** Versions in order; one that is no version at all comes first. */

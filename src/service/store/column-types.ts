@@ -19,6 +19,7 @@ export const resultColumnTypes: ColumnTypes<CountedResultRow> = {
   message: 'text',
   response_time: 'double precision',
   started: 'bigint',
+  host_started: 'bigint',
   stopped: 'bigint',
   created: 'bigint',
   attempts: 'integer',

@@ -219,7 +219,11 @@ export const migrations: readonly Migration[] = [
   },
   {
     name: '0019-claims-of-leases',
-    statements: [`alter table runs add column claim_number bigint`],
+    statements: [
+      `alter table runs add column claim_number bigint`,
+      `alter table results add column host_started bigint`,
+      `alter table test_results add column host_started bigint`,
+    ],
   },
 ];
 

@@ -192,6 +192,8 @@ export interface ResultRow {
   start_delay: number;
   agent_lag: number;
   agent_overhead: number;
+  /** The start by the clock of the agent's host, uncorrected; null in results of older agents and where nothing ran. */
+  host_started: number | null;
   timing_doubtful: Flag;
   /** When the certificate of the target expires; null where none was seen. */
   certificate_expires: number | null;

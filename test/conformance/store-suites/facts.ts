@@ -79,9 +79,16 @@ export function factSuite(stage: StoreStage): void {
 
   it('shows what the agent cost a result, and doubt about its times', async () => {
     const checkId = await startWithCheck();
-    await report(checkId, { agentLagMs: 12.5, agentOverheadMs: 0.75, isTimingDoubtful: true });
+    const hostStartedAt = Date.UTC(1999, 11, 31);
+    await report(checkId, { agentLagMs: 12.5, agentOverheadMs: 0.75, isTimingDoubtful: true, hostStartedAt });
     const { body } = await stage.bench.call('GET', `/v1/check-results/${checkId}`);
-    expect(body[0]).toMatchObject({ agentLagMs: 12.5, agentOverheadMs: 0.75, isTimingDoubtful: true });
+    expect(body[0]).toMatchObject({
+      agentLagMs: 12.5,
+      agentOverheadMs: 0.75,
+      isTimingDoubtful: true,
+      hostStartedAt: '1999-12-31T00:00:00.000Z',
+    });
+    expect(body[0].startedAt).not.toContain('1999');
   });
 
   it('takes reports and claims of agents that know nothing of these facts', async () => {
@@ -89,10 +96,10 @@ export function factSuite(stage: StoreStage): void {
     await stage.queueNextSlot(checkId);
     const [run] = await stage.agent.claim();
     if (!run) throw new Error('nothing was leased');
-    const { agentOverheadMs, isTimingDoubtful, certificateExpiresAt, ...old } = reportOf(run);
+    const { agentOverheadMs, isTimingDoubtful, certificateExpiresAt, hostStartedAt, ...old } = reportOf(run);
     expect(await stage.agent.report([old])).toEqual(['accepted']);
     const { body } = await stage.bench.call('GET', `/v1/check-results/${checkId}`);
-    expect(body[0]).toMatchObject({ agentOverheadMs: 0, isTimingDoubtful: false });
+    expect(body[0]).toMatchObject({ agentOverheadMs: 0, isTimingDoubtful: false, hostStartedAt: null });
   });
 
   it('shows how check types work where an agent runs, and why others do not', async () => {
@@ -102,10 +109,13 @@ export function factSuite(stage: StoreStage): void {
       return body.runningAgents[0].agents;
     };
     await stage.agent.claim();
-    expect(await shown()).toMatchObject([{ id: 'agent-1', backends: {}, unavailable: {} }]);
+    expect(await shown()).toMatchObject([
+      { id: 'agent-1', backends: {}, unavailable: {}, droppedResults: 0 },
+    ]);
     const facts = {
       backends: { ICMP: 'ICMP datagram sockets' },
       unavailable: { BROWSER: 'no browser is installed' },
+      droppedResults: 3,
     };
     // What changes is stored at once, however short ago the agent was seen.
     await stage.agent.claim(facts);

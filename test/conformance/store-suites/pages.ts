@@ -297,6 +297,7 @@ function resultRow(
     start_delay: 0,
     agent_lag: 0,
     agent_overhead: 0,
+    host_started: null,
     timing_doubtful: 0 as const,
     certificate_expires: null,
     agent_id: 'a',

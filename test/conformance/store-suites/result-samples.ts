@@ -66,6 +66,7 @@ export function resultRow(
     start_delay: 0,
     agent_lag: 0,
     agent_overhead: 0,
+    host_started: null,
     timing_doubtful: 0,
     certificate_expires: null,
     agent_id: 'agent-1',
