@@ -53,8 +53,8 @@ export function scrubBytes(
     if (direct.count > 0) throw new Unscrubbable('a secret stands in the bytes of a binary file');
     return direct;
   }
-  if (kind === 'gzip') return repacked(bytes, gzip, options) ?? direct;
-  if (kind === 'zstd') return repacked(bytes, zstd, options) ?? direct;
+  if (kind === 'gzip') return repacked(bytes, gzip, options, direct.count) ?? direct;
+  if (kind === 'zstd') return repacked(bytes, zstd, options, direct.count) ?? direct;
   if (direct.count > 0 || isText(bytes)) return direct;
   for (const compression of unsigned) {
     const result = repacked(bytes, compression, options);
@@ -63,8 +63,12 @@ export function scrubBytes(
   return direct;
 }
 
-/** undefined when the bytes are not compressed that way. */
-function repacked(bytes: Buffer, { unpack, pack }: Compression, options: ScrubOptions) {
+/**
+ * undefined when the bytes are not compressed that way.
+ *
+ * @param outsideCount secrets beside the compressed bytes, such as in the name of a file: packing again leaves them behind.
+ */
+function repacked(bytes: Buffer, { unpack, pack }: Compression, options: ScrubOptions, outsideCount = 0) {
   let inner: Buffer;
   try {
     inner = unpack(bytes);
@@ -73,7 +77,8 @@ function repacked(bytes: Buffer, { unpack, pack }: Compression, options: ScrubOp
       throw new Unscrubbable('a compressed body is too large once it is unpacked', thrown);
     return undefined;
   }
-  const { count, bytes: clean } = replaced(inner, options);
+  const { count: innerCount, bytes: clean } = replaced(inner, options);
+  const count = outsideCount + innerCount;
   return count > 0 ? { bytes: pack(clean), count } : { bytes, count };
 }
 

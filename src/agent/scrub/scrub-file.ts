@@ -3,7 +3,13 @@ import { open } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { contentKind, magicBytes } from './content-kind.ts';
-import { maxUnpackedBytes, type ScrubOptions, type ScrubReport, Unscrubbable } from './scrub-report.ts';
+import {
+  isZlibError,
+  maxUnpackedBytes,
+  type ScrubOptions,
+  type ScrubReport,
+  Unscrubbable,
+} from './scrub-report.ts';
 import { ScrubStream } from './scrub-stream.ts';
 import { scrubZip } from './scrub-zip.ts';
 
@@ -45,10 +51,6 @@ async function* limited(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     if (bytes > maxUnpackedBytes) throw new Unscrubbable('the file is too large once it is unpacked');
     yield chunk;
   }
-}
-
-function isZlibError(thrown: unknown): boolean {
-  return thrown instanceof Error && 'code' in thrown && String(thrown.code).startsWith('Z_');
 }
 
 async function firstBytes(path: string): Promise<Buffer> {

@@ -26,3 +26,8 @@ export interface ScrubOptions {
 
 /** Nothing is unpacked to more than this: beyond it is a bomb. */
 export const maxUnpackedBytes = 2e9;
+
+/** Whether something is no stream of compressed bytes, or a broken one. */
+export function isZlibError(thrown: unknown): boolean {
+  return thrown instanceof Error && 'code' in thrown && String(thrown.code).startsWith('Z_');
+}

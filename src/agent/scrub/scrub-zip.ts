@@ -1,153 +1,134 @@
-import { createWriteStream } from 'node:fs';
-import { Readable } from 'node:stream';
-import { buffer } from 'node:stream/consumers';
-import { finished, pipeline } from 'node:stream/promises';
-import { type Entry, fromBufferPromise, openPromise, type ZipFile as ZipReader } from 'yauzl';
-import { ZipFile as ZipWriter } from 'yazl';
-import { toError } from '../../lib/errors.ts';
-import { contentKind } from './content-kind.ts';
-import { scrubBytes } from './scrub-bytes.ts';
+import { type FileHandle, open } from 'node:fs/promises';
+import type { Entry } from 'yauzl';
+import { Releasers } from '../../lib/releasers.ts';
+import { heldBytes, type ReadyMember, readyMember } from './scrub-member.ts';
 import { maxUnpackedBytes, type ScrubOptions, type ScrubReport, Unscrubbable } from './scrub-report.ts';
-import { ScrubStream } from './scrub-stream.ts';
+import { ZipSource } from './zip-source.ts';
+import { ZipWriter } from './zip-writer.ts';
 
 const maxMembers = 50_000;
 const maxDepth = 3;
-/** Smaller members are handled as a whole, larger ones piece by piece. */
-const maxWholeBytes = 16 * 1024 * 1024;
-/** Quick: what packs harder saves little on texts and costs every run. */
-const compressionLevel = 1;
+/** Enough that neither the search nor the threads that pack wait for one another. */
+const maxAtOnce = 6;
+/** What members under way may hold in memory; one that needs more goes by itself. */
+const maxHeldBytes = 24 * 1024 * 1024;
+/** What comes of an archive within an archive, which is held in memory. */
+const maxInnerBytes = 32 * 1024 * 1024;
 
 /**
- * Writes a copy of an archive in which no member, and no name of one, holds a secret. Members are read and written one after
- * the other, one ahead, so memory stays bounded whatever the size of the archive.
+ * Writes a copy of an archive in which no member, and no name of one, holds a secret. Several members are unpacked, searched
+ * and packed at once, as many as fit into a bound, and are written in the order of the archive; those in which nothing was
+ * found are copied as they are packed. Memory stays bounded whatever the archive.
  *
  * @throws Unscrubbable when the archive cannot be read, is encrypted, or holds more than any run leaves behind.
  */
 export async function scrubZip(source: string, target: string, options: ScrubOptions): Promise<ScrubReport> {
-  const archive = await opened(() => openPromise(source, readerOptions));
-  const output = createWriteStream(target, { mode: 0o600, flush: true });
-  const { zip, report } = repack(archive, options, 1);
-  const written = pipeline(zip.outputStream, output, { signal: options.signal });
-  // Both are waited for; that one of them fails first is no fault.
-  const [result] = await Promise.all([report, written]);
-  return result;
-}
-
-const readerOptions = { lazyEntries: true, autoClose: true, strictFileNames: false } as const;
-
-async function opened(open: () => Promise<ZipReader>): Promise<ZipReader> {
+  const releasers = new Releasers();
   try {
-    return await open();
-  } catch (thrown) {
-    throw new Unscrubbable(`the archive cannot be read: ${toError(thrown).message}`, thrown);
+    const archive = await ZipSource.open(source);
+    releasers.push('source', () => archive.close());
+    const output = await open(target, 'w', 0o600);
+    releasers.push('target', () => output.close());
+    const totals = { memberCount: 0, unpackedBytes: 0 };
+    const writer = new ZipWriter((bytes) => writeAll(output, bytes));
+    const report = await repack({ archive, writer, totals, options, depth: 1 });
+    await output.sync();
+    return report;
+  } finally {
+    await releasers.release();
   }
 }
 
-function repack(archive: ZipReader, options: ScrubOptions, depth: number) {
-  const zip = new ZipWriter();
-  const report = copyMembers(archive, zip, options, depth).catch((thrown: unknown) => {
-    const error = toError(thrown);
-    (zip.outputStream as Readable).destroy(error);
-    throw error;
-  });
-  return { zip, report };
-}
-
-async function copyMembers(
-  archive: ZipReader,
-  zip: ZipWriter,
-  options: ScrubOptions,
-  depth: number,
-): Promise<ScrubReport> {
-  const counts = { replacedCount: 0, memberCount: 0, withheldCount: 0 };
-  let unpackedBytes = 0;
-  const copying = { zip, options, depth, counts };
-  let last: { readonly entry: Entry; readonly content: Promise<Readable | Buffer> } | undefined;
-  const copyLast = async () => {
-    if (last) await copyMember(last.entry, await last.content, copying);
-  };
-  try {
-    for await (const entry of archive.eachEntry()) {
-      options.signal?.throwIfAborted();
-      unpackedBytes += entry.uncompressedSize;
-      if (++counts.memberCount > maxMembers) throw new Unscrubbable('the archive has too many members');
-      if (unpackedBytes > maxUnpackedBytes)
-        throw new Unscrubbable('the archive is too large once it is unpacked');
-      if (entry.isEncrypted()) throw new Unscrubbable('the archive is encrypted');
-      // Unpacked on another core while the one before is searched and packed.
-      const content = readMember(archive, entry);
-      content.catch(() => undefined);
-      await copyLast();
-      last = { entry, content };
-    }
-    await copyLast();
-  } catch (thrown) {
-    if (thrown instanceof Unscrubbable || options.signal?.aborted) throw thrown;
-    throw new Unscrubbable(`the archive cannot be read: ${toError(thrown).message}`, thrown);
-  }
-  zip.end();
-  return counts;
-}
-
-interface Copying {
-  readonly zip: ZipWriter;
+interface Repacking {
+  readonly archive: ZipSource;
+  readonly writer: ZipWriter;
+  /** Of the archive and of all archives within. */
+  readonly totals: { memberCount: number; unpackedBytes: number };
   readonly options: ScrubOptions;
   readonly depth: number;
-  readonly counts: { replacedCount: number; memberCount: number; withheldCount: number };
 }
 
-/** A member's content: whole, or as a stream where it is large. */
-async function readMember(archive: ZipReader, entry: Entry): Promise<Readable | Buffer> {
-  if (entry.fileName.endsWith('/')) return Buffer.alloc(0);
-  const input = await archive.openReadStreamPromise(entry);
-  return entry.uncompressedSize > maxWholeBytes ? input : await buffer(input);
-}
-
-async function copyMember(entry: Entry, content: Readable | Buffer, copying: Copying): Promise<void> {
-  const { zip, options, counts } = copying;
-  const name = scrubBytes(Buffer.from(entry.fileName), options);
-  counts.replacedCount += name.count;
-  const path = name.bytes.toString();
-  const mtime = entry.getLastModDate();
-  if (entry.fileName.endsWith('/')) {
-    zip.addEmptyDirectory(path, { mtime });
-    return;
-  }
-  if (!Buffer.isBuffer(content)) {
-    const scrub = new ScrubStream(options.finder, options.mask);
-    zip.addReadStream(scrub, path, { mtime, compressionLevel });
-    await Promise.all([pipeline(content, scrub, { signal: options.signal }), finished(scrub)]);
-    counts.replacedCount += scrub.replacedCount;
-    return;
-  }
-  const clean = await scrubMember(content, copying);
-  if (!clean) {
-    counts.withheldCount += 1;
-    return;
-  }
-  const output = Readable.from([clean]);
-  const compress = contentKind(clean) === 'text';
-  zip.addReadStream(output, path, { mtime, compress, ...(compress && { compressionLevel }) });
-  await finished(output);
-}
-
-/** undefined when the member holds a secret that cannot be removed, or cannot be read. */
-async function scrubMember(bytes: Buffer, { options, depth, counts }: Copying): Promise<Buffer | undefined> {
+/**
+ * Members are begun in the order of the archive while there is room for them, and written in the same order: the oldest is
+ * waited for and written before the next is begun without room. When one fails, or the signal gives the work up, the others
+ * are told, and waited for: nothing goes on once the promise is settled.
+ */
+async function repack(repacking: Repacking): Promise<ScrubReport> {
+  const { archive, writer } = repacking;
+  const counts = { replacedCount: 0, memberCount: 0, withheldCount: 0 };
+  const stop = new AbortController();
+  const signals = repacking.options.signal ? [repacking.options.signal, stop.signal] : [stop.signal];
+  const options = { ...repacking.options, signal: AbortSignal.any(signals) };
+  const repackInner = async (bytes: Buffer) => {
+    const inner = await repackedWithin(bytes, { ...repacking, options });
+    counts.memberCount += inner.report.memberCount;
+    counts.withheldCount += inner.report.withheldCount;
+    return { bytes: inner.bytes, count: inner.report.replacedCount };
+  };
+  const underWay: { readonly bytes: number; readonly ready: Promise<ReadyMember> }[] = [];
+  let underWayBytes = 0;
+  const writeOldest = async () => {
+    const [oldest] = underWay;
+    if (!oldest) return;
+    const write = await oldest.ready;
+    options.signal.throwIfAborted();
+    const { replacedCount, isWithheld } = await write(writer);
+    counts.replacedCount += replacedCount;
+    if (isWithheld) counts.withheldCount += 1;
+    underWay.shift();
+    underWayBytes -= oldest.bytes;
+  };
   try {
-    if (contentKind(bytes) !== 'zip') {
-      const clean = scrubBytes(bytes, options);
-      counts.replacedCount += clean.count;
-      return clean.bytes;
+    for await (const entry of archive.entries()) {
+      options.signal.throwIfAborted();
+      admit(entry, repacking.totals);
+      counts.memberCount += 1;
+      const bytes = heldBytes(entry);
+      const hasRoom = () => underWay.length < maxAtOnce && underWayBytes + bytes <= maxHeldBytes;
+      while (underWay.length > 0 && !hasRoom()) await writeOldest();
+      const ready = readyMember(entry, { archive, options, repackInner });
+      // Its fault is told when its turn comes; by then it may have waited for a while.
+      ready.catch(() => undefined);
+      underWay.push({ bytes, ready });
+      underWayBytes += bytes;
     }
-    if (depth === maxDepth) throw new Unscrubbable('archives are packed into one another too deep');
-    const inner = repack(await opened(() => fromBufferPromise(bytes, readerOptions)), options, depth + 1);
-    const [report, packed] = await Promise.all([inner.report, buffer(inner.zip.outputStream)]);
-    counts.replacedCount += report.replacedCount;
-    counts.memberCount += report.memberCount;
-    counts.withheldCount += report.withheldCount;
-    return packed;
-  } catch (thrown) {
-    if (!(thrown instanceof Unscrubbable)) throw thrown;
-    return undefined;
+    while (underWay.length > 0) await writeOldest();
+    await writer.end();
+    return counts;
+  } finally {
+    stop.abort();
+    await Promise.allSettled(underWay.map(({ ready }) => ready));
+  }
+}
+
+function admit(entry: Entry, totals: Repacking['totals']): void {
+  if (totals.memberCount === maxMembers) throw new Unscrubbable('the archive has too many members');
+  if (totals.unpackedBytes + entry.uncompressedSize > maxUnpackedBytes) {
+    throw new Unscrubbable('the archive is too large once it is unpacked');
+  }
+  if (entry.isEncrypted()) throw new Unscrubbable('the archive is encrypted');
+  totals.memberCount += 1;
+  totals.unpackedBytes += entry.uncompressedSize;
+}
+
+/** An archive within an archive: in memory, and bounded. */
+async function repackedWithin(bytes: Buffer, { totals, options, depth }: Repacking) {
+  if (depth === maxDepth) throw new Unscrubbable('archives are packed into one another too deep');
+  const pieces: Buffer[] = [];
+  let sizeBytes = 0;
+  const writer = new ZipWriter(async (piece) => {
+    sizeBytes += piece.length;
+    if (sizeBytes > maxInnerBytes) throw new Unscrubbable('an archive within the archive is too large');
+    pieces.push(piece);
+  });
+  const archive = await ZipSource.fromBytes(bytes);
+  const report = await repack({ archive, writer, totals, options, depth: depth + 1 });
+  return { report, bytes: Buffer.concat(pieces) };
+}
+
+async function writeAll(output: FileHandle, bytes: Buffer): Promise<void> {
+  for (let at = 0; at < bytes.length; ) {
+    const { bytesWritten } = await output.write(bytes, at, bytes.length - at);
+    at += bytesWritten;
   }
 }

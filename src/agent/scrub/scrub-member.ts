@@ -1,0 +1,209 @@
+import { pipeline } from 'node:stream/promises';
+import { crc32, createDeflateRaw, createInflateRaw } from 'node:zlib';
+import type { Entry } from 'yauzl';
+import { contentKind, magicBytes } from './content-kind.ts';
+import { compressionLevel, deflated, inflated } from './raw-deflate.ts';
+import { scrubBytes } from './scrub-bytes.ts';
+import { isZlibError, type ScrubOptions, Unscrubbable } from './scrub-report.ts';
+import { ScrubStream } from './scrub-stream.ts';
+import { unreadable, type ZipSource } from './zip-source.ts';
+import { isDirectory, type MemberHead, type PackedMember, type ZipWriter } from './zip-writer.ts';
+
+/** Smaller members are handled as a whole, larger ones piece by piece. */
+const maxWholeBytes = 16 * 1024 * 1024;
+const pieceBytes = 64 * 1024;
+/** What handling a member piece by piece holds. */
+const streamedBytes = 1024 * 1024;
+
+export interface MemberSurroundings {
+  readonly archive: ZipSource;
+  readonly options: ScrubOptions & { readonly signal: AbortSignal };
+  /** A copy of an archive within this one, without secrets. */
+  readonly repackInner: (bytes: Buffer) => Promise<{ readonly bytes: Buffer; readonly count: number }>;
+}
+
+/** What became of a member. */
+export interface MemberReport {
+  readonly replacedCount: number;
+  /** It was left out: it holds a secret that cannot be removed, or cannot be searched. */
+  readonly isWithheld: boolean;
+}
+
+/** Writes a member, or withholds it, when its turn has come. */
+export type ReadyMember = (writer: ZipWriter) => Promise<MemberReport>;
+
+/** About how many bytes a member holds in memory from the beginning of `readyMember` until it is written. */
+export function heldBytes(entry: Entry): number {
+  return isWhole(entry) ? entry.compressedSize + 2 * entry.uncompressedSize : streamedBytes;
+}
+
+/**
+ * Does for a member what can be done before its turn: unpacking, searching and packing it. Archives within, and members too
+ * large for the memory, wait for their turn.
+ *
+ * @throws Unscrubbable when the archive must not be sent.
+ */
+export async function readyMember(entry: Entry, around: MemberSurroundings): Promise<ReadyMember> {
+  const { archive, options } = around;
+  const { head, count: nameCount } = cleanHead(entry, options);
+  if (isDirectory(entry.fileName)) {
+    const empty = { method: 0, crc32: 0, sizeBytes: 0, packed: Buffer.alloc(0) } as const;
+    return async (writer) => {
+      await writer.add(head, empty);
+      return { replacedCount: nameCount, isWithheld: false };
+    };
+  }
+  if (!entry.canDecodeFileData()) throw new Unscrubbable('the archive is packed in a way that is not known');
+  if (!isWhole(entry)) {
+    return async (writer) => {
+      const { replacedCount, isWithheld } = await writePieces(entry, head, around, writer);
+      return { replacedCount: nameCount + replacedCount, isWithheld };
+    };
+  }
+  const content = await contentOf(entry, archive);
+  options.signal.throwIfAborted();
+  const isArchive = contentKind(content.bytes) === 'zip';
+  const clean = isArchive ? undefined : await unlessUnscrubbable(() => cleanMember(content, options));
+  return async (writer) => {
+    const member = isArchive ? await unlessUnscrubbable(() => cleanArchive(content.bytes, around)) : clean;
+    if (!member) return { replacedCount: nameCount, isWithheld: true };
+    await writer.add(head, member.packed);
+    return { replacedCount: nameCount + member.count, isWithheld: false };
+  };
+}
+
+interface Content {
+  readonly bytes: Buffer;
+  /** The member as the archive has it, when its packed bytes hold these bytes and nothing else. */
+  readonly original: PackedMember | undefined;
+}
+
+interface CleanMember {
+  readonly packed: PackedMember;
+  readonly count: number;
+}
+
+function isWhole({ compressedSize, uncompressedSize }: Entry): boolean {
+  return compressedSize <= maxWholeBytes && uncompressedSize <= maxWholeBytes;
+}
+
+function cleanHead(
+  entry: Entry,
+  options: ScrubOptions,
+): { readonly head: MemberHead; readonly count: number } {
+  const { bytes, count } = scrubBytes(Buffer.from(entry.fileName), options);
+  const clean = bytes.toString();
+  const name = isDirectory(entry.fileName) && !isDirectory(clean) ? `${clean}/` : clean;
+  const { lastModFileTime, lastModFileDate } = entry;
+  const head = {
+    name,
+    dosTime: lastModFileTime,
+    dosDate: lastModFileDate,
+    modifiedAt: entry.getLastModDate(),
+  };
+  return { head, count };
+}
+
+/** Sizes and checksum are of what was unpacked here: what the archive says of itself is not believed. */
+async function contentOf(entry: Entry, archive: ZipSource): Promise<Content> {
+  const packed = await archive.packed(entry);
+  if (entry.compressionMethod === 0) return { bytes: packed, original: stored(packed) };
+  try {
+    const { bytes, usedBytes } = await inflated(packed, entry.uncompressedSize);
+    // What stands behind the end of the deflate stream was not searched, so it is not copied either.
+    if (usedBytes !== packed.length) return { bytes, original: undefined };
+    return { bytes, original: { method: 8, crc32: crc32(bytes), sizeBytes: bytes.length, packed } };
+  } catch (thrown) {
+    throw unreadable(thrown);
+  }
+}
+
+async function cleanMember({ bytes, original }: Content, options: ScrubOptions): Promise<CleanMember> {
+  const clean = scrubBytes(bytes, options);
+  if (clean.count === 0 && original) return { packed: original, count: 0 };
+  if (contentKind(clean.bytes) !== 'text') return { packed: stored(clean.bytes), count: clean.count };
+  const packed = {
+    method: 8,
+    crc32: crc32(clean.bytes),
+    sizeBytes: clean.bytes.length,
+    packed: await deflated(clean.bytes),
+  } as const;
+  return { packed, count: clean.count };
+}
+
+async function cleanArchive(bytes: Buffer, { repackInner }: MemberSurroundings): Promise<CleanMember> {
+  const inner = await repackInner(bytes);
+  return { packed: stored(inner.bytes), count: inner.count };
+}
+
+function stored(bytes: Buffer): PackedMember {
+  return { method: 0, crc32: crc32(bytes), sizeBytes: bytes.length, packed: bytes };
+}
+
+async function unlessUnscrubbable<T>(scrub: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await scrub();
+  } catch (thrown) {
+    if (thrown instanceof Unscrubbable) return undefined;
+    throw thrown;
+  }
+}
+
+/** A large member. One that is compressed again within is withheld: nothing finds secrets in there. */
+async function writePieces(
+  entry: Entry,
+  head: MemberHead,
+  { archive, options }: MemberSurroundings,
+  writer: ZipWriter,
+): Promise<MemberReport> {
+  const { signal } = options;
+  const scrub = new ScrubStream(options.finder, options.mask);
+  const unpacked = { crc32: 0, sizeBytes: 0 };
+  let isHidden = false;
+  async function* searchable(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    let start = Buffer.alloc(0);
+    let sizeBytes = 0;
+    for await (const piece of pieces) {
+      sizeBytes += piece.length;
+      if (sizeBytes > entry.uncompressedSize) break;
+      if (start.length < magicBytes) {
+        start = Buffer.concat([start, piece]);
+        if (start.length < magicBytes) continue;
+        const kind = contentKind(start);
+        isHidden = kind === 'zip' || kind === 'gzip' || kind === 'zstd';
+        if (isHidden) throw new Unscrubbable('a compressed member is too large');
+        yield start;
+      } else {
+        yield piece;
+      }
+    }
+    if (sizeBytes !== entry.uncompressedSize) {
+      throw unreadable(new Error('a member has another size than it says'));
+    }
+  }
+  async function* counted(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const piece of pieces) {
+      unpacked.crc32 = crc32(piece, unpacked.crc32);
+      unpacked.sizeBytes += piece.length;
+      yield piece;
+    }
+  }
+  const stages = [
+    archive.packedPieces(entry),
+    ...(entry.compressionMethod === 8 ? [createInflateRaw({ chunkSize: pieceBytes })] : []),
+    searchable,
+    scrub,
+    counted,
+    createDeflateRaw({ level: compressionLevel, chunkSize: pieceBytes }),
+    (pieces: AsyncIterable<Buffer>) => writer.addPieces(head, pieces, () => unpacked),
+  ];
+  try {
+    // The type of a list of stages knows streams only, and it takes functions as well.
+    await pipeline(stages as unknown as NodeJS.ReadWriteStream[], { signal });
+  } catch (thrown) {
+    if (signal.aborted) throw signal.reason;
+    if (isHidden) return { replacedCount: 0, isWithheld: true };
+    throw isZlibError(thrown) ? unreadable(thrown) : thrown;
+  }
+  return { replacedCount: scrub.replacedCount, isWithheld: false };
+}
