@@ -30,7 +30,7 @@ export function craftedZip(members: readonly CraftedMember[], comment = ''): Buf
   for (const member of members) {
     const { content, extra = Buffer.alloc(0), localExtra = Buffer.alloc(0) } = member;
     const method = member.method ?? (member.isStored ? 0 : 8);
-    const packed = member.packed ?? (member.isStored ? content : deflateRawSync(content));
+    const packed = member.packed ?? (member.isStored ? content : deflateRawSync(content, { level: 1 }));
     const name = Buffer.from(member.name);
     const localName = Buffer.from(member.localName ?? member.name);
     const note = Buffer.from(member.comment ?? '');

@@ -5,6 +5,7 @@ export const compressionLevel = 1;
 /** Room behind the end, so that the end is seen without a second call for more. */
 const slackBytes = 512;
 const minChunkBytes = 16 * 1024;
+const maxChunkBytes = 1024 * 1024;
 
 /**
  * Unpacks bytes of a raw deflate stream on a thread of the pool, in one call.
@@ -33,7 +34,8 @@ export async function inflated(
 
 /** Packs bytes on a thread of the pool. */
 export async function deflated(bytes: Buffer): Promise<Buffer> {
-  const options = { level: compressionLevel, chunkSize: Math.max(minChunkBytes, bytes.length >> 1) };
+  const chunkSize = Math.min(maxChunkBytes, Math.max(minChunkBytes, bytes.length >> 1));
+  const options = { level: compressionLevel, chunkSize };
   return await new Promise((resolve, reject) => {
     deflateRaw(bytes, options, (error, packed) => (error ? reject(error) : resolve(packed)));
   });

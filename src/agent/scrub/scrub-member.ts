@@ -6,7 +6,7 @@ import { compressionLevel, deflated, inflated } from './raw-deflate.ts';
 import { scrubBytes } from './scrub-bytes.ts';
 import { isZlibError, type ScrubOptions, Unscrubbable } from './scrub-report.ts';
 import { ScrubStream } from './scrub-stream.ts';
-import { unreadable, type ZipSource } from './zip-source.ts';
+import { readable, unreadable, type ZipSource } from './zip-source.ts';
 import { isDirectory, type MemberHead, type PackedMember, type ZipWriter } from './zip-writer.ts';
 
 /** Smaller members are handled as a whole, larger ones piece by piece. */
@@ -60,28 +60,32 @@ export async function readyMember(entry: Entry, around: MemberSurroundings): Pro
       return { replacedCount: nameCount + replacedCount, isWithheld };
     };
   }
-  const content = await contentOf(entry, archive);
+  const searched = await searchedMember(entry, archive, options);
   options.signal.throwIfAborted();
-  const isArchive = contentKind(content.bytes) === 'zip';
-  const clean = isArchive ? undefined : await unlessUnscrubbable(() => cleanMember(content, options));
+  if (!searched) return async () => ({ replacedCount: nameCount, isWithheld: true });
+  if ('inner' in searched) {
+    return async (writer) => {
+      const clean = await unlessUnscrubbable(() => around.repackInner(searched.inner));
+      if (!clean) return { replacedCount: nameCount, isWithheld: true };
+      await writer.add(head, stored(clean.bytes));
+      return { replacedCount: nameCount + clean.count, isWithheld: false };
+    };
+  }
+  const packed = 'original' in searched ? searched.original : await packedAgain(searched.bytes);
+  const replacedCount = nameCount + searched.count;
   return async (writer) => {
-    const member = isArchive ? await unlessUnscrubbable(() => cleanArchive(content.bytes, around)) : clean;
-    if (!member) return { replacedCount: nameCount, isWithheld: true };
-    await writer.add(head, member.packed);
-    return { replacedCount: nameCount + member.count, isWithheld: false };
+    await writer.add(head, packed);
+    return { replacedCount, isWithheld: false };
   };
 }
 
-interface Content {
-  readonly bytes: Buffer;
-  /** The member as the archive has it, when its packed bytes hold these bytes and nothing else. */
-  readonly original: PackedMember | undefined;
-}
-
-interface CleanMember {
-  readonly packed: PackedMember;
-  readonly count: number;
-}
+/** What the search of a member has come to. It holds no more of the member than is needed from there on. */
+type Searched =
+  /** Nothing was found, and the packed bytes are of what was searched and of nothing else. */
+  | { readonly original: PackedMember; readonly count: 0 }
+  | { readonly bytes: Buffer; readonly count: number }
+  /** An archive, not searched yet. */
+  | { readonly inner: Buffer };
 
 function isWhole({ compressedSize, uncompressedSize }: Entry): boolean {
   return compressedSize <= maxWholeBytes && uncompressedSize <= maxWholeBytes;
@@ -104,43 +108,37 @@ function cleanHead(
   return { head, count };
 }
 
-/** Sizes and checksum are of what was unpacked here: what the archive says of itself is not believed. */
-async function contentOf(entry: Entry, archive: ZipSource): Promise<Content> {
+/** undefined when the member is withheld. Sizes and checksum are of what was unpacked here: what the archive says is not believed. */
+async function searchedMember(
+  entry: Entry,
+  archive: ZipSource,
+  options: ScrubOptions,
+): Promise<Searched | undefined> {
   const packed = await archive.packed(entry);
-  if (entry.compressionMethod === 0) return { bytes: packed, original: stored(packed) };
-  try {
-    const { bytes, usedBytes } = await inflated(packed, entry.uncompressedSize);
-    // What stands behind the end of the deflate stream was not searched, so it is not copied either.
-    if (usedBytes !== packed.length) return { bytes, original: undefined };
-    return { bytes, original: { method: 8, crc32: crc32(bytes), sizeBytes: bytes.length, packed } };
-  } catch (thrown) {
-    throw unreadable(thrown);
-  }
+  const isStored = entry.compressionMethod === 0;
+  const { bytes, usedBytes } = isStored
+    ? { bytes: packed, usedBytes: packed.length }
+    : await readable(() => inflated(packed, entry.uncompressedSize));
+  if (contentKind(bytes) === 'zip') return { inner: bytes };
+  const clean = await unlessUnscrubbable(() => scrubBytes(bytes, options));
+  // What stands behind the end of the deflate stream was not searched, so it must not be copied either.
+  if (clean?.count !== 0 || usedBytes !== packed.length) return clean;
+  const original = isStored
+    ? stored(packed)
+    : ({ method: 8, crc32: crc32(bytes), sizeBytes: bytes.length, packed } as const);
+  return { original, count: 0 };
 }
 
-async function cleanMember({ bytes, original }: Content, options: ScrubOptions): Promise<CleanMember> {
-  const clean = scrubBytes(bytes, options);
-  if (clean.count === 0 && original) return { packed: original, count: 0 };
-  if (contentKind(clean.bytes) !== 'text') return { packed: stored(clean.bytes), count: clean.count };
-  const packed = {
-    method: 8,
-    crc32: crc32(clean.bytes),
-    sizeBytes: clean.bytes.length,
-    packed: await deflated(clean.bytes),
-  } as const;
-  return { packed, count: clean.count };
-}
-
-async function cleanArchive(bytes: Buffer, { repackInner }: MemberSurroundings): Promise<CleanMember> {
-  const inner = await repackInner(bytes);
-  return { packed: stored(inner.bytes), count: inner.count };
+async function packedAgain(bytes: Buffer): Promise<PackedMember> {
+  if (contentKind(bytes) !== 'text') return stored(bytes);
+  return { method: 8, crc32: crc32(bytes), sizeBytes: bytes.length, packed: await deflated(bytes) };
 }
 
 function stored(bytes: Buffer): PackedMember {
   return { method: 0, crc32: crc32(bytes), sizeBytes: bytes.length, packed: bytes };
 }
 
-async function unlessUnscrubbable<T>(scrub: () => Promise<T>): Promise<T | undefined> {
+async function unlessUnscrubbable<T>(scrub: () => T | Promise<T>): Promise<T | undefined> {
   try {
     return await scrub();
   } catch (thrown) {

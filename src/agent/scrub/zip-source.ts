@@ -85,7 +85,8 @@ export class ZipSource {
   }
 }
 
-async function readable<T>(read: () => Promise<T>): Promise<T> {
+/** Whatever fails while an archive is read makes it one that cannot be read. */
+export async function readable<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (thrown) {

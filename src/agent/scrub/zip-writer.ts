@@ -40,6 +40,7 @@ const maxMembers = 0xffff - 1;
 const maxDirectoryBytes = 16 * 1024 * 1024;
 /** Small pieces are joined until they are as long as this. */
 const writeBytes = 256 * 1024;
+const recordsTogether = 500;
 
 /**
  * Writes an archive (PKWARE's APPNOTE 6.3) from members that are packed already, in the order in which they are added. It
@@ -47,8 +48,11 @@ const writeBytes = 256 * 1024;
  */
 export class ZipWriter {
   readonly #write: (bytes: Buffer) => Promise<void>;
+  /** Records of the directory, many of them in each piece. */
   readonly #directory: Buffer[] = [];
   #directoryBytes = 0;
+  #records: Buffer[] = [];
+  #memberCount = 0;
   #waiting: Buffer[] = [];
   #waitingBytes = 0;
   /** How many bytes of the archive came before the next one. */
@@ -96,8 +100,8 @@ export class ZipWriter {
   /** Writes the directory. Nothing is added any more. */
   async end(): Promise<void> {
     const start = this.#offset;
-    for (const record of this.#directory) await this.#put(record);
-    const count = this.#directory.length;
+    for (const piece of [...this.#directory, ...this.#records]) await this.#put(piece);
+    const count = this.#memberCount;
     await this.#put(
       Buffer.concat([
         uint32s(0x06054b50),
@@ -137,10 +141,15 @@ export class ZipWriter {
       extra,
     ]);
     this.#directoryBytes += record.length;
-    if (this.#directory.length === maxMembers || this.#directoryBytes > maxDirectoryBytes) {
+    if (this.#memberCount === maxMembers || this.#directoryBytes > maxDirectoryBytes) {
       throw new Unscrubbable('the directory of the archive is too large');
     }
-    this.#directory.push(record);
+    this.#memberCount += 1;
+    this.#records.push(record);
+    if (this.#records.length < recordsTogether) return;
+    // One buffer each would take several times as much memory as the bytes in it.
+    this.#directory.push(Buffer.concat(this.#records));
+    this.#records = [];
   }
 }
 
