@@ -81,7 +81,7 @@ const text = (seed: number, repeat = 200) =>
 const many = (count: number): CraftedMember[] =>
   Array.from({ length: count }, (_, index) => ({
     name: `resources/${index}.txt`,
-    content: Buffer.from(`${randomBytes(150_000).toString('base64')}${index % 3 === 0 ? secret : ''}`),
+    content: Buffer.from(`${randomBytes(60_000).toString('base64')}${index % 3 === 0 ? secret : ''}`),
   }));
 
 describe('members', () => {
@@ -208,7 +208,7 @@ describe('an archive is refused whole', () => {
   it('when its directory is cut, or points to where nothing is', async () => {
     const zip = craftedZip(fine());
     await expect(scrubbed(zip.subarray(0, zip.length - 10))).rejects.toThrow(Unscrubbable);
-    await expect(scrubbed(zip.subarray(100_000))).rejects.toThrow(Unscrubbable);
+    await expect(scrubbed(zip.subarray(50_000))).rejects.toThrow(Unscrubbable);
     const lost = Buffer.from(zip);
     lost.writeUInt32LE(0x7fffffff, lost.lastIndexOf('PK\u0001\u0002') + 42);
     await expect(scrubbed(lost)).rejects.toThrow(Unscrubbable);
