@@ -108,6 +108,26 @@ describe('members', () => {
     expect(report).toMatchObject({ memberCount: 64, withheldCount: 0 });
   });
 
+  it('keep names of their own where nothing but a secret told them apart', async () => {
+    const names = [`a/${secret}.txt`, 'a/*****.txt', `a/${secret}.txt`, `${secret}/`, '*****/'];
+    const { members } = await scrubbed(
+      craftedZip(
+        names.map((name, index) => ({
+          name,
+          content: name.endsWith('/') ? Buffer.alloc(0) : text(index, 3),
+        })),
+      ),
+    );
+    expect(members.map(({ name }) => name)).toEqual([
+      'a/*****.txt',
+      'a/***** (2).txt',
+      'a/***** (3).txt',
+      '*****/',
+      '***** (2)/',
+    ]);
+    expect(members[2]?.content).toEqual(text(2, 3));
+  });
+
   it('without a secret stay packed as they are, byte for byte', async () => {
     const clean = { name: 'clean', content: text(1), packed: deflateRawSync(text(1), { level: 9 }) };
     const dirty = { name: 'dirty', content: Buffer.concat([text(1), Buffer.from(secret)]) };

@@ -11,7 +11,6 @@ import {
   Unscrubbable,
 } from './scrub-report.ts';
 import { ScrubStream } from './scrub-stream.ts';
-import { scrubZip } from './scrub-zip.ts';
 
 const readBytes = 1024 * 1024;
 
@@ -24,7 +23,11 @@ const readBytes = 1024 * 1024;
 export async function scrubFile(source: string, target: string, options: ScrubOptions): Promise<ScrubReport> {
   const kind = contentKind(await firstBytes(source));
   const { signal } = options;
-  if (kind === 'zip') return await scrubZip(source, target, options);
+  if (kind === 'zip') {
+    // What packs archives is large, and most agents meet none.
+    const { scrubZip } = await import('./scrub-zip.ts');
+    return await scrubZip(source, target, options);
+  }
   const scrub = new ScrubStream(options.finder, options.mask);
   const input = createReadStream(source, { highWaterMark: readBytes });
   const output = createWriteStream(target, { mode: 0o600, flush: true });

@@ -1,8 +1,8 @@
 import { pipeline } from 'node:stream/promises';
-import { crc32, createDeflateRaw, createInflateRaw } from 'node:zlib';
+import { crc32, createInflateRaw } from 'node:zlib';
 import type { Entry } from 'yauzl';
 import { contentKind, magicBytes } from './content-kind.ts';
-import { compressionLevel, deflated, inflated } from './raw-deflate.ts';
+import { deflated, inflated } from './raw-deflate.ts';
 import { scrubBytes } from './scrub-bytes.ts';
 import { isZlibError, type ScrubOptions, Unscrubbable } from './scrub-report.ts';
 import { ScrubStream } from './scrub-stream.ts';
@@ -98,14 +98,7 @@ function cleanHead(
   const { bytes, count } = scrubBytes(Buffer.from(entry.fileName), options);
   const clean = bytes.toString();
   const name = isDirectory(entry.fileName) && !isDirectory(clean) ? `${clean}/` : clean;
-  const { lastModFileTime, lastModFileDate } = entry;
-  const head = {
-    name,
-    dosTime: lastModFileTime,
-    dosDate: lastModFileDate,
-    modifiedAt: entry.getLastModDate(),
-  };
-  return { head, count };
+  return { head: { name, modifiedAt: entry.getLastModDate() }, count };
 }
 
 /** undefined when the member is withheld. Sizes and checksum are of what was unpacked here: what the archive says is not believed. */
@@ -156,7 +149,6 @@ async function writePieces(
 ): Promise<MemberReport> {
   const { signal } = options;
   const scrub = new ScrubStream(options.finder, options.mask);
-  const unpacked = { crc32: 0, sizeBytes: 0 };
   let isHidden = false;
   async function* searchable(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     let start = Buffer.alloc(0);
@@ -179,21 +171,12 @@ async function writePieces(
       throw unreadable(new Error('a member has another size than it says'));
     }
   }
-  async function* counted(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-    for await (const piece of pieces) {
-      unpacked.crc32 = crc32(piece, unpacked.crc32);
-      unpacked.sizeBytes += piece.length;
-      yield piece;
-    }
-  }
   const stages = [
     archive.packedPieces(entry),
     ...(entry.compressionMethod === 8 ? [createInflateRaw({ chunkSize: pieceBytes })] : []),
     searchable,
     scrub,
-    counted,
-    createDeflateRaw({ level: compressionLevel, chunkSize: pieceBytes }),
-    (pieces: AsyncIterable<Buffer>) => writer.addPieces(head, pieces, () => unpacked),
+    (pieces: AsyncIterable<Buffer>) => writer.addPieces(head, pieces),
   ];
   try {
     // The type of a list of stages knows streams only, and it takes functions as well.
