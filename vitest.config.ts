@@ -5,6 +5,7 @@ export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     exclude: ['**/node_modules/**', 'test/bench/**'],
+    globalSetup: 'test/compiled-program.ts',
     // Real processes, sockets and databases: forks keep a crash in one file from taking others along.
     pool: 'forks',
     // Most tests wait for processes and sockets rather than for a core: more files at once than cores keep them busy.

@@ -3,9 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
-
-const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
+import { program } from '../helpers/program.ts';
 
 /** The key agents of tests have unless they are given another one. */
 export const agentKey = 'pl_0123456789abcdef';
@@ -34,14 +32,14 @@ export class AgentProcess {
     nodeArguments: readonly string[] = [],
     wrapper: readonly string[] = [],
   ) {
-    const [program = '', ...programArguments] = [
+    const [command = '', ...commandArguments] = [
       ...wrapper,
       process.execPath,
       ...nodeArguments,
-      cli,
+      program,
       'agent',
     ];
-    this.child = spawn(program, programArguments, {
+    this.child = spawn(command, commandArguments, {
       env: {
         PATH: process.env.PATH,
         API_KEY: agentKey,

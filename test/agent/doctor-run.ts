@@ -1,8 +1,6 @@
 import { spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import type { Finding } from '../../src/agent/doctor/finding.ts';
-
-const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
+import { program } from '../helpers/program.ts';
 
 export interface Diagnosis {
   readonly findings: readonly Finding[];
@@ -27,7 +25,7 @@ export async function diagnose(
   environment: Readonly<Record<string, string>>,
   { preparation, wrapper = [] }: Ward = {},
 ): Promise<Diagnosis> {
-  const doctor = [...wrapper, process.execPath, cli, 'doctor', '--json'];
+  const doctor = [...wrapper, process.execPath, program, 'doctor', '--json'];
   const [command = '', ...args] =
     preparation === undefined
       ? doctor

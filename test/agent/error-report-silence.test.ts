@@ -6,9 +6,9 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { whyNoNamespaces } from '../helpers/network-namespaces.ts';
+import { program } from '../helpers/program.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 
-const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
 const fakeService = fileURLToPath(new URL('../helpers/fake-service/main.ts', import.meta.url));
 const reason = whyNoNamespaces();
 
@@ -87,7 +87,7 @@ describe.skipIf(reason)(`an agent that breaks, seen from the kernel${reason ? ` 
     const countersPath = join(folder.path, 'counters');
     const agent = await start(
       'connected to the service',
-      ['--import', preload(code, countersPath), cli, 'agent'],
+      ['--import', preload(code, countersPath), program, 'agent'],
       {
         API_KEY: 'pl_0123456789abcdef',
         SERVICE_URL: 'http://127.0.0.1:8090',

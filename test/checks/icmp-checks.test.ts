@@ -6,9 +6,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { IcmpDetail } from '../../src/checks/icmp/detail.ts';
 import { commandWith, IcmpProcess } from '../helpers/icmp-process.ts';
 import { NetworkLab, whyNoNamespaces } from '../helpers/network-namespaces.ts';
+import { program } from '../helpers/program.ts';
 
 const reason = whyNoNamespaces();
-const cli = new URL('../../src/cli.ts', import.meta.url).pathname;
 
 describe.skipIf(reason)(`ICMP monitors${reason ? ` (${reason})` : ''}`, () => {
   let lab: NetworkLab;
@@ -134,7 +134,7 @@ describe.skipIf(reason)(`ICMP monitors${reason ? ` (${reason})` : ''}`, () => {
     const folder = mkdtempSync(join(tmpdir(), 'picket-icmp-'));
     const file = join(folder, 'ping.yaml');
     writeFileSync(file, 'checkType: ICMP\nrequest:\n  hostname: 10.80.2.1\n  pingCount: 1\n');
-    const [command = '', ...words] = commandWith(lab, 'without-capabilities', [cli, 'run', file]);
+    const [command = '', ...words] = commandWith(lab, 'without-capabilities', [program, 'run', file]);
     const open = spawnSync(command, words);
     lab.exec('agent', 'sysctl -qw net.ipv4.ping_group_range=1\t0');
     const closed = spawnSync(command, words);

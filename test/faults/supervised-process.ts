@@ -2,9 +2,9 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { program } from '../helpers/program.ts';
 import { type HistoryBook, nowMs } from './history.ts';
 
-const cli = join(import.meta.dirname, '..', '..', 'src', 'cli.ts');
 const restartPauseMs = 500;
 
 /**
@@ -52,7 +52,7 @@ export class SupervisedProcess {
     this.#isEnding = false;
     this.#isReady = false;
     const log = openSync(join(this.#book.folder, `${this.name}.log`), 'a');
-    const child = spawn(process.execPath, [cli, this.#command], {
+    const child = spawn(process.execPath, [program, this.#command], {
       stdio: ['ignore', log, log],
       env: { PATH: process.env.PATH ?? '', ...this.#environment },
     });

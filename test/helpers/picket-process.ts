@@ -4,8 +4,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-
-const cli = join(import.meta.dirname, '..', '..', 'src', 'cli.ts');
+import { program } from './program.ts';
 
 /** A real `picket` process under test. */
 export interface PicketProcess {
@@ -28,7 +27,7 @@ export function startPicket(
   args: readonly string[],
   environment: Readonly<Record<string, string>>,
 ): PicketProcess {
-  const child = spawn(process.execPath, [cli, ...args], {
+  const child = spawn(process.execPath, [program, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { PATH: process.env.PATH ?? '', ...environment },
   });

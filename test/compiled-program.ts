@@ -1,0 +1,55 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { cp, glob, mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const root = join(import.meta.dirname, '..');
+const prefix = '.compiled-';
+const staleAfterMs = 3_600_000;
+
+/**
+ * vitest's global setup: compiles the program once, so that the hundreds of processes that tests start need not strip types
+ * each. The folder is named after the sources it came of and stands beside `src`, because the program looks for files of the
+ * package above its own folder.
+ */
+export default async function compile(): Promise<void> {
+  const folder = join(root, `${prefix}${await hashOfSources()}`);
+  if (!existsSync(folder)) {
+    await removeStale();
+    const unfinished = await mkdtemp(join(root, `${prefix}unfinished-`));
+    const tsc = join(root, 'node_modules', '.bin', 'tsc');
+    await promisify(execFile)(tsc, ['-p', 'tsconfig.build.json', '--outDir', unfinished], { cwd: root });
+    const programs = join('sandbox', 'program');
+    await cp(join(root, 'src', programs), join(unfinished, programs), { recursive: true });
+    await rename(unfinished, folder).catch(async (thrown: NodeJS.ErrnoException) => {
+      // Another run of the tests has just compiled the same sources.
+      if (thrown.code !== 'ENOTEMPTY' && thrown.code !== 'EEXIST') throw thrown;
+      await rm(unfinished, { recursive: true });
+    });
+  }
+  process.env.PICKET_TEST_PROGRAM = join(folder, 'cli.js');
+}
+
+async function hashOfSources(): Promise<string> {
+  const hash = createHash('sha256');
+  const paths: string[] = [];
+  const patterns = ['src/**/*', 'tsconfig*.json', 'package-lock.json'];
+  for await (const path of glob(patterns, { cwd: root })) paths.push(path);
+  for (const path of paths.sort()) {
+    if (path.endsWith('.test.ts') || (await stat(join(root, path))).isDirectory()) continue;
+    hash.update(`${path}\n`).update(await readFile(join(root, path)));
+  }
+  return hash.digest('hex').slice(0, 16);
+}
+
+/** What other sources were compiled to; a run of the tests that still uses it is hardly that old. */
+async function removeStale(): Promise<void> {
+  for (const name of await readdir(root)) {
+    const path = join(root, name);
+    if (!name.startsWith(prefix)) continue;
+    if (Date.now() - (await stat(path)).mtimeMs < staleAfterMs) continue;
+    await rm(path, { recursive: true, force: true });
+  }
+}
