@@ -1569,9 +1569,11 @@ export type Asset = {
   sizeBytes: number;
   sha256: string;
   source: {
-    type: "check-result";
+    type: "check-result" | "test-session-result";
     checkId: string;
     resultId: string;
+    /** Of results of test sessions */
+    testSessionId?: string;
   };
 };
 
@@ -3538,7 +3540,52 @@ export type Maintenance = {
   name: string;
   startsAt: string;
   endsAt: string;
-  status: "SCHEDULED" | "IN_PROGRESS" | "COMPLETED";
+  /** VERIFYING: the work is done and watched; CANCELLED: it does not take place, or was broken off */
+  status: "SCHEDULED" | "IN_PROGRESS" | "VERIFYING" | "COMPLETED" | "CANCELLED";
+  /** Newest first */
+  updates: MaintenanceUpdate[];
+};
+
+export type MaintenanceDates = {
+  startsAt?: string;
+  endsAt?: string;
+};
+
+export type MaintenanceUpdate = {
+  id: string;
+  maintenanceWindowId: number;
+  maintenanceId: number;
+  /** The status it was told with */
+  status: "SCHEDULED" | "IN_PROGRESS" | "VERIFYING" | "COMPLETED" | "CANCELLED";
+  description: string;
+  notifySubscribers: boolean;
+  created_at: string;
+  /** VERIFYING: the work is done and watched; CANCELLED: it does not take place, or was broken off */
+  previousStatus: "SCHEDULED" | "IN_PROGRESS" | "VERIFYING" | "COMPLETED" | "CANCELLED";
+  previousStartsAt: string;
+  previousEndsAt: string;
+  /** The dates it changed; null when it changed none */
+  dateAdjustments: {
+    startsAt?: string;
+    endsAt?: string;
+  } | null;
+};
+
+export type MaintenanceUpdateInput = {
+  description: string;
+  /** What the status is from now on; absent: it stays */
+  status?: "SCHEDULED" | "IN_PROGRESS" | "VERIFYING" | "COMPLETED" | "CANCELLED";
+  /** Mail the subscribers of the pages that show it */
+  notifySubscribers?: boolean;
+  /** Dates that change along with it */
+  dateAdjustments?: {
+    startsAt?: string;
+    endsAt?: string;
+  };
+};
+
+export type MaintenanceUpdateText = {
+  description: string;
 };
 
 export type MaintenanceWindow = {
@@ -4400,6 +4447,31 @@ export type StatusPageData = {
       id: string;
       name: string;
     }[];
+  })[];
+  /** Those that go on, begin within 30 days or ended within a day; soonest first, at most 50 */
+  maintenances: ({
+    /** Which occurrence of the window it is, from 1 on */
+    id: number;
+    maintenanceWindowId: number;
+    name: string;
+    startsAt: string;
+    endsAt: string;
+    /** VERIFYING: the work is done and watched; CANCELLED: it does not take place, or was broken off */
+    status: "SCHEDULED" | "IN_PROGRESS" | "VERIFYING" | "COMPLETED" | "CANCELLED";
+    description: unknown;
+    /** What its services are shown with while it goes on */
+    severity: "CRITICAL" | "MAJOR" | "MEDIUM" | "MINOR";
+    services: {
+      id: string;
+      name: string;
+    }[];
+    updates: ({
+      id: string;
+      /** The status it was told with */
+      status: "SCHEDULED" | "IN_PROGRESS" | "VERIFYING" | "COMPLETED" | "CANCELLED";
+      description: string;
+      created_at: string;
+    })[];
   })[];
   generatedAt: string;
 };
@@ -5269,6 +5341,19 @@ export interface Operations {
     path: { checkId: string; checkResultId: string; name: string };
     response: Blob;
   };
+  /** The artifacts of a result of a test session that are there in whole */
+  listTestSessionAssets: {
+    path: { id: string; resultId: string };
+    query?: { type?: "log" | "trace" | "video" | "screenshot" | "pcap" | "report" | "file"; name?: string };
+    response: {
+      assets: Asset[];
+    };
+  };
+  /** Download an artifact of a result of a test session; one range of bytes may be asked for */
+  getTestSessionAsset: {
+    path: { id: string; resultId: string; name: string };
+    response: Blob;
+  };
   /** Upload the tar.gz of a Playwright suite; the header x-bundle-checksum-sha256 (hexadecimal or base64) has it checked */
   uploadCodeBundle: {
     response: CodeBundle;
@@ -6087,6 +6172,34 @@ export interface Operations {
     path: { id: number; maintenanceId: number };
     response: Maintenance;
   };
+  /** Move one occurrence of a window; the others stay */
+  updateMaintenance: {
+    path: { id: number; maintenanceId: number };
+    body: MaintenanceDates;
+    response: Maintenance;
+  };
+  /** Leave out one occurrence of a window; the others stay */
+  deleteMaintenance: {
+    path: { id: number; maintenanceId: number };
+    response: undefined;
+  };
+  /** Tell how an occurrence of a window goes on */
+  createMaintenanceUpdate: {
+    path: { id: number; maintenanceId: number };
+    body: MaintenanceUpdateInput;
+    response: MaintenanceUpdate;
+  };
+  /** Change the words of an update */
+  updateMaintenanceUpdate: {
+    path: { id: number; maintenanceId: number; updateId: string };
+    body: MaintenanceUpdateText;
+    response: MaintenanceUpdate;
+  };
+  /** Take back an update, with the status it told; the dates it changed stay */
+  deleteMaintenanceUpdate: {
+    path: { id: number; maintenanceId: number; updateId: string };
+    response: undefined;
+  };
   /** Variables of the account, by key */
   listVariables: {
     query?: { limit?: number; page?: number };
@@ -6210,6 +6323,8 @@ const places: { readonly [Name in keyof Operations]: readonly [method: string, p
   getCheckResult: ['GET', '/v1/check-results/{checkId}/{checkResultId}'],
   listAssets: ['GET', '/v1/check-results/{checkId}/{checkResultId}/assets'],
   getAsset: ['GET', '/v1/check-results/{checkId}/{checkResultId}/assets/{name}'],
+  listTestSessionAssets: ['GET', '/v1/test-sessions/{id}/results/{resultId}/assets'],
+  getTestSessionAsset: ['GET', '/v1/test-sessions/{id}/results/{resultId}/assets/{name}'],
   uploadCodeBundle: ['POST', '/v1/code-bundles'],
   getCodeBundle: ['GET', '/v1/code-bundles/{key}'],
   listCheckStatuses: ['GET', '/v1/check-statuses'],
@@ -6341,6 +6456,11 @@ const places: { readonly [Name in keyof Operations]: readonly [method: string, p
   deleteMaintenanceWindow: ['DELETE', '/v1/maintenance-windows/{id}'],
   listMaintenances: ['GET', '/v1/maintenance-windows/{id}/maintenances'],
   getMaintenance: ['GET', '/v1/maintenance-windows/{id}/maintenances/{maintenanceId}'],
+  updateMaintenance: ['PATCH', '/v1/maintenance-windows/{id}/maintenances/{maintenanceId}'],
+  deleteMaintenance: ['DELETE', '/v1/maintenance-windows/{id}/maintenances/{maintenanceId}'],
+  createMaintenanceUpdate: ['POST', '/v1/maintenance-windows/{id}/maintenances/{maintenanceId}/updates'],
+  updateMaintenanceUpdate: ['PUT', '/v1/maintenance-windows/{id}/maintenances/{maintenanceId}/updates/{updateId}'],
+  deleteMaintenanceUpdate: ['DELETE', '/v1/maintenance-windows/{id}/maintenances/{maintenanceId}/updates/{updateId}'],
   listVariables: ['GET', '/v1/variables'],
   createVariable: ['POST', '/v1/variables'],
   getVariable: ['GET', '/v1/variables/{key}'],

@@ -10,6 +10,7 @@ import { heartbeatSuite } from './store-suites/heartbeats.ts';
 import { incidentSuite } from './store-suites/incidents.ts';
 import { leaseSuite } from './store-suites/leases.ts';
 import { maintenanceSuite } from './store-suites/maintenance.ts';
+import { occurrenceSuite } from './store-suites/maintenance-occurrences.ts';
 import { pageSuite } from './store-suites/pages.ts';
 import { resourceSuite } from './store-suites/resources.ts';
 import { retentionSuite } from './store-suites/retention.ts';
@@ -29,6 +30,7 @@ function storeSuites(stage: StoreStage): void {
   resourceSuite(stage);
   groupSuite(stage);
   maintenanceSuite(stage);
+  occurrenceSuite(stage);
   incidentSuite(stage);
   heartbeatSuite(stage);
   errorGroupSuite(stage);

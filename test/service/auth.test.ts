@@ -2,8 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { allRoutes } from '../../src/protocol/index.ts';
 import type { Route } from '../../src/protocol/route.ts';
+import { addKey, deleteKey } from '../../src/service/accounts.ts';
 import { hashKey } from '../../src/service/keys.ts';
-import { type Bench, createCheck, createLocation, openBench, type TestLocation } from '../helpers/service.ts';
+import {
+  type Bench,
+  createCheck,
+  createLocation,
+  openBench,
+  TestAgent,
+  type TestLocation,
+} from '../helpers/service.ts';
 import { createAuthority } from '../helpers/targets/certificates.ts';
 import { minimalBody, minimalQuery } from './minimal-value.ts';
 
@@ -38,6 +46,38 @@ it('has routes of both kinds', () => {
   expect(locationRoutes.length).toBeGreaterThanOrEqual(5);
   const others = allRoutes.length - accountRoutes.length - locationRoutes.length;
   expect(optionalRoutes.length + openRoutes.length).toBe(others);
+});
+
+/** Keys that were good until they were revoked: of an account, of a location. */
+const revoked = { account: '', location: '' };
+beforeAll(async () => {
+  const isLetIn = async (key: string, path: string, method = 'GET', body?: unknown) =>
+    (await bench.call(method, path, body, { key })).status;
+  const { keyId, rawKey } = await addKey(bench.store, bench.clock, {
+    accountId: bench.accountId,
+    name: 'left the company',
+    role: 'ADMIN',
+  });
+  expect(await isLetIn(rawKey, '/v1/accounts/me')).toBe(200);
+  await deleteKey(bench.store, keyId);
+  revoked.account = rawKey;
+  const made = await bench.call('POST', `/v1/private-locations/${location.id}/keys`);
+  const claim = new TestAgent(bench, location).claimBody();
+  expect(await isLetIn(made.body.rawKey, '/v1/agent/claims', 'POST', claim)).toBe(200);
+  await bench.call('DELETE', `/v1/private-locations/${location.id}/keys/${made.body.id}`);
+  revoked.location = made.body.rawKey;
+});
+
+describe.each(named([...accountRoutes, ...locationRoutes, ...optionalRoutes]))('%s', (_name, route) => {
+  it('refuses a key that was revoked, of an account or of a location', async () => {
+    for (const key of [revoked.account, revoked.location]) {
+      const answer = await callBadly(route, key);
+      expect([answer.status, answer.body.statusCode]).toEqual([401, 401]);
+      // Naming the account it was of does not help.
+      const named = await callBadly(route, key, { 'x-service-account': bench.accountId });
+      expect(named.status).toBe(401);
+    }
+  });
 });
 
 describe.each(named([...accountRoutes, ...locationRoutes]))('%s', (_name, route) => {
@@ -141,7 +181,7 @@ it("shows nothing of another account's objects", async () => {
     const filled = route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
       const schema = route.params?.shape[name];
       // Objects that this test does not make have ids that nobody has.
-      const known = [params[name] ?? id, '7', '999999', '1999.01', `${'0'.repeat(64)}-1`];
+      const known = [params[name] ?? id, randomUUID(), '7', '999999', '1999.01', `${'0'.repeat(64)}-1`];
       return known.find((text) => schema?.safeParse(text).success) ?? id;
     });
     const answer = await bench.call(

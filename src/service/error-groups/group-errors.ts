@@ -29,6 +29,8 @@ const maxGroupsPerResult = 50;
 const comparedGroups = 50;
 const maxRawLength = 10_000;
 const maxEnvironments = 100;
+/** Shorter than anything is kept. */
+const longUnseenMs = 43_200_000;
 
 /**
  * Finds or makes the groups that the errors of some results fall into, in the transaction that stores the results. An
@@ -55,10 +57,11 @@ export async function groupErrors(
     for (const [key, group] of await nouns.errorGroups.findByHashes(ofOneKind)) byHash.set(key, group);
   }
   for (const occurrence of occurrences) {
-    const group =
+    const found =
       byHash.get(groupKey(occurrence.owner, occurrence.hash)) ??
       (await similarGroup(nouns, occurrence, newest)) ??
       (await makeGroup(nouns, occurrence, newest, now));
+    const group = await kept(nouns, found, now);
     const entry = joined.get(group.id) ?? { group, resultIds: new Set(), environments: new Set() };
     for (const id of occurrence.resultIds) entry.resultIds.add(id);
     for (const environment of occurrence.environments) entry.environments.add(environment);
@@ -76,6 +79,12 @@ export async function groupErrors(
     for (const id of resultIds) groupIds.set(id, [...(groupIds.get(id) ?? []), groupId]);
   }
   return groupIds;
+}
+
+/** A group that was not seen for long may be removed at this moment: written again, it stays, or is there again. */
+async function kept(nouns: Nouns, group: ErrorGroupRow, now: number): Promise<ErrorGroupRow> {
+  if (now - group.last_seen < longUnseenMs) return group;
+  return nouns.errorGroups.insert({ ...group, last_seen: now });
 }
 
 /** What a result of a run says went wrong, and what its errors belong to: the check, or the project of its test session. */

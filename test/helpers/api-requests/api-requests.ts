@@ -262,6 +262,8 @@ function unstorable(value: unknown): boolean {
 }
 
 function refusalProblem(wrong: readonly WrongPart[], { status, body }: Answer): string | undefined {
+  // What is too large is not read, so nobody knows what else is wrong with it.
+  if (status === 413) return body?.message ? undefined : 'an error without its words';
   if (status !== 400) return `not refused with 400, though ${wrong.map(({ source }) => source)} is wrong`;
   const { validation, message } = body;
   const part = wrong.find(({ source }) => source === validation?.source);

@@ -98,7 +98,12 @@ export async function inhabit(bench: Bench): Promise<InhabitedAccount> {
   const maintenances = await send('GET', `maintenance-windows/${window.id}/maintenances`);
   const [maintenance] = Array.isArray(maintenances) ? maintenances : maintenances.entries;
   if (maintenance) {
-    known.add('/v1/maintenance-windows/{}/maintenances/{}', [String(window.id), String(maintenance.id)]);
+    const at = [String(window.id), String(maintenance.id)];
+    known.add('/v1/maintenance-windows/{}/maintenances/{}', at);
+    const told = await make(`maintenance-windows/${window.id}/maintenances/${maintenance.id}/updates`, {
+      description: 'x',
+    });
+    known.add('/v1/maintenance-windows/{}/maintenances/{}/updates/{}', [...at, told.id]);
   }
   const channel = await make('alert-channels', { type: 'EMAIL', config: { address: 'a@example.com' } });
   known.add('/v1/alert-channels/{}', [String(channel.id)]);
