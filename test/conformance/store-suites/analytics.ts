@@ -44,7 +44,8 @@ const metrics = [
 function expectedRow(samples: readonly Sample[]): Record<string, number | null> {
   const values = (name: 'responseTime' | 'dns') =>
     samples.flatMap((one) => (one[name] === null ? [] : [one[name]]));
-  const passed = samples.filter(({ hasFailures }) => !hasFailures).length;
+  const telling = samples.filter(({ hasErrors }) => !hasErrors);
+  const passed = telling.filter(({ hasFailures }) => !hasFailures).length;
   return {
     ...Object.fromEntries(
       endings.flatMap((ending) => [
@@ -52,7 +53,7 @@ function expectedRow(samples: readonly Sample[]): Record<string, number | null> 
         [`dns_${ending}`, bruteForce(values('dns'), ending)],
       ]),
     ),
-    availability: (passed / samples.length) * 100,
+    availability: telling.length === 0 ? null : (passed / telling.length) * 100,
     retries: samples.reduce((sum, one) => sum + one.attempts, 0),
   };
 }
@@ -117,7 +118,9 @@ export function analyticsSuite(stage: StoreStage): void {
         const inWindow = samples
           .filter((one) => one.atMs >= from && one.atMs < from + lengthMs)
           .filter(
-            (one) => status === null || status.split(',').includes(one.hasFailures ? 'failure' : 'success'),
+            (one) =>
+              status === null ||
+              (!one.hasErrors && status.split(',').includes(one.hasFailures ? 'failure' : 'success')),
           )
           .filter((one) => groupBy !== 'statusCode' || one.statusCode !== null);
         const keyOf = (one: Sample) =>
@@ -147,6 +150,62 @@ export function analyticsSuite(stage: StoreStage): void {
       }),
       { numRuns: 40 },
     );
+  });
+
+  it('counts runs that ended by a fault of the monitoring neither way, as reports and pages do', async () => {
+    await stage.start();
+    const { store, accountId } = stage.bench;
+    const now = stage.clock.wallMs();
+    const kinds = { good: {}, bad: { hasFailures: true }, unknown: { hasErrors: true, responseTime: null } };
+    const checkOf = async (name: string, ...ends: (keyof typeof kinds)[]) => {
+      const check = await createCheck(stage.bench, { name });
+      const rows = ends.map((end, index) =>
+        resultRow(check.id, accountId, now - (index + 1) * 1000, kinds[end]),
+      );
+      await store.results.insert(rows);
+      return check.id as string;
+    };
+    const ids = [
+      await checkOf('a mixed', 'good', 'good', 'bad', 'unknown', 'unknown'),
+      await checkOf('b unknown', 'unknown'),
+      await checkOf('c failing', 'bad', 'unknown'),
+      await checkOf('d nothing'),
+    ];
+    const report = async () =>
+      (await stage.bench.call('GET', '/v1/reporting')).body.map(
+        ({ aggregate }: { aggregate: { successRatio: number | null } }) => aggregate.successRatio,
+      );
+    const availability = async () =>
+      Promise.all(
+        ids.map(
+          async (id) =>
+            (await ask(id, { metrics: 'availability' })).body.series[0].data[0]?.availability ?? null,
+        ),
+      );
+    const expected = [(2 / 3) * 100, null, 0, null];
+    const close = (values: (number | null)[]) =>
+      values.map((value) => (value === null ? null : Number(value.toFixed(9))));
+    expect(close(await report())).toEqual(close(expected));
+    expect(close(await availability())).toEqual(close(expected));
+    const overview = await stage.bench.call('POST', '/v1/analytics/checks', { checkIds: ids });
+    const byId = new Map(
+      overview.body.map((one: { checkId: string; availability: number | null }) => [
+        one.checkId,
+        one.availability,
+      ]),
+    );
+    expect(close(ids.map((id) => (byId.get(id) ?? null) as number | null))).toEqual(close(expected));
+    // Sealed into columns it is the same.
+    for (const id of ids) {
+      await store.transaction((nouns) => nouns.resultColumns.sealNext(id, now + 3 * dayMs));
+    }
+    expect(await store.resultColumns.sealedUntil(ids[0] ?? '')).toBeGreaterThan(now - 6000);
+    expect(close(await availability())).toEqual(close(expected));
+    const failures = await ask(ids[0] ?? '', {
+      metrics: 'responseTime,availability',
+      filterByStatus: 'success',
+    });
+    expect(failures.body.series[0].data).toHaveLength(2);
   });
 
   it('shows the values of each result when a metric is asked for without an ending', async () => {
