@@ -229,6 +229,9 @@ export type APIcheckPatch = {
 export type Account = {
   id: string;
   name: string;
+  plan: "SELF_HOSTED";
+  /** Nothing but what other fields show */
+  settings: Record<string, unknown>;
   /** Runtime of checks when neither they nor their group name one */
   runtimeId: "2026.04" | "2025.04" | "2024.09" | "2024.02" | "2023.09" | "2023.02" | "2022.10";
   /** For checks that use the global alert settings */
@@ -2804,6 +2807,18 @@ export type DnsJson = {
   }[];
 };
 
+export type Entitlements = {
+  plan: "SELF_HOSTED";
+  entitlements: ({
+    key: string;
+    name: string;
+    type: "FLAG" | "METERED";
+    enabled: boolean;
+    /** How many; null without a limit, and for flags */
+    quantity: unknown;
+  })[];
+};
+
 export type EnvironmentVariable = {
   key: string;
   value: unknown;
@@ -5172,7 +5187,7 @@ export interface Operations {
   /** One check */
   getCheck: {
     path: { id: string };
-    query?: { applyGroupSettings?: boolean };
+    query?: { applyGroupSettings?: boolean; includeDependencies?: boolean };
     response: Check;
   };
   /** Change a check; absent fields keep their value */
@@ -5322,6 +5337,18 @@ export interface Operations {
     path: { checkId: string };
     query?: { limit?: number; page?: number; from?: string; to?: string; location?: string; checkType?: "AGENTIC" | "API" | "BROWSER" | "HEARTBEAT" | "ICMP" | "MULTI_STEP" | "TCP" | "PLAYWRIGHT" | "URL" | "DNS"; hasFailures?: boolean; resultType?: "FINAL" | "ATTEMPT" | "ALL" };
     response: CheckResult[];
+  };
+  /** Results of a check, newest first, by cursor: results that come meanwhile move nothing */
+  listCheckResultsByCursor: {
+    path: { checkId: string };
+    query?: { limit?: number; from?: string; to?: string; location?: string; checkType?: "AGENTIC" | "API" | "BROWSER" | "HEARTBEAT" | "ICMP" | "MULTI_STEP" | "TCP" | "PLAYWRIGHT" | "URL" | "DNS"; hasFailures?: boolean; resultType?: "FINAL" | "ATTEMPT" | "ALL"; nextId?: string };
+    response: {
+      /** Items on this page */
+      length: number;
+      entries: CheckResult[];
+      /** Where the next page begins; null on the last one */
+      nextId: unknown;
+    };
   };
   /** One result of a check */
   getCheckResult: {
@@ -6281,6 +6308,19 @@ export interface Operations {
     path: { id: string };
     response: Runtime;
   };
+  /** The accounts that the API key opens: its own */
+  listAccounts: {
+    response: Account[];
+  };
+  /** An account that the API key opens */
+  getAccount: {
+    path: { accountId: string };
+    response: Account;
+  };
+  /** What the account of the API key may use, and how much of it */
+  getEntitlements: {
+    response: Entitlements;
+  };
   /** The account of the API key */
   getOwnAccount: {
     response: Account;
@@ -6320,6 +6360,7 @@ const places: { readonly [Name in keyof Operations]: readonly [method: string, p
   createAgenticcheck: ['POST', '/v1/checks/agentic'],
   updateAgenticcheck: ['PUT', '/v1/checks/agentic/{id}'],
   listCheckResults: ['GET', '/v1/check-results/{checkId}'],
+  listCheckResultsByCursor: ['GET', '/v2/check-results/{checkId}'],
   getCheckResult: ['GET', '/v1/check-results/{checkId}/{checkResultId}'],
   listAssets: ['GET', '/v1/check-results/{checkId}/{checkResultId}/assets'],
   getAsset: ['GET', '/v1/check-results/{checkId}/{checkResultId}/assets/{name}'],
@@ -6477,6 +6518,9 @@ const places: { readonly [Name in keyof Operations]: readonly [method: string, p
   deleteClientCertificate: ['DELETE', '/v1/client-certificates/{id}'],
   listRuntimes: ['GET', '/v1/runtimes'],
   getRuntime: ['GET', '/v1/runtimes/{id}'],
+  listAccounts: ['GET', '/v1/accounts'],
+  getAccount: ['GET', '/v1/accounts/{accountId}'],
+  getEntitlements: ['GET', '/v1/accounts/me/entitlements'],
   getOwnAccount: ['GET', '/v1/accounts/me'],
   listAgentErrors: ['GET', '/v1/private-locations/{id}/agent-errors'],
 };

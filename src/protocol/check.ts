@@ -64,6 +64,9 @@ const autoAssign = z.object({
 const applyGroupSettings = QueryBoolean.default(false).describe(
   'Show what is in effect: the check with the settings of its group',
 );
+const includeDependencies = QueryBoolean.default(true).describe(
+  'Show `dependencies`, the files beside the script of a check; they may be large',
+);
 const checkRoute = { tag: 'Checks', credential: 'account' } as const;
 
 const knownTypes = z.enum(checkTypes.map((type) => type.name) as [string, ...string[]]);
@@ -131,7 +134,7 @@ export const checkRoutes = {
     operationId: 'getCheck',
     summary: 'One check',
     params,
-    query: z.object({ applyGroupSettings }),
+    query: z.object({ applyGroupSettings, includeDependencies }),
     success: successful,
     response: AnyCheck,
   }),
