@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe } from 'vitest';
 import { type PostgresServer, startPostgres, whyNoPostgres } from '../helpers/postgres.ts';
 import { analyticsSuite } from './store-suites/analytics.ts';
 import { apiSuite } from './store-suites/api.ts';
+import { availabilitySuite } from './store-suites/availability.ts';
 import { changeSuite } from './store-suites/changes.ts';
 import { errorGroupSuite } from './store-suites/error-groups.ts';
 import { factSuite } from './store-suites/facts.ts';
@@ -36,6 +37,7 @@ function storeSuites(stage: StoreStage): void {
   errorGroupSuite(stage);
   sessionSuite(stage);
   analyticsSuite(stage);
+  availabilitySuite(stage);
   retentionSuite(stage);
 }
 

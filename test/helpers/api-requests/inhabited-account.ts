@@ -71,6 +71,7 @@ export async function inhabit(bench: Bench): Promise<InhabitedAccount> {
   const [page] = await send('GET', `checks/heartbeats/${heartbeatId}/events`);
   known.add('/v1/checks/heartbeat/{}/events/{}', [heartbeatId, page.events[0].id]);
   known.add('/v1/runtimes/{}', ['2026.04']);
+  known.add('/v1/accounts/{}', [bench.accountId]);
 
   await make(`triggers/checks/${known.idOf('/v1/checks/{}', 0)}`);
   const group = await make('check-groups', { name: 'group' });
