@@ -3530,6 +3530,44 @@ export type LeasedRun = {
   isTestSession: boolean;
 };
 
+export type ListedPrivateLocation = {
+  id: string;
+  name: string;
+  slugName: string;
+  icon: string;
+  created_at: string;
+  updated_at: string | null;
+  keys: ({
+    id: string;
+    /** In full only in the answer that creates the key, masked afterwards */
+    rawKey: string;
+    maskedKey: string;
+    created_at: string;
+    updated_at: string | null;
+  })[];
+  proxyUrl: unknown;
+  lastSeen: string | null;
+  /** The first slot that was missed because no agent is there; null while one is */
+  noAgentSince: string | null;
+  agentCount: number;
+  minAgentVersion?: unknown;
+  runningAgents?: {
+    version: string;
+    isOutdated: boolean;
+    count: number;
+    agents: {
+      id: string;
+      lastSeenAt: string;
+      /** Which of several ways check types found to do their work, by type */
+      backends: Record<string, string>;
+      /** Why check types do not work where the agent runs, by type */
+      unavailable: Record<string, string>;
+      /** Results the agent had to drop since it began, for want of room or because they grew too old */
+      droppedResults: number;
+    }[];
+  }[];
+};
+
 export type Location = {
   region: string;
   name: string;
@@ -5797,7 +5835,8 @@ export interface Operations {
   };
   /** All private locations of the account */
   listPrivateLocations: {
-    response: PrivateLocation[];
+    query?: { versions?: boolean };
+    response: ListedPrivateLocation[];
   };
   /** Create a private location and its first key */
   createPrivateLocation: {

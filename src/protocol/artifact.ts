@@ -81,6 +81,7 @@ export const artifactRoutes = {
     method: 'PUT',
     path: '/v1/agent/runs/{runId}/artifacts/{name}',
     operationId: 'putArtifact',
+    otherErrors: [409, 422],
     summary: 'Send an artifact that an accepted result names; idempotent, visible only when whole',
     tag: 'Agent protocol',
     credential: 'location',

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { AgentErrorEvent } from '../../../src/protocol/agent-error.ts';
 import { allRoutes } from '../../../src/protocol/index.ts';
 import type { Route } from '../../../src/protocol/route.ts';
+import { errorStatuses } from '../../../src/service/openapi.ts';
 import { minimalBody } from '../../service/minimal-value.ts';
 import { namesPath, type WrongValue, withValue, wrongValuesFor } from '../../service/wrong-values.ts';
 import type { InhabitedAccount } from './inhabited-account.ts';
@@ -217,6 +218,9 @@ const refusals = new Set([402, 404, 408, 409, 413]);
 function problemOf(route: Route, sent: Sent, answer: Answer): string | undefined {
   const { status, body } = answer;
   if (status >= 500) return 'a fault of ours';
+  if (status !== route.success.statusCode && !errorStatuses(route).includes(status)) {
+    return 'a status that the OpenAPI document does not name';
+  }
   const wrong = wrongParts(route, sent);
   if (wrong.length > 0) return refusalProblem(wrong, answer);
   if (status === route.success.statusCode) return answerProblem(route, body);
