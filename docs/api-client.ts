@@ -4918,7 +4918,7 @@ export type TestSessionErrorGroup = {
   rootCauseAnalyses: RootCauseAnalysis[];
   projectId: unknown;
   environments: string[] | null;
-  /** Which tests of a Playwright suite had the error; null for other checks */
+  /** Which tests of a Playwright suite had the error: one for each occurrence, newest first, the last 100; null for other checks */
   pwtMetadata: {
     projectName: string;
     testFile: string;

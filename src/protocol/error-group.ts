@@ -61,7 +61,9 @@ export const TestSessionErrorGroup = z
         }),
       )
       .nullable()
-      .describe('Which tests of a Playwright suite had the error; null for other checks'),
+      .describe(
+        'Which tests of a Playwright suite had the error: one for each occurrence, newest first, the last 100; null for other checks',
+      ),
   })
   .meta({ id: 'TestSessionErrorGroup' });
 export type TestSessionErrorGroup = z.output<typeof TestSessionErrorGroup>;

@@ -18,6 +18,7 @@ import { retentionSuite } from './store-suites/retention.ts';
 import { sessionSuite } from './store-suites/sessions.ts';
 import { slotSuite } from './store-suites/slots.ts';
 import { StoreStage, sqlitePlace } from './store-suites/stage.ts';
+import { suiteErrorSuite } from './store-suites/suite-errors.ts';
 
 const noPostgres = whyNoPostgres();
 
@@ -36,6 +37,7 @@ function storeSuites(stage: StoreStage): void {
   heartbeatSuite(stage);
   errorGroupSuite(stage);
   sessionSuite(stage);
+  suiteErrorSuite(stage);
   analyticsSuite(stage);
   availabilitySuite(stage);
   retentionSuite(stage);

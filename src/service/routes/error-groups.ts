@@ -140,6 +140,6 @@ function testGroupView(row: ErrorGroupRow): TestSessionErrorGroup {
     ...commonView(row),
     projectId: row.owner_id === '' ? null : row.owner_id,
     environments: JSON.parse(row.environments),
-    pwtMetadata: null,
+    pwtMetadata: row.tests === null ? null : JSON.parse(row.tests),
   };
 }

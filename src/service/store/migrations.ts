@@ -233,6 +233,10 @@ export const migrations: readonly Migration[] = [
       `create index error_groups_by_time on error_groups (last_seen) where is_archived_for_ever = 0`,
     ],
   },
+  {
+    name: '0022-tests-of-error-groups',
+    statements: [`alter table error_groups add column tests text`],
+  },
 ];
 
 /**
