@@ -61,4 +61,32 @@ export function availabilitySuite(stage: StoreStage): void {
     const failures = await ask(ids[0] ?? '', 'metrics=responseTime,availability&filterByStatus=success');
     expect(failures.body.series[0].data).toHaveLength(2);
   });
+
+  it('measures the same times in analytics and in reports, and none where nothing is timed', async () => {
+    await stage.start();
+    const { store, accountId } = stage.bench;
+    const now = stage.clock.wallMs();
+    const check = await createCheck(stage.bench, { name: 'a' });
+    const rows = Array.from({ length: 137 }, (_, index) =>
+      resultRow(check.id, accountId, now - (index + 1) * 1000, {
+        responseTime: (index * 7919) % 1000,
+        hasFailures: index % 10 === 0,
+        hasErrors: index % 13 === 0,
+      }),
+    );
+    // What the monitoring itself spoilt was not measured.
+    const measured = rows.map((row) => (row.has_errors === 1 ? { ...row, measured: null } : row));
+    await store.results.insert(measured);
+    const heartbeat = { period: 1, periodUnit: 'days', grace: 1, graceUnit: 'hours' };
+    const nightly = await stage.bench.call('POST', '/v1/checks/heartbeat', { name: 'b', heartbeat });
+    await stage.bench.call('GET', nightly.body.heartbeat.pingUrl, undefined, { key: null });
+    const report = (await stage.bench.call('GET', '/v1/reporting')).body;
+    const metrics = ['availability', 'responseTime_avg', 'responseTime_p95', 'responseTime_p99'];
+    const [row] = (await ask(check.id, `metrics=${metrics}`)).body.series[0].data;
+    const { successRatio, avg, p95, p99 } = report[0].aggregate;
+    expect(avg).toBeCloseTo(row.responseTime_avg, 9);
+    expect(successRatio).toBeCloseTo(row.availability, 9);
+    expect([p95, p99]).toEqual([row.responseTime_p95, row.responseTime_p99]);
+    expect(report[1].aggregate).toEqual({ successRatio: 100, avg: null, p95: null, p99: null });
+  });
 }
