@@ -125,6 +125,7 @@ describe('the status', () => {
       startsAt: first,
       endsAt: first + hourMs,
       effect: { from: first, to: first + hourMs },
+      overAt: first + hourMs,
       stated,
     };
     expect(statusAt(planned, instant, rule)).toBe(expected);

@@ -22,6 +22,8 @@ export interface PlannedMaintenance {
   readonly startsAt: number;
   readonly endsAt: number;
   readonly effect: { readonly from: number; readonly to: number };
+  /** When it was over: when updates said so, or else its end. */
+  readonly overAt: number;
   /** What the last update that names a status says; null without one. */
   readonly stated: MaintenanceStatus | null;
 }
@@ -78,7 +80,7 @@ export class MaintenanceCalendar {
       from: Math.min(startsAt, change.begun ?? startsAt),
       to: Math.min(endsAt, change.ended ?? endsAt),
     };
-    return { id, startsAt, endsAt, effect, stated: change.stated };
+    return { id, startsAt, endsAt, effect, overAt: change.ended ?? endsAt, stated: change.stated };
   }
 
   /** Whether any maintenance is in effect at an instant, its end excluded. */
@@ -144,5 +146,6 @@ export class MaintenanceCalendar {
 }
 
 function unchanged({ index, startsAt, endsAt }: Occurrence): PlannedMaintenance {
-  return { id: index + 1, startsAt, endsAt, effect: { from: startsAt, to: endsAt }, stated: null };
+  const effect = { from: startsAt, to: endsAt };
+  return { id: index + 1, startsAt, endsAt, effect, overAt: endsAt, stated: null };
 }

@@ -24,6 +24,10 @@ const aheadMs = 10_080 * minuteMs + minuteMs;
 /** What happened longer ago is nobody's news any more: the service was away, or the notice was wished for afterwards. */
 const newsMs = 60 * minuteMs;
 
+/** Kinds of notices that an update may send in the place of the window. */
+export const startNotice = 'start';
+export const endNotice = 'end';
+
 interface Notice extends Pick<MaintenanceMail, 'subject' | 'text'> {
   readonly kind: string;
 }
@@ -86,7 +90,7 @@ export class MaintenanceNotices {
 
 /** What subscribers may be told of a maintenance at an instant, as far as its window wishes. */
 function noticesOf({ visibility, planned, status, definition }: VisibleMaintenance, now: number): Notice[] {
-  const { startsAt, endsAt, effect } = planned;
+  const { startsAt, endsAt, effect, overAt } = planned;
   const text = [definition.description ?? '', `From ${utc(startsAt)} to ${utc(endsAt)}.`]
     .filter((part) => part !== '')
     .join('\n\n');
@@ -98,10 +102,10 @@ function noticesOf({ visibility, planned, status, definition }: VisibleMaintenan
     return [{ kind: `reminder-${nearest}`, subject: 'Maintenance scheduled', text }];
   }
   if (isGoingOn({ status }) && visibility.notifyOnStart && now - effect.from <= newsMs) {
-    return [{ kind: 'start', subject: 'Maintenance in progress', text }];
+    return [{ kind: startNotice, subject: 'Maintenance in progress', text }];
   }
-  const isOver = status === 'COMPLETED' && now - effect.to <= newsMs && effect.to > effect.from;
-  if (isOver && visibility.notifyOnEnd) return [{ kind: 'end', subject: 'Maintenance completed', text }];
+  const isOver = status === 'COMPLETED' && now - overAt <= newsMs && effect.to > effect.from;
+  if (isOver && visibility.notifyOnEnd) return [{ kind: endNotice, subject: 'Maintenance completed', text }];
   return [];
 }
 

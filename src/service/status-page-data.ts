@@ -119,7 +119,7 @@ async function shownMaintenances(
   const all = await visibleMaintenances(nouns, now, time, page.account_id);
   return all
     .filter(({ visibility }) => isShownOn(visibility, page.id, serviceIds))
-    .filter(({ status, planned }) => status !== 'COMPLETED' || planned.endsAt > now - time.pastMs)
+    .filter(({ status, planned }) => status !== 'COMPLETED' || planned.overAt > now - time.pastMs)
     .slice(0, maintenancesShown)
     .map((one) => ({ ...one, serviceIds: affectedServices(one.visibility, serviceIds) }));
 }

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { allRoutes } from '../../src/protocol/index.ts';
 import type { Route } from '../../src/protocol/route.ts';
@@ -11,19 +13,22 @@ import {
   openBench,
   TestAgent,
   type TestLocation,
+  temporaryFolder,
 } from '../helpers/service.ts';
 import { createAuthority } from '../helpers/targets/certificates.ts';
 import { minimalBody, minimalQuery } from './minimal-value.ts';
 
+const folder = temporaryFolder();
 let bench: Bench;
 let location: TestLocation;
 
 beforeAll(async () => {
-  bench = await openBench();
+  bench = await openBench({ folder: folder.path });
   location = await createLocation(bench, 'lab');
 });
 afterAll(async () => {
   await bench.close();
+  folder.remove();
 });
 
 const accountRoutes = allRoutes.filter(({ credential }) => credential === 'account');
@@ -48,8 +53,8 @@ it('has routes of both kinds', () => {
   expect(optionalRoutes.length + openRoutes.length).toBe(others);
 });
 
-/** Keys that were good until they were revoked: of an account, of a location. */
-const revoked = { account: '', location: '' };
+/** Keys that were good until they were revoked, or their account removed: of an account, of a location. */
+const revoked = { account: '', location: '', removedAccount: '', removedLocation: '' };
 beforeAll(async () => {
   const isLetIn = async (key: string, path: string, method = 'GET', body?: unknown) =>
     (await bench.call(method, path, body, { key })).status;
@@ -66,11 +71,22 @@ beforeAll(async () => {
   expect(await isLetIn(made.body.rawKey, '/v1/agent/claims', 'POST', claim)).toBe(200);
   await bench.call('DELETE', `/v1/private-locations/${location.id}/keys/${made.body.id}`);
   revoked.location = made.body.rawKey;
+
+  const removed = await bench.addAccount();
+  const owned = await bench.call('POST', '/v1/private-locations', { name: 'x', slugName: 'x' }, removed);
+  revoked.removedAccount = removed.key;
+  revoked.removedLocation = owned.body.keys[0].rawKey;
+  expect(await isLetIn(revoked.removedAccount, '/v1/accounts/me')).toBe(200);
+  expect(await isLetIn(revoked.removedLocation, '/v1/agent/claims', 'POST', claim)).toBe(200);
+  // There is no operation for it: an operator does so in the database.
+  const database = new DatabaseSync(join(folder.path, 'picket.sqlite'));
+  database.prepare('delete from accounts where id = ?').run(removed.accountId);
+  database.close();
 });
 
 describe.each(named([...accountRoutes, ...locationRoutes, ...optionalRoutes]))('%s', (_name, route) => {
-  it('refuses a key that was revoked, of an account or of a location', async () => {
-    for (const key of [revoked.account, revoked.location]) {
+  it('refuses a key that was revoked, or whose account was removed', async () => {
+    for (const key of Object.values(revoked)) {
       const answer = await callBadly(route, key);
       expect([answer.status, answer.body.statusCode]).toEqual([401, 401]);
       // Naming the account it was of does not help.

@@ -2,6 +2,7 @@ import { AppError } from '../../lib/errors.ts';
 import { maintenanceRoutes } from '../../protocol/maintenance.ts';
 import type { WindowDefinition } from '../../protocol/maintenance-window.ts';
 import { MaintenanceCalendar, type PlannedMaintenance } from '../maintenance-calendar.ts';
+import { endNotice, startNotice } from '../maintenance-notices.ts';
 import { tellOfMaintenance } from '../maintenance-pages.ts';
 import {
   addMaintenanceUpdate,
@@ -90,6 +91,9 @@ export function maintenanceHandlers(deps: HandlerDeps): [string, AnyHandler][] {
             text: update.description,
             at: now,
           });
+          // They know now: what the window would have them told of by itself is not told again.
+          const kind = body.status && noticeOf[body.status];
+          if (kind) await nouns.maintenances.noteNotice({ ...occurrenceOf(update), kind, created: now });
         }
         return update;
       });
@@ -123,6 +127,18 @@ const words = {
   COMPLETED: 'Maintenance completed',
   CANCELLED: 'Maintenance cancelled',
 } as const;
+
+const noticeOf = {
+  SCHEDULED: null,
+  IN_PROGRESS: startNotice,
+  VERIFYING: startNotice,
+  COMPLETED: endNotice,
+  CANCELLED: endNotice,
+} as const;
+
+function occurrenceOf({ window_id, occurrence }: MaintenanceUpdateRow) {
+  return { window_id, occurrence };
+}
 
 async function foundUpdate(
   nouns: Pick<Nouns, 'maintenances'>,

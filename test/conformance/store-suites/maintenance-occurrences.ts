@@ -288,6 +288,52 @@ export function occurrenceSuite(stage: StoreStage): void {
     expect((await call('DELETE', `${base}/${hidden.id}`)).status).toBe(204);
   });
 
+  it('tells subscribers of an update once, and not of the same by itself', async () => {
+    stage.hasMailer = true;
+    await stage.start();
+    const { store } = stage.bench;
+    const page = await good('POST', '/v1/status-pages', {
+      name: 'Ours',
+      url: `p-${randomUUID().slice(0, 8)}`,
+      cards: [],
+    });
+    await good('POST', `/v1/status-pages/${page.id}/subscriptions/bulk`, {
+      subscriptions: [{ type: 'EMAIL', config: { address: 'a@example.com' } }],
+    });
+    const window = await good('POST', base, {
+      ...daily(minuteMs),
+      statusPageVisibility: {
+        enabled: true,
+        autoStart: false,
+        autoEnd: false,
+        notifyOnStart: true,
+        notifyOnEnd: true,
+        statusPageIds: [page.id.toUpperCase()],
+      },
+    });
+    const at = `${base}/${window.id}/maintenances/1`;
+    const subjects = async () =>
+      (await store.subscriberMails.claim(stage.clock.wallMs() + dayMs, 100, 0)).map(({ subject }) => subject);
+    stage.clock.advance(2 * minuteMs);
+    expect((await good('GET', at)).status).toBe('SCHEDULED');
+    await good('POST', `${at}/updates`, { status: 'IN_PROGRESS', description: 'quietly' });
+    await good('POST', `${at}/updates`, {
+      status: 'VERIFYING',
+      description: 'loudly',
+      notifySubscribers: true,
+    });
+    const notices = new MaintenanceNotices({ store, clock: stage.clock, logger: quietLogger });
+    notices.start();
+    const told = ['[Ours] Maintenance being verified: nightly'];
+    // It goes on past its end, until somebody says that it is over; then the window itself tells.
+    stage.clock.advance(2 * hourMs);
+    expect((await good('GET', at)).status).toBe('VERIFYING');
+    await good('POST', `${at}/updates`, { status: 'COMPLETED', description: 'quietly' });
+    await stage.advanceUntil('the end is told', async () => (await subjects()).length === 2);
+    await notices.stop();
+    expect((await subjects()).sort()).toEqual([...told, '[Ours] Maintenance completed: nightly'].sort());
+  });
+
   it('records the slots of a moved occurrence as missed', async () => {
     await stage.start();
     const check = await createCheck(stage.bench, { privateLocations: ['lab'] });
