@@ -99,8 +99,6 @@ function matches(route: Route, path: string): boolean {
 
 /** Answers bytes that are no HTTP request, in the shape of the other errors. */
 export function badRequestLine(error: Error & { code?: string }, socket: Socket): void {
-  // A request that came over no socket (Fastify's inject) has nobody to answer and nothing to close.
-  if (typeof socket.destroy !== 'function') return;
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy(error);
     return;
