@@ -229,6 +229,9 @@ export type APIcheckPatch = {
 export type Account = {
   id: string;
   name: string;
+  plan: "SELF_HOSTED";
+  /** Nothing but what other fields show */
+  settings: Record<string, unknown>;
   /** Runtime of checks when neither they nor their group name one */
   runtimeId: "2026.04" | "2025.04" | "2024.09" | "2024.02" | "2023.09" | "2023.02" | "2022.10";
   /** For checks that use the global alert settings */
@@ -1569,9 +1572,11 @@ export type Asset = {
   sizeBytes: number;
   sha256: string;
   source: {
-    type: "check-result";
+    type: "check-result" | "test-session-result";
     checkId: string;
     resultId: string;
+    /** Of results of test sessions */
+    testSessionId?: string;
   };
 };
 
@@ -2802,6 +2807,18 @@ export type DnsJson = {
   }[];
 };
 
+export type Entitlements = {
+  plan: "SELF_HOSTED";
+  entitlements: ({
+    key: string;
+    name: string;
+    type: "FLAG" | "METERED";
+    enabled: boolean;
+    /** How many; null without a limit, and for flags */
+    quantity: unknown;
+  })[];
+};
+
 export type EnvironmentVariable = {
   key: string;
   value: unknown;
@@ -3513,6 +3530,44 @@ export type LeasedRun = {
   isTestSession: boolean;
 };
 
+export type ListedPrivateLocation = {
+  id: string;
+  name: string;
+  slugName: string;
+  icon: string;
+  created_at: string;
+  updated_at: string | null;
+  keys: ({
+    id: string;
+    /** In full only in the answer that creates the key, masked afterwards */
+    rawKey: string;
+    maskedKey: string;
+    created_at: string;
+    updated_at: string | null;
+  })[];
+  proxyUrl: unknown;
+  lastSeen: string | null;
+  /** The first slot that was missed because no agent is there; null while one is */
+  noAgentSince: string | null;
+  agentCount: number;
+  minAgentVersion?: unknown;
+  runningAgents?: {
+    version: string;
+    isOutdated: boolean;
+    count: number;
+    agents: {
+      id: string;
+      lastSeenAt: string;
+      /** Which of several ways check types found to do their work, by type */
+      backends: Record<string, string>;
+      /** Why check types do not work where the agent runs, by type */
+      unavailable: Record<string, string>;
+      /** Results the agent had to drop since it began, for want of room or because they grew too old */
+      droppedResults: number;
+    }[];
+  }[];
+};
+
 export type Location = {
   region: string;
   name: string;
@@ -3538,7 +3593,52 @@ export type Maintenance = {
   name: string;
   startsAt: string;
   endsAt: string;
-  status: "SCHEDULED" | "IN_PROGRESS" | "COMPLETED";
+  /** VERIFYING: the work is done and watched; CANCELLED: it does not take place, or was broken off */
+  status: "SCHEDULED" | "IN_PROGRESS" | "VERIFYING" | "COMPLETED" | "CANCELLED";
+  /** Newest first */
+  updates: MaintenanceUpdate[];
+};
+
+export type MaintenanceDates = {
+  startsAt?: string;
+  endsAt?: string;
+};
+
+export type MaintenanceUpdate = {
+  id: string;
+  maintenanceWindowId: number;
+  maintenanceId: number;
+  /** The status it was told with */
+  status: "SCHEDULED" | "IN_PROGRESS" | "VERIFYING" | "COMPLETED" | "CANCELLED";
+  description: string;
+  notifySubscribers: boolean;
+  created_at: string;
+  /** VERIFYING: the work is done and watched; CANCELLED: it does not take place, or was broken off */
+  previousStatus: "SCHEDULED" | "IN_PROGRESS" | "VERIFYING" | "COMPLETED" | "CANCELLED";
+  previousStartsAt: string;
+  previousEndsAt: string;
+  /** The dates it changed; null when it changed none */
+  dateAdjustments: {
+    startsAt?: string;
+    endsAt?: string;
+  } | null;
+};
+
+export type MaintenanceUpdateInput = {
+  description: string;
+  /** What the status is from now on; absent: it stays */
+  status?: "SCHEDULED" | "IN_PROGRESS" | "VERIFYING" | "COMPLETED" | "CANCELLED";
+  /** Mail the subscribers of the pages that show it */
+  notifySubscribers?: boolean;
+  /** Dates that change along with it */
+  dateAdjustments?: {
+    startsAt?: string;
+    endsAt?: string;
+  };
+};
+
+export type MaintenanceUpdateText = {
+  description: string;
 };
 
 export type MaintenanceWindow = {
@@ -4401,6 +4501,31 @@ export type StatusPageData = {
       name: string;
     }[];
   })[];
+  /** Those that go on, begin within 30 days or ended within a day; soonest first, at most 50 */
+  maintenances: ({
+    /** Which occurrence of the window it is, from 1 on */
+    id: number;
+    maintenanceWindowId: number;
+    name: string;
+    startsAt: string;
+    endsAt: string;
+    /** VERIFYING: the work is done and watched; CANCELLED: it does not take place, or was broken off */
+    status: "SCHEDULED" | "IN_PROGRESS" | "VERIFYING" | "COMPLETED" | "CANCELLED";
+    description: unknown;
+    /** What its services are shown with while it goes on */
+    severity: "CRITICAL" | "MAJOR" | "MEDIUM" | "MINOR";
+    services: {
+      id: string;
+      name: string;
+    }[];
+    updates: ({
+      id: string;
+      /** The status it was told with */
+      status: "SCHEDULED" | "IN_PROGRESS" | "VERIFYING" | "COMPLETED" | "CANCELLED";
+      description: string;
+      created_at: string;
+    })[];
+  })[];
   generatedAt: string;
 };
 
@@ -4793,7 +4918,7 @@ export type TestSessionErrorGroup = {
   rootCauseAnalyses: RootCauseAnalysis[];
   projectId: unknown;
   environments: string[] | null;
-  /** Which tests of a Playwright suite had the error; null for other checks */
+  /** Which tests of a Playwright suite had the error: one for each occurrence, newest first, the last 100; null for other checks */
   pwtMetadata: {
     projectName: string;
     testFile: string;
@@ -5100,7 +5225,7 @@ export interface Operations {
   /** One check */
   getCheck: {
     path: { id: string };
-    query?: { applyGroupSettings?: boolean };
+    query?: { applyGroupSettings?: boolean; includeDependencies?: boolean };
     response: Check;
   };
   /** Change a check; absent fields keep their value */
@@ -5251,6 +5376,18 @@ export interface Operations {
     query?: { limit?: number; page?: number; from?: string; to?: string; location?: string; checkType?: "AGENTIC" | "API" | "BROWSER" | "HEARTBEAT" | "ICMP" | "MULTI_STEP" | "TCP" | "PLAYWRIGHT" | "URL" | "DNS"; hasFailures?: boolean; resultType?: "FINAL" | "ATTEMPT" | "ALL" };
     response: CheckResult[];
   };
+  /** Results of a check, newest first, by cursor: results that come meanwhile move nothing */
+  listCheckResultsByCursor: {
+    path: { checkId: string };
+    query?: { limit?: number; from?: string; to?: string; location?: string; checkType?: "AGENTIC" | "API" | "BROWSER" | "HEARTBEAT" | "ICMP" | "MULTI_STEP" | "TCP" | "PLAYWRIGHT" | "URL" | "DNS"; hasFailures?: boolean; resultType?: "FINAL" | "ATTEMPT" | "ALL"; nextId?: string };
+    response: {
+      /** Items on this page */
+      length: number;
+      entries: CheckResult[];
+      /** Where the next page begins; null on the last one */
+      nextId: unknown;
+    };
+  };
   /** One result of a check */
   getCheckResult: {
     path: { checkId: string; checkResultId: string };
@@ -5267,6 +5404,19 @@ export interface Operations {
   /** Download an artifact; one range of bytes may be asked for */
   getAsset: {
     path: { checkId: string; checkResultId: string; name: string };
+    response: Blob;
+  };
+  /** The artifacts of a result of a test session that are there in whole */
+  listTestSessionAssets: {
+    path: { id: string; resultId: string };
+    query?: { type?: "log" | "trace" | "video" | "screenshot" | "pcap" | "report" | "file"; name?: string };
+    response: {
+      assets: Asset[];
+    };
+  };
+  /** Download an artifact of a result of a test session; one range of bytes may be asked for */
+  getTestSessionAsset: {
+    path: { id: string; resultId: string; name: string };
     response: Blob;
   };
   /** Upload the tar.gz of a Playwright suite; the header x-bundle-checksum-sha256 (hexadecimal or base64) has it checked */
@@ -5685,7 +5835,8 @@ export interface Operations {
   };
   /** All private locations of the account */
   listPrivateLocations: {
-    response: PrivateLocation[];
+    query?: { versions?: boolean };
+    response: ListedPrivateLocation[];
   };
   /** Create a private location and its first key */
   createPrivateLocation: {
@@ -6087,6 +6238,34 @@ export interface Operations {
     path: { id: number; maintenanceId: number };
     response: Maintenance;
   };
+  /** Move one occurrence of a window; the others stay */
+  updateMaintenance: {
+    path: { id: number; maintenanceId: number };
+    body: MaintenanceDates;
+    response: Maintenance;
+  };
+  /** Leave out one occurrence of a window; the others stay */
+  deleteMaintenance: {
+    path: { id: number; maintenanceId: number };
+    response: undefined;
+  };
+  /** Tell how an occurrence of a window goes on */
+  createMaintenanceUpdate: {
+    path: { id: number; maintenanceId: number };
+    body: MaintenanceUpdateInput;
+    response: MaintenanceUpdate;
+  };
+  /** Change the words of an update */
+  updateMaintenanceUpdate: {
+    path: { id: number; maintenanceId: number; updateId: string };
+    body: MaintenanceUpdateText;
+    response: MaintenanceUpdate;
+  };
+  /** Take back an update, with the status it told; the dates it changed stay */
+  deleteMaintenanceUpdate: {
+    path: { id: number; maintenanceId: number; updateId: string };
+    response: undefined;
+  };
   /** Variables of the account, by key */
   listVariables: {
     query?: { limit?: number; page?: number };
@@ -6168,6 +6347,19 @@ export interface Operations {
     path: { id: string };
     response: Runtime;
   };
+  /** The accounts that the API key opens: its own */
+  listAccounts: {
+    response: Account[];
+  };
+  /** An account that the API key opens */
+  getAccount: {
+    path: { accountId: string };
+    response: Account;
+  };
+  /** What the account of the API key may use, and how much of it */
+  getEntitlements: {
+    response: Entitlements;
+  };
   /** The account of the API key */
   getOwnAccount: {
     response: Account;
@@ -6207,9 +6399,12 @@ const places: { readonly [Name in keyof Operations]: readonly [method: string, p
   createAgenticcheck: ['POST', '/v1/checks/agentic'],
   updateAgenticcheck: ['PUT', '/v1/checks/agentic/{id}'],
   listCheckResults: ['GET', '/v1/check-results/{checkId}'],
+  listCheckResultsByCursor: ['GET', '/v2/check-results/{checkId}'],
   getCheckResult: ['GET', '/v1/check-results/{checkId}/{checkResultId}'],
   listAssets: ['GET', '/v1/check-results/{checkId}/{checkResultId}/assets'],
   getAsset: ['GET', '/v1/check-results/{checkId}/{checkResultId}/assets/{name}'],
+  listTestSessionAssets: ['GET', '/v1/test-sessions/{id}/results/{resultId}/assets'],
+  getTestSessionAsset: ['GET', '/v1/test-sessions/{id}/results/{resultId}/assets/{name}'],
   uploadCodeBundle: ['POST', '/v1/code-bundles'],
   getCodeBundle: ['GET', '/v1/code-bundles/{key}'],
   listCheckStatuses: ['GET', '/v1/check-statuses'],
@@ -6341,6 +6536,11 @@ const places: { readonly [Name in keyof Operations]: readonly [method: string, p
   deleteMaintenanceWindow: ['DELETE', '/v1/maintenance-windows/{id}'],
   listMaintenances: ['GET', '/v1/maintenance-windows/{id}/maintenances'],
   getMaintenance: ['GET', '/v1/maintenance-windows/{id}/maintenances/{maintenanceId}'],
+  updateMaintenance: ['PATCH', '/v1/maintenance-windows/{id}/maintenances/{maintenanceId}'],
+  deleteMaintenance: ['DELETE', '/v1/maintenance-windows/{id}/maintenances/{maintenanceId}'],
+  createMaintenanceUpdate: ['POST', '/v1/maintenance-windows/{id}/maintenances/{maintenanceId}/updates'],
+  updateMaintenanceUpdate: ['PUT', '/v1/maintenance-windows/{id}/maintenances/{maintenanceId}/updates/{updateId}'],
+  deleteMaintenanceUpdate: ['DELETE', '/v1/maintenance-windows/{id}/maintenances/{maintenanceId}/updates/{updateId}'],
   listVariables: ['GET', '/v1/variables'],
   createVariable: ['POST', '/v1/variables'],
   getVariable: ['GET', '/v1/variables/{key}'],
@@ -6357,6 +6557,9 @@ const places: { readonly [Name in keyof Operations]: readonly [method: string, p
   deleteClientCertificate: ['DELETE', '/v1/client-certificates/{id}'],
   listRuntimes: ['GET', '/v1/runtimes'],
   getRuntime: ['GET', '/v1/runtimes/{id}'],
+  listAccounts: ['GET', '/v1/accounts'],
+  getAccount: ['GET', '/v1/accounts/{accountId}'],
+  getEntitlements: ['GET', '/v1/accounts/me/entitlements'],
   getOwnAccount: ['GET', '/v1/accounts/me'],
   listAgentErrors: ['GET', '/v1/private-locations/{id}/agent-errors'],
 };

@@ -178,6 +178,17 @@ export interface LoadedRunner<Spec, Detail> {
   readonly backend?: string | undefined;
 }
 
+/** A test in which an error occurred. */
+export interface FailedTest {
+  /** The error's message, as the result lists it among its messages. */
+  readonly message: string;
+  readonly projectName: string;
+  readonly testFile: string;
+  readonly testTitle: string;
+  /** The titles of the suites around it, outermost first. */
+  readonly suitePath: readonly string[];
+}
+
 /** When pings are expected of a check, and where. */
 export interface PingExpectation {
   /** The secret of the ping URL; null where none was chosen yet. */
@@ -277,6 +288,8 @@ export interface CheckType<
     | 'multiStepCheckResult'
     | 'playwrightCheckResult'
     | 'agenticCheckResult';
+  /** For types that run tests: those in which errors of a detail occurred. */
+  failedTests?(detail: z.output<Detail>): readonly FailedTest[];
   /** What is followed of its results over time. */
   readonly analytics: Analytics;
   /**

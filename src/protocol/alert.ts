@@ -80,6 +80,7 @@ export const alertRoutes = {
     path: '/v1/alert-notifications',
     operationId: 'listAlertNotifications',
     summary: 'What channels were told, and whether it reached them; newest first',
+    rateLimit: { requests: 5, windowSeconds: 10 },
     query: z.object({
       ...Paging,
       ...window('24 hours'),

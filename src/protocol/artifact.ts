@@ -81,6 +81,7 @@ export const artifactRoutes = {
     method: 'PUT',
     path: '/v1/agent/runs/{runId}/artifacts/{name}',
     operationId: 'putArtifact',
+    otherErrors: [409, 422],
     summary: 'Send an artifact that an accepted result names; idempotent, visible only when whole',
     tag: 'Agent protocol',
     credential: 'location',
@@ -124,11 +125,26 @@ const Asset = z
     contentType: z.string(),
     sizeBytes: z.int(),
     sha256: z.string(),
-    source: z.object({ type: z.literal('check-result'), checkId: z.string(), resultId: z.string() }),
+    source: z.object({
+      type: z.enum(['check-result', 'test-session-result']),
+      checkId: z.string(),
+      resultId: z.string(),
+      testSessionId: z.string().optional().describe('Of results of test sessions'),
+    }),
   })
   .meta({ id: 'Asset' });
 
 const resultParams = { checkId: z.uuid(), checkResultId: z.uuid() };
+const sessionResultParams = { id: z.uuid(), resultId: z.uuid() };
+const artifactName = z.string().max(maxArtifactNameLength);
+
+const AssetQuery = z.object({
+  type: z.enum(assetTypes).optional(),
+  name: z.string().min(1).max(255).optional().describe('Only names that fit; `*` stands for any characters'),
+});
+export type AssetQuery = z.output<typeof AssetQuery>;
+
+const AssetList = z.object({ assets: z.array(Asset) });
 
 export const assetRoutes = {
   listAssets: defineRoute({
@@ -139,17 +155,9 @@ export const assetRoutes = {
     tag: 'Check results',
     credential: 'account',
     params: z.object(resultParams),
-    query: z.object({
-      type: z.enum(assetTypes).optional(),
-      name: z
-        .string()
-        .min(1)
-        .max(255)
-        .optional()
-        .describe('Only names that fit; `*` stands for any characters'),
-    }),
+    query: AssetQuery,
     success: successful,
-    response: z.object({ assets: z.array(Asset) }),
+    response: AssetList,
   }),
   getAsset: defineRoute({
     method: 'GET',
@@ -158,7 +166,31 @@ export const assetRoutes = {
     summary: 'Download an artifact; one range of bytes may be asked for',
     tag: 'Check results',
     credential: 'account',
-    params: z.object({ ...resultParams, name: z.string().max(maxArtifactNameLength) }),
+    params: z.object({ ...resultParams, name: artifactName }),
+    hasPathTail: true,
+    isResponseRaw: true,
+    success: successful,
+  }),
+  listTestSessionAssets: defineRoute({
+    method: 'GET',
+    path: '/v1/test-sessions/{id}/results/{resultId}/assets',
+    operationId: 'listTestSessionAssets',
+    summary: 'The artifacts of a result of a test session that are there in whole',
+    tag: 'Test sessions',
+    credential: 'account',
+    params: z.object(sessionResultParams),
+    query: AssetQuery,
+    success: successful,
+    response: AssetList,
+  }),
+  getTestSessionAsset: defineRoute({
+    method: 'GET',
+    path: '/v1/test-sessions/{id}/results/{resultId}/assets/{name}',
+    operationId: 'getTestSessionAsset',
+    summary: 'Download an artifact of a result of a test session; one range of bytes may be asked for',
+    tag: 'Test sessions',
+    credential: 'account',
+    params: z.object({ ...sessionResultParams, name: artifactName }),
     hasPathTail: true,
     isResponseRaw: true,
     success: successful,

@@ -153,6 +153,7 @@ export const checkGroupRoutes = {
     method: 'DELETE',
     path: '/v1/check-groups/{id}',
     operationId: 'deleteCheckGroup',
+    otherErrors: [409],
     summary: 'Delete a group that no check is in',
     params,
     success: noContent,

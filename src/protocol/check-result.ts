@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { checkTypeNames } from '../checks/common-fields.ts';
 import { checkTypes } from '../checks/index.ts';
+import { CursorPaging, cursorPage } from './cursor.ts';
 import { Paging, QueryBoolean, Timestamp } from './query.ts';
 import { defineRoute, successful } from './route.ts';
 
@@ -93,6 +94,9 @@ export const CheckResultQuery = z.object({
 });
 export type CheckResultQuery = z.output<typeof CheckResultQuery>;
 
+/** The same filters with a cursor in the place of pages. */
+const CheckResultCursorQuery = CheckResultQuery.omit({ page: true }).extend({ nextId: CursorPaging.nextId });
+
 export const checkResultRoutes = {
   listCheckResults: defineRoute({
     method: 'GET',
@@ -107,6 +111,20 @@ export const checkResultRoutes = {
     success: successful,
     response: z.array(CheckResult),
     documentedResponse: z.array(DocumentedCheckResult),
+  }),
+  listCheckResultsByCursor: defineRoute({
+    method: 'GET',
+    path: '/v2/check-results/{checkId}',
+    operationId: 'listCheckResultsByCursor',
+    summary: 'Results of a check, newest first, by cursor: results that come meanwhile move nothing',
+    tag: 'Check results',
+    credential: 'account',
+    rateLimit: { requests: 5, windowSeconds: 10 },
+    params: z.object({ checkId: z.uuid() }),
+    query: CheckResultCursorQuery,
+    success: successful,
+    response: cursorPage(CheckResult),
+    documentedResponse: cursorPage(DocumentedCheckResult),
   }),
   getCheckResult: defineRoute({
     method: 'GET',

@@ -64,6 +64,9 @@ const autoAssign = z.object({
 const applyGroupSettings = QueryBoolean.default(false).describe(
   'Show what is in effect: the check with the settings of its group',
 );
+const includeDependencies = QueryBoolean.default(true).describe(
+  'Show `dependencies`, the files beside the script of a check; they may be large',
+);
 const checkRoute = { tag: 'Checks', credential: 'account' } as const;
 
 const knownTypes = z.enum(checkTypes.map((type) => type.name) as [string, ...string[]]);
@@ -117,6 +120,7 @@ export const checkRoutes = {
     method: 'POST',
     path: '/v1/checks',
     operationId: 'createCheck',
+    otherErrors: [409],
     summary: 'Create a check of any type',
     query: autoAssign,
     body: AnyDefinition,
@@ -131,7 +135,7 @@ export const checkRoutes = {
     operationId: 'getCheck',
     summary: 'One check',
     params,
-    query: z.object({ applyGroupSettings }),
+    query: z.object({ applyGroupSettings, includeDependencies }),
     success: successful,
     response: AnyCheck,
   }),
@@ -140,6 +144,7 @@ export const checkRoutes = {
     method: 'PUT',
     path: '/v1/checks/{id}',
     operationId: 'updateCheck',
+    otherErrors: [409],
     summary: 'Change a check; absent fields keep their value',
     params,
     query: autoAssign,
@@ -167,6 +172,7 @@ export function typedCheckRoutes(type: CheckType): { readonly create: Route; rea
       method: 'POST',
       path: `/v1/checks/${type.route}`,
       operationId: `create${pascal}`,
+      ...(type.pings ? { otherErrors: [409] } : {}),
       summary: `Create a check: ${type.title}`,
       query: autoAssign,
       body: definitionSchema(type),
@@ -178,6 +184,7 @@ export function typedCheckRoutes(type: CheckType): { readonly create: Route; rea
       method: 'PUT',
       path: `/v1/checks/${type.route}/{id}`,
       operationId: `update${pascal}`,
+      ...(type.pings ? { otherErrors: [409] } : {}),
       summary: `Change a check: ${type.title}; absent fields keep their value`,
       params,
       query: autoAssign,

@@ -23,6 +23,7 @@ export const codeBundleRoutes = {
     method: 'POST',
     path: '/v1/code-bundles',
     operationId: 'uploadCodeBundle',
+    otherErrors: [400],
     summary:
       'Upload the tar.gz of a Playwright suite; the header x-bundle-checksum-sha256 (hexadecimal or base64) has it checked',
     tag: 'Code bundles',

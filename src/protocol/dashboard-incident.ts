@@ -55,6 +55,7 @@ export const dashboardIncidentRoutes = {
     method: 'POST',
     path: '/v1/incidents',
     operationId: 'createDashboardIncident',
+    otherErrors: [404],
     summary: 'Create an incident of a dashboard, with its first update',
     body: DashboardIncidentInput,
     success: successful,

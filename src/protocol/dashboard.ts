@@ -114,6 +114,7 @@ export const dashboardRoutes = {
     method: 'POST',
     path: '/v1/dashboards',
     operationId: 'createDashboard',
+    otherErrors: [409],
     summary: 'Create a dashboard; a private one gets a key',
     body: DashboardInput,
     success: created,
@@ -135,6 +136,7 @@ export const dashboardRoutes = {
     method: 'PUT',
     path: '/v1/dashboards/{dashboardId}',
     operationId: 'updateDashboard',
+    otherErrors: [409],
     summary:
       'Change a dashboard; absent fields keep their value. One that becomes private gets a key, one that becomes public loses its keys',
     params,

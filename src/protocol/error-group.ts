@@ -61,14 +61,30 @@ export const TestSessionErrorGroup = z
         }),
       )
       .nullable()
-      .describe('Which tests of a Playwright suite had the error; null for other checks'),
+      .describe(
+        'Which tests of a Playwright suite had the error: one for each occurrence, newest first, the last 100; null for other checks',
+      ),
   })
   .meta({ id: 'TestSessionErrorGroup' });
 export type TestSessionErrorGroup = z.output<typeof TestSessionErrorGroup>;
 
+/** Of a list without pages. */
+export const maxListed = 1000;
+
 const ListQuery = z.object({
   ...Paging,
   includeArchived: QueryBoolean.default(false).describe('Archived groups too'),
+});
+
+/** Without a limit all that there are: spec.md knows no pages here. */
+const WholeListQuery = ListQuery.extend({
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(100)
+    .optional()
+    .describe(`Items per page; without it all of them, the newest ${maxListed} at most`),
 });
 
 export const ErrorGroupPatch = z
@@ -140,7 +156,7 @@ export const errorGroupRoutes = {
     operationId: 'listTestSessionErrorGroupsOfProject',
     summary: 'Error groups of the test sessions of a project, last seen first',
     params: z.object({ projectId: z.string().min(1).max(255) }),
-    query: ListQuery,
+    query: WholeListQuery,
     response: z.array(TestSessionErrorGroup),
   }),
   getTestSessionErrorGroup: defineRoute({

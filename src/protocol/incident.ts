@@ -94,6 +94,7 @@ export const incidentRoutes = {
     method: 'POST',
     path: base,
     operationId: 'createIncident',
+    otherErrors: [404],
     summary: 'Create an incident, with its first update',
     body: IncidentInput,
     success: created,

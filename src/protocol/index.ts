@@ -23,6 +23,7 @@ import { incidentRoutes } from './incident.ts';
 import { locationRoutes } from './location.ts';
 import { locationEventRoutes } from './location-event.ts';
 import { locationMetricsRoutes } from './location-metrics.ts';
+import { maintenanceRoutes } from './maintenance.ts';
 import { maintenanceWindowRoutes } from './maintenance-window.ts';
 import { privateLocationRoutes } from './private-location.ts';
 import { publicPageRoutes } from './public-page.ts';
@@ -70,6 +71,7 @@ export const allRoutes: readonly Route[] = [
   ...Object.values(badgeRoutes),
   ...Object.values(checkGroupRoutes),
   ...Object.values(maintenanceWindowRoutes),
+  ...Object.values(maintenanceRoutes),
   ...Object.values(variableRoutes),
   ...Object.values(snippetRoutes),
   ...Object.values(clientCertificateRoutes),

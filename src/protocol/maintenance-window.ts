@@ -7,7 +7,7 @@ export const repeatUnits = ['DAY', 'WEEK', 'MONTH'] as const;
 /** What four digits of a year can say, in epoch milliseconds. */
 const lastYearEnd = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-const instant = z.iso.datetime({ offset: true }).refine((text) => {
+export const MaintenanceInstant = z.iso.datetime({ offset: true }).refine((text) => {
   const epochMs = Date.parse(text);
   return epochMs >= 0 && epochMs <= lastYearEnd;
 }, 'must lie between the years 1970 and 9999');
@@ -33,8 +33,8 @@ const StatusPageVisibility = z
 const WindowFields = z.object({
   name: z.string().min(1).max(200),
   description: z.string().max(2000).nullable().default(null),
-  startsAt: instant,
-  endsAt: instant,
+  startsAt: MaintenanceInstant,
+  endsAt: MaintenanceInstant,
   repeatInterval: z
     .int()
     .min(1)
@@ -47,7 +47,9 @@ const WindowFields = z.object({
     .nullable()
     .default(null)
     .describe('In UTC. Months repeat on the same day, or on the last one of months that are too short'),
-  repeatEndsAt: instant.nullable().default(null).describe('No occurrence starts after it; null: no end'),
+  repeatEndsAt: MaintenanceInstant.nullable()
+    .default(null)
+    .describe('No occurrence starts after it; null: no end'),
   tags: tags.describe('Checks with any of these tags, their own or their group’s, do not run'),
   pauseAllChecks: z.boolean().default(false).describe('No check of the account runs'),
   silenceAlertsTags: tags.describe('Checks with any of these tags send no alerts'),
@@ -78,18 +80,6 @@ export const MaintenanceWindow = WindowFields.extend({
   created_at: z.iso.datetime(),
   updated_at: z.iso.datetime().nullable(),
 }).meta({ id: 'MaintenanceWindow', description: 'A maintenance window' });
-
-/** One occurrence of a window. */
-export const Maintenance = z
-  .object({
-    id: z.int().describe('Which occurrence of the window it is, from 1 on'),
-    maintenanceWindowId: z.int(),
-    name: z.string(),
-    startsAt: z.iso.datetime(),
-    endsAt: z.iso.datetime(),
-    status: z.enum(['SCHEDULED', 'IN_PROGRESS', 'COMPLETED']),
-  })
-  .meta({ id: 'Maintenance' });
 
 const windowRoute = { tag: 'Maintenance windows', credential: 'account' } as const;
 const params = z.object({ id: NumericId });
@@ -153,30 +143,5 @@ export const maintenanceWindowRoutes = {
     summary: 'Delete a maintenance window',
     params,
     success: noContent,
-  }),
-  listMaintenances: defineRoute({
-    ...windowRoute,
-    method: 'GET',
-    path: '/v1/maintenance-windows/{id}/maintenances',
-    operationId: 'listMaintenances',
-    summary: 'Occurrences of a window that are not over, soonest first',
-    params,
-    query: z.object({
-      limit: z.coerce.number().int().min(1).max(50).default(10).describe('Items per page'),
-      page: Paging.page,
-      from: Timestamp.optional().describe('Occurrences that are not over at this time; default now'),
-    }),
-    success: successful,
-    response: z.array(Maintenance),
-  }),
-  getMaintenance: defineRoute({
-    ...windowRoute,
-    method: 'GET',
-    path: '/v1/maintenance-windows/{id}/maintenances/{maintenanceId}',
-    operationId: 'getMaintenance',
-    summary: 'One occurrence of a window',
-    params: z.object({ id: NumericId, maintenanceId: NumericId }),
-    success: successful,
-    response: Maintenance,
   }),
 };

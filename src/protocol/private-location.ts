@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { QueryBoolean } from './query.ts';
 import { created, defineRoute, noContent, successful } from './route.ts';
 
 /** A slug that cannot be mistaken for a data-center region (check model 4.5). */
@@ -60,6 +61,11 @@ export const PrivateLocation = z
   .meta({ id: 'PrivateLocation' });
 export type PrivateLocation = z.output<typeof PrivateLocation>;
 
+/** A private location as the list shows it. */
+const ListedPrivateLocation = PrivateLocation.partial({ minAgentVersion: true, runningAgents: true }).meta({
+  id: 'ListedPrivateLocation',
+});
+
 const name = z.string().min(1).max(255);
 const icon = z.string().min(1).max(64);
 const proxyUrl = z
@@ -101,14 +107,20 @@ export const privateLocationRoutes = {
     path: '/v1/private-locations',
     operationId: 'listPrivateLocations',
     summary: 'All private locations of the account',
+    query: z.object({
+      versions: QueryBoolean.default(false).describe(
+        'Show which agents run there, in `minAgentVersion` and `runningAgents`',
+      ),
+    }),
     success: successful,
-    response: z.array(PrivateLocation),
+    response: z.array(ListedPrivateLocation),
   }),
   createPrivateLocation: defineRoute({
     ...locationRoute,
     method: 'POST',
     path: '/v1/private-locations',
     operationId: 'createPrivateLocation',
+    otherErrors: [409],
     summary: 'Create a private location and its first key',
     body: PrivateLocationInput,
     success: created,
@@ -140,6 +152,7 @@ export const privateLocationRoutes = {
     method: 'DELETE',
     path: '/v1/private-locations/{id}',
     operationId: 'deletePrivateLocation',
+    otherErrors: [409],
     summary: 'Delete a private location no check is assigned to',
     params,
     success: noContent,
@@ -149,6 +162,7 @@ export const privateLocationRoutes = {
     method: 'POST',
     path: '/v1/private-locations/{id}/keys',
     operationId: 'createPrivateLocationKey',
+    otherErrors: [409],
     summary: 'Create a key; at most two are active',
     params,
     success: created,

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { checkTypeNames } from '../checks/common-fields.ts';
 import { DashboardOptions } from './dashboard.ts';
 import { DashboardIncident } from './dashboard-incident.ts';
-import { Incident } from './incident.ts';
+import { Incident, incidentSeverities } from './incident.ts';
+import { Maintenance, MaintenanceUpdate } from './maintenance.ts';
 import { Aggregate } from './reporting.ts';
 import { defineRoute, noContent, successful } from './route.ts';
 import { StatusPageOptions } from './status-page.ts';
@@ -58,7 +59,7 @@ export const DashboardData = z
   .meta({ id: 'DashboardData' });
 export type DashboardData = z.output<typeof DashboardData>;
 
-/** What a status page says of a service: the worst severity of its open incidents. */
+/** What a status page says of a service: the worst severity of its open incidents and of maintenance that goes on. */
 export const ServiceState = z.enum(['OPERATIONAL', 'MINOR', 'MEDIUM', 'MAJOR', 'CRITICAL']);
 export type ServiceState = z.output<typeof ServiceState>;
 
@@ -94,6 +95,18 @@ export const StatusPageData = z
         }),
       )
       .describe('Open ones and those of the last 90 days, newest first, at most 100'),
+    maintenances: z
+      .array(
+        Maintenance.omit({ updates: true }).extend({
+          description: z.string().nullable(),
+          severity: z.enum(incidentSeverities).describe('What its services are shown with while it goes on'),
+          services: z.array(z.object({ id: z.string(), name: z.string() })),
+          updates: z.array(
+            MaintenanceUpdate.pick({ id: true, status: true, description: true, created_at: true }),
+          ),
+        }),
+      )
+      .describe('Those that go on, begin within 30 days or ended within a day; soonest first, at most 50'),
     generatedAt: z.iso.datetime(),
   })
   .meta({ id: 'StatusPageData' });

@@ -62,6 +62,7 @@ export const variableRoutes = {
     method: 'POST',
     path: '/v1/variables',
     operationId: 'createVariable',
+    otherErrors: [409],
     summary: 'Create a variable',
     body: VariableInput,
     success: created,

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -120,6 +121,8 @@ function acceptEmptyJson(app: FastifyInstance): void {
 function limitSending(request: IncomingMessage): void {
   const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
   if (encoding === undefined && (length === undefined || length === '0')) return;
+  // Nobody sends slowly what came over no connection (Fastify's inject), and there is none to be closed.
+  if (!(request.socket instanceof Socket)) return;
   const timer = setTimeout(() => {
     const error = new Error('the body did not come in time');
     badRequestLine(Object.assign(error, { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), request.socket);

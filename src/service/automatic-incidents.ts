@@ -1,5 +1,6 @@
 import type { IncidentEvent, IncidentHandler } from './incident-trigger.ts';
 import { addUpdate, openIncident } from './incident-writer.ts';
+import { affectedServices, isGoingOn, visibleMaintenances } from './maintenance-pages.ts';
 import type { Nouns } from './store/store.ts';
 import { tellSubscribers } from './subscriber-mails.ts';
 
@@ -13,7 +14,7 @@ export interface AutomaticIncidentsOptions {
  * Incidents that follow the alerts of checks: returns what is done about one event, within a transaction. One event may
  * be told any number of times, in any process: an alert opens one incident, once, and resolves that one only. A service
  * that is gone, or not the account's, gets none. An incident that people resolved before the check recovered stays as
- * they left it.
+ * they left it. While a maintenance of the service goes on whose window says `suppressAutoIncidents`, none is opened.
  */
 export function automaticIncidents(options: AutomaticIncidentsOptions): IncidentHandler {
   return async (nouns, event) => {
@@ -28,6 +29,7 @@ async function open(nouns: Nouns, event: IncidentEvent, options: AutomaticIncide
   const services = await nouns.services.findMany(event.accountId, [serviceId.toLowerCase()]);
   const [service] = services.values();
   if (!service || (await nouns.incidents.findByTrigger(event.triggerId))) return;
+  if (await isSuppressed(nouns, event, service.id)) return;
   const { row, update } = await openIncident(
     nouns,
     {
@@ -41,6 +43,18 @@ async function open(nouns: Nouns, event: IncidentEvent, options: AutomaticIncide
     event.at,
   );
   await tellSubscribers(nouns, row, update, options);
+}
+
+/** Whether a maintenance that concerns a service goes on, whose window wishes no incidents of checks meanwhile. */
+async function isSuppressed(nouns: Nouns, event: IncidentEvent, serviceId: string): Promise<boolean> {
+  const present = { pastMs: 0, aheadMs: 0 };
+  const maintenances = await visibleMaintenances(nouns, event.at, present, event.accountId);
+  return maintenances.some(
+    (maintenance) =>
+      isGoingOn(maintenance) &&
+      maintenance.visibility.suppressAutoIncidents &&
+      affectedServices(maintenance.visibility, [serviceId]).length > 0,
+  );
 }
 
 async function resolve(

@@ -1,4 +1,5 @@
 import { failureCatalogue, isFailureCode } from '../checks/failure.ts';
+import { findCheckType } from '../checks/index.ts';
 import type { CheckState } from '../protocol/public-page.ts';
 import type { Aggregate } from '../protocol/reporting.ts';
 import type { ReportedCheck, RunAggregate } from './store/reports.ts';
@@ -13,11 +14,14 @@ export const measuredFailures: ReadonlySet<string> = new Set(
   ),
 );
 
-/** What is told of the runs of a window; of none at all, that nothing is known. */
-export function aggregateView(aggregate: RunAggregate | undefined): Aggregate {
-  if (!aggregate) return { successRatio: null, avg: null, p95: null, p99: null };
+/** What is told of the runs of a window; of none at all, that nothing is known. Types that nobody runs have no times. */
+export function aggregateView(checkType: string, aggregate: RunAggregate | undefined): Aggregate {
+  const nothing = { successRatio: null, avg: null, p95: null, p99: null };
+  if (!aggregate) return nothing;
   const { runCount, passedCount, averageMs, p95Ms, p99Ms } = aggregate;
-  return { successRatio: (100 * passedCount) / runCount, avg: averageMs, p95: p95Ms, p99: p99Ms };
+  const successRatio = (100 * passedCount) / runCount;
+  if (findCheckType(checkType)?.pings) return { ...nothing, successRatio };
+  return { successRatio, avg: averageMs, p95: p95Ms, p99: p99Ms };
 }
 
 /** The state that pages and badges show. A fault of the monitoring says nothing about the target. */

@@ -22,8 +22,8 @@ export const checksumHeader = 'x-bundle-checksum-sha256';
  * Takes a code bundle. Its key is known when all of it has come, so until then it is in a temporary file. Uploading the
  * same bytes again gives the same key.
  *
- * @throws AppError PAYLOAD_TOO_LARGE, DIGEST_MISMATCH, VALIDATION_FAILED for what is no gzip, ARTIFACT_STORE_FULL,
- *   STORE_UNAVAILABLE, or MALFORMED_BODY when the sender broke off.
+ * @throws AppError PAYLOAD_TOO_LARGE, VALIDATION_FAILED when the bytes are not those that were announced, ARTIFACT_STORE_FULL,
+ *   STORE_UNAVAILABLE, or MALFORMED_BODY for what is no gzip and when the sender broke off.
  */
 export async function takeCodeBundle(
   store: ArtifactStore,
@@ -106,7 +106,8 @@ function refuseOther(announced: string | string[] | undefined, sha256: string): 
   const isSame = wanted.toLowerCase() === sha256 || wanted === Buffer.from(sha256, 'hex').toString('base64');
   if (isSame) return;
   throw new AppError(
-    'DIGEST_MISMATCH',
-    `The SHA-256 of the bytes is ${sha256}, not ${wanted.slice(0, 100)}.`,
+    'VALIDATION_FAILED',
+    `The SHA-256 of the bytes is ${sha256}, not ${wanted.slice(0, 100)} as "${checksumHeader}" says.`,
+    { validation: { source: 'payload', keys: [checksumHeader] } },
   );
 }

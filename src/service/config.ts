@@ -161,7 +161,7 @@ export const ServiceConfig = z.object({
       'Notifications a channel gets in a minute; more of them wait, ten minutes at most; 0: no limit',
     ),
   RESULT_RETENTION_DAYS: days(30).describe(
-    'How long results with their details, fenced results, events of heartbeats and the records of runs, sessions and alerts are kept, in days',
+    'How long results with their details, fenced results, events of heartbeats, the records of runs, sessions and alerts, and groups of errors that do not come back are kept, in days',
   ),
   ARTIFACT_RETENTION_DAYS: days(30).describe('How long the files that runs leave behind are kept, in days'),
   ANALYTICS_RETENTION_DAYS: days(400).describe(

@@ -22,7 +22,7 @@ import type {
   RunRow,
   StaleResultRow,
 } from './store/tables.ts';
-import { asJson, storedDetail } from './stored-detail.ts';
+import { asJson, failedTests, storedDetail } from './stored-detail.ts';
 import { describeIssues } from './validation.ts';
 
 export interface IngestOptions {
@@ -225,7 +225,13 @@ class Batch {
     const groupIds = await groupErrors(
       this.#nouns,
       this.#accepted.map(({ run, row, report }) =>
-        failedResult(run, row.id, report.errorMessages, sessions.get(run.test_session_id ?? '')),
+        failedResult(
+          run,
+          row.id,
+          report.errorMessages,
+          sessions.get(run.test_session_id ?? ''),
+          run.test_session_id === null ? [] : failedTests(run.check_type, row.detail),
+        ),
       ),
       this.#now,
     );

@@ -1,145 +1,28 @@
-import type { repeatUnits } from '../protocol/maintenance-window.ts';
+import type { WindowDefinition } from '../protocol/maintenance-window.ts';
+import { MaintenanceCalendar } from './maintenance-calendar.ts';
 import type { StoredWindow } from './store/maintenance-windows.ts';
 import type { Nouns } from './store/store.ts';
 
-/**
- * When maintenance windows are in effect and what they do (check model 2.7). All occurrences of a window last equally
- * long. They are computed from its first one, in UTC, and never stored: the n-th of a monthly window is n months after
- * the first, on its day or on the last one of a month that is too short, so that a window of the 31st is back on the 31st
- * after February.
- */
-export interface RepeatRule {
-  /** Epoch milliseconds. */
-  readonly startsAt: number;
-  readonly endsAt: number;
-  readonly repeat: { readonly interval: number; readonly unit: (typeof repeatUnits)[number] } | null;
-  /** No occurrence starts after it. */
-  readonly repeatEndsAt: number | null;
+interface LoadedWindow {
+  readonly accountId: string;
+  readonly calendar: MaintenanceCalendar;
+  readonly definition: WindowDefinition;
 }
 
-export interface Occurrence {
-  /** 0 for the first one. */
-  readonly index: number;
-  readonly startsAt: number;
-  readonly endsAt: number;
-}
-
-const dayMs = 86_400_000;
-/** The last time that ISO 8601 writes with a year of four digits: answers can show no later one. */
-const lastInstant = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
-
-/** The n-th occurrence of a rule, or null when there is none. */
-export function occurrence(rule: RepeatRule, index: number): Occurrence | null {
-  if (!Number.isSafeInteger(index) || index < 0 || (rule.repeat === null && index > 0)) return null;
-  const startsAt = startOf(rule, index);
-  const endsAt = startsAt + (rule.endsAt - rule.startsAt);
-  const isOver = index > 0 && rule.repeatEndsAt !== null && startsAt > rule.repeatEndsAt;
-  return isOver || !(endsAt <= lastInstant) ? null : { index, startsAt, endsAt };
-}
-
-/** The occurrence that an instant lies in (its end excluded), the one that began first where several overlap, or null. */
-export function occurrenceAt(rule: RepeatRule, instant: number): Occurrence | null {
-  const [first] = occurrencesFrom(rule, instant);
-  return first && first.startsAt <= instant ? first : null;
-}
-
-/** The occurrences that are not over at an instant, soonest first. */
-export function* occurrencesFrom(rule: RepeatRule, instant: number): Generator<Occurrence> {
-  // Long occurrences overlap: ones before the latest may still go on. Looked for by halves, as there can be millions.
-  let [first, end] = [0, (latestStarted(rule, instant) ?? -1) + 1];
-  while (first < end) {
-    const middle = Math.floor((first + end) / 2);
-    if (startOf(rule, middle) + (rule.endsAt - rule.startsAt) > instant) end = middle;
-    else first = middle + 1;
-  }
-  for (let next = occurrence(rule, first); next; next = occurrence(rule, next.index + 1)) yield next;
-}
-
-/** When the last occurrence ends; null when there is no last one. */
-export function lastEnd(rule: RepeatRule): number | null {
-  if (rule.repeat === null) return rule.endsAt;
-  if (rule.repeatEndsAt === null) return null;
-  const index = latestStarted(rule, rule.repeatEndsAt) ?? 0;
-  return startOf(rule, index) + (rule.endsAt - rule.startsAt);
-}
-
-/** The index of the occurrence that started last by an instant, or null before the first one. */
-function latestStarted(rule: RepeatRule, instant: number): number | null {
-  if (instant < rule.startsAt) return null;
-  const until = rule.repeatEndsAt === null ? instant : Math.min(instant, rule.repeatEndsAt);
-  let index = Math.max(0, indexNear(rule, until));
-  while (index > 0 && startOf(rule, index) > until) index -= 1;
-  return index;
-}
-
-/** The index of the occurrence that starts last before an instant, or one more than that. */
-function indexNear(rule: RepeatRule, instant: number): number {
-  if (rule.repeat === null) return 0;
-  const { interval, unit } = rule.repeat;
-  if (unit !== 'MONTH') return Math.floor((instant - rule.startsAt) / (interval * daysOf(unit) * dayMs));
-  const [from, to] = [new Date(rule.startsAt), new Date(instant)];
-  const months = (to.getUTCFullYear() - from.getUTCFullYear()) * 12 + to.getUTCMonth() - from.getUTCMonth();
-  return Math.floor(months / interval);
-}
-
-function startOf(rule: RepeatRule, index: number): number {
-  if (rule.repeat === null || index === 0) return rule.startsAt;
-  const { interval, unit } = rule.repeat;
-  if (unit !== 'MONTH') return rule.startsAt + index * interval * daysOf(unit) * dayMs;
-  const first = new Date(rule.startsAt);
-  const month = first.getUTCMonth() + index * interval;
-  const lastDay = new Date(Date.UTC(first.getUTCFullYear(), month + 1, 0)).getUTCDate();
-  const day = Math.min(first.getUTCDate(), lastDay);
-  return Date.UTC(first.getUTCFullYear(), month, day) + (rule.startsAt % dayMs);
-}
-
-function daysOf(unit: 'DAY' | 'WEEK'): number {
-  return unit === 'WEEK' ? 7 : 1;
-}
-
-interface WindowFields {
-  readonly startsAt: string;
-  readonly endsAt: string;
-  readonly repeatInterval: number | null;
-  readonly repeatUnit: (typeof repeatUnits)[number] | null;
-  readonly repeatEndsAt: string | null;
-  readonly tags: readonly string[];
-  readonly pauseAllChecks: boolean;
-  readonly silenceAlertsTags: readonly string[];
-  readonly silenceAllAlerts: boolean;
-}
-
-/** The rule of a window as it is written. */
-export function ruleOf(window: Readonly<Record<string, unknown>>): RepeatRule {
-  const fields = window as unknown as WindowFields;
-  const { repeatInterval: interval, repeatUnit: unit, repeatEndsAt } = fields;
-  return {
-    startsAt: Date.parse(fields.startsAt),
-    endsAt: Date.parse(fields.endsAt),
-    repeat: interval === null || unit === null ? null : { interval, unit },
-    repeatEndsAt: repeatEndsAt === null ? null : Date.parse(repeatEndsAt),
-  };
-}
-
-/** The windows of some accounts that may be in effect between two instants. */
+/** What the windows of some accounts do to checks between two instants (check model 2.7). */
 export class Maintenance {
-  readonly #windows: ReadonlyMap<string, readonly { rule: RepeatRule; fields: WindowFields }[]>;
+  readonly #windows: ReadonlyMap<string, readonly LoadedWindow[]>;
 
-  private constructor(windows: readonly StoredWindow[]) {
-    const read = windows.map(({ accountId, definition }) => ({
-      accountId,
-      rule: ruleOf(definition),
-      fields: definition as unknown as WindowFields,
-    }));
-    this.#windows = Map.groupBy(read, ({ accountId }) => accountId);
+  private constructor(windows: readonly LoadedWindow[]) {
+    this.#windows = Map.groupBy(windows, ({ accountId }) => accountId);
   }
 
   static async load(
-    nouns: Pick<Nouns, 'windows'>,
+    nouns: Pick<Nouns, 'windows' | 'maintenances'>,
     accountIds: readonly string[],
     time: { readonly from: number; readonly to: number },
   ): Promise<Maintenance> {
-    return new Maintenance(await nouns.windows.ofAccounts(accountIds, time));
+    return new Maintenance(await withCalendars(nouns, await nouns.windows.ofAccounts(accountIds, time)));
   }
 
   /** Whether scheduled runs of a check are left out. `tags` are the check's own and its group's. */
@@ -160,10 +43,24 @@ export class Maintenance {
     );
   }
 
-  #holds(accountId: string, instant: number, concerns: (window: WindowFields) => boolean): boolean {
+  #holds(accountId: string, instant: number, concerns: (window: WindowDefinition) => boolean): boolean {
     const windows = this.#windows.get(accountId) ?? [];
-    return windows.some(({ rule, fields }) => concerns(fields) && occurrenceAt(rule, instant) !== null);
+    return windows.some(({ calendar, definition }) => concerns(definition) && calendar.isInEffect(instant));
   }
+}
+
+/** Windows with what was changed of their occurrences. */
+export async function withCalendars(
+  nouns: Pick<Nouns, 'maintenances'>,
+  windows: readonly StoredWindow[],
+): Promise<(LoadedWindow & { readonly id: number })[]> {
+  const changes = await nouns.maintenances.changes(windows.map(({ id }) => id));
+  return windows.map(({ id, accountId, definition }) => ({
+    id,
+    accountId,
+    calendar: new MaintenanceCalendar(definition, changes.get(id) ?? []),
+    definition: definition as unknown as WindowDefinition,
+  }));
 }
 
 function meet(named: readonly string[], tags: readonly string[]): boolean {

@@ -114,10 +114,8 @@ function parameters(place: 'path' | 'query', schema: z.ZodObject | undefined, sc
   });
 }
 
-/** Tags of routes whose objects have names or addresses that may be taken. */
-const conflictTags = ['Private locations', 'Dashboards', 'Status pages'];
-
-function errorStatuses(route: Route): number[] {
+/** The statuses of errors that the document promises of a route; others are faults. */
+export function errorStatuses(route: Route): number[] {
   const hasInput = route.params || route.query || route.body;
   return [
     ...(hasInput ? [400] : []),
@@ -126,9 +124,8 @@ function errorStatuses(route: Route): number[] {
     ...(route.credential === 'account' || route.credential === 'optional' ? [403] : []),
     ...(route.otherErrors ?? []),
     ...(route.params ? [404] : []),
-    ...(conflictTags.includes(route.tag) && route.method !== 'GET' ? [409] : []),
     ...(route.body ? [413, 415] : []),
-    ...(route.isBodyRaw ? [409, 413, 422, 507] : []),
+    ...(route.isBodyRaw ? [413, 507] : []),
     ...(route.isResponseRaw ? [416] : []),
     ...(route.credential === 'location' ? [] : [429]),
     503,

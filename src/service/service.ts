@@ -17,6 +17,7 @@ import { IncidentFeed } from './incident-trigger.ts';
 import { Ingest } from './ingest.ts';
 import { Ledger } from './ledger.ts';
 import { configuredMailServer } from './mail-server.ts';
+import { MaintenanceNotices } from './maintenance-notices.ts';
 import { ServiceMetrics } from './metrics.ts';
 import { Scheduler } from './scheduler.ts';
 import { readStaticIps } from './static-ips.ts';
@@ -111,6 +112,9 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     releasers.push('incident feed', () => incidents.stop());
     const subscriberNotifier = mail && new SubscriberNotifier({ store, clock, logger, mail });
     if (subscriberNotifier) releasers.push('subscriber notifier', () => subscriberNotifier.stop());
+    const maintenanceNotices =
+      mail && new MaintenanceNotices({ store, clock, logger, publicUrl: config.PUBLIC_URL });
+    if (maintenanceNotices) releasers.push('maintenance notices', () => maintenanceNotices.stop());
     const heartbeatWatch = new HeartbeatWatch({ store, clock, logger });
     releasers.push('heartbeat watch', () => heartbeatWatch.stop());
     const sweeper = new Sweeper({ store, artifactStore, clock, logger, leaseTtlMs, metrics });
@@ -127,6 +131,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     alerting.start();
     incidents.start();
     subscriberNotifier?.start();
+    maintenanceNotices?.start();
     heartbeatWatch.start();
     upkeep.start();
     releasers.push('readiness', () => {

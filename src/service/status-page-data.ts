@@ -8,6 +8,13 @@ import {
   uptimePercent,
   worstServiceState,
 } from './incident-timeline.ts';
+import {
+  affectedServices,
+  isGoingOn,
+  isShownOn,
+  type VisibleMaintenance,
+  visibleMaintenances,
+} from './maintenance-pages.ts';
 import { updateView } from './routes/incidents.ts';
 import { statusPageOptions } from './routes/status-pages.ts';
 import type { IncidentRow, IncidentUpdateRow, StatusPageRow } from './store/page-tables.ts';
@@ -16,13 +23,15 @@ import type { Nouns } from './store/store.ts';
 const dayMs = 86_400_000;
 const incidentsShown = 100;
 const updatesShown = 100;
+const maintenancesShown = 50;
+const maintenanceShownMs = { past: dayMs, ahead: 30 * dayMs };
 
 /**
  * Everything a status page shows at an instant. Updates that are to be shown later do not count yet: the incidents are
  * as they were told of until now.
  */
 export async function statusPageData(
-  nouns: Pick<Nouns, 'statusPages' | 'incidents'>,
+  nouns: Pick<Nouns, 'statusPages' | 'incidents' | 'windows' | 'maintenances'>,
   page: StatusPageRow,
   now: number,
 ): Promise<StatusPageData> {
@@ -37,11 +46,15 @@ export async function statusPageData(
   for (const { id, service_id: serviceId } of rows) {
     serviceIdsOf.set(id, [...(serviceIdsOf.get(id) ?? []), serviceId]);
   }
+  const maintenances = await shownMaintenances(nouns, page, [...serviceNames.keys()], now);
   const serviceViews = new Map(
     [...serviceNames].map(([id, name]) => {
       const own = incidents.filter((incident) => serviceIdsOf.get(incident.id)?.includes(id));
       const uptime = uptimePercent(own, now);
-      return [id, { id, name, state: stateAt(own, now), uptime, days: incidentDays(own, now) }] as const;
+      const worked = maintenances.filter((one) => isGoingOn(one) && one.serviceIds.includes(id));
+      const severities = worked.map(({ visibility }) => visibility.severity);
+      const state = worstServiceState([stateAt(own, now), ...severities]);
+      return [id, { id, name, state, uptime, days: incidentDays(own, now) }] as const;
     }),
   );
   const cardViews = cards.map((card) => {
@@ -69,8 +82,46 @@ export async function statusPageData(
       // Only those that this page shows: others are nobody's business here.
       services: (serviceIdsOf.get(incident.id) ?? []).map((id) => ({ id, name: serviceNames.get(id) ?? '' })),
     })),
+    maintenances: await Promise.all(
+      maintenances.map(async (one) => {
+        const updates = await nouns.maintenances.updates(one.windowId, [one.planned.id]);
+        return {
+          id: one.planned.id,
+          maintenanceWindowId: one.windowId,
+          name: one.definition.name,
+          description: one.definition.description,
+          severity: one.visibility.severity,
+          status: one.status,
+          startsAt: new Date(one.planned.startsAt).toISOString(),
+          endsAt: new Date(one.planned.endsAt).toISOString(),
+          services: one.serviceIds.map((id) => ({ id, name: serviceNames.get(id) ?? '' })),
+          updates: updates.slice(0, updatesShown).map(({ id, status, description, created }) => ({
+            id,
+            status,
+            description,
+            created_at: new Date(created).toISOString(),
+          })),
+        };
+      }),
+    ),
     generatedAt: new Date(now).toISOString(),
   };
+}
+
+/** The maintenances that a page shows: those that go on, lie ahead, or were over or cancelled lately; soonest first. */
+async function shownMaintenances(
+  nouns: Pick<Nouns, 'windows' | 'maintenances'>,
+  page: StatusPageRow,
+  serviceIds: readonly string[],
+  now: number,
+): Promise<(VisibleMaintenance & { readonly serviceIds: readonly string[] })[]> {
+  const time = { pastMs: maintenanceShownMs.past, aheadMs: maintenanceShownMs.ahead };
+  const all = await visibleMaintenances(nouns, now, time, page.account_id);
+  return all
+    .filter(({ visibility }) => isShownOn(visibility, page.id, serviceIds))
+    .filter(({ status, planned }) => status !== 'COMPLETED' || planned.overAt > now - time.pastMs)
+    .slice(0, maintenancesShown)
+    .map((one) => ({ ...one, serviceIds: affectedServices(one.visibility, serviceIds) }));
 }
 
 interface PublishedIncident extends IncidentRow {

@@ -1,3 +1,4 @@
+import type { FailedTest } from '../checks/check-type.ts';
 import { findCheckType } from '../checks/index.ts';
 import { toError } from '../lib/errors.ts';
 import { measuredValues } from './analytics/measured-values.ts';
@@ -27,6 +28,12 @@ export function storedDetail(checkType: string, reported: unknown): StoredDetail
   const detail = asJson(parsed.data);
   if (detail === null) return { ...none, problem: 'detail: is nested too deeply' };
   return { detail, problem: null, measure: measureOf(parsed.data) };
+}
+
+/** The tests in which errors of a stored detail occurred. */
+export function failedTests(checkType: string, detail: string | null): readonly FailedTest[] {
+  const type = findCheckType(checkType);
+  return detail === null || !type?.failedTests ? [] : type.failedTests(JSON.parse(detail));
 }
 
 /** JSON of a value from outside, or null when it is nested so deeply that the stack does not hold it. */

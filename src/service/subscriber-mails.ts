@@ -1,4 +1,4 @@
-import type { IncidentRow, IncidentUpdateRow } from './store/page-tables.ts';
+import type { IncidentRow, IncidentUpdateRow, StatusPageRow } from './store/page-tables.ts';
 import type { Nouns } from './store/store.ts';
 
 const words = {
@@ -22,25 +22,38 @@ export async function tellSubscribers(
   if (!options.hasMailer || update.notify_subscribers === 0) return;
   const services = await nouns.incidents.services([incident.id]);
   const pages = await nouns.statusPages.showing(services.map(({ id }) => id));
+  const subject = `${words[update.status]}: ${incident.name}`;
+  await mailSubscribers(nouns, pages, options, {
+    subject,
+    text: [
+      subject,
+      update.description,
+      `Severity: ${incident.severity.toLowerCase()}. Services: ${services.map(({ name }) => name).join(', ')}.`,
+      new Date(update.published).toUTCString(),
+    ].join('\n\n'),
+    at: update.created,
+  });
+}
+
+/** Stores one mail for each verified subscription of some pages, with the page's name before the subject. */
+export async function mailSubscribers(
+  nouns: Pick<Nouns, 'subscriptions' | 'subscriberMails'>,
+  pages: readonly StatusPageRow[],
+  options: { readonly publicUrl?: string | undefined },
+  mail: { readonly subject: string; readonly text: string; readonly at: number },
+): Promise<void> {
   const names = new Map(pages.map(({ id, name }) => [id, name]));
   const subscriptions = await nouns.subscriptions.verified([...names.keys()]);
   const base = options.publicUrl?.replace(/\/+$/, '') ?? '';
   await nouns.subscriberMails.insert(
     subscriptions.map((subscription) => ({
       address: subscription.address,
-      subject: oneLine(
-        `[${names.get(subscription.status_page_id)}] ${words[update.status]}: ${incident.name}`,
-      ),
-      text: [
-        `${words[update.status]}: ${incident.name}`,
-        update.description,
-        `Severity: ${incident.severity.toLowerCase()}. Services: ${services.map(({ name }) => name).join(', ')}.`,
-        new Date(update.published).toUTCString(),
-      ].join('\n\n'),
+      subject: oneLine(`[${names.get(subscription.status_page_id)}] ${mail.subject}`),
+      text: mail.text,
       unsubscribe_url: `${base}/v1/public/subscriptions/${subscription.token}/unsubscribe`,
       tries: 0,
-      next_at: update.created,
-      created: update.created,
+      next_at: mail.at,
+      created: mail.at,
     })),
   );
 }

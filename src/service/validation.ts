@@ -67,9 +67,9 @@ function problemOf(issue: Issue): string {
         ? `must be ${String(issue.values[0])}`
         : `must be one of [${issue.values.map(String).join(', ')}]`;
     case 'too_small':
-      return `${bound(issue.origin)} at least ${String(issue.minimum)}${unit(issue.origin)}`;
+      return `${bound(issue.origin)} ${issue.inclusive === false ? 'more than' : 'at least'} ${String(issue.minimum)}${unit(issue.origin)}`;
     case 'too_big':
-      return `${bound(issue.origin)} at most ${String(issue.maximum)}${unit(issue.origin)}`;
+      return `${bound(issue.origin)} ${issue.inclusive === false ? 'less than' : 'at most'} ${String(issue.maximum)}${unit(issue.origin)}`;
     case 'invalid_format':
       return issue.message.startsWith('Invalid ') ? `must be a valid ${issue.format}` : issue.message;
     case 'custom':

@@ -26,6 +26,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   analyseTestSessionErrorGroup: 'no model provider: 402',
   getRootCauseAnalysis: 'there is none without a provider',
   getAsset: 'bytes come over real connections',
+  getTestSessionAsset: 'bytes come over real connections',
   getCodeBundle: 'bytes come over real connections',
   fetchCodeBundle: 'bytes come over real connections',
   unsubscribe: 'its token is in a mail',
@@ -40,7 +41,11 @@ function queryOf({ operationId, path }: Route): Readonly<Record<string, unknown>
 }
 
 const order = ['POST', 'GET', 'PUT', 'PATCH', 'DELETE'];
-const routes = [...allRoutes].sort((a, b) => order.indexOf(a.method) - order.indexOf(b.method));
+/** What belongs to something is deleted before it. */
+const depthOf = ({ method, path }: Route) => (method === 'DELETE' ? path.split('/').length : 0);
+const routes = [...allRoutes].sort(
+  (a, b) => order.indexOf(a.method) - order.indexOf(b.method) || depthOf(b) - depthOf(a),
+);
 
 describe('every operation', () => {
   it('answers the smallest right request with success, in the form of its schema', async () => {

@@ -239,6 +239,10 @@ describe('private locations', () => {
         { version: '10.1.0', isOutdated: false, count: 1 },
       ],
     });
+    const listed = async (query = '') => (await own.call('GET', `/v1/private-locations${query}`)).body;
+    expect(await listed('?versions=true')).toEqual([await view()]);
+    const { minAgentVersion: _lowest, runningAgents: _agents, ...without } = await view();
+    expect(await listed()).toEqual([without]);
     clock.advance(119_000);
     // The agent of version 7 came back as version 8; renewing counts as being seen.
     await new TestAgent(own, location, 'agent-0').claim({ version: '8.0.0' });

@@ -1,21 +1,34 @@
 import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { allRoutes } from '../../src/protocol/index.ts';
 import type { Route } from '../../src/protocol/route.ts';
+import { addKey, deleteKey } from '../../src/service/accounts.ts';
 import { hashKey } from '../../src/service/keys.ts';
-import { type Bench, createCheck, createLocation, openBench, type TestLocation } from '../helpers/service.ts';
+import {
+  type Bench,
+  createCheck,
+  createLocation,
+  openBench,
+  TestAgent,
+  type TestLocation,
+  temporaryFolder,
+} from '../helpers/service.ts';
 import { createAuthority } from '../helpers/targets/certificates.ts';
 import { minimalBody, minimalQuery } from './minimal-value.ts';
 
+const folder = temporaryFolder();
 let bench: Bench;
 let location: TestLocation;
 
 beforeAll(async () => {
-  bench = await openBench();
+  bench = await openBench({ folder: folder.path });
   location = await createLocation(bench, 'lab');
 });
 afterAll(async () => {
   await bench.close();
+  folder.remove();
 });
 
 const accountRoutes = allRoutes.filter(({ credential }) => credential === 'account');
@@ -38,6 +51,49 @@ it('has routes of both kinds', () => {
   expect(locationRoutes.length).toBeGreaterThanOrEqual(5);
   const others = allRoutes.length - accountRoutes.length - locationRoutes.length;
   expect(optionalRoutes.length + openRoutes.length).toBe(others);
+});
+
+/** Keys that were good until they were revoked, or their account removed: of an account, of a location. */
+const revoked = { account: '', location: '', removedAccount: '', removedLocation: '' };
+beforeAll(async () => {
+  const isLetIn = async (key: string, path: string, method = 'GET', body?: unknown) =>
+    (await bench.call(method, path, body, { key })).status;
+  const { keyId, rawKey } = await addKey(bench.store, bench.clock, {
+    accountId: bench.accountId,
+    name: 'left the company',
+    role: 'ADMIN',
+  });
+  expect(await isLetIn(rawKey, '/v1/accounts/me')).toBe(200);
+  await deleteKey(bench.store, keyId);
+  revoked.account = rawKey;
+  const made = await bench.call('POST', `/v1/private-locations/${location.id}/keys`);
+  const claim = new TestAgent(bench, location).claimBody();
+  expect(await isLetIn(made.body.rawKey, '/v1/agent/claims', 'POST', claim)).toBe(200);
+  await bench.call('DELETE', `/v1/private-locations/${location.id}/keys/${made.body.id}`);
+  revoked.location = made.body.rawKey;
+
+  const removed = await bench.addAccount();
+  const owned = await bench.call('POST', '/v1/private-locations', { name: 'x', slugName: 'x' }, removed);
+  revoked.removedAccount = removed.key;
+  revoked.removedLocation = owned.body.keys[0].rawKey;
+  expect(await isLetIn(revoked.removedAccount, '/v1/accounts/me')).toBe(200);
+  expect(await isLetIn(revoked.removedLocation, '/v1/agent/claims', 'POST', claim)).toBe(200);
+  // There is no operation for it: an operator does so in the database.
+  const database = new DatabaseSync(join(folder.path, 'picket.sqlite'));
+  database.prepare('delete from accounts where id = ?').run(removed.accountId);
+  database.close();
+});
+
+describe.each(named([...accountRoutes, ...locationRoutes, ...optionalRoutes]))('%s', (_name, route) => {
+  it('refuses a key that was revoked, or whose account was removed', async () => {
+    for (const key of Object.values(revoked)) {
+      const answer = await callBadly(route, key);
+      expect([answer.status, answer.body.statusCode]).toEqual([401, 401]);
+      // Naming the account it was of does not help.
+      const named = await callBadly(route, key, { 'x-service-account': bench.accountId });
+      expect(named.status).toBe(401);
+    }
+  });
 });
 
 describe.each(named([...accountRoutes, ...locationRoutes]))('%s', (_name, route) => {
@@ -141,7 +197,7 @@ it("shows nothing of another account's objects", async () => {
     const filled = route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
       const schema = route.params?.shape[name];
       // Objects that this test does not make have ids that nobody has.
-      const known = [params[name] ?? id, '7', '999999', '1999.01', `${'0'.repeat(64)}-1`];
+      const known = [params[name] ?? id, randomUUID(), '7', '999999', '1999.01', `${'0'.repeat(64)}-1`];
       return known.find((text) => schema?.safeParse(text).success) ?? id;
     });
     const answer = await bench.call(

@@ -73,7 +73,10 @@ describe('code bundles', () => {
 
   it('are refused when they are not what the checksum says, or no gzip', async () => {
     const wrong = await upload(bytes, { 'x-bundle-checksum-sha256': '0'.repeat(64) });
-    expect(wrong).toMatchObject({ status: 422, body: { error: 'Unprocessable Content' } });
+    expect(wrong).toMatchObject({
+      status: 400,
+      body: { error: 'Bad Request', validation: { keys: ['x-bundle-checksum-sha256'] } },
+    });
     expect((await upload(Buffer.from('PK not a gzip'))).status).toBe(400);
     expect((await upload(Buffer.alloc(0))).status).toBe(400);
   });

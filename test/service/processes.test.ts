@@ -5,11 +5,13 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type PicketProcess, startPicket } from '../helpers/picket-process.ts';
 import { type PostgresServer, startPostgres, whyNoPostgres } from '../helpers/postgres.ts';
 import { temporaryFolder, until } from '../helpers/service.ts';
+import { startServiceProcess } from '../helpers/service-process.ts';
 
 const key = 'bootstrap-key-of-the-tests';
-const startTimeoutMs = 60_000;
 const noPostgres = whyNoPostgres();
 const started: PicketProcess[] = [];
+const startService = (environment: Record<string, string>) =>
+  startServiceProcess({ BOOTSTRAP_API_KEY: key, ...environment }, (process) => started.push(process));
 const folders: ReturnType<typeof temporaryFolder>[] = [];
 
 afterEach(async () => {
@@ -21,40 +23,6 @@ function newFolder(): string {
   const folder = temporaryFolder();
   folders.push(folder);
   return folder.path;
-}
-
-/** Starts a service process and waits for the line that says where it listens. */
-async function startService(environment: Record<string, string>) {
-  const process = startPicket(['service'], {
-    PORT: '0',
-    HOST: '127.0.0.1',
-    BOOTSTRAP_API_KEY: key,
-    ...environment,
-  });
-  started.push(process);
-  const line = await until(
-    'the service listens',
-    () => {
-      if (process.child.exitCode !== null) throw new Error(process.output());
-      return /"address":"([^"]+)"/.exec(process.output());
-    },
-    startTimeoutMs,
-  );
-  const url = line[1] ?? '';
-  // biome-ignore lint/suspicious/noExplicitAny: bodies of every shape
-  const call = async (method: string, path: string, body?: unknown, credential = key): Promise<any> => {
-    const response = await fetch(url + path, {
-      method,
-      headers: {
-        authorization: `Bearer ${credential}`,
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const text = await response.text();
-    return { status: response.status, body: text === '' ? null : JSON.parse(text) };
-  };
-  return { process, url, call };
 }
 
 const claimBody = (fields: object = {}) => ({

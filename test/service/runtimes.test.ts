@@ -29,6 +29,15 @@ it('lists every location a check can name, with its city', async () => {
   expect(list.body).toContainEqual({ region: 'eu-central-1', name: 'Frankfurt' });
 });
 
+it('says what the account may use', async () => {
+  const { body } = await bench.call('GET', '/v1/accounts/me/entitlements');
+  const byKey = new Map(body.entitlements.map((one: { key: string }) => [one.key, one]));
+  expect(byKey.get('CHECK_TYPE_ICMP')).toMatchObject({ type: 'FLAG', enabled: true, quantity: null });
+  expect(byKey.get('STATUS_PAGE_SUBSCRIBERS')).toMatchObject({ enabled: false });
+  expect(byKey.get('CHECKS')).toMatchObject({ type: 'METERED', enabled: true, quantity: null });
+  expect(byKey.get('ARTIFACT_BYTES')).toMatchObject({ quantity: 157_286_400 });
+});
+
 it('shows the account of the key', async () => {
   const own = await bench.call('GET', '/v1/accounts/me');
   expect(own.body).toMatchObject({ id: bench.accountId, name: 'Test', runtimeId: '2026.04' });
@@ -36,4 +45,16 @@ it('shows the account of the key', async () => {
   const stranger = await bench.addAccount();
   const other = await bench.call('GET', '/v1/accounts/me', undefined, stranger);
   expect(other.body.id).toBe(stranger.accountId);
+
+  const settings = { ...own.body.alertSettings, reminders: { amount: 3, interval: 10 } };
+  expect((await bench.call('PUT', '/v1/accounts/me/alert-settings', settings)).status).toBe(200);
+  const changed = (await bench.call('GET', '/v1/accounts/me')).body;
+  expect(changed).toMatchObject({
+    plan: 'SELF_HOSTED',
+    alertSettings: { reminders: { amount: 3, interval: 10 } },
+  });
+  expect((await bench.call('GET', '/v1/accounts')).body).toEqual([changed]);
+  expect((await bench.call('GET', `/v1/accounts/${bench.accountId.toUpperCase()}`)).body).toEqual(changed);
+  expect((await bench.call('GET', `/v1/accounts/${stranger.accountId}`)).status).toBe(404);
+  expect((await bench.call('GET', '/v1/accounts/nonsense')).status).toBe(400);
 });

@@ -22,6 +22,9 @@ describe.each(types)('a $checkType check', ({ route, checkType }) => {
     const made = await create({ dependencies, scriptPath: 'login.spec.ts', runtimeId: '2025.04' });
     expect(made.status).toBe(201);
     expect(made.body).toMatchObject({ checkType, script, dependencies, scriptPath: 'login.spec.ts' });
+    const { dependencies: _files, ...without } = made.body;
+    const lean = await bench.call('GET', `/v1/checks/${made.body.id}?includeDependencies=false`);
+    expect(lean.body).toEqual(without);
     const read = await bench.call('GET', `/v1/checks/${made.body.id}`);
     expect(read.body).toEqual(made.body);
     const changed = await bench.call('PUT', `/v1/checks/${route}/${made.body.id}`, { runtimeId: null });

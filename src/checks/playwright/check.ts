@@ -17,6 +17,20 @@ export const playwright = defineCheckType({
   artifactFields: playwrightArtifactFields,
   detail: PlaywrightDetail,
   detailKey: 'playwrightCheckResult',
+  failedTests: ({ errors }) =>
+    errors.flatMap(({ error, testTitle, testFile, projectName, suitePath }) =>
+      testTitle === null
+        ? []
+        : [
+            {
+              message: error.message,
+              projectName: projectName ?? '',
+              testFile: testFile ?? '',
+              testTitle,
+              suitePath,
+            },
+          ],
+    ),
   analytics: { route: 'playwright-checks', metrics: [scriptTimeMetric] },
   load: async () => ({ run: (await import('./run.ts')).runPlaywrightSuite }),
 });

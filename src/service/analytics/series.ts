@@ -291,17 +291,23 @@ function retries(frame: Frame, rows: RowSet, ordinals: Float64Array | undefined)
   return sum;
 }
 
-/** Percent of the results that did not fail. */
+/**
+ * Percent of the results that did not fail, of those that say something about the target. The same as the success ratio
+ * of reports (reports.ts); null where there are none.
+ */
 function availability(frame: Frame, rows: RowSet, ordinals: Float64Array | undefined): number | null {
   const status = frame.texts.get(statusColumn);
   const passed = status?.texts.indexOf('success') ?? -1;
+  const unknown = status?.texts.indexOf('error') ?? -1;
   let count = 0;
   let good = 0;
   for (let place = rows.from; place < rows.to; place += 1) {
     const row = rowAt(rows, place);
     if ((ordinals?.[row] ?? 0) > 0) continue;
+    const code = status?.index[row] ?? -1;
+    if (code === unknown && unknown >= 0) continue;
     count += 1;
-    if (status?.index[row] === passed) good += 1;
+    if (code === passed) good += 1;
   }
   return count === 0 ? null : (good / count) * 100;
 }

@@ -2,9 +2,22 @@ import type { ArtifactRow } from '../store/tables.ts';
 
 /** Where an artifact is downloaded: absolute when the service knows where clients reach it, else relative. */
 export function assetUrl(artifact: ArtifactRow, publicUrl: string | undefined): string {
-  const name = artifact.name.split('/').map(encodeURIComponent).join('/');
+  return urlOf(`check-results/${artifact.check_id}/${artifact.result_id}`, artifact, publicUrl);
+}
+
+/** The same by the test session that its result belongs to. */
+export function sessionAssetUrl(
+  testSessionId: string,
+  artifact: ArtifactRow,
+  publicUrl: string | undefined,
+): string {
+  return urlOf(`test-sessions/${testSessionId}/results/${artifact.result_id}`, artifact, publicUrl);
+}
+
+function urlOf(result: string, { name }: ArtifactRow, publicUrl: string | undefined): string {
+  const path = name.split('/').map(encodeURIComponent).join('/');
   const origin = publicUrl?.replace(/\/+$/, '') ?? '';
-  return `${origin}/v1/check-results/${artifact.check_id}/${artifact.result_id}/assets/${name}`;
+  return `${origin}/v1/${result}/assets/${path}`;
 }
 
 /**

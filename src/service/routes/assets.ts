@@ -1,11 +1,17 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../lib/errors.ts';
 import { matchesGlob } from '../../lib/glob.ts';
-import { artifactRoutes, assetRoutes, assetTypeOf } from '../../protocol/artifact.ts';
+import {
+  type AssetQuery,
+  type AssetType,
+  artifactRoutes,
+  assetRoutes,
+  assetTypeOf,
+} from '../../protocol/artifact.ts';
 import { ArtifactIntake, artifactKey } from '../artifact-intake.ts';
 import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
 import type { ArtifactRow } from '../store/tables.ts';
-import { assetUrl } from './asset-urls.ts';
+import { assetUrl, sessionAssetUrl } from './asset-urls.ts';
 import { parseByteRange } from './byte-range.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from './handler.ts';
 
@@ -41,28 +47,27 @@ export function assetHandlers(deps: HandlerDeps): [string, AnyHandler][] {
       ((await deps.store.results.find(check.id, resultId)) ??
         (await deps.store.testSessions.findResult(check.id, resultId)));
     if (!result) throw new AppError('NOT_FOUND', `There is no result ${resultId} of check ${checkId}.`);
-    const artifacts = (await deps.store.artifacts.ofResults([result.id])).get(result.id) ?? [];
+    return storedArtifacts(result.id);
+  };
+  const storedArtifacts = async (resultId: string): Promise<ArtifactRow[]> => {
+    const artifacts = (await deps.store.artifacts.ofResults([resultId])).get(resultId) ?? [];
     return artifacts.filter(({ state }) => state === 'stored');
+  };
+  const storedOfSession = async (accountId: string, id: string, resultId: string): Promise<ArtifactRow[]> => {
+    const session = await deps.store.testSessions.find(accountId, id);
+    if (!session) throw new AppError('NOT_FOUND', `There is no test session ${id}.`);
+    const result = await deps.store.testSessions.resultOfSession(session.id, resultId);
+    if (!result) throw new AppError('NOT_FOUND', `The session has no result ${resultId}.`);
+    return storedArtifacts(result.id);
   };
   return handlersById(assetRoutes, {
     async listAssets({ caller, params, query }) {
       const stored = await storedOf(caller.accountId, params.checkId, params.checkResultId);
       const assets = stored.map((row) => ({
-        type: assetTypeOf(row.name, row.content_type),
-        name: row.name,
-        url: assetUrl(row, deps.publicUrl),
-        contentType: row.content_type,
-        sizeBytes: row.size_bytes ?? 0,
-        sha256: row.sha256 ?? '',
+        ...assetView(row, assetUrl(row, deps.publicUrl)),
         source: { type: 'check-result' as const, checkId: row.check_id, resultId: row.result_id },
       }));
-      return {
-        assets: assets.filter(
-          ({ type, name }) =>
-            (query.type === undefined || query.type === type) &&
-            (query.name === undefined || matchesGlob(name, query.name)),
-        ),
-      };
+      return { assets: fitting(assets, query) };
     },
     async getAsset({ caller, params, request, reply }) {
       const stored = await storedOf(caller.accountId, params.checkId, params.checkResultId);
@@ -70,7 +75,48 @@ export function assetHandlers(deps: HandlerDeps): [string, AnyHandler][] {
       if (!row) throw new AppError('NOT_FOUND', `The result has no artifact "${params.name}".`);
       await send(row, deps.artifactStore, request, reply);
     },
+    async listTestSessionAssets({ caller, params, query }) {
+      const stored = await storedOfSession(caller.accountId, params.id, params.resultId);
+      const assets = stored.map((row) => ({
+        ...assetView(row, sessionAssetUrl(params.id, row, deps.publicUrl)),
+        source: {
+          type: 'test-session-result' as const,
+          checkId: row.check_id,
+          resultId: row.result_id,
+          testSessionId: params.id,
+        },
+      }));
+      return { assets: fitting(assets, query) };
+    },
+    async getTestSessionAsset({ caller, params, request, reply }) {
+      const stored = await storedOfSession(caller.accountId, params.id, params.resultId);
+      const row = stored.find(({ name }) => name === params.name);
+      if (!row) throw new AppError('NOT_FOUND', `The result has no artifact "${params.name}".`);
+      await send(row, deps.artifactStore, request, reply);
+    },
   });
+}
+
+function assetView(row: ArtifactRow, url: string) {
+  return {
+    type: assetTypeOf(row.name, row.content_type),
+    name: row.name,
+    url,
+    contentType: row.content_type,
+    sizeBytes: row.size_bytes ?? 0,
+    sha256: row.sha256 ?? '',
+  };
+}
+
+function fitting<Shown extends { readonly type: AssetType; readonly name: string }>(
+  assets: readonly Shown[],
+  query: AssetQuery,
+): Shown[] {
+  return assets.filter(
+    ({ type, name }) =>
+      (query.type === undefined || query.type === type) &&
+      (query.name === undefined || matchesGlob(name, query.name)),
+  );
 }
 
 async function send(

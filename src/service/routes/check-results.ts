@@ -1,11 +1,14 @@
 import { findCheckType } from '../../checks/index.ts';
 import { AppError } from '../../lib/errors.ts';
-import { type CheckResult, checkResultRoutes } from '../../protocol/check-result.ts';
+import { type CheckResult, type CheckResultQuery, checkResultRoutes } from '../../protocol/check-result.ts';
+import { parseCursor } from '../../protocol/cursor.ts';
 import { parseTimestamp } from '../../protocol/query.ts';
 import type { Check } from '../store/checks.ts';
+import type { ResultFilter } from '../store/results.ts';
 import type { ArtifactRow, ResultRow } from '../store/tables.ts';
 import { fieldError } from '../validation.ts';
 import { withAssetUrls } from './asset-urls.ts';
+import { pageOf } from './cursor-paging.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from './handler.ts';
 import { describePage, pageOffset } from './paging.ts';
 
@@ -18,31 +21,25 @@ export function checkResultHandlers(deps: HandlerDeps): [string, AnyHandler][] {
     if (!check) throw new AppError('NOT_FOUND', `There is no check ${checkId}.`);
     return check;
   };
+  const viewsOf = async (check: Check, results: readonly ResultRow[]): Promise<CheckResult[]> => {
+    const artifacts = await deps.store.artifacts.ofResults(results.map((row) => row.id));
+    return results.map((row) => resultView(row, check.name, artifacts.get(row.id), deps.publicUrl));
+  };
   return handlersById(checkResultRoutes, {
     async listCheckResults({ caller, params, query, request, reply }) {
       const check = await checkOf(caller.accountId, params.checkId);
-      // Without either the window ends a moment ahead of now, so that nothing is cut off.
-      const end = instant(query.to) ?? deps.clock.wallMs() + 1;
-      const from = instant(query.from) ?? end - windowMs - (query.to === undefined ? 1 : 0);
-      const to = query.from === undefined ? end : (instant(query.to) ?? from + windowMs);
-      if (query.to !== undefined && query.from !== undefined && to < from) {
-        throw fieldError('query', [{ key: 'to', message: 'must not be before "from"' }]);
-      }
-      const { total, results } = await deps.store.results.list(
-        {
-          checkId: check.id,
-          from,
-          to,
-          location: query.location,
-          checkType: query.checkType,
-          hasFailures: query.hasFailures,
-          resultType: query.resultType,
-        },
-        { limit: query.limit, offset: pageOffset(query) },
-      );
+      const { total, results } = await deps.store.results.list(filterOf(check, query, deps.clock.wallMs()), {
+        limit: query.limit,
+        offset: pageOffset(query),
+      });
       describePage(request, reply, { query, total, publicUrl: deps.publicUrl });
-      const artifacts = await deps.store.artifacts.ofResults(results.map((row) => row.id));
-      return results.map((row) => resultView(row, check.name, artifacts.get(row.id), deps.publicUrl));
+      return viewsOf(check, results);
+    },
+    async listCheckResultsByCursor({ caller, params, query }) {
+      const check = await checkOf(caller.accountId, params.checkId);
+      const filter = filterOf(check, query, deps.clock.wallMs());
+      const rows = await deps.store.results.behind(filter, parseCursor(query.nextId), query.limit + 1);
+      return pageOf(rows, query.limit, (shown) => viewsOf(check, shown));
     },
     async getCheckResult({ caller, params }) {
       const check = await checkOf(caller.accountId, params.checkId);
@@ -52,6 +49,26 @@ export function checkResultHandlers(deps: HandlerDeps): [string, AnyHandler][] {
       return resultView(row, check.name, artifacts.get(row.id), deps.publicUrl);
     },
   });
+}
+
+/** @throws AppError VALIDATION_FAILED when the window ends before it begins. */
+function filterOf(check: Check, query: Omit<CheckResultQuery, 'page'>, now: number): ResultFilter {
+  // Without either the window ends a moment ahead of now, so that nothing is cut off.
+  const end = instant(query.to) ?? now + 1;
+  const from = instant(query.from) ?? end - windowMs - (query.to === undefined ? 1 : 0);
+  const to = query.from === undefined ? end : (instant(query.to) ?? from + windowMs);
+  if (query.to !== undefined && query.from !== undefined && to < from) {
+    throw fieldError('query', [{ key: 'to', message: 'must not be before "from"' }]);
+  }
+  return {
+    checkId: check.id,
+    from,
+    to,
+    location: query.location,
+    checkType: query.checkType,
+    hasFailures: query.hasFailures,
+    resultType: query.resultType,
+  };
 }
 
 function instant(text: string | undefined): number | null {

@@ -54,7 +54,8 @@ export function checkHandlers(deps: HandlerDeps): [string, AnyHandler][] {
       const check = await deps.store.checks.find(caller.accountId, params.id);
       if (!check) throw checkNotFound(params.id);
       const [inEffect] = query.applyGroupSettings ? await withGroups(deps.store, [check]) : [check];
-      return viewOf(inEffect ?? check);
+      const view = await viewOf(inEffect ?? check);
+      return query.includeDependencies ? view : ({ ...view, dependencies: undefined } as typeof view);
     },
     async updateCheck({ caller, params, body }) {
       return viewOf(await writer.update(caller.accountId, params.id, body));

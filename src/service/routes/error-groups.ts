@@ -3,6 +3,7 @@ import {
   type ErrorGroup,
   type ErrorGroupPatch,
   errorGroupRoutes,
+  maxListed,
   rootCauseAnalysisRoutes,
   type TestSessionErrorGroup,
 } from '../../protocol/error-group.ts';
@@ -68,7 +69,8 @@ export function errorGroupHandlers(deps: HandlerDeps): [string, AnyHandler][] {
       return (await list('test-session', call)).map(testGroupView);
     },
     async listTestSessionErrorGroupsOfProject(call) {
-      return (await list('test-session', call, call.params.projectId)).map(testGroupView);
+      const query = { ...call.query, limit: call.query.limit ?? maxListed };
+      return (await list('test-session', { ...call, query }, call.params.projectId)).map(testGroupView);
     },
     async getTestSessionErrorGroup({ caller, params }) {
       return testGroupView(await find(caller.accountId, 'test-session', params.id));
@@ -138,6 +140,6 @@ function testGroupView(row: ErrorGroupRow): TestSessionErrorGroup {
     ...commonView(row),
     projectId: row.owner_id === '' ? null : row.owner_id,
     environments: JSON.parse(row.environments),
-    pwtMetadata: null,
+    pwtMetadata: row.tests === null ? null : JSON.parse(row.tests),
   };
 }

@@ -23,6 +23,7 @@ import { locationEventHandlers } from './location-events.ts';
 import { locationMetricsHandlers } from './location-metrics.ts';
 import { locationHandlers } from './locations.ts';
 import { maintenanceWindowHandlers } from './maintenance-windows.ts';
+import { maintenanceHandlers } from './maintenances.ts';
 import { privateLocationHandlers } from './private-locations.ts';
 import { publicPageHandlers } from './public-pages.ts';
 import { reportingHandlers } from './reporting.ts';
@@ -64,6 +65,7 @@ export function allHandlers(deps: HandlerDeps): ReadonlyMap<string, AnyHandler> 
     ...badgeHandlers(deps),
     ...checkGroupHandlers(deps),
     ...maintenanceWindowHandlers(deps),
+    ...maintenanceHandlers(deps),
     ...variableHandlers(deps),
     ...snippetHandlers(deps),
     ...clientCertificateHandlers(deps),

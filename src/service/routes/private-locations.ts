@@ -28,8 +28,10 @@ export function privateLocationHandlers(deps: HandlerDeps): [string, AnyHandler]
     return view;
   };
   return handlersById(privateLocationRoutes, {
-    async listPrivateLocations({ caller }) {
-      return views(store, await store.locations.list(caller.accountId), clock.wallMs());
+    async listPrivateLocations({ caller, query }) {
+      const all = await views(store, await store.locations.list(caller.accountId), clock.wallMs());
+      if (query.versions) return all;
+      return all.map(({ minAgentVersion: _lowest, runningAgents: _agents, ...view }) => view);
     },
     async createPrivateLocation({ caller, body }) {
       const now = clock.wallMs();

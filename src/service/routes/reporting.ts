@@ -25,7 +25,7 @@ export function reportingHandlers({ store, clock }: HandlerDeps): [string, AnyHa
         checkType: check.checkType as (typeof checkTypeNames)[number],
         deactivated: !check.isActivated,
         tags: [...check.tags],
-        aggregate: aggregateView(aggregates.get(check.id)),
+        aggregate: aggregateView(check.checkType, aggregates.get(check.id)),
       }));
     },
   });

@@ -100,8 +100,7 @@ export function sessionHandlers(deps: HandlerDeps): [string, AnyHandler][] {
     async getTestSessionResult({ caller, params }) {
       const session = await deps.store.testSessions.find(caller.accountId, params.id);
       if (!session) throw noSession({ kind: 'test_session_id', id: params.id });
-      const results = await deps.store.testSessions.results(session.id);
-      const row = results.find(({ id }) => id === params.resultId);
+      const row = await deps.store.testSessions.resultOfSession(session.id, params.resultId);
       if (!row) throw new AppError('NOT_FOUND', `The session has no result ${params.resultId}.`);
       const checks = await deps.store.checks.findMany([row.check_id]);
       const artifacts = await deps.store.artifacts.ofResults([row.id]);

@@ -76,10 +76,15 @@ export class ErrorGroups {
 
   /** Counts errors that came: a group that was archived until then is open again. */
   async countSeen(
-    seen: readonly { readonly id: string; readonly times: number; readonly environments: string }[],
+    seen: readonly {
+      readonly id: string;
+      readonly times: number;
+      readonly environments: string;
+      readonly tests: string | null;
+    }[],
     now: number,
   ): Promise<void> {
-    const alike = Map.groupBy(seen, ({ times, environments }) => `${times} ${environments}`);
+    const alike = Map.groupBy(seen, ({ times, environments, tests }) => `${times} ${environments} ${tests}`);
     for (const groups of alike.values()) {
       const [first] = groups;
       if (!first) continue;
@@ -101,6 +106,7 @@ export class ErrorGroups {
           last_seen: now,
           is_archived: 0 as const,
           environments: first.environments,
+          tests: first.tests,
         }))
         .where(this.#dialect.inLocked('id', ids))
         .execute();

@@ -1,4 +1,4 @@
-import type { Kysely, Selectable, SelectQueryBuilder } from 'kysely';
+import { type Kysely, type Selectable, type SelectQueryBuilder, sql } from 'kysely';
 import type { Dialect } from './dialect.ts';
 import { type Page, readPage } from './page.ts';
 import type { MaintenanceWindowRow } from './resource-tables.ts';
@@ -19,6 +19,7 @@ export interface WindowWrite {
   readonly startsAt: number;
   /** When the last occurrence ends; null when there is no last one. */
   readonly lastEndsAt: number | null;
+  readonly isVisible: boolean;
   readonly definition: Readonly<Record<string, unknown>>;
 }
 
@@ -52,6 +53,15 @@ export class MaintenanceWindows {
     await this.#db
       .updateTable('maintenance_windows')
       .set({ ...columns(write), updated: now })
+      .where('id', '=', id)
+      .execute();
+  }
+
+  /** When the first occurrence begins and the last one ends, as they were changed. */
+  async setBounds(id: number, { startsAt, lastEndsAt }: Pick<WindowWrite, 'startsAt' | 'lastEndsAt'>) {
+    await this.#db
+      .updateTable('maintenance_windows')
+      .set({ starts_at: startsAt, last_ends_at: lastEndsAt })
       .where('id', '=', id)
       .execute();
   }
@@ -112,6 +122,17 @@ export class MaintenanceWindows {
     const rows = await within(query, filter).selectAll().execute();
     return rows.map(fromRow);
   }
+
+  /** The same of all accounts, or of one, as far as status pages may show them. */
+  async visible(
+    filter: { readonly from: number; readonly to: number },
+    accountId?: string,
+  ): Promise<StoredWindow[]> {
+    let query = this.#db.selectFrom('maintenance_windows').where('is_visible', '=', sql.lit(1 as const));
+    if (accountId !== undefined) query = query.where('account_id', '=', accountId);
+    const rows = await within(query, filter).selectAll().orderBy('starts_at').orderBy('id').execute();
+    return rows.map(fromRow);
+  }
 }
 
 function within(query: WindowQuery, { from, to }: WindowFilter): WindowQuery {
@@ -128,6 +149,7 @@ function columns(write: WindowWrite) {
   return {
     starts_at: write.startsAt,
     last_ends_at: write.lastEndsAt,
+    is_visible: write.isVisible ? (1 as const) : (0 as const),
     definition: JSON.stringify(write.definition),
   };
 }

@@ -2,6 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import { AppError } from '../../lib/errors.ts';
 import { alerting } from './alert-migration.ts';
 import type { Dialect } from './dialect.ts';
+import { maintenanceOccurrences } from './maintenance-tables.ts';
 import { pages } from './page-migration.ts';
 import { accountResources } from './resource-migration.ts';
 import { sessionMigrations } from './session-migration.ts';
@@ -224,6 +225,17 @@ export const migrations: readonly Migration[] = [
       `alter table results add column host_started bigint`,
       `alter table test_results add column host_started bigint`,
     ],
+  },
+  maintenanceOccurrences,
+  {
+    name: '0021-error-groups-by-age',
+    statements: [
+      `create index error_groups_by_time on error_groups (last_seen) where is_archived_for_ever = 0`,
+    ],
+  },
+  {
+    name: '0022-tests-of-error-groups',
+    statements: [`alter table error_groups add column tests text`],
   },
 ];
 

@@ -67,6 +67,8 @@ export interface MaintenanceWindowRow {
   last_ends_at: number | null;
   /** The window as its schema returned it. */
   definition: string;
+  /** Whether status pages may show its maintenances. */
+  is_visible: Flag;
   created: number;
   updated: number | null;
 }

@@ -126,7 +126,7 @@ export class ResultColumns {
   async #measuredRows(checkId: string, from: number, to: number) {
     return this.#db
       .selectFrom('results')
-      .select(['created', 'run_location', 'has_failures', 'attempts', 'measured'])
+      .select(['created', 'run_location', 'has_failures', 'has_errors', 'attempts', 'measured'])
       .where('check_id', '=', checkId)
       .where('result_type', '=', 'FINAL')
       .where('created', '>=', from)

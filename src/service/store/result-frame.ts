@@ -6,6 +6,7 @@ export interface MeasuredRow {
   readonly created: number;
   readonly run_location: string;
   readonly has_failures: 0 | 1;
+  readonly has_errors: 0 | 1;
   readonly attempts: number;
   /** `MeasuredValues` as JSON; null for results of builds that did not store them. */
   readonly measured: string | null;
@@ -17,7 +18,7 @@ export const attemptsColumn = '@attempts';
 /** Counts the items of one result from 0; a row with 0 begins a result. */
 export const ordinalColumn = '@ordinal';
 export const locationColumn = '@location';
-/** `success` or `failure`. */
+/** `success`, `failure`, or `error` where the monitoring itself was at fault: it says nothing about the target. */
 export const statusColumn = '@status';
 /** The value of the type's dimension; the empty text where it has none. */
 export const dimensionColumn = '@dimension';
@@ -101,7 +102,7 @@ export function frameOf(rows: readonly MeasuredRow[]): Frame {
     // Most results have one row, and most frames no such column.
     if (entry.ordinal > 0) set(ordinalColumn, at, entry.ordinal);
     location.set(at, entry.row.run_location);
-    status.set(at, entry.row.has_failures === 1 ? 'failure' : 'success');
+    status.set(at, statusOf(entry.row));
     dimension.set(at, entry.dimension === null ? '' : String(entry.dimension));
     for (const [name, value] of Object.entries(entry.metrics)) set(name, at, value);
   });
@@ -111,6 +112,11 @@ export function frameOf(rows: readonly MeasuredRow[]): Frame {
     [dimensionColumn, dimension.column],
   ]);
   return { rowCount: entries.length, numbers, texts };
+}
+
+function statusOf(row: MeasuredRow): 'success' | 'failure' | 'error' {
+  if (row.has_errors === 1) return 'error';
+  return row.has_failures === 1 ? 'failure' : 'success';
 }
 
 /** Some rows of a frame that are to become rows of another one. */

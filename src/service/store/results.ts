@@ -1,7 +1,9 @@
 import type { Kysely } from 'kysely';
+import type { Cursor } from '../../protocol/cursor.ts';
 import { batches } from './batches.ts';
 import { resultColumnTypes } from './column-types.ts';
 import type { Dialect } from './dialect.ts';
+import { isBehind } from './keyset.ts';
 import { readPage } from './page.ts';
 import type { CountedResultRow, ResultRow, StaleResultRow, Tables } from './tables.ts';
 
@@ -83,6 +85,17 @@ export class Results {
     filter: ResultFilter,
     page: { readonly limit: number; readonly offset: number },
   ): Promise<{ total: number; results: ResultRow[] }> {
+    const { total, rows: results } = await readPage(this.#filtered(filter), page);
+    return { total, results };
+  }
+
+  /** Results from behind a cursor, newest first. */
+  async behind(filter: ResultFilter, cursor: Cursor | undefined, limit: number): Promise<ResultRow[]> {
+    const query = this.#filtered(filter);
+    return (cursor ? query.where(isBehind(cursor)) : query).limit(limit).execute();
+  }
+
+  #filtered(filter: ResultFilter) {
     let query = this.#db
       .selectFrom('results')
       .where('check_id', '=', filter.checkId)
@@ -93,9 +106,7 @@ export class Results {
     if (filter.hasFailures !== undefined)
       query = query.where('has_failures', '=', filter.hasFailures ? 1 : 0);
     if (filter.resultType !== 'ALL') query = query.where('result_type', '=', filter.resultType);
-    const ordered = query.selectAll().orderBy('created', 'desc').orderBy('id', 'desc');
-    const { total, rows: results } = await readPage(ordered, page);
-    return { total, results };
+    return query.selectAll().orderBy('created', 'desc').orderBy('id', 'desc');
   }
 
   /** Notes that the results of a deleted check are to be removed. */

@@ -57,8 +57,10 @@ export class Retired {
   }
 
   /**
-   * Removes up to `limit` each of: runs that ended, fenced results, check sessions, alerts with their notifications, all
-   * from before an instant. Alerts about certificates stay: that one was told is what keeps it from being told again.
+   * Removes up to `limit` each of: runs that ended, fenced results, check sessions, alerts with their notifications,
+   * groups of errors that were not seen since and notices of maintenance, all from before an instant. Alerts about
+   * certificates stay: that one was told is what keeps it from being told again. So do groups that were archived for
+   * good: without them their errors would come back as new ones.
    *
    * @returns whether there may be more.
    */
@@ -92,7 +94,21 @@ export class Retired {
       .where('id', 'in', sessions)
       .executeTakeFirst();
     const removedAlerts = await this.#removeAlerts(before, limit);
-    const counts = [removedRuns, removedStale, removedSessions].map(({ numDeletedRows }) =>
+    const groups = this.#db
+      .selectFrom('error_groups')
+      .select('id')
+      .where('last_seen', '<', before)
+      .where('is_archived_for_ever', '=', sql.lit(0 as const))
+      .orderBy('last_seen')
+      .limit(limit);
+    const removedGroups = await this.#db
+      .deleteFrom('error_groups')
+      .where('id', 'in', groups)
+      // Seen again meanwhile: it stays.
+      .where('last_seen', '<', before)
+      .executeTakeFirst();
+    await this.#db.deleteFrom('maintenance_notices').where('created', '<', before).execute();
+    const counts = [removedRuns, removedStale, removedSessions, removedGroups].map(({ numDeletedRows }) =>
       Number(numDeletedRows),
     );
     return Math.max(...counts, removedAlerts) === limit;

@@ -52,6 +52,8 @@ export interface ErrorGroupRow {
   is_archived_for_ever: Flag;
   /** JSON: the environments of the test sessions where the error was seen. */
   environments: string;
+  /** JSON: the tests it occurred in, newest first; null for errors of other things than tests. */
+  tests: string | null;
 }
 
 /** Checks that somebody asked to be run now: one session for each check. */

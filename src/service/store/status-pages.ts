@@ -75,6 +75,13 @@ export class StatusPages {
     return query.orderBy('created', 'desc').orderBy('id', 'desc').limit(limit).execute();
   }
 
+  /** Some of an account's pages, or all of them. */
+  async findMany(accountId: string, ids?: readonly string[]): Promise<StatusPageRow[]> {
+    let query = this.#db.selectFrom('status_pages').selectAll().where('account_id', '=', accountId);
+    if (ids) query = query.where(this.#dialect.inList('id', ids));
+    return query.orderBy('id').execute();
+  }
+
   /** The pages that show any of some services. */
   async showing(serviceIds: readonly string[]): Promise<StatusPageRow[]> {
     if (serviceIds.length === 0) return [];

@@ -34,6 +34,7 @@ import { LocationEvents } from './location-events.ts';
 import { LocationMinutes } from './location-minutes.ts';
 import { Locations } from './locations.ts';
 import { MaintenanceWindows } from './maintenance-windows.ts';
+import { Maintenances } from './maintenances.ts';
 import { migrate } from './migrations.ts';
 import { PostgresLink } from './postgres-link.ts';
 import { Reports } from './reports.ts';
@@ -63,6 +64,7 @@ export interface Nouns {
   readonly snippets: Snippets;
   readonly certificates: ClientCertificates;
   readonly windows: MaintenanceWindows;
+  readonly maintenances: Maintenances;
   readonly locations: Locations;
   readonly locationEvents: LocationEvents;
   readonly runs: Runs;
@@ -178,6 +180,7 @@ function nounsOf(db: Kysely<Tables>, dialect: Dialect): Nouns {
     snippets: new Snippets(db, dialect),
     certificates: new ClientCertificates(db, dialect),
     windows: new MaintenanceWindows(db, dialect),
+    maintenances: new Maintenances(db),
     locations: new Locations(db, dialect),
     locationEvents: new LocationEvents(db),
     runs: new Runs(db, dialect),

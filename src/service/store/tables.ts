@@ -7,6 +7,7 @@ import type {
   AlertSubscriptionRow,
   IncidentEventRow,
 } from './alert-tables.ts';
+import type { MaintenanceTables } from './maintenance-tables.ts';
 import type { PageTables } from './page-tables.ts';
 import type { ResourceTables } from './resource-tables.ts';
 import type { SessionTables } from './session-tables.ts';
@@ -342,7 +343,7 @@ export interface StatusRow {
 /** A row with a column that the database counts up: not given on insert. */
 type Counted<Row, Column extends keyof Row> = Omit<Row, Column> & { [C in Column]: Generated<number> };
 
-export interface Tables extends ResourceTables, PageTables, SessionTables {
+export interface Tables extends MaintenanceTables, ResourceTables, PageTables, SessionTables {
   accounts: AccountRow;
   api_keys: ApiKeyRow;
   checks: CheckRow;

@@ -167,6 +167,16 @@ export class TestSessions {
       .executeTakeFirst();
   }
 
+  /** One result of a session. */
+  async resultOfSession(id: string, resultId: string): Promise<ResultRow | undefined> {
+    return this.#db
+      .selectFrom('test_results')
+      .selectAll()
+      .where('id', '=', resultId)
+      .where('test_session_id', '=', id)
+      .executeTakeFirst();
+  }
+
   /** The results of a session, oldest first. */
   async results(id: string): Promise<ResultRow[]> {
     return this.#db

@@ -162,7 +162,8 @@ export function transitionSuite(stage: AlertStage): void {
       endsAt: new Date(endsAt).toISOString(),
       silenceAlertsTags: ['shop'],
     });
-    await bench.store.windows.insert(bench.accountId, { startsAt, lastEndsAt: endsAt, definition }, startsAt);
+    const write = { startsAt, lastEndsAt: endsAt, isVisible: false, definition };
+    await bench.store.windows.insert(bench.accountId, write, startsAt);
     const other = await stage.check({ name: 'other' });
     await stage.runs(checkId, 'failed');
     await stage.runs(other, 'failed');

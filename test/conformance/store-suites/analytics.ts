@@ -44,7 +44,8 @@ const metrics = [
 function expectedRow(samples: readonly Sample[]): Record<string, number | null> {
   const values = (name: 'responseTime' | 'dns') =>
     samples.flatMap((one) => (one[name] === null ? [] : [one[name]]));
-  const passed = samples.filter(({ hasFailures }) => !hasFailures).length;
+  const telling = samples.filter(({ hasErrors }) => !hasErrors);
+  const passed = telling.filter(({ hasFailures }) => !hasFailures).length;
   return {
     ...Object.fromEntries(
       endings.flatMap((ending) => [
@@ -52,7 +53,7 @@ function expectedRow(samples: readonly Sample[]): Record<string, number | null> 
         [`dns_${ending}`, bruteForce(values('dns'), ending)],
       ]),
     ),
-    availability: (passed / samples.length) * 100,
+    availability: telling.length === 0 ? null : (passed / telling.length) * 100,
     retries: samples.reduce((sum, one) => sum + one.attempts, 0),
   };
 }
@@ -117,7 +118,9 @@ export function analyticsSuite(stage: StoreStage): void {
         const inWindow = samples
           .filter((one) => one.atMs >= from && one.atMs < from + lengthMs)
           .filter(
-            (one) => status === null || status.split(',').includes(one.hasFailures ? 'failure' : 'success'),
+            (one) =>
+              status === null ||
+              (!one.hasErrors && status.split(',').includes(one.hasFailures ? 'failure' : 'success')),
           )
           .filter((one) => groupBy !== 'statusCode' || one.statusCode !== null);
         const keyOf = (one: Sample) =>

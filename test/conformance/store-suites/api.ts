@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { failure } from '../../../src/checks/failure.ts';
 import { openStore } from '../../../src/service/store/store.ts';
 import { createCheck, createLocation, quietLogger, reportOf, TestAgent } from '../../helpers/service.ts';
+import { resultRow } from './result-samples.ts';
 import type { StorePlace, StoreStage } from './stage.ts';
 
 /** What the API reads and writes, restarts, and the walls between accounts and locations. */
@@ -37,6 +38,43 @@ export function apiSuite(stage: StoreStage): void {
     await expect(
       openStore({ databaseUrl, path: join(folder ?? '', 'picket.sqlite'), logger: quietLogger }),
     ).rejects.toThrow(/9999-from-the-future.*newer build/);
+  });
+
+  it('pages results by cursor, past what comes and goes meanwhile', async () => {
+    await stage.start();
+    const { store, accountId } = stage.bench;
+    const { id } = await createCheck(stage.bench);
+    const now = stage.clock.wallMs();
+    // Some of one millisecond: their ids order them.
+    const rows = Array.from({ length: 25 }, (_, index) =>
+      resultRow(id, accountId, now - Math.floor(index / 3) * 1000, { hasFailures: index % 5 === 0 }),
+    );
+    await store.results.insert(rows);
+    const page = (query: string) => stage.bench.call('GET', `/v2/check-results/${id}?${query}`);
+    const first = (await page('')).body;
+    expect([first.length, first.entries.length]).toEqual([10, 10]);
+    expect(Object.keys(first.entries[0])).toContain('apiCheckResult');
+    // A new one moves nothing; the one the cursor stands at may go.
+    await store.results.insert([resultRow(id, accountId, now + 1, {})]);
+    await store.transaction((nouns) => nouns.retired.removeResults('results', [first.entries[9].id]));
+    const seen = [...first.entries];
+    for (let next = first.nextId; next; ) {
+      const { body } = await page(`limit=4&nextId=${next}`);
+      seen.push(...body.entries);
+      next = body.nextId;
+    }
+    const expected = [...rows].sort((a, b) => b.created - a.created || (a.id < b.id ? 1 : -1));
+    expect(seen.map((one) => one.id)).toEqual(expected.map((one) => one.id));
+    const failed = (await page('hasFailures=true&limit=100')).body;
+    const gone = rows.filter((one) => one.id === first.entries[9].id && one.has_failures === 1);
+    expect([failed.length, failed.nextId]).toEqual([5 - gone.length, null]);
+    expect((await page(`to=${now - 4000}&limit=100`)).body.length).toBe(10);
+    for (const query of ['limit=0', 'nextId=x', 'resultType=x', `from=${now}&to=${now - 1}`]) {
+      expect([query, (await page(query)).status]).toEqual([query, 400]);
+    }
+    const stranger = await stage.bench.addAccount();
+    const foreign = await stage.bench.call('GET', `/v2/check-results/${id}`, undefined, stranger);
+    expect(foreign.status).toBe(404);
   });
 
   it('filters and pages checks', async () => {

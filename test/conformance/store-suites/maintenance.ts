@@ -121,6 +121,7 @@ export function maintenanceSuite(stage: StoreStage): void {
       startsAt: '2030-02-28T20:00:00.000Z',
       endsAt: '2030-02-28T21:00:00.000Z',
       status: 'SCHEDULED',
+      updates: [],
     });
     expect((await call('GET', `${path}/maintenances/5`)).status).toBe(404);
     const idsOf = async (query: string) =>

@@ -7,6 +7,7 @@ export interface Sample {
   readonly atMs: number;
   readonly location: string;
   readonly hasFailures: boolean;
+  readonly hasErrors: boolean;
   readonly attempts: number;
   readonly statusCode: number | null;
   readonly responseTime: number | null;
@@ -19,6 +20,7 @@ export const sample = (spanMs: number) =>
     atMs: fc.integer({ min: 0, max: spanMs - 1 }),
     location: fc.constantFrom('lab', 'office', 'eu-west-1'),
     hasFailures: fc.boolean(),
+    hasErrors: fc.boolean(),
     attempts: fc.integer({ min: 0, max: 3 }),
     statusCode: fc.option(fc.constantFrom(200, 404, 503)),
     responseTime: fc.option(fc.double({ min: 0, max: 30_000, noNaN: true }), { freq: 8 }),
@@ -49,7 +51,7 @@ export function resultRow(
     run_location: one.location ?? 'lab',
     result_type: 'FINAL',
     has_failures: one.hasFailures ? 1 : 0,
-    has_errors: 0,
+    has_errors: one.hasErrors ? 1 : 0,
     is_degraded: null,
     over_max: null,
     owner: null,

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { failure } from '../../../src/checks/failure.ts';
 import { createCheck, metricsToken, reportOf, until } from '../../helpers/service.ts';
 import { resultRow } from './result-samples.ts';
 import type { StoreStage } from './stage.ts';
@@ -124,6 +125,41 @@ export function retentionSuite(stage: StoreStage): void {
     const left = await kept();
     expect(left.results).toBe(0);
     expect(left.alerts.sort()).toEqual(['ALERT_FAILURE', 'ALERT_SSL', 'ALERT_SSL']);
+  });
+
+  it('removes groups of errors that do not come back, but for those archived for good', async () => {
+    await stage.start();
+    const { bench, clock, agent } = stage;
+    const fields = { privateLocations: ['lab'], retryStrategy: null, doubleCheck: false, frequency: 1440 };
+    const checkId = (await createCheck(bench, fields)).id;
+    const failWith = async (...errorMessages: string[]) => {
+      await bench.call('POST', '/v1/check-sessions/trigger', { target: { checkId } });
+      const [run] = await agent.claim();
+      if (!run) throw new Error('nothing was leased');
+      const down = failure('CONNECTION_REFUSED', 'down');
+      await agent.report([reportOf(run, { failure: down, errorMessages })]);
+      const { body } = await bench.call('GET', `/v1/check-results/${checkId}/${run.resultId}`);
+      const groups = await Promise.all(
+        (body.errorGroupIds as string[]).map(
+          async (id) => (await bench.call('GET', `/v1/error-groups/${id}`)).body,
+        ),
+      );
+      return errorMessages.map((text) => groups.find(({ rawErrorMessage }) => rawErrorMessage === text)?.id);
+    };
+    const texts = ['the disk is full', 'getaddrinfo ENOTFOUND api.test', 'Unexpected status 503'];
+    const [gone = '', back = '', archived = ''] = await failWith(...texts);
+    await bench.call('PATCH', `/v1/error-groups/${archived}`, { archiveForEver: true });
+    clock.advance(20 * dayMs);
+    expect(await failWith(texts[1] ?? '')).toEqual([back]);
+    clock.advance(15 * dayMs);
+    bench.startUpkeep();
+    const status = async (id: string) => (await bench.call('GET', `/v1/error-groups/${id}`)).status;
+    await stage.advanceUntil('the old group is gone', async () => (await status(gone)) === 404);
+    expect([await status(back), await status(archived)]).toEqual([200, 200]);
+    // The error that comes back makes a new group; the one archived for good stays where it was put.
+    const [again, , stays] = await failWith(...texts);
+    expect(again).not.toBe(gone);
+    expect(stays).toBe(archived);
   });
 
   it('tells how long the queue of a location was, minute by minute', async () => {

@@ -217,7 +217,24 @@ export function sessionSuite(stage: StoreStage): void {
     ]);
     expect(ended.errorGroupIds).toEqual([groups[0].id]);
     expect((await call('GET', 'test-session-error-groups/projects/other')).body).toEqual([]);
-    expect((await call('GET', 'test-session-error-groups')).body).toEqual(groups);
+    // All of them when no page is asked for: more than a page holds by itself elsewhere.
+    await stage.bench.store.transaction(async (nouns) => {
+      const stored = await nouns.errorGroups.find(stage.bench.accountId, 'test-session', groups[0].id);
+      if (!stored) throw new Error('the group is not there');
+      for (let n = 0; n < 15; n += 1) {
+        await nouns.errorGroups.insert({
+          ...stored,
+          id: randomUUID(),
+          owner_id: 'large',
+          error_hash: `${n}`,
+        });
+      }
+    });
+    const large = (query: string) => call('GET', `test-session-error-groups/projects/large${query}`);
+    expect((await large('')).body).toHaveLength(15);
+    expect((await large('?limit=10&page=2')).body).toHaveLength(5);
+    expect((await large('?limit=101')).status).toBe(400);
+    expect((await call('GET', 'test-session-error-groups?limit=100')).body).toContainEqual(groups[0]);
     const archived = await call('PATCH', `test-session-error-groups/${groups[0].id}`, {
       archiveForEver: true,
     });

@@ -30,6 +30,8 @@ export class StoreStage {
   readonly open: Bench[] = [];
   /** Settings of alerting of the services to be opened. */
   alerting: BenchOptions['alerting'] = {};
+  /** Whether mails to subscribers are stored. */
+  hasMailer = false;
   readonly #nextPlace: () => Promise<StorePlace>;
   #set: { bench: Bench; location: TestLocation; agent: TestAgent } | undefined;
 
@@ -56,6 +58,7 @@ export class StoreStage {
       clock: this.clock,
       leaseTtlMs,
       alerting: this.alerting,
+      hasMailer: this.hasMailer,
     });
     this.open.push(opened);
     return opened;

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { AgentErrorEvent } from '../../../src/protocol/agent-error.ts';
 import { allRoutes } from '../../../src/protocol/index.ts';
 import type { Route } from '../../../src/protocol/route.ts';
+import { errorStatuses } from '../../../src/service/openapi.ts';
 import { minimalBody } from '../../service/minimal-value.ts';
 import { namesPath, type WrongValue, withValue, wrongValuesFor } from '../../service/wrong-values.ts';
 import type { InhabitedAccount } from './inhabited-account.ts';
@@ -217,6 +218,9 @@ const refusals = new Set([402, 404, 408, 409, 413]);
 function problemOf(route: Route, sent: Sent, answer: Answer): string | undefined {
   const { status, body } = answer;
   if (status >= 500) return 'a fault of ours';
+  if (status !== route.success.statusCode && !errorStatuses(route).includes(status)) {
+    return 'a status that the OpenAPI document does not name';
+  }
   const wrong = wrongParts(route, sent);
   if (wrong.length > 0) return refusalProblem(wrong, answer);
   if (status === route.success.statusCode) return answerProblem(route, body);
@@ -262,6 +266,8 @@ function unstorable(value: unknown): boolean {
 }
 
 function refusalProblem(wrong: readonly WrongPart[], { status, body }: Answer): string | undefined {
+  // What is too large is not read, so nobody knows what else is wrong with it.
+  if (status === 413) return body?.message ? undefined : 'an error without its words';
   if (status !== 400) return `not refused with 400, though ${wrong.map(({ source }) => source)} is wrong`;
   const { validation, message } = body;
   const part = wrong.find(({ source }) => source === validation?.source);

@@ -71,6 +71,7 @@ export async function inhabit(bench: Bench): Promise<InhabitedAccount> {
   const [page] = await send('GET', `checks/heartbeats/${heartbeatId}/events`);
   known.add('/v1/checks/heartbeat/{}/events/{}', [heartbeatId, page.events[0].id]);
   known.add('/v1/runtimes/{}', ['2026.04']);
+  known.add('/v1/accounts/{}', [bench.accountId]);
 
   await make(`triggers/checks/${known.idOf('/v1/checks/{}', 0)}`);
   const group = await make('check-groups', { name: 'group' });
@@ -98,7 +99,12 @@ export async function inhabit(bench: Bench): Promise<InhabitedAccount> {
   const maintenances = await send('GET', `maintenance-windows/${window.id}/maintenances`);
   const [maintenance] = Array.isArray(maintenances) ? maintenances : maintenances.entries;
   if (maintenance) {
-    known.add('/v1/maintenance-windows/{}/maintenances/{}', [String(window.id), String(maintenance.id)]);
+    const at = [String(window.id), String(maintenance.id)];
+    known.add('/v1/maintenance-windows/{}/maintenances/{}', at);
+    const told = await make(`maintenance-windows/${window.id}/maintenances/${maintenance.id}/updates`, {
+      description: 'x',
+    });
+    known.add('/v1/maintenance-windows/{}/maintenances/{}/updates/{}', [...at, told.id]);
   }
   const channel = await make('alert-channels', { type: 'EMAIL', config: { address: 'a@example.com' } });
   known.add('/v1/alert-channels/{}', [String(channel.id)]);

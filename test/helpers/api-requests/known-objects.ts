@@ -6,6 +6,7 @@ const maxPerKind = 40;
 /** Other paths to the same objects. */
 const aliases: Readonly<Record<string, string>> = {
   '/v1/check-results/{}': '/v1/checks/{}',
+  '/v2/check-results/{}': '/v1/checks/{}',
   '/v1/check-statuses/{}': '/v1/checks/{}',
   '/v1/check-alerts/{}': '/v1/checks/{}',
   '/v1/error-groups/checks/{}': '/v1/checks/{}',

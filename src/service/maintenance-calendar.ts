@@ -1,0 +1,151 @@
+import type { MaintenanceStatus } from '../protocol/maintenance.ts';
+import {
+  lastEnd,
+  type Occurrence,
+  occurrence,
+  occurrenceAt,
+  occurrencesFrom,
+  type RepeatRule,
+  ruleOf,
+} from './maintenance-rule.ts';
+import type { MaintenanceRow } from './store/maintenance-tables.ts';
+
+/**
+ * A maintenance: one occurrence of a window, as its rule has it or as people changed it. Its times are its dates; an
+ * update that says IN_PROGRESS before the start begins it earlier, one that says COMPLETED or CANCELLED ends it. What a
+ * window does to checks it does between those two instants, `effect`.
+ */
+export interface PlannedMaintenance {
+  /** Which occurrence it is, from 1 on. */
+  readonly id: number;
+  /** Epoch milliseconds. */
+  readonly startsAt: number;
+  readonly endsAt: number;
+  readonly effect: { readonly from: number; readonly to: number };
+  /** When it was over: when updates said so, or else its end. */
+  readonly overAt: number;
+  /** What the last update that names a status says; null without one. */
+  readonly stated: MaintenanceStatus | null;
+}
+
+/** Whether the status of maintenances follows their dates; where it does not, updates say it. */
+export interface StatusRule {
+  readonly autoStart: boolean;
+  readonly autoEnd: boolean;
+}
+
+/** How long a maintenance that does not end by itself stays open after its end when nobody says that it is over. */
+export const longestOverrunMs = 30 * 86_400_000;
+
+/**
+ * The status of a maintenance at an instant. SCHEDULED, then IN_PROGRESS from its start on (or, without `autoStart`, from
+ * an update that says so), then COMPLETED from its end on (without `autoEnd`, from such an update). VERIFYING is said by
+ * updates only and is a way of being in progress. COMPLETED and CANCELLED, once said, stay until an update says otherwise.
+ */
+export function statusAt(
+  { stated, startsAt, endsAt }: PlannedMaintenance,
+  instant: number,
+  { autoStart, autoEnd }: StatusRule,
+): MaintenanceStatus {
+  if (stated === 'CANCELLED' || stated === 'COMPLETED') return stated;
+  if (instant >= endsAt + (autoEnd ? 0 : longestOverrunMs)) return 'COMPLETED';
+  if (stated === 'VERIFYING' || stated === 'IN_PROGRESS') return stated;
+  return autoStart && instant >= startsAt ? 'IN_PROGRESS' : 'SCHEDULED';
+}
+
+/** All maintenances of one window: those of its rule, with what was changed of single ones in their place. */
+export class MaintenanceCalendar {
+  readonly #rule: RepeatRule;
+  readonly #changes: ReadonlyMap<number, MaintenanceRow>;
+  /** The changed ones that were not deleted, soonest first. */
+  readonly #changed: readonly PlannedMaintenance[];
+
+  constructor(definition: Readonly<Record<string, unknown>>, changes: readonly MaintenanceRow[]) {
+    this.#rule = ruleOf(definition);
+    this.#changes = new Map(changes.map((row) => [row.occurrence, row]));
+    this.#changed = changes
+      .flatMap((row) => this.find(row.occurrence) ?? [])
+      .sort((left, right) => left.startsAt - right.startsAt || left.id - right.id);
+  }
+
+  /** A maintenance by its number, or null when the window has none, or none any more. */
+  find(id: number): PlannedMaintenance | null {
+    const planned = occurrence(this.#rule, id - 1);
+    const change = this.#changes.get(id);
+    if (!planned || change?.is_deleted === 1) return null;
+    if (!change) return unchanged(planned);
+    const startsAt = change.starts_at ?? planned.startsAt;
+    const endsAt = change.ends_at ?? planned.endsAt;
+    const effect = {
+      from: Math.min(startsAt, change.begun ?? startsAt),
+      to: Math.min(endsAt, change.ended ?? endsAt),
+    };
+    return { id, startsAt, endsAt, effect, overAt: change.ended ?? endsAt, stated: change.stated };
+  }
+
+  /** Whether any maintenance is in effect at an instant, its end excluded. */
+  isInEffect(instant: number): boolean {
+    if (this.#changed.some(({ effect }) => effect.from <= instant && instant < effect.to)) return true;
+    if (this.#changes.size === 0) return occurrenceAt(this.#rule, instant) !== null;
+    for (const { index, startsAt } of occurrencesFrom(this.#rule, instant)) {
+      if (startsAt > instant) return false;
+      if (!this.#changes.has(index + 1)) return true;
+    }
+    return false;
+  }
+
+  /**
+   * Some of the maintenances whose end is later than an instant, soonest first. It takes no longer far behind than at the
+   * beginning: only the neighbourhood of the page is looked at.
+   */
+  from(instant: number, page: { readonly limit: number; readonly offset: number }): PlannedMaintenance[] {
+    const moved = this.#changed.filter(({ endsAt }) => endsAt > instant);
+    const [first] = occurrencesFrom(this.#rule, instant);
+    // Whatever was moved between, this many places before the page begin with one of the rule's own.
+    const skipped = Math.max(0, page.offset - moved.length);
+    const own = this.#unchangedFrom(first?.index ?? Number.POSITIVE_INFINITY, skipped);
+    let next = own.next().value;
+    let place = skipped;
+    const reached = skipped === 0 ? Number.NEGATIVE_INFINITY : (next?.startsAt ?? Number.POSITIVE_INFINITY);
+    const queue = moved.filter(({ startsAt }) => startsAt >= reached);
+    place += moved.length - queue.length;
+    const shown: PlannedMaintenance[] = [];
+    for (; shown.length < page.limit; place += 1) {
+      const [change] = queue;
+      const isChangeNext = change !== undefined && (!next || change.startsAt < next.startsAt);
+      const one = isChangeNext ? change : next;
+      if (!one) break;
+      if (isChangeNext) queue.shift();
+      else next = own.next().value;
+      if (place >= page.offset) shown.push(one);
+    }
+    return shown;
+  }
+
+  /** Those of the rule that nobody changed, from one of its occurrences on, without the first `skipped`. */
+  *#unchangedFrom(index: number, skipped: number): Generator<PlannedMaintenance, undefined> {
+    // The changed ones take no place: each that lies before the place moves it by one.
+    let start = index + skipped;
+    const taken = [...this.#changes.keys()].map((id) => id - 1).sort((left, right) => left - right);
+    for (const changed of taken) if (changed >= index && changed <= start) start += 1;
+    for (let at = start; ; at += 1) {
+      const planned = occurrence(this.#rule, at);
+      if (!planned) return;
+      if (!this.#changes.has(at + 1)) yield unchanged(planned);
+    }
+  }
+
+  /** When the first begins and the last ends, for what is stored of the window; null when there is no last one. */
+  bounds(): { readonly startsAt: number; readonly lastEndsAt: number | null } {
+    const last = lastEnd(this.#rule);
+    return {
+      startsAt: Math.min(this.#rule.startsAt, ...this.#changed.map(({ effect }) => effect.from)),
+      lastEndsAt: last === null ? null : Math.max(last, ...this.#changed.map(({ endsAt }) => endsAt)),
+    };
+  }
+}
+
+function unchanged({ index, startsAt, endsAt }: Occurrence): PlannedMaintenance {
+  const effect = { from: startsAt, to: endsAt };
+  return { id: index + 1, startsAt, endsAt, effect, overAt: endsAt, stated: null };
+}

@@ -1,0 +1,117 @@
+import type { MaintenanceStatus } from '../protocol/maintenance.ts';
+import type { WindowDefinition } from '../protocol/maintenance-window.ts';
+import { withCalendars } from './maintenance.ts';
+import { longestOverrunMs, type PlannedMaintenance, statusAt } from './maintenance-calendar.ts';
+import type { StatusPageRow } from './store/page-tables.ts';
+import type { Nouns } from './store/store.ts';
+import { mailSubscribers } from './subscriber-mails.ts';
+
+type Visibility = NonNullable<WindowDefinition['statusPageVisibility']>;
+
+/** A maintenance that status pages may show. */
+export interface VisibleMaintenance {
+  readonly windowId: number;
+  readonly accountId: string;
+  readonly definition: WindowDefinition;
+  readonly visibility: Visibility;
+  readonly planned: PlannedMaintenance;
+  readonly status: MaintenanceStatus;
+}
+
+/** Of one window, at once: nobody reads more of them. */
+const maxPerWindow = 20;
+
+/**
+ * The maintenances of windows with `statusPageVisibility`, of one account or of all, that are not over for longer than
+ * `pastMs` and begin within `aheadMs`; soonest first.
+ */
+export async function visibleMaintenances(
+  nouns: Pick<Nouns, 'windows' | 'maintenances'>,
+  now: number,
+  time: { readonly pastMs: number; readonly aheadMs: number },
+  accountId?: string,
+): Promise<VisibleMaintenance[]> {
+  // One that does not end by itself may go on long after its end.
+  const from = now - Math.max(time.pastMs, longestOverrunMs);
+  const windows = await nouns.windows.visible({ from, to: now + time.aheadMs }, accountId);
+  const all = (await withCalendars(nouns, windows)).flatMap(
+    ({ id, accountId: owner, definition, calendar }) => {
+      const visibility = definition.statusPageVisibility;
+      if (!visibility?.enabled) return [];
+      const since = now - (visibility.autoEnd ? time.pastMs : Math.max(time.pastMs, longestOverrunMs));
+      return calendar.from(since, { limit: maxPerWindow, offset: 0 }).flatMap((planned) => {
+        if (planned.startsAt > now + time.aheadMs) return [];
+        const status = statusAt(planned, now, visibility);
+        return [{ windowId: id, accountId: owner, definition, visibility, planned, status }];
+      });
+    },
+  );
+  return all.sort((left, right) => left.planned.startsAt - right.planned.startsAt);
+}
+
+/** Whether a maintenance goes on. */
+export function isGoingOn({ status }: Pick<VisibleMaintenance, 'status'>): boolean {
+  return status === 'IN_PROGRESS' || status === 'VERIFYING';
+}
+
+/** Those of some services that a maintenance concerns. */
+export function affectedServices(
+  { affectAllServices, serviceIds }: Visibility,
+  shown: readonly string[],
+): string[] {
+  const named = new Set(serviceIds.map((id) => id.toLowerCase()));
+  return affectAllServices ? [...shown] : shown.filter((id) => named.has(id));
+}
+
+/**
+ * Whether a page shows a maintenance: the pages that it names, or without names every page of the account that shows a
+ * service it concerns.
+ */
+export function isShownOn(
+  visibility: Visibility,
+  pageId: string,
+  pageServiceIds: readonly string[],
+): boolean {
+  const { statusPageIds } = visibility;
+  if (statusPageIds.length > 0) return statusPageIds.some((id) => id.toLowerCase() === pageId);
+  return visibility.affectAllServices || affectedServices(visibility, pageServiceIds).length > 0;
+}
+
+export interface MaintenanceMail {
+  /** What happens: the beginning of the subject. */
+  readonly subject: string;
+  readonly text: string;
+  /** Epoch milliseconds. */
+  readonly at: number;
+}
+
+/** Stores the mails that tell subscribers of a maintenance, in the transaction that makes them necessary. */
+export async function tellOfMaintenance(
+  nouns: Pick<Nouns, 'statusPages' | 'subscriptions' | 'subscriberMails'>,
+  maintenance: { readonly accountId: string; readonly definition: WindowDefinition },
+  options: { readonly hasMailer?: boolean | undefined; readonly publicUrl?: string | undefined },
+  mail: MaintenanceMail,
+): Promise<void> {
+  const { accountId, definition } = maintenance;
+  const visibility = definition.statusPageVisibility;
+  if (!options.hasMailer || !visibility?.enabled) return;
+  const pages = await pagesOf(nouns, accountId, visibility);
+  const subject = `${mail.subject}: ${definition.name}`;
+  await mailSubscribers(nouns, pages, options, {
+    subject,
+    text: [subject, mail.text].filter((part) => part !== '').join('\n\n'),
+    at: mail.at,
+  });
+}
+
+async function pagesOf(
+  nouns: Pick<Nouns, 'statusPages'>,
+  accountId: string,
+  visibility: Visibility,
+): Promise<StatusPageRow[]> {
+  const { statusPageIds, serviceIds, affectAllServices } = visibility;
+  const lower = (ids: readonly string[]) => ids.map((id) => id.toLowerCase());
+  if (statusPageIds.length > 0) return nouns.statusPages.findMany(accountId, lower(statusPageIds));
+  if (affectAllServices) return nouns.statusPages.findMany(accountId);
+  return (await nouns.statusPages.showing(lower(serviceIds))).filter((page) => page.account_id === accountId);
+}

@@ -1,0 +1,207 @@
+import { randomUUID } from 'node:crypto';
+import { AppError } from '../lib/errors.ts';
+import type { MaintenanceStatus } from '../protocol/maintenance.ts';
+import type { WindowDefinition } from '../protocol/maintenance-window.ts';
+import { MaintenanceCalendar, type PlannedMaintenance, statusAt } from './maintenance-calendar.ts';
+import type { MaintenanceRow, MaintenanceUpdateRow } from './store/maintenance-tables.ts';
+import type { StoredWindow, WindowWrite } from './store/maintenance-windows.ts';
+import type { Nouns } from './store/store.ts';
+import { fieldError } from './validation.ts';
+
+/** How many occurrences of a window may differ from its rule: all are looked at whenever the window is. */
+const maxChanged = 1000;
+const maxUpdates = 200;
+
+/** An occurrence of a window that a transaction has locked. */
+export interface OpenMaintenance {
+  readonly window: StoredWindow;
+  readonly definition: WindowDefinition;
+  readonly calendar: MaintenanceCalendar;
+  readonly planned: PlannedMaintenance;
+  /** What was changed of it so far. */
+  readonly change: MaintenanceRow;
+  readonly changes: readonly MaintenanceRow[];
+}
+
+/** New dates of an occurrence, in epoch milliseconds; those that stay are missing. */
+export interface NewDates {
+  readonly startsAt?: number | undefined;
+  readonly endsAt?: number | undefined;
+}
+
+export interface NewMaintenanceUpdate {
+  readonly description: string;
+  readonly status: MaintenanceStatus | undefined;
+  readonly notifySubscribers: boolean;
+  readonly dates: NewDates;
+}
+
+/** The status of a maintenance as its window has it shown. */
+export function statusIn(
+  definition: WindowDefinition,
+  planned: PlannedMaintenance,
+  now: number,
+): MaintenanceStatus {
+  return statusAt(planned, now, definition.statusPageVisibility ?? { autoStart: true, autoEnd: true });
+}
+
+/**
+ * An occurrence that a transaction is going to change.
+ *
+ * @throws AppError NOT_FOUND when the window is not the account's, or has no such occurrence any more.
+ */
+export async function openMaintenance(
+  nouns: Pick<Nouns, 'windows' | 'maintenances'>,
+  accountId: string,
+  ids: { readonly id: number; readonly maintenanceId: number },
+): Promise<OpenMaintenance> {
+  const window = await nouns.windows.findForUpdate(accountId, ids.id);
+  if (!window) throw new AppError('NOT_FOUND', `There is no maintenance window ${ids.id}.`);
+  const changes = (await nouns.maintenances.changes([window.id])).get(window.id) ?? [];
+  const calendar = new MaintenanceCalendar(window.definition, changes);
+  const planned = calendar.find(ids.maintenanceId);
+  if (!planned) throw noMaintenance(ids);
+  const known = changes.find((row) => row.occurrence === planned.id);
+  if (!known && changes.length >= maxChanged) {
+    throw new AppError(
+      'CONFLICT',
+      `${maxChanged} occurrences of the maintenance window ${window.id} were changed already: create a new window.`,
+    );
+  }
+  const change = known ?? {
+    window_id: window.id,
+    occurrence: planned.id,
+    starts_at: null,
+    ends_at: null,
+    is_deleted: 0,
+    stated: null,
+    begun: null,
+    ended: null,
+  };
+  const definition = window.definition as unknown as WindowDefinition;
+  return { window, definition, calendar, planned, change, changes };
+}
+
+export function noMaintenance(ids: { readonly id: number; readonly maintenanceId: number }): AppError {
+  return new AppError(
+    'NOT_FOUND',
+    `The maintenance window ${ids.id} has no occurrence ${ids.maintenanceId}.`,
+  );
+}
+
+/**
+ * Gives an occurrence other dates.
+ *
+ * @throws AppError VALIDATION_FAILED when it would end before it starts.
+ */
+export async function moveMaintenance(
+  nouns: Pick<Nouns, 'windows' | 'maintenances'>,
+  opened: OpenMaintenance,
+  dates: NewDates,
+  keyPrefix = '',
+): Promise<OpenMaintenance> {
+  const { startsAt = opened.planned.startsAt, endsAt = opened.planned.endsAt } = dates;
+  if (endsAt <= startsAt) {
+    throw fieldError('payload', [{ key: `${keyPrefix}endsAt`, message: 'must be after startsAt' }]);
+  }
+  return writeChange(nouns, opened, { starts_at: startsAt, ends_at: endsAt });
+}
+
+/** Leaves an occurrence out of its window. */
+export async function removeMaintenance(
+  nouns: Pick<Nouns, 'windows' | 'maintenances'>,
+  opened: OpenMaintenance,
+): Promise<void> {
+  await writeChange(nouns, opened, { is_deleted: 1 });
+}
+
+/** Adds an update about an occurrence and lets the occurrence follow it. */
+export async function addMaintenanceUpdate(
+  nouns: Pick<Nouns, 'windows' | 'maintenances'>,
+  opened: OpenMaintenance,
+  update: NewMaintenanceUpdate,
+  now: number,
+): Promise<MaintenanceUpdateRow> {
+  const { window, planned, definition } = opened;
+  const updates = await nouns.maintenances.updates(window.id, [planned.id]);
+  if (updates.length >= maxUpdates) {
+    throw new AppError('CONFLICT', `The maintenance has ${maxUpdates} updates already.`);
+  }
+  const areDatesNew = update.dates.startsAt !== undefined || update.dates.endsAt !== undefined;
+  const moved = areDatesNew ? await moveMaintenance(nouns, opened, update.dates, 'dateAdjustments.') : opened;
+  const previous = statusIn(definition, planned, now);
+  const row: MaintenanceUpdateRow = {
+    id: randomUUID(),
+    window_id: window.id,
+    occurrence: planned.id,
+    status: update.status ?? statusIn(definition, moved.planned, now),
+    is_stated: update.status === undefined ? 0 : 1,
+    description: update.description,
+    notify_subscribers: update.notifySubscribers ? 1 : 0,
+    previous_status: previous,
+    previous_starts_at: planned.startsAt,
+    previous_ends_at: planned.endsAt,
+    starts_at: update.dates.startsAt ?? null,
+    ends_at: update.dates.endsAt ?? null,
+    // Two of one millisecond keep their order.
+    created: Math.max(now, (updates[0]?.created ?? 0) + 1),
+  };
+  await nouns.maintenances.insertUpdate(row);
+  await followUpdates(nouns, moved);
+  return row;
+}
+
+/**
+ * Lets an occurrence follow its updates as they are now: its status is the last that was said, it began with the first
+ * that said IN_PROGRESS or VERIFYING, and ended with the first of the unbroken row at the end that says it is over.
+ */
+export async function followUpdates(
+  nouns: Pick<Nouns, 'windows' | 'maintenances'>,
+  opened: OpenMaintenance,
+): Promise<void> {
+  const updates = await nouns.maintenances.updates(opened.window.id, [opened.planned.id]);
+  const stated = updates.filter((row) => row.is_stated === 1);
+  let ended: number | null = null;
+  for (const { status, created } of stated) {
+    if (status !== 'COMPLETED' && status !== 'CANCELLED') break;
+    ended = created;
+  }
+  const begin = stated.findLast(({ status }) => status === 'IN_PROGRESS' || status === 'VERIFYING');
+  await writeChange(nouns, opened, {
+    stated: stated[0]?.status ?? null,
+    begun: begin?.created ?? null,
+    ended,
+  });
+}
+
+async function writeChange(
+  nouns: Pick<Nouns, 'windows' | 'maintenances'>,
+  opened: OpenMaintenance,
+  fields: Partial<MaintenanceRow>,
+): Promise<OpenMaintenance> {
+  const change = { ...opened.change, ...fields };
+  const others = opened.changes.filter((row) => row.occurrence !== change.occurrence);
+  const changes = [...others, change];
+  await nouns.maintenances.change(change);
+  const calendar = new MaintenanceCalendar(opened.window.definition, changes);
+  await nouns.windows.setBounds(opened.window.id, calendar.bounds());
+  return {
+    ...opened,
+    change,
+    changes,
+    calendar,
+    planned: calendar.find(change.occurrence) ?? opened.planned,
+  };
+}
+
+/** What is stored of a window whose occurrences were changed so. */
+export function windowWrite(
+  definition: WindowDefinition,
+  changes: readonly MaintenanceRow[] = [],
+): WindowWrite {
+  return {
+    ...new MaintenanceCalendar(definition, changes).bounds(),
+    isVisible: definition.statusPageVisibility?.enabled ?? false,
+    definition,
+  };
+}
