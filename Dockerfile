@@ -41,6 +41,7 @@ FROM ${BASE_IMAGE} AS runtimes
 WORKDIR /app
 COPY runtimes runtimes
 COPY src/sandbox/browsers src/sandbox/browsers
+COPY src/lib/errors.ts src/lib/
 COPY scripts/runtimes-install.ts scripts/
 # Package managers are what Playwright suites are installed with.
 ARG RUNTIMES="2026.04 package-managers"
@@ -65,6 +66,8 @@ COPY --from=runtimes /bundled runtimes
 COPY --from=build /build/dist dist
 COPY --from=build /build/sbom.cdx.json ./
 COPY package.json LICENSE ./
+# For `docker exec AGENT picket doctor`.
+RUN printf '#!/bin/sh\nexec node /app/dist/cli.js "$@"\n' > /usr/local/bin/picket && chmod 755 /usr/local/bin/picket
 
 ENV NODE_ENV=production \
     HOME=/tmp \

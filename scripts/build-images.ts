@@ -3,7 +3,7 @@
  * named), `dev` (full, with build tools) or `migration` (full, with every runtime on the way from 2024.09 to 2026.04).
  *
  * With Docker or Podman; without either, as root on Debian, with a Docker Engine of its own. Where the base image cannot be
- * pulled, with one made here. Each image is then started as docs/install.md says it should be run, and has to do its work.
+ * pulled, with one made here. With `--compose` deploy/compose.yaml is then brought up as a whole, from the image `full`. Each image is then started as docs/install.md says it should be run, and has to do its work.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { run } from './images/command.ts';
+import { composeTrial } from './images/compose-trial.ts';
 import { type Engine, type EngineName, engineNames, openEngine } from './images/engine.ts';
 import { smokeTest } from './images/smoke-test.ts';
 import { makeStandInBase } from './images/stand-in-base.ts';
@@ -24,6 +25,7 @@ interface Image {
   readonly tag: string;
   readonly kind: 'full' | 'uptime';
   readonly buildArgs: Readonly<Record<string, string>>;
+  readonly runtimes?: readonly string[];
 }
 
 const bundled = migrationRuntimes.filter((id) => existsSync(join(root, 'runtimes', id, 'package-lock.json')));
@@ -41,6 +43,7 @@ const images: Readonly<Record<string, Image>> = {
     tag: `picket:${version}-migrate-${bundled.at(0)?.replace('.', '')}-${bundled.at(-1)?.replace('.', '')}`,
     kind: 'full',
     buildArgs: { RUNTIMES: [...bundled, 'package-managers'].join(' ') },
+    runtimes: bundled,
   },
 };
 
@@ -55,6 +58,7 @@ async function main(): Promise<number> {
       cache: { type: 'string', default: join(tmpdir(), 'picket-images') },
       'no-build': { type: 'boolean', default: false },
       'no-smoke': { type: 'boolean', default: false },
+      compose: { type: 'boolean', default: false },
     },
   });
   const names = positionals.length > 0 ? positionals : ['full', 'uptime'];
@@ -63,7 +67,7 @@ async function main(): Promise<number> {
     console.error(
       `usage: npm run images [-- --engine ${engineNames.join('|')}] [--base IMAGE] [--cache FOLDER]`,
     );
-    console.error(`       [--no-build] [--no-smoke] [${Object.keys(images).join('] [')}]`);
+    console.error(`       [--no-build] [--no-smoke] [--compose] [${Object.keys(images).join('] [')}]`);
     return 2;
   }
   await mkdir(values.cache, { recursive: true });
@@ -83,6 +87,7 @@ async function main(): Promise<number> {
     if (values['no-smoke']) continue;
     failed += await smokeTest(engine, image, base);
   }
+  if (values.compose) failed += await composeTrial(engine, base, values.cache);
   return failed === 0 ? 0 : 1;
 }
 

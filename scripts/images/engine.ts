@@ -8,6 +8,9 @@ export type EngineName = (typeof engineNames)[number];
 export interface Engine extends AsyncDisposable {
   /** One line for people. */
   readonly description: string;
+  readonly program: string;
+  /** Variables that lead the program to its daemon. */
+  readonly environment: Readonly<Record<string, string>>;
   /** Arguments that come first in `build`. */
   readonly buildArgs: readonly string[];
   /** Runs a command of it that has to succeed; resolves with its standard output. @throws Error with its output. */
@@ -54,6 +57,8 @@ function clientOf(
 ): Engine {
   return {
     description,
+    program,
+    environment,
     buildArgs,
     ask: (args, options) => mustRun(program, args, { ...options, environment }),
     try: (args) => run(program, args, { environment }),

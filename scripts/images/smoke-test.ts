@@ -35,7 +35,12 @@ class Findings {
  */
 export async function smokeTest(
   engine: Engine,
-  image: { readonly tag: string; readonly kind: 'full' | 'uptime' },
+  image: {
+    readonly tag: string;
+    readonly kind: 'full' | 'uptime';
+    /** Runtimes whose scripts are tried one by one, beside the one that is used when a check names none. */
+    readonly runtimes?: readonly string[] | undefined;
+  },
   nodeImage: string,
 ): Promise<number> {
   console.log(`${image.tag}: smoke test`);
@@ -67,6 +72,15 @@ export async function smokeTest(
     await delay(settlingMs);
     await showMemory(stage, findings, 'idle');
     await runChecks(stage, { ...probeChecks, ...(isFull ? fullChecks : {}) }, findings);
+    for (const runtimeId of image.runtimes ?? []) {
+      const { multistep, browser } = fullChecks;
+      await runChecks(
+        stage,
+        { multistep: { ...multistep, runtimeId }, browser: { ...browser, runtimeId } },
+        findings,
+        ` on ${runtimeId}`,
+      );
+    }
     await showCapabilities(`${probes}/health`, isFull, findings);
     await showMemory(stage, findings, 'after the checks');
     await stopAtWork(stage, probes, isFull, findings);
@@ -119,6 +133,7 @@ async function runChecks(
   stage: SmokeStage,
   bodies: Readonly<Record<string, CheckBody>>,
   findings: Findings,
+  where = '',
 ): Promise<void> {
   const checks = await Promise.all(
     Object.entries(bodies).map(async ([type, body]) => {
@@ -130,7 +145,7 @@ async function runChecks(
     const result = await firstResult(stage, id).catch(() => undefined);
     const isGood = result !== undefined && !result.hasFailures && !result.hasErrors;
     const failure = result?.failure ? `${result.failure.code}, ${result.failure.message.slice(0, 500)}` : '';
-    findings.expect(`a ${type} check passes`, isGood, result ? failure : 'no result came');
+    findings.expect(`a ${type} check passes${where}`, isGood, result ? failure : 'no result came');
     await stage.api('PUT', `/v1/checks/${type}/${id}`, putBody(type, { activated: false }));
   }
 }

@@ -237,11 +237,14 @@ export class Agent {
     this.#releasers.push('scripts', () => this.#scripts.stop());
     const port = await health.listen(healthPort);
     await this.#openSpool();
+    // Whatever is begun after a stop would be ended by nobody, and keep the process.
+    if (this.#isStopping) return;
     this.#ownPorts = [port];
     this.#metrics.start();
     this.#log.info({ version: packageVersion(), agentId, serviceUrl, port, laneSizes }, 'agent starts');
     this.#caCertificates = await trustOwnAuthorities(this.#settings.caCertsDir, this.#log);
     this.#warnOfShortSecrets(Object.entries(serviceSecrets));
+    if (this.#isStopping) return;
     const { loaded, failed } = await this.#pool.start();
     if (this.#isStopping) return;
     for (const { name, reason } of failed) {

@@ -1,8 +1,12 @@
 import { AppError, errorCodeOf, toError } from '../lib/errors.ts';
-import { createLogger } from '../lib/log.ts';
+import { createLogger, type Logger } from '../lib/log.ts';
+import { standardOutput } from '../lib/log-destination.ts';
 import { packageVersion } from '../lib/version.ts';
 import { readServiceConfig } from './config.ts';
 import { type RunningService, startService } from './service.ts';
+
+/** How long the last log lines may take to leave; whoever reads them may have stopped, or gone. */
+const logGraceMs = 500;
 
 /**
  * Runs the service until SIGTERM or SIGINT, then drains and ends the process with exit code 0. A second signal ends it
@@ -12,7 +16,9 @@ import { type RunningService, startService } from './service.ts';
  */
 export async function runService(environment: Readonly<Record<string, string | undefined>>): Promise<void> {
   const config = readServiceConfig(environment);
-  const logger = createLogger('picket-service', config.LOG_LEVEL);
+  // Not written by pino itself: where the reader has gone, it would throw at the exit, and keep the process from ending.
+  const output = standardOutput();
+  const logger = createLogger('picket-service', config.LOG_LEVEL, output);
   let stopping: string | undefined;
   const stopped = Promise.withResolvers<void>();
   const onSignal = (signal: NodeJS.Signals) => {
@@ -26,7 +32,8 @@ export async function runService(environment: Readonly<Record<string, string | u
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
 
-  const service = await startService({ config, logger }).catch((thrown: unknown) => {
+  const service = await startService({ config, logger }).catch(async (thrown: unknown) => {
+    await output.close(logGraceMs);
     throw asStartError(toError(thrown), config.PORT);
   });
   logger.info(
@@ -38,11 +45,12 @@ export async function runService(environment: Readonly<Record<string, string | u
   process.exitCode = await close(service, logger);
   process.off('SIGTERM', onSignal);
   process.off('SIGINT', onSignal);
+  await output.close(logGraceMs);
   // Nothing is left to do; a client that keeps its connection open must not keep the process.
   process.exit();
 }
 
-async function close(service: RunningService, logger: ReturnType<typeof createLogger>): Promise<number> {
+async function close(service: RunningService, logger: Logger): Promise<number> {
   try {
     await service.close();
     logger.info('stopped');

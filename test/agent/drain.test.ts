@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { leasedRun } from '../helpers/fake-service/leased-run.ts';
 import { Stage } from './stage.ts';
@@ -26,6 +29,18 @@ describe('SIGTERM', () => {
     await agent.logged('agent starts');
     agent.signal('SIGTERM');
     expect(await agent.exited).toEqual(clean);
+  });
+
+  it('an agent that has not begun with its threads leaves none behind', async () => {
+    await using stage = await Stage.open();
+    const folder = await mkdtemp(join(tmpdir(), 'picket-certificates-'));
+    // Many files: the agent is at them when the signal comes.
+    for (let index = 0; index < 3000; index += 1) await writeFile(join(folder, `${index}.pem`), 'nothing');
+    const agent = stage.startAgent({ CA_CERTS_DIR: folder });
+    await agent.logged('agent starts');
+    agent.signal('SIGTERM');
+    expect(await agent.exited).toEqual(clean);
+    await rm(folder, { recursive: true });
   });
 
   it('a running check is finished and reported; readiness is 503 and liveness 200 meanwhile', async () => {

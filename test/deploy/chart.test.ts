@@ -1,51 +1,19 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { Ajv } from 'ajv';
 import { describe, expect, it } from 'vitest';
-import { parse, parseAllDocuments } from 'yaml';
 import { packageVersion } from '../../src/lib/version.ts';
 import { expectWhole } from './agreement.ts';
-import { chartValues, type Values, wrongValues } from './chart-values.ts';
+import {
+  areValidValues,
+  chart,
+  chartFolder,
+  defaultValues,
+  merged,
+  readOfChart,
+  renderChart,
+} from './chart.ts';
+import { chartValues, wrongValues } from './chart-values.ts';
 import { TemplateSet } from './go-template.ts';
-
-const folder = join(import.meta.dirname, '../../deploy/helm/picket');
-const read = (name: string) => readFileSync(join(folder, name), 'utf8');
-const chart = parse(read('Chart.yaml')) as { appVersion: string; version: string; name: string };
-const defaults = parse(read('values.yaml')) as Values;
-const validate = new Ajv({ strict: false }).compile(JSON.parse(read('values.schema.json')) as object);
-
-/** Values as Helm puts them together: objects are merged, everything else is replaced. */
-function merged(base: unknown, over: unknown): unknown {
-  const isPlain = (value: unknown): value is Values =>
-    typeof value === 'object' && value !== null && !Array.isArray(value);
-  if (!isPlain(base) || !isPlain(over)) return over;
-  const names = new Set([...Object.keys(base), ...Object.keys(over)]);
-  return Object.fromEntries(
-    [...names].map((name) => [name, name in over ? merged(base[name], over[name]) : base[name]]),
-  );
-}
-
-/** The objects the chart makes of some values. @throws TemplateFailure */
-function render(values: Values): unknown[] {
-  const all = merged(defaults, values);
-  expect(validate(all) ? [] : validate.errors).toEqual([]);
-  const templates = new TemplateSet();
-  const data = {
-    Values: all,
-    Chart: { Name: chart.name, AppVersion: chart.appVersion },
-    Release: { Name: 'lab', Namespace: 'monitoring', Service: 'Helm' },
-  };
-  const files = readdirSync(join(folder, 'templates')).sort();
-  const rendered = files.map((name) => ({ name, render: templates.parse(read(`templates/${name}`)) }));
-  return rendered
-    .filter(({ name }) => name.endsWith('.yaml'))
-    .flatMap(({ render: one }) => parseAllDocuments(one(data)))
-    .map((document) => {
-      expect(document.errors).toEqual([]);
-      return document.toJS() as unknown;
-    })
-    .filter((object) => object !== null);
-}
 
 describe('the Helm chart', () => {
   it('is of this version', () => {
@@ -53,7 +21,7 @@ describe('the Helm chart', () => {
   });
 
   it.each(Object.entries(chartValues))('makes whole objects of the values of %s', (_, values) => {
-    const objects = expectWhole(render(values));
+    const objects = expectWhole(renderChart(values));
     expect(objects.length).toBeGreaterThan(1);
   });
 
@@ -72,9 +40,13 @@ describe('the Helm chart', () => {
         : value;
     for (const values of Object.values(chartValues)) {
       const templates = new TemplateSet();
-      const files = readdirSync(join(folder, 'templates')).sort();
-      const all = files.map((name) => templates.parse(read(`templates/${name}`)));
-      const data = { Values: seen(merged(defaults, values), ''), Chart: chart, Release: { Name: 'lab' } };
+      const files = readdirSync(join(chartFolder, 'templates')).sort();
+      const all = files.map((name) => templates.parse(readOfChart(`templates/${name}`)));
+      const data = {
+        Values: seen(merged(defaultValues, values), ''),
+        Chart: chart,
+        Release: { Name: 'lab' },
+      };
       for (const one of all) one(data);
     }
     const leaves = (value: unknown, path: string): string[] =>
@@ -83,7 +55,7 @@ describe('the Helm chart', () => {
             leaves(inner, path === '' ? name : `${path}.${name}`),
           )
         : [path];
-    const unused = leaves(defaults, '').filter(
+    const unused = leaves(defaultValues, '').filter(
       (path) =>
         !inUse.has(path) && ![...inUse].some((used) => path.startsWith(`${used}.`) && isPassedOn(used)),
     );
@@ -91,17 +63,17 @@ describe('the Helm chart', () => {
   });
 
   it.each(wrongValues)('refuses values with $says', ({ values, says }) => {
-    expect(() => render(values)).toThrow(says);
+    expect(() => renderChart(values)).toThrow(says);
   });
 
   it('refuses values that it does not know', () => {
-    expect(validate(merged(defaults, { agent: { replica: 3 } }))).toBe(false);
-    expect(validate(merged(defaults, { agent: { jobConcurrency: 11 } }))).toBe(false);
-    expect(validate(merged(defaults, { image: { digest: 'latest' } }))).toBe(false);
+    expect(areValidValues(merged(defaultValues, { agent: { replica: 3 } }))).toBe(false);
+    expect(areValidValues(merged(defaultValues, { agent: { jobConcurrency: 11 } }))).toBe(false);
+    expect(areValidValues(merged(defaultValues, { image: { digest: 'latest' } }))).toBe(false);
   });
 
   it('is not taken in by misspelt fields', () => {
-    const objects = render(chartValues['an agent'] ?? {});
+    const objects = renderChart(chartValues['an agent'] ?? {});
     const text = JSON.stringify(objects);
     for (const [right, wrong] of [
       ['"runAsNonRoot"', '"runAsNonRot"'],

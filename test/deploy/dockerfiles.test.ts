@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 const root = join(import.meta.dirname, '../..');
@@ -28,6 +28,17 @@ function stagesOf(file: string): Instruction[][] {
     stages.at(-1)?.push(instruction);
   }
   return stages;
+}
+
+/** A file and all others of ours that it loads. */
+function importsOf(file: string, found = new Set<string>()): string[] {
+  if (found.has(file)) return [];
+  found.add(file);
+  for (const [, path = ''] of read(file).matchAll(
+    /^(?:import(?! type)|\} from|export)[^'\n]*'(\.[^']+)';$/gm,
+  ))
+    importsOf(join(dirname(file), path), found);
+  return [...found];
 }
 
 const allOf = (stages: readonly (readonly Instruction[])[], name: string) =>
@@ -89,6 +100,23 @@ describe.each(['Dockerfile', 'Dockerfile.uptime'])('%s', (file) => {
       ).toBe(true);
     }
     expect(read('.dockerignore')).toMatch(/^\*$/m);
+  });
+
+  it('copies what its scripts import before it runs them', () => {
+    for (const stage of stages) {
+      for (const [index, { name, text }] of stage.entries()) {
+        const [, script] = /\bnode (scripts\/[\w./-]+)/.exec(text) ?? [];
+        if (name !== 'RUN' || script === undefined) continue;
+        const copied = stage
+          .slice(0, index)
+          .filter((instruction) => instruction.name === 'COPY' && !instruction.text.includes('--from='))
+          .flatMap((instruction) => instruction.text.split(' ').slice(0, -1));
+        const missing = importsOf(script).filter(
+          (file) => !copied.some((source) => file === source || file.startsWith(`${source}/`)),
+        );
+        expect(missing, script).toEqual([]);
+      }
+    }
   });
 
   it('says what it is', () => {

@@ -1,4 +1,4 @@
-import { chmod, mkdir, mkdtemp, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -54,10 +54,14 @@ describe('the browser of a host', () => {
 });
 
 describe('the farm of links', () => {
-  async function runtime(name: string, revision: string) {
+  async function runtime(
+    name: string,
+    revision: string,
+    names = ['chromium', 'chromium-headless-shell', 'ffmpeg'],
+  ) {
     const modulesDirectory = join(directory, name);
     await mkdir(join(modulesDirectory, 'playwright-core'), { recursive: true });
-    const browsers = ['chromium', 'chromium-headless-shell', 'ffmpeg'].map((browser) => ({
+    const browsers = names.map((browser) => ({
       name: browser,
       revision,
     }));
@@ -86,6 +90,15 @@ describe('the farm of links', () => {
     }
     expect((await stat(join(farm, 'chromium-1208/INSTALLATION_COMPLETE'))).size).toBe(0);
     await expect(stat(join(farm, 'ffmpeg-1208'))).rejects.toThrow('ENOENT');
+  });
+
+  it('does without a headless shell for a Playwright that knows none', async () => {
+    const executablePath = await program('chromium');
+    const runtimes = [await runtime('older', '1140', ['chromium', 'ffmpeg'])];
+    const farm = join(directory, 'farm');
+    await buildBrowserFarm({ directory: farm, browser: { executablePath, source: 'system' }, runtimes });
+    expect(await readdir(farm)).toEqual(['chromium-1140']);
+    expect(await readlink(join(farm, 'chromium-1140/chrome-linux/chrome'))).toBe(executablePath);
   });
 
   it('is mended when the browser has moved, and has ffmpeg where there is one', async () => {

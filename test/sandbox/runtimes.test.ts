@@ -8,7 +8,7 @@ import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { createPlainSandbox } from '../helpers/plain-sandbox.ts';
 import { runtimesDirectory } from '../helpers/script-stage.ts';
 
-const ids = ['2026.04', '2025.04'];
+const ids = ['2026.04', '2025.04', '2024.09'];
 
 describe('the manifests of runtimes', () => {
   it.each(ids)('%s pins one version of Playwright and every other package', async (id) => {

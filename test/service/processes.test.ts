@@ -152,6 +152,13 @@ describe('a service process', () => {
     for (const id of acknowledged) expect((await service.call('GET', `/v1/checks/${id}`)).status).toBe(200);
   });
 
+  it('ends when it is told to, although nobody reads its log any more', async () => {
+    const { process } = await startService({ DATA_DIR: newFolder(), LOG_LEVEL: 'info' });
+    process.child.stdout?.destroy();
+    process.child.stderr?.destroy();
+    expect(await process.kill('SIGTERM')).toEqual({ code: 0, signal: null });
+  });
+
   it.each(['SIGTERM', 'SIGINT'] as const)('drains on %s: polls are answered, exit code 0', async (signal) => {
     const service = await startService({ DATA_DIR: newFolder() });
     const made = await service.call('POST', '/v1/private-locations', { name: 'lab', slugName: 'lab' });

@@ -6,6 +6,7 @@ import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { errorCodeOf, toError } from '../../lib/errors.ts';
+import { artifactFolderOf } from './noted-folder.ts';
 import { SpoolFolder } from './spool-folder.ts';
 import type {
   SpoolAnswer,
@@ -16,7 +17,6 @@ import type {
   SpoolStart,
 } from './spool-message.ts';
 import { SpoolStore } from './spool-store.ts';
-import { artifactFolderOf } from './spooled-report.ts';
 
 if (!parentPort) throw new Error('spool-worker runs in a worker thread only');
 const port = parentPort;

@@ -50,13 +50,6 @@ export function reportOf(text: string, artifactFolder: string): Report | undefin
   };
 }
 
-/** The name of the folder that holds the artifacts of a record; undefined when it has none. */
-export function artifactFolderOf(body: Buffer): string | undefined {
-  const end = body.indexOf(0x0a);
-  const note = parseNote(body.toString('utf8', 0, Math.max(0, end)));
-  return note?.files ? basename(runFolder('/', note)) : undefined;
-}
-
 function parseNote(json: string): z.output<typeof Note> | undefined {
   try {
     return Note.safeParse(JSON.parse(json)).data;

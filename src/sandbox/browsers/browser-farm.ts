@@ -36,7 +36,9 @@ export async function buildBrowserFarm(options: {
   const { executablePath } = browser;
   for (const { modulesDirectory } of options.runtimes) {
     const revisions = await browserRevisions(modulesDirectory);
-    await plant(join(directory, `chromium_headless_shell-${revisions.shell}`), shellPaths, executablePath);
+    if (revisions.shell !== undefined) {
+      await plant(join(directory, `chromium_headless_shell-${revisions.shell}`), shellPaths, executablePath);
+    }
     await plant(join(directory, `chromium-${revisions.chromium}`), browserPaths, executablePath);
     if (ffmpegPath !== undefined) {
       await plant(join(directory, `ffmpeg-${revisions.ffmpeg}`), ffmpegPaths, ffmpegPath);
@@ -50,14 +52,16 @@ async function browserRevisions(modulesDirectory: string) {
   const { browsers } = JSON.parse(await readFile(file, 'utf8')) as {
     browsers: readonly { readonly name: string; readonly revision: string }[];
   };
+  const known = (name: string) => browsers.find((entry) => entry.name === name)?.revision;
   const revision = (name: string) => {
-    const found = browsers.find((entry) => entry.name === name);
-    if (!found) throw new Error(`${file} names no ${name}`);
-    return found.revision;
+    const found = known(name);
+    if (found === undefined) throw new Error(`${file} names no ${name}`);
+    return found;
   };
   return {
     chromium: revision('chromium'),
-    shell: revision('chromium-headless-shell'),
+    // Before 1.49 Chromium itself was what ran without a window.
+    shell: known('chromium-headless-shell'),
     ffmpeg: revision('ffmpeg'),
   };
 }

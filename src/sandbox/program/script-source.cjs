@@ -23,8 +23,12 @@ function isTestMode(sources) {
  * @throws SyntaxError
  */
 function parse(modulesDirectory, source) {
-  const { babelParse } = require(path.join(modulesDirectory, 'playwright/lib/transform/babelBundle.js'));
-  return babelParse(source, 'script.mts', true);
+  const babel = require(path.join(modulesDirectory, 'playwright/lib/transform/babelBundle.js'));
+  if (babel.babelParse) return babel.babelParse(source, 'script.mts', true);
+  // Playwright 1.48 has no parser of its own.
+  const plugin = require.resolve('./syntax-tree-plugin.cjs');
+  babel.babelTransform(source, 'script.mts', true, true, [[plugin]], []);
+  return require(plugin).take();
 }
 
 /** Whether a program awaits outside of any function, which only ES modules can do. */
