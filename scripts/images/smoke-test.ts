@@ -10,7 +10,8 @@ interface CheckResult {
 }
 
 const resultsMs = 180_000;
-const settlingMs = 5000;
+/** V8 gives back what starting has left some 8 seconds after it. */
+const settlingMs = 20_000;
 const graceSeconds = 60;
 
 /** Prints what was looked at, and counts what was not as it should be. */
@@ -114,6 +115,8 @@ async function showConfinement(stage: SmokeStage, findings: Findings): Promise<v
     capabilities.every((set) => /^0+$/.test(set)),
   );
   findings.expect('can gain no privileges', field('NoNewPrivs') === '1' && field('Seccomp') === '2');
+  const version = await stage.ask('agent', ['exec', 'NAME', 'picket', '--version']);
+  findings.expect('has the command picket', /^\d+\.\d+\.\d+/.test(version), version);
   const test = await stage.ask('agent', ['inspect', '-f', '{{json .Config.Healthcheck.Test}}', 'NAME']);
   const [, ...command] = JSON.parse(test) as string[];
   await stage.ask('agent', ['exec', 'NAME', ...command]);
