@@ -215,6 +215,27 @@ describe('a pool', () => {
   });
 });
 
+it.skipIf(!isRoot)('sandboxes open where file systems lie below what they cover, or are hidden', async () => {
+  const place = mkdtempSync('/tmp/picket-mounts-');
+  chmodSync(directory, 0o755);
+  const main = join(import.meta.dirname, 'crash-main.ts');
+  // Mounts of a namespace of its own.
+  const script = `set -e
+    mount -t tmpfs tmpfs "$0"; mkdir "$0/below"; mount -t tmpfs tmpfs "$0/below"
+    mkdir -p "$1/hidden/below"; mount -t tmpfs tmpfs "$1/hidden/below"; mount -t tmpfs tmpfs "$1/hidden"
+    exec "$2" "$3" uid+namespaces "$1/boxes" 28000`;
+  const args = ['--mount', '/bin/sh', '-c', script, place, directory, process.execPath, main];
+  const agent = spawn('unshare', args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  try {
+    const [line] = await Promise.race([once(agent.stdout, 'data'), once(agent, 'exit')]);
+    expect(String(line)).toContain('keeperPid');
+  } finally {
+    agent.kill('SIGKILL');
+    await vi.waitFor(() => expect(processesOfUid(28_000)).toEqual([]), { timeout: 5000 });
+    rmSync(place, { recursive: true, force: true });
+  }
+});
+
 describe.skipIf(!isRoot).each(['uid+namespaces', 'uid'] as const)(
   'an agent that is killed under %s',
   (mechanism) => {

@@ -15,6 +15,7 @@ import type {
   ResultReport,
   ResultsResponse,
 } from '../../../src/protocol/agent.ts';
+import { agentBundleRoutes } from '../../../src/protocol/code-bundle.ts';
 import { locationEventRoutes, type ReportedLocationEvent } from '../../../src/protocol/location-event.ts';
 import { ArtifactInbox } from './artifact-inbox.ts';
 import type { Behaviour, CallName, RecordedCall, Script } from './script.ts';
@@ -29,6 +30,8 @@ const callOfPath: Readonly<Record<string, CallName>> = {
   '/v1/agent/results': 'results',
   '/v1/agent/examinations': 'examine',
 };
+
+const codeBundlePath = agentBundleRoutes.fetchCodeBundle.path.replace('{key}', '');
 
 /**
  * A control plane for agent tests: real HTTP on a free port, every request recorded, every answer scriptable. It keeps
@@ -55,6 +58,8 @@ export class FakeService {
   /** How far this service's clock is ahead of the host's. */
   clockAheadMs = 0;
   script: Script | undefined;
+  /** Code bundles that suites name, by key. */
+  readonly codeBundles = new Map<string, Buffer>();
   readonly inbox = new ArtifactInbox(() => this.#notify());
   readonly #server: Server;
   readonly #scheme: 'http' | 'https';
@@ -184,6 +189,11 @@ export class FakeService {
       response.writeHead(200, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ serverTime: this.#now() }));
       this.#notify();
+      return;
+    }
+    const bundle = this.codeBundles.get(url.pathname.slice(codeBundlePath.length));
+    if (bundle && url.pathname.startsWith(codeBundlePath)) {
+      response.writeHead(200, { 'content-type': 'application/gzip' }).end(bundle);
       return;
     }
     if (!name) {
