@@ -5,6 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 /** What the processes of a group have used. Undefined: its controller is not there. */
 export interface GroupUsage {
   readonly peakMemoryBytes: number | undefined;
+  /** What they hold now, without the kernel's cache of files, which would give way. */
+  readonly heldMemoryBytes: number | undefined;
   readonly cpuMs: number | undefined;
   /** The kernel ended a process of the group for want of memory. */
   readonly isOutOfMemory: boolean;
@@ -104,9 +106,12 @@ export class ControlGroup {
 
   usage(): GroupUsage {
     const peak = this.#read('memory', 'memory.max_usage_in_bytes');
+    const used = this.#read('memory', 'memory.usage_in_bytes');
+    const cache = /^total_inactive_file (\d+)$/m.exec(this.#read('memory', 'memory.stat') ?? '')?.[1];
     const cpuMs = this.#cpuMs();
     return {
       peakMemoryBytes: peak === undefined ? undefined : Number(peak),
+      heldMemoryBytes: used === undefined ? undefined : Math.max(0, Number(used) - Number(cache ?? 0)),
       cpuMs: cpuMs === undefined ? undefined : cpuMs - this.#cpuMsBefore,
       isOutOfMemory: /^oom_kill [1-9]/m.test(this.#read('memory', 'memory.oom_control') ?? ''),
       isFull: /^max [1-9]/m.test(this.#read('pids', 'pids.events') ?? ''),

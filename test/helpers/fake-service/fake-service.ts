@@ -276,16 +276,16 @@ export class FakeService {
   }
 
   async #claim(request: ClaimRequest, response: ServerResponse): Promise<ClaimResponse> {
-    const { freeSlots, waitMs, sessionId, claimNumber, lostClaims = [] } = request;
+    const { waitMs, sessionId, claimNumber, lostClaims = [] } = request;
     for (const lost of lostClaims) this.#putBack(`${sessionId} ${lost}`);
     const endMs = performance.now() + waitMs;
-    while (!response.destroyed && this.#cancelled.size === 0 && !this.#hasWorkFor(freeSlots)) {
+    while (!response.destroyed && this.#cancelled.size === 0 && !this.#hasWorkFor(request)) {
       const leftMs = endMs - performance.now();
       if (leftMs <= 0) break;
       await this.#untilWoken(leftMs, response);
     }
     // An agent that has gone away gets nothing: the runs stay in the queue.
-    const runs = response.destroyed ? [] : lanes.flatMap((lane) => this.#dequeue(lane, freeSlots[lane]));
+    const runs = response.destroyed ? [] : lanes.flatMap((lane) => this.#dequeue(lane, request));
     for (const { runId, leaseNumber } of runs) this.leases.set(runId, { runId, leaseNumber });
     if (claimNumber !== undefined && runs.length > 0) this.#claimed.set(`${sessionId} ${claimNumber}`, runs);
     const [oldest] = this.#claimed.keys();
@@ -293,13 +293,14 @@ export class FakeService {
     return { ...this.#times(), runs, cancelledRunIds: this.#takeCancelled() };
   }
 
-  #hasWorkFor(freeSlots: Record<Lane, number>): boolean {
-    return this.#queue.some((run) => freeSlots[laneOf(run)] > 0);
+  #hasWorkFor({ freeSlots, fullCheckTypes }: ClaimRequest): boolean {
+    return this.#queue.some((run) => freeSlots[laneOf(run)] > 0 && !isFull(run, fullCheckTypes));
   }
 
   /** Takes the oldest runs of a lane out of the queue. */
-  #dequeue(lane: Lane, limit: number): LeasedRun[] {
-    const taken = new Set(this.#queue.filter((run) => laneOf(run) === lane).slice(0, limit));
+  #dequeue(lane: Lane, { freeSlots, fullCheckTypes }: ClaimRequest): LeasedRun[] {
+    const fitting = this.#queue.filter((run) => laneOf(run) === lane && !isFull(run, fullCheckTypes));
+    const taken = new Set(fitting.slice(0, freeSlots[lane]));
     const rest = this.#queue.filter((run) => !taken.has(run));
     this.#queue.splice(0, this.#queue.length, ...rest);
     return [...taken];
@@ -375,6 +376,10 @@ export class FakeService {
   #now(): number {
     return Date.now() + this.clockAheadMs;
   }
+}
+
+function isFull({ check }: Partial<LeasedRun>, fullCheckTypes: readonly string[] = []): boolean {
+  return fullCheckTypes.includes(check?.checkType ?? '');
 }
 
 /** What nobody knows, or is no run at all, is handed out as a probe. */
