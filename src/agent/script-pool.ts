@@ -12,7 +12,7 @@ import { deadlineGraceMs } from './run-deadline.ts';
 import { RunnerThread, ThreadEnded } from './runner-thread.ts';
 import { type MemoryType, ScriptMemory } from './script-memory.ts';
 import type { ServiceAccess } from './service-line.ts';
-import type { Capabilities, FinishedRun, RunOrder } from './worker-message.ts';
+import type { Capabilities, FinishedRun, RunOrder, WorkerStart } from './worker-message.ts';
 
 const scriptWorkerEntry = new URL(`./script-worker${extname(import.meta.url)}`, import.meta.url);
 const allNames = checkTypes.map(({ name }) => name);
@@ -152,6 +152,7 @@ export class ScriptPool {
         artifactFolder: this.#options.artifactFolder?.(),
         scripts: this.#options.scripts(),
         service: this.#options.service,
+        codeBundle: this.#options.codeBundle,
       },
       maxHeapMb: 1024,
       serviceOffsetMs: this.#options.serviceOffsetMs,
@@ -221,8 +222,10 @@ export interface ScriptPoolOptions {
   readonly artifactFolder?: (() => string | undefined) | undefined;
   /** What the sandboxes are made of, asked when a thread starts. */
   readonly scripts: () => ScriptHostSettings;
-  /** Where suites get their code bundles; without it none can be run. */
+  /** Where suites get their code bundles; without it, and without a bundle of their own, none can be run. */
   readonly service?: ServiceAccess | undefined;
+  /** The only code bundle there is, on this host's disk. */
+  readonly codeBundle?: WorkerStart['codeBundle'];
   /** Called whenever it has become known what can be run. */
   readonly onReady?: (() => void) | undefined;
   /** Another program for the thread that speaks the same messages. */

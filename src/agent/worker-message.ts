@@ -29,6 +29,8 @@ export interface WorkerStart {
   readonly scripts?: ScriptHostSettings | undefined;
   /** Where the thread for scripts gets code bundles; absent where there is no service. */
   readonly service?: ServiceAccess | undefined;
+  /** A code bundle on this host's disk, for a run without a service. */
+  readonly codeBundle?: { readonly key: string; readonly path: string } | undefined;
 }
 
 /** One run as it goes to a probe thread. */
