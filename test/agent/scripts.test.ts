@@ -255,40 +255,6 @@ describe('an agent with scripts', () => {
     );
   });
 
-  it('opens a browser that was launched ahead where the script asks for no other', async (context) => {
-    needsBrowser(context);
-    const script = (use: string) => `${imports}${use}
-      test('look', async ({ page, browser }) => {
-        await page.goto(process.env.TARGET);
-        console.log('BROWSERS ' + require('fs').readdirSync('/proc').filter((pid) => {
-          try {
-            const read = (name) => require('fs').readFileSync('/proc/' + pid + '/' + name, 'latin1');
-            return read('cmdline').includes('--remote-debugging-pipe') && read('environ').includes('OWN=value-of-this-run');
-          } catch { return false; }
-        }).length);
-      });`;
-    const variables = { TARGET: stage.target.url(), OWN: 'value-of-this-run' };
-    const stepsOf = (result: Awaited<ReturnType<typeof resultOf>>) =>
-      (result.detail as { steps: { title: string }[] }).steps.map(({ title }) => title);
-    // The spare of this kind is replaced when a processor is free.
-    let ready: Awaited<ReturnType<typeof resultOf>> | undefined;
-    const endMs = performance.now() + 70_000;
-    while (!ready && performance.now() < endMs) {
-      const result = await resultOf(scriptRun('BROWSER', script(''), { variables }));
-      expect(result.failure).toBeNull();
-      if (!stepsOf(result).includes('Launch browser')) ready = result;
-      else await new Promise((resolve) => setTimeout(resolve, 2000));
-    }
-    expect(JSON.stringify(ready?.detail)).toContain('BROWSERS 0');
-    expect(ready?.artifacts?.map(({ name }) => name)).toContain('traces/look.zip');
-    const other = await resultOf(
-      scriptRun('BROWSER', script("test.use({ launchOptions: { args: ['--lang=de'] } });"), { variables }),
-    );
-    expect(other.failure).toBeNull();
-    expect(stepsOf(other)).toContain('Launch browser');
-    expect(JSON.stringify(other.detail)).toContain('BROWSERS 1');
-  }, 150_000);
-
   it('ends a cancelled run and everything it started', async (context) => {
     needsBrowser(context);
     const run = scriptRun(
