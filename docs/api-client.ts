@@ -2243,6 +2243,8 @@ export type ClaimRequest = {
     probe?: number;
     script?: number;
   };
+  /** Of `checkTypes` those that the agent has no room for now, such as suites where memory is short */
+  fullCheckTypes?: string[];
   /** How long to wait for work when there is none */
   waitMs?: number;
   /** Tells this claim from the others of its session */

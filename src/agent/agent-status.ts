@@ -65,7 +65,8 @@ export function agentStatus(source: StatusSource): Readonly<Record<string, unkno
       isSettled: scripts.isSettled,
       runtimes: capabilities.runtimes ?? [],
       sandbox: capabilities.sandbox ?? null,
-      room: scripts.room,
+      room: scripts.room.count,
+      fullCheckTypes: scripts.room.fullTypes,
       replaced: scripts.replacedCount,
     },
     probeThreads: {

@@ -20,10 +20,17 @@ export interface Executor {
   /** False while nothing could run an order: what was leased then would only be lost. */
   readonly isReady: boolean;
   run(order: RunOrder, signal: AbortSignal): Promise<FinishedRun>;
-  /** How many more runs the host has room for; as many as the lane has when absent. */
-  readonly room?: number;
+  /** What more the host has room for; whatever the lane takes when absent. */
+  readonly room?: Room;
   /** Has runs that it holds and has not begun come back, marked `isUnstarted`. */
   withdrawWaiting?(): void;
+}
+
+/** How many more runs a host has room for, of any types but those that are full. */
+export interface Room {
+  readonly count: number;
+  /** Names of check types of which not even one more fits. */
+  readonly fullTypes: readonly string[];
 }
 
 /** Why the agent stopped a run before its result: the lease ended, or the agent gives it back. */
@@ -79,9 +86,16 @@ export class Dispatcher {
     const { executors, laneSizes } = this.#options;
     const free = (lane: Lane) =>
       executors[lane].isReady && executors[lane].checkTypes.length > 0
-        ? Math.max(0, Math.min(laneSizes[lane] - this.#counts[lane], executors[lane].room ?? Infinity))
+        ? Math.max(0, Math.min(laneSizes[lane] - this.#counts[lane], executors[lane].room?.count ?? Infinity))
         : 0;
     return { probe: free('probe'), script: free('script') };
+  }
+
+  /** Check types that the host has no room for now, though their lane may have some. */
+  fullTypes(): string[] {
+    return Object.values(this.#options.executors).flatMap(({ isReady, room }) =>
+      isReady && room ? room.fullTypes : [],
+    );
   }
 
   /** The lanes as they are now. `queued` runs have a lease but no place to run yet. */
@@ -209,6 +223,7 @@ export class Dispatcher {
       leaseNumber: run.leaseNumber,
       resultId: run.resultId,
       checkType: run.check.checkType,
+      checkId: run.check.id,
       spec: run.check.spec,
       variables: { ...builtInVariables(run), ...this.#options.serviceSecrets, ...run.variables },
       secretNames: run.secretNames,

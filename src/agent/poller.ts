@@ -44,7 +44,8 @@ export interface PollerStatus {
  * in their lanes. → WAITING_FOR_SLOT when no lane has room; a finished run wakes it, and after a short time to let more
  * slots gather it is CLAIMING. A lane that was full when the claim under way was sent, and has room now, gets a second,
  * short claim of its own beside that one, and another whenever more slots have gathered. Once such a claim brings
- * nothing, the long one under way is given up for another that asks for all lanes. → BACKING_OFF when a claim failed;
+ * nothing, the long one under way is given up for another that asks for all lanes; so it is at once when a check type that
+ * it leaves out has room again. → BACKING_OFF when a claim failed;
  * `retryDelayMs` says for how long. A refusal of any other call (`interrupt`) ends the claim under way and backs off as
  * well. → STOPPED from any state by `stop`: the claim under way is given up, and leases in an answer that had already come
  * are given back unstarted.
@@ -55,6 +56,8 @@ export class Poller {
   #claimStop = new AbortController();
   /** Lanes that the claim under way asks nothing for. */
   #fullLanes: readonly Lane[] = [];
+  /** Check types that the claim under way leaves out, because the host has no room for them. */
+  #fullTypes: readonly string[] = [];
   #topUp: Promise<void> | undefined;
   #claimCount = 0;
   /** Numbers of claims whose answers never came, until an answer to a later one shows that the service knows. */
@@ -88,6 +91,8 @@ export class Poller {
   slotFreed(): void {
     this.#slotFree?.resolve();
     if (this.#lanesToTopUp().length > 0) this.#topUp ??= this.#topUpLanes();
+    // A second claim would have the lane filled twice: the one under way asks for its other types.
+    if (this.#hasTypeWithRoom()) this.#claimStop.abort(outdated);
   }
 
   /** Ends the claim under way, because another call learnt that the key is refused. */
@@ -123,6 +128,12 @@ export class Poller {
   #lanesToTopUp(): Lane[] {
     const free = this.#options.dispatcher.freeSlots();
     return this.#fullLanes.filter((lane) => free[lane] > 0);
+  }
+
+  #hasTypeWithRoom(): boolean {
+    if (this.#fullTypes.length === 0) return false;
+    const full = this.#options.dispatcher.fullTypes();
+    return this.#fullTypes.some((name) => !full.includes(name));
   }
 
   /** Fills lanes that the claim under way leaves out, for as long as there is work for them. */
@@ -171,6 +182,7 @@ export class Poller {
     this.#claimStop = new AbortController();
     const freeSlots = dispatcher.freeSlots();
     this.#fullLanes = lanes.filter((lane) => freeSlots[lane] === 0);
+    this.#fullTypes = dispatcher.fullTypes();
     let answer: Answer<ClaimAnswer>;
     try {
       answer = await this.#claim(freeSlots, waitMs, this.#claimStop.signal);
@@ -180,6 +192,7 @@ export class Poller {
       return this.#failed(thrown);
     } finally {
       this.#fullLanes = [];
+      this.#fullTypes = [];
     }
     if (!this.#isConnected) log.info('connected to the service');
     this.#isConnected = true;
@@ -200,7 +213,14 @@ export class Poller {
     const claimNumber = ++this.#claimCount;
     const lostClaims = [...this.#lostClaims];
     try {
-      const request = { ...this.#options.description(), freeSlots, waitMs, claimNumber, lostClaims };
+      const request = {
+        ...this.#options.description(),
+        freeSlots,
+        fullCheckTypes: this.#options.dispatcher.fullTypes(),
+        waitMs,
+        claimNumber,
+        lostClaims,
+      };
       const answer = await this.#options.client.claim(request, signal);
       for (const number of lostClaims) this.#lostClaims.delete(number);
       this.#lastClaimAtMs = this.#options.clock.monotonicMs();

@@ -40,6 +40,8 @@ export interface OnceOptions {
   readonly caCertificates?: readonly string[] | undefined;
   /** The browser of scripts; see find-browser.ts. */
   readonly chromiumPath?: string | undefined;
+  /** The archive of a suite that the spec names by key. */
+  readonly codeBundle?: { readonly key: string; readonly path: string } | undefined;
   /** Stops the run; it is then reported as aborted. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -66,7 +68,11 @@ export async function runCheckOnce(options: OnceOptions): Promise<OnceResult> {
   const isScript = findCheckType(options.checkType)?.lane === 'script';
   const scripts =
     isScript || hasScripts(options.lifecycle)
-      ? new ScriptPool({ ...common, scripts: () => scriptSettings(options, workFolder) })
+      ? new ScriptPool({
+          ...common,
+          scripts: () => scriptSettings(options, workFolder),
+          codeBundle: options.codeBundle,
+        })
       : undefined;
   const probes = new ProbePool({
     ...common,

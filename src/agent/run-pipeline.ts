@@ -157,6 +157,7 @@ export class RunPipeline {
       isTimingDoubtful: isDoubtful,
       spoilt,
       durationMs: stoppedMs - startedMs,
+      peakMemoryBytes: last.outcome.peakMemoryBytes,
       crash,
       crashError: last.crashError,
       unmaskedNames: order.secretNames.filter((name) => {

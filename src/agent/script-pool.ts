@@ -7,10 +7,12 @@ import { defaultEgressSettings, type EgressSettings } from '../probes/egress/pol
 import { availableMemoryBytes } from '../sandbox/host-memory.ts';
 import type { ScriptHostSettings } from '../sandbox/open-script-host.ts';
 import { sealLimitMs } from './artifacts/run-artifacts.ts';
+import type { Room } from './dispatcher.ts';
 import { deadlineGraceMs } from './run-deadline.ts';
 import { RunnerThread, ThreadEnded } from './runner-thread.ts';
+import { type MemoryType, ScriptMemory } from './script-memory.ts';
 import type { ServiceAccess } from './service-line.ts';
-import type { Capabilities, FinishedRun, RunOrder } from './worker-message.ts';
+import type { Capabilities, FinishedRun, RunOrder, WorkerStart } from './worker-message.ts';
 
 const scriptWorkerEntry = new URL(`./script-worker${extname(import.meta.url)}`, import.meta.url);
 const allNames = checkTypes.map(({ name }) => name);
@@ -23,10 +25,9 @@ const maxReplaceDelayMs = 60_000;
 const longLifeMs = 60_000;
 /** How long the thread may take to end its sandboxes when the agent stops. */
 const closeMs = 8000;
-/** What a run takes: a browser and two processes of Node (measured: 450 to 550 MB). */
-export const runMemoryBytes = 600 * 1024 ** 2;
-/** For so long after its start a run has not yet taken what it will. */
-const settlingMs = 5000;
+
+/** What a run of a type that says nothing takes. */
+const usualRunBytes = 600 * 1024 ** 2;
 
 const nothing: Capabilities = { loaded: [], backends: {}, failed: [] };
 
@@ -37,7 +38,7 @@ const nothing: Capabilities = { loaded: [], backends: {}, failed: [] };
  */
 export class ScriptPool {
   readonly #options: ScriptPoolOptions;
-  readonly #startedAtMs = new Map<string, number>();
+  readonly #memory: ScriptMemory;
   #thread: RunnerThread | undefined;
   #isReady = false;
   #isStopping = false;
@@ -49,6 +50,7 @@ export class ScriptPool {
 
   constructor(options: ScriptPoolOptions) {
     this.#options = options;
+    this.#memory = new ScriptMemory({ clock: options.clock, availableBytes: availableMemoryBytes });
   }
 
   /** Begins to open the sandboxes; resolves with what can be run, once that is known. */
@@ -98,13 +100,9 @@ export class ScriptPool {
     );
   }
 
-  /** How many more runs the memory of this host allows; one at least where nothing runs. */
-  get room(): number {
-    const running = this.#startedAtMs.size;
-    const nowMs = this.#options.clock.monotonicMs();
-    const settling = [...this.#startedAtMs.values()].filter((atMs) => nowMs - atMs < settlingMs).length;
-    const room = Math.floor(availableMemoryBytes() / runMemoryBytes) - settling;
-    return Math.max(running === 0 ? 1 : 0, room);
+  /** How many more runs the memory of this host allows, and of which types none. */
+  get room(): Room {
+    return this.#memory.room(this.#capabilities.loaded.map(memoryType));
   }
 
   /**
@@ -116,11 +114,15 @@ export class ScriptPool {
     if (!this.#thread) throw new ThreadEnded('the thread for scripts is not running');
     const { clock } = this.#options;
     const timeoutMs = order.timeoutMs ?? findCheckType(order.checkType)?.timeoutMs ?? 0;
-    this.#startedAtMs.set(order.runId, clock.monotonicMs());
+    this.#memory.begin(order.runId, { type: memoryType(order.checkType), checkId: order.checkId });
+    let peakBytes: number | undefined;
     try {
-      return await this.#thread.run(order, clock.monotonicMs() + timeoutMs + stuckGraceMs, signal);
+      const overdueAtMs = clock.monotonicMs() + timeoutMs + stuckGraceMs;
+      const finished = await this.#thread.run(order, overdueAtMs, signal);
+      peakBytes = finished.facts.peakMemoryBytes;
+      return finished;
     } finally {
-      this.#startedAtMs.delete(order.runId);
+      this.#memory.end(order.runId, peakBytes);
     }
   }
 
@@ -150,6 +152,7 @@ export class ScriptPool {
         artifactFolder: this.#options.artifactFolder?.(),
         scripts: this.#options.scripts(),
         service: this.#options.service,
+        codeBundle: this.#options.codeBundle,
       },
       maxHeapMb: 1024,
       serviceOffsetMs: this.#options.serviceOffsetMs,
@@ -203,6 +206,10 @@ export class ScriptPool {
   }
 }
 
+function memoryType(name: string): MemoryType {
+  return { name, firstBytes: findCheckType(name)?.memoryBytes ?? usualRunBytes };
+}
+
 export interface ScriptPoolOptions {
   readonly clock: Clock;
   readonly log: Logger;
@@ -215,8 +222,10 @@ export interface ScriptPoolOptions {
   readonly artifactFolder?: (() => string | undefined) | undefined;
   /** What the sandboxes are made of, asked when a thread starts. */
   readonly scripts: () => ScriptHostSettings;
-  /** Where suites get their code bundles; without it none can be run. */
+  /** Where suites get their code bundles; without it, and without a bundle of their own, none can be run. */
   readonly service?: ServiceAccess | undefined;
+  /** The only code bundle there is, on this host's disk. */
+  readonly codeBundle?: WorkerStart['codeBundle'];
   /** Called whenever it has become known what can be run. */
   readonly onReady?: (() => void) | undefined;
   /** Another program for the thread that speaks the same messages. */

@@ -3,6 +3,7 @@
  * processes that a keeper process starts. What a run left is searched for secrets here too, so that no probe and
  * nothing of the main thread waits for it.
  */
+import { createReadStream } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { CheckType } from '../checks/check-type.ts';
 import { checkTypes as allTypes } from '../checks/index.ts';
@@ -13,6 +14,7 @@ import { packageVersion } from '../lib/version.ts';
 import { createEgressPolicy } from '../probes/egress/policy.ts';
 import { type OpenScriptHost, openScriptHost } from '../sandbox/open-script-host.ts';
 import { SandboxUnavailable } from '../sandbox/sandbox.ts';
+import { BundleMissing, type CodeBundles } from '../sandbox/suites/suite-host.ts';
 import { BundleClient } from './bundle-client.ts';
 import { FetchedBundles } from './code-bundles.ts';
 import { LagMeter } from './lag-meter.ts';
@@ -29,6 +31,7 @@ const {
   artifactFolder,
   scripts,
   service,
+  codeBundle,
 } = workerData as WorkerStart;
 trustAlso(scripts?.caCertificates ?? []);
 /** Code bundles that are kept for later runs, all together, in bytes. */
@@ -70,11 +73,23 @@ send({ type: 'ready', capabilities: await capabilities() });
 async function open(): Promise<{ host?: OpenScriptHost; unavailable?: string }> {
   if (!scripts) throw new Error('the thread for scripts was started without its settings');
   try {
-    return { host: await openScriptHost(scripts, service && openBundles) };
+    return {
+      host: await openScriptHost(scripts, (service && openBundles) ?? (codeBundle && openLocalBundle)),
+    };
   } catch (thrown) {
     if (thrown instanceof SandboxUnavailable) return { unavailable: thrown.message };
     throw thrown;
   }
+}
+
+/** The one bundle of a run without a service. */
+async function openLocalBundle(): Promise<CodeBundles> {
+  return {
+    async open(key) {
+      if (key !== codeBundle?.key) throw new BundleMissing(key);
+      return createReadStream(codeBundle.path);
+    },
+  };
 }
 
 /** The thread gets bundles itself: their bytes are none of the main thread's business. */

@@ -29,6 +29,8 @@ export interface WorkerStart {
   readonly scripts?: ScriptHostSettings | undefined;
   /** Where the thread for scripts gets code bundles; absent where there is no service. */
   readonly service?: ServiceAccess | undefined;
+  /** A code bundle on this host's disk, for a run without a service. */
+  readonly codeBundle?: { readonly key: string; readonly path: string } | undefined;
 }
 
 /** One run as it goes to a probe thread. */
@@ -37,6 +39,8 @@ export interface RunOrder {
   readonly leaseNumber: number;
   readonly resultId: string;
   readonly checkType: string;
+  /** Whose run it is; absent where nobody asks. */
+  readonly checkId?: string | undefined;
   readonly spec: LeasedRun['check']['spec'];
   readonly variables: Readonly<Record<string, string>>;
   readonly secretNames: readonly string[];
@@ -80,6 +84,8 @@ export interface RunFacts {
   /** What became of a run that the agent spoilt by being late: good on repetition, or nothing could be found out. */
   readonly spoilt?: 'recovered' | 'starved' | undefined;
   readonly durationMs: number;
+  /** What the processes of the run took of the host's memory at most, in bytes; for scripts. */
+  readonly peakMemoryBytes?: number | undefined;
   /** Name of what was thrown and where, when the runner broke; without its message. */
   readonly crash?: string | undefined;
   /** The same for the error report: without what may be private. */

@@ -153,6 +153,8 @@ export interface Outcome<Detail> {
   readonly measurement?: Measurement | undefined;
   /** When the first certificate of the target's chain expires, in epoch milliseconds; absent without TLS. */
   readonly certificateExpiresAt?: number | undefined;
+  /** What the processes of the run took of the host's memory at most, in bytes; for runs that have some. */
+  readonly peakMemoryBytes?: number | undefined;
   /** Values that turned out to be secret only while the run went on; like all secrets they must not leave. */
   readonly secrets?: readonly string[] | undefined;
   readonly detail: Detail;
@@ -246,6 +248,8 @@ export interface CheckType<
   readonly needsRuntime?: boolean | undefined;
   /** Whether runs are Playwright suites, which need more than scripts do: package managers, archives. */
   readonly needsSuites?: boolean | undefined;
+  /** What a run takes of the host's memory, in bytes, until it is known better; for types of the lane of scripts. */
+  readonly memoryBytes?: number | undefined;
   /** Hard limit of one attempt, in milliseconds; scripts around it have limits of their own (see lifecycle.ts). */
   readonly timeoutMs: number;
   /** Whether `frequency` 0 (every 10, 20 or 30 seconds) is allowed. */

@@ -5,6 +5,7 @@ import type { CheckType } from '../checks/check-type.ts';
 import { definitionSchema, runnableSpec } from '../checks/definition.ts';
 import { checkTypes, findCheckType } from '../checks/index.ts';
 import type { Lifecycle } from '../checks/lifecycle.ts';
+import { codeBundleKey } from '../checks/playwright/bundle-key.ts';
 import { AppError, toError } from '../lib/errors.ts';
 
 /** A check read from a file, ready to be run. */
@@ -17,7 +18,12 @@ export interface FileCheck {
   /** Scripts around the run. */
   readonly lifecycle: Lifecycle;
   readonly runtimeId: string | undefined;
+  /** For suites: the folder or the archive that the file names in `codeBundlePath`, as it is written there. */
+  readonly suiteSource: string | undefined;
 }
+
+/** Stands for the key of a suite's archive, which nobody knows before it is packed. */
+const unknownKey = `${'0'.repeat(64)}-1`;
 
 /**
  * Reads one check from a YAML or JSON file: the fields of the API plus `checkType`. A file is written by hand, so a key
@@ -56,7 +62,9 @@ export function parseCheck(path: string, content: string): FileCheck {
     const known = checkTypes.map(({ name }) => name).join(', ');
     throw invalid(path, [`checkType: must be one of [${known}]`]);
   }
-  const parsed = definitionSchema(type).safeParse({ name: basename(path), ...fields });
+  const suiteSource = type.needsSuites ? suiteSourceOf(path, fields.codeBundlePath) : undefined;
+  const known = suiteSource === undefined ? fields : { ...fields, codeBundlePath: unknownKey };
+  const parsed = definitionSchema(type).safeParse({ name: basename(path), ...known });
   const problems = parsed.success
     ? unknownKeys(fields, parsed.data).map((key) => `${key}: unknown field`)
     : parsed.error.issues.map((issue) => `${issue.path.join('.') || 'check'}: ${issue.message}`);
@@ -80,7 +88,17 @@ export function parseCheck(path: string, content: string): FileCheck {
     secretNames: variables.filter(({ secret }) => secret).map(({ key }) => key),
     lifecycle: { setup: phase(localSetupScript), teardown: phase(localTearDownScript) },
     runtimeId: runtimeId ?? undefined,
+    suiteSource,
   };
+}
+
+/** @throws AppError CHECK_FILE_INVALID for the key of an uploaded archive, which only the service has. */
+function suiteSourceOf(file: string, written: unknown): string | undefined {
+  if (typeof written !== 'string' || written === '') return undefined;
+  if (!codeBundleKey.test(written)) return written;
+  throw invalid(file, [
+    'codeBundlePath: only the service has uploaded archives; name the folder of the suite or its tar.gz, as seen from this file',
+  ]);
 }
 
 /** Dotted paths of the keys that parsing dropped because the schema does not have them. */

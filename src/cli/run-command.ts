@@ -1,9 +1,11 @@
+import { dirname, resolve } from 'node:path';
 import { readServiceSecrets } from '../agent/config.ts';
 import { runCheckOnce } from '../agent/run-once.ts';
 import { readCaDirectory } from '../lib/ca-directory.ts';
 import { AppError } from '../lib/errors.ts';
 import { readCheckFile } from './check-file.ts';
 import { runText, verdictOf } from './run-text.ts';
+import { openLocalBundle } from './suite-folder.ts';
 
 export interface RunOptions {
   readonly json?: boolean;
@@ -32,6 +34,10 @@ export async function runCommand(
   const secrets = readServiceSecrets(environment);
   const proxyUrl = options.proxy === undefined ? null : checkedProxy(options.proxy);
   const caCertificates = await authoritiesOf(environment.CA_CERTS_DIR);
+  const bundle =
+    check.suiteSource === undefined
+      ? undefined
+      : await openLocalBundle(resolve(dirname(file), check.suiteSource));
   const stop = new AbortController();
   const onInterrupt = () => stop.abort();
   process.once('SIGINT', onInterrupt);
@@ -42,7 +48,8 @@ export async function runCommand(
   try {
     const { report } = await runCheckOnce({
       checkType: check.type.name,
-      spec: check.spec,
+      spec: bundle ? { ...check.spec, codeBundlePath: bundle.key } : check.spec,
+      codeBundle: bundle && { key: bundle.key, path: bundle.path },
       variables: { ...secrets, ...check.variables, ...parseVariables(options.env ?? []) },
       secretNames: [...Object.keys(secrets), ...check.secretNames],
       lifecycle: check.lifecycle,
@@ -65,6 +72,7 @@ export async function runCommand(
   } finally {
     clearTimeout(patience);
     process.off('SIGINT', onInterrupt);
+    await bundle?.remove();
   }
 }
 

@@ -69,6 +69,13 @@ export const ClaimRequest = z
         >,
       )
       .describe('How many more runs each lane can take'),
+    fullCheckTypes: z
+      .array(label(64))
+      .max(100)
+      .default([])
+      .describe(
+        'Of `checkTypes` those that the agent has no room for now, such as suites where memory is short',
+      ),
     waitMs: z.int().min(0).max(30_000).default(0).describe('How long to wait for work when there is none'),
     claimNumber: z.int().min(1).optional().describe('Tells this claim from the others of its session'),
     lostClaims: z

@@ -1,5 +1,5 @@
-import { chmod, lstat, mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { chmod, lstat, mkdir, readdir } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { errorCodeOf, toError } from '../lib/errors.ts';
 import { openBrowsers } from './browsers/open-browsers.ts';
@@ -106,6 +106,7 @@ export async function openScriptHost(
     const suitePaths = 'missing' in place ? { readablePaths: [], privatePaths: [] } : place;
     pool = await openPool({
       directory: join(home, 'sandboxes'),
+      neighbours: await neighboursOf(home),
       // One more than can be in use: a sandbox is wiped while the next run has begun.
       slotCount: settings.scriptCount + spareCount + 1 + phaseSlotCount(settings),
       readablePaths: [
@@ -172,6 +173,14 @@ async function claimHome(directory: string, claims: Claims): Promise<string> {
     throw new SandboxUnavailable(`SCRIPTS_DIR cannot be used: ${toError(thrown).message}`, thrown);
   }
   throw new SandboxUnavailable(`${maxAgents} agents use ${directory} already`);
+}
+
+/** Where the other agents of this user have or had their sandboxes. */
+async function neighboursOf(home: string): Promise<string[]> {
+  const names = await readdir(dirname(home));
+  return names
+    .filter((name) => /^\d+$/.test(name) && name !== basename(home))
+    .map((name) => join(dirname(home), name, 'sandboxes'));
 }
 
 async function makeOwn(directory: string): Promise<void> {

@@ -10,6 +10,8 @@ import { type Sandbox, type SandboxedProcess, type SandboxedProgram, SandboxUnav
 export interface SandboxPoolOptions {
   /** Absolute path of a folder for this pool alone; made if missing. Not below /tmp, where it costs scripts a /tmp of their own. */
   readonly directory: string;
+  /** Such folders of other pools: what is in one whose agent is dead is removed, those of the living are left alone. */
+  readonly neighbours?: readonly string[] | undefined;
   /** How many sandboxes there are at a time. */
   readonly slotCount: number;
   /** As root: the first of the user ids that slots get; default 20000. Ids that have a name or are in use are left out. */
@@ -40,6 +42,7 @@ export async function openSandboxes(options: SandboxPoolOptions): Promise<Sandbo
   }
   const pool = new SandboxPool({
     directory: normalize(options.directory).replace(/(?<=.)\/$/, ''),
+    neighbours: options.neighbours ?? [],
     slotCount: options.slotCount,
     firstUid: options.firstUid ?? defaultFirstUid,
     nodePath: options.nodePath ?? process.execPath,

@@ -75,17 +75,19 @@ export class Ledger {
     if (location.no_agent_since !== null) await endOutage(this.#store, location, this.#clock.wallMs());
     await this.#putBackUnheard(location.id, request);
     const freeLanes = lanes.filter((lane) => request.freeSlots[lane] > 0);
+    const checkTypes = request.checkTypes.filter((type) => !request.fullCheckTypes.includes(type));
     const poll = this.#polls.join({
       locationId: location.id,
       sessionId: request.sessionId,
       lanes: freeLanes,
-      checkTypes: request.checkTypes,
+      checkTypes,
     });
     const stop = AbortSignal.any([gone, this.#draining.signal]);
     const endMs = this.#clock.monotonicMs() + request.waitMs;
     try {
       while (!stop.aborted && !poll.isDismissed && poll.cancelledRunIds.length === 0) {
-        const runs = freeLanes.length === 0 ? [] : await this.#take(location.id, freeLanes, request);
+        const runs =
+          freeLanes.length === 0 ? [] : await this.#take(location.id, freeLanes, { ...request, checkTypes });
         if (runs.length > 0) {
           if (!gone.aborted) return { runs, cancelledRunIds: poll.cancelledRunIds };
           await this.putBack(runs);

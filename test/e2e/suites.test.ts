@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -15,6 +15,7 @@ import { processesWhere } from '../sandbox/processes.ts';
 
 /** Much shorter than a run: it lives by being renewed. */
 const leaseTtlMs = 2000;
+const largeBytes = 40 * 2 ** 20;
 const fixture = (name: string) => readFileSync(join(import.meta.dirname, 'fixtures/suite', name), 'utf8');
 
 interface Result {
@@ -32,10 +33,12 @@ const files = {
   'package-lock.json': fixture('package-lock.json'),
   'e2e/playwright.config.ts': `import { defineConfig } from '@playwright/test';
     export default defineConfig({ testDir: './tests', retries: 1, workers: 1, projects: [{ name: 'one' }, { name: 'two' }] });`,
-  'e2e/tests/shop.spec.ts': `import { test, expect } from '@playwright/test';
+  'e2e/tests/shop.spec.ts': `import { statSync } from 'node:fs';
+    import { test, expect } from '@playwright/test';
     test('opens the shop @smoke', async ({ page }) => {
       await page.goto(process.env.TARGET!);
       await expect(page.locator('h1')).toHaveText('Shop');
+      expect(statSync('large.bin').size).toBe(Number(process.env.LARGE_BYTES));
       expect([process.env.SERVICE, process.env.CI]).toEqual(['1', undefined]);
     });
     test('passes the second time @smoke', ({}, info) => { expect(info.retry).toBe(1); });
@@ -61,7 +64,11 @@ describe('Playwright suites: a real service, a real agent', () => {
     }
     await new Promise<void>((resolve) => target.listen(0, '127.0.0.1', resolve));
     const targetUrl = `http://127.0.0.1:${(target.address() as AddressInfo).port}`;
-    variables = Object.entries({ ...(await registryVariables()), TARGET: targetUrl }).map(([key, value]) => ({
+    variables = Object.entries({
+      ...(await registryVariables()),
+      TARGET: targetUrl,
+      LARGE_BYTES: String(largeBytes),
+    }).map(([key, value]) => ({
       key,
       value,
     }));
@@ -92,7 +99,7 @@ describe('Playwright suites: a real service, a real agent', () => {
 
   const needsAll = (context: TestContext) => missing && context.skip(missing);
 
-  async function upload(bundle: Readonly<Record<string, string>>): Promise<string> {
+  async function upload(bundle: Readonly<Record<string, string | Buffer>>): Promise<string> {
     const bytes = await packFiles(bundle);
     const answer = await fetch(new URL('/v1/code-bundles', url), {
       method: 'POST',
@@ -153,7 +160,8 @@ describe('Playwright suites: a real service, a real agent', () => {
   }, async (context) => {
     needsAll(context);
     const checkId = await createSuite({
-      codeBundlePath: await upload(files),
+      // More than any other body may have: uploaded, fetched and unpacked as it comes.
+      codeBundlePath: await upload({ ...files, 'large.bin': randomBytes(largeBytes) }),
       testCommand: "npx playwright test --config 'e2e/playwright.config.ts' --project 'two' --grep '@smoke'",
     });
     const cold = await run(checkId);

@@ -1,6 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openSandboxes, type SandboxPool } from '../../src/sandbox/pool.ts';
@@ -215,6 +224,27 @@ describe('a pool', () => {
   });
 });
 
+it.skipIf(!isRoot)('sandboxes open where file systems lie below what they cover, or are hidden', async () => {
+  const place = mkdtempSync('/tmp/picket-mounts-');
+  chmodSync(directory, 0o755);
+  const main = join(import.meta.dirname, 'crash-main.ts');
+  // Mounts of a namespace of its own.
+  const script = `set -e
+    mount -t tmpfs tmpfs "$0"; mkdir "$0/below"; mount -t tmpfs tmpfs "$0/below"
+    mkdir -p "$1/hidden/below"; mount -t tmpfs tmpfs "$1/hidden/below"; mount -t tmpfs tmpfs "$1/hidden"
+    exec "$2" "$3" uid+namespaces "$1/boxes" 28000`;
+  const args = ['--mount', '/bin/sh', '-c', script, place, directory, process.execPath, main];
+  const agent = spawn('unshare', args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  try {
+    const [line] = await Promise.race([once(agent.stdout, 'data'), once(agent, 'exit')]);
+    expect(String(line)).toContain('keeperPid');
+  } finally {
+    agent.kill('SIGKILL');
+    await vi.waitFor(() => expect(processesOfUid(28_000)).toEqual([]), { timeout: 5000 });
+    rmSync(place, { recursive: true, force: true });
+  }
+});
+
 describe.skipIf(!isRoot).each(['uid+namespaces', 'uid'] as const)(
   'an agent that is killed under %s',
   (mechanism) => {
@@ -253,6 +283,51 @@ describe.skipIf(!isRoot).each(['uid+namespaces', 'uid'] as const)(
     });
   },
 );
+
+it.skipIf(!isRoot)('a pool removes what dead neighbours left, and leaves the living alone', async () => {
+  const main = join(import.meta.dirname, 'crash-main.ts');
+  const groups = () =>
+    ['memory', 'pids', 'cpuacct'].flatMap((controller) => {
+      const [own = '/'] =
+        /:(\/.*)$/m
+          .exec(
+            readFileSync('/proc/self/cgroup', 'utf8')
+              .split('\n')
+              .find((line) => line.split(':')[1] === controller) ?? '',
+          )
+          ?.slice(1) ?? [];
+      const folder = join('/sys/fs/cgroup', controller, own);
+      return existsSync(folder) ? readdirSync(folder).map((name) => `${controller} ${name}`) : [];
+    });
+  const startNeighbour = async (name: string, uid: number) => {
+    const args = [main, 'uid+namespaces', join(directory, name), String(uid)];
+    const agent = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    const [line] = await once(agent.stdout, 'data');
+    return { agent, keeperPid: Number(JSON.parse(String(line)).keeperPid) };
+  };
+  chmodSync(directory, 0o755);
+  const [dead, living] = await Promise.all([
+    startNeighbour('dead', 29_000),
+    startNeighbour('living', 29_100),
+  ]);
+  const groupsOf = (pid: number) => groups().filter((name) => name.includes(` picket-${pid}-`));
+  const countOfLiving = groupsOf(living.keeperPid).length;
+  try {
+    process.kill(dead.keeperPid, 'SIGKILL');
+    dead.agent.kill('SIGKILL');
+    await once(dead.agent, 'exit');
+    const neighbours = ['dead', 'living', 'never'].map((name) => join(directory, name));
+    await open({ directory: join(directory, 'own'), neighbours, firstUid: 29_200 });
+    expect(readdirSync(join(directory, 'dead')).filter((name) => name.startsWith('slot-'))).toEqual([]);
+    expect([...processesOfUid(29_000), ...processesOfUid(29_001), ...groupsOf(dead.keeperPid)]).toEqual([]);
+    expect(readdirSync(join(directory, 'living')).filter((name) => name.startsWith('slot-'))).toHaveLength(2);
+    expect(processesOfUid(29_100).length).toBeGreaterThan(0);
+    expect(groupsOf(living.keeperPid)).toHaveLength(countOfLiving);
+  } finally {
+    living.agent.kill('SIGKILL');
+    await vi.waitFor(() => expect(processesOfUid(29_100)).toEqual([]), { timeout: 5000 });
+  }
+});
 
 describe('chaos', () => {
   it.skipIf(!isRoot)(

@@ -172,6 +172,17 @@ describe('a poll that waits', () => {
     expect((await claim({})).runs).toHaveLength(1);
   });
 
+  it('takes no run of a type that the agent has no room for, and keeps that type on offer', async () => {
+    const location = await createLocation();
+    await enqueue(location.id, 2);
+    const claim = (fields: object) =>
+      call('POST', '/v1/agent/claims', claimBody({ waitMs: 0, ...fields }), location.key);
+    expect((await claim({ fullCheckTypes: ['URL'] })).runs).toEqual([]);
+    const [agent] = await service.store.locations.agents([location.id], 0);
+    expect(agent?.check_types).toBe('["URL"]');
+    expect((await claim({})).runs).toHaveLength(2);
+  });
+
   it('leases nothing after its caller hung up', async () => {
     const location = await createLocation();
     const socket = await claimOverSocket(location.key);

@@ -2,11 +2,10 @@ import { statfs } from 'node:fs/promises';
 import { errorCodeOf } from '../../lib/errors.ts';
 import { memoryLimitBytes } from '../../sandbox/host-memory.ts';
 import { hasNamespaces } from '../../sandbox/mechanism.ts';
-import { runMemoryBytes } from '../script-pool.ts';
 import { sizeText } from './disk.ts';
 import type { Examination } from './examination.ts';
 import { ok, problem, skipped, warning } from './finding.ts';
-import { whyNoScripts } from './offered-types.ts';
+import { chosenTypes, whyNoScripts } from './offered-types.ts';
 import { openedScripts } from './scripts.ts';
 
 /** The agent itself, with its threads. */
@@ -17,11 +16,20 @@ export const memory: Examination = {
   name: 'memory',
   async examine({ settings }) {
     const limitBytes = memoryLimitBytes();
+    const types = chosenTypes(settings).filter(({ lane }) => lane === 'script');
+    const needOf = (wanted: typeof types) => Math.max(0, ...wanted.map(({ memoryBytes = 0 }) => memoryBytes));
+    // Suites wait until there is room for one: they need not fit as often as other scripts.
+    const runMemoryBytes = needOf(types.filter(({ needsSuites }) => !needsSuites));
+    const suiteBytes = ownBytes + needOf(types);
     const scriptCount = (await whyNoScripts(settings)) === undefined ? settings.laneSizes.script : 0;
     const neededBytes = ownBytes + scriptCount * runMemoryBytes;
     const scripts = scriptCount === 0 ? 'probe checks' : `JOB_CONCURRENCY=${scriptCount}`;
     const detail = `${sizeText(limitBytes)} for ${scripts}, which need ${sizeText(neededBytes)}`;
-    if (limitBytes >= neededBytes) return ok(detail);
+    if (limitBytes >= neededBytes) {
+      if (scriptCount === 0 || limitBytes >= suiteBytes) return ok(detail);
+      const fix = `Raise the memory limit to ${sizeText(suiteBytes)}, or leave them out of CHECK_TYPES.`;
+      return warning(`${detail}: too little for Playwright suites, which are then not taken`, fix);
+    }
     const fewer = Math.floor((limitBytes - ownBytes) / runMemoryBytes);
     const lower = scriptCount > 1 && fewer >= 1 ? `, or set JOB_CONCURRENCY to ${fewer}` : '';
     return problem(detail, `Raise the memory limit to ${sizeText(neededBytes)}${lower}.`);

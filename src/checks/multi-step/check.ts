@@ -29,6 +29,8 @@ export const multiStep = defineCheckType({
   lane: 'script',
   needsRuntime: true,
   usesSnippets: true,
+  // Two processes of Node (measured: 230 to 340 MB).
+  memoryBytes: 400 * 1024 ** 2,
   timeoutMs: 240_000,
   isSubMinuteAllowed: false,
   hasNetworkErrors: false,

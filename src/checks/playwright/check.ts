@@ -9,6 +9,8 @@ export const playwright = defineCheckType({
   title: 'Playwright suite',
   lane: 'script',
   needsSuites: true,
+  // Four workers, each with a browser, unless the suite says otherwise (measured with two: 1.0 GB).
+  memoryBytes: 1536 * 1024 ** 2,
   // 5 minutes to install, 30 to test, and what lies between them.
   timeoutMs: 37 * 60_000,
   isSubMinuteAllowed: false,

@@ -149,6 +149,7 @@ function outcome(run: SuiteRun, { log }: RunContext): Outcome<PlaywrightDetail> 
     overMaxResponseTime: null,
     errorMessages: verdict.errorMessages,
     secrets: tested?.secrets,
+    peakMemoryBytes: peakMemoryOf(report),
     detail: {
       errors: [...verdict.errors],
       stats: statsOf(tested),
@@ -166,7 +167,7 @@ function outcome(run: SuiteRun, { log }: RunContext): Outcome<PlaywrightDetail> 
       playwrightVersion: tested?.playwrightVersion ?? null,
       packageManager: tested?.install.manager ?? null,
       install: tested ? { source: tested.install.source, durationMs: tested.install.durationMs } : null,
-      peakMemoryBytes: tested?.ended.peakMemoryBytes ?? 0,
+      peakMemoryBytes: peakMemoryOf(report) ?? 0,
       cpuMs: tested?.ended.cpuMs ?? 0,
       jobLog: [...log.entries],
       jobAssets: evidence.screenshots,
@@ -184,6 +185,11 @@ function testDurationMs(tested: Tested): number | undefined {
   if (!tested) return undefined;
   if (tested.ends.length === 0) return tested.durationMs;
   return tested.ends.reduce((sum, { durationMs }) => sum + durationMs, 0);
+}
+
+/** Of the step that came last: installing takes less than testing. */
+function peakMemoryOf(report: SuiteReport | undefined): number | undefined {
+  return report && 'ended' in report ? report.ended.peakMemoryBytes : undefined;
 }
 
 function statsOf(tested: Tested): PlaywrightDetail['stats'] {

@@ -182,6 +182,7 @@ function outcome<Detail>(
     },
     errorMessages: verdict.errorMessages,
     secrets: report?.secrets,
+    peakMemoryBytes: report?.ended.peakMemoryBytes,
     detail,
   };
 }

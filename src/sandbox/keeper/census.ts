@@ -28,7 +28,7 @@ export function listProcesses(): ProcessEntry[] {
 }
 
 /** One process; undefined when there is none, or a dead one that nobody has waited for yet. */
-function readProcess(pid: number): ProcessEntry | undefined {
+export function readProcess(pid: number): ProcessEntry | undefined {
   let status: string;
   let stat: string;
   try {

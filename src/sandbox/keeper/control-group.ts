@@ -1,10 +1,13 @@
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { readProcess } from './census.ts';
 
 /** What the processes of a group have used. Undefined: its controller is not there. */
 export interface GroupUsage {
   readonly peakMemoryBytes: number | undefined;
+  /** What they hold now, without the kernel's cache of files, which would give way. */
+  readonly heldMemoryBytes: number | undefined;
   readonly cpuMs: number | undefined;
   /** The kernel ended a process of the group for want of memory. */
   readonly isOutOfMemory: boolean;
@@ -55,18 +58,16 @@ function isUsable(parent: string): boolean {
   }
 }
 
-/** Removes empty groups that an agent which is dead now has left. */
-export function removeStaleGroups(controllers: ReadonlyMap<Controller, string>): void {
-  for (const parent of controllers.values()) {
-    for (const name of readdirSync(parent)) {
-      if (!name.startsWith(namePrefix)) continue;
-      try {
-        rmdirSync(join(parent, name));
-      } catch {
-        // somebody is in it
-      }
-    }
-  }
+/** Removes groups that an agent which is dead now has left, once what was in them has ended. */
+export async function removeStaleGroups(controllers: ReadonlyMap<Controller, string>): Promise<void> {
+  const directories = [...controllers.values()].flatMap((parent) =>
+    readdirSync(parent)
+      .filter((name) => name.startsWith(namePrefix))
+      // Those of the living may be empty too: about to be joined.
+      .filter((name) => !readProcess(Number.parseInt(name.slice(namePrefix.length), 10)))
+      .map((name) => join(parent, name)),
+  );
+  await Promise.all(directories.map(removeEmptied));
 }
 
 /** A group of processes with its own bounds, one per launch. */
@@ -104,9 +105,12 @@ export class ControlGroup {
 
   usage(): GroupUsage {
     const peak = this.#read('memory', 'memory.max_usage_in_bytes');
+    const used = this.#read('memory', 'memory.usage_in_bytes');
+    const cache = /^total_inactive_file (\d+)$/m.exec(this.#read('memory', 'memory.stat') ?? '')?.[1];
     const cpuMs = this.#cpuMs();
     return {
       peakMemoryBytes: peak === undefined ? undefined : Number(peak),
+      heldMemoryBytes: used === undefined ? undefined : Math.max(0, Number(used) - Number(cache ?? 0)),
       cpuMs: cpuMs === undefined ? undefined : cpuMs - this.#cpuMsBefore,
       isOutOfMemory: /^oom_kill [1-9]/m.test(this.#read('memory', 'memory.oom_control') ?? ''),
       isFull: /^max [1-9]/m.test(this.#read('pids', 'pids.events') ?? ''),
@@ -115,16 +119,7 @@ export class ControlGroup {
 
   /** Takes the group away once its last process is gone. One that stays is removed at the next start. */
   async remove(): Promise<void> {
-    for (const directory of this.#directories.values()) {
-      for (let attempt = 0; attempt < 20; attempt += 1) {
-        try {
-          rmdirSync(directory);
-          break;
-        } catch {
-          await delay(5); // dead processes that nobody has waited for still count
-        }
-      }
-    }
+    await Promise.all([...this.#directories.values()].map(removeEmptied));
   }
 
   #cpuMs(): number | undefined {
@@ -145,6 +140,18 @@ export class ControlGroup {
   #write(controller: Controller, file: string, value: number): void {
     const directory = this.#directories.get(controller);
     if (directory) writeFileSync(join(directory, file), String(value));
+  }
+}
+
+/** Takes a group away; one in which something lives on stays. */
+async function removeEmptied(directory: string): Promise<void> {
+  for (let attempt = 0; attempt < 20; attempt += 1) {
+    try {
+      rmdirSync(directory);
+      return;
+    } catch {
+      await delay(5); // dead processes that nobody has waited for still count
+    }
   }
 }
 

@@ -51,8 +51,9 @@ export class Keeper {
       ? claimUids(claims, claimsFolder(settings), settings.firstUid, settings.slotCount)
       : [];
     const controllers = findControllers();
-    removeStaleGroups(controllers);
-    await removeLeftovers(settings, claims, uids);
+    await removeLeftovers(settings.directory, settings, claims, uids);
+    for (const directory of settings.neighbours) await removeOfDead(directory, settings, uids);
+    await removeStaleGroups(controllers);
     const candidates = settings.mechanism ? [settings.mechanism] : sandboxMechanisms;
     const failures: string[] = [];
     for (const mechanism of candidates) {
@@ -141,11 +142,11 @@ function claimsFolder(settings: KeeperSettings): string {
 
 /** What an agent that died left: first its processes, which may write meanwhile, then its folders. */
 async function removeLeftovers(
+  directory: string,
   settings: KeeperSettings,
   claims: Claims,
   uids: readonly number[],
 ): Promise<void> {
-  const { directory } = settings;
   const folders = readdirSync(directory)
     .filter((name) => name.startsWith('slot-'))
     .map((name) => join(directory, name))
@@ -157,6 +158,19 @@ async function removeLeftovers(
   );
   for (const uid of [...uids, ...others]) await new SlotProcesses('uid', uid, '').end(undefined);
   for (const folder of folders) await wipeFolder(folder);
+}
+
+/** The same in the folder of another keeper, unless that one is alive. What cannot be removed is for its next keeper. */
+async function removeOfDead(directory: string, settings: KeeperSettings, uids: readonly number[]) {
+  const claims = new Claims();
+  try {
+    if (statSync(directory).uid !== process.getuid?.() || !claims.claim(join(directory, 'lock'))) return;
+    await removeLeftovers(directory, settings, claims, uids);
+  } catch {
+    return; // there is none, or its disk is sick: no reason not to begin
+  } finally {
+    claims.release();
+  }
 }
 
 async function tryMechanism(

@@ -133,13 +133,15 @@ function firstProcess(plan: LaunchPlan): string {
   const isBelowTmp = isWithin(plan.directory, '/tmp');
   // Other file systems lie over these: what is in them is out of reach, and there is nothing to cover.
   const isReplaced = (path: string) => isWithin(path, '/dev/shm') || (!isBelowTmp && isWithin(path, '/tmp'));
+  const around = dirname(plan.directory);
+  const isCovered = (path: string) => !needsRoot(plan.mechanism) && path !== around && isWithin(path, around);
   const lines = [
     ownProc(plan, mount),
     ...ownFolder(plan, mount),
     `${mount} -t tmpfs -o size=256m,mode=1777,nosuid,nodev tmpfs /dev/shm`,
     isBelowTmp ? '' : `${mount} --bind ${directory}/.tmp /tmp`,
     ...writableMounts()
-      .filter((place) => place !== '/dev/shm' && (isBelowTmp || place !== '/tmp'))
+      .filter((place) => !isReplaced(place) && !isCovered(place))
       .map((place) => `${mount} -o remount,bind,ro ${quote(place)}`),
     ...plan.privatePaths.filter((path) => !isReplaced(path)).flatMap((path) => cover(mount, path)),
   ];
@@ -185,7 +187,7 @@ function cover(mount: string, path: string): string[] {
     : [`${mount} --bind /dev/null ${quote(path)}`];
 }
 
-/** File systems that keep what is written to them, where they are mounted and may be written. */
+/** File systems that keep what is written to them, where they are mounted, can be seen and may be written. */
 function writableMounts(): string[] {
   const kernelTypes = new Set(
     [
@@ -196,17 +198,24 @@ function writableMounts(): string[] {
     ].flat(),
   );
   const lines = readFileSync('/proc/self/mountinfo', 'utf8').trim().split('\n');
-  const places = lines.flatMap((line) => {
+  const mounts = lines.map((line) => {
     const [mount = '', source = ''] = line.split(' - ');
     const fields = mount.split(' ');
     const place = (fields[4] ?? '').replace(/\\(\d{3})/g, (_, code) =>
       String.fromCharCode(Number.parseInt(code, 8)),
     );
-    const isWritable = fields[5]?.split(',')[0] === 'rw';
-    return isWritable && !kernelTypes.has(source.split(' ')[0] ?? '') && !place.startsWith('/proc')
-      ? [place]
-      : [];
+    const isWritable = fields[5]?.split(',')[0] === 'rw' && !kernelTypes.has(source.split(' ')[0] ?? '');
+    return { place, isWritable };
   });
+  const places = mounts
+    .filter(({ place, isWritable }, index) => {
+      // What was mounted above it later hides it: nobody gets there.
+      const isHidden = mounts
+        .slice(index + 1)
+        .some((later) => later.place !== place && isWithin(place, later.place));
+      return isWritable && !isHidden && !place.startsWith('/proc');
+    })
+    .map(({ place }) => place);
   return [...new Set(places)];
 }
 

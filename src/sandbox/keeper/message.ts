@@ -7,6 +7,8 @@ export const keeperSecretName = 'PICKET_KEEPER';
 /** What the keeper is started for. */
 export interface KeeperSettings {
   readonly directory: string;
+  /** Folders of other keepers that may be dead: what those left is removed. */
+  readonly neighbours: readonly string[];
   readonly slotCount: number;
   readonly firstUid: number;
   readonly nodePath: string;

@@ -104,7 +104,7 @@ export class RunningProgram {
   /** Called a few times a second with a fresh list of processes, where control groups don't count for us. */
   watch(list: () => readonly ProcessEntry[]): void {
     const usage = this.#group?.usage();
-    let memoryBytes = usage?.peakMemoryBytes;
+    let memoryBytes = usage?.heldMemoryBytes;
     let cpuMs = usage?.cpuMs;
     let isFull = usage?.isFull ?? false;
     if (!usage || memoryBytes === undefined || cpuMs === undefined) {
@@ -152,7 +152,10 @@ export class RunningProgram {
 
   #countLast(): void {
     const usage = this.#group?.usage();
-    this.#peakMemoryBytes = Math.max(this.#peakMemoryBytes, usage?.peakMemoryBytes ?? 0);
+    // Of a program that nobody has looked at, the kernel's own peak: with the files that it read, and so rather too much.
+    if (this.#peakMemoryBytes === 0 || usage?.isOutOfMemory) {
+      this.#peakMemoryBytes = usage?.peakMemoryBytes ?? this.#peakMemoryBytes;
+    }
     this.#cpuMs = Math.max(this.#cpuMs, usage?.cpuMs ?? 0);
     // It may have ended because of a limit before anybody looked.
     if (this.#killReason) return;

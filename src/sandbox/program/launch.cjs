@@ -26,6 +26,8 @@ if (isAhead) {
     if (waiting === 0) send({ event: 'loaded' });
   };
   forkAhead(modulesDirectory, loaded);
+  // The script's own processes have no use for it.
+  delete process.env.PICKET_BROWSER_AHEAD;
   loadAll(modulesDirectory, runnerModules);
   require('./reporter.cjs');
   startModuleLoader(modulesDirectory);

@@ -10,6 +10,7 @@
  */
 const childProcess = require('node:child_process');
 const path = require('node:path');
+const { launchAhead } = require('./browser-ahead.cjs');
 
 /** How Playwright's runner connects its workers. */
 const stdio = ['ignore', 'pipe', 'pipe', 'ipc'];
@@ -117,7 +118,16 @@ if (require.main === module) {
   });
   loadAll(process.argv[2], workerModules);
   startModuleLoader(process.argv[2]);
-  process.send('loaded');
+  const browserArgs = process.env.PICKET_BROWSER_AHEAD;
+  const browserReady = browserArgs === undefined ? Promise.resolve() : openBrowser(JSON.parse(browserArgs));
+  // Without one the script opens its own, and learns what is wrong.
+  browserReady.catch(() => undefined).then(() => process.send('loaded'));
+}
+
+async function openBrowser(args) {
+  const { chromium } = require(path.join(process.argv[2], 'playwright-core'));
+  const { launch } = chromium;
+  await launchAhead(chromium, launch.original ?? launch, args);
 }
 
 module.exports = { forkAhead, endAhead, loadAll, startModuleLoader, runnerModules, workerModules };

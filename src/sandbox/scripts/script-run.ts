@@ -14,7 +14,13 @@ import {
 import { leftLines } from './left-files.ts';
 import { OutputLines } from './output-lines.ts';
 import { proxyOf } from './proxy.ts';
-import { browserVariables, notesFile, privateFolder, type WaitingScript } from './waiting-script.ts';
+import {
+  browserArgs,
+  browserVariables,
+  notesFile,
+  privateFolder,
+  type WaitingScript,
+} from './waiting-script.ts';
 
 /** One script as it is to run. */
 export interface ScriptOrder {
@@ -122,7 +128,7 @@ function job({ sandbox, runtime, browser }: WaitingScript, order: ScriptOrder, g
     playwrightVersion: runtime.playwrightVersion,
     hasBrowser: browser !== undefined,
     isVideoPossible: browser?.hasFfmpeg ?? false,
-    browserArgs: ['--disable-gpu', '--disable-quic'],
+    browserArgs,
     proxy: proxyOf(order.proxyUrl),
     testTimeoutMs,
     globalTimeoutMs: Math.max(1, Math.floor(globalTimeoutMs)),

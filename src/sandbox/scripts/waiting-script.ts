@@ -37,6 +37,9 @@ export const scriptMemoryBytes = Math.round(2.7 * 1024 ** 3);
 const maxScriptMs = 240_000;
 export const maxWaitMs = 15 * 60_000;
 
+/** What browsers are started with beside what Playwright gives them. */
+export const browserArgs: readonly string[] = ['--disable-gpu', '--disable-quic'];
+
 const programDirectory = fileURLToPath(new URL('../program/', import.meta.url));
 
 /** The time limit here is the last line: whoever runs a script ends it by the limit of its own. */
@@ -95,6 +98,7 @@ export async function launchScript(
       PWTEST_CACHE_DIR: join(sandbox.directory, privateFolder, 'cache'),
       ...browserVariables(sandbox.directory, browser),
       ...trust?.environment,
+      ...(options.isAhead && browser ? { PICKET_BROWSER_AHEAD: JSON.stringify(browserArgs) } : {}),
       ...(options.compileCache === undefined ? {} : { NODE_COMPILE_CACHE: options.compileCache }),
     },
     limits,

@@ -15,6 +15,7 @@ import type {
   ResultReport,
   ResultsResponse,
 } from '../../../src/protocol/agent.ts';
+import { agentBundleRoutes } from '../../../src/protocol/code-bundle.ts';
 import { locationEventRoutes, type ReportedLocationEvent } from '../../../src/protocol/location-event.ts';
 import { ArtifactInbox } from './artifact-inbox.ts';
 import type { Behaviour, CallName, RecordedCall, Script } from './script.ts';
@@ -29,6 +30,8 @@ const callOfPath: Readonly<Record<string, CallName>> = {
   '/v1/agent/results': 'results',
   '/v1/agent/examinations': 'examine',
 };
+
+const codeBundlePath = agentBundleRoutes.fetchCodeBundle.path.replace('{key}', '');
 
 /**
  * A control plane for agent tests: real HTTP on a free port, every request recorded, every answer scriptable. It keeps
@@ -55,6 +58,8 @@ export class FakeService {
   /** How far this service's clock is ahead of the host's. */
   clockAheadMs = 0;
   script: Script | undefined;
+  /** Code bundles that suites name, by key. */
+  readonly codeBundles = new Map<string, Buffer>();
   readonly inbox = new ArtifactInbox(() => this.#notify());
   readonly #server: Server;
   readonly #scheme: 'http' | 'https';
@@ -186,6 +191,11 @@ export class FakeService {
       this.#notify();
       return;
     }
+    const bundle = this.codeBundles.get(url.pathname.slice(codeBundlePath.length));
+    if (bundle && url.pathname.startsWith(codeBundlePath)) {
+      response.writeHead(200, { 'content-type': 'application/gzip' }).end(bundle);
+      return;
+    }
     if (!name) {
       this.otherCalls.push({ path: request.url ?? '/', bodyText });
       this.onOtherCall?.(url.pathname);
@@ -266,16 +276,16 @@ export class FakeService {
   }
 
   async #claim(request: ClaimRequest, response: ServerResponse): Promise<ClaimResponse> {
-    const { freeSlots, waitMs, sessionId, claimNumber, lostClaims = [] } = request;
+    const { waitMs, sessionId, claimNumber, lostClaims = [] } = request;
     for (const lost of lostClaims) this.#putBack(`${sessionId} ${lost}`);
     const endMs = performance.now() + waitMs;
-    while (!response.destroyed && this.#cancelled.size === 0 && !this.#hasWorkFor(freeSlots)) {
+    while (!response.destroyed && this.#cancelled.size === 0 && !this.#hasWorkFor(request)) {
       const leftMs = endMs - performance.now();
       if (leftMs <= 0) break;
       await this.#untilWoken(leftMs, response);
     }
     // An agent that has gone away gets nothing: the runs stay in the queue.
-    const runs = response.destroyed ? [] : lanes.flatMap((lane) => this.#dequeue(lane, freeSlots[lane]));
+    const runs = response.destroyed ? [] : lanes.flatMap((lane) => this.#dequeue(lane, request));
     for (const { runId, leaseNumber } of runs) this.leases.set(runId, { runId, leaseNumber });
     if (claimNumber !== undefined && runs.length > 0) this.#claimed.set(`${sessionId} ${claimNumber}`, runs);
     const [oldest] = this.#claimed.keys();
@@ -283,13 +293,14 @@ export class FakeService {
     return { ...this.#times(), runs, cancelledRunIds: this.#takeCancelled() };
   }
 
-  #hasWorkFor(freeSlots: Record<Lane, number>): boolean {
-    return this.#queue.some((run) => freeSlots[laneOf(run)] > 0);
+  #hasWorkFor({ freeSlots, fullCheckTypes }: ClaimRequest): boolean {
+    return this.#queue.some((run) => freeSlots[laneOf(run)] > 0 && !isFull(run, fullCheckTypes));
   }
 
   /** Takes the oldest runs of a lane out of the queue. */
-  #dequeue(lane: Lane, limit: number): LeasedRun[] {
-    const taken = new Set(this.#queue.filter((run) => laneOf(run) === lane).slice(0, limit));
+  #dequeue(lane: Lane, { freeSlots, fullCheckTypes }: ClaimRequest): LeasedRun[] {
+    const fitting = this.#queue.filter((run) => laneOf(run) === lane && !isFull(run, fullCheckTypes));
+    const taken = new Set(fitting.slice(0, freeSlots[lane]));
     const rest = this.#queue.filter((run) => !taken.has(run));
     this.#queue.splice(0, this.#queue.length, ...rest);
     return [...taken];
@@ -365,6 +376,10 @@ export class FakeService {
   #now(): number {
     return Date.now() + this.clockAheadMs;
   }
+}
+
+function isFull({ check }: Partial<LeasedRun>, fullCheckTypes: readonly string[] = []): boolean {
+  return fullCheckTypes.includes(check?.checkType ?? '');
 }
 
 /** What nobody knows, or is no run at all, is handed out as a probe. */
