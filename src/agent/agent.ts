@@ -250,7 +250,7 @@ export class Agent {
     for (const { name, reason } of failed) {
       this.#log.error({ checkType: name, reason }, 'a check type does not load here and is not offered');
     }
-    if (loaded.length === 0)
+    if (loaded.length === 0 && !this.#scripts.isWanted)
       throw new Error('No check type could be loaded: there is nothing this agent can do');
     this.#poller = this.#createPoller();
     this.#poller.start();

@@ -44,6 +44,9 @@ export class ScriptPool {
   #isStopping = false;
   #capabilities = nothing;
   #watch: NodeJS.Timeout | undefined;
+  #restart: NodeJS.Timeout | undefined;
+  /** Why the last thread ended. */
+  #lastEnd = 'it was not started';
   #shortLives = 0;
   #replacedCount = 0;
   readonly #known = Promise.withResolvers<Capabilities>();
@@ -53,9 +56,9 @@ export class ScriptPool {
     this.#memory = new ScriptMemory({ clock: options.clock, availableBytes: availableMemoryBytes });
   }
 
-  /** Begins to open the sandboxes; resolves with what can be run, once that is known. */
+  /** Begins to open the sandboxes; resolves with what can be run, once that is known: nothing, when the thread dies of it. */
   async start(): Promise<Capabilities> {
-    if (this.#isStopping || !this.#isWanted) return nothing;
+    if (this.#isStopping || !this.isWanted) return nothing;
     this.#watch = setInterval(() => this.#endStuckThread(), watchIntervalMs);
     this.#watch.unref();
     this.#startThread();
@@ -77,7 +80,7 @@ export class ScriptPool {
 
   /** Whether it is known what this host can run; false while the sandboxes are being opened. */
   get isSettled(): boolean {
-    return this.#isReady || this.#shortLives > 1 || !this.#isWanted;
+    return this.#isReady || this.#shortLives > 1 || !this.isWanted;
   }
 
   /** A line to the thread, for scripts around runs of others; undefined while it is not ready. */
@@ -92,7 +95,8 @@ export class ScriptPool {
     return this.#replacedCount;
   }
 
-  get #isWanted(): boolean {
+  /** Whether any of the check types to offer uses scripts. */
+  get isWanted(): boolean {
     const { checkTypes: wanted = allNames } = this.#options;
     return checkTypes.some(
       ({ name, lane, usesLifecycleScripts }) =>
@@ -111,7 +115,7 @@ export class ScriptPool {
    * @throws ThreadEnded when the thread died or was ended before the run was done.
    */
   async run(order: RunOrder, signal: AbortSignal): Promise<FinishedRun> {
-    if (!this.#thread) throw new ThreadEnded('the thread for scripts is not running');
+    if (!this.#thread) throw new ThreadEnded(`the thread for scripts is not running: ${this.#lastEnd}`);
     const { clock } = this.#options;
     const timeoutMs = order.timeoutMs ?? findCheckType(order.checkType)?.timeoutMs ?? 0;
     this.#memory.begin(order.runId, { type: memoryType(order.checkType), checkId: order.checkId });
@@ -131,6 +135,7 @@ export class ScriptPool {
     this.#isStopping = true;
     this.#known.resolve(nothing);
     clearInterval(this.#watch);
+    clearTimeout(this.#restart);
     const thread = this.#thread;
     if (!thread) return;
     const over = new AbortController();
@@ -187,6 +192,8 @@ export class ScriptPool {
   #replace(reason: string, startedAtMs: number): void {
     this.#thread = undefined;
     this.#isReady = false;
+    this.#lastEnd = reason;
+    this.#known.resolve(nothing);
     if (this.#isStopping) return;
     const { clock, log } = this.#options;
     this.#replacedCount++;
@@ -194,9 +201,7 @@ export class ScriptPool {
     log.error({ reason }, 'the thread for scripts ended unexpectedly and is replaced; its runs are reported');
     const delayMs =
       this.#shortLives === 0 ? 0 : Math.min(maxReplaceDelayMs, replaceDelayMs * 2 ** (this.#shortLives - 1));
-    setTimeout(() => {
-      if (!this.#isStopping) this.#startThread();
-    }, delayMs).unref();
+    this.#restart = setTimeout(() => this.#startThread(), delayMs);
   }
 
   #endStuckThread(): void {

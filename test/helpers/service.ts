@@ -315,7 +315,7 @@ export function reportOf(run: LeasedRun, fields: Partial<ResultReport> = {}): Re
 export async function until<T>(
   what: string,
   look: () => Promise<T | undefined | false | null> | T | undefined | false | null,
-  timeoutMs = 10_000,
+  timeoutMs = 30_000,
 ): Promise<T> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {

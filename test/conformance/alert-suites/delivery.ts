@@ -273,8 +273,11 @@ export function deliverySuite(stage: AlertStage, { isShared }: { readonly isShar
     await stage.runs(checkId, 'failed', 'passed', 'failed');
     stage.bench.startAlerting();
     await stage.advanceUntil('two were sent', async () => http.received.length === 2);
-    const waiting = await stage.notifications();
-    expect(waiting.filter(({ status }) => status === 'IN_PROGRESS')).toHaveLength(1);
+    await until('the second answer was noted', async () => {
+      const all = await stage.notifications();
+      return all.filter(({ status }) => status === 'IN_PROGRESS').length === 1;
+    });
+    expect(http.received).toHaveLength(2);
     stage.clock.advance(minuteMs);
     await stage.delivered();
     expect(http.received).toHaveLength(3);
