@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { cp, glob, mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { chmod, cp, glob, mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -19,6 +19,8 @@ export default async function compile(): Promise<void> {
   if (!existsSync(folder)) {
     await removeStale();
     const unfinished = await mkdtemp(join(root, `${prefix}unfinished-`));
+    // Users that sandboxes and tests become read it too.
+    await chmod(unfinished, 0o755);
     const tsc = join(root, 'node_modules', '.bin', 'tsc');
     await promisify(execFile)(tsc, ['-p', 'tsconfig.build.json', '--outDir', unfinished], { cwd: root });
     const programs = join('sandbox', 'program');

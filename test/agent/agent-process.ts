@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { program } from '../helpers/program.ts';
+import { program, sourceProgram } from '../helpers/program.ts';
 
 /** The key agents of tests have unless they are given another one. */
 export const agentKey = 'pl_0123456789abcdef';
@@ -26,7 +26,10 @@ export class AgentProcess {
   /** A spool of its own, unless the test names one. */
   readonly #spoolDir = mkdtempSync(join(tmpdir(), 'picket-agent-test-'));
 
-  /** @param wrapper a program that becomes the agent, and its arguments. */
+  /**
+   * @param nodeArguments with any, the agent runs from its sources: modules that are preloaded share those.
+   * @param wrapper a program that becomes the agent, and its arguments.
+   */
   constructor(
     environment: Readonly<Record<string, string>>,
     nodeArguments: readonly string[] = [],
@@ -36,7 +39,7 @@ export class AgentProcess {
       ...wrapper,
       process.execPath,
       ...nodeArguments,
-      program,
+      nodeArguments.length > 0 ? sourceProgram : program,
       'agent',
     ];
     this.child = spawn(command, commandArguments, {

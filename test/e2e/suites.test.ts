@@ -211,14 +211,18 @@ describe('Playwright suites: a real service, a real agent', () => {
     };
     const checkId = await createSuite({ codeBundlePath: await upload(suite), workingDir: 'e2e' });
     const session = await trigger(checkId);
+    // Browsers that wait for browser checks have no suite in their sandbox.
     const browsers = () =>
       processesWhere((_status, pid) => {
         const line = readFileSync(`/proc/${pid}/cmdline`, 'latin1');
-        return line.includes('chromium') && line.includes(scripts.path);
+        const sandbox = new RegExp(`${scripts.path}/\\d+/sandboxes/[^/]+`).exec(line)?.[0];
+        return line.includes('chromium') && sandbox !== undefined && existsSync(join(sandbox, 'suite'));
       });
     await until('its browser runs', () => browsers().length > 0, { timeoutMs: 60_000 });
+    const started = browsers();
     await bench.call('POST', `/v1/check-sessions/${session}/cancel`);
-    await until('nothing of it runs', () => browsers().length === 0);
+    const isAlive = (pid: number) => processesWhere((_status, other) => other === pid).length > 0;
+    await until('nothing of it runs', () => !started.some(isAlive) && browsers().length === 0);
     const slots = () =>
       readdirSync(join(scripts.path, '0/sandboxes')).filter((name) =>
         existsSync(join(scripts.path, '0/sandboxes', name, 'suite')),
