@@ -175,6 +175,9 @@ export class Poller {
   /** One claim from request to runs in their lanes. Returns how long to pause before the next, in milliseconds. */
   async #claimOnce(): Promise<number> {
     const { dispatcher, serviceClock, log } = this.#options;
+    // Two claims for the same slots would lease twice what fits. With no long claim under way, this one ends soon.
+    await this.#topUp;
+    if (this.#stop.signal.aborted) return 0;
     // A long answer says little about the clock, so the first question, and one now and then, is a short one.
     // While it is not yet known what all this agent can run, the next claim that can tell of more is not far away.
     const fullWaitMs = this.#options.isSettled() ? longPollMs : settlingPollMs;
