@@ -20,10 +20,9 @@ RUN --mount=type=cache,target=/root/.npm \
     --mount=type=secret,id=npmrc,target=/root/.npmrc \
     --mount=type=secret,id=ca,target=/run/secrets/ca.crt \
     npm ci --ignore-scripts
-COPY tsconfig.json tsconfig.build.json ./
 COPY src src
-RUN node_modules/.bin/tsc -p tsconfig.build.json \
-    && cp -r src/sandbox/program dist/sandbox/ \
+COPY scripts/bundle.ts scripts/
+RUN node scripts/bundle.ts full dist/lib \
     && npm sbom --omit=dev --sbom-format=cyclonedx --package-lock-only > sbom.cdx.json
 
 # What it needs at run time, for the platform of the image.
@@ -67,7 +66,7 @@ COPY --from=build /build/dist dist
 COPY --from=build /build/sbom.cdx.json ./
 COPY package.json LICENSE ./
 # For `docker exec AGENT picket doctor`.
-RUN printf '#!/bin/sh\nexec node /app/dist/cli.js "$@"\n' > /usr/local/bin/picket && chmod 755 /usr/local/bin/picket
+RUN printf '#!/bin/sh\nexec node /app/dist/lib/cli.js "$@"\n' > /usr/local/bin/picket && chmod 755 /usr/local/bin/picket
 
 ENV NODE_ENV=production \
     HOME=/tmp \
@@ -80,9 +79,9 @@ EXPOSE 8080 8081
 VOLUME /data
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s --retries=3 \
-    CMD ["node", "/app/dist/cli/health-probe.js"]
+    CMD ["node", "/app/dist/lib/health-probe.js"]
 # tini is process 1: it passes signals on and waits for orphans, which browsers leave behind.
-ENTRYPOINT ["/usr/bin/tini", "--", "node", "/app/dist/cli.js"]
+ENTRYPOINT ["/usr/bin/tini", "--", "node", "/app/dist/lib/cli.js"]
 CMD ["agent"]
 
 ARG VERSION=unknown

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { styleText } from 'node:util';
 import Table from 'cli-table3';
 import type { Bench } from '../test/bench/report.ts';
+import compile from '../test/compiled-program.ts';
 
 const folder = join(import.meta.dirname, '..', 'test', 'bench');
 const names = readdirSync(folder)
@@ -21,6 +22,8 @@ if (name === undefined || !names.includes(name)) {
   process.exit(2);
 }
 
+// What is measured is what ships.
+await compile();
 const isWrite = options.includes('--write');
 const benchOptions = options.filter((option) => option !== '--write');
 const { default: bench } = (await import(join(folder, `${name}.bench.ts`))) as { default: Bench };

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { chmod, cp, glob, mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { chmod, glob, mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -10,8 +10,8 @@ const prefix = '.compiled-';
 const staleAfterMs = 3_600_000;
 
 /**
- * vitest's global setup: compiles the program once, so that the hundreds of processes that tests start need not strip types
- * each. The folder is named after the sources it came of and stands beside `src`, because the program looks for files of the
+ * vitest's global setup: bundles the program once, as the image has it, so that the hundreds of processes that tests start need
+ * not strip types and find their modules each. The folder is named after the sources it came of and stands beside `src`, because the program looks for files of the
  * package above its own folder.
  */
 export default async function compile(): Promise<void> {
@@ -21,23 +21,21 @@ export default async function compile(): Promise<void> {
     const unfinished = await mkdtemp(join(root, `${prefix}unfinished-`));
     // Users that sandboxes and tests become read it too.
     await chmod(unfinished, 0o755);
-    const tsc = join(root, 'node_modules', '.bin', 'tsc');
-    await promisify(execFile)(tsc, ['-p', 'tsconfig.build.json', '--outDir', unfinished], { cwd: root });
-    const programs = join('sandbox', 'program');
-    await cp(join(root, 'src', programs), join(unfinished, programs), { recursive: true });
+    const bundle = join(root, 'scripts', 'bundle.ts');
+    await promisify(execFile)(process.execPath, [bundle, 'full', join(unfinished, 'lib')], { cwd: root });
     await rename(unfinished, folder).catch(async (thrown: NodeJS.ErrnoException) => {
       // Another run of the tests has just compiled the same sources.
       if (thrown.code !== 'ENOTEMPTY' && thrown.code !== 'EEXIST') throw thrown;
       await rm(unfinished, { recursive: true });
     });
   }
-  process.env.PICKET_TEST_PROGRAM = join(folder, 'cli.js');
+  process.env.PICKET_TEST_PROGRAM = join(folder, 'lib', 'cli.js');
 }
 
 async function hashOfSources(): Promise<string> {
   const hash = createHash('sha256');
   const paths: string[] = [];
-  const patterns = ['src/**/*', 'tsconfig*.json', 'package-lock.json'];
+  const patterns = ['src/**/*', 'scripts/bundle.ts', 'package-lock.json'];
   for await (const path of glob(patterns, { cwd: root })) paths.push(path);
   for (const path of paths.sort()) {
     if (path.endsWith('.test.ts') || (await stat(join(root, path))).isDirectory()) continue;

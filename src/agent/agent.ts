@@ -236,7 +236,6 @@ export class Agent {
     this.#releasers.push('probe threads', () => this.#pool.stop());
     this.#releasers.push('scripts', () => this.#scripts.stop());
     const port = await health.listen(healthPort);
-    await this.#openSpool();
     // Whatever is begun after a stop would be ended by nobody, and keep the process.
     if (this.#isStopping) return;
     this.#ownPorts = [port];
@@ -245,7 +244,8 @@ export class Agent {
     this.#caCertificates = await trustOwnAuthorities(this.#settings.caCertsDir, this.#log);
     this.#warnOfShortSecrets(Object.entries(serviceSecrets));
     if (this.#isStopping) return;
-    const { loaded, failed } = await this.#pool.start();
+    // Both take their time, and neither waits for the other.
+    const [{ loaded, failed }] = await Promise.all([this.#pool.start(), this.#openSpool()]);
     if (this.#isStopping) return;
     for (const { name, reason } of failed) {
       this.#log.error({ checkType: name, reason }, 'a check type does not load here and is not offered');

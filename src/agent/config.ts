@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { checkTypes } from '../checks/index.ts';
 import { readEnvironment } from '../lib/env.ts';
 import { type LogLevel, logLevels } from '../lib/log.ts';
+import { packageFolder } from '../lib/version.ts';
 import { parseEgressRules } from '../probes/egress/rules.ts';
 import { type CanaryTarget, parseCanaries } from './location/canary-targets.ts';
 
@@ -81,7 +82,7 @@ const checkTypeNames = z
   .meta({ defaultText: 'all' });
 
 /** Where the runtimes of this build are. */
-export const packagedRuntimes = fileURLToPath(new URL('../../runtimes', import.meta.url));
+export const packagedRuntimes = fileURLToPath(new URL('runtimes', packageFolder()));
 
 /** Names other tools use for our levels (check model 5.1: DEBUG, LOG, INFO, WARN, ERROR). */
 const levelAliases: Readonly<Record<string, LogLevel>> = { log: 'info', warning: 'warn' };

@@ -1,7 +1,8 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { AppError, errorCodeOf, toError } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
+import { http } from '../lib/node-http.ts';
 
 export interface HealthSource {
   /** Why the agent is not ready, or undefined when it is. */
@@ -32,7 +33,7 @@ export class HealthServer {
   constructor(source: HealthSource, log: Logger) {
     this.#source = source;
     this.#log = log;
-    this.#server = createServer({ ...limits, maxHeaderSize: maxHeaderBytes }, (request, response) => {
+    this.#server = http.createServer({ ...limits, maxHeaderSize: maxHeaderBytes }, (request, response) => {
       this.#answer(request, response).catch((thrown: unknown) => {
         this.#log.error({ error: toError(thrown).name }, 'a health request failed');
         response.destroy();

@@ -161,11 +161,13 @@ export class ProbePool {
         ownSecrets: this.#options.ownSecrets,
         checkTypes: this.#options.checkTypes ?? allNames,
         egress: this.#options.egress?.() ?? defaultEgressSettings,
-        artifactFolder: this.#options.artifactFolder?.(),
         caCertificates: this.#options.caCertificates?.(),
       },
       maxHeapMb: this.#options.maxHeapMb ?? defaultHeapMb(),
-      serviceOffsetMs: this.#options.serviceOffsetMs,
+      situation: () => ({
+        serviceOffsetMs: this.#options.serviceOffsetMs(),
+        artifactFolder: this.#options.artifactFolder?.(),
+      }),
     });
     this.#threads.add(thread);
     this.#connectPhases(thread);
@@ -224,7 +226,7 @@ export interface ProbePoolOptions {
   readonly egress?: (() => EgressSettings) | undefined;
   /** Called whenever a thread has become ready. */
   readonly onReady?: (() => void) | undefined;
-  /** Where runs keep artifacts, asked when a thread starts; they keep none when it is absent. */
+  /** Where runs keep artifacts, asked for each of them; they keep none when it is absent. */
   readonly artifactFolder?: (() => string | undefined) | undefined;
   /** Authorities that runs trust beside the usual ones, as PEM texts; asked when a thread starts. */
   readonly caCertificates?: (() => readonly string[]) | undefined;

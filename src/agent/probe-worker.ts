@@ -20,6 +20,7 @@ import type {
   FinishedRun,
   FromWorker,
   RunOrder,
+  RunSituation,
   ToWorker,
   WorkerStart,
 } from './worker-message.ts';
@@ -29,14 +30,7 @@ const gatherMs = 5;
 
 if (!parentPort) throw new Error('probe-worker runs in a worker thread only');
 const port = parentPort;
-const {
-  ownSecrets,
-  checkTypes: wanted,
-  egress,
-  gateMemory,
-  artifactFolder,
-  caCertificates,
-} = workerData as WorkerStart;
+const { ownSecrets, checkTypes: wanted, egress, gateMemory, caCertificates } = workerData as WorkerStart;
 trustAlso(caCertificates ?? []);
 
 const phases = new PhaseLink();
@@ -45,7 +39,6 @@ const pipeline = new RunPipeline({
   lagMeter: new LagMeter(systemClock, openRunDelay()),
   ownSecrets,
   egress: createEgressPolicy(egress),
-  artifactFolder,
   hosts: { phases },
 });
 const gate = new AdmissionGate({
@@ -58,7 +51,7 @@ let finished: FinishedRun[] = [];
 
 port.on('message', (message: ToWorker) => {
   if (message.type === 'run') {
-    for (const order of message.orders) void run(order, message.serviceOffsetMs);
+    for (const order of message.orders) void run(order, message.situation);
   } else if (message.type === 'withdraw') {
     gate.withdrawAll();
   } else if (message.type === 'phases') {
@@ -74,15 +67,15 @@ port.on('message', (message: ToWorker) => {
 
 send({ type: 'ready', capabilities: await loadAll() });
 
-async function run(order: RunOrder, serviceOffsetMs: number): Promise<void> {
+async function run(order: RunOrder, situation: RunSituation): Promise<void> {
   const stop = new AbortController();
   running.set(order.runId, stop);
   // A run that may start now starts now, not in a later turn.
   const entered = gate.enter(order.checkType, stop.signal);
   const isAdmitted = typeof entered === 'boolean' ? entered : await entered;
   const report = isAdmitted
-    ? await pipeline.run(order, serviceOffsetMs, stop.signal)
-    : pipeline.unstarted(order, serviceOffsetMs);
+    ? await pipeline.run(order, situation, stop.signal)
+    : pipeline.unstarted(order, situation);
   if (isAdmitted) gate.leave();
   running.delete(order.runId);
   finished.push(report);

@@ -29,7 +29,7 @@ import { isMaskable, SecretFinder } from './scrub/secret-finder.ts';
 import { userInfoShapes } from './scrub/user-info-shape.ts';
 import { Scrubber } from './scrubber.ts';
 import { agentLag, isSpoilt, isTimingDoubtful, spoiltPart, starvedOutcome } from './starvation.ts';
-import type { FinishedRun, RunFacts, RunOrder, Verdict } from './worker-message.ts';
+import type { FinishedRun, RunFacts, RunOrder, RunSituation, Verdict } from './worker-message.ts';
 
 const maxErrorMessages = 200;
 const maxCachedScrubbers = 200;
@@ -68,7 +68,6 @@ export class RunPipeline {
   readonly #lagMeter: LagMeter;
   readonly #ownSecrets: readonly string[];
   readonly #egress: EgressPolicy;
-  readonly #artifactFolder: string | undefined;
   readonly #hosts: Pick<RunContext, 'scripts' | 'phases'>;
   readonly #resolver = new HostResolver();
   readonly #ownScrubber: Scrubber;
@@ -80,8 +79,6 @@ export class RunPipeline {
     readonly lagMeter: LagMeter;
     readonly ownSecrets: readonly string[];
     readonly egress: EgressPolicy;
-    /** Where runs keep artifacts; they keep none when it is absent. */
-    readonly artifactFolder?: string | undefined;
     /** What runs scripts, and scripts around runs, in threads that have it. */
     readonly hosts?: Pick<RunContext, 'scripts' | 'phases'> | undefined;
   }) {
@@ -89,7 +86,6 @@ export class RunPipeline {
     this.#lagMeter = options.lagMeter;
     this.#ownSecrets = options.ownSecrets;
     this.#egress = options.egress;
-    this.#artifactFolder = options.artifactFolder;
     this.#hosts = options.hosts ?? {};
     this.#ownScrubber = new Scrubber(options.ownSecrets);
   }
@@ -104,20 +100,18 @@ export class RunPipeline {
     return runner;
   }
 
-  /**
-   * @param serviceOffsetMs what to add to `monotonicMs` to get the service's time.
-   * @param signal aborts when the lease is lost or the run is cancelled.
-   */
-  async run(order: RunOrder, serviceOffsetMs: number, signal: AbortSignal): Promise<FinishedRun> {
+  /** @param signal aborts when the lease is lost or the run is cancelled. */
+  async run(order: RunOrder, situation: RunSituation, signal: AbortSignal): Promise<FinishedRun> {
+    const { serviceOffsetMs } = situation;
     const log = createRunLog(() => epoch(this.#clock.monotonicMs() + serviceOffsetMs));
-    let last = await this.#try(order, log, signal);
+    let last = await this.#try(order, situation, log, signal);
     let spoilt: RunFacts['spoilt'];
     if (last.isSpoilt && isRepeatable(order) && !signal.aborted) {
       const reason = `The agent itself was ${Math.round(last.lagMs)} ms late. The run is repeated because of that`;
       log.write('WARN', `${reason}: ${spoiltPart(last.outcome)}`);
       spoilt = 'recovered';
       await last.artifacts?.discard();
-      last = await this.#try(order, log, signal);
+      last = await this.#try(order, situation, log, signal);
     }
     let { outcome, crash } = last;
     if (last.isSpoilt) {
@@ -196,7 +190,7 @@ export class RunPipeline {
   }
 
   /** The report of a run that was not begun. */
-  unstarted(order: RunOrder, serviceOffsetMs: number): FinishedRun {
+  unstarted(order: RunOrder, { serviceOffsetMs }: RunSituation): FinishedRun {
     const { runId, leaseNumber, resultId, checkType } = order;
     const nowMs = this.#clock.monotonicMs() + serviceOffsetMs;
     const report = ownReport(
@@ -207,17 +201,22 @@ export class RunPipeline {
     return { ...report, facts: { ...report.facts, isAborted: true, isUnstarted: true } };
   }
 
-  async #try(order: RunOrder, log: RunLog, signal: AbortSignal): Promise<Try> {
+  async #try(
+    order: RunOrder,
+    { artifactFolder }: RunSituation,
+    log: RunLog,
+    signal: AbortSignal,
+  ): Promise<Try> {
     // The deadline of one try ends that one only.
     const stop = new AbortController();
     const abort = () => stop.abort(signal.reason);
     if (signal.aborted) abort();
     else signal.addEventListener('abort', abort, { once: true });
     const artifacts =
-      this.#artifactFolder === undefined
+      artifactFolder === undefined
         ? undefined
         : new RunArtifacts({
-            folder: runFolder(this.#artifactFolder, order),
+            folder: runFolder(artifactFolder, order),
             scrubber: this.#scrubberFor(order),
           });
     const lag = this.#lagMeter.start();

@@ -8,6 +8,7 @@ import type {
   FinishedRun,
   FromWorker,
   RunOrder,
+  RunSituation,
   ToWorker,
   WorkerStart,
 } from './worker-message.ts';
@@ -37,7 +38,7 @@ interface Pending {
 export class RunnerThread {
   readonly #worker: Worker;
   readonly #pending = new Map<string, Pending>();
-  readonly #serviceOffsetMs: () => number;
+  readonly #situation: () => RunSituation;
   /** What waits in the thread's admission gate. */
   readonly gate = new GateBoard();
   #orders: RunOrder[] = [];
@@ -56,9 +57,10 @@ export class RunnerThread {
     readonly name: string;
     readonly start: Omit<WorkerStart, 'gateMemory'>;
     readonly maxHeapMb: number;
-    readonly serviceOffsetMs: () => number;
+    /** Asked whenever orders go to the thread. */
+    readonly situation: () => RunSituation;
   }) {
-    this.#serviceOffsetMs = options.serviceOffsetMs;
+    this.#situation = options.situation;
     this.#worker = new Worker(options.entry, {
       name: options.name,
       workerData: { ...options.start, gateMemory: this.gate.memory } satisfies WorkerStart,
@@ -169,7 +171,7 @@ export class RunnerThread {
   #sendOrders(): void {
     const orders = this.#orders;
     this.#orders = [];
-    this.#post({ type: 'run', serviceOffsetMs: this.#serviceOffsetMs(), orders });
+    this.#post({ type: 'run', situation: this.#situation(), orders });
   }
 
   #abort(runId: string): void {

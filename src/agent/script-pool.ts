@@ -154,13 +154,15 @@ export class ScriptPool {
         ownSecrets: this.#options.ownSecrets,
         checkTypes: this.#options.checkTypes ?? allNames,
         egress: this.#options.egress?.() ?? defaultEgressSettings,
-        artifactFolder: this.#options.artifactFolder?.(),
         scripts: this.#options.scripts(),
         service: this.#options.service,
         codeBundle: this.#options.codeBundle,
       },
       maxHeapMb: 1024,
-      serviceOffsetMs: this.#options.serviceOffsetMs,
+      situation: () => ({
+        serviceOffsetMs: this.#options.serviceOffsetMs(),
+        artifactFolder: this.#options.artifactFolder?.(),
+      }),
     });
     this.#thread = thread;
     void thread.ready.then(

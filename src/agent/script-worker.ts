@@ -20,19 +20,18 @@ import { FetchedBundles } from './code-bundles.ts';
 import { LagMeter } from './lag-meter.ts';
 import { servePhases } from './phase-link.ts';
 import { RunPipeline } from './run-pipeline.ts';
-import type { Capabilities, FromWorker, RunOrder, ToWorker, WorkerStart } from './worker-message.ts';
+import type {
+  Capabilities,
+  FromWorker,
+  RunOrder,
+  RunSituation,
+  ToWorker,
+  WorkerStart,
+} from './worker-message.ts';
 
 if (!parentPort) throw new Error('script-worker runs in a worker thread only');
 const port = parentPort;
-const {
-  ownSecrets,
-  checkTypes: wanted,
-  egress,
-  artifactFolder,
-  scripts,
-  service,
-  codeBundle,
-} = workerData as WorkerStart;
+const { ownSecrets, checkTypes: wanted, egress, scripts, service, codeBundle } = workerData as WorkerStart;
 trustAlso(scripts?.caCertificates ?? []);
 /** Code bundles that are kept for later runs, all together, in bytes. */
 const maxKeptBundleBytes = 2_000_000_000;
@@ -48,14 +47,13 @@ const pipeline = opened.then(
       lagMeter: new LagMeter(systemClock),
       ownSecrets,
       egress: createEgressPolicy(egress),
-      artifactFolder,
       hosts: { scripts: host },
     }),
 );
 
 port.on('message', (message: ToWorker) => {
   if (message.type === 'run') {
-    for (const order of message.orders) void run(order, message.serviceOffsetMs);
+    for (const order of message.orders) void run(order, message.situation);
   } else if (message.type === 'abort') {
     for (const runId of message.runIds) {
       running.get(runId)?.abort(new DOMException('The run was stopped', 'AbortError'));
@@ -127,10 +125,10 @@ function missingMeans(type: CheckType, { browser, suites }: OpenScriptHost): str
   return type.needsSuites && 'missing' in suites ? suites.missing : undefined;
 }
 
-async function run(order: RunOrder, serviceOffsetMs: number): Promise<void> {
+async function run(order: RunOrder, situation: RunSituation): Promise<void> {
   const stop = new AbortController();
   running.set(order.runId, stop);
-  const finished = await (await pipeline).run(order, serviceOffsetMs, stop.signal);
+  const finished = await (await pipeline).run(order, situation, stop.signal);
   running.delete(order.runId);
   send({ type: 'finished', runs: [finished] });
 }

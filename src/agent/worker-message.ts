@@ -21,8 +21,6 @@ export interface WorkerStart {
   readonly egress: EgressSettings;
   /** Memory of the GateBoard of the thread. */
   readonly gateMemory: SharedArrayBuffer;
-  /** The agent's work folder for artifacts; absent where none are kept. */
-  readonly artifactFolder?: string | undefined;
   /** Authorities that the thread trusts beside the usual ones, as PEM texts. */
   readonly caCertificates?: readonly string[] | undefined;
   /** What the thread for scripts makes its sandboxes of; no other thread has it. */
@@ -31,6 +29,14 @@ export interface WorkerStart {
   readonly service?: ServiceAccess | undefined;
   /** A code bundle on this host's disk, for a run without a service. */
   readonly codeBundle?: { readonly key: string; readonly path: string } | undefined;
+}
+
+/** What the main thread knew when it sent orders on; it learns such things after the threads have started. */
+export interface RunSituation {
+  /** What to add to `monotonicMs` to get the service's time. */
+  readonly serviceOffsetMs: number;
+  /** The agent's work folder for artifacts; absent where none are kept. */
+  readonly artifactFolder?: string | undefined;
 }
 
 /** One run as it goes to a probe thread. */
@@ -126,7 +132,7 @@ export interface Capabilities {
 }
 
 export type ToWorker =
-  | { readonly type: 'run'; readonly serviceOffsetMs: number; readonly orders: readonly RunOrder[] }
+  | { readonly type: 'run'; readonly situation: RunSituation; readonly orders: readonly RunOrder[] }
   | { readonly type: 'abort'; readonly runIds: readonly string[] }
   /** Everything that waits in the admission gate comes back unstarted. */
   | { readonly type: 'withdraw' }

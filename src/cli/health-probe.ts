@@ -3,7 +3,7 @@
  * is ready; without an argument either will do. An agent that cannot reach its service is not broken, so its readiness
  * does not count here. It loads nothing, because it is started again and again.
  */
-import { get } from 'node:http';
+import { http } from '../lib/node-http.ts';
 
 const timeoutMs = 4000;
 const roles: Readonly<Record<string, { readonly port: string; readonly path: string }>> = {
@@ -18,10 +18,11 @@ process.exit(answers.includes(true) ? 0 : 1);
 
 function answersOk(port: string, path: string): Promise<boolean> {
   return new Promise((resolve) => {
-    get({ host: '127.0.0.1', port, path, timeout: timeoutMs, agent: false }, (response) => {
-      response.resume();
-      resolve(response.statusCode === 200);
-    })
+    http
+      .get({ host: '127.0.0.1', port, path, timeout: timeoutMs, agent: false }, (response) => {
+        response.resume();
+        resolve(response.statusCode === 200);
+      })
       .on('error', () => resolve(false))
       .on('timeout', () => resolve(false));
   });

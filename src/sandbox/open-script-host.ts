@@ -1,6 +1,5 @@
 import { chmod, lstat, mkdir, readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { errorCodeOf, toError } from '../lib/errors.ts';
 import { openBrowsers } from './browsers/open-browsers.ts';
 import { unpackedChromiumPath } from './browsers/unpacked-chromium.ts';
@@ -8,6 +7,7 @@ import { availableMemoryBytes, idleProcessorMs } from './host-memory.ts';
 import { Claims } from './keeper/uid-claims.ts';
 import type { SandboxFacts } from './mechanism.ts';
 import { openSandboxes, type SandboxPool } from './pool.ts';
+import { programDirectory } from './program-directory.ts';
 import { CompileCaches } from './runtimes/compile-cache.ts';
 import { missingRuntime, type Runtime, type Runtimes, readRuntimes } from './runtimes/runtimes.ts';
 import { checkRuntime } from './runtimes/self-check.ts';
@@ -70,7 +70,6 @@ const spareRoomBytes = 1024 ** 3;
 /** The same for the processes of scripts around runs, and how many of those wait, in all and for one runtime. */
 const sparePhaseRoomBytes = 256 * 1024 ** 2;
 const sparePhases = { maxCount: 3, countPerKind: 2, patienceMs: 200 };
-const programDirectory = fileURLToPath(new URL('./program/', import.meta.url));
 
 /**
  * Finds out what this host has for running scripts and makes it ready: sandboxes, runtimes whose packages are all there,

@@ -87,7 +87,8 @@ describe('a peer', () => {
     expect(isTruncated).toBe(true);
     expect(answer.toString()).toMatch(/^x+$/);
     expect(answer.length).toBeLessThan(20);
-    expect(phases?.total).toBeGreaterThanOrEqual(299);
+    // The deadline counts from a little before the first phase, in whole milliseconds.
+    expect(phases?.total).toBeGreaterThan(290);
   });
 
   it.each(['flood', 'torrent'] as const)('that sends a %s is cut at the size limit', async (behaviour) => {

@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url';
+import { packageFolder } from '../../lib/version.ts';
 import type { AgentErrorFrame } from '../../protocol/agent-error.ts';
 
-/** Where this package lies, with a slash at its end. */
-const packageRoot = fileURLToPath(new URL('../../../', import.meta.url));
+const packageRoot = fileURLToPath(packageFolder());
 const outside: AgentErrorFrame = { filename: '<outside>', function: '?', lineno: 0, colno: 0 };
 
 /**

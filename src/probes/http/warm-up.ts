@@ -1,5 +1,5 @@
-import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { http } from '../../lib/node-http.ts';
 import { secureContextFor } from '../connection/secure-contexts.ts';
 import { createEgressPolicy } from '../egress/policy.ts';
 import { openTimekeeper } from '../kernel-thread/timekeeper.ts';
@@ -16,7 +16,7 @@ const requests = 3;
 export async function warmUpHttp(): Promise<void> {
   await openTimekeeper();
   secureContextFor(undefined);
-  const server = createServer((_request, response) => response.end('warm'));
+  const server = http.createServer((_request, response) => response.end('warm'));
   const isListening = await new Promise<boolean>((resolve) => {
     server.once('error', () => resolve(false));
     server.listen(0, '127.0.0.1', () => resolve(true));

@@ -1,11 +1,11 @@
 import { chmod, lstat, mkdir, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { errorCodeOf } from '../../lib/errors.ts';
+import { programDirectory } from '../program-directory.ts';
 import type { Sandbox } from '../sandbox.ts';
 import type { Runtime } from './runtimes.ts';
 
-const program = fileURLToPath(new URL('../program/compile-ahead.cjs', import.meta.url));
+const program = join(programDirectory, 'compile-ahead.cjs');
 const timeoutMs = 60_000;
 const maxEntryBytes = 32 * 1024 * 1024;
 const maxEntries = 5000;

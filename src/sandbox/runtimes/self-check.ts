@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { programDirectory } from '../program-directory.ts';
 import type { Sandbox } from '../sandbox.ts';
 import { promisedPackages, type Runtime } from './runtimes.ts';
 
-const program = new URL('../program/resolve-packages.mjs', import.meta.url);
+const program = join(programDirectory, 'resolve-packages.mjs');
 const timeoutMs = 60_000;
 const maxProblemLength = 500;
 

@@ -1,4 +1,5 @@
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
+import { programDirectory } from '../program-directory.ts';
 import type { Runtime } from '../runtimes/runtimes.ts';
 import type { Sandbox, SandboxedProcess, SandboxLimits } from '../sandbox.ts';
 import type { LaunchOptions } from './waiting-script.ts';
@@ -23,7 +24,7 @@ const maxHeapMb = 384;
 export const maxPhaseWaitMs = 15 * 60_000;
 const maxRunMs = 10 * 60_000;
 
-const program = fileURLToPath(new URL('../program/phases.cjs', import.meta.url));
+const program = join(programDirectory, 'phases.cjs');
 
 /** The time limit here is the last line: each script has one of its own. */
 const limits: SandboxLimits = {

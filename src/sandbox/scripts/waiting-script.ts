@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { BrowserFarm } from '../browsers/browser-farm.ts';
+import { programDirectory } from '../program-directory.ts';
 import type { Runtime } from '../runtimes/runtimes.ts';
 import type { Sandbox, SandboxedProcess, SandboxLimits } from '../sandbox.ts';
 import { placeBrowserTrust, type ScriptTrust } from '../trust/script-trust.ts';
@@ -39,8 +39,6 @@ export const maxWaitMs = 15 * 60_000;
 
 /** What browsers are started with beside what Playwright gives them. */
 export const browserArgs: readonly string[] = ['--disable-gpu', '--disable-quic'];
-
-const programDirectory = fileURLToPath(new URL('../program/', import.meta.url));
 
 /** The time limit here is the last line: whoever runs a script ends it by the limit of its own. */
 const limits: SandboxLimits = {

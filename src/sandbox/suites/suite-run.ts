@@ -1,8 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
 import type { BrowserFarm } from '../browsers/browser-farm.ts';
+import { programDirectory } from '../program-directory.ts';
 import type { Sandbox, SandboxedEnd } from '../sandbox.ts';
 import {
   readLine,
@@ -96,7 +96,6 @@ export const suiteReportPath = join(privateFolder, 'report.json');
 
 const notesPath = join(privateFolder, 'notes.ndjson');
 const programFolder = join(privateFolder, 'bin');
-const programDirectory = fileURLToPath(new URL('../program/', import.meta.url));
 const maxNoteBytes = 32 * 1024 * 1024;
 const maxTests = 5000;
 const maxErrors = 100;

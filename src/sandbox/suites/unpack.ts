@@ -2,14 +2,14 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { finished, pipeline } from 'node:stream/promises';
-import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
+import { programDirectory } from '../program-directory.ts';
 import type { Sandbox, SandboxedEnd } from '../sandbox.ts';
 import { readLine } from '../scripts/events.ts';
 import { managerNames, type SuiteProgram } from './package-managers.ts';
 import { suiteLimits } from './step.ts';
 
-const program = fileURLToPath(new URL('../program/unpack-bundle.mjs', import.meta.url));
+const program = join(programDirectory, 'unpack-bundle.mjs');
 
 /** What an archive may unpack to, in bytes, and how many entries it may have. */
 export const maxUnpackedBytes = 500 * 1024 * 1024;

@@ -1,6 +1,6 @@
 import { type LookupAddress, lookup } from 'node:dns';
 import type { LookupFunction } from 'node:net';
-import { Agent, request } from 'undici';
+import { Agent } from 'undici';
 import { errorCodeOf, toError } from '../../lib/errors.ts';
 import type { EgressPolicy } from '../../probes/egress/policy.ts';
 
@@ -49,8 +49,10 @@ export class OutboundHttp {
     const refusal = this.#refusal(outbound.url);
     if (refusal !== undefined) return { isDelivered: false, result: refusal, isRetryable: false };
     try {
-      const { statusCode, headers, body } = await request(outbound.url, {
-        dispatcher: this.#agent,
+      const { origin, pathname, search } = new URL(outbound.url);
+      const { statusCode, headers, body } = await this.#agent.request({
+        origin,
+        path: `${pathname}${search}`,
         method: outbound.method as 'POST',
         headers: outbound.headers.flat(),
         body: outbound.body,

@@ -64,7 +64,7 @@ export class FakeService {
   readonly #server: Server;
   readonly #scheme: 'http' | 'https';
   readonly #sockets = new Set<Socket>();
-  readonly #queue: LeasedRun[] = [];
+  #queue: LeasedRun[] = [];
   readonly #cancelled = new Set<string>();
   readonly #lost = new Set<string>();
   readonly #storedIds = new Set<string>();
@@ -293,6 +293,11 @@ export class FakeService {
     return { ...this.#times(), runs, cancelledRunIds: this.#takeCancelled() };
   }
 
+  /** How many runs wait to be claimed. */
+  get queuedCount(): number {
+    return this.#queue.length;
+  }
+
   #hasWorkFor({ freeSlots, fullCheckTypes }: ClaimRequest): boolean {
     return this.#queue.some((run) => freeSlots[laneOf(run)] > 0 && !isFull(run, fullCheckTypes));
   }
@@ -301,8 +306,7 @@ export class FakeService {
   #dequeue(lane: Lane, { freeSlots, fullCheckTypes }: ClaimRequest): LeasedRun[] {
     const fitting = this.#queue.filter((run) => laneOf(run) === lane && !isFull(run, fullCheckTypes));
     const taken = new Set(fitting.slice(0, freeSlots[lane]));
-    const rest = this.#queue.filter((run) => !taken.has(run));
-    this.#queue.splice(0, this.#queue.length, ...rest);
+    this.#queue = this.#queue.filter((run) => !taken.has(run));
     return [...taken];
   }
 
