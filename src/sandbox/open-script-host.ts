@@ -15,7 +15,7 @@ import { type Sandbox, type SandboxedProcess, SandboxUnavailable } from './sandb
 import type { ScriptHost } from './script-host.ts';
 import type { PhaseOrder, PhaseScripts } from './scripts/phase-scripts.ts';
 import { SandboxedPhases } from './scripts/phase-session.ts';
-import { Spares } from './scripts/spares.ts';
+import { Spares, type StartedSpare } from './scripts/spares.ts';
 import { launchPhases, maxPhaseWaitMs, type WaitingPhases } from './scripts/waiting-phases.ts';
 import {
   kindOfPlace,
@@ -55,7 +55,6 @@ export interface OpenScriptHost extends ScriptHost, PhaseScripts {
   readonly facts: SandboxFacts;
   /** What is not as it should be, beside what `facts` says: packages that a runtime lacks. */
   readonly problems: readonly string[];
-  readonly spareCount: number;
   /** Ends everything and removes what it made. */
   close(): Promise<void>;
 }
@@ -291,10 +290,6 @@ class SandboxedScripts implements OpenScriptHost {
     return this.#pool.facts;
   }
 
-  get spareCount(): number {
-    return this.#spares.count;
-  }
-
   async acquire(
     wanted: ScriptPlace & { readonly isFresh: boolean },
     signal: AbortSignal,
@@ -343,10 +338,10 @@ class SandboxedScripts implements OpenScriptHost {
     this.#sparePhases.fill();
   }
 
-  /** A process that has loaded what it can; undefined when it could not be had. */
+  /** A process that loads what it can; undefined when it could not be had. */
   async #startSpare<Waiting extends { readonly sandbox: Sandbox; readonly process: SandboxedProcess }>(
     launch: (sandbox: Sandbox, how: LaunchedHow) => Promise<Waiting>,
-  ): Promise<Waiting | undefined> {
+  ): Promise<StartedSpare<Waiting> | undefined> {
     const loaded = Promise.withResolvers<boolean>();
     const late = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(spareLoadMs)]);
     late.addEventListener('abort', () => loaded.resolve(false), { once: true });
@@ -354,8 +349,7 @@ class SandboxedScripts implements OpenScriptHost {
       const sandbox = await this.#pool.acquire(late);
       const waiting = await launch(sandbox, { isAhead: true, onLoaded: () => loaded.resolve(true) });
       void waiting.process.ended.then(() => loaded.resolve(false));
-      if (await loaded.promise) return waiting;
-      void sandbox.release();
+      return { waiting, loaded: loaded.promise };
     } catch (thrown) {
       // A run starts without one, and says why where it cannot.
       if (!late.aborted && !(thrown instanceof SandboxUnavailable)) throw thrown;

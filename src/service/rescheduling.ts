@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import { firstSlotOf, gridOf, type RunNumbers, runsDue } from './due-runs.ts';
 import { type EffectiveCheck, tagsOf } from './effective-check.ts';
-import { Maintenance } from './maintenance.ts';
+import { Maintenance } from './maintenance/maintenance.ts';
 import { queuedSignals } from './scheduler.ts';
 import { locationsOf } from './slots.ts';
 import type { Check } from './store/checks.ts';

@@ -3,7 +3,7 @@ import type { Logger } from '../lib/log.ts';
 import { Alarm } from './alarm.ts';
 import { gridOf, RunNumbers, runsDue } from './due-runs.ts';
 import { tagsOf, withGroups } from './effective-check.ts';
-import { Maintenance } from './maintenance.ts';
+import { Maintenance } from './maintenance/maintenance.ts';
 import type { ServiceMetrics } from './metrics.ts';
 import { nextSlotAfter } from './slots.ts';
 import type { Signal } from './store/signals.ts';

@@ -7,14 +7,14 @@ import {
   uptimeDays,
   uptimePercent,
   worstServiceState,
-} from './incident-timeline.ts';
+} from './incidents/timeline.ts';
 import {
   affectedServices,
   isGoingOn,
   isShownOn,
   type VisibleMaintenance,
   visibleMaintenances,
-} from './maintenance-pages.ts';
+} from './maintenance/pages.ts';
 import { updateView } from './routes/incidents.ts';
 import { statusPageOptions } from './routes/status-pages.ts';
 import type { IncidentRow, IncidentUpdateRow, StatusPageRow } from './store/page-tables.ts';

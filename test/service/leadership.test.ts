@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createLogger } from '../../src/lib/log.ts';
 import { openStore, type Store } from '../../src/service/store/store.ts';
 import { type PostgresServer, startPostgres, whyNoPostgres } from '../helpers/postgres.ts';
 import { quietLogger, until } from '../helpers/service.ts';
@@ -44,6 +45,16 @@ describe.skipIf(noPostgres !== null)(`the lead on PostgreSQL${noPostgres ? `: ${
     const [leader, other] = await leaderAndOther();
     expect(await other.isLeader()).toBe(false);
     expect(await leader.isLeader()).toBe(true);
+  });
+
+  it('is taken, and told of, once by a process whose parts all ask at the same time', async () => {
+    const lines: string[] = [];
+    const logger = createLogger('picket-service', 'info', { write: (line) => lines.push(line) });
+    const store = await openStore({ databaseUrl, path: '', logger });
+    stores.push(store);
+    const leads = await Promise.all(Array.from({ length: 5 }, () => store.isLeader()));
+    expect(leads).toEqual([true, true, true, true, true]);
+    expect(lines.filter((line) => line.includes('this process schedules now'))).toHaveLength(1);
   });
 
   it('passes on at once when the one that has it ends', async () => {

@@ -9,9 +9,18 @@ const idlePart = 0.6;
 /** One that died is not replaced at once: where it was killed for want of memory, the next would be as well. */
 const afterDeathMs = 3000;
 
+/** A process that was started to wait, and what becomes of it. */
+export interface StartedSpare<Waiting> {
+  readonly waiting: Waiting;
+  /** Resolves with true when it has loaded everything, with false when that took too long or it ended. */
+  readonly loaded: Promise<boolean>;
+}
+
 interface Spare<Waiting> {
   readonly waiting: Waiting;
   readonly startedAtMs: number;
+  /** Resolves when a run has it. */
+  readonly taken: PromiseWithResolvers<void>;
 }
 
 interface Kind<Place, Waiting> {
@@ -23,6 +32,9 @@ interface Kind<Place, Waiting> {
 /**
  * Processes that have loaded everything and wait for a script: some of each kind that was asked for lately. Each is used
  * once, by one run, and replaced when a processor is free. A spare that dies or grows old is given back and replaced.
+ *
+ * LOADING: one at a time. A run may have it already: whatever it has loaded by then a new process would not. → READY. → taken,
+ * by a run, from either; or dropped.
  */
 export class Spares<Place, Waiting extends { readonly process: SandboxedProcess }> {
   readonly #options: SparesOptions<Place, Waiting>;
@@ -35,15 +47,13 @@ export class Spares<Place, Waiting extends { readonly process: SandboxedProcess 
     this.#options = options;
   }
 
-  get count(): number {
-    return [...this.#kinds.values()].reduce((sum, { spares }) => sum + spares.size, 0);
-  }
-
   /** A spare for a place, if there is one; from then on it belongs to the caller. */
   take(place: Place): Waiting | undefined {
     const { spares } = this.#kind(place);
+    // The oldest comes first: should one be loading still, it is the last.
     const [spare] = spares;
     if (spare) spares.delete(spare);
+    spare?.taken.resolve();
     this.want(place);
     return spare?.waiting;
   }
@@ -67,8 +77,10 @@ export class Spares<Place, Waiting extends { readonly process: SandboxedProcess 
   /** Ends all spares. */
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#dropAll();
     await this.#filling;
-    for (const kind of this.#kinds.values()) for (const spare of kind.spares) this.#drop(kind, spare);
+    // One more may have been started meanwhile.
+    this.#dropAll();
   }
 
   async #fill(): Promise<void> {
@@ -85,22 +97,31 @@ export class Spares<Place, Waiting extends { readonly process: SandboxedProcess 
         await new Promise((resolve) => setTimeout(resolve, lookMs));
       }
       if (this.#isClosed || !this.#options.hasRoom()) return;
-      const waiting = await this.#options.start(kind.place);
-      if (!waiting) return;
-      const spare = { waiting, startedAtMs: performance.now() };
-      kind.spares.add(spare);
-      void waiting.process.ended.then(() => {
-        // Nobody has taken it: it died, or had waited for as long as it may.
-        if (!kind.spares.has(spare)) return;
-        this.#drop(kind, spare);
-        setTimeout(() => this.fill(), afterDeathMs).unref();
-      });
+      const started = await this.#options.start(kind.place);
+      if (!started) return;
+      if (!(await this.#keep(kind, started))) return;
     }
+  }
+
+  /** @returns whether it has loaded, or a run has it. */
+  async #keep(kind: Kind<Place, Waiting>, { waiting, loaded }: StartedSpare<Waiting>): Promise<boolean> {
+    const spare = { waiting, startedAtMs: performance.now(), taken: Promise.withResolvers<void>() };
+    kind.spares.add(spare);
+    if (this.#isClosed) this.#drop(kind, spare);
+    void waiting.process.ended.then(() => {
+      // Nobody has taken it: it died, or had waited for as long as it may.
+      if (!kind.spares.has(spare)) return;
+      this.#drop(kind, spare);
+      setTimeout(() => this.fill(), afterDeathMs).unref();
+    });
+    const isOfUse = await Promise.race([loaded, spare.taken.promise.then(() => true)]);
+    if (!isOfUse && kind.spares.has(spare)) this.#drop(kind, spare);
+    return isOfUse;
   }
 
   /** Of the kinds that lack spares the one that has the fewest, and of those the one asked for last. */
   #missing(): Kind<Place, Waiting> | undefined {
-    if (this.#isClosed || this.count >= this.#options.maxCount) return undefined;
+    if (this.#isClosed || this.#count >= this.#options.maxCount) return undefined;
     const nowMs = performance.now();
     return [...this.#kinds.values()]
       .filter(({ spares, askedAtMs }) => {
@@ -109,15 +130,23 @@ export class Spares<Place, Waiting extends { readonly process: SandboxedProcess 
       .sort((left, right) => left.spares.size - right.spares.size || right.askedAtMs - left.askedAtMs)[0];
   }
 
+  get #count(): number {
+    return [...this.#kinds.values()].reduce((sum, { spares }) => sum + spares.size, 0);
+  }
+
   #dropOld(): void {
     const nowMs = performance.now();
     for (const kind of this.#kinds.values()) {
       for (const spare of kind.spares) {
         const isOld = nowMs - spare.startedAtMs > this.#options.maxAgeMs;
-        const isUnwanted = nowMs - kind.askedAtMs > idleKindMs && this.count >= this.#options.maxCount;
+        const isUnwanted = nowMs - kind.askedAtMs > idleKindMs && this.#count >= this.#options.maxCount;
         if (isOld || isUnwanted) this.#drop(kind, spare);
       }
     }
+  }
+
+  #dropAll(): void {
+    for (const kind of this.#kinds.values()) for (const spare of kind.spares) this.#drop(kind, spare);
   }
 
   #drop(kind: Kind<Place, Waiting>, spare: Spare<Waiting>): void {
@@ -161,7 +190,7 @@ export interface SparesOptions<Place, Waiting> {
   readonly hasRoom: () => boolean;
   /** For how long processors were idle since the host started, all together, in milliseconds. */
   readonly idleMs: () => number;
-  /** Starts one; resolves when it has loaded everything, with undefined when it could not be had. */
-  readonly start: (place: Place) => Promise<Waiting | undefined>;
+  /** Starts one; resolves with undefined when it could not be had. */
+  readonly start: (place: Place) => Promise<StartedSpare<Waiting> | undefined>;
   readonly release: (waiting: Waiting) => void;
 }

@@ -2,7 +2,7 @@ import { AlertSettings } from '../../checks/common-fields.ts';
 import { completeDefinition } from '../../checks/definition.ts';
 import { findCheckType } from '../../checks/index.ts';
 import { completeGroup, groupOf, groupsOf, tagsOf, withGroup } from '../effective-check.ts';
-import { Maintenance } from '../maintenance.ts';
+import { Maintenance } from '../maintenance/maintenance.ts';
 import type { CheckGroup } from '../store/check-groups.ts';
 import type { Check } from '../store/checks.ts';
 import type { Nouns } from '../store/store.ts';

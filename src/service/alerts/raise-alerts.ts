@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { openIncident, resolveIncident, type TriggeredIncident } from '../incident-trigger.ts';
+import { openIncident, resolveIncident, type TriggeredIncident } from '../incidents/trigger.ts';
 import { locationsOf } from '../slots.ts';
 import type { AlertChannel } from '../store/alert-channels.ts';
 import type { AlertRow, AlertStateRow } from '../store/alert-tables.ts';

@@ -6,14 +6,14 @@ import {
   type IncidentUpdateInput,
   incidentRoutes,
 } from '../../protocol/incident.ts';
-import { durationSeconds } from '../incident-timeline.ts';
+import { durationSeconds } from '../incidents/timeline.ts';
 import {
   addUpdate,
   followUpdates,
   type NewUpdate,
   openIncident,
   requireServices,
-} from '../incident-writer.ts';
+} from '../incidents/writer.ts';
 import type { IncidentRow, IncidentUpdateRow } from '../store/page-tables.ts';
 import type { Nouns } from '../store/store.ts';
 import { tellSubscribers } from '../subscriber-mails.ts';

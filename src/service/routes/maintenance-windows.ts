@@ -6,7 +6,7 @@ import {
   type WindowDefinition,
 } from '../../protocol/maintenance-window.ts';
 import { parseTimestamp } from '../../protocol/query.ts';
-import { windowWrite } from '../maintenance-writer.ts';
+import { windowWrite } from '../maintenance/writer.ts';
 import type { StoredWindow } from '../store/maintenance-windows.ts';
 import { validationError } from '../validation.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from './handler.ts';

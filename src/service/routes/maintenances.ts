@@ -1,9 +1,9 @@
 import { AppError } from '../../lib/errors.ts';
 import { maintenanceRoutes } from '../../protocol/maintenance.ts';
 import type { WindowDefinition } from '../../protocol/maintenance-window.ts';
-import { MaintenanceCalendar, type PlannedMaintenance } from '../maintenance-calendar.ts';
-import { endNotice, startNotice } from '../maintenance-notices.ts';
-import { tellOfMaintenance } from '../maintenance-pages.ts';
+import { MaintenanceCalendar, type PlannedMaintenance } from '../maintenance/calendar.ts';
+import { endNotice, startNotice } from '../maintenance/notices.ts';
+import { tellOfMaintenance } from '../maintenance/pages.ts';
 import {
   addMaintenanceUpdate,
   followUpdates,
@@ -12,7 +12,7 @@ import {
   openMaintenance,
   removeMaintenance,
   statusIn,
-} from '../maintenance-writer.ts';
+} from '../maintenance/writer.ts';
 import type { MaintenanceUpdateRow } from '../store/maintenance-tables.ts';
 import type { StoredWindow } from '../store/maintenance-windows.ts';
 import type { Nouns } from '../store/store.ts';

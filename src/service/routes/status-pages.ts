@@ -8,7 +8,7 @@ import {
   StatusPageOptions,
   statusPageRoutes,
 } from '../../protocol/status-page.ts';
-import { requireServices } from '../incident-writer.ts';
+import { requireServices } from '../incidents/writer.ts';
 import { isUniqueViolation } from '../store/dialect.ts';
 import type { ServiceRow, StatusPageCardRow, StatusPageRow } from '../store/page-tables.ts';
 import type { Nouns } from '../store/store.ts';

@@ -68,7 +68,7 @@ export interface AlertNotificationRow {
   ended: number | null;
 }
 
-/** An incident to be opened or resolved; see incident-trigger.ts. */
+/** An incident to be opened or resolved; see incidents/trigger.ts. */
 export interface IncidentEventRow {
   position: number;
   trigger_id: string;

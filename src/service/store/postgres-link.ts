@@ -49,6 +49,7 @@ export class PostgresLink implements Signals {
   #client: pg.Client | undefined;
   /** Until when this process leads for certain, on its monotonic clock. */
   #leadsUntilMs = 0;
+  #asking: Promise<boolean> | undefined;
   #prolonging: NodeJS.Timeout | undefined;
   #isClosed = false;
   #reopening: NodeJS.Timeout | undefined;
@@ -79,7 +80,7 @@ export class PostgresLink implements Signals {
   /** Whether this process leads; takes the lead when nobody has it. */
   async isLeader(): Promise<boolean> {
     if (performance.now() < this.#leadsUntilMs) return true;
-    return this.#lead();
+    return await this.#lead();
   }
 
   /**
@@ -91,7 +92,15 @@ export class PostgresLink implements Signals {
     return rows.length === 1;
   }
 
-  async #lead(): Promise<boolean> {
+  /** Several parts ask at the same time, when a process starts: the answer to one is the answer to all. */
+  #lead(): Promise<boolean> {
+    this.#asking ??= this.#askForLead().finally(() => {
+      this.#asking = undefined;
+    });
+    return this.#asking;
+  }
+
+  async #askForLead(): Promise<boolean> {
     const client = this.#client;
     if (!client) return false;
     const wasLeading = this.#leadsUntilMs > 0;

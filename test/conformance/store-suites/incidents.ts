@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { automaticIncidents } from '../../../src/service/automatic-incidents.ts';
-import type { IncidentEvent } from '../../../src/service/incident-trigger.ts';
+import { automaticIncidents } from '../../../src/service/incidents/automatic-incidents.ts';
+import type { IncidentEvent } from '../../../src/service/incidents/trigger.ts';
 import { MailServer } from '../../../src/service/mail-server.ts';
 import { SubscriberNotifier } from '../../../src/service/subscriber-notifier.ts';
 import { startMailReceiver } from '../../helpers/alert-receivers.ts';

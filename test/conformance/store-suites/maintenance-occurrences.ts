@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { automaticIncidents } from '../../../src/service/automatic-incidents.ts';
-import { Maintenance } from '../../../src/service/maintenance.ts';
-import { MaintenanceNotices } from '../../../src/service/maintenance-notices.ts';
+import { automaticIncidents } from '../../../src/service/incidents/automatic-incidents.ts';
+import { Maintenance } from '../../../src/service/maintenance/maintenance.ts';
+import { MaintenanceNotices } from '../../../src/service/maintenance/notices.ts';
 import { createCheck, quietLogger, until } from '../../helpers/service.ts';
 import type { StoreStage } from './stage.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Maintenance } from '../../../src/service/maintenance.ts';
+import { Maintenance } from '../../../src/service/maintenance/maintenance.ts';
 import { createCheck } from '../../helpers/service.ts';
 import type { StoreStage } from './stage.ts';
 

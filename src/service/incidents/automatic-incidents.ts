@@ -1,8 +1,8 @@
-import type { IncidentEvent, IncidentHandler } from './incident-trigger.ts';
-import { addUpdate, openIncident } from './incident-writer.ts';
-import { affectedServices, isGoingOn, visibleMaintenances } from './maintenance-pages.ts';
-import type { Nouns } from './store/store.ts';
-import { tellSubscribers } from './subscriber-mails.ts';
+import { affectedServices, isGoingOn, visibleMaintenances } from '../maintenance/pages.ts';
+import type { Nouns } from '../store/store.ts';
+import { tellSubscribers } from '../subscriber-mails.ts';
+import type { IncidentEvent, IncidentHandler } from './trigger.ts';
+import { addUpdate, openIncident } from './writer.ts';
 
 export interface AutomaticIncidentsOptions {
   /** Whether subscribers can be mailed. */

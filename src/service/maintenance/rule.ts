@@ -1,10 +1,10 @@
-import type { repeatUnits } from '../protocol/maintenance-window.ts';
+import type { repeatUnits } from '../../protocol/maintenance-window.ts';
 
 /**
  * When maintenance windows recur (check model 2.7). By its rule all occurrences of a window last equally long. They are
  * computed from its first one, in UTC, and not stored: the n-th of a monthly window is n months after the first, on its
  * day or on the last one of a month that is too short, so that a window of the 31st is back on the 31st after February.
- * What people changed of single occurrences is in maintenance-calendar.ts.
+ * What people changed of single occurrences is in calendar.ts.
  */
 export interface RepeatRule {
   /** Epoch milliseconds. */

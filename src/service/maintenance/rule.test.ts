@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { lastEnd, occurrence, occurrenceAt, occurrencesFrom, type RepeatRule } from './maintenance-rule.ts';
+import { lastEnd, occurrence, occurrenceAt, occurrencesFrom, type RepeatRule } from './rule.ts';
 
 const hourMs = 3_600_000;
 const at = (text: string) => Date.parse(text);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { incidentDays, stateAt, timelineOf, uptimePercent } from './incident-timeline.ts';
+import { incidentDays, stateAt, timelineOf, uptimePercent } from './timeline.ts';
 
 const minuteMs = 60_000;
 const dayMs = 86_400_000;

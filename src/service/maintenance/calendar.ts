@@ -1,4 +1,5 @@
-import type { MaintenanceStatus } from '../protocol/maintenance.ts';
+import type { MaintenanceStatus } from '../../protocol/maintenance.ts';
+import type { MaintenanceRow } from '../store/maintenance-tables.ts';
 import {
   lastEnd,
   type Occurrence,
@@ -7,8 +8,7 @@ import {
   occurrencesFrom,
   type RepeatRule,
   ruleOf,
-} from './maintenance-rule.ts';
-import type { MaintenanceRow } from './store/maintenance-tables.ts';
+} from './rule.ts';
 
 /**
  * A maintenance: one occurrence of a window, as its rule has it or as people changed it. Its times are its dates; an

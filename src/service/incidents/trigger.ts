@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
-import { TriggerIncident } from '../checks/common-fields.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/log.ts';
-import { Alarm } from './alarm.ts';
-import type { Check } from './store/checks.ts';
-import type { Nouns, Store } from './store/store.ts';
+import { TriggerIncident } from '../../checks/common-fields.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/log.ts';
+import { Alarm } from '../alarm.ts';
+import type { Check } from '../store/checks.ts';
+import type { Nouns, Store } from '../store/store.ts';
 
 /**
  * The way from alerts to incidents (check model 2.4). A check with `triggerIncident` that sends a failure alert has an

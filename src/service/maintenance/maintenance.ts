@@ -1,7 +1,7 @@
-import type { WindowDefinition } from '../protocol/maintenance-window.ts';
-import { MaintenanceCalendar } from './maintenance-calendar.ts';
-import type { StoredWindow } from './store/maintenance-windows.ts';
-import type { Nouns } from './store/store.ts';
+import type { WindowDefinition } from '../../protocol/maintenance-window.ts';
+import type { StoredWindow } from '../store/maintenance-windows.ts';
+import type { Nouns } from '../store/store.ts';
+import { MaintenanceCalendar } from './calendar.ts';
 
 interface LoadedWindow {
   readonly accountId: string;

@@ -1,14 +1,14 @@
-import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/log.ts';
-import { Alarm } from './alarm.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/log.ts';
+import { Alarm } from '../alarm.ts';
+import type { Store } from '../store/store.ts';
 import {
   isGoingOn,
   type MaintenanceMail,
   tellOfMaintenance,
   type VisibleMaintenance,
   visibleMaintenances,
-} from './maintenance-pages.ts';
-import type { Store } from './store/store.ts';
+} from './pages.ts';
 
 export interface MaintenanceNoticesOptions {
   readonly store: Store;

@@ -1,10 +1,10 @@
-import type { MaintenanceStatus } from '../protocol/maintenance.ts';
-import type { WindowDefinition } from '../protocol/maintenance-window.ts';
+import type { MaintenanceStatus } from '../../protocol/maintenance.ts';
+import type { WindowDefinition } from '../../protocol/maintenance-window.ts';
+import type { StatusPageRow } from '../store/page-tables.ts';
+import type { Nouns } from '../store/store.ts';
+import { mailSubscribers } from '../subscriber-mails.ts';
+import { longestOverrunMs, type PlannedMaintenance, statusAt } from './calendar.ts';
 import { withCalendars } from './maintenance.ts';
-import { longestOverrunMs, type PlannedMaintenance, statusAt } from './maintenance-calendar.ts';
-import type { StatusPageRow } from './store/page-tables.ts';
-import type { Nouns } from './store/store.ts';
-import { mailSubscribers } from './subscriber-mails.ts';
 
 type Visibility = NonNullable<WindowDefinition['statusPageVisibility']>;
 

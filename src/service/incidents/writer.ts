@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { AppError } from '../lib/errors.ts';
-import { timelineOf } from './incident-timeline.ts';
+import { AppError } from '../../lib/errors.ts';
 import type {
   IncidentRow,
   IncidentSeverity,
   IncidentStatus,
   IncidentUpdateRow,
-} from './store/page-tables.ts';
-import type { Nouns } from './store/store.ts';
+} from '../store/page-tables.ts';
+import type { Nouns } from '../store/store.ts';
+import { timelineOf } from './timeline.ts';
 
 type IncidentNouns = Pick<Nouns, 'incidents' | 'services'>;
 
