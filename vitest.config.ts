@@ -3,7 +3,11 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+    projects: [
+      // These keep nothing for each other: one process can run many of their files.
+      { extends: true, test: { name: 'unit', include: ['src/**/*.test.ts'], isolate: false } },
+      { extends: true, test: { name: 'whole', include: ['test/**/*.test.ts'] } },
+    ],
     exclude: ['**/node_modules/**', 'test/bench/**'],
     globalSetup: 'test/compiled-program.ts',
     // Real processes, sockets and databases: forks keep a crash in one file from taking others along.

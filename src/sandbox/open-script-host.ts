@@ -322,7 +322,7 @@ class SandboxedScripts implements OpenScriptHost {
 
   release({ sandbox }: WaitingScript): void {
     void sandbox.release();
-    this.#spares.fill();
+    this.#spares.runEnded();
   }
 
   async close(): Promise<void> {
@@ -335,7 +335,7 @@ class SandboxedScripts implements OpenScriptHost {
 
   #releasePhases({ sandbox }: WaitingPhases): void {
     void sandbox.release();
-    this.#sparePhases.fill();
+    this.#sparePhases.runEnded();
   }
 
   /** A process that loads what it can; undefined when it could not be had. */

@@ -7,6 +7,8 @@
  * Whatever is not as expected (other options, a browser that died, a Playwright that keeps these things elsewhere) goes the
  * usual way.
  */
+const fs = require('node:fs');
+const path = require('node:path');
 const { isDeepStrictEqual } = require('node:util');
 
 /** A browser that cannot be had by then is not waited for. */
@@ -15,7 +17,7 @@ const launchTimeoutMs = 15_000;
 let ahead;
 
 /**
- * Launches the browser and opens and closes a first page in it, which has it start what pages need.
+ * Launches the browser and opens, records and closes a first page in it, which has it start what pages need.
  *
  * @param launch Playwright's own, not observed: nothing here is the script's.
  */
@@ -24,8 +26,23 @@ async function launchAhead(browserType, launch, args) {
   const browser = await launch.call(browserType, { ...options, timeout: launchTimeoutMs });
   ahead = { browser, options };
   const page = await browser.newPage();
+  await traceAhead(page.context(), () => page.goto('about:blank'));
   await page.close();
   await page.context().close();
+}
+
+/** Records what a context does as Playwright does for tests, so that the engine has read and compiled what that takes. */
+async function traceAhead(context, act) {
+  // That of contexts for requests is Playwright's own affair.
+  const tracing = context.tracing ?? context._tracing;
+  const file = path.join(process.env.PWTEST_CACHE_DIR, '..', 'ahead.zip');
+  await tracing.start({ screenshots: true, snapshots: true, sources: true });
+  try {
+    await act();
+  } finally {
+    await tracing.stop({ path: file });
+    fs.rmSync(file, { force: true });
+  }
 }
 
 /** The browser, once, to a launch that would have made the same. */
@@ -44,4 +61,4 @@ function takeAhead(browserType, args) {
   return browser;
 }
 
-module.exports = { launchAhead, takeAhead };
+module.exports = { launchAhead, takeAhead, traceAhead };

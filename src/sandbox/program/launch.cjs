@@ -17,7 +17,15 @@ process.env.PICKET_MODULES = modulesDirectory;
 require('./preload.cjs');
 const { send, describe } = require('./events.cjs');
 const { hasTopLevelAwait, isTestMode, parse } = require('./script-source.cjs');
-const { endAhead, forkAhead, loadAll, runnerModules, startModuleLoader } = require('./worker-ahead.cjs');
+const {
+  endAhead,
+  forkAhead,
+  loadAll,
+  runnerModules,
+  startModuleLoader,
+  useFixtures,
+  useTranslation,
+} = require('./worker-ahead.cjs');
 
 if (isAhead) {
   let waiting = 2;
@@ -31,6 +39,8 @@ if (isAhead) {
   loadAll(modulesDirectory, runnerModules);
   require('./reporter.cjs');
   startModuleLoader(modulesDirectory);
+  useTranslation(modulesDirectory);
+  useFixtures(modulesDirectory);
   loaded();
 }
 

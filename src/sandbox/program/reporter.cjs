@@ -89,6 +89,11 @@ class EventReporter {
     send({ event: 'end', status: result.status, durationMs: result.duration });
   }
 
+  /** Called when every reporter has written what it writes, and nothing is left but the end of the process. */
+  onExit() {
+    send({ event: 'written' });
+  }
+
   printsToStdio() {
     return true;
   }

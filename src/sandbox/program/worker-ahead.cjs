@@ -9,8 +9,10 @@
  * Playwright's worker.
  */
 const childProcess = require('node:child_process');
+const { once } = require('node:events');
+const http = require('node:http');
 const path = require('node:path');
-const { launchAhead } = require('./browser-ahead.cjs');
+const { launchAhead, traceAhead } = require('./browser-ahead.cjs');
 
 /** How Playwright's runner connects its workers. */
 const stdio = ['ignore', 'pipe', 'pipe', 'ipc'];
@@ -68,6 +70,49 @@ function loadAll(modulesDirectory, names) {
   }
 }
 
+/** A script of the usual kind, for what is compiled only when it is used. */
+const sample = `import { test, expect } from '@playwright/test';
+interface Item { readonly id: number; name?: string }
+const wanted: Item[] = [{ id: 1, name: \`one \${2}\` }];
+test.describe('ahead', () => {
+  test('sample', async ({ request }, testInfo) => {
+    const answer = await request.get(process.env.URL ?? '');
+    for (const { id, ...rest } of wanted) expect(rest.name?.length ?? id).toBeGreaterThan(0);
+    try { expect(answer.status()).toBe(200); } catch (error) { throw error as Error; }
+  });
+});
+`;
+
+/**
+ * Uses once what every run uses, so that the engine has read and compiled it: the translation of sources, and a syntax tree of
+ * one that awaits. That takes 150 ms the first time and a few afterwards.
+ */
+function useTranslation(modulesDirectory) {
+  const { transformHook } = require(path.join(modulesDirectory, 'playwright/lib/transform/transform.js'));
+  const { hasTopLevelAwait, parse } = require('./script-source.cjs');
+  unlessMissing(() => transformHook?.(sample, path.join(process.cwd(), 'ahead.spec.ts')));
+  unlessMissing(() => hasTopLevelAwait(parse(modulesDirectory, sample)));
+}
+
+/** The same for what is found out about the fixtures of `test`, which is remembered with them, and for stacks of errors. */
+function useFixtures(modulesDirectory) {
+  const { FixturePool } = require(path.join(modulesDirectory, 'playwright/lib/common/fixtures.js'));
+  const { test } = require(path.join(modulesDirectory, '@playwright/test'));
+  const symbol = Object.getOwnPropertySymbols(test).find(({ description }) => description === 'testType');
+  const fixtures = symbol && test[symbol]?.fixtures;
+  if (fixtures && FixturePool) unlessMissing(() => new FixturePool(fixtures, () => undefined));
+  String(new Error('ahead').stack);
+}
+
+/** A version of Playwright that does not have it like this, or finds fault with the sample, is used as it is. */
+function unlessMissing(use) {
+  try {
+    use();
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+  }
+}
+
 /**
  * Has Playwright start its thread for ES modules now, which takes longer than all else, and not once more when it is
  * about to load its configuration.
@@ -108,8 +153,11 @@ const workerModules = [
 ];
 
 if (require.main === module) {
-  process.on('message', function begin({ entry, environment }) {
+  let ready;
+  process.on('message', async function begin({ entry, environment }) {
     process.off('message', begin);
+    // It may be wanted before it has loaded; what is done ahead must be over when the script's own begins.
+    await ready;
     for (const name of Object.keys(process.env)) if (!(name in environment)) delete process.env[name];
     for (const [name, value] of Object.entries(environment)) process.env[name] = value;
     process.chdir(environment.PICKET_DIRECTORY);
@@ -118,10 +166,13 @@ if (require.main === module) {
   });
   loadAll(process.argv[2], workerModules);
   startModuleLoader(process.argv[2]);
+  useFixtures(process.argv[2]);
   const browserArgs = process.env.PICKET_BROWSER_AHEAD;
-  const browserReady = browserArgs === undefined ? Promise.resolve() : openBrowser(JSON.parse(browserArgs));
-  // Without one the script opens its own, and learns what is wrong.
-  browserReady.catch(() => undefined).then(() => process.send('loaded'));
+  // Without a browser the script opens its own, and learns what is wrong.
+  ready = (browserArgs === undefined ? useRequests() : openBrowser(JSON.parse(browserArgs))).catch(
+    () => undefined,
+  );
+  ready.then(() => process.send('loaded'));
 }
 
 async function openBrowser(args) {
@@ -130,4 +181,28 @@ async function openBrowser(args) {
   await launchAhead(chromium, launch.original ?? launch, args);
 }
 
-module.exports = { forkAhead, endAhead, loadAll, startModuleLoader, runnerModules, workerModules };
+/** Sends a request to a server of our own and records it, with Playwright's own functions, not observed: it is not the script's. */
+async function useRequests() {
+  const { request } = require(path.join(process.argv[2], 'playwright-core'));
+  const { newContext } = request;
+  const server = http.createServer((_request, response) => response.end('ahead'));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const context = await (newContext.original ?? newContext).call(request);
+  try {
+    await traceAhead(context, () => context.get(`http://127.0.0.1:${server.address().port}/`));
+  } finally {
+    await context.dispose();
+    server.close();
+  }
+}
+
+module.exports = {
+  forkAhead,
+  endAhead,
+  loadAll,
+  startModuleLoader,
+  useFixtures,
+  useTranslation,
+  runnerModules,
+  workerModules,
+};

@@ -97,6 +97,21 @@ describe('spares', () => {
     (await stage.startedNumber(3)).load(true);
   });
 
+  it('leave the processors to a run that has a loaded one, until it is over', async () => {
+    stage = new Stage({ patienceMs: 60_000 });
+    stage.spares.want('browser');
+    const first = await stage.startedNumber(1);
+    first.load(true);
+    // Loaded is what it has told.
+    await new Promise((resolve) => setImmediate(resolve));
+    stage.spares.take('browser');
+    // Several looks long: that nothing happens cannot be waited for otherwise.
+    await new Promise((resolve) => setTimeout(resolve, 350));
+    expect(stage.started).toHaveLength(1);
+    stage.spares.runEnded();
+    (await stage.startedNumber(2)).load(true);
+  });
+
   it('are loaded one at a time, the kind that has none first', async () => {
     stage = new Stage({ countPerKind: 2 });
     stage.spares.want('a');

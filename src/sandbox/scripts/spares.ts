@@ -21,6 +21,7 @@ interface Spare<Waiting> {
   readonly startedAtMs: number;
   /** Resolves when a run has it. */
   readonly taken: PromiseWithResolvers<void>;
+  isLoaded: boolean;
 }
 
 interface Kind<Place, Waiting> {
@@ -41,6 +42,8 @@ export class Spares<Place, Waiting extends { readonly process: SandboxedProcess 
   readonly #kinds = new Map<string, Kind<Place, Waiting>>();
   #filling: Promise<void> | undefined;
   #isClosed = false;
+  /** No spare is started before, on the clock of performance.now(). */
+  #quietUntilMs = 0;
   #idleBefore: { idleMs: number; atMs: number } | undefined;
 
   constructor(options: SparesOptions<Place, Waiting>) {
@@ -54,8 +57,16 @@ export class Spares<Place, Waiting extends { readonly process: SandboxedProcess 
     const [spare] = spares;
     if (spare) spares.delete(spare);
     spare?.taken.resolve();
+    // A run that has all it needs is over soon: until then, or for as long as there is patience, it has the processors.
+    if (spare?.isLoaded) this.#quietUntilMs = performance.now() + this.#options.patienceMs;
     this.want(place);
     return spare?.waiting;
+  }
+
+  /** A run is over: whoever starts what is missing need not wait for it. */
+  runEnded(): void {
+    this.#quietUntilMs = 0;
+    this.fill();
   }
 
   /** Keeps spares for a place ready from now on, as far as there is room. */
@@ -89,11 +100,7 @@ export class Spares<Place, Waiting extends { readonly process: SandboxedProcess 
       const kind = this.#missing();
       if (!kind) return;
       const sinceMs = performance.now();
-      while (
-        !this.#isClosed &&
-        !this.#isProcessorFree() &&
-        performance.now() - sinceMs < this.#options.patienceMs
-      ) {
+      while (!this.#isClosed && !this.#mayStart() && performance.now() - sinceMs < this.#options.patienceMs) {
         await new Promise((resolve) => setTimeout(resolve, lookMs));
       }
       if (this.#isClosed || !this.#options.hasRoom()) return;
@@ -105,7 +112,15 @@ export class Spares<Place, Waiting extends { readonly process: SandboxedProcess 
 
   /** @returns whether it has loaded, or a run has it. */
   async #keep(kind: Kind<Place, Waiting>, { waiting, loaded }: StartedSpare<Waiting>): Promise<boolean> {
-    const spare = { waiting, startedAtMs: performance.now(), taken: Promise.withResolvers<void>() };
+    const spare: Spare<Waiting> = {
+      waiting,
+      startedAtMs: performance.now(),
+      taken: Promise.withResolvers<void>(),
+      isLoaded: false,
+    };
+    void loaded.then((isLoaded) => {
+      spare.isLoaded = isLoaded;
+    });
     kind.spares.add(spare);
     if (this.#isClosed) this.#drop(kind, spare);
     void waiting.process.ended.then(() => {
@@ -162,6 +177,10 @@ export class Spares<Place, Waiting extends { readonly process: SandboxedProcess 
       this.#kinds.set(name, kind);
     }
     return kind;
+  }
+
+  #mayStart(): boolean {
+    return performance.now() >= this.#quietUntilMs && this.#isProcessorFree();
   }
 
   #isProcessorFree(): boolean {
