@@ -1,19 +1,37 @@
 'use strict';
 /**
- * Loads what every run of a runtime loads, so that Node writes it, compiled, to the folder in NODE_COMPILE_CACHE. No script
- * ever runs in this process.
+ * Loads and uses what every run of a runtime does, so that Node writes it, compiled, to the folder in NODE_COMPILE_CACHE: of a
+ * module all functions that were called by then. No script ever runs in this process.
  */
+const Module = require('node:module');
+const path = require('node:path');
 
 const modulesDirectory = process.argv[2];
 process.env.PICKET_MODULES = modulesDirectory;
+process.env.PWTEST_CACHE_DIR = path.join(process.cwd(), 'cache');
 require('./preload.cjs');
 require('./events.cjs');
 require('./script-source.cjs');
 require('./reporter.cjs');
-const { loadAll, runnerModules, startModuleLoader, workerModules } = require('./worker-ahead.cjs');
+const {
+  loadAll,
+  runnerModules,
+  useFixtures,
+  useRequests,
+  useTranslation,
+  workerModules,
+} = require('./worker-ahead.cjs');
 
 loadAll(modulesDirectory, [...runnerModules, ...workerModules, 'playwright/lib/worker/workerMain.js']);
-startModuleLoader(modulesDirectory);
-require('node:module').flushCompileCache();
-// The thread for modules writes its part when it ends.
-process.exit(0);
+// The thread that scripts with ES modules need.
+require(path.join(modulesDirectory, 'playwright/lib/common/esmLoaderHost.js')).registerESMLoader();
+useTranslation(modulesDirectory);
+useFixtures(modulesDirectory);
+useRequests(modulesDirectory)
+  // Where no request can be sent, what it takes is compiled when it is needed.
+  .catch(() => undefined)
+  .then(() => {
+    Module.flushCompileCache();
+    // The thread for modules writes its part when it ends.
+    process.exit(0);
+  });

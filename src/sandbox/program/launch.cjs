@@ -22,7 +22,6 @@ const {
   forkAhead,
   loadAll,
   runnerModules,
-  startModuleLoader,
   useFixtures,
   useTranslation,
 } = require('./worker-ahead.cjs');
@@ -38,7 +37,6 @@ if (isAhead) {
   delete process.env.PICKET_BROWSER_AHEAD;
   loadAll(modulesDirectory, runnerModules);
   require('./reporter.cjs');
-  startModuleLoader(modulesDirectory);
   useTranslation(modulesDirectory);
   useFixtures(modulesDirectory);
   loaded();
@@ -83,6 +81,7 @@ async function start(job) {
   // On another core the worker loads while the runner does.
   if (!isAhead) forkAhead(modulesDirectory, () => undefined);
   const entry = testEntry(job);
+  if (!hasModules(job, entry)) process.env.PW_DISABLE_TS_ESM = '1';
   process.env.PICKET_RUN = JSON.stringify({ ...job, entry, variables: undefined, sources: undefined });
   const config = path.join(__dirname, 'playwright-config.cjs');
   process.argv = [process.argv[0], 'playwright', 'test', '--config', config];
@@ -106,6 +105,33 @@ function testEntry(job) {
   fs.writeFileSync(path.join(job.directory, entry), requireText + source);
   fs.rmSync(file);
   return entry;
+}
+
+/**
+ * Whether a run has ES modules in files of its own. Only for those Playwright needs a thread that loads all of its translation
+ * once more, in each of its processes: a second of work, and half of the memory.
+ */
+function hasModules(job, entry) {
+  const sources = [entry, ...job.sources];
+  if (sources.some((file) => /\.m[jt]s$/.test(file))) return true;
+  const folders = new Set();
+  for (const file of sources) {
+    for (let folder = path.dirname(file); !folders.has(folder); folder = path.dirname(folder))
+      folders.add(folder);
+  }
+  return [...folders].some((folder) => isModulePackage(path.join(job.directory, folder, 'package.json')));
+}
+
+function isModulePackage(manifest) {
+  let text;
+  try {
+    text = fs.readFileSync(manifest, 'utf8');
+  } catch (error) {
+    if (error.code === 'ENOENT') return false;
+    throw error;
+  }
+  // One that cannot be read as JSON is Playwright's to complain about.
+  return /"type"\s*:\s*"module"/.test(text);
 }
 
 function isModuleOnly(job, source) {

@@ -113,19 +113,6 @@ function unlessMissing(use) {
   }
 }
 
-/**
- * Has Playwright start its thread for ES modules now, which takes longer than all else, and not once more when it is
- * about to load its configuration.
- */
-function startModuleLoader(modulesDirectory) {
-  const host = require(path.join(modulesDirectory, 'playwright/lib/common/esmLoaderHost.js'));
-  host.registerESMLoader();
-  // Up to 1.51 a second call would start a second thread; later ones notice by themselves, and do not let it be replaced.
-  if (Object.getOwnPropertyDescriptor(host, 'registerESMLoader')?.writable) {
-    host.registerESMLoader = () => true;
-  }
-}
-
 /** What Playwright's runner needs for a run. */
 const runnerModules = [
   'playwright/lib/program.js',
@@ -165,13 +152,12 @@ if (require.main === module) {
     require(entry);
   });
   loadAll(process.argv[2], workerModules);
-  startModuleLoader(process.argv[2]);
   useFixtures(process.argv[2]);
   const browserArgs = process.env.PICKET_BROWSER_AHEAD;
   // Without a browser the script opens its own, and learns what is wrong.
-  ready = (browserArgs === undefined ? useRequests() : openBrowser(JSON.parse(browserArgs))).catch(
-    () => undefined,
-  );
+  const inUse =
+    browserArgs === undefined ? useRequests(process.argv[2]) : openBrowser(JSON.parse(browserArgs));
+  ready = inUse.catch(() => undefined);
   ready.then(() => process.send('loaded'));
 }
 
@@ -182,8 +168,8 @@ async function openBrowser(args) {
 }
 
 /** Sends a request to a server of our own and records it, with Playwright's own functions, not observed: it is not the script's. */
-async function useRequests() {
-  const { request } = require(path.join(process.argv[2], 'playwright-core'));
+async function useRequests(modulesDirectory) {
+  const { request } = require(path.join(modulesDirectory, 'playwright-core'));
   const { newContext } = request;
   const server = http.createServer((_request, response) => response.end('ahead'));
   await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -200,8 +186,8 @@ module.exports = {
   forkAhead,
   endAhead,
   loadAll,
-  startModuleLoader,
   useFixtures,
+  useRequests,
   useTranslation,
   runnerModules,
   workerModules,
