@@ -73,13 +73,13 @@ async function runBare(
   }
 }
 
-/** `npm run bench -- scripts [--runs=12] [--pause=1500]` */
+/** `npm run bench -- scripts [--runs=12] [--pause=4000]` */
 const bench: Bench = {
   title: 'Scripts: what the agent adds, and how many a minute',
   async run(bench) {
     const runs = numberOption(bench, 'runs', 12);
-    // Warm runs are apart, as checks are: a spare has loaded by then.
-    const pauseMs = numberOption(bench, 'pause', 1500);
+    // Warm runs are apart, as checks are (the most frequent run every ten seconds): a spare has loaded by then.
+    const pauseMs = numberOption(bench, 'pause', 4000);
     const runtimes = await readRuntimes(runtimesDirectory);
     const runtime = runtimes.find(runtimes.ids[0] ?? '');
     if (!runtime) throw new Error('no runtime is installed: npm run runtimes:install');

@@ -163,7 +163,7 @@ describe('browser checks', () => {
          await page.goto('${target.url}/shop');
          const session = await context.newCDPSession(page);
          session.send('Page.crash').catch(() => undefined);
-         await page.click('text=nowhere', { timeout: 3000 });
+         await page.click('text=nowhere', { timeout: 20_000 });
        });`,
     );
     expect(outcome.failure).toMatchObject({ code: 'SCRIPT_FAILED' });
