@@ -77,6 +77,32 @@ describe('multi-step checks', () => {
     }
   });
 
+  describe.concurrent('may have ES modules of their own', () => {
+    const modules: Readonly<Record<string, readonly [string, string]>> = {
+      'of TypeScript': ['lib.mts', 'export const answer: number = 42;'],
+      'of JavaScript': ['lib.mjs', 'export const answer = 42;'],
+      'by their package': ['lib.ts', 'export const answer: number = await Promise.resolve(42);'],
+    };
+    for (const [name, [path, content]] of Object.entries(modules)) {
+      itRuns(name, async () => {
+        const isPackage = path === 'lib.ts';
+        const outcome = await run(
+          `${head}import { answer } from './${path}';\ntest('t', () => { expect(answer).toBe(42); });`,
+          {
+            spec: {
+              scriptPath: 'checks/one.spec.ts',
+              dependencies: [
+                { path: `checks/${path}`, content },
+                ...(isPackage ? [{ path: 'package.json', content: '{ "type": "module" }' }] : []),
+              ],
+            },
+          },
+        );
+        expect(outcome.failure).toBeUndefined();
+      });
+    }
+  });
+
   itRuns('have their files, snippets, variables and the runtime’s packages', async () => {
     const outcome = await run(
       `${head}

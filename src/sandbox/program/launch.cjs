@@ -79,7 +79,7 @@ async function start(job) {
   }
   send({ event: 'mode', mode: 'test' });
   // On another core the worker loads while the runner does.
-  if (!isAhead) forkAhead(modulesDirectory, () => undefined);
+  if (!isAhead) forkAhead(modulesDirectory);
   const entry = testEntry(job);
   if (!hasModules(job, entry)) process.env.PW_DISABLE_TS_ESM = '1';
   process.env.PICKET_RUN = JSON.stringify({ ...job, entry, variables: undefined, sources: undefined });

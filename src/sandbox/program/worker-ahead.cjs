@@ -19,10 +19,14 @@ const stdio = ['ignore', 'pipe', 'pipe', 'ipc'];
 
 let ahead;
 
-/** Forks the worker. @param onLoaded called when it has loaded what it could. */
+/**
+ * Forks the worker.
+ *
+ * @param onLoaded called when it has loaded what it could; given for one that waits, which has time to try what runs do.
+ */
 function forkAhead(modulesDirectory, onLoaded) {
   const { fork } = childProcess;
-  const child = fork(__filename, [modulesDirectory], {
+  const child = fork(__filename, [modulesDirectory, ...(onLoaded ? ['ahead'] : [])], {
     env: {
       ...process.env,
       NODE_OPTIONS: `--require ${JSON.stringify(path.join(__dirname, 'preload.cjs'))}`,
@@ -33,7 +37,7 @@ function forkAhead(modulesDirectory, onLoaded) {
   const lose = () => {
     ahead = undefined;
   };
-  const hear = () => onLoaded();
+  const hear = () => onLoaded?.();
   child.once('exit', lose);
   child.once('error', lose);
   child.once('message', hear);
@@ -152,13 +156,16 @@ if (require.main === module) {
     require(entry);
   });
   loadAll(process.argv[2], workerModules);
-  useFixtures(process.argv[2]);
-  const browserArgs = process.env.PICKET_BROWSER_AHEAD;
   // Without a browser the script opens its own, and learns what is wrong.
-  const inUse =
-    browserArgs === undefined ? useRequests(process.argv[2]) : openBrowser(JSON.parse(browserArgs));
-  ready = inUse.catch(() => undefined);
+  ready = process.argv[3] === 'ahead' ? useAhead(process.argv[2]).catch(() => undefined) : Promise.resolve();
   ready.then(() => process.send('loaded'));
+}
+
+async function useAhead(modulesDirectory) {
+  useFixtures(modulesDirectory);
+  const browserArgs = process.env.PICKET_BROWSER_AHEAD;
+  if (browserArgs === undefined) await useRequests(modulesDirectory);
+  else await openBrowser(JSON.parse(browserArgs));
 }
 
 async function openBrowser(args) {
