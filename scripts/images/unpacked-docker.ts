@@ -17,20 +17,30 @@ export interface UnpackedDocker {
   stop(): Promise<void>;
 }
 
+export interface UnpackedDockerOptions {
+  /** Where its data, log and socket are; `state` below the folder when absent. */
+  readonly state?: string;
+  /** Further arguments of the daemon. */
+  readonly args?: readonly string[];
+}
+
 /**
  * Starts a Docker Engine from Debian's packages, unpacked into a folder and not installed: its daemon, data and socket are
  * all below that folder. Images and the build cache in there make the next time faster. Needs root.
  *
  * @returns the engine, or why there is none.
  */
-export async function startUnpackedDocker(folder: string): Promise<UnpackedDocker | string> {
+export async function startUnpackedDocker(
+  folder: string,
+  options: UnpackedDockerOptions = {},
+): Promise<UnpackedDocker | string> {
   if (process.getuid?.() !== 0)
     return "an unpacked Docker Engine needs root, and so does building without Docker's daemon or Podman";
   if (!(await isInstalled('apt-get'))) return "this system has no apt-get to take Debian's packages from";
-  const programs = join(folder, 'programs');
+  const programs = unpackedPrograms(folder);
   await unpack(programs);
   const bin = join(programs, 'usr/bin');
-  const state = join(folder, 'state');
+  const state = options.state ?? join(folder, 'state');
   await mkdir(state, { recursive: true });
   const socket = join(state, 'docker.sock');
   await rm(join(state, 'pid'), { force: true });
@@ -47,6 +57,7 @@ export async function startUnpackedDocker(folder: string): Promise<UnpackedDocke
         join(state, 'pid'),
       ],
       ...['--host', `unix://${socket}`, '--bip', '10.213.0.1/24', '--storage-driver', 'overlay2'],
+      ...(options.args ?? []),
     ],
     {
       // Not in the terminal's group: Ctrl-C is for us, and we stop it.
@@ -76,6 +87,11 @@ export async function startUnpackedDocker(folder: string): Promise<UnpackedDocke
     await delay(200);
   }
   return { client, host, stop };
+}
+
+/** Where the packages of an engine of that folder are unpacked: `usr/bin/runc` and so on. */
+export function unpackedPrograms(folder: string): string {
+  return join(folder, 'programs');
 }
 
 async function unpack(programs: string): Promise<void> {

@@ -2,12 +2,21 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type HistoryBook, nowMs } from './history.ts';
 
+/** A request that waits for its answer. */
+export interface RequestUnderWay {
+  readonly path: string;
+  /** Where it came from. */
+  readonly address: string;
+  readonly atMs: number;
+}
+
 /**
  * A target that logs every request. `?hold=MS` makes it slow; with `?sick` it answers two of three requests of a path
  * with 500, so that runs are repeated.
  */
 export class LoggedTarget implements AsyncDisposable {
   readonly #server: Server;
+  readonly #underWay = new Set<RequestUnderWay>();
   readonly #counts = new Map<string, number>();
 
   constructor(book: HistoryBook) {
@@ -16,6 +25,8 @@ export class LoggedTarget implements AsyncDisposable {
       const url = new URL(request.url ?? '/', 'http://target');
       const count = (this.#counts.get(url.pathname) ?? 0) + 1;
       this.#counts.set(url.pathname, count);
+      const underWay = { path: url.pathname, address: request.socket.remoteAddress ?? '', atMs };
+      this.#underWay.add(underWay);
       const status = url.searchParams.has('sick') && count % 3 !== 0 ? 500 : 200;
       const timer = setTimeout(
         () => response.writeHead(status, { 'content-type': 'text/plain' }).end('ok'),
@@ -24,17 +35,23 @@ export class LoggedTarget implements AsyncDisposable {
       response.on('error', () => undefined);
       response.on('close', () => {
         clearTimeout(timer);
+        this.#underWay.delete(underWay);
         book.write('target', { kind: 'request', atMs, endedAtMs: nowMs(), path: url.pathname, status });
       });
     });
   }
 
-  async listen(): Promise<void> {
-    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
+  async listen(address = '127.0.0.1'): Promise<void> {
+    await new Promise<void>((resolve) => this.#server.listen(0, address, resolve));
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    const { address, port } = this.#server.address() as AddressInfo;
+    return `http://${address}:${port}`;
+  }
+
+  get underWay(): readonly RequestUnderWay[] {
+    return [...this.#underWay];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

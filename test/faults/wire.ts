@@ -78,12 +78,13 @@ export class Wire implements AsyncDisposable {
     });
   }
 
-  async listen(): Promise<void> {
-    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
+  async listen(address = '127.0.0.1'): Promise<void> {
+    await new Promise<void>((resolve) => this.#server.listen(0, address, resolve));
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    const { address, port } = this.#server.address() as AddressInfo;
+    return `http://${address}:${port}`;
   }
 
   cut(...directions: readonly Direction[]): void {
