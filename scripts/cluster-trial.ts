@@ -27,8 +27,13 @@ async function main(): Promise<number> {
     options: {
       cache: { type: 'string', default: join(root, '.picket', 'cluster') },
       'build-only': { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
     },
   });
+  if (values.help) {
+    console.log('usage: npm run cluster [-- --cache FOLDER] [--build-only]');
+    return 0;
+  }
   const missing = await whatIsMissing();
   if (missing.length > 0) {
     console.error(`The trial on a cluster cannot be done here: ${missing.join('; ')}`);

@@ -99,11 +99,8 @@ export class ServiceSide implements AsyncDisposable {
 
   /** How many agents the service knows at the location. */
   async countAgents(): Promise<number> {
-    const { runningAgents } = await this.#api<{ runningAgents: unknown[] }>(
-      'GET',
-      `/v1/private-locations/${this.#locationId}`,
-    );
-    return runningAgents.length;
+    const path = `/v1/private-locations/${this.#locationId}`;
+    return (await this.#api<{ agentCount: number }>('GET', path)).agentCount;
   }
 
   /** A check of a page of the target that takes so long, which is judged in the end. */
@@ -146,7 +143,8 @@ export class ServiceSide implements AsyncDisposable {
       [result] = await this.#api<Result[]>('GET', `/v1/check-results/${id}`);
       if (!result) await delay(250);
     }
-    await this.#api('DELETE', `/v1/checks/${id}`);
+    // ICMP checks want two fields more, whatever is changed.
+    await this.#api('PUT', `/v1/checks/${type}/${id}`, { heartbeat: {}, script: '', activated: false });
     return result;
   }
 

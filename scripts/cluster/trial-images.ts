@@ -20,7 +20,7 @@ export function imageArchive(cacheFolder: string): string {
 export async function provideImages(cacheFolder: string): Promise<void> {
   const folder = engineFolder(cacheFolder);
   await mkdir(folder, { recursive: true });
-  await using engine = await openEngine(undefined, folder);
+  await using engine = await openEngine(undefined, folder, { isForBuilding: true });
   const base = defaultBase();
   await provideBase(engine, base, folder);
   await buildImage(engine, uptimeImage, base);

@@ -16,16 +16,15 @@ import {
   listOf,
   writeOverlay,
 } from './manifests.ts';
-import {
-  confinement,
-  deletion,
-  eviction,
-  reckoning,
-  rollout,
-  type Stage,
-  serviceAway,
-  startUp,
-} from './scenes.ts';
+import { confinement } from './scenes/confinement.ts';
+import { deletion } from './scenes/deletion.ts';
+import { eviction } from './scenes/eviction.ts';
+import { hang } from './scenes/hang.ts';
+import { reckoning } from './scenes/reckoning.ts';
+import { rollout } from './scenes/rollout.ts';
+import { serviceAway } from './scenes/service-away.ts';
+import type { Stage } from './scenes/stage.ts';
+import { startUp } from './scenes/start-up.ts';
 import { ServiceSide } from './service-side.ts';
 import { rejectOn, stopSignal } from './stage-process.ts';
 import { seconds, TrialLog } from './trial-log.ts';
@@ -71,9 +70,10 @@ async function trial(): Promise<void> {
   const ends = new ContainerEnds(cluster.docker);
   releasers.push('events', () => ends[Symbol.asyncDispose]());
   const agentFile = await acceptance(kubectl, service.url);
-  const stage: Stage = { log, kubectl, pods: new AgentPods(kubectl), ends, service, agentFile };
-  for (const scene of [startUp, confinement, serviceAway, deletion, eviction, rollout, reckoning])
-    await scene(stage);
+  const { docker } = cluster;
+  const stage: Stage = { log, kubectl, pods: new AgentPods(kubectl), ends, service, docker, agentFile };
+  const scenes = [startUp, confinement, serviceAway, deletion, eviction, rollout, reckoning, hang];
+  for (const scene of scenes) await scene(stage);
 }
 
 /**

@@ -23,9 +23,14 @@ export interface Engine extends AsyncDisposable {
  * The engine to build with: Docker where its daemon answers, else Podman, else a Docker Engine of our own from Debian's
  * packages, which is neither installed nor left running.
  *
+ * @param options.isForBuilding whether nothing will be run: one of our own then leaves the network of the machine as it is.
  * @throws Error when there is none; the message says what was tried.
  */
-export async function openEngine(wanted: EngineName | undefined, cacheFolder: string): Promise<Engine> {
+export async function openEngine(
+  wanted: EngineName | undefined,
+  cacheFolder: string,
+  options: { readonly isForBuilding?: boolean } = {},
+): Promise<Engine> {
   const tried: string[] = [];
   if (wanted === undefined || wanted === 'docker') {
     if (!(await isInstalled('docker'))) tried.push('docker is not installed');
@@ -38,11 +43,14 @@ export async function openEngine(wanted: EngineName | undefined, cacheFolder: st
     else return clientOf('podman', 'Podman', {}, ['--format', 'docker']);
   }
   if (wanted === undefined || wanted === 'unpacked') {
-    const docker = await startUnpackedDocker(cacheFolder);
+    const { isForBuilding = false } = options;
+    const docker = await startUnpackedDocker(cacheFolder, { isWithoutBridge: isForBuilding });
     if (typeof docker === 'string') tried.push(docker);
     else {
       const environment = { DOCKER_HOST: docker.host, DOCKER_BUILDKIT: '1' };
-      const engine = clientOf(docker.client, "a Docker Engine unpacked from Debian's packages", environment);
+      const description = "a Docker Engine unpacked from Debian's packages";
+      const buildArgs = isForBuilding ? ['--network', 'host'] : [];
+      const engine = clientOf(docker.client, description, environment, buildArgs);
       return { ...engine, [Symbol.asyncDispose]: () => docker.stop() };
     }
   }

@@ -20,6 +20,8 @@ export interface UnpackedDocker {
 export interface UnpackedDockerOptions {
   /** Where its data, log and socket are; `state` below the folder when absent. */
   readonly state?: string;
+  /** No bridge and no rules for packets: builds use the machine's network, and containers have none. The machine's stays as it is. */
+  readonly isWithoutBridge?: boolean;
   /** Further arguments of the daemon. */
   readonly args?: readonly string[];
 }
@@ -56,7 +58,10 @@ export async function startUnpackedDocker(
         '--pidfile',
         join(state, 'pid'),
       ],
-      ...['--host', `unix://${socket}`, '--bip', '10.213.0.1/24', '--storage-driver', 'overlay2'],
+      ...['--host', `unix://${socket}`, '--storage-driver', 'overlay2'],
+      ...(options.isWithoutBridge
+        ? ['--bridge', 'none', '--iptables=false', '--ip-forward=false', '--ip-masq=false']
+        : ['--bip', '10.213.0.1/24']),
       ...(options.args ?? []),
     ],
     {
