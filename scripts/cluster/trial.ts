@@ -91,16 +91,17 @@ async function acceptance(kubectl: Kubectl, serviceUrl: string): Promise<string>
   const dryRun = ['-n', namespace, 'apply', '--dry-run=server', '-f'];
   const files = new Map<string, KubernetesObject[]>();
   for (const name of ['agent', 'service', 'trial']) {
-    const { objects, changes } = for120(await kustomized(kubectl, join(folder, name)));
+    const ours = await kustomized(kubectl, join(folder, name));
+    const { objects, changes } = for120(ours);
     files.set(name, objects);
-    if (name !== 'trial') for (const change of changes) log.note(change);
+    if (name !== 'trial') {
+      const { output } = await kubectl.try(...dryRun, await kubectl.file(listOf(ours)));
+      log.note(`${name} as it is: ${/no matches for kind .*/.exec(output)?.[0] ?? output.trim()}`);
+      for (const change of changes) log.note(`so: ${change}`);
+    }
     const { code, output } = await kubectl.try(...dryRun, await kubectl.file(listOf(objects)));
     const what = name === 'trial' ? 'agent-uptime, with the address of the service' : name;
-    log.expect(
-      `kubectl apply --dry-run=server takes ${what}`,
-      code === 0,
-      output.trim().replaceAll('\n', ', '),
-    );
+    log.expect(`kubectl apply --dry-run=server takes ${what}`, code === 0, shortened(output));
   }
   log.note('autoscaling is left out: it needs the definitions of KEDA');
   const agent = files.get('trial') ?? [];
@@ -114,4 +115,9 @@ async function acceptance(kubectl: Kubectl, serviceUrl: string): Promise<string>
     log.expect(`it does not take ${wrong}`, code !== 0 && output.includes(wrong), message);
   }
   return await kubectl.file(listOf(agent));
+}
+
+/** What kubectl tells, without what it says of each object. */
+function shortened(output: string): string {
+  return output.trim().replaceAll(' created (server dry run)', '').replaceAll('\n', ', ');
 }

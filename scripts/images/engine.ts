@@ -23,7 +23,7 @@ export interface Engine extends AsyncDisposable {
  * The engine to build with: Docker where its daemon answers, else Podman, else a Docker Engine of our own from Debian's
  * packages, which is neither installed nor left running.
  *
- * @param options.isForBuilding whether nothing will be run: one of our own then leaves the network of the machine as it is.
+ * @param options.isForBuilding whether nothing will be run: one of our own then makes no rules for packets on this machine.
  * @throws Error when there is none; the message says what was tried.
  */
 export async function openEngine(
@@ -44,7 +44,7 @@ export async function openEngine(
   }
   if (wanted === undefined || wanted === 'unpacked') {
     const { isForBuilding = false } = options;
-    const docker = await startUnpackedDocker(cacheFolder, { isWithoutBridge: isForBuilding });
+    const docker = await startUnpackedDocker(cacheFolder, { isWithoutRules: isForBuilding });
     if (typeof docker === 'string') tried.push(docker);
     else {
       const environment = { DOCKER_HOST: docker.host, DOCKER_BUILDKIT: '1' };

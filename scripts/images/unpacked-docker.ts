@@ -20,8 +20,8 @@ export interface UnpackedDocker {
 export interface UnpackedDockerOptions {
   /** Where its data, log and socket are; `state` below the folder when absent. */
   readonly state?: string;
-  /** No bridge and no rules for packets: builds use the machine's network, and containers have none. The machine's stays as it is. */
-  readonly isWithoutBridge?: boolean;
+  /** No rules for packets on this machine: containers reach nothing but what they are given the machine's own network for. */
+  readonly isWithoutRules?: boolean;
   /** Further arguments of the daemon. */
   readonly args?: readonly string[];
 }
@@ -58,10 +58,8 @@ export async function startUnpackedDocker(
         '--pidfile',
         join(state, 'pid'),
       ],
-      ...['--host', `unix://${socket}`, '--storage-driver', 'overlay2'],
-      ...(options.isWithoutBridge
-        ? ['--bridge', 'none', '--iptables=false', '--ip-forward=false', '--ip-masq=false']
-        : ['--bip', '10.213.0.1/24']),
+      ...['--host', `unix://${socket}`, '--bip', '10.213.0.1/24', '--storage-driver', 'overlay2'],
+      ...(options.isWithoutRules ? ['--iptables=false', '--ip-forward=false'] : []),
       ...(options.args ?? []),
     ],
     {

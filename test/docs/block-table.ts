@@ -164,6 +164,17 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
       },
     },
   },
+  'docs/kubernetes-trial.md#probes-and-drain-on-a-real-cluster': {
+    'npm run cluster': {
+      reason: 'it builds Kubernetes, which takes minutes and root, and runs a cluster',
+      proof: async (stage) => {
+        const environment = stage.environment();
+        const { code, output } = await runInShell('npm run cluster -- --help', { cwd: root, environment });
+        expect(code, output).toBe(0);
+        expect(output).toContain('[--build-only]');
+      },
+    },
+  },
   'docs/install.md#docker': runsAsWritten,
   'docs/install.md#compose': async (stage, text) => {
     const cwd = stage.copyOf('deploy');

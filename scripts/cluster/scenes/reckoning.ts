@@ -17,7 +17,10 @@ export async function reckoning({ log, service }: Stage): Promise<void> {
   log.expect(
     'every run while pods were deleted and replaced has its result',
     lost.length === 0,
-    `${runs.length} runs, ${results.length} results, ${lost.length} without (${lost.map(({ state, reason }) => `${state} ${reason}`).join(', ')}), ${others.length - lost.length} cancelled`,
+    [
+      `${runs.length} runs, ${results.length} results, ${others.length - lost.length} cancelled`,
+      ...lost.map(({ state, reason }) => `${state} ${reason}`),
+    ].join(', '),
   );
   log.expect(
     'no result is there twice, none was fenced off',

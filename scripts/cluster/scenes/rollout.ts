@@ -27,10 +27,8 @@ export async function rollout({ log, kubectl, pods, ends, service }: Stage): Pro
     },
     300_000,
   );
-  log.note(
-    `three new pods, the old ones gone, ${seconds(tookMs)} after kubectl rollout restart; never fewer than ${least} were ready`,
-  );
-  log.expect('there were always three ready agents', least >= 3, String(least));
+  log.note(`three new pods, the old ones gone, ${seconds(tookMs)} after kubectl rollout restart`);
+  log.expect('there were always three ready agents', least >= 3, `never fewer than ${least}`);
   const codes = old.map(({ name }) => ends.of(name));
   log.expect(
     'each old agent ended with code 0',

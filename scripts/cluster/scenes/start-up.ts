@@ -16,7 +16,7 @@ export async function startUp({ log, kubectl, pods, service, agentFile }: Stage)
   const secret = ['secret', 'generic', 'picket-location-key', `--from-literal=api-key=${key}`];
   await kubectl.ask('-n', namespace, 'create', ...secret);
   const created = await kubectl.ask('-n', namespace, 'apply', '-f', agentFile);
-  log.note(created.replaceAll('\n', ', '));
+  log.note(`kubectl apply: ${created.replaceAll(' created', '').replaceAll('\n', ', ')}`);
   const started = await pods.until(
     'two pods have started',
     (all) => all.length === 2 && all.every((pod) => pod.isStarted),
