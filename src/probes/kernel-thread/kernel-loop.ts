@@ -11,15 +11,9 @@ import {
   wakeUpIndex,
 } from './messages.ts';
 import { monotonicMs } from './monotonic-clock.ts';
+import { maxWaitMs, stoodStillMs } from './standstill.ts';
 import { slotCount, WatchSlots } from './watch-slots.ts';
 
-/** No longer, because a thread that blocks in a system call cannot be ended. */
-const maxWaitMs = 100;
-/**
- * A wait that ends this much later than it may was not the kernel's: the whole process stood still (SIGSTOP, a suspended
- * machine) or the thread got no time. The stamps of what arrived meanwhile are no better than events then.
- */
-const stoodStillMs = 250;
 /** How long the thread stays up when nothing is left to do: waking it costs more than a few empty rounds. */
 const lingerMs = 1000;
 
@@ -101,6 +95,7 @@ export class KernelLoop {
   /** Returns whether there may be messages: who posts one wakes the thread after that. */
   #wait(timeoutMs: number): boolean {
     const askedAtMs = monotonicMs();
+    this.#slots.noteWait(askedAtMs);
     const count = this.#waiter.wait(timeoutMs);
     const atMs = monotonicMs();
     // A wait that was stopped ends without news; what has arrived comes with the next one.

@@ -1,6 +1,7 @@
 import type { TcpInfo } from '../sys/tcp-info.ts';
 import type { MonotonicOffset } from './monotonic-clock.ts';
 import type { SocketWatch, StampClock } from './socket-watch.ts';
+import { maxWaitMs, stoodStillMs } from './standstill.ts';
 import type { Edge } from './watch-slots.ts';
 
 /** What Node keeps of a socket's descriptor. */
@@ -16,6 +17,8 @@ export interface WatchPlace {
   edges(): readonly Edge[];
   /** When the thread stood still last, until when; 0 when it never did. */
   standstillEndedAtMs(): number;
+  /** When the thread began to wait last. */
+  waitBeganAtMs(): number;
   /** Whether the thread can write there now. */
   isUp(): boolean;
   release(): void;
@@ -131,8 +134,13 @@ export class KernelWatch implements SocketWatch {
     return Math.min(eventMs, Math.max(this.#startedMs, this.#offset.toPerformanceMs(atMs)));
   }
 
+  /**
+   * The thread has not noted it: it is late by less than anybody minds, or it is gone, or the process goes on after a standstill
+   * and the thread has not even noted that.
+   */
   #unknown(eventMs: number): number {
-    if (!this.#place.isUp()) this.#isLost = true;
+    const waitedMs = this.#toKernel(eventMs) - this.#place.waitBeganAtMs();
+    if (!this.#place.isUp() || waitedMs > maxWaitMs + stoodStillMs) this.#isLost = true;
     return eventMs;
   }
 }

@@ -116,6 +116,7 @@ export class KernelTimekeeper implements Timekeeper {
       answeredAtMs: () => slots.answeredAtMs(slot),
       edges: () => slots.edges(slot),
       standstillEndedAtMs: () => slots.standstillEndedAtMs,
+      waitBeganAtMs: () => slots.waitBeganAtMs,
       isUp: () => thread.isUp,
       release: () => {
         slots.end(slot);

@@ -14,10 +14,10 @@ const edgeWords = 3;
 const headerWords = 3;
 const slotWords = headerWords + (firstEdges + lastEdges) * edgeWords;
 /**
- * The words before the slots: the state of the thread with how many slots are in use, and when a standstill of the thread
- * last ended.
+ * The words before the slots: the state of the thread with how many slots are in use, when a standstill of the thread last ended,
+ * and when it began to wait last.
  */
-const commonWords = 2;
+const commonWords = 3;
 
 /** Data that arrived at a socket. */
 export interface Edge {
@@ -67,6 +67,11 @@ export class WatchSlots {
     return this.#numbers[1] ?? 0;
   }
 
+  /** When the kernel's thread began to wait last; 0 before the first time. */
+  get waitBeganAtMs(): number {
+    return this.#numbers[2] ?? 0;
+  }
+
   /** Empties a slot for a socket; returns its generation. */
   begin(slot: number, descriptor: number): number {
     const base = integerBase(slot);
@@ -105,6 +110,10 @@ export class WatchSlots {
   /** What was stamped between then and the wait before was stamped too late. */
   noteStandstill(endedAtMs: number): void {
     this.#numbers[1] = endedAtMs;
+  }
+
+  noteWait(beganAtMs: number): void {
+    this.#numbers[2] = beganAtMs;
   }
 
   isCurrent(slot: number, generation: number): boolean {
