@@ -13,6 +13,8 @@ const { isDeepStrictEqual } = require('node:util');
 
 /** A browser that cannot be had by then is not waited for. */
 const launchTimeoutMs = 15_000;
+/** The same for a first page in it. */
+const pageTimeoutMs = 8000;
 
 let ahead;
 
@@ -25,10 +27,21 @@ async function launchAhead(browserType, launch, args) {
   const options = { handleSIGINT: false, args, headless: true };
   const browser = await launch.call(browserType, { ...options, timeout: launchTimeoutMs });
   ahead = { browser, options };
-  const page = await browser.newPage();
-  await traceAhead(page.context(), () => page.goto('about:blank'));
-  await page.close();
-  await page.context().close();
+  // Calls to a page whose process was killed may never end. Without the browser they all do, and the script opens its own.
+  const stuck = setTimeout(() => void optionsOf(browser)?.browserProcess?.kill(), pageTimeoutMs);
+  try {
+    const page = await browser.newPage();
+    await traceAhead(page.context(), () => page.goto('about:blank'));
+    await page.close();
+    await page.context().close();
+  } finally {
+    clearTimeout(stuck);
+  }
+}
+
+/** What Playwright's other side knows of a browser, where it is where it was. */
+function optionsOf(browser) {
+  return browser._connection?.toImpl?.(browser)?.options;
 }
 
 /** Records what a context does as Playwright does for tests, so that the engine has read and compiled what that takes. */
@@ -50,7 +63,7 @@ function takeAhead(browserType, args) {
   if (!ahead || (args.length > 0 && !isDeepStrictEqual(args, [{}]))) return undefined;
   const { browser, options } = ahead;
   const { tracesDir, ...wanted } = browserType._playwright?._defaultLaunchOptions ?? {};
-  const own = browser._connection?.toImpl?.(browser)?.options;
+  const own = optionsOf(browser);
   const isFit =
     browserType.name() === 'chromium' && browser.isConnected() && isDeepStrictEqual(wanted, options);
   if (!isFit || !own || typeof own.tracesDir !== 'string' || typeof browser._options !== 'object')
