@@ -55,7 +55,7 @@ describe.skipIf(reason)(`connecting over a network of its own${reason ? ` (${rea
     const { phases, measurement } = await probed('http://10.80.2.1:8080/');
     expect(measurement.clock).toBe('kernel');
     expect(phases?.tcp).toBeGreaterThan(0);
-    expect(phases?.tcp).toBeLessThan(100);
+    expect(phases?.tcp).toBeLessThan(500);
   });
 
   it('shows a SYN that was lost, which the round trip alone would hide', async () => {
@@ -74,7 +74,7 @@ describe.skipIf(reason)(`connecting over a network of its own${reason ? ` (${rea
     expect(error).toBe('connection-refused');
     expect(measurement.clock).toBe('kernel');
     expect(elapsedMs).toBeGreaterThan(0);
-    expect(elapsedMs).toBeLessThan(100);
+    expect(elapsedMs).toBeLessThan(500);
   });
 
   it.each([
