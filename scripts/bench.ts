@@ -8,7 +8,8 @@ import { arch, cpus, platform, release, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
 import Table from 'cli-table3';
-import type { Bench } from '../test/bench/report.ts';
+import { endChildrenOnSignal } from '../test/bench/parts/end-children.ts';
+import type { Bench, BenchReport } from '../test/bench/report.ts';
 import compile from '../test/compiled-program.ts';
 
 const folder = join(import.meta.dirname, '..', 'test', 'bench');
@@ -28,10 +29,7 @@ const isWrite = options.includes('--write');
 const benchOptions = options.filter((option) => option !== '--write');
 const { default: bench } = (await import(join(folder, `${name}.bench.ts`))) as { default: Bench };
 console.log(styleText('bold', bench.title));
-const report = await bench.run({
-  options: benchOptions,
-  progress: (text) => process.stderr.write(`  ${text}\n`),
-});
+const report = await measured();
 
 const table = new Table({ head: [...report.columns], style: { head: [], border: [] } });
 for (const row of report.rows) table.push([...row]);
@@ -40,6 +38,14 @@ for (const note of report.notes) console.log(note);
 if (isWrite) appendToDocs();
 const figures = Object.entries(report.figures).map(([key, value]) => `${key}=${value}`);
 console.log(`BENCH ${name} ${figures.join(' ')}`);
+
+async function measured(): Promise<BenchReport> {
+  using _children = endChildrenOnSignal();
+  return await bench.run({
+    options: benchOptions,
+    progress: (text) => process.stderr.write(`  ${text}\n`),
+  });
+}
 
 function appendToDocs(): void {
   const file = join(import.meta.dirname, '..', 'docs', 'benchmarks.md');

@@ -4,7 +4,6 @@ import { cpuMsOf } from '../helpers/picket-process.ts';
 import { AgentUnderLoad } from './parts/agent-load.ts';
 import { needPrograms } from './parts/bench-lab.ts';
 import { type Blackbox, startBlackbox } from './parts/blackbox.ts';
-import { endChildrenOnSignal } from './parts/end-children.ts';
 import { fpingCpuMs, loopbackAddresses } from './parts/fping.ts';
 import { startLineProcess } from './parts/line-process.ts';
 import { type Bench, numberOption, quantile, textOption } from './report.ts';
@@ -97,7 +96,6 @@ const bench: Bench = {
     const concurrency = numberOption(run, 'concurrency', 100);
     const warmUp = numberOption(run, 'warm-up', 16_000);
     const only = textOption(run, 'only', '');
-    using _children = endChildrenOnSignal();
     await using target = startLineProcess('targets.ts');
     const ports = JSON.parse(await target.next()) as Ports;
     const rows: string[][] = [];

@@ -3,7 +3,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { LeasedRun, ResultReport } from '../../src/protocol/agent.ts';
 import { leasedRun } from '../helpers/fake-service/leased-run.ts';
 import { AgentUnderLoad } from './parts/agent-load.ts';
-import { endChildrenOnSignal } from './parts/end-children.ts';
 import { type LineProcess, startLineProcess } from './parts/line-process.ts';
 import { type Bench, numberOption, quantile } from './report.ts';
 
@@ -18,7 +17,6 @@ const bench: Bench = {
     const perSecond = numberOption(run, 'per-second', 20);
     const hogsPerCore = numberOption(run, 'hogs-per-core', 2);
     const hogCount = hogsPerCore * availableParallelism();
-    using _children = endChildrenOnSignal();
     await using cleanup = new AsyncDisposableStack();
     // The agent starts with the priority that everybody has; target and service come before it, as if elsewhere.
     const agent = cleanup.use(await AgentUnderLoad.start(100));

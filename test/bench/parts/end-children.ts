@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 /**
- * Lets Ctrl-C and SIGTERM end the processes a benchmark started together with it, until disposed. Some of them would drain
+ * Lets Ctrl-C and SIGTERM end the processes that a benchmark started together with it, until disposed. Some of them would drain
  * or go on otherwise.
  */
 export function endChildrenOnSignal(): Disposable {
