@@ -76,6 +76,17 @@ describe.skipIf(reason)(`times of the kernel${reason ? ` (${reason})` : ''}`, ()
     expect(phases?.firstByte).toBeGreaterThan(blockMs);
   });
 
+  it('know that a handshake takes time, though the target may answer before this thread goes on', async () => {
+    await using target = await startWireTarget({ kind: 'https', identity });
+    const tookMs: number[] = [];
+    for (let round = 0; round < 100; round += 1) {
+      const { phases } = await probe(target.url, { timekeeper, isCertificateChecked: false });
+      tookMs.push(phases?.tls ?? 0);
+    }
+    // Nobody signs and checks a handshake faster.
+    expect(Math.min(...tookMs)).toBeGreaterThan(0.05);
+  });
+
   it('tell the first byte from tickets that come before it', async () => {
     await using target = await startWireTarget({ kind: 'https', identity });
     const { phases } = await probe(`${target.url}/hold/100`, { timekeeper, isCertificateChecked: false });

@@ -2,9 +2,9 @@ import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type SecureContext } from 'node:tls';
 import type { EgressPolicy } from '../egress/policy.ts';
 import { isIpv6Enabled } from '../ip-family.ts';
-import type { SocketWatch, StampClock } from '../kernel-thread/socket-watch.ts';
+import type { SentMoment, SocketWatch, StampClock } from '../kernel-thread/socket-watch.ts';
 import { type Timekeeper, threadTimekeeper } from '../kernel-thread/timekeeper.ts';
-import { usualHandshakeStartMs, writeMoment } from '../kernel-thread/write-moment.ts';
+import { quickestHandshakeStartMs, writeMoment } from '../kernel-thread/write-moment.ts';
 import type { IpFamily, LookupTimes, ResolvedAddress, Resolver } from '../resolver.ts';
 import type { ConnectionAttempt } from './attempt.ts';
 import { type CertificateFacts, CertificateReader } from './certificate.ts';
@@ -78,7 +78,7 @@ export class Connection {
   #lookupClock: StampClock = 'kernel';
   #lookupStop: AbortController | undefined;
   /** The step that is being timed. */
-  #step: { readonly name: keyof ConnectionTimes; readonly startMs: number } | undefined;
+  #step: { readonly name: keyof ConnectionTimes; readonly start: SentMoment } | undefined;
   #isDestroyed = false;
   #callback: ((error: Error | null, socket: Socket | null) => void) | undefined;
 
@@ -188,14 +188,14 @@ export class Connection {
     this.#callback = undefined;
     this.#lookupStop?.abort();
     const step = this.#step;
-    if (step) this.#complete(performance.now() - step.startMs);
+    if (step) this.#complete(performance.now() - step.start.atMs);
     this.#watch?.release();
     this.#socket?.destroy();
   }
 
-  #begin(name: keyof ConnectionTimes, startMs = performance.now()): number {
-    this.#step = { name, startMs };
-    return startMs;
+  #begin(name: keyof ConnectionTimes, atMs = performance.now(), earliestMs = atMs): number {
+    this.#step = { name, start: { atMs, earliestMs } };
+    return atMs;
   }
 
   /** Ends the step under way. */
@@ -209,9 +209,9 @@ export class Connection {
     const step = this.#step;
     if (!step) return;
     const eventMs = performance.now();
-    const elapsedMs = eventMs - step.startMs;
-    const ownMs = this.#watch?.exchangeMs(step.startMs, this.receivedBytes, eventMs) ?? elapsedMs;
-    const durationMs = Math.min(elapsedMs, Math.max(0, ownMs));
+    const elapsedMs = eventMs - step.start.atMs;
+    const ownMs = this.#watch?.exchangeMs(step.start, this.receivedBytes, eventMs) ?? elapsedMs;
+    const durationMs = Math.min(eventMs - step.start.earliestMs, Math.max(0, ownMs));
     this.lagMs = Math.max(this.lagMs, elapsedMs - durationMs);
     this.#complete(durationMs);
   }
@@ -303,7 +303,7 @@ export class Connection {
         if (error) return this.#fail(error);
         this.#secure(proxySocket);
       });
-      this.#begin('proxyMs', this.sentSince(beforeMs));
+      this.#begin('proxyMs', this.sentSince(beforeMs), beforeMs);
     };
     if (!proxy.isSecure) {
       onProxyReady(socket);
@@ -347,6 +347,7 @@ export class Connection {
     }
     const isTarget = options.step === 'tlsMs';
     const beforeMs = performance.now();
+    const beforeCpu = process.threadCpuUsage();
     const secureSocket = connectTls({
       socket,
       // The name the certificate has to be for; SNI knows no addresses.
@@ -358,8 +359,10 @@ export class Connection {
       ...(isTarget && { checkServerIdentity: this.#certificate.checkServerIdentity }),
       ...(options.alpnProtocols.length > 0 && { ALPNProtocols: [...options.alpnProtocols] }),
     });
-    // ClientHello has left with that.
-    this.#begin(options.step, this.sentSince(beforeMs, usualHandshakeStartMs));
+    // ClientHello has left with that. It takes as long as the thread was at work; the rest is somebody else's.
+    const { user, system } = process.threadCpuUsage(beforeCpu);
+    const sentMs = this.sentSince(beforeMs, (user + system) / 1000);
+    this.#begin(options.step, sentMs, Math.min(sentMs, beforeMs + quickestHandshakeStartMs));
     this.#socket = secureSocket;
     if (isTarget) this.#certificate.attach(secureSocket);
     secureSocket.on('error', ignore);

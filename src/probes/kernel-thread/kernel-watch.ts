@@ -1,6 +1,6 @@
 import type { TcpInfo } from '../sys/tcp-info.ts';
 import type { MonotonicOffset } from './monotonic-clock.ts';
-import type { SocketWatch, StampClock } from './socket-watch.ts';
+import type { SentMoment, SocketWatch, StampClock } from './socket-watch.ts';
 import { maxWaitMs, stoodStillMs } from './standstill.ts';
 import type { Edge } from './watch-slots.ts';
 
@@ -99,12 +99,14 @@ export class KernelWatch implements SocketWatch {
     return edge ? this.#within(edge.atMs, eventMs) : this.#unknown(eventMs);
   }
 
-  exchangeMs(sentMs: number, receivedBytes: number, eventMs: number): number {
+  exchangeMs(sent: SentMoment, receivedBytes: number, eventMs: number): number {
     const edges = this.#edges(eventMs);
     const last = edges.findIndex((one) => one.receivedBytes >= receivedBytes);
     const edge = edges[last];
-    if (!edge) return this.#unknown(eventMs) - sentMs;
+    if (!edge) return this.#unknown(eventMs) - sent.atMs;
     const endMs = this.#within(edge.atMs, eventMs);
+    // No answer comes before its question: then the sender was interrupted once it had sent, and saw the time too late.
+    const sentMs = endMs > sent.atMs ? sent.atMs : sent.earliestMs;
     // In TLS 1.2, and after a HelloRetryRequest, this side has to answer a flight before it gets the next one. Whatever
     // arrived before that answer waited for this side from then on.
     const answeredMs = edge.atMs - edge.sinceSentMs;

@@ -23,11 +23,19 @@ export interface SocketWatch {
    * How long the peer and the network took for their part of an exchange that ended with the first `receivedBytes`: like
    * `arrivalOf`, but without the time this side needed to answer in between.
    *
-   * @param sentMs when this side had said its first word.
+   * @param sent when this side had said its first word.
    */
-  exchangeMs(sentMs: number, receivedBytes: number, eventMs: number): number;
+  exchangeMs(sent: SentMoment, receivedBytes: number, eventMs: number): number;
   /** Ends the watching; to be called before the socket is closed. */
   release(): void;
+}
+
+/** When something was sent, as far as its sender can tell. */
+export interface SentMoment {
+  /** Most likely then. */
+  readonly atMs: number;
+  /** Certainly not before then. */
+  readonly earliestMs: number;
 }
 
 /** When the packets of one UDP socket came. */
@@ -74,8 +82,8 @@ export class EventWatch implements SocketWatch {
     return eventMs;
   }
 
-  exchangeMs(sentMs: number, _receivedBytes: number, eventMs: number): number {
-    return eventMs - sentMs;
+  exchangeMs(sent: SentMoment, _receivedBytes: number, eventMs: number): number {
+    return eventMs - sent.atMs;
   }
 
   release(): void {
