@@ -63,20 +63,28 @@ const architectures: readonly string[] = ['x64', 'arm64'];
  * @throws SysUnavailable on other systems than Linux on x64 and arm64, and where koffi or one of the functions is missing.
  */
 export async function loadLibc(): Promise<Libc> {
-  if (process.platform !== 'linux' || !architectures.includes(process.arch)) {
-    const host = `${process.platform}-${process.arch}`;
-    throw new SysUnavailable(`system calls are available on Linux x64 and arm64 only, and this is ${host}`);
-  }
-  let koffi: typeof koffiModule;
-  try {
-    koffi = (await import('koffi')).default;
-  } catch (thrown) {
-    throw new SysUnavailable(`the native module koffi does not load: ${firstLine(thrown)}`, thrown);
-  }
+  const koffi = await loadKoffi();
   try {
     return bind(koffi);
   } catch (thrown) {
     throw new SysUnavailable(`the C library has not all functions: ${firstLine(thrown)}`, thrown);
+  }
+}
+
+/**
+ * What calls functions of the C library.
+ *
+ * @throws SysUnavailable on other systems than Linux on x64 and arm64, and where koffi is missing.
+ */
+export async function loadKoffi(): Promise<typeof koffiModule> {
+  if (process.platform !== 'linux' || !architectures.includes(process.arch)) {
+    const host = `${process.platform}-${process.arch}`;
+    throw new SysUnavailable(`system calls are available on Linux x64 and arm64 only, and this is ${host}`);
+  }
+  try {
+    return (await import('koffi')).default;
+  } catch (thrown) {
+    throw new SysUnavailable(`the native module koffi does not load: ${firstLine(thrown)}`, thrown);
   }
 }
 
