@@ -68,7 +68,8 @@ export function judgeScript(
     return because(failure('RUNNER_CRASHED', `The script could not be started: ${report.broken.message}`));
   }
   if (!end) return because(failure('SCRIPT_FAILED', endedEarly(report)));
-  if (report.mode === 'test' && report.tests.length === 0) {
+  // Where tests were found and none began, their process died: the script is not to blame for how it is written.
+  if (report.mode === 'test' && report.tests.length === 0 && !report.testCount) {
     return errors.length > 0 ? failed('SCRIPT_INVALID', errors) : because(noTests(report));
   }
   if (report.mode === 'plain' && report.startedAt === undefined) return failed('SCRIPT_INVALID', errors);
