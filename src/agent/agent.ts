@@ -11,7 +11,7 @@ import { Dispatcher } from './dispatcher.ts';
 import { Drain } from './drain.ts';
 import { ErrorReporter } from './error-report/error-reporter.ts';
 import { HealthServer } from './health.ts';
-import { returnFreeHeap } from './heap-return.ts';
+import { keepMemorySmall } from './heap.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import { LocationWatch } from './location/location-watch.ts';
 import { selfChecksOf } from './location/self-checks.ts';
@@ -256,7 +256,7 @@ export class Agent {
     this.#poller = this.#createPoller();
     this.#poller.start();
     this.#locationWatch.start();
-    this.#releasers.push('heap return', returnFreeHeap(this.#log));
+    this.#releasers.push('memory', keepMemorySmall(this.#log));
     // In the background: no probe waits for sandboxes and runtimes to be looked through.
     void this.#scripts.start();
   }

@@ -1,6 +1,7 @@
 import type { EventLoopUtilization } from 'node:perf_hooks';
 import { type MessagePort, Worker } from 'node:worker_threads';
 import { toError } from '../lib/errors.ts';
+import { threadHeap } from '../lib/thread-heap.ts';
 import { crashSite } from './crash-site.ts';
 import { GateBoard } from './gate-board.ts';
 import type {
@@ -67,7 +68,7 @@ export class RunnerThread {
       // Runners get what they need through their context; the agent's own environment is none of their business.
       env: {},
       // A thread that eats memory mostly dies alone; when V8 notices too late the agent dies and its leases go on.
-      resourceLimits: { maxOldGenerationSizeMb: options.maxHeapMb },
+      resourceLimits: { ...threadHeap, maxOldGenerationSizeMb: options.maxHeapMb },
     });
     const ready = Promise.withResolvers<Capabilities>();
     const ended = Promise.withResolvers<string>();

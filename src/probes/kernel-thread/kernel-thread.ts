@@ -1,6 +1,7 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { toError } from '../../lib/errors.ts';
+import { threadHeap } from '../../lib/thread-heap.ts';
 import { openEpoll } from '../sys/epoll.ts';
 import { type Libc, SysUnavailable } from '../sys/libc.ts';
 import { WakeUp } from '../sys/wake-up.ts';
@@ -65,7 +66,12 @@ export class KernelThread {
       wakeUpDescriptor: this.#wakeUp.descriptor,
       slots: this.slots.memory,
     };
-    this.#worker = new Worker(entry, { name: 'kernel', workerData: start, env: {} });
+    this.#worker = new Worker(entry, {
+      name: 'kernel',
+      workerData: start,
+      env: {},
+      resourceLimits: threadHeap,
+    });
     const ready = Promise.withResolvers<void>();
     this.ready = ready.promise;
     // Whoever waits for it hears of it; that nobody waits is no fault.
