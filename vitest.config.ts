@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import SlowestFirst from './test/slowest-first.ts';
 
 export default defineConfig({
   test: {
@@ -12,6 +13,7 @@ export default defineConfig({
     globalSetup: 'test/compiled-program.ts',
     // Real processes, sockets and databases: forks keep a crash in one file from taking others along.
     pool: 'forks',
+    sequence: { sequencer: SlowestFirst },
     // Most tests wait for processes and sockets rather than for a core: more files at once than cores keep them busy.
     maxWorkers: Math.max(3, availableParallelism()),
     testTimeout: 60_000,
