@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
-import { Connection, type ConnectionTarget, hostAndPort } from '../../probes/connection/connection.ts';
+import { Connection, type ConnectionTarget } from '../../probes/connection/connection.ts';
 import { classifyError, ProbeError } from '../../probes/connection/errors.ts';
+import { hostAndPort } from '../../probes/connection/host-and-port.ts';
 import { type ForwardProxy, proxyFromUrl } from '../../probes/connection/proxy-tunnel.ts';
 import { createEgressPolicy } from '../../probes/egress/policy.ts';
 import { HostResolver } from '../../probes/host-resolver.ts';

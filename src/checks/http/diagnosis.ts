@@ -1,7 +1,7 @@
 import { toError } from '../../lib/errors.ts';
 import { type Capture, CaptureUnavailable, ConnectionCapture } from '../../probes/capture/capture.ts';
 import type { ConnectionAttempt } from '../../probes/connection/attempt.ts';
-import { hostAndPort } from '../../probes/connection/connection.ts';
+import { hostAndPort } from '../../probes/connection/host-and-port.ts';
 import {
   type HttpProbeControls,
   type HttpProbeRequest,

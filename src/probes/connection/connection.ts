@@ -9,6 +9,7 @@ import type { IpFamily, LookupTimes, ResolvedAddress, Resolver } from '../resolv
 import type { ConnectionAttempt } from './attempt.ts';
 import { type CertificateFacts, CertificateReader } from './certificate.ts';
 import { classifyError, networkAnswer, ProbeError, type ProbePhase } from './errors.ts';
+import { hostAndPort } from './host-and-port.ts';
 import { type ForwardProxy, openTunnel } from './proxy-tunnel.ts';
 import { type ClientIdentity, secureContextFor } from './secure-contexts.ts';
 
@@ -395,8 +396,3 @@ export class Connection {
 }
 
 const ignore = () => undefined;
-
-/** `host:port`, with brackets around an IPv6 address. */
-export function hostAndPort(hostname: string, port: number): string {
-  return hostname.includes(':') ? `[${hostname}]:${port}` : `${hostname}:${port}`;
-}

@@ -1,5 +1,5 @@
-import { hostAndPort } from '../connection/connection.ts';
 import { classifyError, ProbeError } from '../connection/errors.ts';
+import { hostAndPort } from '../connection/host-and-port.ts';
 import type { IpFamily, ResolvedAddress, Resolver } from '../resolver.ts';
 import { type QueryControls, withinLimits } from './limits.ts';
 

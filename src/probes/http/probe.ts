@@ -1,6 +1,7 @@
 import type { CertificateFacts } from '../connection/certificate.ts';
-import { type ConnectionMeans, hostAndPort } from '../connection/connection.ts';
+import type { ConnectionMeans } from '../connection/connection.ts';
 import { ProbeError } from '../connection/errors.ts';
+import { hostAndPort } from '../connection/host-and-port.ts';
 import {
   type Interruption,
   type InterruptionSources,
