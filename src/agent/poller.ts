@@ -16,6 +16,10 @@ const slotGatherMs = 20;
 /** An empty answer that came much too early must not make the agent ask again without a pause. */
 const hastyPauseMs = 1000;
 
+/** Who knows the service's clock no better than this asks again before runs begin. */
+const maxClockErrorMs = 500;
+const clockAnswerMs = 2000;
+
 /** Leases of older ones have long run out. */
 const maxLostClaims = 100;
 const noSlots: Readonly<Record<Lane, number>> = { probe: 0, script: 0 };
@@ -54,6 +58,7 @@ export class Poller {
   readonly #options: PollerOptions;
   readonly #stop = new AbortController();
   #claimStop = new AbortController();
+  #hasAskedTheTime = false;
   /** Lanes that the claim under way asks nothing for. */
   #fullLanes: readonly Lane[] = [];
   /** Check types that the claim under way leaves out, because the host has no room for them. */
@@ -201,10 +206,27 @@ export class Poller {
     this.#isConnected = true;
     this.#problem = '';
     this.#failedAttempts = 0;
+    if (answer.body.runs.length > 0) await this.#knowTheTime();
     this.#take(answer);
     if (answer.body.runs.length > 0 || answer.body.cancelledRunIds.length > 0) return 0;
     log.debug('No jobs. Waiting..');
     return answer.receivedAtMs - answer.sentAtMs < waitMs / 2 ? hastyPauseMs : 0;
+  }
+
+  /**
+   * The times of runs are made of the service's clock, of which an answer that was long on its way says too little: then it is
+   * asked again before the first runs begin, once for each connection. Whatever comes of this, they are run.
+   */
+  async #knowTheTime(): Promise<void> {
+    const { client, serviceClock, log } = this.#options;
+    if (this.#hasAskedTheTime || serviceClock.errorMs <= maxClockErrorMs) return;
+    this.#hasAskedTheTime = true;
+    try {
+      await client.renew([], clockAnswerMs);
+    } catch (thrown) {
+      if (!(thrown instanceof ServiceError)) throw thrown;
+      log.debug({ code: thrown.code }, "the service's clock is known badly");
+    }
   }
 
   /** A claim with a number of its own. One that failed may have leased runs all the same: the next one tells of it. */
@@ -247,6 +269,7 @@ export class Poller {
     const delayMs = retryDelayMs(failed, this.#failedAttempts);
     const isNews = this.#isConnected || this.#failedAttempts === 0 || this.#problem !== failed.message;
     this.#isConnected = false;
+    this.#hasAskedTheTime = false;
     this.#problem = failed.message;
     this.#failedClaims++;
     this.#failedAttempts++;

@@ -136,6 +136,19 @@ describe('leases', () => {
     expect(service.receipts.every(({ status }) => status === 'stale')).toBe(true);
   });
 
+  it('and times follow the service, though its first answer was long on its way', async () => {
+    await using stage = await Stage.open();
+    const { service, target } = stage;
+    const run = leasedRun(target.url());
+    service.enqueue(run);
+    service.script = ({ name }) =>
+      name === 'claim' && service.callsOf('claim').length === 1 ? { delayMs: 5000 } : undefined;
+    stage.startAgent();
+    const result = await service.waitFor('the result', () => service.resultOf(run.runId));
+    // Halfway between question and answer the service's clock showed 2.5 s less than the answer says.
+    expect(Math.abs(result.startedAt - Number(result.hostStartedAt))).toBeLessThan(1000);
+  });
+
   it('and times follow the service, however wrong the clock of the machine is', async () => {
     await using stage = await Stage.open();
     const { service, target } = stage;
