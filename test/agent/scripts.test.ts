@@ -335,10 +335,16 @@ describe('an agent with scripts', () => {
     needsBrowser(context);
     const run = scriptRun(
       'BROWSER',
-      `${imports}test('stay', async ({ page }) => { await page.goto('about:blank'); await new Promise(() => {}); });`,
+      `${imports}test('stay', async ({ page }) => { await page.goto(process.env.STAY); await new Promise(() => {}); });`,
+      { variables: { STAY: stage.target.url('/stay') } },
     );
     stage.service.enqueue(run);
-    await stage.service.waitFor('a browser', () => browserProcesses().length > 0, runTimeoutMs);
+    // A browser that waits for a run is there all the time: this one is at work.
+    await stage.service.waitFor(
+      'the page of the run',
+      () => stage.target.requests.includes('/stay'),
+      runTimeoutMs,
+    );
     agent.signal('SIGTERM');
     const { signal } = await agent.exited;
     expect(signal).toBeNull();
