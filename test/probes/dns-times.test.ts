@@ -62,7 +62,7 @@ describe.skipIf(reason)(`times of DNS queries${reason ? ` (${reason})` : ''}`, (
     const controls = { ...queryControls(), timekeeper };
     const { elapsedMs, measurement } = await undisturbed(
       () => queryDns(question, server(), { protocol: 'UDP' }, controls),
-      (result) => result.elapsedMs >= limitMs,
+      (result) => result.elapsedMs >= limitMs || result.measurement.clock === 'event',
     );
     expect(elapsedMs).toBeGreaterThanOrEqual(19);
     expect(elapsedMs).toBeLessThan(limitMs);

@@ -94,7 +94,9 @@ describe.skipIf(reason)(`the kernel's thread${reason ? ` (${reason})` : ''}`, ()
       expect(ticksOf(thread) - (before[index]?.ticks ?? 0)).toBeLessThanOrEqual(1);
       expect(roundsOf(thread) - (before[index]?.rounds ?? 0)).toBeLessThan(5);
     }
-    expect((await probe(`${target.url}/delay/50`, { timekeeper })).measurement.clock).toBe('kernel');
+    await expect
+      .poll(async () => (await probe(`${target.url}/delay/50`, { timekeeper })).measurement.clock)
+      .toBe('kernel');
     await timekeeper.close();
   });
 

@@ -51,7 +51,7 @@ describe.skipIf(reason)(`times of the kernel${reason ? ` (${reason})` : ''}`, ()
     using _busy = keepBusy(blockMs);
     const { phases, measurement, error } = await undisturbed(
       () => probe(`${target.url}/hold/20`, { timekeeper, isCertificateChecked: false }),
-      (result) => longestWaitMs(result.phases) >= limitMs,
+      (result) => longestWaitMs(result.phases) >= limitMs || result.measurement.clock === 'event',
     );
     expect(error).toBeUndefined();
     expect(measurement.clock).toBe('kernel');
@@ -126,7 +126,7 @@ describe.skipIf(reason)(`times of the kernel${reason ? ` (${reason})` : ''}`, ()
     using _busy = keepBusy(blockMs);
     const { phases, measurement } = await undisturbed(
       () => converse({ host: '127.0.0.1', port: target.port }, { timekeeper, data: 'x', idleGapMs: 60_000 }),
-      (result) => (result.phases?.data ?? 0) >= limitMs,
+      (result) => (result.phases?.data ?? 0) >= limitMs || result.measurement.clock === 'event',
     );
     expect(measurement.clock).toBe('kernel');
     expect(phases?.data).toBeGreaterThanOrEqual(29);

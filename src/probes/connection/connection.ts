@@ -4,7 +4,11 @@ import type { EgressPolicy } from '../egress/policy.ts';
 import { isIpv6Enabled } from '../ip-family.ts';
 import type { SentMoment, SocketWatch, StampClock } from '../kernel-thread/socket-watch.ts';
 import { type Timekeeper, threadTimekeeper } from '../kernel-thread/timekeeper.ts';
-import { quickestHandshakeStartMs, writeMoment } from '../kernel-thread/write-moment.ts';
+import {
+  quickestHandshakeStartMs,
+  usualHandshakeStartMs,
+  writeMoment,
+} from '../kernel-thread/write-moment.ts';
 import type { IpFamily, LookupTimes, ResolvedAddress, Resolver } from '../resolver.ts';
 import type { ConnectionAttempt } from './attempt.ts';
 import { type CertificateFacts, CertificateReader } from './certificate.ts';
@@ -348,7 +352,6 @@ export class Connection {
     }
     const isTarget = options.step === 'tlsMs';
     const beforeMs = performance.now();
-    const beforeCpu = process.threadCpuUsage();
     const secureSocket = connectTls({
       socket,
       // The name the certificate has to be for; SNI knows no addresses.
@@ -360,9 +363,8 @@ export class Connection {
       ...(isTarget && { checkServerIdentity: this.#certificate.checkServerIdentity }),
       ...(options.alpnProtocols.length > 0 && { ALPNProtocols: [...options.alpnProtocols] }),
     });
-    // ClientHello has left with that. It takes as long as the thread was at work; the rest is somebody else's.
-    const { user, system } = process.threadCpuUsage(beforeCpu);
-    const sentMs = this.sentSince(beforeMs, (user + system) / 1000);
+    // ClientHello has left with that.
+    const sentMs = this.sentSince(beforeMs, usualHandshakeStartMs);
     this.#begin(options.step, sentMs, Math.min(sentMs, beforeMs + quickestHandshakeStartMs));
     this.#socket = secureSocket;
     if (isTarget) this.#certificate.attach(secureSocket);

@@ -3,6 +3,7 @@ import type { MonotonicOffset } from './monotonic-clock.ts';
 import type { SentMoment, SocketWatch, StampClock } from './socket-watch.ts';
 import { maxWaitMs, stoodStillMs } from './standstill.ts';
 import type { Edge } from './watch-slots.ts';
+import { quickestAnswerMs } from './write-moment.ts';
 
 /** What Node keeps of a socket's descriptor. */
 export interface NativeHandle {
@@ -106,7 +107,7 @@ export class KernelWatch implements SocketWatch {
     if (!edge) return this.#unknown(eventMs) - sent.atMs;
     const endMs = this.#within(edge.atMs, eventMs);
     // No answer comes before its question: then the sender was interrupted once it had sent, and saw the time too late.
-    const sentMs = endMs > sent.atMs ? sent.atMs : sent.earliestMs;
+    const sentMs = endMs - sent.atMs > quickestAnswerMs ? sent.atMs : sent.earliestMs;
     // In TLS 1.2, and after a HelloRetryRequest, this side has to answer a flight before it gets the next one. Whatever
     // arrived before that answer waited for this side from then on.
     const answeredMs = edge.atMs - edge.sinceSentMs;

@@ -3,8 +3,15 @@ const toleranceMs = 0.5;
 
 /** What a small write takes when nothing comes in between. */
 export const usualWriteMs = 0.1;
-/** What making a ClientHello takes at least; as a rule it is half a millisecond, and more while memory is cleaned up. */
+/**
+ * What it takes to make a ClientHello and to send it: half a millisecond, but memory is cleaned up there now and then, which
+ * comes before the sending.
+ */
+export const usualHandshakeStartMs = 4;
+/** What making a ClientHello takes at least. */
 export const quickestHandshakeStartMs = 0.4;
+/** Nobody answers faster. */
+export const quickestAnswerMs = 0.1;
 
 /** A write between two looks at the clock. */
 export interface WriteStamps {
