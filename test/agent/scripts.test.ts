@@ -340,11 +340,7 @@ describe('an agent with scripts', () => {
     );
     stage.service.enqueue(run);
     // A browser that waits for a run is there all the time: this one is at work.
-    await stage.service.waitFor(
-      'the page of the run',
-      () => stage.target.requests.includes('/stay'),
-      runTimeoutMs,
-    );
+    await stage.service.waitFor('its page', () => stage.target.requests.includes('/stay'), runTimeoutMs);
     agent.signal('SIGTERM');
     const { signal } = await agent.exited;
     expect(signal).toBeNull();
