@@ -11,8 +11,8 @@ const calmShare = 0.5;
 const quietShare = 0.05;
 
 /**
- * Keeps an agent that runs for long at the memory it needs, as long as that costs nobody anything: by two habits of V8 and one of
- * the C library.
+ * Keeps an agent that runs for long at the memory it needs, while the processor has time for it: against two habits of V8 and one
+ * of the C library. ADR 23 has what it saves and costs.
  *
  * V8 cleans up the heap of a thread when it has grown to a multiple of what was alive: here, while the agent is not busy, when it
  * has grown by a third. And it keeps what it once had, unless it is told that memory matters more than speed: here, while there is
