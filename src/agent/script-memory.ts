@@ -8,6 +8,8 @@ const believedMs = 2 * 3_600_000;
 const maxKnownChecks = 1000;
 /** A run may need that much more than the last one of its check. */
 const margin = 1.15;
+/** What is free is read from the host at most this often, in milliseconds: rooms are asked for with every run of any lane. */
+const readEveryMs = 100;
 /** A type that needs no more than this has room wherever nothing runs: on a small host it would never be run. */
 const alwaysBytes = 600 * 1024 ** 2;
 
@@ -44,6 +46,8 @@ export class ScriptMemory {
   >();
   readonly #peaks = new Map<string, Peak>();
   #idleBytes = Number.POSITIVE_INFINITY;
+  #freeBytes = 0;
+  #readAtMs = Number.NEGATIVE_INFINITY;
 
   /** @param options.availableBytes what programs can still take before the host has none left. */
   constructor(options: { readonly clock: Clock; readonly availableBytes: () => number }) {
@@ -61,6 +65,8 @@ export class ScriptMemory {
   end(runId: string, peakBytes: number | undefined): void {
     const run = this.#running.get(runId);
     this.#running.delete(runId);
+    // What it took may be free now.
+    this.#readAtMs = Number.NEGATIVE_INFINITY;
     if (run?.checkId === undefined || !peakBytes) return;
     this.#peaks.delete(run.checkId);
     const atMs = this.#clock.monotonicMs();
@@ -87,9 +93,13 @@ export class ScriptMemory {
   }
 
   #leftBytes(): number {
-    const freeBytes = this.#availableBytes();
-    if (this.#running.size === 0) this.#idleBytes = freeBytes;
     const nowMs = this.#clock.monotonicMs();
+    if (nowMs - this.#readAtMs >= readEveryMs) {
+      this.#freeBytes = this.#availableBytes();
+      this.#readAtMs = nowMs;
+    }
+    const freeBytes = this.#freeBytes;
+    if (this.#running.size === 0) this.#idleBytes = freeBytes;
     let neededBytes = 0;
     let settlingBytes = 0;
     for (const run of this.#running.values()) {

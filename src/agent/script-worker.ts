@@ -116,6 +116,12 @@ async function capabilities(): Promise<Capabilities> {
       failed.push({ name: type.name, reason: toError(thrown).message });
     }
   }
+  const scriptTypes = types.filter(({ name, needsSuites }) => loaded.includes(name) && !needsSuites);
+  // Those without a browser are ready sooner.
+  const kinds = [false, true].filter((hasBrowser) =>
+    scriptTypes.some(({ needsBrowser = false }) => needsBrowser === hasBrowser),
+  );
+  await host?.prepare(kinds.map((hasBrowser) => ({ hasBrowser })));
   const facts = host && { ...host.facts, problems: [...host.facts.problems, ...host.problems] };
   return { loaded, backends: {}, failed, runtimes: host?.runtimes.ids ?? [], sandbox: facts };
 }

@@ -1,6 +1,6 @@
-import { chmod, lstat, mkdir, readdir } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
-import { errorCodeOf, toError } from '../lib/errors.ts';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { errorCodeOf } from '../lib/errors.ts';
 import { openBrowsers } from './browsers/open-browsers.ts';
 import { unpackedChromiumPath } from './browsers/unpacked-chromium.ts';
 import { availableMemoryBytes, idleProcessorMs } from './host-memory.ts';
@@ -12,6 +12,7 @@ import { CompileCaches } from './runtimes/compile-cache.ts';
 import { missingRuntime, type Runtime, type Runtimes, readRuntimes } from './runtimes/runtimes.ts';
 import { checkRuntime } from './runtimes/self-check.ts';
 import { type Sandbox, type SandboxedProcess, SandboxUnavailable } from './sandbox.ts';
+import { claimHome, neighboursOf } from './script-home.ts';
 import type { ScriptHost } from './script-host.ts';
 import type { PhaseOrder, PhaseScripts } from './scripts/phase-scripts.ts';
 import { SandboxedPhases } from './scripts/phase-session.ts';
@@ -55,15 +56,20 @@ export interface OpenScriptHost extends ScriptHost, PhaseScripts {
   readonly facts: SandboxFacts;
   /** What is not as it should be, beside what `facts` says: packages that a runtime lacks. */
   readonly problems: readonly string[];
+  /**
+   * Has processes ready for scripts of these kinds, the first ones first, that use the newest runtime. Resolves when they wait, or
+   * after a few seconds: the first runs are as quick as others then.
+   */
+  prepare(kinds: readonly { readonly hasBrowser: boolean }[]): Promise<void>;
   /** Ends everything and removes what it made. */
   close(): Promise<void>;
 }
 
-/** Agents of one user on one host. */
-const maxAgents = 100;
 /** A keeper whose agent, or thread, has just died is given this long to clean up. */
 const takeoverMs = 6000;
 const spareLoadMs = 30_000;
+/** How long the first spares are waited for. */
+const prepareMs = 6000;
 /** What a spare takes, and what has to stay free beside it. */
 const spareRoomBytes = 1024 ** 3;
 /** The same for the processes of scripts around runs, and how many of those wait, in all and for one runtime. */
@@ -157,40 +163,6 @@ async function openTrust(
   return await prepareScriptTrust({ directory, certificates, executablePath });
 }
 
-/** A folder that no other agent has, below one that only its user can change. */
-async function claimHome(directory: string, claims: Claims): Promise<string> {
-  try {
-    await makeOwn(directory);
-    for (let number = 0; number < maxAgents; number += 1) {
-      const home = join(directory, String(number));
-      await makeOwn(home);
-      if (claims.claim(join(home, 'lock'))) return home;
-    }
-  } catch (thrown) {
-    if (thrown instanceof SandboxUnavailable) throw thrown;
-    throw new SandboxUnavailable(`SCRIPTS_DIR cannot be used: ${toError(thrown).message}`, thrown);
-  }
-  throw new SandboxUnavailable(`${maxAgents} agents use ${directory} already`);
-}
-
-/** Where the other agents of this user have or had their sandboxes. */
-async function neighboursOf(home: string): Promise<string[]> {
-  const names = await readdir(dirname(home));
-  return names
-    .filter((name) => /^\d+$/.test(name) && name !== basename(home))
-    .map((name) => join(dirname(home), name, 'sandboxes'));
-}
-
-async function makeOwn(directory: string): Promise<void> {
-  await mkdir(directory, { recursive: true });
-  const found = await lstat(directory);
-  if (!found.isDirectory() || found.uid !== process.getuid?.()) {
-    throw new SandboxUnavailable(`${directory} belongs to somebody else: set SCRIPTS_DIR`);
-  }
-  // Scripts pass through it to what they may read.
-  await chmod(directory, 0o711);
-}
-
 async function openPool(options: Parameters<typeof openSandboxes>[0]): Promise<SandboxPool> {
   const deadlineMs = performance.now() + takeoverMs;
   for (;;) {
@@ -199,7 +171,7 @@ async function openPool(options: Parameters<typeof openSandboxes>[0]): Promise<S
     } catch (thrown) {
       const isInUse = thrown instanceof SandboxUnavailable && /is in use by/.test(thrown.message);
       if (!isInUse || performance.now() > deadlineMs) throw thrown;
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await delay(100);
     }
   }
 }
@@ -249,9 +221,9 @@ class SandboxedScripts implements OpenScriptHost {
     readonly whole: readonly Runtime[];
     readonly problems: readonly string[];
   }) {
-    const { whole, browser } = parts;
+    const { whole } = parts;
     this.runtimes = { ids: whole.map(({ id }) => id), find: (id) => whole.find((one) => one.id === id) };
-    this.browser = browser;
+    this.browser = parts.browser;
     this.suites = parts.suites;
     this.trust = parts.trust;
     this.problems = parts.problems;
@@ -281,9 +253,19 @@ class SandboxedScripts implements OpenScriptHost {
       release: (waiting) => this.#releasePhases(waiting),
     });
     const [newest] = whole;
-    if (!newest) return;
-    this.#spares.want({ runtime: newest, browser: 'missing' in browser ? undefined : browser });
-    this.#sparePhases.want(newest);
+    if (newest) this.#sparePhases.want(newest);
+  }
+
+  async prepare(kinds: readonly { readonly hasBrowser: boolean }[]): Promise<void> {
+    const runtime = this.runtimes.find(this.runtimes.ids[0] ?? '');
+    if (!runtime) return;
+    // What is wanted last is started first.
+    for (const { hasBrowser } of kinds.toReversed()) {
+      if (!hasBrowser) this.#spares.want({ runtime, browser: undefined });
+      else if (!('missing' in this.browser)) this.#spares.want({ runtime, browser: this.browser });
+    }
+    const limit = delay(prepareMs, undefined, { signal: this.#closing.signal }).catch(() => undefined);
+    await Promise.race([this.#spares.filled(), limit]);
   }
 
   get facts(): SandboxFacts {

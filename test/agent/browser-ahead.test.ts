@@ -51,7 +51,7 @@ it('a browser is launched ahead for one run, and a script that asks for another 
       const find = () => stage.service.resultOf(wanted.runId);
       const { failure, detail, artifacts } = await stage.service.waitFor('the result', find, 60_000);
       expect(failure).toBeNull();
-      expect(artifacts?.map(({ name }) => name)).toContain('traces/look.zip');
+      expect(artifacts?.map(({ name }) => name).sort()).toEqual(['report.json', 'traces/look.zip']);
       const { steps, jobLog } = detail as { steps: { title: string }[]; jobLog: { msg: string }[] };
       const isLaunched = steps.some(({ title }) => title === 'Launch browser');
       return { isLaunched, given: jobLog.find(({ msg }) => msg.startsWith('GIVEN'))?.msg };

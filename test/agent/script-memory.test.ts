@@ -8,8 +8,14 @@ const suite = { name: 'PLAYWRIGHT', firstBytes: 1500 * megabyte };
 
 function host(availableMegabytes: number) {
   const clock = new ManualClock();
-  const state = { freeBytes: availableMegabytes * megabyte };
-  const memory = new ScriptMemory({ clock, availableBytes: () => state.freeBytes });
+  const state = { freeBytes: availableMegabytes * megabyte, readCount: 0 };
+  const memory = new ScriptMemory({
+    clock,
+    availableBytes: () => {
+      state.readCount += 1;
+      return state.freeBytes;
+    },
+  });
   return { clock, state, memory, room: () => memory.room([browser, suite]) };
 }
 
@@ -43,6 +49,19 @@ describe('memory of scripts', () => {
     memory.begin('one', { type: browser, checkId: 'a' });
     await clock.advance(60_000);
     state.freeBytes = 700 * megabyte;
+    expect(room()).toEqual({ count: 1, fullTypes: ['PLAYWRIGHT'] });
+  });
+
+  it('reads what the host has free ten times a second at most, however often it is asked, and when a run has ended', async () => {
+    const { clock, state, memory, room } = host(2000);
+    for (let asked = 0; asked < 1000; asked += 1) room();
+    expect(state.readCount).toBe(1);
+    await clock.advance(100);
+    room();
+    expect(state.readCount).toBe(2);
+    memory.begin('one', { type: browser, checkId: 'a' });
+    state.freeBytes = 700 * megabyte;
+    memory.end('one', undefined);
     expect(room()).toEqual({ count: 1, fullTypes: ['PLAYWRIGHT'] });
   });
 

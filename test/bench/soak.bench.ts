@@ -17,7 +17,7 @@ interface Sample {
 
 /**
  * `npm run bench -- soak [--minutes=30] [--rate=200]`: an agent that runs `rate` checks a second. How fast its memory and its
- * file descriptors grow, as the slope of a line through the samples of the second half, when everything is warm.
+ * file descriptors grow, as the slope of a line through all samples once it is warm: after five minutes, or half of a short run.
  */
 const bench: Bench = {
   title: 'An agent that works for long',
@@ -65,20 +65,26 @@ const bench: Bench = {
     forget();
     await agent.kill();
     await Promise.all([service.close(), target.close()]);
-    const warm = samples.slice(Math.floor(samples.length / 2));
-    const memorySlope = slope(warm.map(({ atHours, residentMb }) => [atHours, residentMb]));
-    const descriptorSlope = slope(warm.map(({ atHours, descriptors }) => [atHours, descriptors]));
+    const warmHours = Math.min(5, minutes / 2) / 60;
+    const warm = samples.filter(({ atHours }) => atHours >= warmHours);
+    const memory = slope(warm.map(({ atHours, residentMb }) => [atHours, residentMb]));
+    const descriptors = slope(warm.map(({ atHours, descriptors }) => [atHours, descriptors]));
     const perSecond = resultCount / (minutes * 60);
+    // Hours for 100,000 checks.
+    const hours = 100_000 / (perSecond * 3600);
+    const withError = ({ rise, error }: Slope) =>
+      `${(rise * hours).toFixed(2)} ± ${(error * hours).toFixed(2)}`;
     return {
       columns: [
         'minutes',
         'results/s',
         'failed',
-        'MB at half',
+        'MB once warm',
         'MB at end',
-        'MB/h',
-        'descriptors at end',
-        'descriptors/h',
+        'MB per 100,000',
+        'descriptors once warm',
+        'at end',
+        'per 100,000',
       ],
       rows: [
         [
@@ -87,17 +93,20 @@ const bench: Bench = {
           String(failedCount),
           (warm[0]?.residentMb ?? 0).toFixed(0),
           (warm.at(-1)?.residentMb ?? 0).toFixed(0),
-          memorySlope.toFixed(1),
+          withError(memory),
+          String(warm[0]?.descriptors ?? 0),
           String(warm.at(-1)?.descriptors ?? 0),
-          descriptorSlope.toFixed(1),
+          withError(descriptors),
         ],
       ],
-      notes: ['Slopes are those of the second half, per hour. A short run says little: the heap breathes.'],
+      notes: [
+        'Slopes are those of a line through all samples, five seconds apart, from the fifth minute (or half of a shorter run) on, with their standard error, for 100,000 checks. The heap breathes: short runs say little.',
+      ],
       figures: {
         results: resultCount,
         failed: failedCount,
-        mb_per_hour: memorySlope.toFixed(1),
-        descriptors_per_hour: descriptorSlope.toFixed(1),
+        mb_per_100000: (memory.rise * hours).toFixed(2),
+        descriptors_per_100000: (descriptors.rise * hours).toFixed(2),
       },
     };
   },
@@ -113,11 +122,19 @@ function sampleOf(pid: number, atHours: number): Sample {
   };
 }
 
+interface Slope {
+  readonly rise: number;
+  /** Standard error. */
+  readonly error: number;
+}
+
 /** Least squares. */
-function slope(points: readonly (readonly [number, number])[]): number {
-  const mean = (place: 0 | 1) => points.reduce((sum, point) => sum + point[place], 0) / points.length;
-  const [meanX, meanY] = [mean(0), mean(1)];
-  const above = points.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0);
-  const below = points.reduce((sum, [x]) => sum + (x - meanX) ** 2, 0);
-  return below === 0 ? 0 : above / below;
+function slope(points: readonly (readonly [number, number])[]): Slope {
+  const sum = (of: (x: number, y: number) => number) => points.reduce((total, [x, y]) => total + of(x, y), 0);
+  const [meanX, meanY] = [sum((x) => x) / points.length, sum((_x, y) => y) / points.length];
+  const spread = sum((x) => (x - meanX) ** 2);
+  if (points.length < 3 || spread === 0) return { rise: 0, error: 0 };
+  const rise = sum((x, y) => (x - meanX) * (y - meanY)) / spread;
+  const rest = sum((x, y) => (y - meanY - rise * (x - meanX)) ** 2);
+  return { rise, error: Math.sqrt(rest / (points.length - 2) / spread) };
 }

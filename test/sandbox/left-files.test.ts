@@ -56,6 +56,15 @@ describe('files a run left', () => {
     expect(await findLeft(join(folder, 'nothing'), { extensions, except: new Set() })).toEqual([]);
   });
 
+  it('are not what a browser keeps for itself while it runs', async () => {
+    for (const name of ['playwright-artifacts-x1', 'playwright_chromiumdev_profile-x1']) {
+      await mkdir(join(folder, '.tmp', name), { recursive: true });
+      await writeFile(join(folder, '.tmp', name, 'page.png'), '1');
+    }
+    const found = await findLeft(folder, { extensions: new Set(['png']), except: new Set() });
+    expect(found).toEqual(['shots/deep/a.png']);
+  });
+
   it('are read line by line up to a limit', async () => {
     await writeFile(join(folder, 'notes'), 'one\n\ntwo\nthree\n');
     expect(await leftLines(folder, 'notes', 10)).toEqual(['one', 'two', 't']);

@@ -3,6 +3,7 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import PQueue from 'p-queue';
 import type { ArtifactFile, ArtifactSink, Lane } from '../../checks/check-type.ts';
 import { errorCodeOf, toError } from '../../lib/errors.ts';
 import {
@@ -19,6 +20,9 @@ import { openSource } from './source-file.ts';
 
 /** What the artifacts of one run may take on the agent's disk together: four of the largest. */
 const maxRunBytes = 4 * maxArtifactBytes;
+/** Files of at most this many bytes are sealed several at once. */
+const smallBytes = 1024 * 1024;
+const maxSmallAtOnce = 4;
 /** Refusals beyond these are counted, not listed. */
 const maxListedRefusals = 50;
 /**
@@ -47,6 +51,13 @@ interface Kept {
   readonly contentType: string;
   readonly rawPath: string;
   readonly path: string;
+  readonly sizeBytes: number;
+}
+
+/** What became of one artifact: its line in the result, and the file where it may be sent. */
+interface Sealed {
+  readonly reported: ReportedArtifact;
+  readonly file?: SealedArtifact;
 }
 
 type Entry = { readonly kept: Kept } | { readonly reported: ReportedArtifact };
@@ -91,24 +102,20 @@ export class RunArtifacts implements ArtifactSink {
     this.#isSealed = true;
     if (this.#entries.length === 0) return undefined;
     const limit = AbortSignal.timeout(limitMs);
-    const files: SealedArtifact[] = [];
-    const reported: ReportedArtifact[] = [];
-    for (const entry of this.#entries) {
-      if ('reported' in entry) {
-        reported.push({ ...entry.reported, name: scrubber.text(entry.reported.name) });
-        continue;
-      }
-      const { name, rawPath } = entry.kept;
-      const shown = scrubber.text(name);
-      if (shown !== name) {
-        await rm(rawPath, { force: true });
-        reported.push(refusal(shownName(shown), 'its name holds a secret'));
-        continue;
-      }
-      const sealed = await this.#seal(entry.kept, artifactScrubber, limit);
-      reported.push(sealed.reported);
-      if (sealed.file) files.push(sealed.file);
-    }
+    // A small file is mostly waited for, until the disk has it. Large ones come alone: each takes memory.
+    const small = new PQueue({ concurrency: maxSmallAtOnce });
+    const large = new PQueue({ concurrency: 1 });
+    const sealed = await Promise.all(
+      this.#entries.map(async (entry): Promise<Sealed> => {
+        if ('reported' in entry) {
+          return { reported: { ...entry.reported, name: scrubber.text(entry.reported.name) } };
+        }
+        const queue = entry.kept.sizeBytes <= smallBytes ? small : large;
+        return await queue.add(() => this.#sealNamed(entry.kept, artifactScrubber, limit, scrubber));
+      }),
+    );
+    const files = sealed.flatMap(({ file }) => file ?? []);
+    const reported = sealed.map((one) => one.reported);
     if (this.#unlistedCount > 0) {
       reported.push(refusal('(more files)', `${this.#unlistedCount} more files were refused`));
     }
@@ -132,22 +139,24 @@ export class RunArtifacts implements ArtifactSink {
     const number = this.#names.size;
     const nameProblem = this.#nameProblem(name);
     if (nameProblem !== undefined) return this.#refuse(name, nameProblem, contentType);
-    const kept: Kept = {
-      name,
-      contentType,
-      rawPath: join(this.#folder, `${number}.raw`),
-      path: join(this.#folder, String(number)),
+    const rawPath = join(this.#folder, `${number}.raw`);
+    const refused = async (reason: string, sizeBytes: number | null) => {
+      await rm(rawPath, { force: true });
+      return this.#refuse(name, reason, contentType, sizeBytes);
     };
+    let keptBytes = 0;
     try {
       if (number === 0) await mkdir(this.#folder, { recursive: true, mode: 0o700 });
-      const { sizeBytes, reason } = await this.#copy(file.content, kept.rawPath);
-      if (reason !== undefined) return await this.#refuseCopy(kept, reason, sizeBytes);
-      this.#keptBytes += sizeBytes ?? 0;
+      const { sizeBytes, reason } = await this.#copy(file.content, rawPath);
+      if (reason !== undefined) return await refused(reason, sizeBytes);
+      keptBytes = sizeBytes ?? 0;
     } catch (thrown) {
-      return await this.#refuseCopy(kept, diskProblem(thrown), null);
+      return await refused(diskProblem(thrown), null);
     }
+    this.#keptBytes += keptBytes;
     this.#names.add(name);
-    this.#entries.push({ kept });
+    const path = join(this.#folder, String(number));
+    this.#entries.push({ kept: { name, contentType, rawPath, path, sizeBytes: keptBytes } });
     return true;
   }
 
@@ -195,11 +204,6 @@ export class RunArtifacts implements ArtifactSink {
     return undefined;
   }
 
-  async #refuseCopy(kept: Kept, reason: string, sizeBytes: number | null): Promise<false> {
-    await rm(kept.rawPath, { force: true });
-    return this.#refuse(kept.name, reason, kept.contentType, sizeBytes);
-  }
-
   #refuse(name: string, reason: string, contentType: string, sizeBytes: number | null = null): false {
     const refusals = this.#entries.length - this.#names.size;
     if (refusals >= maxListedRefusals) this.#unlistedCount++;
@@ -210,11 +214,19 @@ export class RunArtifacts implements ArtifactSink {
     return false;
   }
 
-  async #seal(
+  async #sealNamed(
     kept: Kept,
     artifactScrubber: ArtifactScrubber,
     limit: AbortSignal,
-  ): Promise<{ readonly reported: ReportedArtifact; readonly file?: SealedArtifact }> {
+    scrubber: Scrubber,
+  ): Promise<Sealed> {
+    const shown = scrubber.text(kept.name);
+    if (shown === kept.name) return await this.#seal(kept, artifactScrubber, limit);
+    await rm(kept.rawPath, { force: true });
+    return { reported: refusal(shownName(shown), 'its name holds a secret') };
+  }
+
+  async #seal(kept: Kept, artifactScrubber: ArtifactScrubber, limit: AbortSignal): Promise<Sealed> {
     const { name, contentType, rawPath, path } = kept;
     const withheld = async (
       state: 'withheld' | 'refused',

@@ -13,23 +13,14 @@ require('./preload.cjs');
 require('./events.cjs');
 require('./script-source.cjs');
 require('./reporter.cjs');
-const {
-  loadAll,
-  runnerModules,
-  useFixtures,
-  useRequests,
-  useTranslation,
-  workerModules,
-} = require('./worker-ahead.cjs');
+const { loadAll, runnerModules, workerModules } = require('./worker-ahead.cjs');
+const { rehearseRunner, rehearseWorker } = require('./rehearsal.cjs');
 
 loadAll(modulesDirectory, [...runnerModules, ...workerModules, 'playwright/lib/worker/workerMain.js']);
 // The thread that scripts with ES modules need.
 require(path.join(modulesDirectory, 'playwright/lib/common/esmLoaderHost.js')).registerESMLoader();
-useTranslation(modulesDirectory);
-useFixtures(modulesDirectory);
-useRequests(modulesDirectory)
-  // Where no request can be sent, what it takes is compiled when it is needed.
-  .catch(() => undefined)
+rehearseRunner(modulesDirectory)
+  .then(() => rehearseWorker(modulesDirectory))
   .then(() => {
     Module.flushCompileCache();
     // The thread for modules writes its part when it ends.

@@ -16,30 +16,29 @@ const isAhead = process.argv[3] === 'ahead';
 process.env.PICKET_MODULES = modulesDirectory;
 require('./preload.cjs');
 const { send, describe } = require('./events.cjs');
-const { hasTopLevelAwait, isTestMode, parse } = require('./script-source.cjs');
-const {
-  endAhead,
-  forkAhead,
-  loadAll,
-  runnerModules,
-  useFixtures,
-  useTranslation,
-} = require('./worker-ahead.cjs');
+const { hasTopLevelAwait, isTestMode, leavesNothingOpen, parse } = require('./script-source.cjs');
+const { endAhead, forkAhead, loadAll, runnerModules } = require('./worker-ahead.cjs');
+const { rehearseRunner, sample } = require('./rehearsal.cjs');
 
+let isWanted = false;
+let ready = Promise.resolve();
 if (isAhead) {
-  let waiting = 2;
-  const loaded = () => {
-    waiting -= 1;
-    if (waiting === 0) send({ event: 'loaded' });
-  };
-  forkAhead(modulesDirectory, loaded);
+  const worker = Promise.withResolvers();
+  forkAhead(modulesDirectory, worker.resolve);
   // The script's own processes have no use for it.
   delete process.env.PICKET_BROWSER_AHEAD;
   loadAll(modulesDirectory, runnerModules);
-  require('./reporter.cjs');
-  useTranslation(modulesDirectory);
-  useFixtures(modulesDirectory);
-  loaded();
+  ready = prepare();
+  Promise.all([ready, worker.promise]).then(() => send({ event: 'loaded' }));
+}
+
+/** What a runner does that has time, unless its script is there already. */
+async function prepare() {
+  await new Promise((resolve) => setImmediate(resolve));
+  if (isWanted) return;
+  isTestMode([sample]);
+  hasTopLevelAwait(parse(modulesDirectory, sample));
+  await rehearseRunner(modulesDirectory);
 }
 
 let line = '';
@@ -49,6 +48,7 @@ process.stdin.on('data', function collect(chunk) {
   if (!line.includes('\n')) return;
   process.stdin.off('data', collect);
   process.stdin.destroy();
+  isWanted = true;
   start({ ...JSON.parse(line.slice(0, line.indexOf('\n'))), modulesDirectory }).catch((error) => {
     send({ event: 'broken', error: describe(error) });
     process.exit(70);
@@ -56,6 +56,8 @@ process.stdin.on('data', function collect(chunk) {
 });
 
 async function start(job) {
+  // What is done ahead must be over when the script's own begins.
+  await ready;
   process.chdir(job.directory);
   const notes = path.join(job.privateDirectory, 'notes.ndjson');
   // What the agent relies on comes last: a variable of the same name cannot take its place.
@@ -82,7 +84,13 @@ async function start(job) {
   if (!isAhead) forkAhead(modulesDirectory);
   const entry = testEntry(job);
   if (!hasModules(job, entry)) process.env.PW_DISABLE_TS_ESM = '1';
-  process.env.PICKET_RUN = JSON.stringify({ ...job, entry, variables: undefined, sources: undefined });
+  process.env.PICKET_RUN = JSON.stringify({
+    ...job,
+    entry,
+    endsWithLastTest: leavesNothingOpen(sources),
+    variables: undefined,
+    sources: undefined,
+  });
   const config = path.join(__dirname, 'playwright-config.cjs');
   process.argv = [process.argv[0], 'playwright', 'test', '--config', config];
   require(path.join(job.modulesDirectory, '@playwright/test/cli.js'));

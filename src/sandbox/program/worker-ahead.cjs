@@ -9,10 +9,9 @@
  * Playwright's worker.
  */
 const childProcess = require('node:child_process');
-const { once } = require('node:events');
-const http = require('node:http');
 const path = require('node:path');
-const { launchAhead, traceAhead } = require('./browser-ahead.cjs');
+const { launchAhead } = require('./browser-ahead.cjs');
+const { rehearseWorker } = require('./rehearsal.cjs');
 
 /** How Playwright's runner connects its workers. */
 const stdio = ['ignore', 'pipe', 'pipe', 'ipc'];
@@ -74,49 +73,6 @@ function loadAll(modulesDirectory, names) {
   }
 }
 
-/** A script of the usual kind, for what is compiled only when it is used. */
-const sample = `import { test, expect } from '@playwright/test';
-interface Item { readonly id: number; name?: string }
-const wanted: Item[] = [{ id: 1, name: \`one \${2}\` }];
-test.describe('ahead', () => {
-  test('sample', async ({ request }, testInfo) => {
-    const answer = await request.get(process.env.URL ?? '');
-    for (const { id, ...rest } of wanted) expect(rest.name?.length ?? id).toBeGreaterThan(0);
-    try { expect(answer.status()).toBe(200); } catch (error) { throw error as Error; }
-  });
-});
-`;
-
-/**
- * Uses once what every run uses, so that the engine has read and compiled it: the translation of sources, and a syntax tree of
- * one that awaits. That takes 150 ms the first time and a few afterwards.
- */
-function useTranslation(modulesDirectory) {
-  const { transformHook } = require(path.join(modulesDirectory, 'playwright/lib/transform/transform.js'));
-  const { hasTopLevelAwait, parse } = require('./script-source.cjs');
-  unlessMissing(() => transformHook?.(sample, path.join(process.cwd(), 'ahead.spec.ts')));
-  unlessMissing(() => hasTopLevelAwait(parse(modulesDirectory, sample)));
-}
-
-/** The same for what is found out about the fixtures of `test`, which is remembered with them, and for stacks of errors. */
-function useFixtures(modulesDirectory) {
-  const { FixturePool } = require(path.join(modulesDirectory, 'playwright/lib/common/fixtures.js'));
-  const { test } = require(path.join(modulesDirectory, '@playwright/test'));
-  const symbol = Object.getOwnPropertySymbols(test).find(({ description }) => description === 'testType');
-  const fixtures = symbol && test[symbol]?.fixtures;
-  if (fixtures && FixturePool) unlessMissing(() => new FixturePool(fixtures, () => undefined));
-  String(new Error('ahead').stack);
-}
-
-/** A version of Playwright that does not have it like this, or finds fault with the sample, is used as it is. */
-function unlessMissing(use) {
-  try {
-    use();
-  } catch (error) {
-    if (!(error instanceof Error)) throw error;
-  }
-}
-
 /** What Playwright's runner needs for a run. */
 const runnerModules = [
   'playwright/lib/program.js',
@@ -144,9 +100,11 @@ const workerModules = [
 ];
 
 if (require.main === module) {
+  let isWanted = false;
   let ready;
   process.on('message', async function begin({ entry, environment }) {
     process.off('message', begin);
+    isWanted = true;
     // It may be wanted before it has loaded; what is done ahead must be over when the script's own begins.
     await ready;
     for (const name of Object.keys(process.env)) if (!(name in environment)) delete process.env[name];
@@ -156,46 +114,24 @@ if (require.main === module) {
     require(entry);
   });
   loadAll(process.argv[2], workerModules);
-  // Without a browser the script opens its own, and learns what is wrong.
-  ready = process.argv[3] === 'ahead' ? useAhead(process.argv[2]).catch(() => undefined) : Promise.resolve();
+  ready = process.argv[3] === 'ahead' ? prepare(process.argv[2], () => isWanted) : Promise.resolve();
   ready.then(() => process.send('loaded'));
 }
 
-async function useAhead(modulesDirectory) {
-  useFixtures(modulesDirectory);
+/** What a worker does that has time: unless, and as far as, its script is there already. */
+async function prepare(modulesDirectory, isWanted) {
+  await new Promise((resolve) => setImmediate(resolve));
+  if (!isWanted()) await rehearseWorker(modulesDirectory);
   const browserArgs = process.env.PICKET_BROWSER_AHEAD;
-  if (browserArgs === undefined) await useRequests(modulesDirectory);
-  else await openBrowser(JSON.parse(browserArgs));
+  if (browserArgs === undefined || isWanted()) return;
+  // Without a browser the script opens its own, and learns what is wrong.
+  await openBrowser(modulesDirectory, JSON.parse(browserArgs)).catch(() => undefined);
 }
 
-async function openBrowser(args) {
-  const { chromium } = require(path.join(process.argv[2], 'playwright-core'));
+async function openBrowser(modulesDirectory, args) {
+  const { chromium } = require(path.join(modulesDirectory, 'playwright-core'));
   const { launch } = chromium;
   await launchAhead(chromium, launch.original ?? launch, args);
 }
 
-/** Sends a request to a server of our own and records it, with Playwright's own functions, not observed: it is not the script's. */
-async function useRequests(modulesDirectory) {
-  const { request } = require(path.join(modulesDirectory, 'playwright-core'));
-  const { newContext } = request;
-  const server = http.createServer((_request, response) => response.end('ahead'));
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const context = await (newContext.original ?? newContext).call(request);
-  try {
-    await traceAhead(context, () => context.get(`http://127.0.0.1:${server.address().port}/`));
-  } finally {
-    await context.dispose();
-    server.close();
-  }
-}
-
-module.exports = {
-  forkAhead,
-  endAhead,
-  loadAll,
-  useFixtures,
-  useRequests,
-  useTranslation,
-  runnerModules,
-  workerModules,
-};
+module.exports = { forkAhead, endAhead, loadAll, runnerModules, workerModules };

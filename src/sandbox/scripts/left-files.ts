@@ -47,6 +47,9 @@ export async function leftLines(directory: string, path: string, maxBytes: numbe
   }
 }
 
+/** What Playwright and its browsers keep for themselves while they run, in the folder for temporary files. */
+const scratchFolder = /^playwright[-_]/;
+
 /** Relative paths of files with one of the extensions, in the folder and below, except in folders that are left out. */
 export async function findLeft(
   directory: string,
@@ -68,8 +71,9 @@ export async function findLeft(
       if (walked > maxWalkedEntries) return found;
       const path = join(folder, entry.name);
       if (options.except.has(path)) continue;
-      if (entry.isDirectory()) folders.push(path);
-      else if (entry.isFile() && options.extensions.has(extension(entry.name))) found.push(path);
+      if (entry.isDirectory()) {
+        if (!scratchFolder.test(entry.name)) folders.push(path);
+      } else if (entry.isFile() && options.extensions.has(extension(entry.name))) found.push(path);
     }
   }
   return found.sort();

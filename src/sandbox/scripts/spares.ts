@@ -85,6 +85,11 @@ export class Spares<Place, Waiting extends { readonly process: SandboxedProcess 
     });
   }
 
+  /** Resolves when nothing is missing any more, or there is no room for what is. */
+  async filled(): Promise<void> {
+    await this.#filling;
+  }
+
   /** Ends all spares. */
   async close(): Promise<void> {
     this.#isClosed = true;

@@ -1,0 +1,147 @@
+import { createRequire } from 'node:module';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runScript, type ScriptReport, scriptFiles } from '../../src/sandbox/scripts/script-run.ts';
+import { launchScript } from '../../src/sandbox/scripts/waiting-script.ts';
+import { createPlainSandbox } from '../helpers/plain-sandbox.ts';
+import { type ScriptStage, startScriptStage } from '../helpers/script-stage.ts';
+import { type HttpTarget, startHttpTarget } from '../helpers/targets/http-target.ts';
+
+const { leavesNothingOpen } = createRequire(import.meta.url)(
+  '../../src/sandbox/program/script-source.cjs',
+) as {
+  leavesNothingOpen(sources: readonly string[]): boolean;
+};
+const head = "import { test, expect } from '@playwright/test';\n";
+
+describe('how runs of tests end', () => {
+  let stage: ScriptStage;
+  let target: HttpTarget;
+  beforeAll(async () => {
+    stage = await startScriptStage();
+    target = await startHttpTarget();
+  });
+  afterAll(async () => {
+    await target.close();
+    await stage.close();
+  });
+
+  function itRuns(name: string, run: () => Promise<void>): void {
+    it(name, { timeout: 120_000 }, async (context) => {
+      const { missingRuntimes } = stage;
+      if (missingRuntimes && process.env.CI !== 'true') context.skip(missingRuntimes);
+      expect(missingRuntimes).toBeUndefined();
+      await run();
+    });
+  }
+
+  /** Runs a script in a process that has loaded everything before it knew the script, or in a fresh one. */
+  async function runIn(
+    kind: 'ahead' | 'fresh',
+    script: string,
+    options: { readonly runtimeId?: string | undefined } = {},
+  ): Promise<ScriptReport & { readonly output: string[] }> {
+    const runtime = stage.runtimes.find(options.runtimeId ?? stage.runtimes.ids[0] ?? '');
+    if (!runtime) throw new Error('there is no such runtime');
+    const sandbox = await createPlainSandbox();
+    const loaded = Promise.withResolvers<void>();
+    const output: string[] = [];
+    try {
+      const waiting = await launchScript(
+        sandbox,
+        { runtime, browser: undefined },
+        { nodePath: process.execPath, isAhead: kind === 'ahead', onLoaded: loaded.resolve },
+      );
+      if (kind === 'ahead') await loaded.promise;
+      const report = await runScript(waiting, {
+        entry: 'script.ts',
+        files: scriptFiles({ script, entry: 'script.ts', dependencies: [], snippets: [] }),
+        variables: { TARGET: target.url },
+        proxyUrl: null,
+        timeoutMs: 60_000,
+        signal: new AbortController().signal,
+        onOutput: (_stream, line) => output.push(line),
+      });
+      return { ...report, output };
+    } finally {
+      await sandbox.release();
+    }
+  }
+
+  itRuns('what a worker has to say when it is torn down is waited for', async () => {
+    const { outcome } = await stage.runMultiStep(
+      `import { test as base } from '@playwright/test';
+      const test = base.extend({ shop: [async ({}, use) => { await use('x'); throw new Error('teardown broke'); }, { scope: 'worker' }] });
+      test('one', async ({ shop }) => { console.log(shop); });`,
+    );
+    expect(outcome.failure?.code).toBe('SCRIPT_FAILED');
+    expect(outcome.errorMessages.join()).toContain('teardown broke');
+  });
+
+  itRuns('what happens at the end of the process is waited for', async () => {
+    const { outcome, artifacts } = await stage.runMultiStep(
+      `${head} import { writeFileSync } from 'node:fs';
+      process.on('exit', () => { if (process.env.TEST_WORKER_INDEX) writeFileSync('late.png', 'x'); });
+      test('one', async () => {});`,
+    );
+    expect(outcome.failure).toBeUndefined();
+    expect(artifacts.map(({ name }) => name)).toContain('screenshots/late.png');
+  });
+
+  itRuns('hooks and fixtures of the last test are over, and what they print is told', async () => {
+    for (const kind of ['ahead', 'fresh'] as const) {
+      const report = await runIn(
+        kind,
+        `import { test as base } from '@playwright/test';
+        const test = base.extend({ shop: async ({}, use) => { await use('x'); console.log('fixture over'); } });
+        test.afterAll(async () => { console.log('hook over'); });
+        test('one', async ({ shop }) => { console.log('test ' + shop); });`,
+      );
+      expect(report.end?.status).toBe('passed');
+      expect(report.output).toEqual(['test x', 'fixture over', 'hook over']);
+      expect(report.ended).toMatchObject({ reason: 'exited', exitCode: 0 });
+    }
+  });
+
+  itRuns('a process that was made ready ahead leaves no trace of that in the run', async () => {
+    const script = `${head}
+      test('look', async ({ request }, testInfo) => {
+        expect((await request.get(process.env.TARGET)).status()).toBe(200);
+        const count = (name) => process.listenerCount(name);
+        console.log(JSON.stringify({
+          variables: Object.keys(process.env).filter((name) => /AHEAD|^TEST_/.test(name)).sort(),
+          listeners: ['message', 'disconnect', 'SIGINT', 'SIGTERM', 'unhandledRejection', 'uncaughtException'].map(count),
+          modules: Object.keys(require.cache).filter((name) => /ahead\\.spec/.test(name)),
+          worker: testInfo.workerIndex,
+          files: require('node:fs').readdirSync('.picket').filter((name) => /ahead/.test(name)),
+        }));
+      });`;
+    for (const runtimeId of stage.runtimes.ids) {
+      const [ahead, fresh] = [
+        await runIn('ahead', script, { runtimeId }),
+        await runIn('fresh', script, { runtimeId }),
+      ];
+      expect(ahead.end?.status).toBe('passed');
+      expect(ahead.output).toEqual(fresh.output);
+      expect(JSON.parse(ahead.output[0] ?? '')).toMatchObject({ modules: [], files: [], worker: 0 });
+      const titles = ({ steps }: ScriptReport) => steps.map(({ title }) => title);
+      expect(titles(ahead)).toEqual(titles(fresh));
+      expect(ahead.tests.map(({ attachments }) => attachments.map(({ name }) => name))).toEqual([['trace']]);
+      expect([ahead.findings, ahead.pages, ahead.secrets]).toEqual([[], [], []]);
+    }
+  });
+});
+
+it.each([
+  [
+    "import { test } from '@playwright/test'; test('a', async ({ page }) => { await page.goto('/'); });",
+    true,
+  ],
+  ["test.extend({ a: [async ({}, use) => use(1), { scope: 'worker' }] });", false],
+  ["process.on('exit', () => {});", false],
+  ["process\n  .once('beforeExit', () => {});", false],
+  ["import { spawn } from 'node:child_process';", false],
+  ['const context = await browser.newContext();', false],
+  ['const browser = await chromium.launch();', false],
+])('%s leaves nothing open: %s', (source, isDone) => {
+  expect(leavesNothingOpen(['const other = 1;', source])).toBe(isDone);
+});
