@@ -42,12 +42,14 @@ COPY runtimes runtimes
 COPY src/sandbox/browsers src/sandbox/browsers
 COPY src/lib/errors.ts src/lib/
 COPY scripts/runtimes-install.ts scripts/
-# Package managers are what Playwright suites are installed with.
+# Package managers are what Playwright suites are installed with. Type declarations and source maps are half of what is installed,
+# and read by no script.
 ARG RUNTIMES="2026.04 package-managers"
 RUN --mount=type=cache,target=/root/.npm \
     --mount=type=secret,id=npmrc,target=/root/.npmrc \
     --mount=type=secret,id=ca,target=/run/secrets/ca.crt \
     node scripts/runtimes-install.ts ${RUNTIMES} \
+    && find runtimes -type f \( -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.map' \) -delete \
     && mkdir /bundled \
     && for id in ${RUNTIMES}; do mv "runtimes/${id}" /bundled/; done
 

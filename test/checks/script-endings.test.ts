@@ -99,6 +99,7 @@ describe('how runs of tests end', () => {
       expect(report.end?.status).toBe('passed');
       expect(report.output).toEqual(['test x', 'fixture over', 'hook over']);
       expect(report.ended).toMatchObject({ reason: 'exited', exitCode: 0 });
+      expect(report.errors).toEqual([]);
     }
   });
 

@@ -2,6 +2,7 @@ import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { runtimePackages } from '../../src/checks/runtime-packages.ts';
 import { promisedPackages, type Runtime, readRuntimes } from '../../src/sandbox/runtimes/runtimes.ts';
 import { checkRuntime } from '../../src/sandbox/runtimes/self-check.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
@@ -19,6 +20,28 @@ describe('the manifests of runtimes', () => {
     expect(packages.playwright).toBe(packages['@playwright/test']);
     const promised = promisedPackages({ directory: join(runtimesDirectory, id) });
     for (const [name, version] of Object.entries(packages)) expect(promised.get(name), name).toBe(version);
+  });
+
+  it.each(ids)('%s has what the API says it has', async (id) => {
+    const { dependencies } = JSON.parse(
+      await readFile(join(runtimesDirectory, id, 'package.json'), 'utf8'),
+    ) as { dependencies: Readonly<Record<string, string>> };
+    const others = Object.entries(runtimePackages[id] ?? {}).filter(
+      ([name, version]) => !/^https?/.test(name) && dependencies[name] !== version,
+    );
+    // docs/scripts.md names them.
+    const absent = ['client-middleware-devtools', 'server-health', 'server-middleware-terminator'].map(
+      (name) => `nice-grpc-${name}`,
+    );
+    const nearest = {
+      '2026.04': 'mailosaur',
+      '2025.04': 'nice-grpc-prometheus',
+      '2024.09': '@clerk/testing',
+    };
+    expect(others.map(([name]) => name).sort()).toEqual(
+      [...absent, nearest[id as keyof typeof nearest]].sort(),
+    );
+    expect(absent.filter((name) => name in dependencies)).toEqual([]);
   });
 
   it.each(ids)('%s names no place where packages come from', async (id) => {

@@ -10,6 +10,7 @@ const path = require('node:path');
 const { StringDecoder } = require('node:string_decoder');
 const { send, text, describe } = require('./events.cjs');
 const { joinedOutput } = require('./output-observer.cjs');
+const { endAhead } = require('./worker-ahead.cjs');
 
 const maxSteps = 1000;
 /** Output is told in parts of at most this length; none of it is left out, and the agent makes lines of it. */
@@ -29,6 +30,7 @@ class EventReporter {
   #goodTests = new Set();
   #hasErrors = false;
   #ending;
+  #isOver = false;
   #decoders = { stdout: new StringDecoder('utf8'), stderr: new StringDecoder('utf8') };
 
   onBegin(config, suite) {
@@ -77,6 +79,7 @@ class EventReporter {
   }
 
   onError(error) {
+    if (this.#isOver) return;
     this.#hasErrors = true;
     send({ event: 'error', error: describe(error) });
   }
@@ -109,20 +112,28 @@ class EventReporter {
       startTime: this.#startedAt,
       duration: performance.now() - this.#startedMs,
     };
+    let report;
     try {
       const json = require(path.join(process.env.PICKET_MODULES, 'playwright/lib/reporters/json.js'));
       const outputFile = path.join(this.#run.privateDirectory, 'report.json');
-      const report = new json.default({ configDir: this.#run.directory, outputFile });
+      report = new json.default({ configDir: this.#run.directory, outputFile });
       this.#joinOutput();
       report.onConfigure(this.#config);
       report.onBegin(this.#suite);
-      await report.onEnd(result);
     } catch (error) {
       // A version that has it elsewhere goes the usual way.
       if (error instanceof Error) return;
       throw error;
     }
-    if (this.#hasErrors) return;
+    this.#isOver = true;
+    // The worker takes as long to die as the report to be written. That Playwright misses it is no news any more.
+    endAhead();
+    try {
+      await report.onEnd(result);
+    } catch (error) {
+      // A disk that is full: the run goes without its report.
+      if (!(error instanceof Error)) throw error;
+    }
     send({ event: 'end', status: result.status, durationMs: result.duration });
     send({ event: 'written' });
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, stillMs);

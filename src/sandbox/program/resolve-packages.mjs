@@ -1,6 +1,6 @@
 /**
  * Says on descriptor 3 which packages a script would not find. It is copied to a run's folder and runs there, as a script
- * would, with `packages.json` beside it: pairs of name and version. The last line is "done".
+ * would, with `packages.json` beside it: name, version and what a script names to load it. The last line is "done".
  */
 import { existsSync, readFileSync, realpathSync, writeSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -11,13 +11,13 @@ const folder = import.meta.dirname;
 const require = createRequire(import.meta.url);
 const say = (line) => writeSync(3, `${line}\n`);
 
-for (const [name, version] of JSON.parse(readFileSync(join(folder, 'packages.json'), 'utf8'))) {
+for (const [name, version, entry] of JSON.parse(readFileSync(join(folder, 'packages.json'), 'utf8'))) {
   try {
     const manifest = join(folder, 'node_modules', name, 'package.json');
     const installed = JSON.parse(readFileSync(manifest, 'utf8')).version;
     if (installed !== version) say(`${name} is ${installed}, not ${version}`);
-    if (!existsSync(require.resolve(name))) say(`${name} has no entry for require`);
-    const imported = fileURLToPath(import.meta.resolve(name));
+    if (!existsSync(require.resolve(entry))) say(`${name} has no entry for require`);
+    const imported = fileURLToPath(import.meta.resolve(entry));
     const home = realpathSync(join(folder, 'node_modules', name));
     if (!realpathSync(imported).startsWith(home)) say(`${name} is imported from elsewhere: ${imported}`);
   } catch (error) {

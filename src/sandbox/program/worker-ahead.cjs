@@ -17,6 +17,8 @@ const { rehearseWorker } = require('./rehearsal.cjs');
 const stdio = ['ignore', 'pipe', 'pipe', 'ipc'];
 
 let ahead;
+/** The worker that Playwright was given. */
+let taken;
 
 /**
  * Forks the worker.
@@ -52,14 +54,16 @@ function forkAhead(modulesDirectory, onLoaded) {
     worker.off('error', lose);
     worker.off('message', hear);
     ahead = undefined;
+    taken = worker;
     worker.send({ entry, environment: { ...options.env } });
     return worker;
   };
 }
 
-/** Ends the worker that was forked and is of no use. */
+/** Ends the worker that was forked and is of no use, or has done what it was for. */
 function endAhead() {
   ahead?.child.kill('SIGKILL');
+  taken?.kill('SIGKILL');
 }
 
 /** What is loaded early must change nothing but the time: a module that a version does not have is left out. */

@@ -61,6 +61,14 @@ export function promisedPackages(runtime: Pick<Runtime, 'directory'>): Map<strin
   );
 }
 
+/** What scripts name to get at a package of a runtime's manifest: the package itself, but for those that have no main entry. */
+export function packageEntry({ directory }: Pick<Runtime, 'directory'>): (name: string) => string {
+  const manifest = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as {
+    picket?: { entries?: Readonly<Record<string, string>> };
+  };
+  return (name) => manifest.picket?.entries?.[name] ?? name;
+}
+
 /** What to tell of a runtime that is not there. */
 export function missingRuntime(id: string, { ids }: Pick<Runtimes, 'ids'>): string {
   const has = ids.length === 0 ? 'none is' : `${ids.join(' and ')} ${ids.length === 1 ? 'is' : 'are'}`;

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { programDirectory } from '../program-directory.ts';
 import type { Sandbox } from '../sandbox.ts';
-import { promisedPackages, type Runtime } from './runtimes.ts';
+import { packageEntry, promisedPackages, type Runtime } from './runtimes.ts';
 
 const program = join(programDirectory, 'resolve-packages.mjs');
 const timeoutMs = 60_000;
@@ -22,7 +22,9 @@ export async function checkRuntime(
 ): Promise<string[]> {
   await sandbox.link('node_modules', runtime.modulesDirectory);
   await sandbox.write('resolve-packages.mjs', await readFile(program));
-  await sandbox.write('packages.json', JSON.stringify([...promisedPackages(runtime)]));
+  const entryOf = packageEntry(runtime);
+  const packages = [...promisedPackages(runtime)].map(([name, version]) => [name, version, entryOf(name)]);
+  await sandbox.write('packages.json', JSON.stringify(packages));
   const problems: string[] = [];
   let isWhole = false;
   let errorText = '';
