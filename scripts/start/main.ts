@@ -251,7 +251,8 @@ async function shutDown(): Promise<void> {
     const child = children.find((candidate) => candidate.name === name);
     if (!child) continue;
     const code = await stopChild(child);
-    if (code !== 0) {
+    // One that does not listen for signals yet ends of ours.
+    if (code !== 0 && child.process.signalCode !== 'SIGTERM') {
       console.error(`The ${name} ended with code ${code}; see its log in ${stateDir}.`);
       process.exitCode = 1;
     }

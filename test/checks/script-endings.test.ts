@@ -1,4 +1,7 @@
+import { execFile } from 'node:child_process';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runScript, type ScriptReport, scriptFiles } from '../../src/sandbox/scripts/script-run.ts';
 import { launchScript } from '../../src/sandbox/scripts/waiting-script.ts';
@@ -11,6 +14,7 @@ const { leavesNothingOpen } = createRequire(import.meta.url)(
 ) as {
   leavesNothingOpen(sources: readonly string[]): boolean;
 };
+const rehearsal = join(import.meta.dirname, '../../src/sandbox/program/rehearsal.cjs');
 const head = "import { test, expect } from '@playwright/test';\n";
 
 describe('how runs of tests end', () => {
@@ -100,6 +104,33 @@ describe('how runs of tests end', () => {
       expect(report.output).toEqual(['test x', 'fixture over', 'hook over']);
       expect(report.ended).toMatchObject({ reason: 'exited', exitCode: 0 });
       expect(report.errors).toEqual([]);
+    }
+  });
+
+  itRuns('a sample is run with every version of Playwright that is installed', async () => {
+    for (const id of stage.runtimes.ids) {
+      const { modulesDirectory } = stage.runtimes.find(id) ?? {};
+      const sandbox = await createPlainSandbox();
+      try {
+        await sandbox.link('node_modules', modulesDirectory ?? '');
+        const program = `const { rehearseRunner, rehearseWorker } = require(${JSON.stringify(rehearsal)});
+          const modules = ${JSON.stringify(modulesDirectory)};
+          rehearseRunner(modules).then(async (runner) => {
+            console.log(JSON.stringify([runner, await rehearseWorker(modules)]));
+            process.exit();
+          });`;
+        const { stdout } = await promisify(execFile)(process.execPath, ['-e', program], {
+          cwd: sandbox.directory,
+          env: {
+            PATH: process.env.PATH,
+            PICKET_MODULES: modulesDirectory,
+            PWTEST_CACHE_DIR: join(sandbox.directory, '.picket/cache'),
+          },
+        });
+        expect([id, JSON.parse(stdout)]).toEqual([id, [true, true]]);
+      } finally {
+        await sandbox.release();
+      }
     }
   });
 

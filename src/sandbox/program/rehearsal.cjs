@@ -4,7 +4,8 @@
  * uses: the first time that takes some 200 ms, afterwards a third.
  *
  * It is Playwright's own code that runs, in the parts its two processes have; what it changed is put back. A version that has
- * these parts elsewhere, or works differently, goes without: that costs time and nothing else.
+ * these parts elsewhere, or works differently, goes without: that costs time and nothing else. Both resolve with whether it went
+ * well.
  */
 const fs = require('node:fs');
 const { once } = require('node:events');
@@ -30,7 +31,7 @@ test.describe('ahead', () => {
 
 /** Reads the configuration, finds the tests of the sample and plans their run, as the runner does. */
 async function rehearseRunner(modulesDirectory) {
-  await onStage('runner', async (stage) => {
+  return await onStage('runner', async (stage) => {
     const lib = libraryOf(modulesDirectory);
     const { createLoadTask, createRunTestsTasks, TestRun } = lib('runner/tasks.js');
     const config = await lib('common/configLoader.js').deserializeConfig(stage.config);
@@ -42,12 +43,13 @@ async function rehearseRunner(modulesDirectory) {
     for (const task of [createLoadTask('in-process', { filterOnly: true, failOnLoadErrors: true }), plan])
       await task.setup(testRun, errors, errors);
     String(new Error('ahead').stack);
+    return errors.length === 0 && testRun.phases.length === 1;
   });
 }
 
 /** Runs the sample, with a request to a server of our own and a trace of it, as the worker does. */
 async function rehearseWorker(modulesDirectory) {
-  await onStage('worker', async (stage) => {
+  return await onStage('worker', async (stage) => {
     const lib = libraryOf(modulesDirectory);
     const workerMain = require.resolve(path.join(modulesDirectory, 'playwright/lib/worker/workerMain.js'));
     const server = http.createServer((_request, response) => response.end('ahead'));
@@ -55,14 +57,21 @@ async function rehearseWorker(modulesDirectory) {
     const { send } = process;
     const writes = { stdout: process.stdout.write, stderr: process.stderr.write };
     const listeners = listenersOf(process);
+    let hasPassed = false;
     // What it tells its runner is nobody's business.
-    process.send = () => true;
+    process.send = (message) => {
+      hasPassed ||= /"testEnd".*"status":"passed"/.test(JSON.stringify(message));
+      return true;
+    };
     process.env.PICKET_AHEAD_URL = `http://127.0.0.1:${server.address().port}/`;
     try {
       const { create } = require(workerMain);
       const config = await lib('common/configLoader.js').deserializeConfig(stage.config);
       const [project] = config.projects;
-      const fileSuite = await lib('common/testLoader.js').loadTestFile(stage.file, config);
+      const { loadTestFile } = lib('common/testLoader.js');
+      // Before 1.58 it wants the folder of the tests alone.
+      const load = (from) => loadTestFile(stage.file, from);
+      const fileSuite = await load(config).catch(() => load(config.config.rootDir));
       const suite = lib('common/suiteUtils.js').bindFileSuiteToProject(project, fileSuite);
       const worker = create({
         workerIndex: 0,
@@ -75,6 +84,7 @@ async function rehearseWorker(modulesDirectory) {
       const entries = suite.allTests().map(({ id }) => ({ testId: id, retry: 0 }));
       await worker.runTestGroup({ file: stage.file, entries });
       await worker.gracefullyClose();
+      return hasPassed;
     } finally {
       process.send = send;
       process.stdout.write = writes.stdout;
@@ -105,9 +115,10 @@ async function onStage(name, act) {
       globalTimeoutMs: 10_000,
     });
     const location = { resolvedConfigFile: configFile, configDir: __dirname };
-    await act({ folder, file, config: { location, configCLIOverrides: {} } });
+    return await act({ folder, file, config: { location, configCLIOverrides: {} } });
   } catch (error) {
-    if (!(error instanceof Error)) throw error;
+    if (error instanceof Error) return false;
+    throw error;
   } finally {
     for (const name of Object.keys(require.cache)) {
       if (name === configFile || path.basename(name) === sampleName) delete require.cache[name];

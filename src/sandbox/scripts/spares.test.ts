@@ -128,6 +128,24 @@ describe('spares', () => {
     expect(stage.released).toHaveLength(3);
   });
 
+  it('of kinds wanted one after the other begin with the last one, and are filled when all have loaded', async () => {
+    stage = new Stage({ patienceMs: 1000 });
+    stage.spares.want('browser');
+    stage.spares.want('plain');
+    let isFilled = false;
+    const filled = stage.spares.filled().then(() => {
+      isFilled = true;
+    });
+    const first = await stage.startedNumber(1);
+    expect(first.place).toBe('plain');
+    first.load(true);
+    const second = await stage.startedNumber(2);
+    expect(second.place).toBe('browser');
+    expect(isFilled).toBe(false);
+    second.load(true);
+    await filled;
+  });
+
   it('that do not load are given back, and not begun again at once', async () => {
     stage = new Stage();
     stage.spares.want('browser');

@@ -102,13 +102,14 @@ export class Spares<Place, Waiting extends { readonly process: SandboxedProcess 
   async #fill(): Promise<void> {
     for (;;) {
       this.#dropOld();
-      const kind = this.#missing();
-      if (!kind) return;
+      if (!this.#missing()) return;
       const sinceMs = performance.now();
       while (!this.#isClosed && !this.#mayStart() && performance.now() - sinceMs < this.#options.patienceMs) {
         await new Promise((resolve) => setTimeout(resolve, lookMs));
       }
-      if (this.#isClosed || !this.#options.hasRoom()) return;
+      // What is missed most may be another one by now.
+      const kind = this.#missing();
+      if (!kind || !this.#options.hasRoom()) return;
       const started = await this.#options.start(kind.place);
       if (!started) return;
       if (!(await this.#keep(kind, started))) return;
