@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { errorCodeOf } from '../lib/errors.ts';
@@ -264,8 +265,8 @@ class SandboxedScripts implements OpenScriptHost {
       if (!hasBrowser) this.#spares.want({ runtime, browser: undefined });
       else if (!('missing' in this.browser)) this.#spares.want({ runtime, browser: this.browser });
     }
-    const limit = delay(prepareMs, undefined, { signal: this.#closing.signal }).catch(() => undefined);
-    await Promise.race([this.#spares.filled(), limit]);
+    const limit = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(prepareMs)]);
+    await Promise.race([this.#spares.filled(), once(limit, 'abort')]);
   }
 
   get facts(): SandboxFacts {

@@ -3,7 +3,12 @@ import type { RunContext } from '../../src/checks/check-type.ts';
 import { failureCatalogue } from '../../src/checks/failure.ts';
 import { createRunLog } from '../../src/checks/run-log.ts';
 import { MultiStepDetail } from '../../src/checks/script/detail.ts';
-import { type ScriptStage, type StageOptions, startScriptStage } from '../helpers/script-stage.ts';
+import {
+  type ScriptStage,
+  type StageOptions,
+  scriptTests,
+  startScriptStage,
+} from '../helpers/script-stage.ts';
 import { type HttpTarget, startHttpTarget } from '../helpers/targets/http-target.ts';
 
 const head = "import { test, expect } from '@playwright/test';\n";
@@ -21,15 +26,7 @@ describe('multi-step checks', () => {
     await stage.close();
   });
 
-  /** A test that runs scripts: left out, with the reason, where no runtime is installed; never on a build machine. */
-  function itRuns(name: string, run: () => Promise<void>): void {
-    it(name, { timeout: 120_000 }, async (context) => {
-      const { missingRuntimes } = stage;
-      if (missingRuntimes && process.env.CI !== 'true') context.skip(missingRuntimes);
-      expect(missingRuntimes).toBeUndefined();
-      await run();
-    });
-  }
+  const itRuns = scriptTests(() => stage);
   const run = async (script: string, options?: StageOptions) =>
     (await stage.runMultiStep(script, options)).outcome;
 

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runScript, type ScriptReport, scriptFiles } from '../../src/sandbox/scripts/script-run.ts';
 import { launchScript } from '../../src/sandbox/scripts/waiting-script.ts';
 import { createPlainSandbox } from '../helpers/plain-sandbox.ts';
-import { type ScriptStage, startScriptStage } from '../helpers/script-stage.ts';
+import { type ScriptStage, scriptTests, startScriptStage } from '../helpers/script-stage.ts';
 import { type HttpTarget, startHttpTarget } from '../helpers/targets/http-target.ts';
 
 const { leavesNothingOpen } = createRequire(import.meta.url)(
@@ -29,14 +29,7 @@ describe('how runs of tests end', () => {
     await stage.close();
   });
 
-  function itRuns(name: string, run: () => Promise<void>): void {
-    it(name, { timeout: 120_000 }, async (context) => {
-      const { missingRuntimes } = stage;
-      if (missingRuntimes && process.env.CI !== 'true') context.skip(missingRuntimes);
-      expect(missingRuntimes).toBeUndefined();
-      await run();
-    });
-  }
+  const itRuns = scriptTests(() => stage);
 
   /** Runs a script in a process that has loaded everything before it knew the script, or in a fresh one. */
   async function runIn(

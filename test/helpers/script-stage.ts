@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { expect, it } from 'vitest';
 import type { ArtifactFile, Outcome, RunContext } from '../../src/checks/check-type.ts';
 import type { BrowserDetail, MultiStepDetail } from '../../src/checks/script/detail.ts';
 import { runBrowserScript, runMultiStepScript } from '../../src/checks/script/run.ts';
@@ -35,6 +36,17 @@ export interface StageOptions {
 export interface StagedRun<Detail> {
   readonly outcome: Outcome<Detail>;
   readonly artifacts: readonly ArtifactFile[];
+}
+
+/** Makes tests that run scripts: left out, with the reason, where no runtime is installed; never on a build machine. */
+export function scriptTests(stage: () => ScriptStage): (name: string, run: () => Promise<void>) => void {
+  return (name, run) =>
+    it(name, { timeout: 120_000 }, async (context) => {
+      const { missingRuntimes } = stage();
+      if (missingRuntimes && process.env.CI !== 'true') context.skip(missingRuntimes);
+      expect(missingRuntimes).toBeUndefined();
+      await run();
+    });
 }
 
 /** Gets scripts going with sandboxes that contain nothing: the scripts are the tests' own. */

@@ -18,7 +18,7 @@ require('./preload.cjs');
 const { send, describe } = require('./events.cjs');
 const { hasTopLevelAwait, isTestMode, leavesNothingOpen, parse } = require('./script-source.cjs');
 const { endAhead, forkAhead, loadAll, runnerModules } = require('./worker-ahead.cjs');
-const { rehearseRunner, sample } = require('./rehearsal.cjs');
+const { rehearseRunner } = require('./rehearsal.cjs');
 
 let isWanted = false;
 let ready = Promise.resolve();
@@ -35,10 +35,7 @@ if (isAhead) {
 /** What a runner does that has time, unless its script is there already. */
 async function prepare() {
   await new Promise((resolve) => setImmediate(resolve));
-  if (isWanted) return;
-  isTestMode([sample]);
-  hasTopLevelAwait(parse(modulesDirectory, sample));
-  await rehearseRunner(modulesDirectory);
+  if (!isWanted) await rehearseRunner(modulesDirectory);
 }
 
 let line = '';

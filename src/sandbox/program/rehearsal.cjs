@@ -11,6 +11,7 @@ const fs = require('node:fs');
 const { once } = require('node:events');
 const http = require('node:http');
 const path = require('node:path');
+const { hasTopLevelAwait, isTestMode, parse } = require('./script-source.cjs');
 
 const configFile = path.join(__dirname, 'playwright-config.cjs');
 const sampleName = 'ahead.spec.ts';
@@ -29,9 +30,11 @@ test.describe('ahead', () => {
 });
 `;
 
-/** Reads the configuration, finds the tests of the sample and plans their run, as the runner does. */
+/** Finds out what kind of script the sample is, reads the configuration, finds the tests of the sample and plans their run, as the runner does. */
 async function rehearseRunner(modulesDirectory) {
   return await onStage('runner', async (stage) => {
+    isTestMode([sample]);
+    hasTopLevelAwait(parse(modulesDirectory, sample));
     const lib = libraryOf(modulesDirectory);
     const { createLoadTask, createRunTestsTasks, TestRun } = lib('runner/tasks.js');
     const config = await lib('common/configLoader.js').deserializeConfig(stage.config);
@@ -145,4 +148,4 @@ function removeListenersBut(emitter, kept) {
   }
 }
 
-module.exports = { rehearseRunner, rehearseWorker, sample };
+module.exports = { rehearseRunner, rehearseWorker };
