@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -36,7 +37,7 @@ describe('how runs of tests end', () => {
     kind: 'ahead' | 'fresh',
     script: string,
     options: { readonly runtimeId?: string | undefined } = {},
-  ): Promise<ScriptReport & { readonly output: string[] }> {
+  ): Promise<ScriptReport & { readonly output: string[]; readonly isTidied: boolean }> {
     const runtime = stage.runtimes.find(options.runtimeId ?? stage.runtimes.ids[0] ?? '');
     if (!runtime) throw new Error('there is no such runtime');
     const sandbox = await createPlainSandbox();
@@ -58,7 +59,9 @@ describe('how runs of tests end', () => {
         signal: new AbortController().signal,
         onOutput: (_stream, line) => output.push(line),
       });
-      return { ...report, output };
+      // The last thing that Playwright writes by itself.
+      const isTidied = existsSync(join(sandbox.directory, '.picket/output/.last-run.json'));
+      return { ...report, output, isTidied };
     } finally {
       await sandbox.release();
     }
@@ -97,7 +100,14 @@ describe('how runs of tests end', () => {
       expect(report.output).toEqual(['test x', 'fixture over', 'hook over']);
       expect(report.ended).toMatchObject({ reason: 'exited', exitCode: 0 });
       expect(report.errors).toEqual([]);
+      expect(report.isTidied).toBe(false);
     }
+  });
+
+  itRuns('a run with something that may outlive its tests goes on until Playwright is through', async () => {
+    const report = await runIn('fresh', `${head} process.on('exit', () => {}); test('one', async () => {});`);
+    expect(report.end?.status).toBe('passed');
+    expect(report.isTidied).toBe(true);
   });
 
   itRuns('a sample is run with every version of Playwright that is installed', async () => {
