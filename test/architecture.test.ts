@@ -78,17 +78,17 @@ describe('the check of import directions', () => {
       await mkdir(dirname(join(tree, file)), { recursive: true });
       await writeFile(join(tree, file), text);
     };
-    await write('src/checks/failure.ts', 'export interface Failure { code: string }\n');
+    await write('src/checks/contract/failure.ts', 'export interface Failure { code: string }\n');
     await write(
       'src/lib/up.ts',
-      "import type { Failure } from '../checks/failure.ts';\nexport type Up = Failure;\n",
+      "import type { Failure } from '../checks/contract/failure.ts';\nexport type Up = Failure;\n",
     );
-    await write('src/service/app.ts', 'export const app = 1;\n');
-    await write('src/agent/sideways.ts', "export const load = () => import('../service/app.ts');\n");
+    await write('src/service/http/app.ts', 'export const app = 1;\n');
+    await write('src/agent/sideways.ts', "export const load = () => import('../service/http/app.ts');\n");
     try {
       expect((await violations(tree)).sort()).toEqual([
-        'arrow-agent: src/agent/sideways.ts -> src/service/app.ts',
-        'arrow-lib: src/lib/up.ts -> src/checks/failure.ts',
+        'arrow-agent: src/agent/sideways.ts -> src/service/http/app.ts',
+        'arrow-lib: src/lib/up.ts -> src/checks/contract/failure.ts',
       ]);
     } finally {
       await rm(tree, { recursive: true });

@@ -1,7 +1,7 @@
 import { agentic } from './agentic/check.ts';
 import { api } from './api/check.ts';
 import { browser } from './browser/check.ts';
-import type { CheckType } from './check-type.ts';
+import type { CheckType } from './contract/check-type.ts';
 import { dns } from './dns/check.ts';
 import { heartbeat } from './heartbeat/check.ts';
 import { icmp } from './icmp/check.ts';

@@ -1,9 +1,9 @@
 import { styleText } from 'node:util';
 import Table from 'cli-table3';
 import { z } from 'zod';
-import { EvaluatedAssertion } from '../checks/assertion.ts';
-import { resultFlags } from '../checks/failure.ts';
-import type { ResultReport } from '../protocol/agent.ts';
+import { resultFlags } from '../checks/contract/failure.ts';
+import { EvaluatedAssertion } from '../checks/judging/assertion.ts';
+import type { ResultReport } from '../protocol/agent/agent.ts';
 
 export type Verdict = 'PASSED' | 'DEGRADED' | 'FAILED' | 'ERROR';
 

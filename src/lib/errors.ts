@@ -1,7 +1,7 @@
 /**
  * The catalogue of errors a user can meet at the API or the command line. Every thrown error that leaves a process
  * is one of these; `docs/errors.md` is generated from this list. Failures of checks are values, not errors: see
- * `src/checks/failure.ts`.
+ * `src/checks/contract/failure.ts`.
  */
 
 interface ErrorEntry {

@@ -1,8 +1,8 @@
 import { hostname as hostnameOfSystem } from 'node:os';
-import { isForSystem, parseNameServiceSwitch } from './dns/name-service-switch.ts';
+import { isForSystem, parseNameServiceSwitch } from './dns/host/name-service-switch.ts';
+import { StubResolver } from './dns/host/stub-resolver.ts';
+import { WatchedFile } from './dns/host/watched-file.ts';
 import type { DnsServer } from './dns/server.ts';
-import { StubResolver } from './dns/stub-resolver.ts';
-import { WatchedFile } from './dns/watched-file.ts';
 import {
   type IpFamily,
   type LookupControls,

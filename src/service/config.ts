@@ -12,7 +12,7 @@ const egressRules = z
   .meta({ defaultText: 'none' });
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
 
-import { isAddress, readStaticIps } from './static-ips.ts';
+import { isAddress, readStaticIps } from './locations/static-ips.ts';
 
 /** Addresses by location, as text: problems are told when the configuration is read. */
 function staticIpSetting(family: '4' | '6') {

@@ -1,8 +1,8 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../lib/clock.ts';
-import { bearerKey, findAccount } from './auth.ts';
-import { hashKey } from './keys.ts';
+import { bearerKey, findAccount } from './http/auth.ts';
+import { hashKey } from './ids/keys.ts';
 import type { ServiceMetrics } from './metrics.ts';
 import type { Store } from './store/store.ts';
 

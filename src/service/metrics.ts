@@ -1,8 +1,8 @@
 import { Counter, Gauge, Registry } from 'prom-client';
-import { lanes } from '../checks/check-type.ts';
-import { agentSeenWindowMs, runningSessions } from './agent-sightings.ts';
+import { lanes } from '../checks/contract/check-type.ts';
+import { agentSeenWindowMs, runningSessions } from './locations/agents/sightings.ts';
+import type { ResultRow, RunRow } from './store/schema/tables.ts';
 import type { Nouns } from './store/store.ts';
-import type { ResultRow, RunRow } from './store/tables.ts';
 
 type CountedResult = Pick<ResultRow, 'account_id' | 'run_location' | 'has_failures' | 'has_errors'>;
 

@@ -1,8 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { AdmissionGate, maxGateWaitMs } from '../../src/agent/admission-gate.ts';
-import { GateBoard } from '../../src/agent/gate-board.ts';
-import { type ThreadGauge, ThreadLoad } from '../../src/agent/thread-load.ts';
+import { AdmissionGate, maxGateWaitMs } from '../../src/agent/runners/admission-gate.ts';
+import { GateBoard } from '../../src/agent/runners/gate-stats.ts';
+import { type ThreadGauge, ThreadLoad } from '../../src/agent/runners/lag/thread-load.ts';
 import { ManualClock } from '../helpers/manual-clock.ts';
 
 const never = new AbortController().signal;

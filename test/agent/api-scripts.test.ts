@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
-import type { LeasedRun } from '../../src/protocol/agent.ts';
+import type { LeasedRun } from '../../src/protocol/agent/agent.ts';
 import { readRuntimes } from '../../src/sandbox/runtimes/runtimes.ts';
 import { leasedRun } from '../helpers/fake-service/leased-run.ts';
 import { runtimesDirectory } from '../helpers/script-stage.ts';

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
+import { LeaseKeeper } from '../../src/agent/client/lease-keeper.ts';
+import { ServiceClient } from '../../src/agent/client/service-client.ts';
+import { ServiceClock } from '../../src/agent/client/service-clock.ts';
 import { readAgentSettings } from '../../src/agent/config.ts';
-import { LeaseKeeper } from '../../src/agent/lease-keeper.ts';
-import { ServiceClient } from '../../src/agent/service-client.ts';
-import { ServiceClock } from '../../src/agent/service-clock.ts';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import { createLogger } from '../../src/lib/log.ts';
 import { FakeService } from '../helpers/fake-service/fake-service.ts';

@@ -6,7 +6,7 @@ import { runInNewContext } from 'node:vm';
 import { brotliDecompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ErrorReporter } from '../../src/agent/error-report/error-reporter.ts';
-import { Scrubber } from '../../src/agent/scrubber.ts';
+import { Scrubber } from '../../src/agent/scrub/scrubber.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { packageVersion } from '../../src/lib/version.ts';
 import { type Bench, openBench, quietLogger } from '../helpers/service.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ClaimRequest, ResultReport } from '../../src/protocol/agent.ts';
+import { ClaimRequest, ResultReport } from '../../src/protocol/agent/agent.ts';
 import { leasedRun } from '../helpers/fake-service/leased-run.ts';
 import { AgentProcess } from './agent-process.ts';
 import { Stage } from './stage.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ProbePool } from '../../src/agent/probe-pool.ts';
-import type { FinishedRun, RunOrder } from '../../src/agent/worker-message.ts';
+import { ProbePool } from '../../src/agent/runners/probe-pool.ts';
+import type { FinishedRun, RunOrder } from '../../src/agent/runners/worker-protocol.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createLogger } from '../../src/lib/log.ts';
 import { leasedRun } from '../helpers/fake-service/leased-run.ts';

@@ -1,6 +1,6 @@
 import { MessageChannel } from 'node:worker_threads';
 import { afterEach, beforeAll, expect, it, type TestContext } from 'vitest';
-import { PhaseLink, servePhases } from '../../src/agent/phase-link.ts';
+import { PhaseLink, servePhases } from '../../src/agent/runners/lifecycle-script-port.ts';
 import { type Runtimes, readRuntimes } from '../../src/sandbox/runtimes/runtimes.ts';
 import type { Phase, PhaseOrder, PhaseSession } from '../../src/sandbox/scripts/phase-scripts.ts';
 import { plainPhases } from '../helpers/plain-sandbox.ts';

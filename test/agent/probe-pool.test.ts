@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ProbePool, type ProbePoolOptions } from '../../src/agent/probe-pool.ts';
 import { runCheckOnce } from '../../src/agent/run-once.ts';
-import { ThreadEnded } from '../../src/agent/runner-thread.ts';
-import { wholeReport } from '../../src/agent/scrubber.ts';
-import type { FinishedRun, RunOrder } from '../../src/agent/worker-message.ts';
+import { ProbePool, type ProbePoolOptions } from '../../src/agent/runners/probe-pool.ts';
+import { ThreadEnded } from '../../src/agent/runners/runner-thread.ts';
+import type { FinishedRun, RunOrder } from '../../src/agent/runners/worker-protocol.ts';
+import { wholeReport } from '../../src/agent/scrub/scrubber.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createLogger } from '../../src/lib/log.ts';
-import type { ResultReport } from '../../src/protocol/agent.ts';
+import type { ResultReport } from '../../src/protocol/agent/agent.ts';
 import { Target } from './target.ts';
 
 const fragileWorker = new URL('./fixtures/fragile-worker.ts', import.meta.url);

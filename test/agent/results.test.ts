@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ResultReport } from '../../src/protocol/agent.ts';
+import type { ResultReport } from '../../src/protocol/agent/agent.ts';
 import { leasedRun } from '../helpers/fake-service/leased-run.ts';
 import { Stage } from './stage.ts';
 

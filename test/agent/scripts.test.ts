@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import { fromBufferPromise } from 'yauzl';
-import type { LeasedRun } from '../../src/protocol/agent.ts';
+import type { LeasedRun } from '../../src/protocol/agent/agent.ts';
 import { findBrowser } from '../../src/sandbox/browsers/find-browser.ts';
 import { unpackedChromiumPath } from '../../src/sandbox/browsers/unpacked-chromium.ts';
 import { readRuntimes } from '../../src/sandbox/runtimes/runtimes.ts';

@@ -8,10 +8,10 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openPromise } from 'yauzl';
 import { ZipFile } from 'yazl';
-import { credentialHeaderShapes } from '../../src/agent/scrub/credential-header-shape.ts';
-import { scrubFile } from '../../src/agent/scrub/scrub-file.ts';
+import { scrubFile } from '../../src/agent/scrub/files/scrub-file.ts';
 import { Unscrubbable } from '../../src/agent/scrub/scrub-report.ts';
 import { SecretFinder } from '../../src/agent/scrub/secret-finder.ts';
+import { credentialHeaderShapes } from '../../src/agent/scrub/shapes/credential-header-shape.ts';
 
 const secret = 'hunter2-&-"öther"';
 const finder = new SecretFinder([secret], credentialHeaderShapes());

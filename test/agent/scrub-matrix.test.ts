@@ -1,8 +1,8 @@
 import { createHash, generateKeyPairSync } from 'node:crypto';
 import naughtyStrings from 'big-list-of-naughty-strings' with { type: 'json' };
 import { describe, expect, it } from 'vitest';
-import { scrubBytes } from '../../src/agent/scrub/scrub-bytes.ts';
-import { ScrubStream } from '../../src/agent/scrub/scrub-stream.ts';
+import { scrubBytes } from '../../src/agent/scrub/files/scrub-bytes.ts';
+import { ScrubStream } from '../../src/agent/scrub/files/scrub-stream.ts';
 import { isMaskable, SecretFinder } from '../../src/agent/scrub/secret-finder.ts';
 import { compressedForms, type WrittenSecret, writtenForms } from './scrub-forms.ts';
 

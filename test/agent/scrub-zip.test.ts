@@ -7,8 +7,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { crc32, deflateRawSync, gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { fromBufferPromise } from 'yauzl';
+import { scrubZip } from '../../src/agent/scrub/files/scrub-zip.ts';
 import { Unscrubbable } from '../../src/agent/scrub/scrub-report.ts';
-import { scrubZip } from '../../src/agent/scrub/scrub-zip.ts';
 import { SecretFinder } from '../../src/agent/scrub/secret-finder.ts';
 import { type CraftedMember, craftedZip, extraField } from '../helpers/crafted-zip.ts';
 

@@ -1,9 +1,9 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { Scrubber } from '../../src/agent/scrubber.ts';
-import { spoolTag } from '../../src/agent/spool/spool-folder.ts';
-import { SpoolStore } from '../../src/agent/spool/spool-store.ts';
-import { spooledText } from '../../src/agent/spool/spooled-report.ts';
+import { spoolTag } from '../../src/agent/delivery/spool/spool-folder.ts';
+import { SpoolStore } from '../../src/agent/delivery/spool/spool-store.ts';
+import { spooledText } from '../../src/agent/delivery/spool/spooled-report.ts';
+import { Scrubber } from '../../src/agent/scrub/scrubber.ts';
 import { agentKey } from './agent-process.ts';
 
 /** What a backlog is made of. */

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ProbePool } from '../../src/agent/probe-pool.ts';
-import { wholeReport } from '../../src/agent/scrubber.ts';
-import type { RunFacts, RunOrder } from '../../src/agent/worker-message.ts';
-import { resultFlags } from '../../src/checks/failure.ts';
+import { ProbePool } from '../../src/agent/runners/probe-pool.ts';
+import type { RunFacts, RunOrder } from '../../src/agent/runners/worker-protocol.ts';
+import { wholeReport } from '../../src/agent/scrub/scrubber.ts';
+import { resultFlags } from '../../src/checks/contract/failure.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createLogger } from '../../src/lib/log.ts';
-import { ResultReport } from '../../src/protocol/agent.ts';
+import { ResultReport } from '../../src/protocol/agent/agent.ts';
 import { Target } from './target.ts';
 
 const busyWorker = new URL('./fixtures/busy-worker.ts', import.meta.url);

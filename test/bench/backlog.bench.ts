@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ResultReport } from '../../src/protocol/agent.ts';
+import type { ResultReport } from '../../src/protocol/agent/agent.ts';
 import { AgentProcess } from '../agent/agent-process.ts';
 import { fillSpool } from '../agent/spool-backlog.ts';
 import { Target } from '../agent/target.ts';

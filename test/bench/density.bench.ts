@@ -1,4 +1,4 @@
-import type { LeasedRun } from '../../src/protocol/agent.ts';
+import type { LeasedRun } from '../../src/protocol/agent/agent.ts';
 import { leasedRun } from '../helpers/fake-service/leased-run.ts';
 import { cpuMsOf } from '../helpers/picket-process.ts';
 import { AgentUnderLoad } from './parts/agent-load.ts';

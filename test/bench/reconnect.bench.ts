@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { ServiceClient } from '../../src/agent/client/service-client.ts';
+import { ServiceClock } from '../../src/agent/client/service-clock.ts';
+import { retryDelayMs, ServiceError } from '../../src/agent/client/service-error.ts';
 import { readAgentSettings } from '../../src/agent/config.ts';
-import type { Scrubbed } from '../../src/agent/scrubber.ts';
-import { ServiceClient } from '../../src/agent/service-client.ts';
-import { ServiceClock } from '../../src/agent/service-clock.ts';
-import { retryDelayMs, ServiceError } from '../../src/agent/service-error.ts';
+import type { Scrubbed } from '../../src/agent/scrub/scrubber.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import type { LeasedRun } from '../../src/protocol/agent.ts';
+import type { LeasedRun } from '../../src/protocol/agent/agent.ts';
 import { createLocation, freePort, startServiceProcess } from '../helpers/picket-process.ts';
 import { reportOf, temporaryFolder } from '../helpers/service.ts';
 import { type Bench, numberOption } from './report.ts';

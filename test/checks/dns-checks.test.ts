@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { RunContext } from '../../src/checks/check-type.ts';
+import type { RunContext } from '../../src/checks/contract/check-type.ts';
 import { DnsDetail } from '../../src/checks/dns/detail.ts';
 import { runDns } from '../../src/checks/dns/run.ts';
 import { DnsSpec } from '../../src/checks/dns/spec.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runApi } from '../../src/checks/api/run.ts';
 import { ApiSpec } from '../../src/checks/api/spec.ts';
-import type { RunContext } from '../../src/checks/check-type.ts';
-import { HttpDetail } from '../../src/checks/http-detail.ts';
+import type { RunContext } from '../../src/checks/contract/check-type.ts';
+import { HttpDetail } from '../../src/checks/http/detail.ts';
 import { runContext } from '../helpers/run-context.ts';
 import { startHostileTarget } from '../helpers/targets/hostile-target.ts';
 import { type HttpTarget, startHttpTarget } from '../helpers/targets/http-target.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runDns } from '../../src/checks/dns/run.ts';
 import { DnsSpec } from '../../src/checks/dns/spec.ts';
-import { HttpDetail } from '../../src/checks/http-detail.ts';
+import { HttpDetail } from '../../src/checks/http/detail.ts';
 import { runTcp } from '../../src/checks/tcp/run.ts';
 import { TcpSpec } from '../../src/checks/tcp/spec.ts';
 import { runUrl } from '../../src/checks/url/run.ts';

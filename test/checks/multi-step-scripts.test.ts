@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { RunContext } from '../../src/checks/check-type.ts';
-import { failureCatalogue } from '../../src/checks/failure.ts';
-import { createRunLog } from '../../src/checks/run-log.ts';
+import type { RunContext } from '../../src/checks/contract/check-type.ts';
+import { failureCatalogue } from '../../src/checks/contract/failure.ts';
+import { createRunLog } from '../../src/checks/contract/run-log.ts';
 import { MultiStepDetail } from '../../src/checks/script/detail.ts';
 import {
   type ScriptStage,

@@ -1,8 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { LogEntry } from '../../src/checks/check-type.ts';
+import type { LogEntry } from '../../src/checks/contract/check-type.ts';
+import { createRunLog } from '../../src/checks/contract/run-log.ts';
 import { PlaywrightDetail } from '../../src/checks/playwright/detail.ts';
-import { createRunLog } from '../../src/checks/run-log.ts';
 import { type BundleEntry, packEntries } from '../helpers/suite-bundle.ts';
 import {
   linkRuntime,

@@ -5,9 +5,9 @@ import {
   type Outcome,
   type RunContext,
   type Runner,
-} from '../../src/checks/check-type.ts';
-import { definitionSchema, runnableSpec } from '../../src/checks/definition.ts';
-import { failureCatalogue, resultFlags } from '../../src/checks/failure.ts';
+} from '../../src/checks/contract/check-type.ts';
+import { definitionSchema, runnableSpec } from '../../src/checks/contract/definition.ts';
+import { failureCatalogue, resultFlags } from '../../src/checks/contract/failure.ts';
 import { checkTypes } from '../../src/checks/index.ts';
 import { runContext } from '../helpers/run-context.ts';
 import type { RunSamples, SampleBody, Samples } from './samples/samples.ts';

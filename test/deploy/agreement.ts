@@ -3,7 +3,7 @@ import { AgentConfig, readAgentSettings } from '../../src/agent/config.ts';
 import { readServiceConfig, ServiceConfig } from '../../src/service/config.ts';
 import { type Deployment, KubernetesObject } from './kubernetes-schemas.ts';
 
-/** What a stop may take beyond SHUTDOWN_GRACE_SECONDS: last results, last files, sandboxes (src/agent/drain.ts). */
+/** What a stop may take beyond SHUTDOWN_GRACE_SECONDS: last results, last files, sandboxes (src/agent/leasing/drain.ts). */
 const stopMarginSeconds = 30;
 
 /** Names of variables and what deploy/ sets them to; undefined for what comes from elsewhere. */

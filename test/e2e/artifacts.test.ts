@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { maxArtifactBytes } from '../../src/protocol/artifact.ts';
+import { maxArtifactBytes } from '../../src/protocol/results/artifact.ts';
 import { AgentProcess } from '../agent/agent-process.ts';
 import { createLocation, startServiceProcess, until } from '../helpers/picket-process.ts';
 import { temporaryFolder } from '../helpers/service.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { maxExaminationBytes } from '../../src/protocol/agent-examination.ts';
+import { maxExaminationBytes } from '../../src/protocol/agent/agent-examination.ts';
 import { diagnose } from '../agent/doctor-run.ts';
 import { createLocation, type RunningService, startServiceProcess } from '../helpers/picket-process.ts';
 

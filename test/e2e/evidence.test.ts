@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { HttpDetail } from '../../src/checks/http-detail.ts';
+import type { HttpDetail } from '../../src/checks/http/detail.ts';
 import { AgentProcess } from '../agent/agent-process.ts';
 import { whyNoNamespaces } from '../helpers/network-namespaces.ts';
 import { readPcap } from '../helpers/pcap.ts';

@@ -1,4 +1,4 @@
-import type { ClaimResponse, RenewResponse, ResultsResponse } from '../../src/protocol/agent.ts';
+import type { ClaimResponse, RenewResponse, ResultsResponse } from '../../src/protocol/agent/agent.ts';
 import type { HistoryEvent, LeaseName } from './history.ts';
 
 interface WireCall {

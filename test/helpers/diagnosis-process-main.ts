@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { runApi } from '../../src/checks/api/run.ts';
 import { ApiSpec } from '../../src/checks/api/spec.ts';
-import type { ArtifactSink } from '../../src/checks/check-type.ts';
+import type { ArtifactSink } from '../../src/checks/contract/check-type.ts';
 import type { DiagnosedOrder, DiagnosedRun } from './diagnosed-runs.ts';
 import { runContext } from './run-context.ts';
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import type { Outcome } from '../../src/checks/check-type.ts';
+import type { Outcome } from '../../src/checks/contract/check-type.ts';
 import type { IcmpDetail } from '../../src/checks/icmp/detail.ts';
 import type { EchoAnswer, PingTrain } from '../../src/probes/icmp/backend.ts';
 import type { NetworkLab } from './network-namespaces.ts';

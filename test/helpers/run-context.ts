@@ -1,5 +1,5 @@
-import type { RunContext } from '../../src/checks/check-type.ts';
-import { createRunLog } from '../../src/checks/run-log.ts';
+import type { RunContext } from '../../src/checks/contract/check-type.ts';
+import { createRunLog } from '../../src/checks/contract/run-log.ts';
 import { createEgressPolicy } from '../../src/probes/egress/policy.ts';
 import { systemResolver } from '../../src/probes/resolver.ts';
 

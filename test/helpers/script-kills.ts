@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { LeasedRun } from '../../src/protocol/agent.ts';
+import type { LeasedRun } from '../../src/protocol/agent/agent.ts';
 import { Stage } from '../agent/stage.ts';
 import { processesWhere } from '../sandbox/processes.ts';
 import { leasedRun } from './fake-service/leased-run.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { ArtifactFile, Outcome, RunContext } from '../../src/checks/check-type.ts';
+import type { ArtifactFile, Outcome, RunContext } from '../../src/checks/contract/check-type.ts';
 import type { BrowserDetail, MultiStepDetail } from '../../src/checks/script/detail.ts';
 import { runBrowserScript, runMultiStepScript } from '../../src/checks/script/run.ts';
 import { ScriptSpec } from '../../src/checks/script/spec.ts';

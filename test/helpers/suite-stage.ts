@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import type { ArtifactFile, Outcome, RunContext } from '../../src/checks/check-type.ts';
+import type { ArtifactFile, Outcome, RunContext } from '../../src/checks/contract/check-type.ts';
 import type { PlaywrightDetail } from '../../src/checks/playwright/detail.ts';
 import { runPlaywrightSuite } from '../../src/checks/playwright/run.ts';
 import { PlaywrightSpec } from '../../src/checks/playwright/spec.ts';

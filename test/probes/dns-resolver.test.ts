@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
-import { isForSystem, parseNameServiceSwitch } from '../../src/probes/dns/name-service-switch.ts';
-import { parseResolvConf } from '../../src/probes/dns/resolv-conf.ts';
+import { isForSystem, parseNameServiceSwitch } from '../../src/probes/dns/host/name-service-switch.ts';
+import { parseResolvConf } from '../../src/probes/dns/host/resolv-conf.ts';
 import { HostResolver } from '../../src/probes/host-resolver.ts';
 import type { IpFamily, ResolveError } from '../../src/probes/resolver.ts';
 import { a, answerTo, type Behaviour, cname, startDnsServer } from '../helpers/dns/dns-server.ts';

@@ -3,11 +3,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from 'vitest';
 import { IcmpUnavailable, type PingTrain } from '../../src/probes/icmp/backend.ts';
-import { NetPingBackend } from '../../src/probes/icmp/net-ping-backend.ts';
-import { readRawMessage } from '../../src/probes/icmp/net-ping-packet.ts';
+import { NetPingBackend } from '../../src/probes/icmp/net-ping/backend.ts';
+import { readRawMessage } from '../../src/probes/icmp/net-ping/packet.ts';
 
 const reason = await whyNoNetPing();
-const module = new URL('../../src/probes/icmp/net-ping-backend.ts', import.meta.url).href;
+const module = new URL('../../src/probes/icmp/net-ping/backend.ts', import.meta.url).href;
 const here: PingTrain = {
   address: '127.0.0.1',
   family: 4,

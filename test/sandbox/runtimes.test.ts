@@ -2,7 +2,7 @@ import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { runtimePackages } from '../../src/checks/runtime-packages.ts';
+import { runtimePackages } from '../../src/checks/tables/runtime-packages.ts';
 import { promisedPackages, type Runtime, readRuntimes } from '../../src/sandbox/runtimes/runtimes.ts';
 import { checkRuntime } from '../../src/sandbox/runtimes/self-check.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';

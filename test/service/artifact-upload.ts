@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import type { Socket } from 'node:net';
-import type { LeasedRun } from '../../src/protocol/agent.ts';
-import type { ReportedArtifact } from '../../src/protocol/artifact.ts';
+import type { LeasedRun } from '../../src/protocol/agent/agent.ts';
+import type { ReportedArtifact } from '../../src/protocol/results/artifact.ts';
 
 /** Bytes with what a result says of them. */
 export interface TestArtifact {

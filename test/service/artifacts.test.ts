@@ -2,8 +2,8 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { LeasedRun } from '../../src/protocol/agent.ts';
-import { maxArtifactBytes } from '../../src/protocol/artifact.ts';
+import type { LeasedRun } from '../../src/protocol/agent/agent.ts';
+import { maxArtifactBytes } from '../../src/protocol/results/artifact.ts';
 import { ManualClock } from '../helpers/manual-clock.ts';
 import {
   type Bench,

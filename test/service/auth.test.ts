@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Route } from '../../src/protocol/http/route.ts';
 import { allRoutes } from '../../src/protocol/index.ts';
-import type { Route } from '../../src/protocol/route.ts';
-import { addKey, deleteKey } from '../../src/service/accounts.ts';
-import { hashKey } from '../../src/service/keys.ts';
+import { addKey, deleteKey } from '../../src/service/accounts/accounts.ts';
+import { hashKey } from '../../src/service/ids/keys.ts';
 import {
   type Bench,
   createCheck,

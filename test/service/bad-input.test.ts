@@ -1,8 +1,8 @@
 import { createPrivateKey, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { z } from 'zod';
-import { definitionSchema } from '../../src/checks/definition.ts';
-import { frequencies } from '../../src/checks/frequency.ts';
+import { definitionSchema } from '../../src/checks/contract/definition.ts';
+import { frequencies } from '../../src/checks/contract/frequency.ts';
 import { checkTypes } from '../../src/checks/index.ts';
 import {
   ClaimRequest,
@@ -10,17 +10,17 @@ import {
   RenewRequest,
   ResultReport,
   ResultsRequest,
-} from '../../src/protocol/agent.ts';
-import { CheckGroupInput } from '../../src/protocol/check-group.ts';
-import { CheckResultQuery } from '../../src/protocol/check-result.ts';
-import { CancelSession, CheckSessionTrigger } from '../../src/protocol/check-session.ts';
-import { ClientCertificateInput } from '../../src/protocol/client-certificate.ts';
-import { AnalysisRequest, ErrorGroupPatch } from '../../src/protocol/error-group.ts';
-import { MaintenanceWindowInput } from '../../src/protocol/maintenance-window.ts';
-import { PrivateLocationInput, PrivateLocationPatch } from '../../src/protocol/private-location.ts';
-import { SnippetInput, SnippetPatch } from '../../src/protocol/snippet.ts';
-import { TestSessionTrigger } from '../../src/protocol/test-session.ts';
-import { VariableInput, VariablePatch } from '../../src/protocol/variable.ts';
+} from '../../src/protocol/agent/agent.ts';
+import { CheckGroupInput } from '../../src/protocol/checks/check-group.ts';
+import { ClientCertificateInput } from '../../src/protocol/checks/client-certificate.ts';
+import { SnippetInput, SnippetPatch } from '../../src/protocol/checks/snippet.ts';
+import { VariableInput, VariablePatch } from '../../src/protocol/checks/variable.ts';
+import { PrivateLocationInput, PrivateLocationPatch } from '../../src/protocol/locations/private-location.ts';
+import { MaintenanceWindowInput } from '../../src/protocol/pages/maintenance-window.ts';
+import { CheckResultQuery } from '../../src/protocol/results/check-result.ts';
+import { AnalysisRequest, ErrorGroupPatch } from '../../src/protocol/results/error-group.ts';
+import { CancelSession, CheckSessionTrigger } from '../../src/protocol/sessions/check-session.ts';
+import { TestSessionTrigger } from '../../src/protocol/sessions/test-session.ts';
 import type { Samples } from '../conformance/samples/samples.ts';
 import {
   type Bench,

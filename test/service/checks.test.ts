@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { failure } from '../../src/checks/failure.ts';
+import { failure } from '../../src/checks/contract/failure.ts';
 import { ManualClock } from '../helpers/manual-clock.ts';
 import {
   type Bench,

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { definitionSchema } from '../../src/checks/definition.ts';
+import { definitionSchema } from '../../src/checks/contract/definition.ts';
 import { checkTypes } from '../../src/checks/index.ts';
-import { ClaimRequest } from '../../src/protocol/agent.ts';
-import { checkRoutes } from '../../src/protocol/check.ts';
+import { ClaimRequest } from '../../src/protocol/agent/agent.ts';
+import { checkRoutes } from '../../src/protocol/checks/check.ts';
+import type { Route } from '../../src/protocol/http/route.ts';
 import { allRoutes } from '../../src/protocol/index.ts';
-import type { Route } from '../../src/protocol/route.ts';
 import {
   type Bench,
   createCheck,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { LeasedRun } from '../../src/protocol/agent.ts';
+import type { LeasedRun } from '../../src/protocol/agent/agent.ts';
 import { openStore } from '../../src/service/store/store.ts';
 import type { PicketProcess } from '../helpers/picket-process.ts';
 import { type PostgresServer, startPostgres, whyNoPostgres } from '../helpers/postgres.ts';

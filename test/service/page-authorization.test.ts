@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { dashboardRoutes } from '../../src/protocol/dashboard.ts';
-import { dashboardIncidentRoutes } from '../../src/protocol/dashboard-incident.ts';
-import { incidentRoutes } from '../../src/protocol/incident.ts';
-import type { Route } from '../../src/protocol/route.ts';
-import { statusPageRoutes } from '../../src/protocol/status-page.ts';
-import { subscriptionRoutes } from '../../src/protocol/subscription.ts';
+import type { Route } from '../../src/protocol/http/route.ts';
+import { dashboardRoutes } from '../../src/protocol/pages/dashboard.ts';
+import { dashboardIncidentRoutes } from '../../src/protocol/pages/dashboard-incident.ts';
+import { incidentRoutes } from '../../src/protocol/pages/incident.ts';
+import { statusPageRoutes } from '../../src/protocol/pages/status-page.ts';
+import { subscriptionRoutes } from '../../src/protocol/pages/subscription.ts';
 import { type Bench, openBench } from '../helpers/service.ts';
 import { minimalOf } from './minimal-value.ts';
 import { namesPath, withValue, wrongValuesFor } from './wrong-values.ts';

@@ -6,7 +6,7 @@ import { type ForwardProxy, proxyFromUrl } from '../../probes/connection/proxy-t
 import { createEgressPolicy } from '../../probes/egress/policy.ts';
 import { HostResolver } from '../../probes/host-resolver.ts';
 import { type ResolvedAddress, ResolveError, systemResolver } from '../../probes/resolver.ts';
-import { serviceProxyUrl } from '../service-proxy.ts';
+import { serviceProxyUrl } from '../client/service-proxy.ts';
 import type { Examination, Patient } from './examination.ts';
 import { ok, problem, skipped, type Verdict } from './finding.ts';
 

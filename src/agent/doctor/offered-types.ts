@@ -1,4 +1,4 @@
-import type { CheckType } from '../../checks/check-type.ts';
+import type { CheckType } from '../../checks/contract/check-type.ts';
 import { checkTypes } from '../../checks/index.ts';
 import { readRuntimes } from '../../sandbox/runtimes/runtimes.ts';
 import type { AgentSettings } from '../config.ts';

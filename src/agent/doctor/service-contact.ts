@@ -1,11 +1,11 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Releasers } from '../../lib/releasers.ts';
 import { packageVersion } from '../../lib/version.ts';
-import type { Examination as ServiceAnswer } from '../../protocol/agent-examination.ts';
+import type { Examination as ServiceAnswer } from '../../protocol/agent/agent-examination.ts';
+import { ServiceClient } from '../client/service-client.ts';
+import { ServiceClock } from '../client/service-clock.ts';
+import { ServiceError } from '../client/service-error.ts';
 import type { AgentSettings } from '../config.ts';
-import { ServiceClient } from '../service-client.ts';
-import { ServiceClock } from '../service-clock.ts';
-import { ServiceError } from '../service-error.ts';
 
 const callTimeoutMs = 15_000;
 

@@ -1,6 +1,6 @@
 import { toError } from '../../lib/errors.ts';
 import { packageVersion } from '../../lib/version.ts';
-import { ServiceError } from '../service-error.ts';
+import { ServiceError } from '../client/service-error.ts';
 import type { Examination } from './examination.ts';
 import { ok, problem, skipped, type Verdict, warning } from './finding.ts';
 

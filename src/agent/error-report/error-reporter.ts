@@ -3,8 +3,8 @@ import type { Clock } from '../../lib/clock.ts';
 import { toError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import { packageVersion } from '../../lib/version.ts';
-import { AgentErrorEvent } from '../../protocol/agent-error.ts';
-import type { Scrubber } from '../scrubber.ts';
+import { AgentErrorEvent } from '../../protocol/agent/agent-error.ts';
+import type { Scrubber } from '../scrub/scrubber.ts';
 import { privateFrame } from './private-frame.ts';
 import { privateMessage } from './private-message.ts';
 

@@ -1,12 +1,12 @@
-import { type FailureCode, failureCatalogue } from '../../checks/failure.ts';
+import { type FailureCode, failureCatalogue } from '../../checks/contract/failure.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import {
   maxLocationEventsPerCall,
   type ReportedLocationEvent,
   type SicknessKind,
-} from '../../protocol/location-event.ts';
-import { retryDelayMs, ServiceError } from '../service-error.ts';
+} from '../../protocol/locations/location-event.ts';
+import { retryDelayMs, ServiceError } from '../client/service-error.ts';
 import type { SelfCheck } from './self-check.ts';
 
 const calmMs = 10_000;

@@ -1,4 +1,4 @@
-import type { SicknessKind } from '../../protocol/location-event.ts';
+import type { SicknessKind } from '../../protocol/locations/location-event.ts';
 
 /** What a look at one part of the location came to; `unknown` where nothing can be said. */
 export type SelfCheckOutcome =

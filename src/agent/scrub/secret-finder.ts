@@ -1,6 +1,6 @@
-import { AnchorIndex, longestStep } from './anchor-index.ts';
-import { secretShapes } from './secret-shapes.ts';
-import type { SecretRange, SecretShape } from './shape.ts';
+import { AnchorIndex, longestStep } from './shapes/anchor-index.ts';
+import { secretShapes } from './shapes/secret-shapes.ts';
+import type { SecretRange, SecretShape } from './shapes/shape.ts';
 
 /** Secrets shorter than this are not looked for: they would be found by chance and destroy results. They are told by name. */
 export const minSecretLength = 6;

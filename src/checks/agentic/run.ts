@@ -1,5 +1,5 @@
-import type { Outcome, RunContext } from '../check-type.ts';
-import { failure } from '../failure.ts';
+import type { Outcome, RunContext } from '../contract/check-type.ts';
+import { failure } from '../contract/failure.ts';
 import type { AgenticDetail } from './detail.ts';
 import type { AgenticSpec } from './spec.ts';
 

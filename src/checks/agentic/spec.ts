@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { frequencies } from '../frequency.ts';
-import { regions } from '../regions.ts';
+import { frequencies } from '../contract/frequency.ts';
+import { regions } from '../tables/regions.ts';
 
 const maxSkills = 100;
 

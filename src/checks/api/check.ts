@@ -1,6 +1,6 @@
-import { defineCheckType } from '../check-type.ts';
-import { HttpDetail } from '../http-detail.ts';
-import { httpMetrics, statusCodeDimension } from '../metric.ts';
+import { defineCheckType } from '../contract/check-type.ts';
+import { httpMetrics, statusCodeDimension } from '../contract/metric.ts';
+import { HttpDetail } from '../http/detail.ts';
 import { apiGroupDefaults } from './group-defaults.ts';
 import { ApiSpec, maskedInApi } from './spec.ts';
 

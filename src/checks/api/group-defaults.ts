@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { GroupDefaults } from '../check-type.ts';
+import type { GroupDefaults } from '../contract/check-type.ts';
 import { ApiSpec } from './spec.ts';
 
 const request = ApiSpec.shape.request.shape;

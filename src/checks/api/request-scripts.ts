@@ -6,11 +6,11 @@ import type {
   PhaseResponse,
   PhaseSession,
 } from '../../sandbox/scripts/phase-scripts.ts';
-import type { RunContext, RunLog } from '../check-type.ts';
-import { type Failure, type FailureCode, failure } from '../failure.ts';
+import type { RunContext, RunLog } from '../contract/check-type.ts';
+import { type Failure, type FailureCode, failure } from '../contract/failure.ts';
+import { type LifecycleScript, lifecycleScriptMs } from '../contract/lifecycle.ts';
 import type { HttpAfterword, HttpExchange } from '../http/run.ts';
-import { type LifecycleScript, lifecycleScriptMs } from '../lifecycle.ts';
-import { render, TemplateError } from '../templating.ts';
+import { render, TemplateError } from '../judging/templating.ts';
 import { changedRequest, definedRequest, seenResponse, sentRequest } from './script-view.ts';
 import { ApiSpec } from './spec.ts';
 

@@ -1,8 +1,8 @@
 import { matchesGlob } from '../../lib/glob.ts';
-import type { ClientCertificate, Runner } from '../check-type.ts';
+import type { ClientCertificate, Runner } from '../contract/check-type.ts';
+import { hasScripts, lifecycleAllowanceMs } from '../contract/lifecycle.ts';
+import type { HttpDetail } from '../http/detail.ts';
 import { type HttpMeans, runHttp, unsentOutcome } from '../http/run.ts';
-import type { HttpDetail } from '../http-detail.ts';
-import { hasScripts, lifecycleAllowanceMs } from '../lifecycle.ts';
 import { RequestScripts } from './request-scripts.ts';
 import type { ApiSpec } from './spec.ts';
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { assertionSchema, comparisons } from '../assertion.ts';
-import { thresholdMs } from '../common-fields.ts';
-import type { MaskedValue } from '../masking.ts';
-import { RequestUrl } from '../request-url.ts';
+import { thresholdMs } from '../contract/common-fields.ts';
+import type { MaskedValue } from '../contract/masking.ts';
+import { RequestUrl } from '../http/request-url.ts';
+import { assertionSchema, comparisons } from '../judging/assertion.ts';
 
 const KeyValue = z.object({
   key: z.string().min(1),

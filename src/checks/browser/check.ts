@@ -1,5 +1,5 @@
-import { defineCheckType } from '../check-type.ts';
-import { type Metric, scriptTimeMetric } from '../metric.ts';
+import { defineCheckType } from '../contract/check-type.ts';
+import { type Metric, scriptTimeMetric } from '../contract/metric.ts';
 import { BrowserDetail, browserArtifactFields } from '../script/detail.ts';
 import { ScriptSpec } from '../script/spec.ts';
 

@@ -1,6 +1,6 @@
 import type { DnsJson } from './detail.ts';
 
-/** A decoded answer, in the words of src/probes/dns/message.ts. */
+/** A decoded answer, in the words of src/probes/dns/wire/message.ts. */
 interface Answer {
   readonly responseCode: string;
   readonly flags: Readonly<Record<'AA' | 'TC' | 'RD' | 'RA' | 'AD' | 'CD', boolean>>;

@@ -1,5 +1,5 @@
-import { defineCheckType } from '../check-type.ts';
-import { responseTimeMetric } from '../metric.ts';
+import { defineCheckType } from '../contract/check-type.ts';
+import { responseTimeMetric } from '../contract/metric.ts';
 import { DnsDetail } from './detail.ts';
 import { DnsSpec } from './spec.ts';
 

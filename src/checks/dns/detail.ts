@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { EvaluatedAssertion } from '../assertion.ts';
-import { JobLog } from '../http-detail.ts';
+import { JobLog } from '../http/detail.ts';
+import { EvaluatedAssertion } from '../judging/assertion.ts';
 
 const DnsJsonRecord = z.object({ name: z.string(), type: z.string(), TTL: z.number(), data: z.string() });
 

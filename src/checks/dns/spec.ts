@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { assertionSchema, comparisons } from '../assertion.ts';
-import { thresholdMs } from '../common-fields.ts';
+import { thresholdMs } from '../contract/common-fields.ts';
+import { assertionSchema, comparisons } from '../judging/assertion.ts';
 
 /** Record types a check can ask for: the seven of the check model 1.5, and more. */
 export const dnsRecordTypes = [

@@ -14,9 +14,9 @@ import { type Libc, loadLibc, SysUnavailable } from '../../probes/sys/libc.ts';
 import { routeSummary, routeText } from '../../probes/traceroute/route-text.ts';
 import { traceRoute } from '../../probes/traceroute/traceroute.ts';
 import { wireAddress } from '../../probes/wire-address.ts';
-import type { ArtifactSink, RunContext } from '../check-type.ts';
-import { failureCatalogue } from '../failure.ts';
-import { probeFailure } from '../probe-failure.ts';
+import type { ArtifactSink, RunContext } from '../contract/check-type.ts';
+import { failureCatalogue } from '../contract/failure.ts';
+import { probeFailure } from '../judging/probe-failure.ts';
 import { DiagnosisGate } from './diagnosis-gate.ts';
 import { isRepeatable, repeatConnection, repeatRequest } from './repeat.ts';
 

@@ -1,9 +1,9 @@
 import { Buffer } from 'node:buffer';
 import { packageVersion } from '../../lib/version.ts';
-import type { Assertion } from '../assertion.ts';
-import type { RunLog } from '../check-type.ts';
-import { type Failure, failure } from '../failure.ts';
-import { render, TemplateError } from '../templating.ts';
+import type { RunLog } from '../contract/check-type.ts';
+import { type Failure, failure } from '../contract/failure.ts';
+import type { Assertion } from '../judging/assertion.ts';
+import { render, TemplateError } from '../judging/templating.ts';
 
 interface Pair {
   readonly key: string;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { defineCheckType } from '../check-type.ts';
-import { millisecondsAt } from '../metric.ts';
+import { defineCheckType } from '../contract/check-type.ts';
+import { millisecondsAt } from '../contract/metric.ts';
 import { IcmpDetail } from './detail.ts';
 import { IcmpSpec } from './spec.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { EvaluatedAssertion } from '../assertion.ts';
-import { JobLog } from '../http-detail.ts';
+import { JobLog } from '../http/detail.ts';
+import { EvaluatedAssertion } from '../judging/assertion.ts';
 
 /** Round trip times of the replies, in milliseconds. */
 export const IcmpLatency = z.object({

@@ -5,7 +5,6 @@ import { openIcmpBackend } from '../../probes/icmp/open-backend.ts';
 import { type IcmpProbeResult, probeIcmp } from '../../probes/icmp/probe.ts';
 import { pingStatistics } from '../../probes/icmp/statistics.ts';
 import { usableFamily } from '../../probes/ip-family.ts';
-import type { Assertion, EvaluatedAssertion } from '../assertion.ts';
 import {
   CapabilityMissing,
   type LoadedRunner,
@@ -13,15 +12,16 @@ import {
   type Outcome,
   type RunContext,
   type Runner,
-} from '../check-type.ts';
-import { evaluateAssertions, type Sources } from '../evaluate.ts';
-import { type Failure, failure } from '../failure.ts';
-import { parseHostname } from '../hostname.ts';
-import { timesToMicroseconds, toMicroseconds } from '../milliseconds.ts';
-import { probeFailure } from '../probe-failure.ts';
-import { jobLogOf } from '../run-log.ts';
-import { render, TemplateError } from '../templating.ts';
-import { judge } from '../verdict.ts';
+} from '../contract/check-type.ts';
+import { type Failure, failure } from '../contract/failure.ts';
+import { parseHostname } from '../contract/hostname.ts';
+import { timesToMicroseconds, toMicroseconds } from '../contract/milliseconds.ts';
+import { jobLogOf } from '../contract/run-log.ts';
+import type { Assertion, EvaluatedAssertion } from '../judging/assertion.ts';
+import { evaluateAssertions, type Sources } from '../judging/evaluate.ts';
+import { probeFailure } from '../judging/probe-failure.ts';
+import { render, TemplateError } from '../judging/templating.ts';
+import { judge } from '../judging/verdict.ts';
 import type { IcmpDetail, PingResult } from './detail.ts';
 import type { IcmpSpec } from './spec.ts';
 import { judgeLoss } from './verdict.ts';

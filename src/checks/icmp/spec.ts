@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { assertionSchema } from '../assertion.ts';
-import { thresholdMs } from '../common-fields.ts';
+import { thresholdMs } from '../contract/common-fields.ts';
+import { assertionSchema } from '../judging/assertion.ts';
 
 /** What `LATENCY` assertions can look at (check model 1.10). */
 export const latencyProperties = ['avg', 'min', 'max', 'stdDev'] as const;

@@ -1,4 +1,4 @@
-import { type Failure, failure } from '../failure.ts';
+import { type Failure, failure } from '../contract/failure.ts';
 import type { IcmpDetail, PingResult } from './detail.ts';
 
 export interface LossLimits {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { defineCheckType } from '../check-type.ts';
-import { runtimeIds } from '../common-fields.ts';
-import { scriptTimeMetric } from '../metric.ts';
+import { defineCheckType } from '../contract/check-type.ts';
+import { runtimeIds } from '../contract/common-fields.ts';
+import { scriptTimeMetric } from '../contract/metric.ts';
 import { MultiStepDetail, multiStepArtifactFields } from '../script/detail.ts';
 import { ScriptSpec } from '../script/spec.ts';
 

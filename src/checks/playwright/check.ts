@@ -1,5 +1,5 @@
-import { defineCheckType } from '../check-type.ts';
-import { scriptTimeMetric } from '../metric.ts';
+import { defineCheckType } from '../contract/check-type.ts';
+import { scriptTimeMetric } from '../contract/metric.ts';
 import { PlaywrightDetail, playwrightArtifactFields } from './detail.ts';
 import { PlaywrightSpec } from './spec.ts';
 

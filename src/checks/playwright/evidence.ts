@@ -1,7 +1,7 @@
 import type { SaidSuiteTest } from '../../sandbox/scripts/events.ts';
 import { leftFile } from '../../sandbox/scripts/left-files.ts';
 import { suiteReportPath } from '../../sandbox/suites/suite-run.ts';
-import type { ArtifactSink } from '../check-type.ts';
+import type { ArtifactSink } from '../contract/check-type.ts';
 import { extensionOf, freeName, isImage } from '../script/evidence.ts';
 
 /** The names under which the evidence of a suite is kept. */

@@ -2,7 +2,7 @@ import { beginningOf, endingOf } from '../../lib/cut-text.ts';
 import type { SandboxEndReason } from '../../sandbox/sandbox.ts';
 import type { SaidError, SaidSuiteTest } from '../../sandbox/scripts/events.ts';
 import type { SuiteReport, TestReport } from '../../sandbox/suites/suite-run.ts';
-import { type Failure, type FailureCode, failure } from '../failure.ts';
+import { type Failure, type FailureCode, failure } from '../contract/failure.ts';
 import type { SuiteError } from './detail.ts';
 
 /** The limits of the stages, in milliseconds, as messages name them. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { HttpLogEntry } from '../http-detail.ts';
+import { HttpLogEntry } from '../http/detail.ts';
 
 const artifactNames = z.array(z.string());
 

@@ -2,7 +2,7 @@ import { beginningOf, endingOf } from '../../lib/cut-text.ts';
 import type { SandboxEndReason } from '../../sandbox/sandbox.ts';
 import type { SaidError, SaidTest } from '../../sandbox/scripts/events.ts';
 import type { ScriptReport } from '../../sandbox/scripts/script-run.ts';
-import { type Failure, type FailureCode, failure } from '../failure.ts';
+import { type Failure, type FailureCode, failure } from '../contract/failure.ts';
 
 /** An error of the script with the title of its test, if it was in one. */
 export type ScriptError = SaidError & { readonly test: string | null };

@@ -1,5 +1,5 @@
-import { defineCheckType } from '../check-type.ts';
-import { millisecondsAt } from '../metric.ts';
+import { defineCheckType } from '../contract/check-type.ts';
+import { millisecondsAt } from '../contract/metric.ts';
 import { TcpDetail } from './detail.ts';
 import { TcpSpec } from './spec.ts';
 

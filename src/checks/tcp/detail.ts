@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { EvaluatedAssertion } from '../assertion.ts';
-import { CertificateDetail, JobLog } from '../http-detail.ts';
+import { CertificateDetail, JobLog } from '../http/detail.ts';
+import { EvaluatedAssertion } from '../judging/assertion.ts';
 
 /** Milliseconds each step took; all but `total` add up to it (check model 1.4; `tls` is ours). */
 export const TcpTimingPhases = z.object({

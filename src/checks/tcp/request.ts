@@ -1,7 +1,7 @@
-import type { Assertion } from '../assertion.ts';
-import { type Failure, failure } from '../failure.ts';
-import { parseHostname } from '../hostname.ts';
-import { render, TemplateError } from '../templating.ts';
+import { type Failure, failure } from '../contract/failure.ts';
+import { parseHostname } from '../contract/hostname.ts';
+import type { Assertion } from '../judging/assertion.ts';
+import { render, TemplateError } from '../judging/templating.ts';
 import type { TcpSpec } from './spec.ts';
 
 /** A connection that can be made: templates filled in. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { assertionSchema } from '../assertion.ts';
-import { thresholdMs } from '../common-fields.ts';
-import { parseHostname } from '../hostname.ts';
+import { thresholdMs } from '../contract/common-fields.ts';
+import { parseHostname } from '../contract/hostname.ts';
+import { assertionSchema } from '../judging/assertion.ts';
 
 /** A TCP monitor: one connection, what it sends and what comes back (check model 1.4). */
 export const TcpSpec = z.object({

@@ -1,6 +1,6 @@
-import type { Runner } from '../check-type.ts';
+import type { Runner } from '../contract/check-type.ts';
+import type { HttpDetail } from '../http/detail.ts';
 import { runHttp } from '../http/run.ts';
-import type { HttpDetail } from '../http-detail.ts';
 import type { UrlSpec } from './spec.ts';
 
 export { warmUp } from '../http/run.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { assertionSchema, numericComparisons } from '../assertion.ts';
-import { thresholdMs } from '../common-fields.ts';
-import { RequestUrl } from '../request-url.ts';
+import { thresholdMs } from '../contract/common-fields.ts';
+import { RequestUrl } from '../http/request-url.ts';
+import { assertionSchema, numericComparisons } from '../judging/assertion.ts';
 
 /** A URL monitor: one GET, its status and its time (spec.md "URL monitor additions", check model 1.3). */
 export const UrlSpec = z.object({

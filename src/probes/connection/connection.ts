@@ -2,13 +2,9 @@ import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type SecureContext } from 'node:tls';
 import type { EgressPolicy } from '../egress/policy.ts';
 import { isIpv6Enabled } from '../ip-family.ts';
+import { quickestHandshakeStartMs, usualHandshakeStartMs, writeMoment } from '../kernel-thread/send-time.ts';
 import type { SentMoment, SocketWatch, StampClock } from '../kernel-thread/socket-watch.ts';
 import { type Timekeeper, threadTimekeeper } from '../kernel-thread/timekeeper.ts';
-import {
-  quickestHandshakeStartMs,
-  usualHandshakeStartMs,
-  writeMoment,
-} from '../kernel-thread/write-moment.ts';
 import type { IpFamily, LookupTimes, ResolvedAddress, Resolver } from '../resolver.ts';
 import type { ConnectionAttempt } from './attempt.ts';
 import { type CertificateFacts, CertificateReader } from './certificate.ts';

@@ -2,10 +2,10 @@ import { ProbeError } from '../connection/errors.ts';
 import { hostAndPort } from '../connection/host-and-port.ts';
 import { probeHttp } from '../http/probe.ts';
 import type { QueryControls } from './limits.ts';
-import { DnsDecodeError, decodeMessage, mismatch } from './message.ts';
 import { type DnsServer, serverText } from './server.ts';
 import { knownAddress } from './stream.ts';
 import { malformed, type SentQuery, type TimedMessage } from './udp.ts';
+import { DnsDecodeError, decodeMessage, mismatch } from './wire/message.ts';
 
 const mediaType = 'application/dns-message';
 const maxMessageBytes = 65_535;

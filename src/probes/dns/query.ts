@@ -2,10 +2,10 @@ import { randomInt } from 'node:crypto';
 import { joinedMeasurement, type ProbeMeasurement } from '../kernel-thread/measurement.ts';
 import { queryHttps } from './https.ts';
 import type { QueryControls } from './limits.ts';
-import { type DnsMessage, type DnsQuestion, encodeQuery } from './message.ts';
 import type { DnsServer } from './server.ts';
 import { queryStream } from './stream.ts';
 import { queryUdp, type TimedMessage } from './udp.ts';
+import { type DnsMessage, type DnsQuestion, encodeQuery } from './wire/message.ts';
 
 export type DnsProtocol = 'UDP' | 'TCP' | 'DOT' | 'DOH';
 

@@ -4,9 +4,9 @@ import { classifyError, ProbeError } from '../connection/errors.ts';
 import { joinedMeasurement } from '../kernel-thread/measurement.ts';
 import { ownAnswer, type Resolver } from '../resolver.ts';
 import { type QueryControls, type Settle, withinLimits } from './limits.ts';
-import { DnsDecodeError, type DnsMessage, decodeMessage, mismatch } from './message.ts';
 import { type DnsServer, serverText } from './server.ts';
 import { malformed, type SentQuery, type TimedMessage } from './udp.ts';
+import { DnsDecodeError, type DnsMessage, decodeMessage, mismatch } from './wire/message.ts';
 
 /** The length that comes before every message (RFC 1035 section 4.2.2). */
 const lengthBytes = 2;

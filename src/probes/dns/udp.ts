@@ -6,8 +6,14 @@ import type { ProbeMeasurement } from '../kernel-thread/measurement.ts';
 import type { PacketTimes } from '../kernel-thread/socket-watch.ts';
 import { threadTimekeeper } from '../kernel-thread/timekeeper.ts';
 import { noAnswer, type QueryControls, withinLimits } from './limits.ts';
-import { DnsDecodeError, type DnsMessage, type DnsQuestion, decodeMessage, mismatch } from './message.ts';
 import { type DnsServer, serverText } from './server.ts';
+import {
+  DnsDecodeError,
+  type DnsMessage,
+  type DnsQuestion,
+  decodeMessage,
+  mismatch,
+} from './wire/message.ts';
 
 /** A query as it is sent. */
 export interface SentQuery {

@@ -1,6 +1,6 @@
 import { type IcmpBackend, IcmpUnavailable } from './backend.ts';
 import { KernelBackend } from './kernel-backend.ts';
-import { NetPingBackend } from './net-ping-backend.ts';
+import { NetPingBackend } from './net-ping/backend.ts';
 import { PingProgram } from './ping-program.ts';
 
 /** What makes ICMP possible where nothing is. */

@@ -1,9 +1,9 @@
 import type { TcpInfo } from '../sys/tcp-info.ts';
 import type { MonotonicOffset } from './monotonic-clock.ts';
+import { quickestAnswerMs } from './send-time.ts';
 import type { SentMoment, SocketWatch, StampClock } from './socket-watch.ts';
 import { maxWaitMs, stoodStillMs } from './standstill.ts';
 import type { Edge } from './watch-slots.ts';
-import { quickestAnswerMs } from './write-moment.ts';
 
 /** What Node keeps of a socket's descriptor. */
 export interface NativeHandle {

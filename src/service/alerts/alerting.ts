@@ -2,11 +2,11 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { createEgressPolicy } from '../../probes/egress/policy.ts';
 import type { ServiceConfig } from '../config.ts';
-import type { MailServer } from '../mail-server.ts';
+import type { MailServer } from '../mail/mail-server.ts';
 import type { Store } from '../store/store.ts';
-import { AlertTimers } from './alert-timers.ts';
-import { Notifier } from './notifier.ts';
-import { OutboundHttp } from './outbound-http.ts';
+import { Notifier } from './delivery/notifier.ts';
+import { OutboundHttp } from './delivery/outbound-http.ts';
+import { AlertTimers } from './timers.ts';
 
 /** The settings that alerting needs. */
 export type AlertingConfig = Pick<

@@ -1,5 +1,5 @@
-import type { AlertSettings } from '../../checks/common-fields.ts';
-import type { Verdict } from './alert-state.ts';
+import type { AlertSettings } from '../../checks/contract/common-fields.ts';
+import type { Verdict } from './state.ts';
 
 /** What one result says, as rows have it. */
 export interface ResultFlags {

@@ -1,6 +1,6 @@
+import { tellSubscribers } from '../mail/subscriber-mails.ts';
 import { affectedServices, isGoingOn, visibleMaintenances } from '../maintenance/pages.ts';
 import type { Nouns } from '../store/store.ts';
-import { tellSubscribers } from '../subscriber-mails.ts';
 import type { IncidentEvent, IncidentHandler } from './trigger.ts';
 import { addUpdate, openIncident } from './writer.ts';
 

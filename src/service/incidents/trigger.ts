@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
-import { TriggerIncident } from '../../checks/common-fields.ts';
+import { TriggerIncident } from '../../checks/contract/common-fields.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
-import { Alarm } from '../alarm.ts';
-import type { Check } from '../store/checks.ts';
+import type { Check } from '../checks/store.ts';
+import { Alarm } from '../jobs/job-loop.ts';
 import type { Nouns, Store } from '../store/store.ts';
 
 /**

@@ -1,11 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { AppError } from '../../lib/errors.ts';
-import type {
-  IncidentRow,
-  IncidentSeverity,
-  IncidentStatus,
-  IncidentUpdateRow,
-} from '../store/page-tables.ts';
+import type { IncidentRow, IncidentSeverity, IncidentStatus, IncidentUpdateRow } from '../pages/tables.ts';
 import type { Nouns } from '../store/store.ts';
 import { timelineOf } from './timeline.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { MaintenanceRow } from '../store/maintenance-tables.ts';
 import { longestOverrunMs, MaintenanceCalendar, type PlannedMaintenance, statusAt } from './calendar.ts';
+import type { MaintenanceRow } from './tables.ts';
 
 const hourMs = 3_600_000;
 const first = Date.parse('2026-01-01T00:00:00Z');

@@ -1,5 +1,4 @@
-import type { MaintenanceStatus } from '../../protocol/maintenance.ts';
-import type { MaintenanceRow } from '../store/maintenance-tables.ts';
+import type { MaintenanceStatus } from '../../protocol/pages/maintenance.ts';
 import {
   lastEnd,
   type Occurrence,
@@ -9,6 +8,7 @@ import {
   type RepeatRule,
   ruleOf,
 } from './rule.ts';
+import type { MaintenanceRow } from './tables.ts';
 
 /**
  * A maintenance: one occurrence of a window, as its rule has it or as people changed it. Its times are its dates; an

@@ -1,7 +1,7 @@
-import type { WindowDefinition } from '../../protocol/maintenance-window.ts';
-import type { StoredWindow } from '../store/maintenance-windows.ts';
+import type { WindowDefinition } from '../../protocol/pages/maintenance-window.ts';
 import type { Nouns } from '../store/store.ts';
 import { MaintenanceCalendar } from './calendar.ts';
+import type { StoredWindow } from './window-store.ts';
 
 interface LoadedWindow {
   readonly accountId: string;

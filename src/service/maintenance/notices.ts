@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
-import { Alarm } from '../alarm.ts';
+import { Alarm } from '../jobs/job-loop.ts';
 import type { Store } from '../store/store.ts';
 import {
   isGoingOn,

@@ -1,8 +1,8 @@
-import type { MaintenanceStatus } from '../../protocol/maintenance.ts';
-import type { WindowDefinition } from '../../protocol/maintenance-window.ts';
-import type { StatusPageRow } from '../store/page-tables.ts';
+import type { MaintenanceStatus } from '../../protocol/pages/maintenance.ts';
+import type { WindowDefinition } from '../../protocol/pages/maintenance-window.ts';
+import { mailSubscribers } from '../mail/subscriber-mails.ts';
+import type { StatusPageRow } from '../pages/tables.ts';
 import type { Nouns } from '../store/store.ts';
-import { mailSubscribers } from '../subscriber-mails.ts';
 import { longestOverrunMs, type PlannedMaintenance, statusAt } from './calendar.ts';
 import { withCalendars } from './maintenance.ts';
 

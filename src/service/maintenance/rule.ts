@@ -1,4 +1,4 @@
-import type { repeatUnits } from '../../protocol/maintenance-window.ts';
+import type { repeatUnits } from '../../protocol/pages/maintenance-window.ts';
 
 /**
  * When maintenance windows recur (check model 2.7). By its rule all occurrences of a window last equally long. They are

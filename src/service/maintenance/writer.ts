@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { AppError } from '../../lib/errors.ts';
-import type { MaintenanceStatus } from '../../protocol/maintenance.ts';
-import type { WindowDefinition } from '../../protocol/maintenance-window.ts';
-import type { MaintenanceRow, MaintenanceUpdateRow } from '../store/maintenance-tables.ts';
-import type { StoredWindow, WindowWrite } from '../store/maintenance-windows.ts';
+import type { MaintenanceStatus } from '../../protocol/pages/maintenance.ts';
+import type { WindowDefinition } from '../../protocol/pages/maintenance-window.ts';
+import { fieldError } from '../http/validation.ts';
 import type { Nouns } from '../store/store.ts';
-import { fieldError } from '../validation.ts';
 import { MaintenanceCalendar, type PlannedMaintenance, statusAt } from './calendar.ts';
+import type { MaintenanceRow, MaintenanceUpdateRow } from './tables.ts';
+import type { StoredWindow, WindowWrite } from './window-store.ts';
 
 /** How many occurrences of a window may differ from its rule: all are looked at whenever the window is. */
 const maxChanged = 1000;

@@ -1,10 +1,10 @@
-import { agentSeenWindowMs } from '../agent-sightings.ts';
-import { gridOf, queuedRun, type RunNumbers } from '../due-runs.ts';
-import type { EffectiveCheck } from '../effective-check.ts';
-import { locationsOf, nextSlotAfter } from '../slots.ts';
-import type { Check } from '../store/checks.ts';
+import type { EffectiveCheck } from '../checks/effective-check.ts';
+import type { Check } from '../checks/store.ts';
+import { agentSeenWindowMs } from '../locations/agents/sightings.ts';
+import { gridOf, queuedRun, type RunNumbers } from '../runs/due-runs.ts';
+import { locationsOf, nextSlotAfter } from '../runs/slots.ts';
+import type { RunRow } from '../store/schema/tables.ts';
 import type { Nouns } from '../store/store.ts';
-import type { RunRow } from '../store/tables.ts';
 
 /** How long a run that somebody asked for waits for an agent. */
 const freshMs = 6 * 60_000;

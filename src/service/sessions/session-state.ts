@@ -1,4 +1,4 @@
-import type { ResultRow, RunRow } from '../store/tables.ts';
+import type { ResultRow, RunRow } from '../store/schema/tables.ts';
 
 export const checkSessionStatuses = [
   'STARTED',

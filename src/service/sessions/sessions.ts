@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
-import { RunNumbers } from '../due-runs.ts';
-import { cancelledSignals } from '../ledger.ts';
-import { queuedSignals } from '../scheduler.ts';
-import type { CheckSessionRow, TestSessionRow } from '../store/session-tables.ts';
+import { RunNumbers } from '../runs/due-runs.ts';
+import { cancelledSignals } from '../runs/ledger.ts';
+import { queuedSignals } from '../runs/scheduler.ts';
+import type { RunRow } from '../store/schema/tables.ts';
 import type { Store } from '../store/store.ts';
-import type { RunRow } from '../store/tables.ts';
 import { askedRun, locationsNow, placesOf, queueAlone } from './session-runs.ts';
+import type { CheckSessionRow, TestSessionRow } from './tables.ts';
 import { matchingChecks, type SessionTarget } from './target.ts';
 
 /** What a test session is made of, besides the checks. */

@@ -1,8 +1,8 @@
 import { findCheckType } from '../../checks/index.ts';
 import { AppError } from '../../lib/errors.ts';
-import { type EffectiveCheck, tagsOf, withGroups } from '../effective-check.ts';
-import { locationsOf } from '../slots.ts';
-import type { Check } from '../store/checks.ts';
+import { type EffectiveCheck, tagsOf, withGroups } from '../checks/effective-check.ts';
+import type { Check } from '../checks/store.ts';
+import { locationsOf } from '../runs/slots.ts';
 import type { Nouns } from '../store/store.ts';
 
 /** Which checks to run. Without a condition: all that can be run. */

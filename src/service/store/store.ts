@@ -5,18 +5,42 @@ import { backoffDelayMs } from '../../lib/backoff.ts';
 import { toError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import { Releasers } from '../../lib/releasers.ts';
-import { Accounts } from './accounts.ts';
-import { AgentErrors } from './agent-errors.ts';
-import { AlertChannels } from './alert-channels.ts';
-import { AlertNotifications } from './alert-notifications.ts';
-import { Alerts } from './alerts.ts';
-import { Artifacts } from './artifacts.ts';
-import { CheckGroups } from './check-groups.ts';
-import { CheckSessions } from './check-sessions.ts';
-import { Checks } from './checks.ts';
-import { ClientCertificates } from './client-certificates.ts';
-import { DashboardIncidents } from './dashboard-incidents.ts';
-import { Dashboards } from './dashboards.ts';
+import { Accounts } from '../accounts/store.ts';
+import { AlertChannels } from '../alerts/channels/store.ts';
+import { AlertNotifications } from '../alerts/delivery/store.ts';
+import { Alerts } from '../alerts/store.ts';
+import { CheckGroups } from '../checks/groups/store.ts';
+import { Checks } from '../checks/store.ts';
+import { Heartbeats } from '../heartbeats/store.ts';
+import { IncidentEvents } from '../incidents/event-store.ts';
+import { Incidents } from '../incidents/store.ts';
+import { AgentErrors } from '../locations/agents/error-store.ts';
+import { LocationEvents } from '../locations/event-store.ts';
+import { LocationMinutes } from '../locations/minute-store.ts';
+import { Locations } from '../locations/store.ts';
+import { SubscriberMails } from '../mail/store.ts';
+import { Maintenances } from '../maintenance/store.ts';
+import { MaintenanceWindows } from '../maintenance/window-store.ts';
+import { DashboardIncidents } from '../pages/dashboards/incident-store.ts';
+import { Dashboards } from '../pages/dashboards/store.ts';
+import { Services } from '../pages/service-store.ts';
+import { StatusPages } from '../pages/store.ts';
+import { Subscriptions } from '../pages/subscription-store.ts';
+import { ClientCertificates } from '../resources/client-certificates/store.ts';
+import { Snippets } from '../resources/snippets/store.ts';
+import { Variables } from '../resources/variables/store.ts';
+import { Artifacts } from '../results/artifacts/store.ts';
+import { ErrorGroups } from '../results/error-groups/store.ts';
+import { Reports } from '../results/report-store.ts';
+import { Statuses } from '../results/status-store.ts';
+import { Results } from '../results/store.ts';
+import { Leases } from '../runs/lease-store.ts';
+import { Retired } from '../runs/retired-store.ts';
+import { Runs } from '../runs/store.ts';
+import { CheckSessions } from '../sessions/check-session-store.ts';
+import { TestSessions } from '../sessions/test-session-store.ts';
+import { Triggers } from '../sessions/trigger-store.ts';
+import { ResultColumns } from './columns/result-columns.ts';
 import {
   asStoreError,
   type Connection,
@@ -24,35 +48,11 @@ import {
   connectSqlite,
   type Dialect,
   isConflict,
-} from './dialect.ts';
-import { ErrorGroups } from './error-groups.ts';
-import { Heartbeats } from './heartbeats.ts';
-import { IncidentEvents } from './incident-events.ts';
-import { Incidents } from './incidents.ts';
-import { Leases } from './leases.ts';
-import { LocationEvents } from './location-events.ts';
-import { LocationMinutes } from './location-minutes.ts';
-import { Locations } from './locations.ts';
-import { MaintenanceWindows } from './maintenance-windows.ts';
-import { Maintenances } from './maintenances.ts';
-import { migrate } from './migrations.ts';
-import { PostgresLink } from './postgres-link.ts';
-import { Reports } from './reports.ts';
-import { ResultColumns } from './result-columns.ts';
-import { Results } from './results.ts';
-import { Retired } from './retired.ts';
-import { Runs } from './runs.ts';
-import { Services } from './services.ts';
-import { LocalSignals, type Signals } from './signals.ts';
-import { Snippets } from './snippets.ts';
-import { StatusPages } from './status-pages.ts';
-import { Statuses } from './statuses.ts';
-import { SubscriberMails } from './subscriber-mails.ts';
-import { Subscriptions } from './subscriptions.ts';
-import type { Tables } from './tables.ts';
-import { TestSessions } from './test-sessions.ts';
-import { Triggers } from './triggers.ts';
-import { Variables } from './variables.ts';
+} from './engine/dialect.ts';
+import { PostgresLink } from './engine/postgres.ts';
+import { LocalSignals, type Signals } from './engine/signals.ts';
+import { migrate } from './schema/migrations.ts';
+import type { Tables } from './schema/tables.ts';
 
 /** What is stored, by noun. Inside a transaction the same nouns act within it. */
 export interface Nouns {

@@ -1,4 +1,4 @@
-import type { LeasedRun, ResultReport } from '../../../src/protocol/agent.ts';
+import type { LeasedRun, ResultReport } from '../../../src/protocol/agent/agent.ts';
 import { FakeService } from '../../helpers/fake-service/fake-service.ts';
 import { type RunningAgent, startAgentProcess } from '../../helpers/picket-process.ts';
 

@@ -1,5 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { ClaimResponse, LeasedRun, ResultReport, ResultsResponse } from '../../../src/protocol/agent.ts';
+import type {
+  ClaimResponse,
+  LeasedRun,
+  ResultReport,
+  ResultsResponse,
+} from '../../../src/protocol/agent/agent.ts';
 import { reportOf } from '../../helpers/service.ts';
 
 export interface LedgerLoad {

@@ -2,10 +2,11 @@
  * Scrubs one file and tells what it took. Its parent sends what to scrub, as `{ source, target, secrets, mask }`, and is answered
  * with seconds, seconds of CPU of all threads, and megabytes of memory beyond those of a process that is ready to begin.
  */
-import { credentialHeaderShapes } from '../../../src/agent/scrub/credential-header-shape.ts';
-import { scrubFile } from '../../../src/agent/scrub/scrub-file.ts';
+
+import { scrubFile } from '../../../src/agent/scrub/files/scrub-file.ts';
 import { SecretFinder } from '../../../src/agent/scrub/secret-finder.ts';
-import { userInfoShapes } from '../../../src/agent/scrub/user-info-shape.ts';
+import { credentialHeaderShapes } from '../../../src/agent/scrub/shapes/credential-header-shape.ts';
+import { userInfoShapes } from '../../../src/agent/scrub/shapes/user-info-shape.ts';
 
 interface Order {
   readonly source: string;

@@ -1,5 +1,5 @@
-import { failure } from '../../../src/checks/failure.ts';
-import type { LeasedRun, ResultReport } from '../../../src/protocol/agent.ts';
+import { failure } from '../../../src/checks/contract/failure.ts';
+import type { LeasedRun, ResultReport } from '../../../src/protocol/agent/agent.ts';
 import { createCheck, reportOf, until } from '../../helpers/service.ts';
 import { StoreStage } from '../store-suites/stage.ts';
 

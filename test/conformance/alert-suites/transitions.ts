@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { CheckGroupInput } from '../../../src/protocol/check-group.ts';
-import { MaintenanceWindowInput } from '../../../src/protocol/maintenance-window.ts';
+import { CheckGroupInput } from '../../../src/protocol/checks/check-group.ts';
+import { MaintenanceWindowInput } from '../../../src/protocol/pages/maintenance-window.ts';
 import {
   type HttpReceiver,
   type MailReceiver,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { failure } from '../../../src/checks/failure.ts';
-import { HeartbeatRecorder } from '../../../src/service/heartbeats.ts';
+import { failure } from '../../../src/checks/contract/failure.ts';
+import { HeartbeatRecorder } from '../../../src/service/heartbeats/heartbeats.ts';
 import { createCheck, createLocation, reportOf } from '../../helpers/service.ts';
 import { httpDetail, resultRow, type Sample, sample } from './result-samples.ts';
 import type { StoreStage } from './stage.ts';

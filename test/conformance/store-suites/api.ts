@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { failure } from '../../../src/checks/failure.ts';
+import { failure } from '../../../src/checks/contract/failure.ts';
 import { openStore } from '../../../src/service/store/store.ts';
 import { createCheck, createLocation, quietLogger, reportOf, TestAgent } from '../../helpers/service.ts';
 import { resultRow } from './result-samples.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { failure } from '../../../src/checks/failure.ts';
+import { failure } from '../../../src/checks/contract/failure.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import { createCheck, createLocation, reportOf, TestAgent } from '../../helpers/service.ts';
 import { leaseTtlMs, type StoreStage } from './stage.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { failure } from '../../../src/checks/failure.ts';
-import type { ResultReport } from '../../../src/protocol/agent.ts';
+import { failure } from '../../../src/checks/contract/failure.ts';
+import type { ResultReport } from '../../../src/protocol/agent/agent.ts';
 import { createCheck, reportOf } from '../../helpers/service.ts';
 import type { StoreStage } from './stage.ts';
 

@@ -1,6 +1,6 @@
 import { createPrivateKey } from 'node:crypto';
 import { expect, it } from 'vitest';
-import type { LeasedRun } from '../../../src/protocol/agent.ts';
+import type { LeasedRun } from '../../../src/protocol/agent/agent.ts';
 import { createAuthority } from '../../helpers/targets/certificates.ts';
 import type { StoreStage } from './stage.ts';
 

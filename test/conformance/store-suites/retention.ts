@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { failure } from '../../../src/checks/failure.ts';
+import { failure } from '../../../src/checks/contract/failure.ts';
 import { createCheck, metricsToken, reportOf, until } from '../../helpers/service.ts';
 import { resultRow } from './result-samples.ts';
 import type { StoreStage } from './stage.ts';

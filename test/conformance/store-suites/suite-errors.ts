@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { failure } from '../../../src/checks/failure.ts';
+import { failure } from '../../../src/checks/contract/failure.ts';
 import type { PlaywrightDetail } from '../../../src/checks/playwright/detail.ts';
 import { reportOf } from '../../helpers/service.ts';
 import type { StoreStage } from './stage.ts';

@@ -1,10 +1,10 @@
 import { parse } from 'node:querystring';
 import fc from 'fast-check';
 import { z } from 'zod';
-import { AgentErrorEvent } from '../../../src/protocol/agent-error.ts';
+import { AgentErrorEvent } from '../../../src/protocol/agent/agent-error.ts';
+import type { Route } from '../../../src/protocol/http/route.ts';
 import { allRoutes } from '../../../src/protocol/index.ts';
-import type { Route } from '../../../src/protocol/route.ts';
-import { errorStatuses } from '../../../src/service/openapi.ts';
+import { errorStatuses } from '../../../src/service/http/openapi.ts';
 import { minimalBody } from '../../service/minimal-value.ts';
 import { namesPath, type WrongValue, withValue, wrongValuesFor } from '../../service/wrong-values.ts';
 import type { InhabitedAccount } from './inhabited-account.ts';

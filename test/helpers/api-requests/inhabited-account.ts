@@ -1,4 +1,4 @@
-import { failure } from '../../../src/checks/failure.ts';
+import { failure } from '../../../src/checks/contract/failure.ts';
 import { checkTypes } from '../../../src/checks/index.ts';
 import type { Samples } from '../../conformance/samples/samples.ts';
 import { type Bench, createLocation, reportOf, TestAgent, type TestLocation } from '../service.ts';

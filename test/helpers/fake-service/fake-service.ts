@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
-import { type Lane, lanes } from '../../../src/checks/check-type.ts';
+import { type Lane, lanes } from '../../../src/checks/contract/check-type.ts';
 import { findCheckType } from '../../../src/checks/index.ts';
 import { packageVersion } from '../../../src/lib/version.ts';
 import type {
@@ -14,9 +14,12 @@ import type {
   ResultReceipt,
   ResultReport,
   ResultsResponse,
-} from '../../../src/protocol/agent.ts';
-import { agentBundleRoutes } from '../../../src/protocol/code-bundle.ts';
-import { locationEventRoutes, type ReportedLocationEvent } from '../../../src/protocol/location-event.ts';
+} from '../../../src/protocol/agent/agent.ts';
+import { agentBundleRoutes } from '../../../src/protocol/agent/code-bundle.ts';
+import {
+  locationEventRoutes,
+  type ReportedLocationEvent,
+} from '../../../src/protocol/locations/location-event.ts';
 import { ArtifactInbox } from './artifact-inbox.ts';
 import type { Behaviour, CallName, RecordedCall, Script } from './script.ts';
 

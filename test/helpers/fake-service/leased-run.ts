@@ -1,4 +1,4 @@
-import type { LeasedRun } from '../../../src/protocol/agent.ts';
+import type { LeasedRun } from '../../../src/protocol/agent/agent.ts';
 
 /** A leased run of a URL monitor, due now; whatever a test cares about is given. */
 export function leasedRun(url: string, overrides: Partial<LeasedRun> = {}): LeasedRun {

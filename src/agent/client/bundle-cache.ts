@@ -1,0 +1,145 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Readable, Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { type BundleContent, codeBundleKey, readCodeBundleKey } from '../../checks/playwright/bundle-key.ts';
+import { errorCodeOf } from '../../lib/errors.ts';
+import { BundleMissing, type CodeBundles } from '../../sandbox/suites/suite-host.ts';
+
+export interface CodeBundleOptions {
+  /** For this agent alone. */
+  readonly directory: string;
+  /** How large all bundles together may be, in bytes, before those not used for longest go. */
+  readonly maxBytes: number;
+  /** Gets the bytes of a bundle; undefined when there is none. */
+  readonly fetch: (key: string, signal: AbortSignal) => Promise<Readable | undefined>;
+}
+
+/**
+ * The code bundles of an agent: fetched when a run first needs them, kept by content. A bundle gets its name only once its
+ * bytes have proved to be those its key tells. Runs that want the same one at once wait for one transfer.
+ */
+export class FetchedBundles implements CodeBundles {
+  readonly #options: CodeBundleOptions;
+  readonly #fetching = new Map<string, Promise<void>>();
+
+  private constructor(options: CodeBundleOptions) {
+    this.#options = options;
+  }
+
+  /** Opens the directory, which is created when missing; what was left half fetched is removed. */
+  static async open(options: CodeBundleOptions): Promise<FetchedBundles> {
+    const { directory } = options;
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    for (const name of await readdir(directory)) {
+      if (!codeBundleKey.test(name)) await rm(join(directory, name), { force: true });
+    }
+    return new FetchedBundles(options);
+  }
+
+  async open(key: string, signal: AbortSignal): Promise<Readable> {
+    const expected = readCodeBundleKey(key);
+    const kept = await this.#find(key);
+    if (kept) return kept;
+    for (;;) {
+      const others = this.#fetching.get(key);
+      if (!others) break;
+      // Theirs may be cancelled; then it is our turn.
+      await Promise.race([others.catch(() => undefined), aborted(signal)]);
+      const theirs = await this.#find(key);
+      if (theirs) return theirs;
+    }
+    const fetching = this.#fetch(key, expected, signal);
+    this.#fetching.set(key, fetching);
+    try {
+      await fetching;
+    } finally {
+      this.#fetching.delete(key);
+    }
+    const fetched = await this.#find(key);
+    if (!fetched) throw new Error('the code bundle was removed meanwhile');
+    return fetched;
+  }
+
+  async #find(key: string): Promise<Readable | undefined> {
+    const path = join(this.#options.directory, key);
+    try {
+      const file = await open(path, 'r');
+      const now = new Date();
+      await utimes(path, now, now).catch(() => undefined); // only its place in the order of removal
+      return file.createReadStream();
+    } catch (thrown) {
+      if (errorCodeOf(thrown) === 'ENOENT') return undefined;
+      throw thrown;
+    }
+  }
+
+  async #fetch(key: string, expected: BundleContent, signal: AbortSignal): Promise<void> {
+    const { directory } = this.#options;
+    const content = await this.#options.fetch(key, signal);
+    if (!content) throw new BundleMissing(key);
+    const incoming = join(directory, `incoming-${randomUUID()}`);
+    try {
+      const file = createWriteStream(incoming, { flags: 'wx', mode: 0o600 });
+      await pipeline(content, new ExpectedBytes(expected), file, { signal });
+      await rename(incoming, join(directory, key));
+    } catch (thrown) {
+      await rm(incoming, { force: true });
+      throw thrown;
+    }
+    await this.#makeRoom(key);
+  }
+
+  async #makeRoom(newest: string): Promise<void> {
+    const { directory, maxBytes } = this.#options;
+    const names = (await readdir(directory)).filter((name) => codeBundleKey.test(name));
+    const kept = await Promise.all(
+      names.map(async (name) => ({ name, ...(await stat(join(directory, name))) })),
+    );
+    let totalBytes = kept.reduce((sum, { size }) => sum + size, 0);
+    for (const { name, size } of kept.sort((one, other) => one.mtimeMs - other.mtimeMs)) {
+      if (totalBytes <= maxBytes) return;
+      if (name === newest) continue;
+      totalBytes -= size;
+      // Whoever reads it has it open.
+      await rm(join(directory, name), { force: true });
+    }
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    else signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+}
+
+/** Lets bytes pass and fails, before it tells its end, unless they are those expected. */
+class ExpectedBytes extends Transform {
+  readonly #expected: BundleContent;
+  readonly #hash = createHash('sha256');
+  #sizeBytes = 0;
+
+  constructor(expected: BundleContent) {
+    super();
+    this.#expected = expected;
+  }
+
+  override _transform(
+    chunk: Buffer,
+    _encoding: BufferEncoding,
+    done: (error: Error | null, chunk?: Buffer) => void,
+  ) {
+    this.#sizeBytes += chunk.length;
+    this.#hash.update(chunk);
+    const isTooLong = this.#sizeBytes > this.#expected.sizeBytes;
+    done(isTooLong ? new Error('the service sent more than the code bundle has') : null, chunk);
+  }
+
+  override _flush(done: (error?: Error | null) => void) {
+    const isRight = this.#hash.digest('hex') === this.#expected.sha256;
+    done(isRight ? null : new Error('the service sent other bytes than those of the code bundle'));
+  }
+}

@@ -1,0 +1,390 @@
+import { randomBytes } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { Readable } from 'node:stream';
+import type { Dispatcher } from 'undici';
+import { z } from 'zod';
+import type { Clock } from '../../lib/clock.ts';
+import { toError } from '../../lib/errors.ts';
+import {
+  agentRoutes,
+  type ClaimRequest,
+  ClaimResponse,
+  type LeaseRef,
+  type ReleaseResponse,
+  type RenewResponse,
+  type ResultsResponse,
+} from '../../protocol/agent/agent.ts';
+import { agentErrorRoutes } from '../../protocol/agent/agent-error.ts';
+import { type Examination, examinationRoutes } from '../../protocol/agent/agent-examination.ts';
+import { ErrorBody } from '../../protocol/http/error-body.ts';
+import type { Route } from '../../protocol/http/route.ts';
+import { locationEventRoutes, type ReportedLocationEvent } from '../../protocol/locations/location-event.ts';
+import { type ArtifactReceipt, artifactRoutes } from '../../protocol/results/artifact.ts';
+import type { Scrubbed } from '../scrub/scrubber.ts';
+import { isNestedDeeperThan } from './json-depth.ts';
+import type { ServiceClock } from './service-clock.ts';
+import { openServiceLine, type ServiceAccess, type ServiceLine } from './service-connection.ts';
+import { kindOfStatus, parseRetryAfter, ServiceError, type ServiceErrorKind } from './service-error.ts';
+
+const maxAnswerBytes = 32 * 1024 * 1024;
+const maxAnswerDepth = 100;
+const maxErrorTextLength = 500;
+/** An answer is due this long after the time the request asked the service to wait. */
+const answerTimeoutMs = 10_000;
+/** Uploads may be large and lines slow. */
+const uploadTimeoutMs = 30_000;
+/** An artifact may take long as long as its bytes move. */
+const artifactTimeoutMs = 25 * 60_000;
+const uploadChunkBytes = 256 * 1024;
+const errorReportTimeoutMs = 5000;
+
+/** A claim whose runs are not judged yet: one this agent does not understand must not spoil the others. */
+const ClaimAnswer = ClaimResponse.extend({ runs: z.array(z.unknown()).max(10_000) });
+export type ClaimAnswer = z.output<typeof ClaimAnswer>;
+
+export interface Identity {
+  readonly agentId: string;
+  readonly sessionId: string;
+}
+
+/** An answer and when, on the monotonic clock, it may have been made. */
+export interface Answer<Body> {
+  readonly body: Body;
+  readonly sentAtMs: number;
+  readonly receivedAtMs: number;
+}
+
+interface Call<Schema extends z.ZodType> {
+  readonly route: Route;
+  /** Path with its parameters and query; the route's own when absent. */
+  readonly path?: string;
+  readonly body: string | AsyncIterable<Uint8Array>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly schema: Schema;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * The agent protocol over HTTP. Every method resolves with a validated answer or rejects with a ServiceError, which
+ * says whether and when to repeat the call; nothing is repeated here. The key is in the request header and nowhere
+ * else: no error and no log line holds it.
+ */
+export class ServiceClient {
+  readonly #identity: Identity;
+  readonly #clock: Clock;
+  readonly #serviceClock: ServiceClock;
+  readonly #line: ServiceLine;
+  readonly #onFailed: (kind: ServiceErrorKind) => void;
+  readonly #onRefused: () => void;
+  readonly #onAnswered: () => void;
+
+  constructor(options: {
+    readonly settings: ServiceAccess;
+    readonly identity: Identity;
+    readonly version: string;
+    readonly clock: Clock;
+    readonly serviceClock: ServiceClock;
+    /** Called for every call that failed. */
+    readonly onFailed: (kind: ServiceErrorKind) => void;
+    /** Called when any call was refused (401, 403), so that the others need not find out for themselves. */
+    readonly onRefused: () => void;
+    /** Called for every call that succeeded. */
+    readonly onAnswered: () => void;
+  }) {
+    this.#identity = options.identity;
+    this.#clock = options.clock;
+    this.#serviceClock = options.serviceClock;
+    this.#onFailed = options.onFailed;
+    this.#onRefused = options.onRefused;
+    this.#line = openServiceLine(options.settings, { version: options.version, maxAnswerBytes });
+    this.#onAnswered = options.onAnswered;
+  }
+
+  /** Asks for work; waits up to `request.waitMs` for it. */
+  claim(
+    request: Omit<z.input<typeof ClaimRequest>, 'agentId' | 'sessionId'> & { readonly waitMs: number },
+    signal?: AbortSignal,
+  ): Promise<Answer<ClaimAnswer>> {
+    return this.#call({
+      route: agentRoutes.claim,
+      body: JSON.stringify({ ...this.#identity, ...request }),
+      schema: ClaimAnswer,
+      timeoutMs: request.waitMs + answerTimeoutMs,
+      signal,
+    });
+  }
+
+  renew(leases: readonly LeaseRef[], timeoutMs: number): Promise<Answer<RenewResponse>> {
+    return this.#call({
+      route: agentRoutes.renew,
+      body: JSON.stringify({ ...this.#identity, leases }),
+      schema: agentRoutes.renew.response,
+      timeoutMs,
+    });
+  }
+
+  release(leases: readonly LeaseRef[], timeoutMs: number): Promise<Answer<ReleaseResponse>> {
+    return this.#call({
+      route: agentRoutes.release,
+      body: JSON.stringify({ ...this.#identity, leases }),
+      schema: agentRoutes.release.response,
+      timeoutMs,
+    });
+  }
+
+  /** Sends results that are JSON texts already; the answer has one receipt for each, in their order. */
+  async report(results: readonly Scrubbed<string>[], signal?: AbortSignal): Promise<Answer<ResultsResponse>> {
+    const head = JSON.stringify(this.#identity).slice(0, -1);
+    const answer = await this.#call({
+      route: agentRoutes.results,
+      body: `${head},"results":[${results.join(',')}]}`,
+      schema: agentRoutes.results.response,
+      timeoutMs: uploadTimeoutMs,
+      signal,
+    });
+    if (answer.body.items.length !== results.length) {
+      throw new ServiceError(
+        'unreachable',
+        `the service answered ${results.length} results with ${answer.body.items.length} receipts`,
+      );
+    }
+    return answer;
+  }
+
+  /** Tells of times in which the location was sick. */
+  async tellOfLocation(events: readonly ReportedLocationEvent[], signal: AbortSignal): Promise<void> {
+    await this.#call({
+      route: locationEventRoutes.reportLocationEvents,
+      body: JSON.stringify({ ...this.#identity, events }),
+      schema: locationEventRoutes.reportLocationEvents.response,
+      timeoutMs: answerTimeoutMs,
+      signal,
+    });
+  }
+
+  /** Sends the envelope of an error report. What becomes of it matters to nobody, so nothing is counted or repeated. */
+  async reportError(envelope: string): Promise<void> {
+    const { method, path, bodyContentType } = agentErrorRoutes.reportAgentError;
+    const response = await this.#line.dispatcher.request({
+      origin: this.#line.origin,
+      path: this.#line.pathPrefix + path.replace('{project}', 'agent'),
+      method,
+      headers: { ...this.#line.headers, 'content-type': bodyContentType },
+      body: envelope,
+      signal: AbortSignal.timeout(errorReportTimeoutMs),
+    });
+    await response.body.dump();
+    if (response.statusCode !== 200) throw new Error(`the service answered ${response.statusCode}`);
+  }
+
+  /**
+   * Sends a file of a run whose result is stored. Fails as `unreachable` when the line stands still for 30 seconds, however
+   * long the whole takes.
+   */
+  async putArtifact(
+    { runId, leaseNumber }: LeaseRef,
+    file: {
+      readonly name: string;
+      readonly path: string;
+      readonly sizeBytes: number;
+      readonly sha256: string;
+    },
+    signal: AbortSignal,
+  ): Promise<ArtifactReceipt> {
+    const route = artifactRoutes.putArtifact;
+    const stalled = new AbortController();
+    const stallTimer = setTimeout(() => stalled.abort(), uploadTimeoutMs);
+    async function* content() {
+      if (file.sizeBytes === 0) return;
+      // No byte more than was announced, should the file have grown.
+      const options = { highWaterMark: uploadChunkBytes, end: file.sizeBytes - 1 };
+      for await (const chunk of createReadStream(file.path, options)) {
+        stallTimer.refresh();
+        yield chunk as Buffer;
+      }
+      stallTimer.refresh();
+    }
+    try {
+      const { body } = await this.#call({
+        route,
+        path: `${route.path.replace('{runId}', runId).replace('{name}', encodeURIComponent(file.name))}?leaseNumber=${leaseNumber}`,
+        body: content(),
+        headers: {
+          'content-type': 'application/octet-stream',
+          'content-length': String(file.sizeBytes),
+          'content-digest': `sha-256=:${Buffer.from(file.sha256, 'hex').toString('base64')}:`,
+        },
+        schema: route.response,
+        timeoutMs: artifactTimeoutMs,
+        signal: AbortSignal.any([signal, stalled.signal]),
+      });
+      return body;
+    } catch (thrown) {
+      if (!stalled.signal.aborted || signal.aborted) throw thrown;
+      throw new ServiceError(
+        'unreachable',
+        `PUT of an artifact: the line stood still for ${uploadTimeoutMs} ms`,
+      );
+    } finally {
+      clearTimeout(stallTimer);
+    }
+  }
+
+  /** Asks the service what it thinks of this agent, with a body of so many bytes that mean nothing. */
+  examine(options: {
+    readonly agentVersion: string;
+    readonly sizeBytes: number;
+    readonly timeoutMs: number;
+    readonly signal?: AbortSignal | undefined;
+  }): Promise<Answer<Examination>> {
+    const { agentVersion, sizeBytes, timeoutMs, signal } = options;
+    const route = examinationRoutes.examineConnection;
+    return this.#call({
+      route,
+      path: `${route.path}?agentVersion=${encodeURIComponent(agentVersion)}`,
+      body: sizeBytes === 0 ? '' : meaningless(sizeBytes),
+      headers: { 'content-type': 'application/octet-stream', 'content-length': String(sizeBytes) },
+      schema: route.response,
+      timeoutMs,
+      signal,
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#line.dispatcher.destroy();
+  }
+
+  async #call<Schema extends z.ZodType>(call: Call<Schema>): Promise<Answer<z.output<Schema>>> {
+    try {
+      const answer = await this.#exchange(call);
+      this.#onAnswered();
+      return answer;
+    } catch (thrown) {
+      if (thrown instanceof ServiceError && thrown.kind !== 'stopped') this.#onFailed(thrown.kind);
+      if (thrown instanceof ServiceError && thrown.kind === 'refused') this.#onRefused();
+      throw thrown;
+    }
+  }
+
+  async #exchange<Schema extends z.ZodType>(call: Call<Schema>): Promise<Answer<z.output<Schema>>> {
+    const what = `${call.route.method} ${call.route.path}`;
+    const sentAtMs = this.#clock.monotonicMs();
+    // One timer for the whole exchange: a peer that sends a byte now and then must not hold it up for ever.
+    const end = new AbortController();
+    const timer = setTimeout(() => end.abort(), call.timeoutMs);
+    const giveUp = () => end.abort();
+    call.signal?.addEventListener('abort', giveUp, { once: true });
+    if (call.signal?.aborted) giveUp();
+    let text: string;
+    let statusCode: number;
+    let headers: Dispatcher.ResponseData['headers'];
+    try {
+      const response = await this.#line.dispatcher.request({
+        origin: this.#line.origin,
+        path: this.#line.pathPrefix + (call.path ?? call.route.path),
+        method: call.route.method,
+        headers: call.headers ? { ...this.#line.headers, ...call.headers } : this.#line.headers,
+        body: typeof call.body === 'string' ? call.body : Readable.from(call.body, { objectMode: false }),
+        signal: end.signal,
+      });
+      ({ statusCode, headers } = response);
+      text = await response.body.text();
+    } catch (thrown) {
+      if (call.signal?.aborted) throw new ServiceError('stopped', `${what} was given up`);
+      if (end.signal.aborted) {
+        throw new ServiceError('unreachable', `${what}: no answer within ${call.timeoutMs} ms`);
+      }
+      throw new ServiceError('unreachable', `${what}: ${explain(thrown)}`, { cause: thrown });
+    } finally {
+      clearTimeout(timer);
+      call.signal?.removeEventListener('abort', giveUp);
+    }
+    const receivedAtMs = this.#clock.monotonicMs();
+    if (statusCode !== call.route.success.statusCode) throw refusal(what, statusCode, headers, text);
+    const body = parseAnswer(call.schema, text, what);
+    const { serverTime } = body as { serverTime?: number };
+    if (serverTime !== undefined) this.#serviceClock.sample(serverTime, sentAtMs, receivedAtMs);
+    return { body, sentAtMs, receivedAtMs };
+  }
+}
+
+/** Bytes that no proxy can make fewer. */
+async function* meaningless(sizeBytes: number): AsyncGenerator<Buffer> {
+  for (let left = sizeBytes; left > 0; left -= uploadChunkBytes) {
+    yield randomBytes(Math.min(left, uploadChunkBytes));
+  }
+}
+
+/** The error that an answer with another status than success means. */
+function refusal(
+  what: string,
+  httpStatus: number,
+  headers: Dispatcher.ResponseData['headers'],
+  text: string,
+): ServiceError {
+  const retryAfterMs = parseRetryAfter(single(headers['retry-after']), single(headers.date));
+  const kind = kindOfStatus(httpStatus, retryAfterMs);
+  const hint =
+    httpStatus >= 300 && httpStatus < 400
+      ? ' (redirects are not followed: set SERVICE_URL to the final address)'
+      : '';
+  return new ServiceError(kind, `${what}: the service answered ${httpStatus}${describe(text)}${hint}`, {
+    httpStatus,
+    retryAfterMs,
+  });
+}
+
+function parseAnswer<Schema extends z.ZodType>(schema: Schema, text: string, what: string): z.output<Schema> {
+  if (isNestedDeeperThan(text, maxAnswerDepth)) {
+    throw new ServiceError('unreachable', `${what}: the answer nests deeper than ${maxAnswerDepth} levels`);
+  }
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch (thrown) {
+    // The message of a SyntaxError quotes the text, which may hold variables; its length is all that is told.
+    throw new ServiceError(
+      'unreachable',
+      `${what}: the answer is not JSON (${text.length} characters, ${toError(thrown).name})`,
+    );
+  }
+  const checked = schema.safeParse(parsed);
+  if (checked.success) return checked.data;
+  const places = checked.error.issues.slice(0, 5).map((issue) => issue.path.join('.') || 'the whole');
+  throw new ServiceError(
+    'unreachable',
+    `${what}: the answer does not fit the protocol at ${places.join(', ')}`,
+  );
+}
+
+/** What an error answer of the service says; nothing of a body that is not the service's own. */
+function describe(text: string): string {
+  if (text.length > 65_536) return '';
+  try {
+    const parsed = ErrorBody.safeParse(JSON.parse(text));
+    return parsed.success ? `: ${parsed.data.message.slice(0, maxErrorTextLength)}` : '';
+  } catch (thrown) {
+    if (thrown instanceof SyntaxError) return '';
+    throw thrown;
+  }
+}
+
+function explain(thrown: unknown): string {
+  const error = toError(thrown);
+  const code = (error as NodeJS.ErrnoException).code;
+  if (error instanceof AggregateError && error.errors.length > 0) return explain(error.errors[0]);
+  if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') return `the answer is larger than ${maxAnswerBytes} bytes`;
+  const text = code && !error.message.includes(code) ? `${code}: ${error.message}` : error.message;
+  if (code === 'CERT_NOT_YET_VALID' || code === 'CERT_HAS_EXPIRED') {
+    return `${text} (if the certificate is in order, this machine's clock is wrong)`;
+  }
+  if (code?.includes('CERT') || code?.includes('SIGNATURE')) {
+    return `${text} (put the certificate of your own authority into CA_CERTS_DIR, or name it in NODE_EXTRA_CA_CERTS)`;
+  }
+  return text;
+}
+
+function single(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header[0] : header;
+}

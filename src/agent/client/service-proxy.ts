@@ -1,0 +1,49 @@
+import { BlockList, isIP } from 'node:net';
+import type { AgentSettings } from '../config.ts';
+
+const defaultPorts: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' };
+
+/**
+ * The proxy between this agent and the service, or undefined: HTTPS_PROXY for an https service (HTTP_PROXY where that is not
+ * set), HTTP_PROXY for an http one, none where NO_PROXY names the service's host.
+ */
+export function serviceProxyUrl(settings: Pick<AgentSettings, 'serviceUrl' | 'proxy'>): URL | undefined {
+  const service = new URL(settings.serviceUrl);
+  const { http, https, except } = settings.proxy;
+  const proxy = (service.protocol === 'https:' ? https : undefined) ?? http;
+  if (proxy === undefined || isExcepted(service, except ?? '')) return undefined;
+  return new URL(proxy);
+}
+
+/**
+ * Whether a list like NO_PROXY names the host of a URL: its name or address, `.example.com` or `*.example.com` for
+ * what lies below, a network such as `10.0.0.0/8`, or `*` for everything; each with a port behind a colon if only that is meant.
+ */
+export function isExcepted(url: URL, list: string): boolean {
+  const hostname = url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/(?<=.)\.$/, '');
+  const port = url.port || defaultPorts[url.protocol];
+  return list
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .filter((entry) => entry !== '')
+    .some((entry) => {
+      const [, host = entry, onlyPort] = /^(\[.*\]|[^:]*):(\d+)$/.exec(entry) ?? [];
+      if (onlyPort !== undefined && onlyPort !== port) return false;
+      return names(host.replace(/^\[(.*)\]$/, '$1'), hostname);
+    });
+}
+
+function names(entry: string, hostname: string): boolean {
+  if (entry === '*' || entry === hostname) return true;
+  if (entry.startsWith('.') || entry.startsWith('*.')) return hostname.endsWith(entry.replace(/^\*/, ''));
+  const [network = '', bits] = entry.split('/');
+  const [networkFamily, family] = [isIP(network), isIP(hostname)];
+  if (bits === undefined || !/^\d{1,3}$/.test(bits) || networkFamily === 0 || networkFamily !== family) {
+    return false;
+  }
+  const type = family === 6 ? 'ipv6' : 'ipv4';
+  if (Number(bits) > (family === 6 ? 128 : 32)) return false;
+  const networks = new BlockList();
+  networks.addSubnet(network, Number(bits), type);
+  return networks.check(hostname, type);
+}

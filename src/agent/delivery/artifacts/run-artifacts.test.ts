@@ -1,0 +1,276 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  appendFileSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { maxArtifactBytes, ReportedArtifacts } from '../../../protocol/results/artifact.ts';
+import { Scrubber } from '../../scrub/scrubber.ts';
+import { SecretFinder } from '../../scrub/secret-finder.ts';
+import { FileScrubber } from './artifact-scrubber.ts';
+import { RunArtifacts } from './run-artifacts.ts';
+
+const secret = 'correct-horse-battery';
+const scrubber = new Scrubber([secret]);
+const artifactScrubber = new FileScrubber(() => new SecretFinder([secret]));
+const png = 'image/png';
+
+let base: string;
+let folder: string;
+let artifacts: RunArtifacts;
+beforeEach(() => {
+  base = realpathSync(mkdtempSync(join(tmpdir(), 'picket-artifacts-test-')));
+  folder = join(base, 'run.1');
+  artifacts = new RunArtifacts({ folder, scrubber });
+});
+afterEach(() => rmSync(base, { recursive: true }));
+
+const bytes = (text: string) => Buffer.from(text);
+const add = (name: string, content: Uint8Array | { path: string }, contentType = png) =>
+  artifacts.add({ name, contentType, content });
+/** Seals; the entries are valid for the service too. */
+const seal = async () => {
+  const sealed = await artifacts.seal(artifactScrubber, 10_000);
+  expect(ReportedArtifacts.safeParse(sealed?.reported ?? []).error).toBeUndefined();
+  return sealed;
+};
+const sparse = (name: string, sizeBytes: number) => {
+  const path = join(base, name);
+  writeFileSync(path, '');
+  truncateSync(path, sizeBytes);
+  return { path };
+};
+
+describe('keeping', () => {
+  it('touches no disk before there is something', async () => {
+    expect(await seal()).toBeUndefined();
+    expect(readdirSync(base)).toEqual([]);
+  });
+
+  it('keeps bytes and files as they are, for the agent alone', async () => {
+    const content = Buffer.from(Array.from({ length: 256 }, (_, index) => index));
+    expect(await add('a.png', content)).toBe(true);
+    writeFileSync(join(base, 'made-by-the-run'), content);
+    expect(await add('traces/b.png', { path: join(base, 'made-by-the-run') })).toBe(true);
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
+    const sealed = await seal();
+    expect(sealed?.files.map(({ name }) => name)).toEqual(['a.png', 'traces/b.png']);
+    for (const file of sealed?.files ?? []) {
+      expect(readFileSync(file.path).equals(content)).toBe(true);
+      expect(statSync(file.path).mode & 0o777).toBe(0o600);
+      expect(file.sha256).toBe(createHash('sha256').update(content).digest('hex'));
+    }
+    expect(sealed?.reported[0]).toEqual({
+      name: 'a.png',
+      contentType: png,
+      sizeBytes: 256,
+      sha256: sealed?.files[0]?.sha256,
+      state: 'awaited',
+      reason: null,
+      scrub: { replacedCount: 0, memberCount: 1, withheldCount: 0 },
+    });
+    // The raw copies are gone.
+    expect(readdirSync(folder)).toHaveLength(2);
+  });
+
+  it('takes nothing any more once the run is over', async () => {
+    await add('a.png', bytes('x'));
+    await seal();
+    expect(await add('b.png', bytes('x'))).toBe(false);
+    await artifacts.discard();
+    expect(existsSync(folder)).toBe(false);
+  });
+});
+
+describe('limits', () => {
+  it.each([
+    ['149.9 MB', Math.floor(149.9 * 2 ** 20)],
+    ['150.0 MB', maxArtifactBytes],
+    ['nothing', 0],
+  ])('takes %s', async (_name, sizeBytes) => {
+    expect(await add('a.bin', sparse('file', sizeBytes))).toBe(true);
+    expect((await seal())?.files[0]?.sizeBytes).toBe(sizeBytes);
+  });
+
+  it.each([
+    ['one byte more than 150 MB', maxArtifactBytes + 1, '150.1 MB (157286401 bytes)'],
+    ['150.1 MB', Math.floor(150.1 * 2 ** 20), '150.1 MB'],
+    ['a sparse file of 10 GB', 10 * 2 ** 30, '10240.0 MB'],
+  ])('refuses %s and says so with the size', async (_name, sizeBytes, text) => {
+    expect(await add('a.bin', sparse('file', sizeBytes))).toBe(false);
+    const sealed = await seal();
+    expect(sealed?.files).toEqual([]);
+    expect(sealed?.reported).toMatchObject([{ name: 'a.bin', state: 'refused', sizeBytes }]);
+    expect(sealed?.reported[0]?.reason).toContain(text);
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  it('refuses what is too large together with the others', async () => {
+    for (const name of ['a', 'b', 'c', 'd'])
+      expect(await add(name, sparse(name, maxArtifactBytes))).toBe(true);
+    expect(await add('e', bytes('x'))).toBe(false);
+    await artifacts.discard();
+  });
+
+  it('takes 200 of 100 000 files, and counts the others', async () => {
+    const adding = [];
+    for (let index = 0; index < 100_000; index++) adding.push(add(`${index}.png`, bytes('x')));
+    expect((await Promise.all(adding)).filter(Boolean)).toHaveLength(200);
+    const sealed = await seal();
+    expect(sealed?.files).toHaveLength(200);
+    expect(sealed?.reported).toHaveLength(251);
+    expect(sealed?.reported.at(-1)?.reason).toBe('99750 more files were refused');
+  });
+
+  it('sends what a file held when it was added, however it grows', async () => {
+    const path = join(base, 'log');
+    writeFileSync(path, 'first line\n');
+    const growing = setInterval(() => appendFileSync(path, 'another line\n'), 1);
+    try {
+      expect(await add('run.log', { path }, 'text/plain')).toBe(true);
+    } finally {
+      clearInterval(growing);
+    }
+    const sealed = await seal();
+    const kept = readFileSync(sealed?.files[0]?.path ?? '');
+    expect(kept.toString().startsWith('first line\n')).toBe(true);
+    expect(sealed?.files[0]).toMatchObject({
+      sizeBytes: kept.length,
+      sha256: createHash('sha256').update(kept).digest('hex'),
+    });
+  });
+
+  it('says that the disk is full, and takes what fits', async (context) => {
+    mkdirSync(folder);
+    try {
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', folder], { stdio: 'pipe' });
+    } catch {
+      context.skip('no file system can be mounted here');
+    }
+    try {
+      expect(await add('large.png', Buffer.alloc(3_000_000))).toBe(false);
+      expect(await add('small.png', Buffer.alloc(500_000))).toBe(true);
+      const sealed = await seal();
+      expect(sealed?.reported).toMatchObject([
+        { name: 'large.png', state: 'refused', reason: "there is no room on the agent's disk" },
+        { name: 'small.png', state: 'awaited' },
+      ]);
+    } finally {
+      execFileSync('umount', [folder]);
+    }
+  });
+});
+
+describe('what a script may try', () => {
+  const host = () => {
+    const path = join(base, 'of-the-host');
+    writeFileSync(path, 'private');
+    return path;
+  };
+  const made = (name: string, make: (path: string) => void) => {
+    const path = join(base, name);
+    make(path);
+    return path;
+  };
+  it.each<[string, () => string, string]>([
+    ['a symbolic link', () => made('link', (path) => symlinkSync(host(), path)), 'it is a symbolic link'],
+    [
+      'a folder that is a symbolic link',
+      () =>
+        join(
+          made('folder', (path) => symlinkSync(join(host(), '..'), path)),
+          'of-the-host',
+        ),
+      'there is a symbolic link in its path',
+    ],
+    [
+      'a hard link',
+      () => made('hard', (path) => linkSync(host(), path)),
+      'it has several names (hard links)',
+    ],
+    ['a FIFO', () => made('fifo', (path) => execFileSync('mkfifo', [path])), 'it is no regular file'],
+    ['a folder', () => base, 'it is no regular file'],
+    ['a device', () => '/dev/zero', 'it is no regular file'],
+    ['nothing', () => join(base, 'missing'), 'there is no such file'],
+    ['a path with NUL', () => 'a\0b', 'its path is not valid'],
+  ])('refuses %s', async (_name, prepare, reason) => {
+    expect(await add('a.png', { path: prepare() })).toBe(false);
+    expect((await seal())?.reported).toMatchObject([{ name: 'a.png', state: 'refused', reason }]);
+  });
+
+  it.each([
+    '../../etc/cron.d/x',
+    'a/../b',
+    '/etc/passwd',
+    'a//b',
+    'a/',
+    '.',
+    'a/..',
+    'line\nbreak',
+    'nul\0',
+    '\u202Egnp.exe',
+    'ümlaut.png',
+    'back\\slash',
+    '',
+    '\uD800',
+    'x'.repeat(256),
+  ])('refuses the name %j, and shows it without what could mislead', async (name) => {
+    expect(await add(name, bytes('x'))).toBe(false);
+    expect((await seal())?.reported).toMatchObject([
+      { state: 'refused', reason: expect.stringContaining('its name') },
+    ]);
+    expect(readdirSync(base)).toEqual([]);
+  });
+
+  it('refuses a name that was used', async () => {
+    expect(await Promise.all([add('a.png', bytes('1')), add('a.png', bytes('2'))])).toEqual([true, false]);
+  });
+});
+
+describe('secrets', () => {
+  it('are removed from texts', async () => {
+    await add('a.log', bytes(`Bearer ${secret}!`), 'text/plain; charset=utf-8');
+    const sealed = await seal();
+    expect(readFileSync(sealed?.files[0]?.path ?? '', 'utf8')).toBe('Bearer *********!');
+    expect(sealed?.reported[0]?.scrub).toMatchObject({ replacedCount: 1 });
+  });
+
+  const pngMagic = Buffer.from('89504e470d0a1a0a', 'hex');
+  it.each([
+    [
+      'an image that spells one',
+      Buffer.concat([pngMagic, Buffer.alloc(2 ** 20 - 15, 0xff), bytes(secret), Buffer.alloc(5_000_000)]),
+      'a secret stands',
+    ],
+    ['a zip that cannot be read', bytes('PK\u0003\u0004 and no more'), ''],
+    ['a format nobody can look into', Buffer.from('fd377a585a000000', 'hex'), 'xz files cannot be searched'],
+    ['a document', bytes('%PDF-1.7'), 'pdf files'],
+  ])('withhold %s', async (_name, content, reason) => {
+    expect(await add('a', content)).toBe(true);
+    const sealed = await seal();
+    expect(sealed?.files).toEqual([]);
+    expect(sealed?.reported).toMatchObject([
+      { state: 'withheld', sizeBytes: content.length, reason: expect.stringContaining(reason) },
+    ]);
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  it('do not stand in names', async () => {
+    expect(await add(`${secret}.png`, bytes('x'))).toBe(false);
+    expect(JSON.stringify(await seal())).not.toContain(secret);
+  });
+});

@@ -1,0 +1,53 @@
+import { constants } from 'node:fs';
+import { type FileHandle, open, readlink } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { errorCodeOf } from '../../../lib/errors.ts';
+
+/** A file that a run left, opened; or why it is not taken. */
+export type SourceFile =
+  | { readonly file: FileHandle; readonly sizeBytes: number }
+  | { readonly file: undefined; readonly reason: string };
+
+/**
+ * Opens a file that a script may have prepared. The script must not get at files through us that it cannot read itself,
+ * nor hold us up: only regular files are opened, with one name, reached without a symbolic link on the way. What counts is
+ * the file that was opened, not the path, which may lead elsewhere a moment later.
+ *
+ * The caller closes the file.
+ */
+export async function openSource(path: string): Promise<SourceFile> {
+  let file: FileHandle;
+  try {
+    // Without O_NONBLOCK the open of a FIFO waits for its writer.
+    file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch (thrown) {
+    const code = errorCodeOf(thrown) ?? 'unknown';
+    const reasons: Record<string, string> = {
+      ELOOP: 'it is a symbolic link',
+      ENOENT: 'there is no such file',
+      ENXIO: 'it is no regular file',
+      ERR_INVALID_ARG_VALUE: 'its path is not valid',
+    };
+    return { file: undefined, reason: reasons[code] ?? `it cannot be opened (${code})` };
+  }
+  try {
+    const { size, nlink, isRegular } = await file
+      .stat()
+      .then((stat) => ({ size: stat.size, nlink: stat.nlink, isRegular: stat.isFile() }));
+    const reason = isRegular ? await linkReason(file, path, nlink) : 'it is no regular file';
+    if (reason === undefined) return { file, sizeBytes: size };
+    await file.close();
+    return { file: undefined, reason };
+  } catch (thrown) {
+    await file.close();
+    throw thrown;
+  }
+}
+
+async function linkReason(file: FileHandle, path: string, nlink: number): Promise<string | undefined> {
+  if (nlink > 1) return 'it has several names (hard links)';
+  // Where the kernel tells what was opened; elsewhere O_NOFOLLOW has covered the last part of the path.
+  if (process.platform !== 'linux') return undefined;
+  const opened = await readlink(`/proc/self/fd/${file.fd}`);
+  return opened === resolve(path) ? undefined : 'there is a symbolic link in its path';
+}

@@ -1,0 +1,129 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { LeaseRef } from '../../protocol/agent/agent.ts';
+import type { LeaseKeeper } from '../client/lease-keeper.ts';
+import type { ServiceClient } from '../client/service-client.ts';
+import type { ServiceClock } from '../client/service-clock.ts';
+import type { AgentSettings } from '../config.ts';
+import type { Report } from '../runners/worker-protocol.ts';
+import { type ArtifactEnd, ArtifactUploader } from './artifacts/artifact-uploader.ts';
+import { runFolder } from './artifacts/work-folder.ts';
+import { Reporter } from './reporter.ts';
+import type { SpoolKind } from './spool/segment.ts';
+import { Spool } from './spool/spool.ts';
+import { spoolTag } from './spool/spool-folder.ts';
+import type { WaitingReport } from './spool/waiting-report.ts';
+import type { Settlement } from './upload.ts';
+
+/** Reports kept in memory while the disk does not take them, in characters of JSON. */
+const maxMemorySize = 64 * 1024 * 1024;
+
+/**
+ * The way of a result from the run to the service: spool, reporter and artifacts, and the lease on the way.
+ *
+ * HELD: the report is sent and at the same time put on disk; its lease is renewed, so that nobody does the work again. →
+ * SETTLED when the service has given its receipt: the lease is dropped and the artifacts are sent, or thrown away where the
+ * result does not count. → gone from the disk when no artifact of it is left. An agent that finds it on disk before that sends
+ * it again, which the service knows by its id, and then its artifacts.
+ */
+export class Delivery {
+  readonly spool: Spool;
+  readonly reporter: Reporter;
+  readonly uploader: ArtifactUploader;
+  readonly #leaseKeeper: LeaseKeeper;
+  readonly #onSettled: (settlement: Settlement) => void;
+  /** Results the service has, whose artifacts it has not. */
+  readonly #awaitingArtifacts = new Map<string, WaitingReport>();
+
+  constructor(options: DeliveryOptions) {
+    const { settings, client, clock, log, serviceClock, leaseKeeper } = options;
+    this.#leaseKeeper = leaseKeeper;
+    this.#onSettled = options.onSettled;
+    const serviceNowMs = () => clock.monotonicMs() + serviceClock.offsetMs;
+    this.spool = new Spool({
+      directory: settings.spoolDir,
+      tag: spoolTag(settings.serviceUrl, settings.apiKey),
+      maxBytes: settings.spoolMaxBytes,
+      maxMemorySize,
+      clock,
+      log,
+      serviceNowMs,
+      notBeforeMs: () =>
+        Number.isFinite(serviceClock.errorMs) ? serviceNowMs() - settings.spoolMaxAgeMs : 0,
+      onDurable: ({ report }) => {
+        leaseKeeper.letGoSoon(report);
+        this.uploader.makeRoom();
+      },
+      onDropped: ({ report }) => {
+        leaseKeeper.drop(report);
+        this.uploader.discard(report);
+      },
+      onBacklog: () => this.reporter.backlogChanged(),
+    });
+    this.reporter = new Reporter({
+      client,
+      clock,
+      log,
+      spool: this.spool,
+      onSettled: (waiting, settlement) => this.#settled(waiting, settlement),
+      onTaken: ({ report }) => this.uploader.hold(report, report.artifacts),
+      beforeSending: options.beforeSending,
+    });
+    this.uploader = new ArtifactUploader({
+      client,
+      clock,
+      log,
+      maxWaitingBytes: () => settings.spoolMaxBytes - this.spool.sizeBytes,
+      onEnd: options.onArtifactEnd,
+      onGone: (lease) => this.#artifactsGone(lease),
+    });
+  }
+
+  /** Takes a result into care; its lease is held. */
+  deliver(report: Report, kind: SpoolKind): void {
+    this.uploader.hold(report, report.artifacts);
+    this.reporter.add(report, kind);
+  }
+
+  /** Removes what a run left on disk whose result nobody gets. */
+  discardFiles(lease: LeaseRef): void {
+    const folder = this.spool.artifactFolder;
+    if (folder !== undefined) this.uploader.removeFolder(runFolder(folder, lease));
+  }
+
+  #settled(waiting: WaitingReport, settlement: Settlement): void {
+    const { report } = waiting;
+    this.#leaseKeeper.drop(report);
+    this.#onSettled(settlement);
+    if (this.uploader.has(report)) this.#awaitingArtifacts.set(keyOf(report), waiting);
+    else this.spool.settle(waiting);
+    if (settlement === 'accepted' || settlement === 'duplicate') this.uploader.release(report);
+    else this.uploader.discard(report);
+  }
+
+  #artifactsGone(lease: LeaseRef): void {
+    const waiting = this.#awaitingArtifacts.get(keyOf(lease));
+    if (!waiting) return;
+    this.#awaitingArtifacts.delete(keyOf(lease));
+    this.spool.settle(waiting);
+  }
+}
+
+export interface DeliveryOptions {
+  readonly settings: AgentSettings;
+  readonly client: ServiceClient;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly serviceClock: ServiceClock;
+  readonly leaseKeeper: LeaseKeeper;
+  /** Called for every result that the service took or refused. */
+  readonly onSettled: (settlement: Settlement) => void;
+  /** Called for every artifact. */
+  readonly onArtifactEnd: (end: ArtifactEnd) => void;
+  /** Called before each upload of results. */
+  readonly beforeSending: () => Promise<void>;
+}
+
+function keyOf({ runId, leaseNumber }: LeaseRef): string {
+  return `${runId}.${leaseNumber}`;
+}

@@ -1,0 +1,187 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/log.ts';
+import { resultRetryDelayMs, type ServiceError } from '../client/service-error.ts';
+import type { Report } from '../runners/worker-protocol.ts';
+import { type BatchLimits, Outbox } from './outbox.ts';
+import type { SpoolKind } from './spool/segment.ts';
+import type { Spool } from './spool/spool.ts';
+import type { WaitingReport } from './spool/waiting-report.ts';
+import { type UploadOptions, upload } from './upload.ts';
+
+const batchLimits: BatchLimits = { maxCount: 100, maxSize: 4 * 1024 * 1024 };
+/** The backlog has no hurry, but much to send. */
+const backlogLimits: BatchLimits = { maxCount: 500, maxSize: 4 * 1024 * 1024 };
+/** More fresh reports than one batch holds would make the newest wait for the others. */
+const freshLimits: BatchLimits = { maxCount: 200, maxSize: 8 * 1024 * 1024 };
+const coalesceMs = 50;
+/** How long to leave a backlog alone that has something and gives nothing. */
+const emptyTakeMs = 1000;
+/** How soon to try again, at least, once another call was answered. */
+const answeredRetryMs = 250;
+
+/**
+ * Sends reports, on two lines. A repeated upload does no harm, because the service knows results by their id.
+ *
+ * FRESH: what was just found out. A report goes at once when nothing was sent for 50 ms, otherwise 50 ms after the last
+ * upload began or when a batch is full; one batch at a time. What is not settled, and what does not fit the outbox, goes to
+ * the backlog of the spool.
+ *
+ * BACKLOG: beside it, one batch after the other, oldest first, until nothing waits.
+ *
+ * When an upload fails both lines BACK OFF together. Then the fresh line tries first, and the backlog follows when the
+ * service takes results again; where nothing is fresh the backlog tries. `serviceAnswered` ends the wait early: another
+ * call learnt that the service is back. `stop` ends uploads under way from any state.
+ */
+export class Reporter {
+  readonly #options: ReporterOptions;
+  readonly #outbox: Outbox;
+  readonly #stop = new AbortController();
+  #freshTimer: NodeJS.Timeout | undefined;
+  #backlogTimer: NodeJS.Timeout | undefined;
+  #freshUpload: Promise<void> | undefined;
+  #backlogUpload: Promise<void> | undefined;
+  #lastStartMs = Number.NEGATIVE_INFINITY;
+  #retryAtMs = 0;
+  #failedAtMs = 0;
+  #failedAttempts = 0;
+  #isAskedToWait = false;
+  #emptied: PromiseWithResolvers<void> | undefined;
+
+  constructor(options: ReporterOptions) {
+    this.#options = options;
+    this.#outbox = new Outbox({ ...freshLimits, onOverflow: (reports) => options.spool.release(reports) });
+  }
+
+  /** Keeps a report in the spool and sends it. */
+  add(report: Report, kind: SpoolKind): void {
+    this.#outbox.add(this.#options.spool.add(report, kind));
+    this.#scheduleFresh();
+  }
+
+  /** Reports that are not settled and known here: those under way are not counted. */
+  get waitingCount(): number {
+    return this.#outbox.count + this.#options.spool.backlogCount;
+  }
+
+  /** Tells that there may be something in the backlog. */
+  backlogChanged(): void {
+    this.#scheduleBacklog();
+    this.#tellEmptied();
+  }
+
+  /** Tells that some call was answered: what failed because the service was away may be tried again. */
+  serviceAnswered(): void {
+    if (this.#failedAttempts === 0 || this.#isAskedToWait) return;
+    // Where results alone fail, answers to other calls must not make for a busy loop.
+    this.#retryAtMs = Math.min(this.#retryAtMs, this.#failedAtMs + answeredRetryMs * (1 + Math.random()));
+    this.#scheduleFresh();
+    this.#scheduleBacklog();
+  }
+
+  /** Resolves when every report is settled, or when the reporter is stopped. */
+  async emptied(): Promise<void> {
+    if (this.#isEmpty || this.#stop.signal.aborted) return;
+    this.#emptied ??= Promise.withResolvers();
+    await this.#emptied.promise;
+  }
+
+  /** Ends uploads under way; resolves when what is not settled is back in the spool. */
+  async stop(): Promise<void> {
+    clearTimeout(this.#freshTimer);
+    clearTimeout(this.#backlogTimer);
+    this.#stop.abort();
+    this.#emptied?.resolve();
+    await Promise.all([this.#freshUpload, this.#backlogUpload]);
+    this.#options.spool.release(this.#outbox.takeAll());
+  }
+
+  get #isEmpty(): boolean {
+    return this.waitingCount === 0 && !this.#freshUpload && !this.#backlogUpload;
+  }
+
+  #tellEmptied(): void {
+    if (!this.#emptied || !this.#isEmpty) return;
+    this.#emptied.resolve();
+    this.#emptied = undefined;
+  }
+
+  #scheduleFresh(): void {
+    clearTimeout(this.#freshTimer);
+    if (this.#freshUpload || this.#stop.signal.aborted || this.#outbox.count === 0) return;
+    const nowMs = this.#options.clock.monotonicMs();
+    const collectedAtMs = this.#outbox.fills(batchLimits) ? nowMs : this.#lastStartMs + coalesceMs;
+    const delayMs = Math.max(collectedAtMs, this.#retryAtMs) - nowMs;
+    if (delayMs > 0) this.#freshTimer = setTimeout(() => this.#scheduleFresh(), delayMs);
+    else this.#freshUpload = this.#sendFresh();
+  }
+
+  async #sendFresh(): Promise<void> {
+    this.#lastStartMs = this.#options.clock.monotonicMs();
+    await this.#send(this.#outbox.take(batchLimits));
+    this.#freshUpload = undefined;
+    this.#scheduleFresh();
+    this.#scheduleBacklog();
+    this.#tellEmptied();
+  }
+
+  #scheduleBacklog(): void {
+    clearTimeout(this.#backlogTimer);
+    if (this.#backlogUpload || this.#stop.signal.aborted || this.#options.spool.backlogCount === 0) return;
+    const isFreshToTry = this.#failedAttempts > 0 && (this.#outbox.count > 0 || this.#freshUpload);
+    if (isFreshToTry) return;
+    const delayMs = this.#retryAtMs - this.#options.clock.monotonicMs();
+    if (delayMs > 0) this.#backlogTimer = setTimeout(() => this.#scheduleBacklog(), delayMs);
+    else this.#backlogUpload = this.#sendBacklog();
+  }
+
+  async #sendBacklog(): Promise<void> {
+    const batch = await this.#options.spool.take(backlogLimits);
+    for (const waiting of batch) this.#options.onTaken(waiting);
+    if (batch.length > 0) await this.#send(batch);
+    this.#backlogUpload = undefined;
+    if (batch.length > 0) this.#scheduleBacklog();
+    else if (!this.#stop.signal.aborted) {
+      this.#backlogTimer = setTimeout(() => this.#scheduleBacklog(), emptyTakeMs);
+    }
+    this.#tellEmptied();
+  }
+
+  async #send(batch: WaitingReport[]): Promise<void> {
+    if (batch.length === 0) return;
+    await this.#options.beforeSending();
+    const failed = await upload(batch, this.#options, this.#stop.signal);
+    if (failed) {
+      this.#backOff(failed.error);
+      this.#options.spool.release(failed.unsettled);
+      return;
+    }
+    if (this.#failedAttempts > 0) this.#options.log.info('results are accepted again');
+    this.#failedAttempts = 0;
+    this.#isAskedToWait = false;
+    this.#retryAtMs = 0;
+  }
+
+  #backOff(error: ServiceError): void {
+    if (error.kind === 'stopped') return;
+    const delayMs = resultRetryDelayMs(error, this.#failedAttempts);
+    this.#failedAtMs = this.#options.clock.monotonicMs();
+    this.#retryAtMs = this.#failedAtMs + delayMs;
+    this.#isAskedToWait = error.kind !== 'unreachable' || error.httpStatus !== undefined;
+    const level = this.#failedAttempts === 0 ? 'warn' : 'debug';
+    this.#failedAttempts++;
+    this.#options.log[level](
+      { code: error.code, waiting: this.waitingCount, retryMs: Math.round(delayMs) },
+      `results could not be sent and are kept: ${error.message}`,
+    );
+  }
+}
+
+export interface ReporterOptions extends UploadOptions {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly spool: Spool;
+  /** Called for each report that comes back from the spool, before it is sent. */
+  readonly onTaken: (waiting: WaitingReport) => void;
+  /** Called before each upload: the moment to notice that leases ran out meanwhile. */
+  readonly beforeSending: () => Promise<void>;
+}

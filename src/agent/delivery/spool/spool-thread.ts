@@ -1,0 +1,101 @@
+import { extname } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { toError } from '../../../lib/errors.ts';
+import { threadHeap } from '../../../lib/thread-heap.ts';
+import type {
+  SpoolAnswer,
+  SpoolCall,
+  SpoolFacts,
+  SpoolReplies,
+  SpoolRequest,
+  SpoolStart,
+} from './spool-message.ts';
+
+const entry = new URL(`./spool-worker${extname(import.meta.url)}`, import.meta.url);
+const maxHeapMb = 512;
+
+/** The spool could not do what it was asked; the message is a code of the system or words, never a path. */
+export class SpoolProblem extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'SpoolProblem';
+  }
+}
+
+interface Pending {
+  readonly resolve: (value: never) => void;
+  readonly reject: (problem: SpoolProblem) => void;
+  readonly askedAtMs: number;
+}
+
+/**
+ * The thread with the store, seen from the main thread. When it ends, whatever was asked of it rejects, and so does everything
+ * that is asked later.
+ */
+export class SpoolThread {
+  readonly #worker: Worker;
+  readonly #pending = new Map<number, Pending>();
+  readonly #nowMs: () => number;
+  #lastId = 0;
+  #endedBy: SpoolProblem | undefined;
+  #facts: SpoolFacts | undefined;
+
+  constructor(start: SpoolStart, nowMs: () => number) {
+    this.#nowMs = nowMs;
+    this.#worker = new Worker(entry, {
+      name: 'spool',
+      workerData: start,
+      env: {},
+      resourceLimits: { ...threadHeap, maxOldGenerationSizeMb: maxHeapMb },
+    });
+    this.#worker.on('message', (answer: SpoolAnswer) => this.#settle(answer));
+    this.#worker.on('error', (error) => this.#end(`the spool thread broke: ${toError(error).name}`));
+    this.#worker.on('messageerror', () => this.#end('the spool thread sent what cannot be read'));
+    this.#worker.on('exit', () => this.#end('the spool thread has ended'));
+  }
+
+  /** What was on disk when it last answered. */
+  get facts(): SpoolFacts | undefined {
+    return this.#facts;
+  }
+
+  get hasEnded(): boolean {
+    return this.#endedBy !== undefined;
+  }
+
+  /** How long the oldest question has waited for its answer. */
+  get silentMs(): number {
+    const [oldest] = this.#pending.values();
+    return oldest ? this.#nowMs() - oldest.askedAtMs : 0;
+  }
+
+  /** @throws SpoolProblem */
+  async ask<Op extends SpoolRequest['op']>(
+    request: Extract<SpoolRequest, { readonly op: Op }>,
+  ): Promise<SpoolReplies[Op]> {
+    if (this.#endedBy) throw this.#endedBy;
+    const { promise, resolve, reject } = Promise.withResolvers<SpoolReplies[Op]>();
+    const id = ++this.#lastId;
+    this.#pending.set(id, { resolve: resolve as (value: never) => void, reject, askedAtMs: this.#nowMs() });
+    this.#worker.postMessage({ id, request } satisfies SpoolCall);
+    return await promise;
+  }
+
+  async terminate(): Promise<void> {
+    await this.#worker.terminate();
+  }
+
+  #settle(answer: SpoolAnswer): void {
+    const pending = this.#pending.get(answer.id);
+    this.#pending.delete(answer.id);
+    this.#facts = answer.facts;
+    if ('problem' in answer) pending?.reject(new SpoolProblem(answer.problem));
+    else pending?.resolve(answer.value as never);
+  }
+
+  #end(reason: string): void {
+    this.#endedBy ??= new SpoolProblem(reason);
+    for (const { reject } of this.#pending.values()) reject(this.#endedBy);
+    this.#pending.clear();
+  }
+}

@@ -1,0 +1,389 @@
+import { join } from 'node:path';
+import type { Clock } from '../../../lib/clock.ts';
+import type { Logger } from '../../../lib/log.ts';
+import type { Report } from '../../runners/worker-protocol.ts';
+import type { SpoolKind } from './segment.ts';
+import type { SpoolFacts, SpoolItem } from './spool-message.ts';
+import { SpoolProblem, SpoolThread } from './spool-thread.ts';
+import { reportOf, spooledText } from './spooled-report.ts';
+import { sizeOf, type WaitingReport } from './waiting-report.ts';
+
+/** One append holds at most this much, so that the first of many is not kept waiting by the last. */
+const appendLimits = { maxCount: 500, maxSize: 4 * 1024 * 1024 };
+/** How long to leave a disk alone that did not work, and how long one may take before results count as not kept. */
+const retryMs = 5000;
+const slowMs = 5000;
+const closeMs = 2000;
+
+export interface SpoolState {
+  /** `memory`: results are kept in memory alone, and why. */
+  readonly mode: 'disk' | 'memory';
+  readonly problem: string | undefined;
+  readonly facts: SpoolFacts | undefined;
+  /** Results that are in memory alone. */
+  readonly memoryCount: number;
+  /** Results of this process that were dropped because neither disk nor memory had room. */
+  readonly droppedCount: number;
+}
+
+/**
+ * Keeps results until the service has them, on disk where that works.
+ *
+ * A result that is added is `sending`, and goes to disk together with those that came while the disk was busy (one sync for
+ * all of them). Once it lies there `onDurable` tells. The reporter either settles it, or releases it to the backlog: then
+ * memory forgets it, and `take` brings it back, oldest first, together with what an earlier agent left.
+ *
+ * DISK: appends work. → MEMORY when one fails or takes too long, when the folder cannot be had or its thread ended. Results
+ * then wait in memory, up to `maxMemorySize`; beyond that the oldest attempts are dropped, then the oldest finals.
+ * Every five seconds the disk is tried again, a new thread if need be. → DISK when all that waited in memory was written.
+ */
+export class Spool {
+  readonly #options: SpoolOptions;
+  /** Not on disk, in the order they came; settled ones are left out when their turn comes. */
+  #unstored = new Set<WaitingReport>();
+  #unstoredSize = 0;
+  #thread: SpoolThread | undefined;
+  /** Counts threads: what one noted of places on disk means nothing to the next. */
+  #epoch = 0;
+  #openedEpoch = 0;
+  #problem: string | undefined = 'the spool is not open yet';
+  /** Whether the log says that results are kept in memory. */
+  #isTold = false;
+  #isStoring = false;
+  #isStopping = false;
+  #retryTimer: NodeJS.Timeout | undefined;
+  #releasesUnderWay = 0;
+  #droppedCount = 0;
+  #stored: PromiseWithResolvers<void> | undefined;
+
+  constructor(options: SpoolOptions) {
+    this.#options = options;
+  }
+
+  get state(): SpoolState {
+    const silentMs = this.#thread?.silentMs ?? 0;
+    const problem = this.#problem ?? (silentMs > slowMs ? 'the disk does not answer' : undefined);
+    return {
+      mode: problem === undefined ? 'disk' : 'memory',
+      problem,
+      facts: this.#thread?.facts,
+      memoryCount: this.#unstored.size,
+      droppedCount: this.#droppedCount,
+    };
+  }
+
+  /** The folder that runs keep artifacts in; undefined while there is none. */
+  get artifactFolder(): string | undefined {
+    const folder = this.#thread?.facts?.folder;
+    return folder === undefined ? undefined : join(folder, 'artifacts');
+  }
+
+  get sizeBytes(): number {
+    return this.#thread?.facts?.sizeBytes ?? 0;
+  }
+
+  /** Results that wait for their turn, on disk and in memory. */
+  get backlogCount(): number {
+    let count = this.#releasesUnderWay + (this.#thread?.facts?.pendingCount ?? 0);
+    for (const { state } of this.#unstored) if (state === 'backlog') count++;
+    return count;
+  }
+
+  /** Results that die with this process. */
+  get undurableCount(): number {
+    return this.#unstored.size;
+  }
+
+  /** Opens the folder. Resolves when that was tried, for a few seconds at most; the state tells what came of it. */
+  async open(): Promise<void> {
+    const over = new AbortController();
+    await Promise.race([this.#open(), this.#options.clock.sleep(slowMs, over.signal)]);
+    over.abort();
+  }
+
+  /** Takes a result that is about to be sent. */
+  add(report: Report, kind: SpoolKind): WaitingReport {
+    const atMs = Math.round(this.#options.serviceNowMs());
+    const waiting: WaitingReport = { report, kind, atMs, place: undefined, state: 'sending' };
+    this.#unstored.add(waiting);
+    this.#unstoredSize += sizeOf(waiting);
+    this.#store();
+    this.#makeRoom();
+    return waiting;
+  }
+
+  /** The service has a result, or will never take it. */
+  settle(waiting: WaitingReport): void {
+    waiting.state = 'settled';
+    this.#forget(waiting);
+    const { place } = waiting;
+    if (place?.epoch === this.#epoch) this.#tell({ op: 'settle', refs: [place.ref] });
+  }
+
+  /** Results that are not sent now: they wait for their turn. */
+  release(reports: readonly WaitingReport[]): void {
+    const refs: number[] = [];
+    for (const waiting of reports) {
+      if (waiting.state !== 'sending') continue;
+      waiting.state = 'backlog';
+      // One that is being stored follows when it is; one of an earlier thread waits on disk already.
+      if (waiting.place?.epoch === this.#epoch) refs.push(waiting.place.ref);
+    }
+    void this.#releaseRefs(refs);
+  }
+
+  /** The oldest results of the backlog, for the reporter to send. Those that are not on disk come first. */
+  async take(limits: { readonly maxCount: number; readonly maxSize: number }): Promise<WaitingReport[]> {
+    const inMemory = this.#takeUnstored(limits);
+    if (inMemory.length > 0) return inMemory;
+    const thread = this.#thread;
+    const epoch = this.#epoch;
+    const folder = this.artifactFolder;
+    if (!thread || folder === undefined) return [];
+    let records: readonly { readonly ref: number; readonly text: string }[];
+    try {
+      records = await thread.ask<'take'>({
+        op: 'take',
+        limits: { maxCount: limits.maxCount, maxBytes: limits.maxSize },
+        notBeforeMs: this.#options.notBeforeMs(),
+      });
+    } catch (thrown) {
+      this.#failed(thrown);
+      return [];
+    }
+    return records.flatMap(({ ref, text }) => {
+      const report = reportOf(text, folder);
+      const place = { ref, epoch };
+      if (report) return { report, kind: 'final', atMs: 0, place, state: 'sending' };
+      this.#options.log.error('a spooled result cannot be understood and is left out');
+      this.#tell({ op: 'settle', refs: [ref] });
+      return [];
+    });
+  }
+
+  /** Writes what can be written and closes the folder. What is not on disk then is lost. */
+  async close(): Promise<void> {
+    this.#isStopping = true;
+    clearTimeout(this.#retryTimer);
+    const thread = this.#thread;
+    if (!thread) return;
+    const over = new AbortController();
+    await Promise.race([this.#finish(thread), this.#options.clock.sleep(closeMs, over.signal)]);
+    over.abort();
+    await thread.terminate();
+  }
+
+  /** Resolves when nothing waits to be written, or the disk does not work, or some time is over. */
+  async stored(): Promise<void> {
+    if (this.#unstored.size === 0 || this.#problem !== undefined) return;
+    this.#stored ??= Promise.withResolvers();
+    const over = new AbortController();
+    await Promise.race([this.#stored.promise, this.#options.clock.sleep(closeMs, over.signal)]);
+    over.abort();
+  }
+
+  async #finish(thread: SpoolThread): Promise<void> {
+    try {
+      await thread.ask<'close'>({ op: 'close' });
+    } catch (thrown) {
+      this.#failed(thrown);
+    }
+  }
+
+  async #open(): Promise<void> {
+    const { clock, directory, tag, maxBytes, log } = this.#options;
+    if (!this.#thread || this.#thread.hasEnded) {
+      this.#epoch++;
+      this.#thread = new SpoolThread({ directory, tag, maxBytes }, () => clock.monotonicMs());
+    }
+    try {
+      await this.#thread.ask<'open'>({ op: 'open' });
+    } catch (thrown) {
+      this.#failed(thrown);
+      return;
+    }
+    const { facts } = this.#thread;
+    if (facts && this.#openedEpoch !== this.#epoch) this.#tellOfFolder(facts);
+    this.#openedEpoch = this.#epoch;
+    this.#problem = undefined;
+    if (this.#isTold) log.info('results are kept on disk again');
+    this.#isTold = false;
+    this.#store();
+    this.#options.onBacklog();
+  }
+
+  #tellOfFolder(facts: SpoolFacts): void {
+    const { log } = this.#options;
+    const { openCount, losses, foreignFolders, folder } = facts;
+    if (openCount > 0) log.info({ results: openCount }, 'results were found in the spool and are sent');
+    if (losses.damagedParts > 0) {
+      log.error(
+        { parts: losses.damagedParts, folder: `${folder}/quarantine` },
+        'parts of the spool are damaged; they are kept aside, everything else is sent',
+      );
+    }
+    if (foreignFolders > 0) {
+      log.warn(
+        { folders: foreignFolders },
+        'there are spool folders of other keys or services; start an agent with their key, or remove them',
+      );
+    }
+  }
+
+  /** Writes what waits for the disk, one append at a time. */
+  #store(): void {
+    if (this.#isStoring || this.#problem !== undefined || !this.#thread) return;
+    const batch = this.#nextBatch();
+    if (batch.length === 0) {
+      this.#stored?.resolve();
+      this.#stored = undefined;
+      return;
+    }
+    this.#isStoring = true;
+    void this.#append(this.#thread, batch);
+  }
+
+  async #append(thread: SpoolThread, batch: readonly WaitingReport[]): Promise<void> {
+    const epoch = this.#epoch;
+    const items = batch.map(
+      ({ report, kind, atMs }): SpoolItem => ({ kind, atMs, text: spooledText(report) }),
+    );
+    try {
+      const refs = await thread.ask<'append'>({ op: 'append', items });
+      this.#noteStored(batch, refs, epoch);
+    } catch (thrown) {
+      this.#failed(thrown);
+    }
+    this.#isStoring = false;
+    this.#store();
+  }
+
+  #noteStored(batch: readonly WaitingReport[], refs: readonly number[], epoch: number): void {
+    const settled: number[] = [];
+    const released: number[] = [];
+    this.#options.log.debug({ results: batch.map(({ report }) => report.resultId) }, 'results are on disk');
+    batch.forEach((waiting, index) => {
+      const ref = refs[index] ?? 0;
+      waiting.place = { ref, epoch };
+      this.#forget(waiting);
+      if (waiting.state === 'settled') settled.push(ref);
+      else this.#options.onDurable(waiting);
+      if (waiting.state === 'backlog') released.push(ref);
+    });
+    if (settled.length > 0) this.#tell({ op: 'settle', refs: settled });
+    void this.#releaseRefs(released);
+  }
+
+  #nextBatch(): WaitingReport[] {
+    const batch: WaitingReport[] = [];
+    let size = 0;
+    for (const waiting of this.#unstored) {
+      if (batch.length >= appendLimits.maxCount || (batch.length > 0 && size > appendLimits.maxSize)) break;
+      batch.push(waiting);
+      size += sizeOf(waiting);
+    }
+    return batch;
+  }
+
+  async #releaseRefs(refs: readonly number[]): Promise<void> {
+    if (refs.length === 0) {
+      this.#options.onBacklog();
+      return;
+    }
+    this.#releasesUnderWay += refs.length;
+    try {
+      const goneCount = (await this.#thread?.ask<'release'>({ op: 'release', refs })) ?? 0;
+      if (goneCount > 0) this.#dropped(goneCount);
+    } catch (thrown) {
+      // They are on disk; the next thread, or the next agent, finds them there.
+      this.#failed(thrown);
+    } finally {
+      this.#releasesUnderWay -= refs.length;
+    }
+    this.#options.onBacklog();
+  }
+
+  #takeUnstored(limits: { readonly maxCount: number; readonly maxSize: number }): WaitingReport[] {
+    const taken: WaitingReport[] = [];
+    let size = 0;
+    for (const waiting of this.#unstored) {
+      if (waiting.state !== 'backlog') continue;
+      size += sizeOf(waiting);
+      if (taken.length >= limits.maxCount || (taken.length > 0 && size > limits.maxSize)) break;
+      waiting.state = 'sending';
+      taken.push(waiting);
+    }
+    return taken;
+  }
+
+  #makeRoom(): void {
+    for (const kind of ['attempt', 'final'] as const) {
+      for (const waiting of this.#unstored) {
+        if (this.#unstoredSize <= this.#options.maxMemorySize) return;
+        if (waiting.kind !== kind) continue;
+        waiting.state = 'settled';
+        this.#forget(waiting);
+        this.#dropped(1);
+        this.#options.onDropped(waiting);
+      }
+    }
+  }
+
+  #dropped(count: number): void {
+    this.#droppedCount += count;
+    this.#options.log.error({ results: count }, 'the spool is full: the oldest results were dropped');
+  }
+
+  #forget(waiting: WaitingReport): void {
+    if (this.#unstored.delete(waiting)) this.#unstoredSize -= sizeOf(waiting);
+  }
+
+  /** Asks for something whose outcome changes nothing here. */
+  #tell(request: { readonly op: 'settle'; readonly refs: readonly number[] }): void {
+    this.#thread?.ask<'settle'>(request).then(
+      () => this.#options.onBacklog(),
+      (thrown: unknown) => this.#failed(thrown),
+    );
+  }
+
+  #failed(thrown: unknown): void {
+    if (!(thrown instanceof SpoolProblem)) throw thrown;
+    if (this.#isStopping) return;
+    if (!this.#isTold) {
+      this.#isTold = true;
+      this.#options.log.error(
+        { problem: thrown.message, directory: this.#options.directory },
+        'SPOOL_DIR cannot be used: results are kept in memory until it can',
+      );
+    }
+    this.#problem = thrown.message;
+    this.#stored?.resolve();
+    this.#stored = undefined;
+    if (this.#retryTimer) return;
+    this.#retryTimer = setTimeout(() => {
+      this.#retryTimer = undefined;
+      void this.#open();
+    }, retryMs);
+    this.#retryTimer.unref();
+  }
+}
+
+export interface SpoolOptions {
+  readonly directory: string;
+  readonly tag: string;
+  readonly maxBytes: number;
+  /** What may wait in memory while the disk does not work, in characters. */
+  readonly maxMemorySize: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Epoch milliseconds by the service's clock, as well as it is known. */
+  readonly serviceNowMs: () => number;
+  /** Results that were spooled before that are dropped unsent; 0 while the service's clock is not known. */
+  readonly notBeforeMs: () => number;
+  /** A result is on disk. */
+  readonly onDurable: (waiting: WaitingReport) => void;
+  /** A result was dropped before anybody took it. */
+  readonly onDropped: (waiting: WaitingReport) => void;
+  /** There may be something in the backlog now, or less than before. */
+  readonly onBacklog: () => void;
+}

@@ -1,0 +1,117 @@
+import type { Logger } from '../../lib/log.ts';
+import type { ResultReceipt } from '../../protocol/agent/agent.ts';
+import type { ServiceClient } from '../client/service-client.ts';
+import { ServiceError } from '../client/service-error.ts';
+import type { Report } from '../runners/worker-protocol.ts';
+import { wholeReport, withoutDetail } from '../scrub/scrubber.ts';
+import type { WaitingReport } from './spool/waiting-report.ts';
+
+/** `quarantined` results were refused by the service for good; they are counted and logged, not kept. */
+export type Settlement = ResultReceipt['status'] | 'quarantined';
+
+/** Statuses that are about the results in the body, so that a smaller body may fare better. */
+const contentStatuses: ReadonlySet<number> = new Set([400, 413, 422]);
+
+/** A report as it is sent now: perhaps without its detail. */
+interface Sending {
+  readonly waiting: WaitingReport;
+  readonly report: Report;
+}
+
+export interface UploadOptions {
+  readonly client: ServiceClient;
+  readonly log: Logger;
+  readonly onSettled: (waiting: WaitingReport, settlement: Settlement) => void;
+}
+
+/**
+ * Sends one batch of reports until each is settled. A receipt settles a report. An answer that blames the content (400, 413,
+ * 422) is met by halving the batch until the bad report is alone, so that the others flow. Any other failure ends the upload.
+ *
+ * @returns the failure and what is not settled, or undefined.
+ */
+export async function upload(
+  batch: readonly WaitingReport[],
+  options: UploadOptions,
+  signal: AbortSignal,
+): Promise<{ readonly error: ServiceError; readonly unsettled: WaitingReport[] } | undefined> {
+  const batches: Sending[][] = [batch.map((waiting) => ({ waiting, report: waiting.report }))];
+  for (let next = batches.pop(); next; next = batches.pop()) {
+    try {
+      const refused = await send(next, options, signal);
+      if (refused.length > 0) batches.push(refused);
+    } catch (thrown) {
+      if (!(thrown instanceof ServiceError)) throw thrown;
+      if (!contentStatuses.has(thrown.httpStatus ?? 0)) {
+        batches.push(next);
+        return {
+          error: thrown,
+          unsettled: batches.reverse().flatMap((one) => one.map(({ waiting }) => waiting)),
+        };
+      }
+      batches.push(...smaller(next, thrown, options));
+    }
+  }
+  return undefined;
+}
+
+/** @returns what the service rejected together with its detail, without it: the verdict must not be lost with it. */
+async function send(
+  batch: readonly Sending[],
+  options: UploadOptions,
+  signal: AbortSignal,
+): Promise<Sending[]> {
+  const texts = batch.map(({ report }) => wholeReport(report.envelopeJson, report.detailJson));
+  const { body } = await options.client.report(texts, signal);
+  const again: Sending[] = [];
+  for (const [index, sending] of batch.entries()) {
+    const receipt = body.items[index];
+    if (receipt?.status === 'rejected' && sending.report.detailJson !== 'null') {
+      options.log.warn(
+        { runId: sending.report.runId, reason: receipt.reason },
+        'the service rejected a result, which is sent again without its detail',
+      );
+      again.push(bare(sending));
+    } else if (receipt) {
+      settle(sending, receipt.status, receipt.reason, options);
+    }
+  }
+  return again;
+}
+
+/** What to try instead of a batch whose content was refused. */
+function smaller(batch: readonly Sending[], error: ServiceError, options: UploadOptions): Sending[][] {
+  const [only] = batch;
+  if (batch.length > 1) {
+    const middle = Math.ceil(batch.length / 2);
+    return [batch.slice(middle), batch.slice(0, middle)];
+  }
+  if (!only) return [];
+  if (error.httpStatus === 413 && only.report.detailJson !== 'null') {
+    options.log.warn(
+      { runId: only.report.runId },
+      'a result is too large for the service and goes without its detail',
+    );
+    return [[bare(only)]];
+  }
+  settle(only, 'quarantined', error.message, options);
+  return [];
+}
+
+function bare({ waiting, report }: Sending): Sending {
+  return { waiting, report: { ...report, ...withoutDetail(report.envelopeJson) } };
+}
+
+function settle(
+  { waiting, report: { runId, resultId } }: Sending,
+  settlement: Settlement,
+  reason: string | null,
+  { log, onSettled }: UploadOptions,
+): void {
+  if (settlement === 'rejected' || settlement === 'quarantined') {
+    log.error({ runId, resultId, settlement, reason }, 'the service refused a result for good; it is lost');
+  } else if (settlement === 'stale') {
+    log.warn({ runId, resultId }, 'a result came too late and is not counted');
+  }
+  onSettled(waiting, settlement);
+}

@@ -1,0 +1,45 @@
+import { packageVersion } from '../../lib/version.ts';
+import type { Capabilities } from '../runners/worker-protocol.ts';
+
+const maxTextLength = 300;
+
+/** What an agent says about check types beside their names, as claims carry it: one line of text for each. */
+export function claimedFacts({ backends, failed }: Capabilities): {
+  readonly backends: Record<string, string>;
+  readonly unavailable: Record<string, string>;
+} {
+  return {
+    backends: Object.fromEntries(Object.entries(backends).map(([name, text]) => [name, oneLine(text)])),
+    unavailable: Object.fromEntries(failed.map(({ name, reason }) => [name, oneLine(reason)])),
+  };
+}
+
+/** What all threads of an agent can run. */
+export function mergedCapabilities(probes: Capabilities, scripts: Capabilities): Capabilities {
+  return {
+    ...scripts,
+    loaded: [...probes.loaded, ...scripts.loaded],
+    backends: { ...probes.backends, ...scripts.backends },
+    failed: [...probes.failed, ...scripts.failed],
+  };
+}
+
+/** How an agent describes itself in claims. */
+export function claimedDescription(capabilities: Capabilities) {
+  return {
+    version: packageVersion(),
+    platform: `${process.platform}-${process.arch} node-${process.versions.node}`,
+    runtimes: [...(capabilities.runtimes ?? [])],
+    checkTypes: [...capabilities.loaded],
+    ...claimedFacts(capabilities),
+  };
+}
+
+function oneLine(text: string): string {
+  const line = text
+    .toWellFormed()
+    .replaceAll(/\p{C}+/gu, ' ')
+    .trim();
+  if (line === '') return 'no reason given';
+  return line.length > maxTextLength ? `${line.slice(0, maxTextLength - 1).toWellFormed()}…` : line;
+}

@@ -1,0 +1,330 @@
+import PQueue from 'p-queue';
+import { type Lane, lanes } from '../../checks/contract/check-type.ts';
+import type { FailureCode } from '../../checks/contract/failure.ts';
+import { hasScripts } from '../../checks/contract/lifecycle.ts';
+import { findCheckType } from '../../checks/index.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { toError } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { LeasedRun, LeaseRef } from '../../protocol/agent/agent.ts';
+import type { LeaseEnd, LeaseKeeper } from '../client/lease-keeper.ts';
+import type { ServiceClock } from '../client/service-clock.ts';
+import { ownReport, type RunIds } from '../delivery/agent-failure-report.ts';
+import { builtInVariables } from '../run/built-in-variables.ts';
+import type { FinishedRun, RunOrder } from '../runners/worker-protocol.ts';
+import type { Scrubber } from '../scrub/scrubber.ts';
+
+/** What runs the orders of a lane. */
+export interface Executor {
+  readonly checkTypes: readonly string[];
+  /** False while nothing could run an order: what was leased then would only be lost. */
+  readonly isReady: boolean;
+  run(order: RunOrder, signal: AbortSignal): Promise<FinishedRun>;
+  /** What more the host has room for; whatever the lane takes when absent. */
+  readonly room?: Room;
+  /** Has runs that it holds and has not begun come back, marked `isUnstarted`. */
+  withdrawWaiting?(): void;
+}
+
+/** How many more runs a host has room for, of any types but those that are full. */
+export interface Room {
+  readonly count: number;
+  /** Names of check types of which not even one more fits. */
+  readonly fullTypes: readonly string[];
+}
+
+/** Why the agent stopped a run before its result: the lease ended, or the agent gives it back. */
+type RunEnd = LeaseEnd | 'returned';
+
+/** A lease with the terms of the answer that granted it, on the monotonic clock. */
+export interface LeaseTerms {
+  readonly ttlMs: number;
+  readonly expiresAtMs: number;
+  readonly receivedAtMs: number;
+}
+
+interface Active {
+  readonly order: RunOrder;
+  readonly slotAtMs: number;
+  readonly lane: Lane;
+  readonly stop: AbortController;
+  isStarted: boolean;
+  end: RunEnd | undefined;
+  /** A newer lease of the same run, which starts when this one has ended. */
+  next: { readonly run: LeasedRun; readonly terms: LeaseTerms } | undefined;
+}
+
+/**
+ * Puts leased runs into lanes and sees each to its report.
+ *
+ * A run is QUEUED with its lease held. → RUNNING when its lane has room and the lease still stands. → gone when its
+ * report was handed over (the lease is then kept until the result is settled). When the lease ends, or the agent gives
+ * the run back, a queued run is gone at once and a running one is stopped through its signal and gone when its executor
+ * returns. A run stopped that way sends no report, unless it had found something out already and the lease ran out
+ * under it: that goes as evidence, and the service fences it.
+ *
+ * One run id is never active twice: the same lease again is ignored; a newer one waits until the older has gone.
+ */
+export class Dispatcher {
+  readonly #options: DispatcherOptions;
+  readonly #queues: Readonly<Record<Lane, PQueue>>;
+  /** Where runs with scripts around them wait for one of the places those have. */
+  readonly #phaseQueue: PQueue;
+  readonly #active = new Map<string, Active>();
+  readonly #counts: Record<Lane, number> = { probe: 0, script: 0 };
+  #idle: PromiseWithResolvers<void> | undefined;
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options;
+    const queue = (lane: Lane) => new PQueue({ concurrency: options.laneSizes[lane] });
+    this.#queues = { probe: queue('probe'), script: queue('script') };
+    this.#phaseQueue = new PQueue({ concurrency: options.phaseCount });
+  }
+
+  /** How many more runs each lane can take; none where nothing of the lane can be run. */
+  freeSlots(): Record<Lane, number> {
+    const { executors, laneSizes } = this.#options;
+    const free = (lane: Lane) =>
+      executors[lane].isReady && executors[lane].checkTypes.length > 0
+        ? Math.max(0, Math.min(laneSizes[lane] - this.#counts[lane], executors[lane].room?.count ?? Infinity))
+        : 0;
+    return { probe: free('probe'), script: free('script') };
+  }
+
+  /** Check types that the host has no room for now, though their lane may have some. */
+  fullTypes(): string[] {
+    return Object.values(this.#options.executors).flatMap(({ isReady, room }) =>
+      isReady && room ? room.fullTypes : [],
+    );
+  }
+
+  /** The lanes as they are now. `queued` runs have a lease but no place to run yet. */
+  laneStates(): { lane: Lane; size: number; running: number; queued: number; oldestQueuedMs: number }[] {
+    const nowMs = this.#options.clock.monotonicMs();
+    return lanes.map((lane) => {
+      const all = [...this.#active.values()].filter((run) => run.lane === lane);
+      const queued = all.filter((run) => !run.isStarted);
+      return {
+        lane,
+        size: this.#options.laneSizes[lane],
+        running: all.length - queued.length,
+        queued: queued.length,
+        oldestQueuedMs: Math.max(0, ...queued.map((run) => nowMs - run.order.receivedAtMs)),
+      };
+    });
+  }
+
+  /** Takes a leased run. */
+  accept(run: LeasedRun, terms: LeaseTerms): void {
+    const existing = this.#active.get(run.runId);
+    if (existing) {
+      if (run.leaseNumber <= existing.order.leaseNumber) {
+        this.#options.log.warn(
+          { runId: run.runId },
+          'a lease that is already held came again and is ignored',
+        );
+        return;
+      }
+      this.#end(existing, 'lost');
+      const isGone = !this.#active.has(run.runId);
+      if (!isGone) {
+        existing.next = { run, terms };
+        this.#hold(run, terms);
+        return;
+      }
+    }
+    // Run already, and its result waits to be sent.
+    if (this.#options.leaseKeeper.isHeld(run)) return;
+    this.#enqueue(run, terms);
+  }
+
+  /** Reports a run this agent cannot make sense of; the service should lease it to a newer one. */
+  refuse(ids: RunIds, terms: LeaseTerms, reason: { checkType: string; message: string }): void {
+    this.#hold(ids, terms);
+    this.#options.onFinished(this.#failedReport(ids, 'CHECK_TYPE_UNSUPPORTED', reason), undefined);
+  }
+
+  cancel(runIds: readonly string[]): void {
+    for (const runId of runIds) {
+      const active = this.#active.get(runId);
+      if (!active) continue;
+      this.#options.leaseKeeper.drop(active.order);
+      this.#end(active, 'cancelled');
+    }
+  }
+
+  /**
+   * Takes the runs that have not started out of the lanes. Returns their leases, which are then nobody's care; those of
+   * runs that wait for their start inside an executor follow through `onReturned`.
+   */
+  dropUnstarted(): LeaseRef[] {
+    for (const executor of Object.values(this.#options.executors)) executor.withdrawWaiting?.();
+    return this.#drop([...this.#active.values()].filter((active) => !active.isStarted));
+  }
+
+  /** Stops everything. Returns the leases, which are then nobody's care; `idle` tells when the runs have ended. */
+  dropAll(): LeaseRef[] {
+    return this.#drop([...this.#active.values()]);
+  }
+
+  /** Resolves when no run is active. */
+  async idle(): Promise<void> {
+    if (this.#active.size === 0) return;
+    this.#idle ??= Promise.withResolvers();
+    await this.#idle.promise;
+  }
+
+  #drop(runs: readonly Active[]): LeaseRef[] {
+    return runs.map((active) => {
+      const { runId, leaseNumber } = active.next?.run ?? active.order;
+      active.next = undefined;
+      this.#options.leaseKeeper.drop({ runId, leaseNumber });
+      this.#end(active, 'returned');
+      return { runId, leaseNumber };
+    });
+  }
+
+  #hold({ runId, leaseNumber }: LeaseRef, terms: LeaseTerms): void {
+    this.#options.leaseKeeper.hold({ runId, leaseNumber }, terms.ttlMs, terms.expiresAtMs, (end) => {
+      const active = this.#active.get(runId);
+      if (active?.order.leaseNumber === leaseNumber) this.#end(active, end);
+      else if (active?.next?.run.leaseNumber === leaseNumber) active.next = undefined;
+    });
+  }
+
+  #enqueue(run: LeasedRun, terms: LeaseTerms): void {
+    const { checkType } = run.check;
+    const type = findCheckType(checkType);
+    const executor = type && this.#options.executors[type.lane];
+    if (!type || !executor?.checkTypes.includes(checkType)) {
+      const message = `This agent cannot run checks of type ${checkType}. Upgrade the agent.`;
+      this.refuse(run, terms, { checkType, message });
+      return;
+    }
+    this.#hold(run, terms);
+    const active: Active = {
+      order: this.#order(run, terms),
+      slotAtMs: run.slotAt,
+      lane: type.lane,
+      stop: new AbortController(),
+      isStarted: false,
+      end: undefined,
+      next: undefined,
+    };
+    this.#active.set(run.runId, active);
+    this.#counts[type.lane]++;
+    const queue = hasScripts(run.lifecycle) ? this.#phaseQueue : this.#queues[type.lane];
+    void queue.add(() => this.#run(active, executor));
+  }
+
+  #order(run: LeasedRun, terms: LeaseTerms): RunOrder {
+    return {
+      runId: run.runId,
+      leaseNumber: run.leaseNumber,
+      resultId: run.resultId,
+      checkType: run.check.checkType,
+      checkId: run.check.id,
+      spec: run.check.spec,
+      variables: { ...builtInVariables(run), ...this.#options.serviceSecrets, ...run.variables },
+      secretNames: run.secretNames,
+      proxyUrl: run.location.proxyUrl,
+      clientCertificates: run.clientCertificates,
+      runtimeId: run.runtimeId,
+      snippets: run.snippets,
+      mayBeRetried: run.mayBeRetried,
+      lifecycle: run.lifecycle,
+      receivedAtMs: terms.receivedAtMs,
+    };
+  }
+
+  async #run(active: Active, executor: Executor): Promise<void> {
+    // 1. It may have been dropped while it waited, or its lease may have run out unnoticed.
+    if (!active.end) this.#options.leaseKeeper.expireOverdue();
+    if (active.end) return;
+    // 2. From here on it ends by its own deadline, or by its signal.
+    active.isStarted = true;
+    const startedAtMs = this.#serviceNowMs();
+    let finished: FinishedRun;
+    try {
+      finished = await executor.run(active.order, active.stop.signal);
+    } catch (thrown) {
+      const { name } = toError(thrown);
+      const message = `The part of the agent that ran the check ended unexpectedly (${name}).`;
+      const { checkType } = active.order;
+      this.#options.log.error({ runId: active.order.runId, checkType, error: name }, 'a run was broken off');
+      this.#options.onDiscarded?.(active.order);
+      finished = this.#failedReport(active.order, 'RUNNER_CRASHED', { checkType, message }, startedAtMs);
+    }
+    // 3. After the hop: was it given back, is it still wanted?
+    if (finished.facts.isUnstarted && !active.end) this.#return(active);
+    const isEvidence = (active.end === 'lost' || active.end === 'expired') && !finished.facts.isAborted;
+    if (!active.end || isEvidence) this.#options.onFinished(finished, active.slotAtMs);
+    else this.#options.onDiscarded?.(active.order);
+    this.#gone(active);
+  }
+
+  /** An executor gave the run back. */
+  #return(active: Active): void {
+    const { runId, leaseNumber } = active.order;
+    active.end = 'returned';
+    this.#options.leaseKeeper.drop({ runId, leaseNumber });
+    this.#options.onReturned({ runId, leaseNumber });
+  }
+
+  #end(active: Active, end: RunEnd): void {
+    if (active.end) return;
+    active.end = end;
+    if (active.isStarted) active.stop.abort(new DOMException(`The run was stopped: ${end}`, 'AbortError'));
+    else this.#gone(active);
+  }
+
+  #gone(active: Active): void {
+    this.#active.delete(active.order.runId);
+    this.#counts[active.lane]--;
+    const { next } = active;
+    if (next && this.#options.leaseKeeper.isHeld(next.run)) this.#enqueue(next.run, next.terms);
+    if (this.#active.size === 0) {
+      this.#idle?.resolve();
+      this.#idle = undefined;
+    }
+    this.#options.onSlotFree();
+  }
+
+  #serviceNowMs(): number {
+    return this.#options.clock.monotonicMs() + this.#options.serviceClock.offsetMs;
+  }
+
+  #failedReport(
+    { runId, leaseNumber, resultId }: RunIds,
+    code: FailureCode,
+    reason: { readonly checkType: string; readonly message: string },
+    startedAtMs = this.#serviceNowMs(),
+  ): FinishedRun {
+    return ownReport(
+      { runId, leaseNumber, resultId },
+      { code, ...reason },
+      { scrubber: this.#options.scrubber, startedAtMs, nowMs: this.#serviceNowMs() },
+    );
+  }
+}
+
+export interface DispatcherOptions {
+  readonly laneSizes: Readonly<Record<Lane, number>>;
+  /** How many runs with scripts around them may be under way. */
+  readonly phaseCount: number;
+  readonly executors: Readonly<Record<Lane, Executor>>;
+  readonly leaseKeeper: LeaseKeeper;
+  readonly clock: Clock;
+  readonly serviceClock: ServiceClock;
+  readonly log: Logger;
+  readonly scrubber: Scrubber;
+  /** Variables of the agent itself that checks may use. */
+  readonly serviceSecrets: Readonly<Record<string, string>>;
+  /** Gets every report to send; `slotAtMs` is when the run was due, where that is known. */
+  readonly onFinished: (run: FinishedRun, slotAtMs: number | undefined) => void;
+  /** Gets leases of runs that come back unstarted after `dropUnstarted`; they are then nobody's care. */
+  readonly onReturned: (lease: LeaseRef) => void;
+  /** Called when whatever a run left on disk is of no use: it was stopped, or died. */
+  readonly onDiscarded?: ((lease: LeaseRef) => void) | undefined;
+  readonly onSlotFree: () => void;
+}

@@ -1,0 +1,76 @@
+import type { Outcome } from '../../../checks/contract/check-type.ts';
+import { failure, failureCatalogue } from '../../../checks/contract/failure.ts';
+import type { ThreadLag } from './lag-meter.ts';
+
+/** How late the agent itself was while a run was under way, and how long the run took. */
+export interface Lateness extends ThreadLag {
+  readonly durationMs: number;
+}
+
+const doubt = { leastMs: 5, part: 0.05 };
+/** An agent that was away for a fifth of a run that hit a limit of time may be what the limit was hit by. */
+const timeLimit = { leastMs: 100, part: 0.2 };
+/** Servers wait for seconds before they give up on a silent client; some for one. */
+const hangUpMs = 1000;
+
+/** How late the agent was: what its thread saw, and what the runner did. */
+export function agentLag({ measurement }: Outcome<unknown>, { lagMs, awayMs }: ThreadLag): ThreadLag {
+  const seenMs = measurement?.lagMs ?? 0;
+  return { lagMs: Math.max(lagMs, seenMs), awayMs: Math.max(awayMs, seenMs) };
+}
+
+/**
+ * Whether the times of an outcome may be too long because of the agent: they are stamps of events (or nobody says what
+ * they are), and the agent was late by more than 5 ms and more than 5 % of the response time. The kernel's stamps are
+ * right however late the agent was.
+ */
+export function isTimingDoubtful({ measurement, responseTimeMs }: Outcome<unknown>, lagMs: number): boolean {
+  if (measurement?.clock === 'kernel' || measurement?.clock === 'process') return false;
+  return lagMs > Math.max(doubt.leastMs, doubt.part * responseTimeMs);
+}
+
+/**
+ * Whether the agent may have brought a bad verdict about by being late itself. That is so when
+ *
+ * - only the response time stands against a better verdict (a limit, or an assertion that it is less than something), the
+ *   timing is doubtful, and a response time shorter by what the agent was late would have been good enough;
+ * - a limit of time ran out (`fromLateness: 'time-limit'`), and the agent was away for at least 100 ms and a fifth of
+ *   the run: most of a limit of seconds would have been enough for anything that works;
+ * - the other side gave up (`fromLateness: 'hang-up'`), and the agent was late by a second or more at one time.
+ *
+ * A target that is truly slow stays slow: a lag of some milliseconds explains no second.
+ */
+export function isSpoilt(outcome: Outcome<unknown>, { lagMs, awayMs, durationMs }: Lateness): boolean {
+  if (outcome.timeExcessMs !== undefined) {
+    return isTimingDoubtful(outcome, lagMs) && outcome.timeExcessMs <= Math.max(lagMs, awayMs);
+  }
+  if (!outcome.failure) return false;
+  switch (failureCatalogue[outcome.failure.code].fromLateness) {
+    case 'time-limit':
+      return awayMs >= Math.max(timeLimit.leastMs, timeLimit.part * durationMs);
+    case 'hang-up':
+      return lagMs >= hangUpMs;
+    default:
+      return false;
+  }
+}
+
+/** What stands against an outcome that the agent spoilt, in words for the log. */
+export function spoiltPart(outcome: Outcome<unknown>): string {
+  return outcome.failure?.message ?? `Response time ${outcome.responseTimeMs}ms counted as degraded`;
+}
+
+/**
+ * What remains of an outcome that the agent spoilt: a failure becomes the agent's own, and a time that only made the run
+ * degraded is not held against the target.
+ */
+export function starvedOutcome(outcome: Outcome<unknown>, lagMs: number): Outcome<unknown> {
+  const cleared = {
+    ...outcome,
+    isDegraded: outcome.isDegraded === null ? null : false,
+    overMaxResponseTime: outcome.overMaxResponseTime === null ? null : false,
+  };
+  if (!outcome.failure) return cleared;
+  const message = `The agent itself was ${Math.round(lagMs)} ms late, which may be all there is to it: ${outcome.failure.message}`;
+  return { ...cleared, failure: failure('AGENT_STARVED', message), errorMessages: [message] };
+}

@@ -1,0 +1,118 @@
+/**
+ * Entry of a probe thread. It loads the runners, runs what it is told and answers with finished reports. Orders and
+ * answers travel in batches, because each message between threads has a price of its own.
+ */
+import { parentPort, workerData } from 'node:worker_threads';
+import { checkTypes as allTypes } from '../../checks/index.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { toError } from '../../lib/errors.ts';
+import { trustAlso } from '../../lib/trusted-roots.ts';
+import { createEgressPolicy } from '../../probes/egress/policy.ts';
+import { AdmissionGate } from './admission-gate.ts';
+import { GateBoard } from './gate-stats.ts';
+import { openRunDelay } from './lag/cpu-wait.ts';
+import { LagMeter } from './lag/lag-meter.ts';
+import { ownThread, ThreadLoad } from './lag/thread-load.ts';
+import { PhaseLink } from './lifecycle-script-port.ts';
+import { RunPipeline } from './run-pipeline.ts';
+import type {
+  Capabilities,
+  FinishedRun,
+  FromWorker,
+  RunOrder,
+  RunSituation,
+  ToWorker,
+  WorkerStart,
+} from './worker-protocol.ts';
+
+/** Runs start apart and end apart; their reports wait this long for each other while more are under way. */
+const gatherMs = 5;
+
+if (!parentPort) throw new Error('probe-worker runs in a worker thread only');
+const port = parentPort;
+const { ownSecrets, checkTypes: wanted, egress, gateMemory, caCertificates } = workerData as WorkerStart;
+trustAlso(caCertificates ?? []);
+
+const phases = new PhaseLink();
+const pipeline = new RunPipeline({
+  clock: systemClock,
+  lagMeter: new LagMeter(systemClock, openRunDelay()),
+  ownSecrets,
+  egress: createEgressPolicy(egress),
+  hosts: { phases },
+});
+const gate = new AdmissionGate({
+  clock: systemClock,
+  load: new ThreadLoad(ownThread),
+  board: new GateBoard(gateMemory),
+});
+const running = new Map<string, AbortController>();
+let finished: FinishedRun[] = [];
+
+port.on('message', (message: ToWorker) => {
+  if (message.type === 'run') {
+    for (const order of message.orders) void run(order, message.situation);
+  } else if (message.type === 'withdraw') {
+    gate.withdrawAll();
+  } else if (message.type === 'phases') {
+    phases.connect(message.port);
+  } else if (message.type === 'close') {
+    port.close();
+  } else {
+    for (const runId of message.runIds) {
+      running.get(runId)?.abort(new DOMException('The run was stopped', 'AbortError'));
+    }
+  }
+});
+
+send({ type: 'ready', capabilities: await loadAll() });
+
+async function run(order: RunOrder, situation: RunSituation): Promise<void> {
+  const stop = new AbortController();
+  running.set(order.runId, stop);
+  // A run that may start now starts now, not in a later turn.
+  const entered = gate.enter(order.checkType, stop.signal);
+  const isAdmitted = typeof entered === 'boolean' ? entered : await entered;
+  const report = isAdmitted
+    ? await pipeline.run(order, situation, stop.signal)
+    : pipeline.unstarted(order, situation);
+  if (isAdmitted) gate.leave();
+  running.delete(order.runId);
+  finished.push(report);
+  if (running.size === 0) flush();
+  else if (finished.length === 1) setTimeout(flush, gatherMs);
+}
+
+function flush(): void {
+  if (finished.length === 0) return;
+  const runs = finished;
+  finished = [];
+  send({ type: 'finished', runs });
+}
+
+/**
+ * Loads every runner of the probe lane now: the first check must not wait for it, and what does not load is not promised.
+ * Other lanes' checks do not run in this thread.
+ */
+async function loadAll(): Promise<Capabilities> {
+  const loaded: string[] = [];
+  const backends: Record<string, string> = {};
+  const failed: { name: string; reason: string }[] = [];
+  const types = allTypes.filter(
+    ({ name, lane, load }) => lane === 'probe' && load !== undefined && wanted.includes(name),
+  );
+  for (const type of types) {
+    try {
+      const { backend } = await pipeline.load(type);
+      loaded.push(type.name);
+      if (backend !== undefined) backends[type.name] = backend;
+    } catch (thrown) {
+      failed.push({ name: type.name, reason: toError(thrown).message });
+    }
+  }
+  return { loaded, backends, failed };
+}
+
+function send(message: FromWorker): void {
+  port.postMessage(message);
+}

@@ -1,0 +1,371 @@
+import {
+  type ArtifactSink,
+  CapabilityMissing,
+  type CheckType,
+  type LoadedRunner,
+  type Outcome,
+  type RunContext,
+  type RunLog,
+} from '../../checks/contract/check-type.ts';
+import { type Failure, failure, resultFlags } from '../../checks/contract/failure.ts';
+import { hasScripts, lifecycleAllowanceMs } from '../../checks/contract/lifecycle.ts';
+import { allEntries, createRunLog } from '../../checks/contract/run-log.ts';
+import { findCheckType } from '../../checks/index.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { toError } from '../../lib/errors.ts';
+import type { EgressPolicy } from '../../probes/egress/policy.ts';
+import { HostResolver } from '../../probes/host-resolver.ts';
+import { ownReport } from '../delivery/agent-failure-report.ts';
+import { FileScrubber } from '../delivery/artifacts/artifact-scrubber.ts';
+import { RunArtifacts, sealLimitMs } from '../delivery/artifacts/run-artifacts.ts';
+import { runFolder } from '../delivery/artifacts/work-folder.ts';
+import { privateMessage } from '../error-report/private-message.ts';
+import { withDeadline } from '../run/run-deadline.ts';
+import { secretsOf } from '../run/run-secrets.ts';
+import { Scrubber } from '../scrub/scrubber.ts';
+import { isMaskable, SecretFinder } from '../scrub/secret-finder.ts';
+import { credentialHeaderShapes } from '../scrub/shapes/credential-header-shape.ts';
+import { userInfoShapes } from '../scrub/shapes/user-info-shape.ts';
+import { crashSite } from './crash-site.ts';
+import type { LagMeter } from './lag/lag-meter.ts';
+import { agentLag, isSpoilt, isTimingDoubtful, spoiltPart, starvedOutcome } from './lag/starvation.ts';
+import type { FinishedRun, RunFacts, RunOrder, RunSituation, Verdict } from './worker-protocol.ts';
+
+const maxErrorMessages = 200;
+const maxCachedScrubbers = 200;
+
+type AnyRunner = LoadedRunner<Record<string, unknown>, unknown>;
+
+/** One go at a run: what came of it, when, and how late the agent itself was meanwhile. */
+interface Try {
+  readonly outcome: Outcome<unknown>;
+  readonly startedMs: number;
+  /** The same instant by the host's own clock, however wrong. */
+  readonly hostStartedMs: number;
+  readonly stoppedMs: number;
+  readonly lagMs: number;
+  readonly isSpoilt: boolean;
+  /** What was thrown and where, when the runner broke. */
+  readonly crash: string | undefined;
+  readonly crashError: RunFacts['crashError'];
+  readonly artifacts: RunArtifacts | undefined;
+}
+
+/** What stands in a report where a runner gave no outcome. */
+const noOutcome = { responseTimeMs: 0, isDegraded: null, overMaxResponseTime: null, detail: null };
+
+/**
+ * Takes one run from its order to the texts that are sent: specification checked, runner called with its deadline,
+ * verdict, secrets removed, JSON written. All of it happens in the probe thread, so that the main thread never handles
+ * anything large. Never rejects: whatever breaks becomes a failure with an owner.
+ *
+ * A run that the agent may have spoilt by being late itself (see starvation.ts) is repeated once at once where its type
+ * says that it may be, with a deadline of its own and within the same lease. Spoilt again, or not repeatable, it says
+ * nothing against the target.
+ */
+export class RunPipeline {
+  readonly #clock: Clock;
+  readonly #lagMeter: LagMeter;
+  readonly #ownSecrets: readonly string[];
+  readonly #egress: EgressPolicy;
+  readonly #hosts: Pick<RunContext, 'scripts' | 'phases'>;
+  readonly #resolver = new HostResolver();
+  readonly #ownScrubber: Scrubber;
+  readonly #scrubbers = new Map<string, Scrubber>();
+  readonly #runners = new Map<string, Promise<AnyRunner>>();
+
+  constructor(options: {
+    readonly clock: Clock;
+    readonly lagMeter: LagMeter;
+    readonly ownSecrets: readonly string[];
+    readonly egress: EgressPolicy;
+    /** What runs scripts, and scripts around runs, in threads that have it. */
+    readonly hosts?: Pick<RunContext, 'scripts' | 'phases'> | undefined;
+  }) {
+    this.#clock = options.clock;
+    this.#lagMeter = options.lagMeter;
+    this.#ownSecrets = options.ownSecrets;
+    this.#egress = options.egress;
+    this.#hosts = options.hosts ?? {};
+    this.#ownScrubber = new Scrubber(options.ownSecrets);
+  }
+
+  /** The type's runner, loaded on first use and kept. */
+  load(type: CheckType): Promise<AnyRunner> {
+    let runner = this.#runners.get(type.name);
+    if (!runner) {
+      runner = loadRunner(type);
+      this.#runners.set(type.name, runner);
+    }
+    return runner;
+  }
+
+  /** @param signal aborts when the lease is lost or the run is cancelled. */
+  async run(order: RunOrder, situation: RunSituation, signal: AbortSignal): Promise<FinishedRun> {
+    const { serviceOffsetMs } = situation;
+    const log = createRunLog(() => epoch(this.#clock.monotonicMs() + serviceOffsetMs));
+    let last = await this.#try(order, situation, log, signal);
+    let spoilt: RunFacts['spoilt'];
+    if (last.isSpoilt && isRepeatable(order) && !signal.aborted) {
+      const reason = `The agent itself was ${Math.round(last.lagMs)} ms late. The run is repeated because of that`;
+      log.write('WARN', `${reason}: ${spoiltPart(last.outcome)}`);
+      spoilt = 'recovered';
+      await last.artifacts?.discard();
+      last = await this.#try(order, situation, log, signal);
+    }
+    let { outcome, crash } = last;
+    if (last.isSpoilt) {
+      spoilt = 'starved';
+      outcome = starvedOutcome(outcome, last.lagMs);
+    }
+    const { startedMs, stoppedMs, artifacts } = last;
+    const lagMs = round(last.lagMs);
+    const found = last.outcome.secrets ?? [];
+    const scrubber = this.#scrubberFor(order, found);
+    const verdict = verdictOf(outcome);
+    const isDoubtful = isTimingDoubtful(last.outcome, last.lagMs);
+    const startDelayMs = round(Math.max(0, startedMs - order.receivedAtMs));
+    let detailJson = scrubber.json(null);
+    try {
+      detailJson = scrubber.json(outcome.detail);
+    } catch (thrown) {
+      // A target's document can nest so deep that it cannot be written. The verdict stands without it.
+      crash = crashSite(toError(thrown));
+      outcome = { ...outcome, errorMessages: [...outcome.errorMessages, 'The detail could not be written.'] };
+    }
+    const isAborted = outcome.failure?.code === 'RUN_ABORTED';
+    if (isAborted) await artifacts?.discard();
+    const limitMs = sealLimitMs[findCheckType(order.checkType)?.lane ?? 'probe'];
+    const sealed = isAborted
+      ? undefined
+      : await artifacts?.seal(this.#fileScrubberFor(order, found), limitMs, scrubber);
+    const facts: RunFacts = {
+      checkType: order.checkType,
+      verdict,
+      isAborted,
+      failureCode: outcome.failure?.code,
+      isAttempt: order.mayBeRetried === true && outcome.failure !== undefined,
+      startedAtMs: startedMs + serviceOffsetMs,
+      startDelayMs,
+      agentLagMs: lagMs,
+      isTimingDoubtful: isDoubtful,
+      spoilt,
+      durationMs: stoppedMs - startedMs,
+      peakMemoryBytes: last.outcome.peakMemoryBytes,
+      crash,
+      crashError: last.crashError,
+      unmaskedNames: order.secretNames.filter((name) => {
+        const value = order.variables[name];
+        return value !== undefined && value !== '' && !isMaskable(value);
+      }),
+    };
+    return {
+      runId: order.runId,
+      leaseNumber: order.leaseNumber,
+      resultId: order.resultId,
+      envelopeJson: scrubber.envelope({
+        resultId: order.resultId,
+        runId: order.runId,
+        leaseNumber: order.leaseNumber,
+        startedAt: epoch(startedMs + serviceOffsetMs),
+        stoppedAt: epoch(stoppedMs + serviceOffsetMs),
+        hostStartedAt: epoch(last.hostStartedMs),
+        responseTimeMs: outcome.responseTimeMs,
+        startDelayMs,
+        agentLagMs: lagMs,
+        agentOverheadMs: round(outcome.measurement?.overheadMs ?? 0),
+        isTimingDoubtful: isDoubtful,
+        certificateExpiresAt: instantOrNull(outcome.certificateExpiresAt),
+        isDegraded: outcome.isDegraded,
+        overMaxResponseTime: outcome.overMaxResponseTime,
+        failure: outcome.failure ?? null,
+        errorMessages: outcome.errorMessages.slice(0, maxErrorMessages),
+        ...(sealed ? { artifacts: [...sealed.reported] } : {}),
+      }),
+      detailJson,
+      facts,
+      artifacts: sealed,
+      log: order.isLogWanted ? scrubber.log(allEntries(log)) : undefined,
+    };
+  }
+
+  /** The report of a run that was not begun. */
+  unstarted(order: RunOrder, { serviceOffsetMs }: RunSituation): FinishedRun {
+    const { runId, leaseNumber, resultId, checkType } = order;
+    const nowMs = this.#clock.monotonicMs() + serviceOffsetMs;
+    const report = ownReport(
+      { runId, leaseNumber, resultId },
+      { code: 'RUN_ABORTED', message: 'The run was stopped before it began.', checkType },
+      { scrubber: this.#ownScrubber, startedAtMs: nowMs, nowMs },
+    );
+    return { ...report, facts: { ...report.facts, isAborted: true, isUnstarted: true } };
+  }
+
+  async #try(
+    order: RunOrder,
+    { artifactFolder }: RunSituation,
+    log: RunLog,
+    signal: AbortSignal,
+  ): Promise<Try> {
+    // The deadline of one try ends that one only.
+    const stop = new AbortController();
+    const abort = () => stop.abort(signal.reason);
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+    const artifacts =
+      artifactFolder === undefined
+        ? undefined
+        : new RunArtifacts({
+            folder: runFolder(artifactFolder, order),
+            scrubber: this.#scrubberFor(order),
+          });
+    const lag = this.#lagMeter.start();
+    const startedMs = this.#clock.monotonicMs();
+    const hostStartedMs = this.#clock.wallMs();
+    let outcome: Outcome<unknown>;
+    let crash: string | undefined;
+    let crashError: RunFacts['crashError'];
+    try {
+      outcome = await this.#outcome(order, log, artifacts, stop);
+    } catch (thrown) {
+      const error = toError(thrown);
+      crash = crashSite(error);
+      crashError = this.#privateError(order, error);
+      outcome = broken(failure('RUNNER_CRASHED', `The check's runner broke: ${error.message}`));
+    }
+    signal.removeEventListener('abort', abort);
+    const stoppedMs = this.#clock.monotonicMs();
+    const late = agentLag(outcome, lag.stop());
+    const isLate = isSpoilt(outcome, { ...late, durationMs: stoppedMs - startedMs });
+    return {
+      outcome,
+      startedMs,
+      hostStartedMs,
+      stoppedMs,
+      lagMs: late.lagMs,
+      isSpoilt: isLate,
+      crash,
+      crashError,
+      artifacts,
+    };
+  }
+
+  async #outcome(
+    order: RunOrder,
+    log: RunLog,
+    artifacts: ArtifactSink | undefined,
+    stop: AbortController,
+  ): Promise<Outcome<unknown>> {
+    const type = findCheckType(order.checkType);
+    if (!type) return broken(unsupported(`This agent does not know the check type ${order.checkType}.`));
+    const spec = type.spec.safeParse(order.spec);
+    if (!spec.success) {
+      const problems = spec.error.issues
+        .slice(0, 5)
+        .map(({ path, message }) => `${path.join('.')}: ${message}`);
+      return broken(unsupported(`This agent does not understand the check: ${problems.join('; ')}`));
+    }
+    let runner: AnyRunner;
+    try {
+      runner = await this.load(type);
+    } catch (thrown) {
+      if (thrown instanceof CapabilityMissing) return broken(thrown.failure);
+      throw thrown;
+    }
+    const timeoutMs = (order.timeoutMs ?? type.timeoutMs) + lifecycleAllowanceMs(order.lifecycle);
+    return await withDeadline(timeoutMs, stop, () =>
+      runner.run(spec.data, {
+        signal: stop.signal,
+        timeoutMs,
+        log,
+        variables: order.variables,
+        proxyUrl: order.proxyUrl,
+        clientCertificates: order.clientCertificates,
+        resolver: this.#resolver,
+        egress: this.#egress,
+        artifacts,
+        ...this.#hosts,
+        runtimeId: order.runtimeId,
+        snippets: order.snippets,
+        lifecycle: order.lifecycle,
+        secretNames: order.secretNames,
+      }),
+    );
+  }
+
+  #privateError(order: RunOrder, error: Error): RunFacts['crashError'] {
+    const message = privateMessage(this.#scrubberFor(order).text(error.message));
+    const frames = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
+    return { name: error.name, message, stack: [`${error.name}: ${message}`, ...frames].join('\n') };
+  }
+
+  /** Files hold headers and URLs in forms of their own (HAR, logs), which a report's own fields do not. */
+  #fileScrubberFor(order: RunOrder, found: readonly string[]): FileScrubber {
+    const secrets = [...this.#ownSecrets, ...secretsOf(order), ...found];
+    return new FileScrubber(
+      () => new SecretFinder(secrets, [...credentialHeaderShapes(), ...userInfoShapes()]),
+    );
+  }
+
+  /** Checks share secrets and repeat, so scrubbers are kept; the oldest makes room. */
+  #scrubberFor(order: RunOrder, found: readonly string[] = []): Scrubber {
+    const secrets = secretsOf(order);
+    // What a script made up is of this run alone.
+    if (found.length > 0) return new Scrubber([...this.#ownSecrets, ...secrets, ...found]);
+    if (secrets.length === 0) return this.#ownScrubber;
+    const key = JSON.stringify(secrets);
+    let scrubber = this.#scrubbers.get(key);
+    if (!scrubber) {
+      const [oldest] = this.#scrubbers.keys();
+      if (oldest !== undefined && this.#scrubbers.size >= maxCachedScrubbers) this.#scrubbers.delete(oldest);
+      scrubber = new Scrubber([...this.#ownSecrets, ...secrets]);
+      this.#scrubbers.set(key, scrubber);
+    }
+    return scrubber;
+  }
+}
+
+async function loadRunner(type: CheckType): Promise<AnyRunner> {
+  if (!type.load)
+    throw new CapabilityMissing(unsupported(`Checks of type ${type.name} are not run by agents.`));
+  return (await type.load()) as AnyRunner;
+}
+
+function broken(failed: Failure): Outcome<unknown> {
+  return { ...noOutcome, failure: failed, errorMessages: [failed.message] };
+}
+
+function unsupported(message: string): Failure {
+  return failure('CHECK_TYPE_UNSUPPORTED', `${message} Upgrade the agent.`);
+}
+
+/** Whether the type says that a run of this check changes nothing at its target. */
+function isRepeatable({ checkType, spec, lifecycle }: RunOrder): boolean {
+  // Nobody knows what scripts change.
+  if (hasScripts(lifecycle)) return false;
+  const type = findCheckType(checkType);
+  const parsed = type?.spec.safeParse(spec);
+  return parsed?.success === true && type?.isRepeatable?.(parsed.data) === true;
+}
+
+function verdictOf(outcome: Outcome<unknown>): Verdict {
+  const { hasErrors, hasFailures } = resultFlags(outcome.failure);
+  if (hasErrors) return 'error';
+  if (hasFailures) return 'failed';
+  return outcome.isDegraded === true ? 'degraded' : 'passed';
+}
+
+/** An instant as the protocol carries it; certificates may hold any date. */
+function instantOrNull(epochMs: number | undefined): number | null {
+  return epochMs === undefined || Number.isNaN(epochMs)
+    ? null
+    : Math.min(epoch(epochMs), 8_640_000_000_000_000);
+}
+
+function epoch(ms: number): number {
+  return Math.max(0, Math.round(ms));
+}
+
+function round(ms: number): number {
+  return Math.round(ms * 1000) / 1000;
+}

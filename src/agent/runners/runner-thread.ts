@@ -1,0 +1,192 @@
+import type { EventLoopUtilization } from 'node:perf_hooks';
+import { type MessagePort, Worker } from 'node:worker_threads';
+import { toError } from '../../lib/errors.ts';
+import { threadHeap } from '../../lib/thread-heap.ts';
+import { crashSite } from './crash-site.ts';
+import { GateBoard } from './gate-stats.ts';
+import type {
+  Capabilities,
+  FinishedRun,
+  FromWorker,
+  RunOrder,
+  RunSituation,
+  ToWorker,
+  WorkerStart,
+} from './worker-protocol.ts';
+
+/** The thread that had a run ended before the run did. */
+export class ThreadEnded extends Error {
+  constructor(reason: string) {
+    super(`The thread that ran the check ended: ${reason}`);
+    this.name = 'ThreadEnded';
+  }
+}
+
+interface Pending {
+  readonly resolve: (run: FinishedRun) => void;
+  readonly reject: (error: ThreadEnded) => void;
+  /** When the thread counts as stuck, on the monotonic clock. */
+  readonly overdueAtMs: number;
+}
+
+/**
+ * One thread that runs checks (probes, or scripts through their sandboxes), seen from the main thread.
+ *
+ * STARTING: the worker loads its runners; orders are accepted and wait in its message queue. → READY when it has told
+ * what it can run. → ENDED when it dies or is stopped: every pending run rejects with ThreadEnded, `ended` resolves
+ * with the reason, and nothing is accepted any more. A thread that ended is never used again.
+ */
+export class RunnerThread {
+  readonly #worker: Worker;
+  readonly #pending = new Map<string, Pending>();
+  readonly #situation: () => RunSituation;
+  /** What waits in the thread's admission gate. */
+  readonly gate = new GateBoard();
+  #orders: RunOrder[] = [];
+  #aborts: string[] = [];
+  #isEnded = false;
+  #lastUtilization: EventLoopUtilization | undefined;
+  #lastError: Error | undefined;
+  /** Resolves with what the thread can run; rejects when it ends before. */
+  readonly ready: Promise<Capabilities>;
+  /** Resolves with the reason when the thread has ended, for whatever reason. */
+  readonly ended: Promise<string>;
+
+  constructor(options: {
+    readonly entry: URL;
+    /** For people who look at threads. */
+    readonly name: string;
+    readonly start: Omit<WorkerStart, 'gateMemory'>;
+    readonly maxHeapMb: number;
+    /** Asked whenever orders go to the thread. */
+    readonly situation: () => RunSituation;
+  }) {
+    this.#situation = options.situation;
+    this.#worker = new Worker(options.entry, {
+      name: options.name,
+      workerData: { ...options.start, gateMemory: this.gate.memory } satisfies WorkerStart,
+      // Runners get what they need through their context; the agent's own environment is none of their business.
+      env: {},
+      // A thread that eats memory mostly dies alone; when V8 notices too late the agent dies and its leases go on.
+      resourceLimits: { ...threadHeap, maxOldGenerationSizeMb: options.maxHeapMb },
+    });
+    const ready = Promise.withResolvers<Capabilities>();
+    const ended = Promise.withResolvers<string>();
+    this.ready = ready.promise;
+    this.ended = ended.promise;
+    // Whoever waits for it hears of it; that nobody waits is no fault.
+    this.ready.catch(() => undefined);
+    this.#worker.on('message', (message: FromWorker) => {
+      if (message.type === 'ready') ready.resolve(message.capabilities);
+      else for (const run of message.runs) this.#settle(run);
+    });
+    this.#worker.on('messageerror', (error) => {
+      this.#lastError = toError(error);
+      void this.#worker.terminate();
+    });
+    this.#worker.on('error', (error) => {
+      this.#lastError = toError(error);
+    });
+    this.#worker.on('exit', (code) => {
+      this.#isEnded = true;
+      const reason = this.#lastError ? crashSite(this.#lastError) : `exit code ${code}`;
+      const error = new ThreadEnded(reason);
+      ready.reject(error);
+      for (const { reject } of this.#pending.values()) reject(error);
+      this.#pending.clear();
+      ended.resolve(reason);
+    });
+  }
+
+  get runningCount(): number {
+    return this.#pending.size;
+  }
+
+  /**
+   * Runs one order.
+   *
+   * @param overdueAtMs when the thread counts as stuck if the run has not come back.
+   * @param signal stops the run; its report still comes.
+   * @throws ThreadEnded when the thread dies first, and RangeError or DataCloneError when the order cannot be sent.
+   */
+  async run(order: RunOrder, overdueAtMs: number, signal: AbortSignal): Promise<FinishedRun> {
+    if (this.#isEnded) throw new ThreadEnded('it ended before the run started');
+    const { promise, resolve, reject } = Promise.withResolvers<FinishedRun>();
+    this.#pending.set(order.runId, { resolve, reject, overdueAtMs });
+    if (this.#orders.push(order) === 1) queueMicrotask(() => this.#sendOrders());
+    const abort = () => this.#abort(order.runId);
+    signal.addEventListener('abort', abort, { once: true });
+    try {
+      return await promise;
+    } finally {
+      signal.removeEventListener('abort', abort);
+    }
+  }
+
+  /** Has everything that waits in the thread's admission gate come back unstarted. */
+  withdrawWaiting(): void {
+    if (this.#orders.length > 0) this.#sendOrders();
+    this.#post({ type: 'withdraw' });
+  }
+
+  /** Gives the thread its end of a line to another thread. */
+  connectPhases(port: MessagePort): void {
+    if (this.#isEnded) port.close();
+    else this.#worker.postMessage({ type: 'phases', port } satisfies ToWorker, [port]);
+  }
+
+  /** How much of its time since the last call the thread's event loop was at work: 0 to 1. */
+  utilization(): number {
+    const { eventLoopUtilization } = this.#worker.performance;
+    const now = eventLoopUtilization();
+    const last = this.#lastUtilization;
+    this.#lastUtilization = now;
+    // Given one instant only, the runtime compares it with the present one: noise.
+    const { utilization } = last ? eventLoopUtilization(now, last) : now;
+    return utilization;
+  }
+
+  /** Whether a run should have come back before `nowMs`. */
+  isStuck(nowMs: number): boolean {
+    for (const { overdueAtMs } of this.#pending.values()) if (overdueAtMs < nowMs) return true;
+    return false;
+  }
+
+  /** Lets the thread clean up and end; resolves when it has ended, which may be never. */
+  async close(): Promise<void> {
+    this.#post({ type: 'close' });
+    await this.ended;
+  }
+
+  /** Ends the thread now; pending runs reject. */
+  async terminate(reason: string): Promise<void> {
+    this.#lastError ??= new Error(reason);
+    await this.#worker.terminate();
+  }
+
+  #settle(run: FinishedRun): void {
+    this.#pending.get(run.runId)?.resolve(run);
+    this.#pending.delete(run.runId);
+  }
+
+  #sendOrders(): void {
+    const orders = this.#orders;
+    this.#orders = [];
+    this.#post({ type: 'run', situation: this.#situation(), orders });
+  }
+
+  #abort(runId: string): void {
+    if (this.#aborts.push(runId) > 1) return;
+    queueMicrotask(() => {
+      const runIds = this.#aborts;
+      this.#aborts = [];
+      // Orders of the same moment go first: an abort of a run the worker does not know would be lost.
+      if (this.#orders.length > 0) this.#sendOrders();
+      this.#post({ type: 'abort', runIds });
+    });
+  }
+
+  #post(message: ToWorker): void {
+    if (!this.#isEnded) this.#worker.postMessage(message);
+  }
+}

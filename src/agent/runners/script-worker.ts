@@ -1,0 +1,153 @@
+/**
+ * Entry of the thread for scripts. It holds the sandboxes and follows what happens in them; the scripts themselves run in
+ * processes that a keeper process starts. What a run left is searched for secrets here too, so that no probe and
+ * nothing of the main thread waits for it.
+ */
+import { createReadStream } from 'node:fs';
+import { parentPort, workerData } from 'node:worker_threads';
+import type { CheckType } from '../../checks/contract/check-type.ts';
+import { checkTypes as allTypes } from '../../checks/index.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { toError } from '../../lib/errors.ts';
+import { trustAlso } from '../../lib/trusted-roots.ts';
+import { packageVersion } from '../../lib/version.ts';
+import { createEgressPolicy } from '../../probes/egress/policy.ts';
+import { type OpenScriptHost, openScriptHost } from '../../sandbox/open-script-host.ts';
+import { SandboxUnavailable } from '../../sandbox/sandbox.ts';
+import { BundleMissing, type CodeBundles } from '../../sandbox/suites/suite-host.ts';
+import { FetchedBundles } from '../client/bundle-cache.ts';
+import { BundleClient } from '../client/bundle-client.ts';
+import { LagMeter } from './lag/lag-meter.ts';
+import { servePhases } from './lifecycle-script-port.ts';
+import { RunPipeline } from './run-pipeline.ts';
+import type {
+  Capabilities,
+  FromWorker,
+  RunOrder,
+  RunSituation,
+  ToWorker,
+  WorkerStart,
+} from './worker-protocol.ts';
+
+if (!parentPort) throw new Error('script-worker runs in a worker thread only');
+const port = parentPort;
+const { ownSecrets, checkTypes: wanted, egress, scripts, service, codeBundle } = workerData as WorkerStart;
+trustAlso(scripts?.caCertificates ?? []);
+/** Code bundles that are kept for later runs, all together, in bytes. */
+const maxKeptBundleBytes = 2_000_000_000;
+const types = allTypes.filter(({ name, lane }) => lane === 'script' && wanted.includes(name));
+const running = new Map<string, AbortController>();
+let isClosing = false;
+
+const opened = open();
+const pipeline = opened.then(
+  ({ host }) =>
+    new RunPipeline({
+      clock: systemClock,
+      lagMeter: new LagMeter(systemClock),
+      ownSecrets,
+      egress: createEgressPolicy(egress),
+      hosts: { scripts: host },
+    }),
+);
+
+port.on('message', (message: ToWorker) => {
+  if (message.type === 'run') {
+    for (const order of message.orders) void run(order, message.situation);
+  } else if (message.type === 'abort') {
+    for (const runId of message.runIds) {
+      running.get(runId)?.abort(new DOMException('The run was stopped', 'AbortError'));
+    }
+  } else if (message.type === 'phases') {
+    const { port: line } = message;
+    void opened.then(({ host, unavailable }) => servePhases(line, host, unavailable ?? ''));
+  } else if (message.type === 'close') {
+    void close();
+  }
+});
+
+send({ type: 'ready', capabilities: await capabilities() });
+
+async function open(): Promise<{ host?: OpenScriptHost; unavailable?: string }> {
+  if (!scripts) throw new Error('the thread for scripts was started without its settings');
+  try {
+    return {
+      host: await openScriptHost(scripts, (service && openBundles) ?? (codeBundle && openLocalBundle)),
+    };
+  } catch (thrown) {
+    if (thrown instanceof SandboxUnavailable) return { unavailable: thrown.message };
+    throw thrown;
+  }
+}
+
+/** The one bundle of a run without a service. */
+async function openLocalBundle(): Promise<CodeBundles> {
+  return {
+    async open(key) {
+      if (key !== codeBundle?.key) throw new BundleMissing(key);
+      return createReadStream(codeBundle.path);
+    },
+  };
+}
+
+/** The thread gets bundles itself: their bytes are none of the main thread's business. */
+async function openBundles(directory: string): Promise<FetchedBundles> {
+  if (!service) throw new Error('the thread for scripts does not know the service');
+  const client = new BundleClient(service, packageVersion());
+  const fetch = (key: string, signal: AbortSignal) => client.fetch(key, signal);
+  return await FetchedBundles.open({ directory, maxBytes: maxKeptBundleBytes, fetch });
+}
+
+/** What of the host's means each type needs decides whether it is offered. */
+async function capabilities(): Promise<Capabilities> {
+  const { host, unavailable } = await opened;
+  const loaded: string[] = [];
+  const failed: { name: string; reason: string }[] = [];
+  for (const type of types) {
+    const missing = unavailable ?? (host && missingMeans(type, host));
+    if (missing !== undefined) {
+      failed.push({ name: type.name, reason: missing });
+      continue;
+    }
+    try {
+      await (await pipeline).load(type);
+      loaded.push(type.name);
+    } catch (thrown) {
+      failed.push({ name: type.name, reason: toError(thrown).message });
+    }
+  }
+  const scriptTypes = types.filter(({ name, needsSuites }) => loaded.includes(name) && !needsSuites);
+  // Those without a browser are ready sooner.
+  const kinds = [false, true].filter((hasBrowser) =>
+    scriptTypes.some(({ needsBrowser = false }) => needsBrowser === hasBrowser),
+  );
+  await host?.prepare(kinds.map((hasBrowser) => ({ hasBrowser })));
+  const facts = host && { ...host.facts, problems: [...host.facts.problems, ...host.problems] };
+  return { loaded, backends: {}, failed, runtimes: host?.runtimes.ids ?? [], sandbox: facts };
+}
+
+function missingMeans(type: CheckType, { browser, suites }: OpenScriptHost): string | undefined {
+  if (type.needsBrowser && 'missing' in browser) return browser.missing;
+  return type.needsSuites && 'missing' in suites ? suites.missing : undefined;
+}
+
+async function run(order: RunOrder, situation: RunSituation): Promise<void> {
+  const stop = new AbortController();
+  running.set(order.runId, stop);
+  const finished = await (await pipeline).run(order, situation, stop.signal);
+  running.delete(order.runId);
+  send({ type: 'finished', runs: [finished] });
+}
+
+async function close(): Promise<void> {
+  if (isClosing) return;
+  isClosing = true;
+  for (const stop of running.values()) stop.abort(new DOMException('The agent stops', 'AbortError'));
+  const { host } = await opened;
+  await host?.close();
+  process.exit(0); // ends this thread
+}
+
+function send(message: FromWorker): void {
+  port.postMessage(message);
+}

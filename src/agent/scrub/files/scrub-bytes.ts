@@ -1,0 +1,102 @@
+import {
+  brotliCompressSync,
+  brotliDecompressSync,
+  constants,
+  deflateSync,
+  gunzipSync,
+  gzipSync,
+  inflateSync,
+  zstdCompressSync,
+  zstdDecompressSync,
+} from 'node:zlib';
+import { type ScrubOptions, Unscrubbable } from '../scrub-report.ts';
+import { contentKind } from './content-kind.ts';
+
+/** Unpacked at most this often the size it has packed, and never more than that. */
+const maxInflatedBytes = 256 * 1024 * 1024;
+
+interface Compression {
+  readonly unpack: (bytes: Buffer) => Buffer;
+  readonly pack: (bytes: Buffer) => Buffer;
+}
+
+const limit = { maxOutputLength: maxInflatedBytes };
+const gzip: Compression = {
+  unpack: (bytes) => gunzipSync(bytes, limit),
+  pack: (bytes) => gzipSync(bytes, { level: 1 }),
+};
+const zstd: Compression = {
+  unpack: (bytes) => zstdDecompressSync(bytes, limit),
+  pack: (bytes) => zstdCompressSync(bytes),
+};
+/** Forms without a signature: only trying tells. Servers send both as `deflate` and `br`. */
+const unsigned: readonly Compression[] = [
+  { unpack: (bytes) => inflateSync(bytes, limit), pack: (bytes) => deflateSync(bytes, { level: 1 }) },
+  {
+    unpack: (bytes) => brotliDecompressSync(bytes, limit),
+    pack: (bytes) => brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }),
+  },
+];
+
+/**
+ * Bytes without secrets, and how many were replaced. Compressed bodies are unpacked, cleaned and packed again.
+ *
+ * @throws Unscrubbable when a secret stands where it cannot be replaced.
+ */
+export function scrubBytes(
+  bytes: Buffer,
+  options: ScrubOptions,
+): { readonly bytes: Buffer; readonly count: number } {
+  const kind = contentKind(bytes);
+  const direct = replaced(bytes, options);
+  if (kind === 'media' || kind === 'capture') {
+    if (direct.count > 0) throw new Unscrubbable('a secret stands in the bytes of a binary file');
+    return direct;
+  }
+  if (kind === 'gzip') return repacked(bytes, gzip, options, direct.count) ?? direct;
+  if (kind === 'zstd') return repacked(bytes, zstd, options, direct.count) ?? direct;
+  if (direct.count > 0 || isText(bytes)) return direct;
+  for (const compression of unsigned) {
+    const result = repacked(bytes, compression, options);
+    if (result) return result;
+  }
+  return direct;
+}
+
+/**
+ * undefined when the bytes are not compressed that way.
+ *
+ * @param outsideCount secrets beside the compressed bytes, such as in the name of a file: packing again leaves them behind.
+ */
+function repacked(bytes: Buffer, { unpack, pack }: Compression, options: ScrubOptions, outsideCount = 0) {
+  let inner: Buffer;
+  try {
+    inner = unpack(bytes);
+  } catch (thrown) {
+    if (thrown instanceof RangeError)
+      throw new Unscrubbable('a compressed body is too large once it is unpacked', thrown);
+    return undefined;
+  }
+  const { count: innerCount, bytes: clean } = replaced(inner, options);
+  const count = outsideCount + innerCount;
+  return count > 0 ? { bytes: pack(clean), count } : { bytes, count };
+}
+
+function replaced(bytes: Buffer, { finder, mask }: ScrubOptions): { bytes: Buffer; count: number } {
+  const ranges = finder.find(bytes);
+  if (ranges.length === 0) return { bytes, count: 0 };
+  const pieces: Buffer[] = [];
+  let at = 0;
+  for (const { start, end } of ranges) {
+    pieces.push(bytes.subarray(at, start), Buffer.from(mask));
+    at = end;
+  }
+  pieces.push(bytes.subarray(at));
+  return { bytes: Buffer.concat(pieces), count: ranges.length };
+}
+
+/** Compressed bytes have control characters within their first few. */
+function isText(bytes: Buffer): boolean {
+  const start = bytes.subarray(0, 512);
+  return !start.some((value) => value < 9 || (value > 13 && value < 32 && value !== 27));
+}

@@ -1,0 +1,190 @@
+import { pipeline } from 'node:stream/promises';
+import { crc32, createInflateRaw } from 'node:zlib';
+import type { Entry } from 'yauzl';
+import { isZlibError, type ScrubOptions, Unscrubbable } from '../scrub-report.ts';
+import { contentKind, magicBytes } from './content-kind.ts';
+import { deflated, inflated } from './raw-deflate.ts';
+import { scrubBytes } from './scrub-bytes.ts';
+import { ScrubStream } from './scrub-stream.ts';
+import { readable, unreadable, type ZipSource } from './zip-source.ts';
+import { isDirectory, type MemberHead, type PackedMember, type ZipWriter } from './zip-writer.ts';
+
+/** Smaller members are handled as a whole, larger ones piece by piece. */
+const maxWholeBytes = 16 * 1024 * 1024;
+const pieceBytes = 64 * 1024;
+/** What handling a member piece by piece holds. */
+const streamedBytes = 1024 * 1024;
+
+export interface MemberSurroundings {
+  readonly archive: ZipSource;
+  readonly options: ScrubOptions & { readonly signal: AbortSignal };
+  /** A copy of an archive within this one, without secrets. */
+  readonly repackInner: (bytes: Buffer) => Promise<{ readonly bytes: Buffer; readonly count: number }>;
+}
+
+/** What became of a member. */
+export interface MemberReport {
+  readonly replacedCount: number;
+  /** It was left out: it holds a secret that cannot be removed, or cannot be searched. */
+  readonly isWithheld: boolean;
+}
+
+/** Writes a member, or withholds it, when its turn has come. */
+export type ReadyMember = (writer: ZipWriter) => Promise<MemberReport>;
+
+/** About how many bytes a member holds in memory from the beginning of `readyMember` until it is written. */
+export function heldBytes(entry: Entry): number {
+  return isWhole(entry) ? entry.compressedSize + 2 * entry.uncompressedSize : streamedBytes;
+}
+
+/**
+ * Does for a member what can be done before its turn: unpacking, searching and packing it. Archives within, and members too
+ * large for the memory, wait for their turn.
+ *
+ * @throws Unscrubbable when the archive must not be sent.
+ */
+export async function readyMember(entry: Entry, around: MemberSurroundings): Promise<ReadyMember> {
+  const { archive, options } = around;
+  const { head, count: nameCount } = cleanHead(entry, options);
+  if (isDirectory(entry.fileName)) {
+    const empty = { method: 0, crc32: 0, sizeBytes: 0, packed: Buffer.alloc(0) } as const;
+    return async (writer) => {
+      await writer.add(head, empty);
+      return { replacedCount: nameCount, isWithheld: false };
+    };
+  }
+  if (!entry.canDecodeFileData()) throw new Unscrubbable('the archive is packed in a way that is not known');
+  if (!isWhole(entry)) {
+    return async (writer) => {
+      const { replacedCount, isWithheld } = await writePieces(entry, head, around, writer);
+      return { replacedCount: nameCount + replacedCount, isWithheld };
+    };
+  }
+  const searched = await searchedMember(entry, archive, options);
+  options.signal.throwIfAborted();
+  if (!searched) return async () => ({ replacedCount: nameCount, isWithheld: true });
+  if ('inner' in searched) {
+    return async (writer) => {
+      const clean = await unlessUnscrubbable(() => around.repackInner(searched.inner));
+      if (!clean) return { replacedCount: nameCount, isWithheld: true };
+      await writer.add(head, stored(clean.bytes));
+      return { replacedCount: nameCount + clean.count, isWithheld: false };
+    };
+  }
+  const packed = 'original' in searched ? searched.original : await packedAgain(searched.bytes);
+  const replacedCount = nameCount + searched.count;
+  return async (writer) => {
+    await writer.add(head, packed);
+    return { replacedCount, isWithheld: false };
+  };
+}
+
+/** What the search of a member has come to. It holds no more of the member than is needed from there on. */
+type Searched =
+  /** Nothing was found, and the packed bytes are of what was searched and of nothing else. */
+  | { readonly original: PackedMember; readonly count: 0 }
+  | { readonly bytes: Buffer; readonly count: number }
+  /** An archive, not searched yet. */
+  | { readonly inner: Buffer };
+
+function isWhole({ compressedSize, uncompressedSize }: Entry): boolean {
+  return compressedSize <= maxWholeBytes && uncompressedSize <= maxWholeBytes;
+}
+
+function cleanHead(
+  entry: Entry,
+  options: ScrubOptions,
+): { readonly head: MemberHead; readonly count: number } {
+  const { bytes, count } = scrubBytes(Buffer.from(entry.fileName), options);
+  const clean = bytes.toString();
+  const name = isDirectory(entry.fileName) && !isDirectory(clean) ? `${clean}/` : clean;
+  return { head: { name, modifiedAt: entry.getLastModDate() }, count };
+}
+
+/** undefined when the member is withheld. Sizes and checksum are of what was unpacked here: what the archive says is not believed. */
+async function searchedMember(
+  entry: Entry,
+  archive: ZipSource,
+  options: ScrubOptions,
+): Promise<Searched | undefined> {
+  const packed = await archive.packed(entry);
+  const isStored = entry.compressionMethod === 0;
+  const { bytes, usedBytes } = isStored
+    ? { bytes: packed, usedBytes: packed.length }
+    : await readable(() => inflated(packed, entry.uncompressedSize));
+  if (contentKind(bytes) === 'zip') return { inner: bytes };
+  const clean = await unlessUnscrubbable(() => scrubBytes(bytes, options));
+  // What stands behind the end of the deflate stream was not searched, so it must not be copied either.
+  if (clean?.count !== 0 || usedBytes !== packed.length) return clean;
+  const original = isStored
+    ? stored(packed)
+    : ({ method: 8, crc32: crc32(bytes), sizeBytes: bytes.length, packed } as const);
+  return { original, count: 0 };
+}
+
+async function packedAgain(bytes: Buffer): Promise<PackedMember> {
+  if (contentKind(bytes) !== 'text') return stored(bytes);
+  return { method: 8, crc32: crc32(bytes), sizeBytes: bytes.length, packed: await deflated(bytes) };
+}
+
+function stored(bytes: Buffer): PackedMember {
+  return { method: 0, crc32: crc32(bytes), sizeBytes: bytes.length, packed: bytes };
+}
+
+async function unlessUnscrubbable<T>(scrub: () => T | Promise<T>): Promise<T | undefined> {
+  try {
+    return await scrub();
+  } catch (thrown) {
+    if (thrown instanceof Unscrubbable) return undefined;
+    throw thrown;
+  }
+}
+
+/** A large member. One that is compressed again within is withheld: nothing finds secrets in there. */
+async function writePieces(
+  entry: Entry,
+  head: MemberHead,
+  { archive, options }: MemberSurroundings,
+  writer: ZipWriter,
+): Promise<MemberReport> {
+  const { signal } = options;
+  const scrub = new ScrubStream(options.finder, options.mask);
+  let isHidden = false;
+  async function* searchable(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    let start = Buffer.alloc(0);
+    let sizeBytes = 0;
+    for await (const piece of pieces) {
+      sizeBytes += piece.length;
+      if (sizeBytes > entry.uncompressedSize) break;
+      if (start.length < magicBytes) {
+        start = Buffer.concat([start, piece]);
+        if (start.length < magicBytes) continue;
+        const kind = contentKind(start);
+        isHidden = kind === 'zip' || kind === 'gzip' || kind === 'zstd';
+        if (isHidden) throw new Unscrubbable('a compressed member is too large');
+        yield start;
+      } else {
+        yield piece;
+      }
+    }
+    if (sizeBytes !== entry.uncompressedSize) {
+      throw unreadable(new Error('a member has another size than it says'));
+    }
+  }
+  const stages = [
+    archive.packedPieces(entry),
+    ...(entry.compressionMethod === 8 ? [createInflateRaw({ chunkSize: pieceBytes })] : []),
+    searchable,
+    scrub,
+    (pieces: AsyncIterable<Buffer>) => writer.addPieces(head, pieces),
+  ];
+  try {
+    // The type of a list of stages knows streams only, and it takes functions as well.
+    await pipeline(stages as unknown as NodeJS.ReadWriteStream[], { signal });
+  } catch (thrown) {
+    if (signal.aborted) throw signal.reason;
+    if (isHidden) return { replacedCount: 0, isWithheld: true };
+    throw isZlibError(thrown) ? unreadable(thrown) : thrown;
+  }
+  return { replacedCount: scrub.replacedCount, isWithheld: false };
+}

@@ -1,0 +1,65 @@
+import { Transform, type TransformCallback } from 'node:stream';
+import type { SecretFinder } from '../secret-finder.ts';
+
+const minBlockBytes = 64 * 1024;
+
+/**
+ * A stream without the secrets of the stream that goes in. A secret is found wherever the chunks end: what could be the
+ * beginning of one is held back until its end has come.
+ */
+export class ScrubStream extends Transform {
+  readonly #finder: SecretFinder;
+  readonly #mask: Buffer;
+  readonly #blockBytes: number;
+  #waiting: Buffer[] = [];
+  #waitingBytes = 0;
+  #replacedCount = 0;
+
+  constructor(finder: SecretFinder, mask: string) {
+    super();
+    this.#finder = finder;
+    this.#mask = Buffer.from(mask);
+    // What is held back is looked at again with the next block, so blocks are several times as long.
+    this.#blockBytes = Math.max(minBlockBytes, 4 * finder.reachBytes);
+  }
+
+  /** How many secrets were replaced so far. */
+  get replacedCount(): number {
+    return this.#replacedCount;
+  }
+
+  override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+    this.#waiting.push(chunk);
+    this.#waitingBytes += chunk.length;
+    if (this.#waitingBytes >= this.#blockBytes) this.#scrub(false);
+    done();
+  }
+
+  override _flush(done: TransformCallback): void {
+    this.#scrub(true);
+    done();
+  }
+
+  #scrub(isLast: boolean): void {
+    const bytes = this.#waiting.length === 1 ? (this.#waiting[0] as Buffer) : Buffer.concat(this.#waiting);
+    // A secret that begins before this place has ended before the end of the bytes.
+    const safe = isLast ? bytes.length : Math.max(0, bytes.length - this.#finder.reachBytes);
+    let end = safe;
+    let at = 0;
+    for (const range of this.#finder.find(bytes)) {
+      if (range.start >= safe) break;
+      if (range.end > safe && !isLast) {
+        end = range.start;
+        break;
+      }
+      if (range.start > at) this.push(bytes.subarray(at, range.start));
+      this.push(this.#mask);
+      this.#replacedCount += 1;
+      at = range.end;
+    }
+    if (end > at) this.push(bytes.subarray(at, end));
+    const rest = bytes.subarray(Math.max(at, end));
+    this.#waiting = rest.length > 0 ? [Buffer.from(rest)] : [];
+    this.#waitingBytes = rest.length;
+  }
+}

@@ -1,0 +1,134 @@
+import { type FileHandle, open } from 'node:fs/promises';
+import type { Entry } from 'yauzl';
+import { Releasers } from '../../../lib/releasers.ts';
+import { maxUnpackedBytes, type ScrubOptions, type ScrubReport, Unscrubbable } from '../scrub-report.ts';
+import { heldBytes, type ReadyMember, readyMember } from './scrub-member.ts';
+import { ZipSource } from './zip-source.ts';
+import { ZipWriter } from './zip-writer.ts';
+
+const maxMembers = 50_000;
+const maxDepth = 3;
+/** Enough that neither the search nor the threads that pack wait for one another. */
+const maxAtOnce = 6;
+/** What members under way may hold in memory; one that needs more goes by itself. */
+const maxHeldBytes = 24 * 1024 * 1024;
+/** What comes of an archive within an archive, which is held in memory. */
+const maxInnerBytes = 32 * 1024 * 1024;
+
+/**
+ * Writes a copy of an archive in which no member, and no name of one, holds a secret. Several members are unpacked, searched
+ * and packed at once, as many as fit into a bound, and are written in the order of the archive; those in which nothing was
+ * found are copied as they are packed. Memory stays bounded whatever the archive.
+ *
+ * @throws Unscrubbable when the archive cannot be read, is encrypted, or holds more than any run leaves behind.
+ */
+export async function scrubZip(source: string, target: string, options: ScrubOptions): Promise<ScrubReport> {
+  const releasers = new Releasers();
+  try {
+    const archive = await ZipSource.open(source);
+    releasers.push('source', () => archive.close());
+    const output = await open(target, 'w', 0o600);
+    releasers.push('target', () => output.close());
+    const totals = { memberCount: 0, unpackedBytes: 0 };
+    const writer = new ZipWriter((bytes) => writeAll(output, bytes));
+    const report = await repack({ archive, writer, totals, options, depth: 1 });
+    await output.sync();
+    return report;
+  } finally {
+    await releasers.release();
+  }
+}
+
+interface Repacking {
+  readonly archive: ZipSource;
+  readonly writer: ZipWriter;
+  /** Of the archive and of all archives within. */
+  readonly totals: { memberCount: number; unpackedBytes: number };
+  readonly options: ScrubOptions;
+  readonly depth: number;
+}
+
+/**
+ * Members are begun in the order of the archive while there is room for them, and written in the same order: the oldest is
+ * waited for and written before the next is begun without room. When one fails, or the signal gives the work up, the others
+ * are told, and waited for: nothing goes on once the promise is settled.
+ */
+async function repack(repacking: Repacking): Promise<ScrubReport> {
+  const { archive, writer } = repacking;
+  const counts = { replacedCount: 0, memberCount: 0, withheldCount: 0 };
+  const stop = new AbortController();
+  const signals = repacking.options.signal ? [repacking.options.signal, stop.signal] : [stop.signal];
+  const options = { ...repacking.options, signal: AbortSignal.any(signals) };
+  const repackInner = async (bytes: Buffer) => {
+    const inner = await repackedWithin(bytes, { ...repacking, options });
+    counts.memberCount += inner.report.memberCount;
+    counts.withheldCount += inner.report.withheldCount;
+    return { bytes: inner.bytes, count: inner.report.replacedCount };
+  };
+  const underWay: { readonly bytes: number; readonly ready: Promise<ReadyMember> }[] = [];
+  let underWayBytes = 0;
+  const writeOldest = async () => {
+    const [oldest] = underWay;
+    if (!oldest) return;
+    const write = await oldest.ready;
+    options.signal.throwIfAborted();
+    const { replacedCount, isWithheld } = await write(writer);
+    counts.replacedCount += replacedCount;
+    if (isWithheld) counts.withheldCount += 1;
+    underWay.shift();
+    underWayBytes -= oldest.bytes;
+  };
+  try {
+    for await (const entry of archive.entries()) {
+      options.signal.throwIfAborted();
+      admit(entry, repacking.totals);
+      counts.memberCount += 1;
+      const bytes = heldBytes(entry);
+      const hasRoom = () => underWay.length < maxAtOnce && underWayBytes + bytes <= maxHeldBytes;
+      while (underWay.length > 0 && !hasRoom()) await writeOldest();
+      const ready = readyMember(entry, { archive, options, repackInner });
+      // Its fault is told when its turn comes; by then it may have waited for a while.
+      ready.catch(() => undefined);
+      underWay.push({ bytes, ready });
+      underWayBytes += bytes;
+    }
+    while (underWay.length > 0) await writeOldest();
+    await writer.end();
+    return counts;
+  } finally {
+    stop.abort();
+    await Promise.allSettled(underWay.map(({ ready }) => ready));
+  }
+}
+
+function admit(entry: Entry, totals: Repacking['totals']): void {
+  if (totals.memberCount === maxMembers) throw new Unscrubbable('the archive has too many members');
+  if (totals.unpackedBytes + entry.uncompressedSize > maxUnpackedBytes) {
+    throw new Unscrubbable('the archive is too large once it is unpacked');
+  }
+  if (entry.isEncrypted()) throw new Unscrubbable('the archive is encrypted');
+  totals.memberCount += 1;
+  totals.unpackedBytes += entry.uncompressedSize;
+}
+
+/** An archive within an archive: in memory, and bounded. */
+async function repackedWithin(bytes: Buffer, { totals, options, depth }: Repacking) {
+  if (depth === maxDepth) throw new Unscrubbable('archives are packed into one another too deep');
+  const pieces: Buffer[] = [];
+  let sizeBytes = 0;
+  const writer = new ZipWriter(async (piece) => {
+    sizeBytes += piece.length;
+    if (sizeBytes > maxInnerBytes) throw new Unscrubbable('an archive within the archive is too large');
+    pieces.push(piece);
+  });
+  const archive = await ZipSource.fromBytes(bytes);
+  const report = await repack({ archive, writer, totals, options, depth: depth + 1 });
+  return { report, bytes: Buffer.concat(pieces) };
+}
+
+async function writeAll(output: FileHandle, bytes: Buffer): Promise<void> {
+  for (let at = 0; at < bytes.length; ) {
+    const { bytesWritten } = await output.write(bytes, at, bytes.length - at);
+    at += bytesWritten;
+  }
+}

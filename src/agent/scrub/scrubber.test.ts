@@ -1,0 +1,232 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { mask } from '../../checks/judging/credential-headers.ts';
+import { Scrubber, wholeReport, withoutDetail } from './scrubber.ts';
+import { isMaskable } from './secret-finder.ts';
+
+const secret = 'p@ss/w"örd+& 1';
+
+describe('Scrubber', () => {
+  it.each([
+    ['as it is', secret],
+    ['in the middle of a text', `before${secret}after`],
+    ['escaped for JSON', JSON.stringify({ secret })],
+    ['escaped for JSON twice', JSON.stringify(JSON.stringify({ secret }))],
+    ['escaped for JSON in ASCII', '"p@ss/w\\"\\u00f6rd+& 1"'],
+    ['escaped for JSON with slashes', '"p@ss\\/w\\"\\u00F6rd+& 1"'],
+    ['encoded for a URL', `https://example.com/?a=${encodeURIComponent(secret)}`],
+    [
+      'encoded for a URL in lower case',
+      encodeURIComponent(secret).replaceAll(/%../g, (code) => code.toLowerCase()),
+    ],
+    ['encoded as a form', new URLSearchParams({ secret }).toString()],
+    ['in Base64', Buffer.from(secret).toString('base64')],
+    ['in Base64 after one byte', Buffer.from(`x${secret}`).toString('base64')],
+    ['in Base64 after two bytes', Buffer.from(`xy${secret}yx`).toString('base64')],
+    ['in Base64 for URLs', Buffer.from(`user:${secret}`).toString('base64url')],
+    ['as a Basic credential', `Basic ${Buffer.from(`user:${secret}`).toString('base64')}`],
+  ])('masks a secret %s', (_form, text) => {
+    const json = new Scrubber([secret]).json({ body: text, list: [text] });
+    const parsed = JSON.parse(json) as { body: string; list: string[] };
+    for (const seen of [parsed.body, ...parsed.list]) {
+      expect(seen).toContain(mask);
+      expect(seen).not.toBe(text);
+      const pieces = [secret, 'w"ö', Buffer.from(secret).toString('base64').slice(4, 12), 'w%22', 'w%22%C3'];
+      for (const piece of pieces) expect(seen).not.toContain(piece);
+    }
+  });
+
+  it('never breaks the JSON, whatever the secret and the value', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ minLength: 6 }).filter(isMaskable),
+        fc.jsonValue(),
+        fc.string(),
+        (any, value, around) => {
+          const scrubber = new Scrubber([any]);
+          const json = scrubber.json({ value, text: around + any + around });
+          const parsed = JSON.parse(json) as { text: string };
+          expect(parsed.text).not.toContain(any);
+          return true;
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  it('leaves structure, numbers and its own keys alone', () => {
+    const scrubber = new Scrubber(['status', '123456', 'null,"', 'true}']);
+    const value = { status: 1_234_567, other: [null, 'x', true], deep: { status: true } };
+    expect(JSON.parse(scrubber.json(value))).toEqual(value);
+  });
+
+  it('masks secrets in keys of maps that come from outside', () => {
+    const value = { headers: { 'x-hunter22': 'a' }, assertions: [{ actual: { hunter22: { hunter22: 1 } } }] };
+    expect(JSON.parse(new Scrubber(['hunter22']).json(value))).toEqual({
+      headers: { [`x-${mask}`]: 'a' },
+      assertions: [{ actual: { [mask]: { [mask]: 1 } } }],
+    });
+  });
+
+  it('masks credential headers however they are written, in request and response', () => {
+    const headers = {
+      Authorization: 'Bearer a',
+      COOKIE: 'b',
+      'Set-Cookie': 'c=d',
+      'X-Api-Key': 'e',
+      'proxy-authorization': 'f',
+      accept: 'text/html',
+    };
+    const json = new Scrubber([]).json({
+      request: { headers },
+      response: { headers, body: '{"cookie":"kept"}' },
+    });
+    const expected = {
+      ...Object.fromEntries(Object.keys(headers).map((name) => [name, mask])),
+      accept: 'text/html',
+    };
+    expect(JSON.parse(json)).toEqual({
+      request: { headers: expected },
+      response: { headers: expected, body: '{"cookie":"kept"}' },
+    });
+  });
+
+  it('masks user info in URLs', () => {
+    expect(new Scrubber([]).text('redis://u:p@ss@host:1')).toBe(`redis://${mask}@host:1`);
+    const value = { href: 'https://user:pass@example.com/a@b', text: 'see ftp://me@host and mail me@host' };
+    expect(JSON.parse(new Scrubber([]).json(value))).toEqual({
+      href: `https://${mask}@example.com/a@b`,
+      text: `see ftp://${mask}@host and mail me@host`,
+    });
+  });
+
+  it('does not mask what is short or everywhere', () => {
+    const text = 'https://example.com/artifact/ 12345';
+    expect(new Scrubber(['12345', 'https://', '/artifact/', '']).text(text)).toBe(text);
+  });
+
+  it('masks the longer of two secrets whole', () => {
+    expect(new Scrubber(['secret', 'secret-and-more']).text('secret-and-more secret')).toBe(
+      `${mask} ${mask}`,
+    );
+  });
+
+  it('masks a secret that lost its end where a text was cut', () => {
+    const long = 'eyJhbGciOiJIUzI1NiJ9.'.repeat(30);
+    const scrubber = new Scrubber([long]);
+    for (const kept of [6, 7, 100, long.length - 1]) {
+      const cut = long.slice(0, kept);
+      expect(scrubber.text(`body ${cut}`)).toBe(`body ${mask}`);
+      expect(scrubber.text(`expected nope, received ${cut}… and more`)).toBe(
+        `expected nope, received ${mask}… and more`,
+      );
+      expect(JSON.parse(scrubber.json({ body: `x${cut}` }))).toEqual({ body: `x${mask}` });
+    }
+    expect(scrubber.text('eyJhb')).toBe('eyJhb');
+    expect(scrubber.text('eyJhbGciX')).toBe('eyJhbGciX');
+  });
+
+  it('masks the part of a secret that is left on either side of a cut', () => {
+    const scrubber = new Scrubber(['correct-horse-battery']);
+    expect(scrubber.text('it wrote: corr…')).toBe(`it wrote: ${mask}…`);
+    expect(scrubber.text('…tery and more')).toBe(`…${mask} and more`);
+    expect(JSON.parse(scrubber.json({ text: 'a corr…' }))).toEqual({ text: `a ${mask}…` });
+    expect(scrubber.text('cor…ery, … or corr')).toBe('cor…ery, … or corr');
+  });
+
+  it('masks a secret of several lines in the log of a run, whatever is written between', () => {
+    const scrubber = new Scrubber(['first line\nand second\nand third']);
+    const entry = (msg: string, level: 'INFO' | 'ERROR' = 'INFO') => ({ time: 1, msg, level });
+    const entries = [
+      entry('a first line of mine'),
+      entry('oops', 'ERROR'),
+      entry('and second'),
+      entry(''),
+      entry('and third'),
+      entry('first line'),
+      entry('and second'),
+      entry('and third it is'),
+    ];
+    const expected = [
+      'a first line of mine',
+      'oops',
+      'and second',
+      '',
+      'and third',
+      mask,
+      mask,
+      `${mask} it is`,
+    ];
+    expect(scrubber.log(entries).map(({ msg }) => msg)).toEqual(expected);
+    expect(JSON.parse(scrubber.json({ jobLog: entries })).jobLog[7]).toEqual(entry(`${mask} it is`));
+    const stages = JSON.parse(
+      scrubber.json({ jobLog: { setup: entries, request: [], teardown: [] } }),
+    ).jobLog;
+    expect(stages.setup.map(({ msg }: { msg: string }) => msg)).toEqual(expected);
+    expect(JSON.parse(scrubber.json({ jobLog: null }))).toEqual({ jobLog: null });
+  });
+
+  it('knows what is left of a secret in a file name', () => {
+    const scrubber = new Scrubber([secret, '#!a b']);
+    expect(scrubber.text('traces/p-ss-w-rd-1.zip')).toBe(`traces/${mask}.zip`);
+    expect(scrubber.text('p-ss-w-örd-1-chromium/trace.zip')).toBe(`${mask}-chromium/trace.zip`);
+    expect(scrubber.text('a -a-b')).toBe('a -a-b');
+  });
+
+  it('masks a secret that lost its white space on the way', () => {
+    const scrubber = new Scrubber(['super-secret\n', ' line\r\nbreak ']);
+    expect(scrubber.text('a super-secret b')).toBe(`a ${mask} b`);
+    expect(scrubber.text('q=linebreak')).toContain(mask);
+  });
+
+  it('keeps a key called __proto__', () => {
+    const value: unknown = JSON.parse('{"actual":{"__proto__":{"a":"hunter22"}}}');
+    expect(new Scrubber(['hunter22']).json(value)).toBe(`{"actual":{"__proto__":{"a":"${mask}"}}}`);
+  });
+
+  const envelope = {
+    resultId: 'aaaaaaaa-0000-4000-8000-00000target',
+    runId: 'b',
+    leaseNumber: 1,
+    startedAt: 1,
+    stoppedAt: 2,
+    responseTimeMs: 1,
+    startDelayMs: 0,
+    agentLagMs: 0,
+    hostStartedAt: null,
+    agentOverheadMs: 0,
+    isTimingDoubtful: false,
+    certificateExpiresAt: null,
+    isDegraded: null,
+    overMaxResponseTime: null,
+    failure: { owner: 'target' as const, code: 'CONNECTION_REFUSED' as const, message: 'no hunter22' },
+    errorMessages: ['no hunter22', 'no'],
+  };
+
+  it('masks messages of an envelope and nothing else of it', () => {
+    const scrubber = new Scrubber(['hunter22', 'target', 'CONNECTION_REFUSED']);
+    expect(JSON.parse(scrubber.envelope(envelope))).toEqual({
+      ...envelope,
+      failure: { ...envelope.failure, message: `no ${mask}` },
+      errorMessages: [`no ${mask}`, 'no'],
+    });
+  });
+
+  it('keeps a failure message within what the service accepts, though masks are longer than secrets', () => {
+    const long = { ...envelope, failure: { ...envelope.failure, message: 'abcdef'.repeat(682) } };
+    const { failure } = JSON.parse(new Scrubber(['abcdef']).envelope(long)) as typeof envelope;
+    expect(failure.message.length).toBeLessThanOrEqual(4096);
+  });
+
+  it('joins a report of its two texts, with or without the detail', () => {
+    const scrubber = new Scrubber([]);
+    const text = scrubber.envelope(envelope);
+    expect(JSON.parse(wholeReport(text, scrubber.json({ a: 1 })))).toEqual({ ...envelope, detail: { a: 1 } });
+    const bare = withoutDetail(text);
+    expect(JSON.parse(wholeReport(bare.envelopeJson, bare.detailJson))).toEqual({
+      ...envelope,
+      errorMessages: [...envelope.errorMessages, expect.stringContaining('did not take the detail')],
+      detail: null,
+    });
+  });
+});

@@ -1,0 +1,193 @@
+import { z } from 'zod';
+import { regions } from '../tables/regions.ts';
+import { frequencies } from './frequency.ts';
+import type { MaskedValue } from './masking.ts';
+
+/** The ten check types of the API; those of the registry can be created, all can be filtered for. */
+export const checkTypeNames = [
+  'AGENTIC',
+  'API',
+  'BROWSER',
+  'HEARTBEAT',
+  'ICMP',
+  'MULTI_STEP',
+  'TCP',
+  'PLAYWRIGHT',
+  'URL',
+  'DNS',
+] as const;
+
+export const runtimeIds = [
+  '2026.04',
+  '2025.04',
+  '2024.09',
+  '2024.02',
+  '2023.09',
+  '2023.02',
+  '2022.10',
+] as const;
+
+export const AlertSettings = z
+  .object({
+    escalationType: z.enum(['RUN_BASED', 'TIME_BASED']).default('RUN_BASED'),
+    runBasedEscalation: z.object({ failedRunThreshold: z.int().min(1).max(5).default(1) }).prefault({}),
+    timeBasedEscalation: z
+      .object({ minutesFailingThreshold: z.literal([5, 10, 15, 30]).default(5) })
+      .prefault({}),
+    reminders: z
+      .object({
+        amount: z.literal([0, 1, 2, 3, 4, 5, 100_000]).default(0),
+        interval: z.literal([1, 2, 3, 4, 5, 10, 15, 30]).default(5),
+      })
+      .prefault({}),
+    parallelRunFailureThreshold: z
+      .object({
+        enabled: z.boolean().default(false),
+        percentage: z.literal([10, 20, 30, 40, 50, 60, 70, 80, 90, 100]).default(10),
+      })
+      .prefault({}),
+  })
+  .meta({ id: 'AlertSettings' });
+export type AlertSettings = z.infer<typeof AlertSettings>;
+
+const backoffSeconds = z.number().min(0).max(600).default(60).describe('Wait before a retry, in seconds');
+const onlyOnMeaning = 'Retry only when the target gave no answer at all';
+const networkErrors = z.array(z.literal('NETWORK_ERROR')).length(1);
+const retryTypes = z.enum(['FIXED', 'LINEAR', 'EXPONENTIAL', 'SINGLE_RETRY']);
+const retryDefaults = { maxRetries: 2, maxDurationSeconds: 600 } as const;
+
+const WrittenRetryStrategy = z
+  .object({
+    type: retryTypes.default('FIXED'),
+    baseBackoffSeconds: backoffSeconds,
+    sameRegion: z.boolean().default(true),
+    maxRetries: z.int().min(1).max(10).optional().describe('Default 2; not allowed for SINGLE_RETRY'),
+    maxDurationSeconds: z
+      .number()
+      .min(0)
+      .max(600)
+      .optional()
+      .describe('Default 600; not allowed for SINGLE_RETRY'),
+    onlyOn: z
+      .union([networkErrors, z.literal('NETWORK_ERROR')])
+      .optional()
+      .describe(onlyOnMeaning),
+  })
+  .superRefine((strategy, context) => {
+    if (strategy.type !== 'SINGLE_RETRY') return;
+    for (const key of ['maxRetries', 'maxDurationSeconds'] as const) {
+      if (strategy[key] !== undefined) {
+        context.addIssue({
+          code: 'custom',
+          path: [key],
+          message: 'is not allowed when type is SINGLE_RETRY',
+        });
+      }
+    }
+  });
+
+const WholeRetryStrategy = z.object({
+  type: retryTypes,
+  baseBackoffSeconds: z.number().describe('Wait before a retry, in seconds'),
+  sameRegion: z.boolean(),
+  maxRetries: z.int().optional().describe('Absent for SINGLE_RETRY'),
+  maxDurationSeconds: z.number().optional().describe('Absent for SINGLE_RETRY'),
+  onlyOn: networkErrors.optional().describe(onlyOnMeaning),
+});
+
+/**
+ * How failed runs are repeated; null means no retries. Written, `type` may be left out and is then FIXED, and `onlyOn`
+ * may be a single word. Stored and answered it is whole: every field that counts has a value, `onlyOn` is a list.
+ */
+export const RetryStrategy = z
+  .codec(WrittenRetryStrategy, WholeRetryStrategy, {
+    decode: ({ onlyOn, ...written }) => ({
+      ...(written.type === 'SINGLE_RETRY' ? {} : retryDefaults),
+      ...written,
+      ...(onlyOn === undefined ? {} : { onlyOn: [onlyOn].flat() }),
+    }),
+    encode: (whole) => whole,
+  })
+  .meta({ id: 'RetryStrategy' });
+export type RetryStrategy = z.infer<typeof RetryStrategy>;
+
+export const TriggerIncident = z
+  .object({
+    serviceId: z.uuid(),
+    severity: z.enum(['CRITICAL', 'MAJOR', 'MEDIUM', 'MINOR']).default('MAJOR'),
+    name: z.string().min(1).max(255),
+    description: z.string(),
+    notifySubscribers: z.boolean(),
+  })
+  .meta({ id: 'TriggerIncident' });
+
+export const EnvironmentVariable = z
+  .object({
+    key: z.string().min(1),
+    value: z.string().nullable(),
+    locked: z.boolean().default(false),
+    secret: z.boolean().default(false),
+  })
+  .meta({ id: 'EnvironmentVariable' });
+export type EnvironmentVariable = z.infer<typeof EnvironmentVariable>;
+
+/** A value that is stored and never used to run anything (spec.md shows it for every check kind). */
+const snippetId = z.int().nullable().default(null);
+
+/** Fields every check has, with their defaults and bounds (spec.md, "Check (common fields)"). */
+export const CommonFields = z.object({
+  name: z.string().min(1).max(255).describe('Name of the check'),
+  activated: z.boolean().default(true).describe('Whether the check runs'),
+  muted: z.boolean().default(false).describe('When true no notifications are sent on failure or recovery'),
+  doubleCheck: z
+    .boolean()
+    .default(true)
+    .meta({ deprecated: true, description: 'Deprecated: use retryStrategy' }),
+  shouldFail: z.boolean().default(false).describe('Inverts the failure condition'),
+  locations: z.array(z.enum(regions)).nullable().default([]),
+  privateLocations: z
+    .array(z.string().min(1).max(30))
+    .nullable()
+    .default([])
+    .describe('Private locations to run in, by slugName'),
+  tags: z.array(z.string().min(1)).default([]),
+  alertSettings: AlertSettings.prefault({}),
+  useGlobalAlertSettings: z.boolean().default(true),
+  groupId: z.int().nullable().default(null),
+  groupOrder: z.int().min(0).nullable().default(null),
+  runtimeId: z.enum(runtimeIds).nullable().default(null),
+  alertChannelSubscriptions: z
+    .array(z.object({ alertChannelId: z.int(), activated: z.boolean().default(true) }))
+    .default([]),
+  retryStrategy: RetryStrategy.nullable().default(null),
+  triggerIncident: TriggerIncident.nullable().default(null),
+  runParallel: z.boolean().default(false).describe('Run in all selected locations at once'),
+  description: z.string().max(500).nullable().default(null),
+  frequency: z.literal(frequencies).default(10).describe('Minutes between runs'),
+  frequencyOffset: z
+    .int()
+    .min(1)
+    .optional()
+    .describe(
+      'Where in its interval the check runs. frequency 0: 10, 20 or 30, and the check runs every so many seconds; ' +
+        'frequency 1 to 60: from 1 to floor(frequency * 10); frequency above 60: from 1 to ceil(frequency / 60). ' +
+        'Chosen by the service when absent',
+    ),
+  environmentVariables: z.array(EnvironmentVariable).max(100).nullable().default([]),
+  scriptPath: z.string().nullable().default(null),
+  sslCheckDomain: z.string().nullable().default(null),
+  setupSnippetId: snippetId,
+  tearDownSnippetId: snippetId,
+  localSetupScript: z.string().nullable().default(null),
+  localTearDownScript: z.string().nullable().default(null),
+});
+export type CommonFields = z.output<typeof CommonFields>;
+
+/** The common fields whose values answers never show. */
+export const maskedInCommon: readonly MaskedValue[] = [
+  { path: ['environmentVariables'], flags: ['secret', 'locked'] },
+];
+
+/** An optional response-time threshold in milliseconds; null means no limit. */
+export const thresholdMs = (options: { readonly defaultMs: number; readonly maxMs: number }) =>
+  z.number().min(0).max(options.maxMs).nullable().default(options.defaultMs);

@@ -1,0 +1,37 @@
+import type { Outcome } from '../contract/check-type.ts';
+import type { CertificateDetail } from './detail.ts';
+
+/** What a probe has read of a certificate; see src/probes/connection/certificate.ts. */
+interface CertificateFacts {
+  readonly subject: string | null;
+  readonly issuer: string | null;
+  readonly validToMs: number;
+  readonly chainValidToMs: number;
+  readonly protocol: string | null;
+  readonly cipher: string | null;
+}
+
+const dayMs = 24 * 60 * 60 * 1000;
+
+/** What a result shows of a certificate; null when none was seen, or none that makes sense. */
+export function certificateDetail(facts: CertificateFacts | undefined): CertificateDetail | null {
+  if (!facts || expiryOf(facts).certificateExpiresAt === undefined) return null;
+  const { subject, issuer, validToMs, chainValidToMs, protocol, cipher } = facts;
+  return {
+    subject,
+    issuer,
+    validTo: new Date(validToMs).toISOString(),
+    daysRemaining: Math.floor((chainValidToMs - Date.now()) / dayMs),
+    protocol,
+    cipher,
+  };
+}
+
+/** The part of an outcome that says when the target's certificate expires. */
+export function expiryOf(
+  facts: CertificateFacts | undefined,
+): Pick<Outcome<unknown>, 'certificateExpiresAt'> {
+  // A certificate may have any bytes where its dates should be.
+  const isDated = facts && Number.isFinite(facts.validToMs) && Number.isFinite(facts.chainValidToMs);
+  return isDated ? { certificateExpiresAt: facts.chainValidToMs } : {};
+}

@@ -1,0 +1,32 @@
+import { type Failure, type FailureCode, failure } from '../contract/failure.ts';
+
+/** The one table from what a probe met on a connection to what a result says. */
+const codes = {
+  'name-not-found': 'NAME_NOT_FOUND',
+  'resolver-unavailable': 'RESOLVER_FAILED',
+  'connection-refused': 'CONNECTION_REFUSED',
+  'connection-reset': 'CONNECTION_RESET',
+  'connection-timeout': 'CONNECTION_TIMEOUT',
+  'host-unreachable': 'HOST_UNREACHABLE',
+  'certificate-invalid': 'TLS_CERTIFICATE_INVALID',
+  'handshake-failed': 'TLS_HANDSHAKE_FAILED',
+  'response-timeout': 'RESPONSE_TIMEOUT',
+  'response-malformed': 'RESPONSE_MALFORMED',
+  'body-undecodable': 'RESPONSE_UNDECODABLE',
+  'redirect-limit': 'REDIRECT_LIMIT',
+  'redirect-invalid': 'REDIRECT_INVALID',
+  'network-unavailable': 'NETWORK_UNAVAILABLE',
+  'proxy-failed': 'PROXY_FAILED',
+  'out-of-resources': 'AGENT_OUT_OF_RESOURCES',
+  'request-invalid': 'REQUEST_INVALID',
+  'egress-denied': 'EGRESS_DENIED',
+  aborted: 'RUN_ABORTED',
+} as const satisfies Readonly<Record<string, FailureCode>>;
+
+/** The failure that the error of a probe means for the check (see src/probes/connection/errors.ts). */
+export function probeFailure(error: {
+  readonly kind: keyof typeof codes;
+  readonly message: string;
+}): Failure {
+  return failure(codes[error.kind], error.message);
+}

@@ -1,0 +1,115 @@
+import { randomInt, randomUUID } from 'node:crypto';
+import { createRequire } from 'node:module';
+import { extname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import dayjs from 'dayjs';
+import advancedFormat from 'dayjs/plugin/advancedFormat.js';
+import utc from 'dayjs/plugin/utc.js';
+import { toError } from '../../lib/errors.ts';
+import { LruMap } from '../../lib/lru.ts';
+import type { Template, TemplateLanguage } from './template-engine.ts';
+
+/**
+ * How values get into a text. `raw`: as they are. `url`: `{{NAME}}` percent-encoded, `{{{NAME}}}` as it is; a value at
+ * the very start that is itself an http or https URL stays as it is, so that `{{BASE_URL}}/path` works. `query`: as
+ * `url`, and the text around the templates is percent-encoded too.
+ */
+export type TemplateMode = 'raw' | 'url' | 'query';
+
+/** A template that cannot be evaluated: its syntax is wrong, or it uses something unknown. */
+export class TemplateError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'TemplateError';
+  }
+}
+
+/**
+ * Fills the `{{templates}}` of a text (Handlebars). Names that are not there give an empty text. Helpers:
+ * `$UUID`, `$RANDOM_NUMBER` (0 to 10000) and `moment` with an optional moment in words and a format, in UTC.
+ *
+ * @throws TemplateError
+ */
+export function render(text: string, values: Readonly<Record<string, string>>, mode: TemplateMode): string {
+  if (!text.includes('{{')) return mode === 'query' ? encodeURIComponent(text.toWellFormed()) : text;
+  try {
+    const template = templates.getOrMake(`${mode}:${text}`, () => compile(text, mode));
+    return template(values);
+  } catch (thrown) {
+    if (thrown instanceof TemplateError) throw thrown;
+    throw templateError(text, toError(thrown));
+  }
+}
+
+/** What is wrong with a template, from what its parser or a helper threw. */
+export function templateError(text: string, thrown: Error): TemplateError {
+  // The parser's message: where, the line, a pointer to the place, and what it expected there.
+  const lines = thrown.message.split('\n');
+  const reason = [lines[0], ...(lines.length > 1 ? lines.slice(-1) : [])].join(' ');
+  const shown = text.length > 100 ? `${text.slice(0, 100)}…` : text;
+  return new TemplateError(`the template ${JSON.stringify(shown)} cannot be evaluated: ${reason}`);
+}
+
+const templates = new LruMap<string, Template>(1000);
+
+/** What templates of every kind may use. */
+export const commonHelpers = {
+  $UUID: () => randomUUID(),
+  $RANDOM_NUMBER: () => randomInt(0, 10_001),
+  moment: (...given: unknown[]) => formatMoment(given.slice(0, -1).map(String)),
+};
+const helpers = {
+  ...commonHelpers,
+  $encode: (value: unknown) => encodeURIComponent(shown(value).toWellFormed()),
+  $encodeUnlessUrl: (value: unknown) =>
+    /^https?:\/\//i.test(shown(value)) ? shown(value) : encodeURIComponent(shown(value).toWellFormed()),
+};
+
+function shown(value: unknown): string {
+  return value === undefined || value === null ? '' : String(value);
+}
+
+function compile(text: string, mode: TemplateMode): Template {
+  const atStart = mode === 'url' ? { atStart: '$encodeUnlessUrl' } : {};
+  const encoder = mode === 'raw' ? undefined : { name: '$encode', ...atStart };
+  return compileTemplate(text, { helpers, encoder, isTextEncoded: mode === 'query' });
+}
+
+type TemplateEngine = typeof import('./template-engine.ts');
+let engine: TemplateEngine | undefined;
+
+/** See compileTemplate of template-engine.ts. @throws Error of the parser. */
+export function compileTemplate(text: string, language: TemplateLanguage): Template {
+  const file = new URL(`./template-engine${extname(import.meta.url)}`, import.meta.url);
+  engine ??= createRequire(import.meta.url)(fileURLToPath(file)) as TemplateEngine;
+  return engine.compileTemplate(text, language);
+}
+
+type ChronoParser = {
+  parseDate(text: string, reference: { readonly instant: Date; readonly timezone: number }): Date | null;
+};
+let chronoParser: ChronoParser | undefined;
+
+/** chrono takes a fifth of a second and 20 MB to load: only who uses words for a moment pays for it. */
+function chrono(): ChronoParser {
+  chronoParser ??= (createRequire(import.meta.url)('chrono-node') as { casual: ChronoParser }).casual;
+  return chronoParser;
+}
+
+let isDayjsReady = false;
+
+/** `moment "FORMAT"`, or `moment "2 days ago" "FORMAT"`; without a format ISO 8601. All in UTC. */
+function formatMoment(given: readonly string[]): string {
+  if (!isDayjsReady) {
+    dayjs.extend(utc);
+    dayjs.extend(advancedFormat);
+    isDayjsReady = true;
+  }
+  const words = given.length > 1 ? given[0] : undefined;
+  const format = given.at(-1);
+  const now = new Date();
+  // Words such as "today at 9:00" mean UTC hours, wherever the agent runs.
+  const moment = words === undefined ? now : chrono().parseDate(words, { instant: now, timezone: 0 });
+  if (!moment) throw new TemplateError(`moment: ${JSON.stringify(words)} is not a moment in time`);
+  return dayjs.utc(moment).format(format ?? 'YYYY-MM-DDTHH:mm:ss[Z]');
+}

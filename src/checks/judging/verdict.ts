@@ -1,0 +1,89 @@
+import { type Failure, failure } from '../contract/failure.ts';
+import type { EvaluatedAssertion } from './assertion.ts';
+
+/** What a measured operation is judged by. null means no limit. */
+export interface VerdictInput {
+  readonly responseTimeMs: number;
+  readonly degradedResponseTime: number | null;
+  readonly maxResponseTime: number | null;
+  readonly assertions: readonly EvaluatedAssertion[];
+  /** Why the operation itself counts as failed for this check (its status, or a port that is open), if it does. */
+  readonly operationFailure?: Failure | undefined;
+  /** What else went wrong, beside the operation: it comes last. */
+  readonly furtherFailures?: readonly Failure[] | undefined;
+}
+
+export interface Verdict {
+  readonly failure: Failure | undefined;
+  readonly isDegraded: boolean;
+  readonly overMaxResponseTime: boolean;
+  readonly errorMessages: readonly string[];
+  /**
+   * By how many milliseconds the response time would have had to be shorter for the better verdict; undefined where
+   * something else stands against it too, or nothing does.
+   */
+  readonly timeExcessMs: number | undefined;
+}
+
+/**
+ * The verdict on an operation that was carried out (spec: hasFailures, isDegraded, overMaxResponseTime). Everything
+ * that went wrong gets a message of its own; the first one gives the failure its code. Limits are exclusive: a response
+ * of exactly the limit is still in time. Degraded is only what has not failed.
+ */
+export function judge(input: VerdictInput): Verdict {
+  const { responseTimeMs, degradedResponseTime, maxResponseTime, assertions, operationFailure } = input;
+  const failures: Failure[] = operationFailure ? [operationFailure] : [];
+  const excessesMs: (number | undefined)[] = operationFailure ? [undefined] : [];
+  for (const assertion of assertions) {
+    if (assertion.error === null) continue;
+    failures.push(failure('ASSERTION_FAILED', assertionMessage(assertion)));
+    excessesMs.push(assertionExcessMs(assertion));
+  }
+  const overMaxResponseTime = maxResponseTime !== null && responseTimeMs > maxResponseTime;
+  if (overMaxResponseTime) {
+    const message = `Response time ${responseTimeMs}ms exceeded ${maxResponseTime}ms`;
+    failures.push(failure('MAX_RESPONSE_TIME_EXCEEDED', message));
+    excessesMs.push(responseTimeMs - maxResponseTime);
+  }
+  for (const further of input.furtherFailures ?? []) {
+    failures.push(further);
+    excessesMs.push(undefined);
+  }
+  const isOverDegraded = degradedResponseTime !== null && responseTimeMs > degradedResponseTime;
+  if (failures.length === 0 && isOverDegraded) excessesMs.push(responseTimeMs - degradedResponseTime);
+  return {
+    failure: failures[0],
+    isDegraded: failures.length === 0 && isOverDegraded,
+    overMaxResponseTime,
+    errorMessages: failures.map(({ message }) => message),
+    timeExcessMs: largest(excessesMs),
+  };
+}
+
+/** The assertions that a shorter time would make hold: an upper bound of a time. */
+const timeSources: ReadonlySet<string> = new Set(['RESPONSE_TIME', 'LATENCY']);
+
+function assertionExcessMs({ source, comparison, target, actual }: EvaluatedAssertion): number | undefined {
+  const [time, bound] = [Number(actual), Number(target)];
+  if (!timeSources.has(source) || comparison !== 'LESS_THAN') return undefined;
+  return typeof actual === 'number' && bound > 0 ? time - bound : undefined;
+}
+
+function largest(numbers: readonly (number | undefined)[]): number | undefined {
+  const known = numbers.filter((number) => number !== undefined);
+  return known.length === 0 || known.length < numbers.length ? undefined : Math.max(...known);
+}
+
+/** "Assertion failed: <source> <property> <comparison> <target>, received <actual>". */
+function assertionMessage({ source, property, comparison, target, actual }: EvaluatedAssertion): string {
+  const words = [source, property, comparison, String(target)].filter((word) => word !== '');
+  return `Assertion failed: ${words.join(' ')}, received ${shownValue(actual)}`;
+}
+
+const maxShownLength = 300;
+
+/** A value as messages show it: text as it is, anything else as JSON, both cut. */
+export function shownValue(value: unknown): string {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing');
+  return text.length > maxShownLength ? `${text.slice(0, maxShownLength)}…` : text;
+}

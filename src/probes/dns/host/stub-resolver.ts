@@ -1,0 +1,274 @@
+import { domainToASCII } from 'node:url';
+import { ProbeError } from '../../connection/errors.ts';
+import type { StampClock } from '../../kernel-thread/socket-watch.ts';
+import {
+  type IpFamily,
+  type LookupControls,
+  literalAddress,
+  ownAnswer,
+  type ResolvedAddress,
+  ResolveError,
+  type Resolver,
+} from '../../resolver.ts';
+import { type DnsReply, queryDns } from '../query.ts';
+import { type DnsServer, serverText } from '../server.ts';
+import type { DnsMessage } from '../wire/message.ts';
+import { isSameName, queryName } from '../wire/name.ts';
+import { type HostsFile, parseHosts } from './hosts-file.ts';
+import { parseResolvConf, type ResolvConf } from './resolv-conf.ts';
+import { WatchedFile } from './watched-file.ts';
+
+/** Longest chain of CNAME records that is followed. */
+const maxAliases = 16;
+
+/** What a lookup of one name at DNS servers came to. */
+type Lookup =
+  | { readonly kind: 'found'; readonly addresses: readonly ResolvedAddress[] }
+  /** The name does not exist, or has no such record; some server said so. */
+  | { readonly kind: 'absent'; readonly code: 'ENOTFOUND' | 'ENODATA'; readonly reason: string }
+  /** No server could tell. */
+  | { readonly kind: 'unknown'; readonly code: string; readonly reason: string; readonly isSilent: boolean };
+
+const never = new AbortController().signal;
+
+/** One lookup under way: what stops it, and how long its servers have taken so far. */
+interface LookupRun {
+  readonly signal: AbortSignal;
+  elapsedMs: number;
+  lagMs: number;
+  clock: StampClock;
+}
+/** Servers of resolv.conf are this host's own, link-local ones of clouds among them: no check chose them. */
+const unrestricted = { refusal: () => undefined };
+
+/**
+ * Looks names up in /etc/hosts and at the name servers of resolv.conf, by sockets of this process: any number of names
+ * may hang without holding up others, which libuv's threads would not allow. A lookup goes through
+ *
+ *   literal -> special name -> /etc/hosts -> DNS, once for each candidate name
+ *
+ * and ends at the first that has an address. Candidates are the name itself and the name within each domain of the
+ * search list, in the order that `ndots` gives. For each candidate the servers are asked in turn, `attempts` times over,
+ * until one says that the name exists or does not; a failing server (silence, SERVFAIL, REFUSED, …) says neither. Nothing
+ * is cached: a monitor wants to know what is so now.
+ */
+export class StubResolver implements Resolver {
+  readonly #resolvConf: WatchedFile<ResolvConf>;
+  readonly #hosts: WatchedFile<HostsFile>;
+  #turn = 0;
+
+  /** Paths of the files; both are read again when they change. */
+  constructor(files: { readonly resolvConfPath: string; readonly hostsPath: string }) {
+    this.#resolvConf = new WatchedFile(files.resolvConfPath, parseResolvConf);
+    this.#hosts = new WatchedFile(files.hostsPath, parseHosts);
+  }
+
+  /** The servers of resolv.conf, in the order they are asked. */
+  nameServers(): readonly DnsServer[] {
+    return this.#resolvConf.read().servers;
+  }
+
+  async resolve(
+    hostname: string,
+    family: IpFamily | 'any',
+    { signal = never, onMeasured }: LookupControls = {},
+  ): Promise<readonly ResolvedAddress[]> {
+    const run: LookupRun = { signal, ...ownAnswer };
+    try {
+      return await this.#resolve(hostname, family, run);
+    } finally {
+      const { elapsedMs, lagMs, clock } = run;
+      onMeasured?.({ elapsedMs, lagMs, clock });
+    }
+  }
+
+  async #resolve(
+    hostname: string,
+    family: IpFamily | 'any',
+    run: LookupRun,
+  ): Promise<readonly ResolvedAddress[]> {
+    const literal = literalAddress(hostname);
+    if (literal) return [literal];
+    // The host parser also reads the old spellings of addresses, such as 127.1.
+    const ascii = domainToASCII(hostname.trim());
+    const spelled = literalAddress(ascii);
+    if (spelled) return [spelled];
+    const isAbsolute = ascii.endsWith('.');
+    const name = ascii === '.' ? undefined : queryName(ascii)?.toLowerCase();
+    if (name === undefined) throw notFound(hostname, family, 'ENOTFOUND', 'it is no host name');
+
+    const listed = this.#fromHosts(name, family);
+    if (listed.length > 0) return listed;
+    const loopback = loopbackAddresses(name, family);
+    if (loopback) return loopback;
+    if (isNeverDelegated(name))
+      throw notFound(hostname, family, 'ENOTFOUND', 'names of this kind never exist');
+    return await this.#fromServers({ hostname, name, isAbsolute, family }, run);
+  }
+
+  #fromHosts(name: string, family: IpFamily | 'any'): readonly ResolvedAddress[] {
+    const entries = (this.#hosts.read().get(name) ?? []).filter(
+      (entry) => family === 'any' || entry.family === family,
+    );
+    return entries.toSorted((left, right) => left.family - right.family);
+  }
+
+  async #fromServers(
+    asked: {
+      readonly hostname: string;
+      readonly name: string;
+      readonly isAbsolute: boolean;
+      readonly family: IpFamily | 'any';
+    },
+    run: LookupRun,
+  ): Promise<readonly ResolvedAddress[]> {
+    const { hostname, name, isAbsolute, family } = asked;
+    const conf = this.#resolvConf.read();
+    let absent: Extract<Lookup, { kind: 'absent' }> | undefined;
+    let unknown: Extract<Lookup, { kind: 'unknown' }> | undefined;
+    for (const candidate of candidates(name, isAbsolute, conf)) {
+      const lookup = await this.#lookUp(candidate, family, conf, run);
+      if (lookup.kind === 'found') return lookup.addresses;
+      if (lookup.kind === 'absent') {
+        // That a name exists is the better news to fail with.
+        if (absent?.code !== 'ENODATA') absent = lookup;
+        continue;
+      }
+      unknown ??= lookup;
+      // Silent servers will be silent about the next candidate too.
+      if (lookup.isSilent) break;
+    }
+    if (unknown) {
+      const message = `the resolver gave no answer for ${hostname}: ${unknown.reason}`;
+      throw new ResolveError('unavailable', unknown.code, message);
+    }
+    throw notFound(hostname, family, absent?.code ?? 'ENOTFOUND', absent?.reason ?? 'nobody was asked');
+  }
+
+  /** One candidate name; for any family both are asked for at once, and IPv4 comes first. */
+  async #lookUp(name: string, family: IpFamily | 'any', conf: ResolvConf, run: LookupRun): Promise<Lookup> {
+    if (family !== 'any') return await this.#ask(name, family, conf, run);
+    const other = { ...run };
+    const lookups = await Promise.all([this.#ask(name, 4, conf, run), this.#ask(name, 6, conf, other)]);
+    // Both were under way at the same time.
+    run.elapsedMs = Math.max(run.elapsedMs, other.elapsedMs);
+    run.lagMs = Math.max(run.lagMs, other.lagMs);
+    if (other.clock === 'event') run.clock = 'event';
+    const addresses = lookups.flatMap((lookup) => (lookup.kind === 'found' ? lookup.addresses : []));
+    if (addresses.length > 0) return { kind: 'found', addresses };
+    return lookups.find(({ kind }) => kind === 'unknown') ?? lookups[0];
+  }
+
+  async #ask(name: string, family: IpFamily, conf: ResolvConf, run: LookupRun): Promise<Lookup> {
+    const servers = this.#inTurn(conf);
+    const problems: string[] = [];
+    let code = 'EAI_AGAIN';
+    let isSilent = true;
+    for (let attempt = 0; attempt < conf.attempts; attempt += 1) {
+      for (const server of servers) {
+        const startMs = performance.now();
+        try {
+          const { message, elapsedMs, measurement } = await this.#query(name, family, server, conf, run);
+          run.elapsedMs += elapsedMs;
+          run.lagMs = Math.max(run.lagMs, measurement.lagMs);
+          if (measurement.clock === 'event') run.clock = 'event';
+          const lookup = lookupOf(message, name, family, server);
+          if (lookup) return lookup;
+          isSilent = false;
+          problems.push(`${serverText(server)} answered ${message.responseCode}`);
+        } catch (thrown) {
+          if (!(thrown instanceof ProbeError)) throw thrown;
+          run.elapsedMs += performance.now() - startMs;
+          if (run.signal.aborted) throw stopped(name);
+          code = thrown.code === undefined || thrown.kind === 'response-timeout' ? code : thrown.code;
+          problems.push(thrown.message);
+        }
+      }
+    }
+    return { kind: 'unknown', code, reason: [...new Set(problems)].join('; '), isSilent };
+  }
+
+  #query(
+    name: string,
+    family: IpFamily,
+    server: DnsServer,
+    conf: ResolvConf,
+    { signal }: LookupRun,
+  ): Promise<DnsReply> {
+    const question = { name, type: family === 6 ? 'AAAA' : 'A' } as const;
+    const options = { protocol: conf.isTcpOnly ? 'TCP' : 'UDP', isEdns: conf.isEdns } as const;
+    return queryDns(question, server, options, {
+      egress: unrestricted,
+      signal,
+      timeoutMs: conf.timeoutMs,
+    });
+  }
+
+  #inTurn({ servers, isRotated }: ResolvConf): readonly DnsServer[] {
+    if (!isRotated) return servers;
+    this.#turn = (this.#turn + 1) % servers.length;
+    return [...servers.slice(this.#turn), ...servers.slice(0, this.#turn)];
+  }
+}
+
+/** What an answer means for a lookup; undefined when it only says that this server could not tell. */
+function lookupOf(
+  message: DnsMessage,
+  name: string,
+  family: IpFamily,
+  server: DnsServer,
+): Lookup | undefined {
+  const { responseCode, answers } = message;
+  if (responseCode !== 'NOERROR' && responseCode !== 'NXDOMAIN') return undefined;
+  let owner = `${name}.`;
+  for (let aliasCount = 0; ; aliasCount += 1) {
+    const records = answers.filter((record) => isSameName(record.name, owner));
+    const addresses = records
+      .filter(({ type }) => type === (family === 6 ? 'AAAA' : 'A'))
+      .map(({ text }): ResolvedAddress => ({ address: text, family }));
+    if (addresses.length > 0) return { kind: 'found', addresses };
+    const alias = records.find(({ type }) => type === 'CNAME');
+    if (!alias) break;
+    if (aliasCount === maxAliases) {
+      const reason = `its CNAME records go round in a circle, or on for more than ${maxAliases}`;
+      return { kind: 'absent', code: 'ENODATA', reason };
+    }
+    owner = alias.text;
+  }
+  const about = isSameName(owner, name) ? '' : ` for its alias ${owner}`;
+  const reason = `${serverText(server)} answered ${responseCode}${responseCode === 'NOERROR' ? ' without one' : ''}${about}`;
+  return { kind: 'absent', code: responseCode === 'NXDOMAIN' ? 'ENOTFOUND' : 'ENODATA', reason };
+}
+
+/** Nobody wants to know any more. */
+function stopped(name: string): ResolveError {
+  return new ResolveError('unavailable', 'ECANCELED', `the lookup of ${name} was stopped`);
+}
+
+/** The names to ask for, in order (resolv.conf(5), `ndots`). A dot at the end of a name means that it is complete. */
+function candidates(name: string, isAbsolute: boolean, { search, ndots }: ResolvConf): string[] {
+  const found = search.flatMap((domain) => queryName(domain === '' ? name : `${name}.${domain}`) ?? []);
+  if (isAbsolute) return [name];
+  const dotCount = name.split('.').length - 1;
+  return dotCount >= ndots ? [name, ...found] : [...found, name];
+}
+
+/** `localhost` and all below it is this host, whatever DNS may say (RFC 6761 section 6.3). */
+function loopbackAddresses(name: string, family: IpFamily | 'any'): readonly ResolvedAddress[] | undefined {
+  if (name !== 'localhost' && !name.endsWith('.localhost')) return undefined;
+  const both: readonly ResolvedAddress[] = [
+    { address: '127.0.0.1', family: 4 },
+    { address: '::1', family: 6 },
+  ];
+  return both.filter((entry) => family === 'any' || entry.family === family);
+}
+
+/** Top-level domains nobody is to ask DNS for (RFC 6761 section 6.4, RFC 7686). */
+function isNeverDelegated(name: string): boolean {
+  return /(^|\.)(invalid|onion)$/.test(name);
+}
+
+function notFound(hostname: string, family: IpFamily | 'any', code: string, reason: string): ResolveError {
+  const wanted = family === 'any' ? 'address' : `IPv${family} address`;
+  return new ResolveError('not-found', code, `${hostname} has no ${wanted} (${code}): ${reason}`);
+}

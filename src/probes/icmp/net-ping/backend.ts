@@ -1,0 +1,69 @@
+import { type EchoAnswer, type IcmpBackend, IcmpUnavailable, type PingTrain } from '../backend.ts';
+import { NetPingProcess } from './process.ts';
+
+const selfTestTimeoutMs = 1000;
+
+/**
+ * Pings with the packages net-ping and raw-socket, where raw sockets are allowed but system calls cannot be made through
+ * FFI. Times are taken when an event is seen in a process that does nothing else; the hop limit of IPv6 replies is not
+ * told.
+ */
+export class NetPingBackend implements IcmpBackend {
+  readonly description = 'net-ping over raw sockets';
+  /** Its stamps are made in the callbacks of a process that may be late. */
+  readonly clock = 'event' as const;
+  #process: NetPingProcess;
+
+  private constructor(process: NetPingProcess) {
+    this.#process = process;
+  }
+
+  /**
+   * Starts the process and lets it ping this host.
+   *
+   * @throws IcmpUnavailable with the reason when the packages are not there, not built for this Node or not allowed.
+   */
+  static async open(): Promise<NetPingBackend> {
+    const process = new NetPingProcess();
+    try {
+      const families = await process.ready;
+      const errno = families[4].errno;
+      if (errno !== null && families[6].errno !== null) {
+        const hint = errno === 'EPERM' ? ': no NET_RAW' : '';
+        throw new IcmpUnavailable(`net-ping's raw sockets are refused (${errno}${hint})`);
+      }
+      await selfTest(process, errno === null ? '127.0.0.1' : '::1');
+      return new NetPingBackend(process);
+    } catch (thrown) {
+      await process.close();
+      throw thrown;
+    }
+  }
+
+  async ping(train: PingTrain, signal: AbortSignal): Promise<readonly EchoAnswer[]> {
+    // A process that broke is replaced by the next run.
+    if (this.#process.isEnded) this.#process = new NetPingProcess();
+    await this.#process.ready;
+    return await this.#process.ping(train, signal);
+  }
+
+  close(): Promise<void> {
+    return this.#process.close();
+  }
+}
+
+/** Sockets that open may still lead nowhere, in a sandbox for example. */
+async function selfTest(process: NetPingProcess, address: string): Promise<void> {
+  const train: PingTrain = {
+    address,
+    family: address === '::1' ? 6 : 4,
+    count: 1,
+    intervalMs: 0,
+    replyTimeoutMs: selfTestTimeoutMs,
+    dataBytes: 56,
+  };
+  const [answer] = await process.ping(train, new AbortController().signal);
+  if (answer?.kind === 'reply') return;
+  const why = answer?.kind === 'unsent' ? answer.errno : `no reply from ${address}`;
+  throw new IcmpUnavailable(`net-ping does not work (${why})`);
+}

@@ -1,0 +1,64 @@
+import { createRequire } from 'node:module';
+import { toError } from '../../../lib/errors.ts';
+import { IcmpUnavailable } from '../backend.ts';
+
+/** A request as net-ping keeps it; more fields of our own go along. */
+export interface NetPingRequest {
+  readonly id: number;
+  /** How often it sends again on silence. */
+  readonly retries: number;
+  /** Milliseconds from the send to the callback with `RequestTimedOutError`. */
+  readonly timeout: number;
+  readonly target: string;
+  readonly callback: (error: Error | null) => void;
+}
+
+/** The parts of raw-socket's `Socket` that we use. */
+export interface RawSocket {
+  /** Where it receives: what is longer is cut off. */
+  buffer: Buffer;
+  on(event: 'message', listener: (packet: Buffer, source: string) => void): this;
+  removeAllListeners(event: 'message'): this;
+  setOption(level: number, option: number, value: number): void;
+  setOption(level: number, option: number, value: Buffer, sizeBytes: number): void;
+}
+
+/** The parts of net-ping's `Session` that we use or replace: it queues, sends, times out and sleeps when idle. */
+export interface NetPingSession<Request extends NetPingRequest> {
+  readonly sessionId: number;
+  readonly socket: RawSocket;
+  /** A request id that is free; undefined when all 65535 are taken. */
+  _generateId(): number | undefined;
+  reqQueue(request: Request): void;
+  reqRemove(id: number): Request | undefined;
+  toBuffer(request: Request): Buffer;
+  onBeforeSocketSend(request: Request): void;
+  on(event: 'error', listener: (error: Error) => void): this;
+  on(event: 'close', listener: () => void): this;
+}
+
+export interface NetPingLibrary {
+  createSession(options: {
+    readonly networkProtocol: number;
+    readonly sessionId: number;
+    readonly retries: number;
+  }): NetPingSession<never>;
+  readonly NetworkProtocol: { readonly IPv4: number; readonly IPv6: number };
+  readonly RequestTimedOutError: new () => Error & { readonly name: 'RequestTimedOutError' };
+}
+
+/**
+ * Loads net-ping, and with it raw-socket. Main threads only: raw-socket registers itself once per process.
+ *
+ * @throws IcmpUnavailable when one of them is not there or does not load.
+ */
+export function loadNetPing(): NetPingLibrary {
+  try {
+    return createRequire(import.meta.url)('net-ping') as NetPingLibrary;
+  } catch (thrown) {
+    const { message } = toError(thrown);
+    if (message.includes("'net-ping'")) throw new IcmpUnavailable('the package net-ping is not installed');
+    if (message.includes('raw.node')) throw new IcmpUnavailable('the package raw-socket is not built');
+    throw new IcmpUnavailable(`net-ping does not load: ${message.split('\n', 1)[0]}`);
+  }
+}

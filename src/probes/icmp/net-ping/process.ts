@@ -1,0 +1,118 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { extname } from 'node:path';
+import { type EchoAnswer, IcmpUnavailable, type PingTrain } from '../backend.ts';
+import type { FromNetPing, RawSocketReport, ToNetPing } from './messages.ts';
+
+const entry = new URL(`./net-ping-main${extname(import.meta.url)}`, import.meta.url);
+
+interface Waiting {
+  readonly resolve: (answers: readonly EchoAnswer[]) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/**
+ * The process that pings with net-ping, seen from the thread that uses it. It keeps our own process alive only while
+ * trains are under way. When it ends, whatever the reason, all of them reject and `isEnded` is true; it is never used
+ * again.
+ */
+export class NetPingProcess {
+  readonly #child: ChildProcess;
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #exit: Promise<void>;
+  #lastId = 0;
+  #brokenBy: string | undefined;
+  #isEnded = false;
+  /** What the sockets of each family turned out to be; rejects with IcmpUnavailable when net-ping does not load. */
+  readonly ready: Promise<{ readonly 4: RawSocketReport; readonly 6: RawSocketReport }>;
+
+  constructor() {
+    const ready = Promise.withResolvers<Awaited<typeof this.ready>>();
+    const exit = Promise.withResolvers<void>();
+    this.ready = ready.promise;
+    // Whoever waits for it hears of it; that nobody waits is no fault.
+    this.ready.catch(() => undefined);
+    this.#exit = exit.promise;
+    // Nothing of our environment, the service key least of all.
+    this.#child = fork(entry, {
+      env: {},
+      execArgv: ['--disable-warning=ExperimentalWarning'],
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    });
+    const end = () => {
+      if (this.#isEnded) return;
+      this.#isEnded = true;
+      const error = this.#endError();
+      ready.reject(error);
+      for (const { reject } of this.#waiting.values()) reject(error);
+      this.#waiting.clear();
+      exit.resolve();
+    };
+    this.#child.on('message', (message) => {
+      const told = message as FromNetPing;
+      if (told.type === 'ready') ready.resolve(told.families);
+      else if (told.type === 'unavailable') ready.reject(new IcmpUnavailable(told.reason));
+      else if (told.type === 'broken') this.#brokenBy = told.reason;
+      else this.#waiting.get(told.id)?.resolve(told.answers);
+      this.#keepAliveWhileUsed();
+    });
+    this.#child.on('error', (error) => {
+      this.#brokenBy = error.message;
+      // Without a process id it was never started, and no exit will follow.
+      if (this.#child.pid === undefined) end();
+    });
+    this.#child.on('exit', end);
+  }
+
+  get isEnded(): boolean {
+    return this.#isEnded;
+  }
+
+  /** Sends a train. @returns its answers; when the signal aborts, those that had come by then. */
+  async ping(train: PingTrain, signal: AbortSignal): Promise<readonly EchoAnswer[]> {
+    if (signal.aborted) return [];
+    if (this.#isEnded) throw this.#endError();
+    this.#lastId += 1;
+    const id = this.#lastId;
+    const { promise, resolve, reject } = Promise.withResolvers<readonly EchoAnswer[]>();
+    this.#waiting.set(id, { resolve, reject });
+    const stop = () => this.#post({ type: 'stop', id });
+    signal.addEventListener('abort', stop, { once: true });
+    this.#post({ type: 'train', id, train });
+    this.#keepAliveWhileUsed();
+    try {
+      return await promise;
+    } finally {
+      signal.removeEventListener('abort', stop);
+      this.#waiting.delete(id);
+      this.#keepAliveWhileUsed();
+    }
+  }
+
+  /** Ends it; resolves when it is gone. */
+  async close(): Promise<void> {
+    if (this.#isEnded) return;
+    // Whoever waits for the end keeps our process alive for it.
+    this.#child.ref();
+    this.#child.kill('SIGKILL');
+    await this.#exit;
+  }
+
+  #endError(): Error {
+    const why = this.#brokenBy === undefined ? '' : `: ${this.#brokenBy}`;
+    return new Error(`the net-ping process ended unexpectedly${why}`);
+  }
+
+  #keepAliveWhileUsed(): void {
+    if (this.#isEnded) return;
+    const isUsed = this.#waiting.size > 0;
+    if (isUsed) this.#child.ref();
+    else this.#child.unref();
+    if (isUsed) this.#child.channel?.ref();
+    else this.#child.channel?.unref();
+  }
+
+  #post(message: ToNetPing): void {
+    // A channel that closed means an end that is told by the exit.
+    if (this.#child.connected) this.#child.send(message, () => undefined);
+  }
+}

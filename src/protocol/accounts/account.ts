@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import { AlertSettings, runtimeIds } from '../../checks/contract/common-fields.ts';
+import { defineRoute, successful } from '../http/route.ts';
+
+/** An account, as its holders see it. */
+export const Account = z
+  .object({
+    id: z.uuid(),
+    name: z.string(),
+    plan: z.literal('SELF_HOSTED'),
+    settings: z.record(z.string(), z.unknown()).describe('Nothing but what other fields show'),
+    runtimeId: z.enum(runtimeIds).describe('Runtime of checks when neither they nor their group name one'),
+    alertSettings: AlertSettings.describe('For checks that use the global alert settings'),
+  })
+  .meta({ id: 'Account' });
+
+/** What an account may use. A service of one's own limits nobody; what it cannot do itself is not enabled. */
+export const Entitlements = z
+  .object({
+    plan: z.literal('SELF_HOSTED'),
+    entitlements: z.array(
+      z.object({
+        key: z.string(),
+        name: z.string(),
+        type: z.enum(['FLAG', 'METERED']),
+        enabled: z.boolean(),
+        quantity: z.int().nullable().describe('How many; null without a limit, and for flags'),
+      }),
+    ),
+  })
+  .meta({ id: 'Entitlements' });
+
+export const accountRoutes = {
+  listAccounts: defineRoute({
+    method: 'GET',
+    path: '/v1/accounts',
+    operationId: 'listAccounts',
+    summary: 'The accounts that the API key opens: its own',
+    tag: 'Accounts',
+    credential: 'account',
+    success: successful,
+    response: z.array(Account),
+  }),
+  getAccount: defineRoute({
+    method: 'GET',
+    path: '/v1/accounts/{accountId}',
+    operationId: 'getAccount',
+    summary: 'An account that the API key opens',
+    tag: 'Accounts',
+    credential: 'account',
+    params: z.object({ accountId: z.uuid() }),
+    success: successful,
+    response: Account,
+  }),
+  getEntitlements: defineRoute({
+    method: 'GET',
+    path: '/v1/accounts/me/entitlements',
+    operationId: 'getEntitlements',
+    summary: 'What the account of the API key may use, and how much of it',
+    tag: 'Accounts',
+    credential: 'account',
+    success: successful,
+    response: Entitlements,
+  }),
+  getOwnAccount: defineRoute({
+    method: 'GET',
+    path: '/v1/accounts/me',
+    operationId: 'getOwnAccount',
+    summary: 'The account of the API key',
+    tag: 'Accounts',
+    credential: 'account',
+    success: successful,
+    response: Account,
+  }),
+};

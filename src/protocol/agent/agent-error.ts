@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import { Paging } from '../http/query.ts';
+import { defineRoute, successful } from '../http/route.ts';
+
+const line = (maxLength: number) => z.string().max(maxLength);
+
+/** One frame of a stack: files of the agent's package, its libraries and Node's own only. */
+export const AgentErrorFrame = z.object({
+  filename: line(300),
+  function: line(120),
+  lineno: z.int().min(0),
+  colno: z.int().min(0),
+});
+export type AgentErrorFrame = z.output<typeof AgentErrorFrame>;
+
+/**
+ * An error of an agent, as an event of the Sentry protocol that has these fields and no others (spec.md "Events"): what
+ * went wrong, where in the agent, and which agent it was.
+ */
+export const AgentErrorEvent = z.object({
+  event_id: z.string().regex(/^[0-9a-f]{32}$/, 'must be 32 hexadecimal digits'),
+  timestamp: z.number().min(0).max(1e11),
+  platform: z.literal('node'),
+  level: z.enum(['error', 'fatal']),
+  release: line(64).describe('Version of the agent'),
+  contexts: z.object({
+    os: z.object({ name: line(64) }).describe('Platform of the agent'),
+    runtime: z.object({ name: line(32), version: line(32) }),
+  }),
+  exception: z.object({
+    values: z
+      .array(
+        z.object({
+          type: line(100),
+          value: line(1000),
+          stacktrace: z.object({ frames: z.array(AgentErrorFrame).max(100) }),
+        }),
+      )
+      .min(1)
+      .max(5),
+  }),
+});
+export type AgentErrorEvent = z.output<typeof AgentErrorEvent>;
+
+/** Errors of the agents of a location that are alike, as the API shows them. */
+export const AgentError = z
+  .object({
+    id: z.string(),
+    type: z.string(),
+    message: z.string(),
+    level: z.string(),
+    stack: z.array(AgentErrorFrame).describe('The innermost frame last'),
+    agentVersion: z.string(),
+    platform: z.string(),
+    runtime: z.string(),
+    count: z.int(),
+    firstSeenAt: z.iso.datetime(),
+    lastSeenAt: z.iso.datetime(),
+  })
+  .meta({ id: 'AgentError' });
+export type AgentError = z.output<typeof AgentError>;
+
+export const agentErrorRoutes = {
+  reportAgentError: defineRoute({
+    method: 'POST',
+    path: '/api/{project}/envelope/',
+    operationId: 'reportAgentError',
+    summary: 'Report an error of the agent itself, as an envelope of the Sentry protocol',
+    tag: 'Agent protocol',
+    credential: 'location',
+    params: z.object({ project: z.string().min(1).max(64) }),
+    body: z.string().max(256 * 1024),
+    bodyContentType: 'application/x-sentry-envelope',
+    bodyLimitBytes: 256 * 1024,
+    success: successful,
+    response: z.object({ id: z.string() }),
+  }),
+  listAgentErrors: defineRoute({
+    method: 'GET',
+    path: '/v1/private-locations/{id}/agent-errors',
+    operationId: 'listAgentErrors',
+    summary: 'Errors that the agents of a private location reported of themselves, newest first',
+    tag: 'Private locations',
+    credential: 'account',
+    params: z.object({ id: z.uuid() }),
+    query: z.object(Paging),
+    success: successful,
+    response: z.array(AgentError),
+  }),
+};

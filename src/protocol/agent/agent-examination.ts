@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { defineRoute, successful } from '../http/route.ts';
+
+/** The largest body of an examination, in bytes. */
+export const maxExaminationBytes = 8 * 1024 * 1024;
+
+export const Examination = z
+  .object({
+    serverTime: z.number().int().min(0),
+    version: z.string().describe('Version of the service'),
+    location: z.object({ slugName: z.string(), name: z.string() }).describe('Where the key belongs'),
+    isOutdated: z.boolean().describe('Whether the service takes this version of the agent for too old'),
+    receivedBytes: z.int().min(0).describe('How much of the body arrived'),
+  })
+  .meta({ id: 'Examination' });
+export type Examination = z.output<typeof Examination>;
+
+export const examinationRoutes = {
+  examineConnection: defineRoute({
+    method: 'POST',
+    path: '/v1/agent/examinations',
+    operationId: 'examineConnection',
+    summary:
+      'Whether key, versions, clocks and uploads of an agent are in order; changes nothing, the body is thrown away',
+    tag: 'Agent protocol',
+    credential: 'location',
+    query: z.object({ agentVersion: z.string().max(64) }),
+    isBodyRaw: true,
+    success: successful,
+    response: Examination,
+  }),
+};

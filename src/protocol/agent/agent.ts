@@ -1,0 +1,322 @@
+import { z } from 'zod';
+import { lanes } from '../../checks/contract/check-type.ts';
+import { Failure } from '../../checks/contract/failure.ts';
+import { defineRoute, successful } from '../http/route.ts';
+import { ReportedArtifacts } from '../results/artifact.ts';
+
+/**
+ * What agent and service say to each other under `/v1/agent/`, authorised by a location key. Times are durations or
+ * the service's own clock: an agent's clock may be wrong by an hour. Unknown keys are dropped on both sides, so that
+ * older agents survive a newer service and the other way round.
+ */
+
+const EpochMs = z.number().int().min(0).max(8_640_000_000_000_000);
+const DurationMs = z
+  .number()
+  .min(0)
+  .max(7 * 86_400_000);
+
+/** A short text that is stored as it is: no control characters, no halves of characters. */
+const label = (maxLength: number) =>
+  z
+    .string()
+    .max(maxLength)
+    .regex(/^\P{C}+$/u, 'must not be empty or hold control characters');
+
+/** Short texts by check type. */
+const facts = (description: string) =>
+  z
+    .record(label(64), label(300))
+    .refine((texts) => Object.keys(texts).length <= 100, { error: 'must have at most 100 entries' })
+    .default({})
+    .describe(description);
+
+/** Which process is talking: the agent's stable id and this start of it. */
+export const AgentIdentity = {
+  agentId: label(128),
+  sessionId: z.uuid(),
+};
+
+const LeaseRef = z
+  .object({
+    runId: z.uuid(),
+    leaseNumber: z.int().min(1).describe('Grows with every lease of the run; an older one is fenced'),
+  })
+  .meta({ id: 'LeaseRef' });
+export type LeaseRef = z.infer<typeof LeaseRef>;
+
+export const ClaimRequest = z
+  .object({
+    ...AgentIdentity,
+    version: label(64),
+    platform: label(128),
+    runtimes: z.array(label(64)).max(100).default([]),
+    checkTypes: z.array(label(64)).max(100).describe('What this agent can run'),
+    backends: facts('Which of several ways check types found to do their work, by type'),
+    unavailable: facts('Why check types that this agent knows do not work where it runs, by type'),
+    droppedResults: z
+      .int()
+      .min(0)
+      .default(0)
+      .describe(
+        'Results this agent had to drop since it began, for want of room or because they grew too old',
+      ),
+    freeSlots: z
+      .object(
+        Object.fromEntries(lanes.map((lane) => [lane, z.int().min(0).max(1000).default(0)])) as Record<
+          (typeof lanes)[number],
+          z.ZodDefault<z.ZodInt>
+        >,
+      )
+      .describe('How many more runs each lane can take'),
+    fullCheckTypes: z
+      .array(label(64))
+      .max(100)
+      .default([])
+      .describe(
+        'Of `checkTypes` those that the agent has no room for now, such as suites where memory is short',
+      ),
+    waitMs: z.int().min(0).max(30_000).default(0).describe('How long to wait for work when there is none'),
+    claimNumber: z.int().min(1).optional().describe('Tells this claim from the others of its session'),
+    lostClaims: z
+      .array(z.int().min(1))
+      .max(100)
+      .default([])
+      .describe(
+        'Earlier claims of the session whose answers never came: what was leased for them is not held by anybody',
+      ),
+  })
+  .meta({ id: 'ClaimRequest' });
+export type ClaimRequest = z.output<typeof ClaimRequest>;
+
+export const ClientCertificateMaterial = z.object({
+  host: z.string(),
+  cert: z.string(),
+  key: z.string(),
+  ca: z.string().nullish(),
+  passphrase: z.string().nullish(),
+});
+
+const LifecycleScript = z.object({
+  name: z.string().describe('Where the script is from, for logs'),
+  script: z.string().describe('Node.js code'),
+});
+export type LifecycleScript = z.output<typeof LifecycleScript>;
+
+/** One attempt of a run, leased to one agent. */
+export const LeasedRun = z
+  .object({
+    runId: z.uuid(),
+    leaseNumber: z.int().min(1),
+    resultId: z.uuid().describe('The id the result of this attempt will have'),
+    slotAt: EpochMs.describe('When the run was due, by the service’s clock'),
+    attempt: z.int().min(0),
+    mayBeRetried: z
+      .boolean()
+      .default(false)
+      .describe('Whether a failed result may be an ATTEMPT; agents without room drop those first'),
+    sequenceId: z.uuid(),
+    checkRunId: z.int(),
+    accountId: z.string(),
+    location: z.object({
+      name: z.string().describe('slugName of a private location, or a region'),
+      proxyUrl: z.string().nullable(),
+    }),
+    check: z.object({
+      id: z.string(),
+      name: z.string(),
+      checkType: z.string(),
+      spec: z.record(z.string(), z.unknown()).describe('Validated by the schema of its check type'),
+    }),
+    variables: z
+      .record(z.string(), z.string())
+      .describe('Account, group and check variables, merged, for {{templates}} and scripts'),
+    secretNames: z.array(z.string()).describe('Which of the variables are secret'),
+    runtimeId: z
+      .string()
+      .default('2026.04')
+      .describe('Runtime of the scripts: of the check, its group or the account'),
+    lifecycle: z
+      .object({ setup: z.array(LifecycleScript), teardown: z.array(LifecycleScript) })
+      .default({ setup: [], teardown: [] })
+      .describe('Scripts before and after the run, each list in the order they run'),
+    snippets: z
+      .array(z.object({ id: z.int(), name: z.string(), script: z.string() }))
+      .default([])
+      .describe('Snippets of the account, for runs whose scripts may use them'),
+    clientCertificates: z
+      .array(ClientCertificateMaterial)
+      .default([])
+      .describe('Newest first; only for types that present them'),
+    isTestSession: z.boolean().default(false).describe('Part of a test session: the run gets CI=true'),
+  })
+  .meta({ id: 'LeasedRun' });
+export type LeasedRun = z.output<typeof LeasedRun>;
+
+export const ClaimResponse = z
+  .object({
+    serverTime: EpochMs,
+    leaseTtlMs: DurationMs.describe('The leases end this long after the answer was sent, unless renewed'),
+    runs: z.array(LeasedRun),
+    cancelledRunIds: z
+      .array(z.uuid())
+      .default([])
+      .describe(
+        'News: runs of this session that were cancelled while the poll waited. Renewing tells for sure',
+      ),
+  })
+  .meta({ id: 'ClaimResponse' });
+export type ClaimResponse = z.output<typeof ClaimResponse>;
+
+export const RenewRequest = z
+  .object({ ...AgentIdentity, leases: z.array(LeaseRef).max(10_000) })
+  .meta({ id: 'RenewRequest' });
+export type RenewRequest = z.output<typeof RenewRequest>;
+
+export const RenewResponse = z
+  .object({
+    serverTime: EpochMs,
+    leaseTtlMs: DurationMs,
+    lostRunIds: z
+      .array(z.uuid())
+      .describe('No longer this agent’s: stop them, their results would be fenced'),
+    cancelledRunIds: z.array(z.uuid()),
+  })
+  .meta({ id: 'RenewResponse' });
+export type RenewResponse = z.output<typeof RenewResponse>;
+
+export const ReleaseRequest = z
+  .object({ ...AgentIdentity, leases: z.array(LeaseRef).max(10_000) })
+  .meta({ id: 'ReleaseRequest' });
+export type ReleaseRequest = z.output<typeof ReleaseRequest>;
+
+export const ReleaseResponse = z
+  .object({ serverTime: EpochMs, released: z.int() })
+  .meta({ id: 'ReleaseResponse' });
+export type ReleaseResponse = z.output<typeof ReleaseResponse>;
+
+/** A `Failure` of an agent that may be newer than the service: whose fault it is, is told beside a code it may not know. */
+const ReportedFailure = Failure.extend({
+  code: z.string().max(64).regex(/^\w+$/, 'must be letters, digits and underscores'),
+}).meta({ id: 'ReportedFailure' });
+
+/** What an agent reports of one attempt. `detail` is validated by the schema of the check's type. */
+export const ResultReport = z
+  .object({
+    resultId: z.uuid(),
+    runId: z.uuid(),
+    leaseNumber: z.int().min(1),
+    startedAt: EpochMs.describe('By the service’s clock, as the agent estimates it'),
+    stoppedAt: EpochMs,
+    hostStartedAt: EpochMs.nullable()
+      .default(null)
+      .describe(
+        'The start as the clock of the agent’s host showed it, however wrong; null where there was none',
+      ),
+    responseTimeMs: DurationMs,
+    startDelayMs: DurationMs.describe('From having the lease to starting the probe'),
+    agentLagMs: DurationMs.describe('How late the agent itself was while the probe ran, at most'),
+    agentOverheadMs: DurationMs.default(0).describe(
+      'What the agent itself spent between the phases; part of none, and not of the response time',
+    ),
+    isTimingDoubtful: z
+      .boolean()
+      .default(false)
+      .describe('The times are stamps of an agent that was late itself: they may be too long'),
+    certificateExpiresAt: EpochMs.nullable()
+      .default(null)
+      .describe('When the certificate of the target expires; null without TLS, and where it was not seen'),
+    isDegraded: z.boolean().nullable(),
+    overMaxResponseTime: z.boolean().nullable(),
+    failure: ReportedFailure.nullable(),
+    errorMessages: z.array(z.string()).max(200),
+    artifacts: ReportedArtifacts.optional().describe(
+      'The files the run left behind; those awaited are sent afterwards',
+    ),
+    detail: z
+      .unknown()
+      .describe(
+        'null when the runner did not get far enough to have one; one that does not fit is left out and the result kept',
+      ),
+  })
+  .meta({ id: 'ResultReport' });
+export type ResultReport = z.output<typeof ResultReport>;
+
+export const maxResultsPerCall = 500;
+
+export const ResultsRequest = z
+  .object({
+    ...AgentIdentity,
+    results: z
+      .array(z.unknown())
+      .min(1)
+      .max(maxResultsPerCall)
+      .describe('ResultReport objects; one that is not valid is rejected by itself, the others are taken'),
+  })
+  .meta({ id: 'ResultsRequest' });
+export type ResultsRequest = z.output<typeof ResultsRequest>;
+
+export const ResultReceipt = z
+  .object({
+    resultId: z.string().nullable(),
+    status: z
+      .enum(['accepted', 'duplicate', 'stale', 'rejected'])
+      .describe(
+        'accepted: stored; duplicate: was stored before; stale: fenced, kept as evidence, never counted; rejected: see reason',
+      ),
+    reason: z.string().nullable(),
+  })
+  .meta({ id: 'ResultReceipt' });
+export type ResultReceipt = z.output<typeof ResultReceipt>;
+
+export const ResultsResponse = z
+  .object({
+    serverTime: EpochMs,
+    items: z.array(ResultReceipt).describe('One per result, in the order of the request'),
+  })
+  .meta({ id: 'ResultsResponse' });
+export type ResultsResponse = z.output<typeof ResultsResponse>;
+
+const agentRoute = {
+  method: 'POST',
+  tag: 'Agent protocol',
+  credential: 'location',
+  success: successful,
+} as const;
+
+export const agentRoutes = {
+  claim: defineRoute({
+    ...agentRoute,
+    path: '/v1/agent/claims',
+    operationId: 'claimRuns',
+    summary: 'Lease due runs; waits when there are none',
+    body: ClaimRequest,
+    response: ClaimResponse,
+  }),
+  renew: defineRoute({
+    ...agentRoute,
+    path: '/v1/agent/leases/renew',
+    operationId: 'renewLeases',
+    summary: 'Keep all held leases; learn which are lost or cancelled',
+    body: RenewRequest,
+    response: RenewResponse,
+  }),
+  release: defineRoute({
+    ...agentRoute,
+    path: '/v1/agent/leases/release',
+    operationId: 'releaseLeases',
+    summary: 'Give unstarted leases back at once',
+    body: ReleaseRequest,
+    response: ReleaseResponse,
+  }),
+  results: defineRoute({
+    ...agentRoute,
+    path: '/v1/agent/results',
+    operationId: 'reportResults',
+    summary: 'Report results; idempotent by result id',
+    body: ResultsRequest,
+    documentedBody: ResultsRequest.extend({ results: z.array(ResultReport).min(1).max(maxResultsPerCall) }),
+    response: ResultsResponse,
+    bodyLimitBytes: 64 * 1024 * 1024,
+  }),
+};

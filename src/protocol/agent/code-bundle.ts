@@ -1,0 +1,60 @@
+import { z } from 'zod';
+import { codeBundleKey } from '../../checks/playwright/bundle-key.ts';
+import { created, defineRoute, successful } from '../http/route.ts';
+
+/**
+ * Code bundles: the archives that Playwright suites run from. They are uploaded once, checks name them by key, and agents
+ * fetch them by it. A key tells the content, so the bytes of one never change.
+ */
+
+const key = z.string().regex(codeBundleKey, 'is not the key of a code bundle');
+
+export const CodeBundle = z
+  .object({
+    key: z.string().describe('The `codeBundlePath` of checks'),
+    contentLength: z.int().describe('Bytes'),
+    checksumSha256: z.string().describe('64 hexadecimal digits'),
+  })
+  .meta({ id: 'CodeBundle' });
+export type CodeBundle = z.output<typeof CodeBundle>;
+
+export const codeBundleRoutes = {
+  uploadCodeBundle: defineRoute({
+    method: 'POST',
+    path: '/v1/code-bundles',
+    operationId: 'uploadCodeBundle',
+    otherErrors: [400],
+    summary:
+      'Upload the tar.gz of a Playwright suite; the header x-bundle-checksum-sha256 (hexadecimal or base64) has it checked',
+    tag: 'Code bundles',
+    credential: 'account',
+    isBodyRaw: true,
+    success: created,
+    response: CodeBundle,
+  }),
+  getCodeBundle: defineRoute({
+    method: 'GET',
+    path: '/v1/code-bundles/{key}',
+    operationId: 'getCodeBundle',
+    summary: 'Download a code bundle',
+    tag: 'Code bundles',
+    credential: 'account',
+    params: z.object({ key }),
+    isResponseRaw: true,
+    success: successful,
+  }),
+};
+
+export const agentBundleRoutes = {
+  fetchCodeBundle: defineRoute({
+    method: 'GET',
+    path: '/v1/agent/code-bundles/{key}',
+    operationId: 'fetchCodeBundle',
+    summary: 'The code bundle that a leased check names',
+    tag: 'Agent protocol',
+    credential: 'location',
+    params: z.object({ key }),
+    isResponseRaw: true,
+    success: successful,
+  }),
+};

@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import { AlertSettings, checkTypeNames } from '../../checks/contract/common-fields.ts';
+import { NumericId, Paging, QueryBoolean, Timestamp } from '../http/query.ts';
+import { defineRoute, successful } from '../http/route.ts';
+import { channelTypes } from './alert-channel.ts';
+
+const DateTime = z.iso.datetime();
+
+const CheckAlert = z
+  .object({
+    id: z.string(),
+    name: z.string().describe('Name the check had'),
+    checkId: z.string(),
+    alertType: z.string().describe('Such as ALERT_FAILURE, ALERT_RECOVERY, ALERT_SSL'),
+    checkType: z.enum(checkTypeNames),
+    runLocation: z.string().nullable(),
+    responseTime: z.number().nullable(),
+    error: z.string().nullable(),
+    statusCode: z.string().nullable(),
+    checkResultId: z.string().nullable(),
+    isReminder: z.boolean(),
+    created_at: DateTime,
+    startedAt: DateTime.nullable().describe('When the run that caused it started'),
+  })
+  .meta({ id: 'CheckAlert' });
+
+const AlertNotification = z
+  .object({
+    id: z.string(),
+    status: z.enum(['IN_PROGRESS', 'SUCCESS', 'FAILURE', 'RATE_LIMITED']),
+    notificationResult: z.string().nullable().describe('How the last try ended'),
+    tries: z.int(),
+    alertChannelId: z.int(),
+    alertConfig: z
+      .object({ type: z.enum(channelTypes), config: z.record(z.string(), z.unknown()) })
+      .describe('The channel when the alert was made, without its secrets'),
+    checkAlertId: z.string(),
+    checkResultId: z.string().nullable(),
+    checkId: z.string().describe('Id of the check, or of the private location that the alert is about'),
+    checkName: z.string(),
+    checkType: z.enum(checkTypeNames).nullable().describe('null when the alert is about a private location'),
+    alertType: z.string(),
+    created_at: DateTime,
+    endedAt: DateTime.nullable(),
+  })
+  .meta({ id: 'AlertNotification' });
+
+const alertRoute = { tag: 'Alerts', credential: 'account' } as const;
+const window = (length: string) => ({
+  from: Timestamp.optional().describe(`Default: ${length} before "to"`),
+  to: Timestamp.optional().describe(`At most ${length} after "from"; default: ${length} after it, or now`),
+});
+const alertQuery = z.object({ ...Paging, ...window('6 hours') });
+
+export const alertRoutes = {
+  listCheckAlerts: defineRoute({
+    ...alertRoute,
+    method: 'GET',
+    path: '/v1/check-alerts',
+    operationId: 'listCheckAlerts',
+    summary: 'Alerts of all checks, newest first',
+    query: alertQuery,
+    success: successful,
+    response: z.array(CheckAlert),
+  }),
+  listAlertsOfCheck: defineRoute({
+    ...alertRoute,
+    method: 'GET',
+    path: '/v1/check-alerts/{checkId}',
+    operationId: 'listAlertsOfCheck',
+    summary: 'Alerts of one check, newest first',
+    params: z.object({ checkId: z.uuid() }),
+    query: alertQuery,
+    success: successful,
+    response: z.array(CheckAlert),
+  }),
+  listAlertNotifications: defineRoute({
+    ...alertRoute,
+    method: 'GET',
+    path: '/v1/alert-notifications',
+    operationId: 'listAlertNotifications',
+    summary: 'What channels were told, and whether it reached them; newest first',
+    rateLimit: { requests: 5, windowSeconds: 10 },
+    query: z.object({
+      ...Paging,
+      ...window('24 hours'),
+      alertChannelId: NumericId.optional(),
+      hasFailures: QueryBoolean.optional().describe('Only notifications of failures, or only others'),
+    }),
+    success: successful,
+    response: z.array(AlertNotification),
+  }),
+  getAccountAlertSettings: defineRoute({
+    ...alertRoute,
+    method: 'GET',
+    path: '/v1/accounts/me/alert-settings',
+    operationId: 'getAccountAlertSettings',
+    summary: 'Alert settings of checks that use the global ones',
+    success: successful,
+    response: AlertSettings,
+  }),
+  updateAccountAlertSettings: defineRoute({
+    ...alertRoute,
+    method: 'PUT',
+    path: '/v1/accounts/me/alert-settings',
+    operationId: 'updateAccountAlertSettings',
+    summary: 'Replace the alert settings of checks that use the global ones',
+    body: AlertSettings,
+    success: successful,
+    response: AlertSettings,
+  }),
+};

@@ -1,0 +1,187 @@
+import { z } from 'zod';
+import {
+  AlertSettings,
+  CommonFields,
+  maskedInCommon,
+  RetryStrategy,
+} from '../../checks/contract/common-fields.ts';
+import type { MaskedValue } from '../../checks/contract/masking.ts';
+import { checkTypes } from '../../checks/index.ts';
+import { NumericId, Paging, QueryBoolean } from '../http/query.ts';
+import { created, defineRoute, noContent, successful } from '../http/route.ts';
+import { AnyCheck } from './check.ts';
+
+const common = CommonFields.shape;
+
+/** What the types of this build let groups set for their checks, by field. */
+const typeDefaults = Object.fromEntries(
+  checkTypes.flatMap(({ groupDefaults }) =>
+    groupDefaults ? [[groupDefaults.field, groupDefaults.schema.prefault({})] as const] : [],
+  ),
+);
+
+/**
+ * A group of checks, as it is written: settings for all its checks (check model 2.6). null, an empty list or an absent
+ * field means that the check's own value holds.
+ */
+const GroupFields = z.object({
+  name: z.string().min(1).max(255).describe('Name of the group'),
+  activated: z.boolean().default(true).describe('When false none of its checks runs'),
+  muted: z.boolean().default(false).describe('When true no notifications are sent for any of its checks'),
+  tags: common.tags.describe('Added to the tags of its checks'),
+  locations: common.locations.describe(
+    'With privateLocations: where its checks run, when there is any in the two lists',
+  ),
+  privateLocations: common.privateLocations,
+  concurrency: z
+    .int()
+    .min(1)
+    .max(1000)
+    .default(3)
+    .describe('How many checks run at once when the group is triggered'),
+  runParallel: z.boolean().nullable().default(null),
+  runtimeId: common.runtimeId.describe('For checks that name none'),
+  environmentVariables: common.environmentVariables.describe(
+    'Beside those of the check, which win, and of the account, which lose',
+  ),
+  browserCheckDefaults: z.string().nullable().default(null).describe('Stored, of no effect'),
+  useGlobalAlertSettings: z.boolean().nullable().default(null),
+  alertSettings: AlertSettings.nullable().default(null),
+  alertChannelSubscriptions: common.alertChannelSubscriptions.describe(
+    'For all its checks, when there is any',
+  ),
+  setupSnippetId: common.setupSnippetId.describe('Runs before the setup of the check'),
+  tearDownSnippetId: common.tearDownSnippetId.describe('Runs after the teardown of the check'),
+  localSetupScript: common.localSetupScript,
+  localTearDownScript: common.localTearDownScript,
+  doubleCheck: z
+    .boolean()
+    .nullable()
+    .default(null)
+    .meta({ deprecated: true, description: 'Deprecated: use retryStrategy' }),
+  retryStrategy: z
+    .union([RetryStrategy, z.literal('FALLBACK')])
+    .nullable()
+    .default('FALLBACK')
+    .describe('"FALLBACK" and null: each check’s own'),
+});
+
+export const CheckGroupInput = GroupFields.extend(typeDefaults as Readonly<Record<never, never>>).meta({
+  id: 'CheckGroupInput',
+  description: 'A group of checks, as it is written',
+});
+
+/** A group as it is stored: the common settings, and those of the types. */
+export type GroupDefinition = z.output<typeof GroupFields> & Record<string, unknown>;
+
+export const CheckGroup = CheckGroupInput.extend({
+  id: z.int(),
+  created_at: z.iso.datetime(),
+  updated_at: z.iso.datetime().nullable(),
+}).meta({ id: 'CheckGroup', description: 'A group of checks. Masked values are shown as ""' });
+
+/** What answers never show of a group. */
+export const maskedInGroups: readonly MaskedValue[] = [
+  ...maskedInCommon,
+  ...checkTypes.flatMap(({ groupDefaults }) => groupDefaults?.masked ?? []),
+];
+
+/** The fields of a group that a partial body changes one setting at a time. */
+export const mergedInGroups: readonly string[] = ['alertSettings', ...Object.keys(typeDefaults)];
+
+const groupRoute = { tag: 'Check groups', credential: 'account' } as const;
+const params = z.object({ id: NumericId });
+const autoAssign = z.object({
+  autoAssignAlerts: QueryBoolean.default(true).describe(
+    'Whether a new group is subscribed to all existing alert channels',
+  ),
+});
+
+export const checkGroupRoutes = {
+  listCheckGroups: defineRoute({
+    ...groupRoute,
+    method: 'GET',
+    path: '/v1/check-groups',
+    operationId: 'listCheckGroups',
+    summary: 'Groups of the account, newest first',
+    query: z.object({
+      ...Paging,
+      tag: z
+        .union([z.string().min(1), z.array(z.string().min(1))])
+        .optional()
+        .describe('Groups with any of these tags'),
+      name: z.string().max(255).optional().describe('Part of the name, in any case'),
+    }),
+    success: successful,
+    response: z.array(CheckGroup),
+  }),
+  createCheckGroup: defineRoute({
+    ...groupRoute,
+    method: 'POST',
+    path: '/v1/check-groups',
+    operationId: 'createCheckGroup',
+    summary: 'Create a group',
+    query: autoAssign,
+    body: CheckGroupInput,
+    success: created,
+    response: CheckGroup,
+  }),
+  getCheckGroup: defineRoute({
+    ...groupRoute,
+    method: 'GET',
+    path: '/v1/check-groups/{id}',
+    operationId: 'getCheckGroup',
+    summary: 'One group',
+    params,
+    success: successful,
+    response: CheckGroup,
+  }),
+  updateCheckGroup: defineRoute({
+    ...groupRoute,
+    method: 'PUT',
+    path: '/v1/check-groups/{id}',
+    operationId: 'updateCheckGroup',
+    summary: 'Change a group; absent fields keep their value',
+    params,
+    query: autoAssign,
+    // Loose, because what counts is the definition that results from merging.
+    body: z.looseObject({}),
+    documentedBody: CheckGroupInput.partial().meta({
+      id: 'CheckGroupPatch',
+      description: 'Any fields of CheckGroupInput; absent ones keep their value, fields of objects too',
+    }),
+    success: successful,
+    response: CheckGroup,
+  }),
+  deleteCheckGroup: defineRoute({
+    ...groupRoute,
+    method: 'DELETE',
+    path: '/v1/check-groups/{id}',
+    operationId: 'deleteCheckGroup',
+    otherErrors: [409],
+    summary: 'Delete a group that no check is in',
+    params,
+    success: noContent,
+  }),
+  listChecksOfGroup: defineRoute({
+    ...groupRoute,
+    method: 'GET',
+    path: '/v1/check-groups/{id}/checks',
+    operationId: 'listChecksOfGroup',
+    summary: 'Checks of a group with its settings applied, by groupOrder',
+    params,
+    query: z.object(Paging),
+    success: successful,
+    response: z.array(AnyCheck),
+  }),
+  getCheckOfGroup: defineRoute({
+    ...groupRoute,
+    method: 'GET',
+    path: '/v1/check-groups/{groupId}/checks/{checkId}',
+    operationId: 'getCheckOfGroup',
+    summary: 'One check of a group with its settings applied',
+    params: z.object({ groupId: NumericId, checkId: z.uuid() }),
+    success: successful,
+    response: AnyCheck,
+  }),
+};

@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import { defineRoute, successful } from '../http/route.ts';
+
+/** The present state of a check (spec.md "Check status"). */
+export const CheckStatus = z
+  .object({
+    name: z.string(),
+    checkId: z.string(),
+    hasFailures: z.boolean(),
+    hasErrors: z.boolean(),
+    isDegraded: z.boolean(),
+    longestRun: z.number().nullable(),
+    shortestRun: z.number().nullable(),
+    lastRunLocation: z.string().nullable(),
+    lastCheckRunId: z.string().nullable(),
+    sslDaysRemaining: z
+      .int()
+      .nullable()
+      .describe('Whole days until the certificate expires, negative once it has; null without TLS'),
+    created_at: z.iso.datetime(),
+    updated_at: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'CheckStatus' });
+export type CheckStatus = z.output<typeof CheckStatus>;
+
+const statusRoute = {
+  method: 'GET',
+  tag: 'Check statuses',
+  credential: 'account',
+  success: successful,
+} as const;
+
+export const checkStatusRoutes = {
+  listCheckStatuses: defineRoute({
+    ...statusRoute,
+    path: '/v1/check-statuses',
+    operationId: 'listCheckStatuses',
+    summary: 'The state of every check that has run',
+    response: z.array(CheckStatus),
+  }),
+  getCheckStatus: defineRoute({
+    ...statusRoute,
+    path: '/v1/check-statuses/{checkId}',
+    operationId: 'getCheckStatus',
+    summary: 'The state of one check; null when it has not run yet',
+    params: z.object({ checkId: z.uuid() }),
+    response: CheckStatus.nullable(),
+  }),
+};

@@ -1,0 +1,230 @@
+import { z } from 'zod';
+import type { CheckType } from '../../checks/contract/check-type.ts';
+import { CommonFields, checkTypeNames } from '../../checks/contract/common-fields.ts';
+import { definitionSchema, mergedInChecks } from '../../checks/contract/definition.ts';
+import { checkTypes } from '../../checks/index.ts';
+import { Paging, QueryBoolean } from '../http/query.ts';
+import { created, defineRoute, noContent, type Route, successful } from '../http/route.ts';
+
+const AlertChannels = z
+  .object({
+    email: z.array(z.object({ address: z.string() })),
+    webhook: z.array(
+      z.object({
+        url: z.string(),
+        name: z.string(),
+        method: z.string(),
+        headers: z.array(z.object({ key: z.string(), value: z.string(), locked: z.boolean() })),
+        queryParameters: z.array(z.object({ key: z.string(), value: z.string(), locked: z.boolean() })),
+      }),
+    ),
+    slack: z.array(z.object({ url: z.string() })),
+    sms: z.array(z.object({ number: z.string(), name: z.string() })),
+  })
+  .meta({ id: 'AlertChannels' });
+
+/** What the service adds to a definition in answers. */
+const ServiceFields = {
+  id: z.uuid(),
+  frequencyOffset: z.int().min(1),
+  created_at: z.iso.datetime(),
+  updated_at: z.iso.datetime().nullable(),
+  alertChannels: AlertChannels,
+};
+
+/** The name of a type in ids of schemas and operations. */
+function idOf(type: CheckType): string {
+  return type.title.replaceAll(/[^A-Za-z]/g, '');
+}
+
+/** A check of one type as the API answers it. Masked values (secret, locked, passwords) are shown as "". */
+export function checkView(type: CheckType) {
+  return z
+    .object({
+      ...CommonFields.shape,
+      ...type.spec.shape,
+      ...ServiceFields,
+      checkType: z.literal(type.name),
+    })
+    .meta({ id: idOf(type), description: type.title });
+}
+
+/** A check of any type of this build, as lists show it. */
+export const AnyCheck = z
+  .object({ ...CommonFields.shape, ...ServiceFields, checkType: z.enum(checkTypeNames) })
+  .catchall(z.unknown())
+  .meta({ id: 'Check', description: 'A check; further fields depend on checkType' });
+
+const params = z.object({ id: z.uuid() });
+const autoAssign = z.object({
+  autoAssignAlerts: QueryBoolean.default(true).describe(
+    'Whether a new check is subscribed to all existing alert channels',
+  ),
+});
+const applyGroupSettings = QueryBoolean.default(false).describe(
+  'Show what is in effect: the check with the settings of its group',
+);
+const includeDependencies = QueryBoolean.default(true).describe(
+  'Show `dependencies`, the files beside the script of a check; they may be large',
+);
+const checkRoute = { tag: 'Checks', credential: 'account' } as const;
+
+const knownTypes = z.enum(checkTypes.map((type) => type.name) as [string, ...string[]]);
+
+/** Fields of any type: validated by the definition schema of the type that `checkType` names. */
+const AnyDefinition = z.looseObject({ checkType: knownTypes });
+const [firstInput, ...otherInputs] = checkTypes.map((type) =>
+  definitionSchema(type)
+    .safeExtend({ checkType: z.literal(type.name) })
+    .meta({ id: `Any${idOf(type)}Input`, description: `${type.title}, as it is written with its checkType` }),
+);
+const DocumentedDefinition = firstInput
+  ? z.discriminatedUnion('checkType', [firstInput, ...otherInputs]).meta({
+      id: 'CheckInput',
+      description: 'A check of any type: the fields of the type that checkType names',
+      discriminator: { propertyName: 'checkType' },
+    })
+  : AnyDefinition;
+const AnyPatch = z.looseObject({}).meta({
+  id: 'CheckPatch',
+  description:
+    'Any fields of the check; absent ones keep their value, fields of `request` and `alertSettings` too. A masked "" ' +
+    'keeps the stored value. checkType cannot change',
+});
+
+/** The operations on checks that hold for every type. */
+export const checkRoutes = {
+  listChecks: defineRoute({
+    ...checkRoute,
+    method: 'GET',
+    path: '/v1/checks',
+    operationId: 'listChecks',
+    summary: 'Checks of the account, newest first',
+    query: z.object({
+      ...Paging,
+      tag: z
+        .union([z.string().min(1), z.array(z.string().min(1))])
+        .optional()
+        .describe('Checks with any of these tags'),
+      checkType: z.enum(checkTypeNames).optional(),
+      search: z.string().max(255).optional().describe('Part of the name, in any case'),
+      status: z.enum(['passing', 'failing', 'degraded']).optional(),
+      apiCheckUrlFilterPattern: z.string().max(2048).optional().describe('Part of the URL of the request'),
+      applyGroupSettings,
+    }),
+    success: successful,
+    response: z.array(AnyCheck),
+  }),
+  createCheck: defineRoute({
+    ...checkRoute,
+    method: 'POST',
+    path: '/v1/checks',
+    operationId: 'createCheck',
+    otherErrors: [409],
+    summary: 'Create a check of any type',
+    query: autoAssign,
+    body: AnyDefinition,
+    documentedBody: DocumentedDefinition,
+    success: created,
+    response: AnyCheck,
+  }),
+  getCheck: defineRoute({
+    ...checkRoute,
+    method: 'GET',
+    path: '/v1/checks/{id}',
+    operationId: 'getCheck',
+    summary: 'One check',
+    params,
+    query: z.object({ applyGroupSettings, includeDependencies }),
+    success: successful,
+    response: AnyCheck,
+  }),
+  updateCheck: defineRoute({
+    ...checkRoute,
+    method: 'PUT',
+    path: '/v1/checks/{id}',
+    operationId: 'updateCheck',
+    otherErrors: [409],
+    summary: 'Change a check; absent fields keep their value',
+    params,
+    query: autoAssign,
+    body: AnyPatch,
+    success: successful,
+    response: AnyCheck,
+  }),
+  deleteCheck: defineRoute({
+    ...checkRoute,
+    method: 'DELETE',
+    path: '/v1/checks/{id}',
+    operationId: 'deleteCheck',
+    summary: 'Delete a check and its results',
+    params,
+    success: noContent,
+  }),
+};
+
+/** The typed routes of one check type: create and change. Their bodies name each field for the OpenAPI document. */
+export function typedCheckRoutes(type: CheckType): { readonly create: Route; readonly update: Route } {
+  const pascal = idOf(type);
+  return {
+    create: defineRoute({
+      ...checkRoute,
+      method: 'POST',
+      path: `/v1/checks/${type.route}`,
+      operationId: `create${pascal}`,
+      ...(type.pings ? { otherErrors: [409] } : {}),
+      summary: `Create a check: ${type.title}`,
+      query: autoAssign,
+      body: definitionSchema(type),
+      success: created,
+      response: checkView(type),
+    }),
+    update: defineRoute({
+      ...checkRoute,
+      method: 'PUT',
+      path: `/v1/checks/${type.route}/{id}`,
+      operationId: `update${pascal}`,
+      ...(type.pings ? { otherErrors: [409] } : {}),
+      summary: `Change a check: ${type.title}; absent fields keep their value`,
+      params,
+      query: autoAssign,
+      // Loose, because what counts is the definition that results from merging; the document shows the fields.
+      body: z.looseObject({}),
+      documentedBody: z
+        .object({
+          ...patchOf({ ...CommonFields.shape, ...type.spec.shape }).shape,
+          ...type.requiredOnUpdate?.shape,
+        })
+        .meta({
+          id: `${pascal}Patch`,
+          description: `Any fields of ${pascal}Input; absent ones keep their value, fields of \`request\` and \`alertSettings\` too`,
+        }),
+      success: successful,
+      response: checkView(type),
+    }),
+  };
+}
+
+/** The fields of a definition as a partial update may name them: none required, none with a default. */
+function patchOf(shape: Readonly<Record<string, unknown>>): z.ZodObject {
+  const fields = Object.entries(shape).map(([name, field]) => {
+    const bare = withoutDefault(field as z.ZodType);
+    const isMerged = name !== 'alertSettings' && isMergedKey(name) && bare instanceof z.ZodObject;
+    return [name, (isMerged ? patchOf(bare.shape) : bare).optional()];
+  });
+  return z.object(Object.fromEntries(fields));
+}
+
+function isMergedKey(name: string): boolean {
+  return (mergedInChecks as readonly string[]).includes(name);
+}
+
+function withoutDefault(field: z.ZodType): z.ZodType {
+  const isDefaulted = field instanceof z.ZodDefault || field instanceof z.ZodPrefault;
+  const inner = isDefaulted || field instanceof z.ZodOptional ? (field.unwrap() as z.ZodType) : undefined;
+  if (!inner) return field;
+  const bare = withoutDefault(inner);
+  return field.description === undefined || bare.meta()?.id !== undefined
+    ? bare
+    : bare.describe(field.description);
+}

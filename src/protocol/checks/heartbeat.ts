@@ -1,0 +1,99 @@
+import { z } from 'zod';
+import { pingStates } from '../../checks/heartbeat/ping-state.ts';
+import { Timestamp } from '../http/query.ts';
+import { defineRoute, successful } from '../http/route.ts';
+
+const DateTime = z.iso.datetime();
+
+const HeartbeatEvent = z
+  .object({
+    id: z.string(),
+    state: z.enum(pingStates),
+    timestamp: DateTime,
+    source: z.string().nullable().describe('How and from where the ping came; null for FAILING'),
+    userAgent: z.string().nullable(),
+  })
+  .meta({ id: 'HeartbeatEvent' });
+
+const Stats = z.object({
+  successRatio: z.object({
+    previousPeriod: z.number().nullable().describe('Percent; null without events'),
+    currentPeriod: z.number().nullable().describe('Percent; null without events'),
+  }),
+  totalEntitiesCurrentPeriod: z.int(),
+});
+
+const HeartbeatStats = z
+  .object({ last24Hours: Stats, last7Days: Stats })
+  .meta({ id: 'HeartbeatStats', description: 'How many of the events were no missed pings' });
+
+const heartbeatRoute = {
+  method: 'GET',
+  tag: 'Heartbeats',
+  credential: 'account',
+  success: successful,
+} as const;
+
+const checkParams = z.object({ checkId: z.uuid() });
+const window = {
+  startTime: Timestamp.optional().describe('Default: 24 hours before endTime'),
+  endTime: Timestamp.optional().describe('Default: now'),
+};
+
+const pingRoute = {
+  path: '/v1/ping/{pingToken}',
+  tag: 'Heartbeats',
+  credential: 'none',
+  params: z.object({ pingToken: z.uuid() }),
+  success: successful,
+  response: z.object({}),
+  isBodyIgnored: true,
+} as const;
+
+export const heartbeatRoutes = {
+  listHeartbeatEvents: defineRoute({
+    ...heartbeatRoute,
+    path: '/v1/checks/heartbeats/{checkId}/events',
+    operationId: 'listHeartbeatEvents',
+    summary: 'Events of a heartbeat monitor, newest first, and its statistics',
+    params: checkParams,
+    query: z.object({
+      ...window,
+      limit: z.coerce.number().int().min(1).max(10).default(10),
+      page: z.coerce.number().int().min(1).max(1_000_000_000).default(1),
+    }),
+    response: z.array(z.object({ events: z.array(HeartbeatEvent), stats: HeartbeatStats })),
+  }),
+  getHeartbeatEvent: defineRoute({
+    ...heartbeatRoute,
+    path: '/v1/checks/heartbeats/{checkId}/events/{id}',
+    operationId: 'getHeartbeatEvent',
+    summary: 'One event of a heartbeat monitor, and its statistics',
+    params: z.object({ checkId: z.uuid(), id: z.uuid() }),
+    response: z.object({ event: HeartbeatEvent, stats: HeartbeatStats }),
+  }),
+  getHeartbeatAvailability: defineRoute({
+    ...heartbeatRoute,
+    path: '/v1/checks/heartbeats/{checkId}/availability',
+    operationId: 'getHeartbeatAvailability',
+    summary: 'How many of the events of some time were no missed pings',
+    params: checkParams,
+    query: z.object(window),
+    response: z.object({
+      successRatio: z.number().nullable().describe('Percent; null without events'),
+      totalEntitiesCurrentPeriod: z.int(),
+    }),
+  }),
+  ping: defineRoute({
+    ...pingRoute,
+    method: 'GET',
+    operationId: 'ping',
+    summary: 'A job says that it is alive; HEAD works too',
+  }),
+  pingByPost: defineRoute({
+    ...pingRoute,
+    method: 'POST',
+    operationId: 'pingByPost',
+    summary: 'A job says that it is alive; whatever body comes is ignored',
+  }),
+};

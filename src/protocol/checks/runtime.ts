@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import { runtimeStages } from '../../checks/tables/runtimes.ts';
+import { defineRoute, successful } from '../http/route.ts';
+
+/** A runtime that checks can name (check model 6). */
+export const Runtime = z
+  .object({
+    name: z.string(),
+    stage: z.enum(runtimeStages),
+    nodeJsVersion: z.string(),
+    multiStepSupport: z.boolean(),
+    runtimeEndOfLife: z.string().nullable().describe('MM/DD/YYYY; null while no end is set'),
+    description: z.string(),
+    dependencies: z.record(z.string(), z.string()).describe('Versions of the packages scripts can use'),
+  })
+  .meta({ id: 'Runtime' });
+
+const runtimeRoute = { tag: 'Runtimes', credential: 'account', method: 'GET', success: successful } as const;
+
+export const runtimeRoutes = {
+  listRuntimes: defineRoute({
+    ...runtimeRoute,
+    path: '/v1/runtimes',
+    operationId: 'listRuntimes',
+    summary: 'All runtimes, newest first',
+    response: z.array(Runtime),
+  }),
+  getRuntime: defineRoute({
+    ...runtimeRoute,
+    path: '/v1/runtimes/{id}',
+    operationId: 'getRuntime',
+    summary: 'One runtime, by its name',
+    params: z.object({ id: z.string().regex(/^\d{4}\.\d{2}$/, 'must have the form 2026.04') }),
+    response: Runtime,
+  }),
+};

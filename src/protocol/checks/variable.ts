@@ -1,0 +1,101 @@
+import { z } from 'zod';
+import { Paging } from '../http/query.ts';
+import { created, defineRoute, noContent, successful } from '../http/route.ts';
+
+const key = z
+  .string()
+  .min(1)
+  .max(255)
+  // Dots alone are places in a path: no client could ask for such a variable.
+  .regex(/^(?!\.{1,2}$)[A-Za-z0-9_.-]+$/, 'must be letters, digits, "_", "." and "-", and not dots alone');
+const value = z.string().max(32_768);
+
+/** A variable of the account, for `{{KEY}}` templates and scripts of all its checks. */
+export const Variable = z
+  .object({
+    key: z.string(),
+    value: z.string().describe('"" when the variable is locked or secret'),
+    locked: z.boolean(),
+    secret: z.boolean(),
+    created_at: z.iso.datetime(),
+    updated_at: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'Variable' });
+
+export const VariableInput = z
+  .object({
+    key,
+    value,
+    locked: z.boolean().default(false).describe('The value is not shown'),
+    secret: z
+      .boolean()
+      .default(false)
+      .describe('The value is never shown again and removed from everything that leaves the agent'),
+  })
+  .meta({ id: 'VariableInput' });
+
+export const VariablePatch = z
+  .object({
+    key: key.optional().describe('Cannot change: the present one, or left out'),
+    value: value.optional().describe('"" keeps a value that is not shown'),
+    locked: z.boolean().optional(),
+    secret: z.boolean().optional().describe('Once true it stays true'),
+  })
+  .meta({ id: 'VariablePatch' });
+
+const variableRoute = { tag: 'Variables', credential: 'account' } as const;
+const params = z.object({ key });
+
+export const variableRoutes = {
+  listVariables: defineRoute({
+    ...variableRoute,
+    method: 'GET',
+    path: '/v1/variables',
+    operationId: 'listVariables',
+    summary: 'Variables of the account, by key',
+    query: z.object(Paging),
+    success: successful,
+    response: z.array(Variable),
+  }),
+  createVariable: defineRoute({
+    ...variableRoute,
+    method: 'POST',
+    path: '/v1/variables',
+    operationId: 'createVariable',
+    otherErrors: [409],
+    summary: 'Create a variable',
+    body: VariableInput,
+    success: created,
+    response: Variable,
+  }),
+  getVariable: defineRoute({
+    ...variableRoute,
+    method: 'GET',
+    path: '/v1/variables/{key}',
+    operationId: 'getVariable',
+    summary: 'One variable',
+    params,
+    success: successful,
+    response: Variable,
+  }),
+  updateVariable: defineRoute({
+    ...variableRoute,
+    method: 'PUT',
+    path: '/v1/variables/{key}',
+    operationId: 'updateVariable',
+    summary: 'Change a variable; absent fields keep their value',
+    params,
+    body: VariablePatch,
+    success: successful,
+    response: Variable,
+  }),
+  deleteVariable: defineRoute({
+    ...variableRoute,
+    method: 'DELETE',
+    path: '/v1/variables/{key}',
+    operationId: 'deleteVariable',
+    summary: 'Delete a variable',
+    params,
+    success: noContent,
+  }),
+};

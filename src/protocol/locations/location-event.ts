@@ -1,0 +1,82 @@
+import { z } from 'zod';
+import { AgentIdentity } from '../agent/agent.ts';
+import { Paging } from '../http/query.ts';
+import { defineRoute, successful } from '../http/route.ts';
+
+/** What can be wrong with the place an agent runs in. */
+export const sicknessKinds = [
+  'resolver',
+  'network',
+  'service',
+  'event-loop',
+  'memory',
+  'disk',
+  'descriptors',
+] as const;
+export type SicknessKind = (typeof sicknessKinds)[number];
+
+/** Agents that are newer than the service may know of others. */
+const kind = z
+  .string()
+  .regex(/^[a-z-]{1,32}$/, 'must be lower-case letters and dashes')
+  .describe(`What is wrong: ${sicknessKinds.join(', ')}`);
+const evidence = z.string().max(1000).describe('What the agent found when it looked at itself');
+const affectedRuns = z.int().min(0).describe('Runs that ended as errors of the location because of it');
+
+/** A time in which an agent found its location sick. It is told again, with the same id, when something changes. */
+export const ReportedLocationEvent = z
+  .object({
+    eventId: z.uuid(),
+    kind,
+    evidence,
+    affectedRuns,
+    startedAt: z.int().min(0).max(8.64e15).describe('Epoch milliseconds by the service’s clock'),
+    endedAt: z.int().min(0).max(8.64e15).nullable().describe('null while it lasts'),
+  })
+  .meta({ id: 'ReportedLocationEvent' });
+export type ReportedLocationEvent = z.output<typeof ReportedLocationEvent>;
+
+/** The same as the API shows it. */
+export const LocationEvent = z
+  .object({
+    id: z.string(),
+    agentId: z.string(),
+    kind,
+    evidence,
+    affectedRuns,
+    startedAt: z.iso.datetime(),
+    endedAt: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'LocationEvent' });
+export type LocationEvent = z.output<typeof LocationEvent>;
+
+export const maxLocationEventsPerCall = 50;
+
+export const locationEventRoutes = {
+  reportLocationEvents: defineRoute({
+    method: 'POST',
+    path: '/v1/agent/location-events',
+    operationId: 'reportLocationEvents',
+    summary: 'Tell that the agent finds its location sick, or well again; idempotent by event id',
+    tag: 'Agent protocol',
+    credential: 'location',
+    body: z.object({
+      ...AgentIdentity,
+      events: z.array(ReportedLocationEvent).min(1).max(maxLocationEventsPerCall),
+    }),
+    success: successful,
+    response: z.object({ serverTime: z.number() }),
+  }),
+  listLocationEvents: defineRoute({
+    method: 'GET',
+    path: '/v1/private-locations/{id}/events',
+    operationId: 'listLocationEvents',
+    summary: 'Times in which agents found a private location sick, newest first',
+    tag: 'Private locations',
+    credential: 'account',
+    params: z.object({ id: z.uuid() }),
+    query: z.object(Paging),
+    success: successful,
+    response: z.array(LocationEvent),
+  }),
+};

@@ -1,0 +1,33 @@
+import { z } from 'zod';
+import { Timestamp } from '../http/query.ts';
+import { defineRoute, successful } from '../http/route.ts';
+
+/** How the queue of a private location was, minute by minute: parallel arrays (spec.md "Private location metrics"). */
+export const PrivateLocationMetrics = z
+  .object({
+    timestamps: z.array(z.iso.datetime()),
+    queueSize: z.array(z.number()).describe('Runs that waited for an agent'),
+    oldestScheduledCheckRun: z
+      .array(z.number())
+      .describe('How long the run had waited that waited longest, in seconds; 0 when none did'),
+  })
+  .meta({ id: 'PrivateLocationMetrics' });
+
+export const locationMetricsRoutes = {
+  getPrivateLocationMetrics: defineRoute({
+    method: 'GET',
+    tag: 'Private locations',
+    credential: 'account',
+    path: '/v1/private-locations/{id}/metrics',
+    operationId: 'getPrivateLocationMetrics',
+    summary: 'The queue of a private location, minute by minute',
+    params: z.object({ id: z.uuid() }),
+    query: z.object({
+      from: Timestamp.describe('Less than 15 days ago; Unix timestamp or ISO 8601'),
+      to: Timestamp,
+    }),
+    rateLimit: { requests: 300, windowSeconds: 86_400 },
+    success: successful,
+    response: PrivateLocationMetrics,
+  }),
+};

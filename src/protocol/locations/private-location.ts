@@ -1,0 +1,180 @@
+import { z } from 'zod';
+import { QueryBoolean } from '../http/query.ts';
+import { created, defineRoute, noContent, successful } from '../http/route.ts';
+
+/** A slug that cannot be mistaken for a data-center region (check model 4.5). */
+const slugPattern =
+  /^((?!((us(-gov)?|ap|ca|cn|eu|sa|af|me)-(central|(north|south)?(east|west)?)-\d+))[a-zA-Z0-9-]{1,30})$/;
+
+const LocationKey = z.object({
+  id: z.string(),
+  rawKey: z.string().describe('In full only in the answer that creates the key, masked afterwards'),
+  maskedKey: z.string(),
+  created_at: z.iso.datetime(),
+  updated_at: z.iso.datetime().nullable(),
+});
+export type LocationKey = z.output<typeof LocationKey>;
+
+/** A private location with its keys and the agents that were seen lately (spec.md "Private location"). */
+export const PrivateLocation = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    slugName: z.string(),
+    icon: z.string(),
+    created_at: z.iso.datetime(),
+    updated_at: z.iso.datetime().nullable(),
+    keys: z.array(LocationKey),
+    proxyUrl: z.string().nullable(),
+    lastSeen: z.iso.datetime().nullable(),
+    noAgentSince: z.iso
+      .datetime()
+      .nullable()
+      .describe('The first slot that was missed because no agent is there; null while one is'),
+    agentCount: z.int(),
+    minAgentVersion: z.string().nullable(),
+    runningAgents: z.array(
+      z.object({
+        version: z.string(),
+        isOutdated: z.boolean(),
+        count: z.int(),
+        agents: z.array(
+          z.object({
+            id: z.string(),
+            lastSeenAt: z.iso.datetime(),
+            backends: z
+              .record(z.string(), z.string())
+              .describe('Which of several ways check types found to do their work, by type'),
+            unavailable: z
+              .record(z.string(), z.string())
+              .describe('Why check types do not work where the agent runs, by type'),
+            droppedResults: z
+              .int()
+              .describe(
+                'Results the agent had to drop since it began, for want of room or because they grew too old',
+              ),
+          }),
+        ),
+      }),
+    ),
+  })
+  .meta({ id: 'PrivateLocation' });
+export type PrivateLocation = z.output<typeof PrivateLocation>;
+
+/** A private location as the list shows it. */
+const ListedPrivateLocation = PrivateLocation.partial({ minAgentVersion: true, runningAgents: true }).meta({
+  id: 'ListedPrivateLocation',
+});
+
+const name = z.string().min(1).max(255);
+const icon = z.string().min(1).max(64);
+const proxyUrl = z
+  .string()
+  .max(2048)
+  .regex(/^(https?:\/\/\S+|\{\{.+\}\}\S*)$/, 'must start with http:// or https://')
+  .nullable()
+  .describe(
+    'Proxy for outgoing requests of API checks and URL monitors; may hold credentials and {{VARIABLES}}',
+  );
+
+export const PrivateLocationInput = z
+  .object({
+    name,
+    slugName: z
+      .string()
+      .regex(slugPattern, 'must be 1 to 30 letters, digits or dashes, and not look like a region'),
+    icon: icon.default('location'),
+    proxyUrl: proxyUrl.default(null),
+  })
+  .meta({ id: 'PrivateLocationInput' });
+
+export const PrivateLocationPatch = z
+  .object({
+    name: name.optional(),
+    slugName: z.string().optional().describe('Cannot change: the present one, or left out'),
+    icon: icon.optional(),
+    proxyUrl: proxyUrl.optional(),
+  })
+  .meta({ id: 'PrivateLocationPatch' });
+
+const locationRoute = { tag: 'Private locations', credential: 'account' } as const;
+const params = z.object({ id: z.uuid() });
+
+export const privateLocationRoutes = {
+  listPrivateLocations: defineRoute({
+    ...locationRoute,
+    method: 'GET',
+    path: '/v1/private-locations',
+    operationId: 'listPrivateLocations',
+    summary: 'All private locations of the account',
+    query: z.object({
+      versions: QueryBoolean.default(false).describe(
+        'Show which agents run there, in `minAgentVersion` and `runningAgents`',
+      ),
+    }),
+    success: successful,
+    response: z.array(ListedPrivateLocation),
+  }),
+  createPrivateLocation: defineRoute({
+    ...locationRoute,
+    method: 'POST',
+    path: '/v1/private-locations',
+    operationId: 'createPrivateLocation',
+    otherErrors: [409],
+    summary: 'Create a private location and its first key',
+    body: PrivateLocationInput,
+    success: created,
+    response: PrivateLocation,
+  }),
+  getPrivateLocation: defineRoute({
+    ...locationRoute,
+    method: 'GET',
+    path: '/v1/private-locations/{id}',
+    operationId: 'getPrivateLocation',
+    summary: 'One private location',
+    params,
+    success: successful,
+    response: PrivateLocation,
+  }),
+  updatePrivateLocation: defineRoute({
+    ...locationRoute,
+    method: 'PUT',
+    path: '/v1/private-locations/{id}',
+    operationId: 'updatePrivateLocation',
+    summary: 'Change name, icon or proxy',
+    params,
+    body: PrivateLocationPatch,
+    success: successful,
+    response: PrivateLocation,
+  }),
+  deletePrivateLocation: defineRoute({
+    ...locationRoute,
+    method: 'DELETE',
+    path: '/v1/private-locations/{id}',
+    operationId: 'deletePrivateLocation',
+    otherErrors: [409],
+    summary: 'Delete a private location no check is assigned to',
+    params,
+    success: noContent,
+  }),
+  createPrivateLocationKey: defineRoute({
+    ...locationRoute,
+    method: 'POST',
+    path: '/v1/private-locations/{id}/keys',
+    operationId: 'createPrivateLocationKey',
+    otherErrors: [409],
+    summary: 'Create a key; at most two are active',
+    params,
+    success: created,
+    response: LocationKey.meta({ id: 'PrivateLocationKey' }),
+  }),
+  deletePrivateLocationKey: defineRoute({
+    ...locationRoute,
+    method: 'DELETE',
+    path: '/v1/private-locations/{id}/keys/{keyId}',
+    operationId: 'deletePrivateLocationKey',
+    summary: 'Revoke a key; agents using it stop leasing',
+    params: z.object({ id: z.uuid(), keyId: z.uuid() }),
+    success: noContent,
+  }),
+};

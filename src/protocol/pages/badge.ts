@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import { NumericId, QueryBoolean } from '../http/query.ts';
+import { defineRoute, successful } from '../http/route.ts';
+
+export const badgeStyles = ['flat', 'plastic', 'flat-square', 'for-the-badge', 'social'] as const;
+export const badgeThemes = ['light', 'dark', 'default'] as const;
+
+const badgeRoute = {
+  tag: 'Badges',
+  credential: 'optional',
+  method: 'GET',
+  query: z.object({
+    style: z.enum(badgeStyles).default('flat'),
+    theme: z.enum(badgeThemes).default('default'),
+    responseTime: QueryBoolean.default(false).describe('Whether to show the average of the last 24 hours'),
+  }),
+  success: successful,
+  response: z.string(),
+  responseContentType: 'image/svg+xml; charset=utf-8',
+} as const;
+
+/** Pictures of a state, for other people's pages. Without a key only of what a public dashboard shows anyway. */
+export const badgeRoutes = {
+  getCheckBadge: defineRoute({
+    ...badgeRoute,
+    path: '/v1/badges/checks/{id}',
+    operationId: 'getCheckBadge',
+    summary: 'A badge with the state of a check; needs no key where a public dashboard shows the check',
+    params: z.object({ id: z.uuid() }),
+  }),
+  getGroupBadge: defineRoute({
+    ...badgeRoute,
+    path: '/v1/badges/groups/{id}',
+    operationId: 'getGroupBadge',
+    summary: 'A badge with the state of a group; needs no key where public dashboards show all of its checks',
+    params: z.object({ id: NumericId }),
+  }),
+};

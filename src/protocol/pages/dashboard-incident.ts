@@ -1,0 +1,125 @@
+import { z } from 'zod';
+import { patchOf } from '../http/patch.ts';
+import { defineRoute, noContent, successful } from '../http/route.ts';
+
+const fields = {
+  name: z.string().min(1).max(255),
+  impact: z.enum(['MAINTENANCE', 'MAJOR', 'MINOR']),
+  startedAt: z.iso.datetime({ offset: true }),
+  stoppedAt: z.iso.datetime({ offset: true }).nullable().describe('null while it goes on').default(null),
+};
+const updateFields = {
+  status: z.enum(['INVESTIGATING', 'IDENTIFIED', 'MONITORING', 'RESOLVED', 'MAINTENANCE']),
+  description: z.string().min(1).max(10_000),
+};
+
+export const DashboardIncidentInput = z
+  .object({
+    ...fields,
+    dashboardId: z.string().min(1).max(64).describe('The dashboard that shows it'),
+    incidentUpdates: z.array(z.object(updateFields)).length(1),
+  })
+  .meta({ id: 'DashboardIncidentInput' });
+export const DashboardIncidentPatch = patchOf(fields).meta({ id: 'DashboardIncidentPatch' });
+const UpdateInput = z.object(updateFields).meta({ id: 'DashboardIncidentUpdateInput' });
+const UpdatePatch = patchOf(updateFields).meta({ id: 'DashboardIncidentUpdatePatch' });
+
+const stamps = { created_at: z.iso.datetime(), updated_at: z.iso.datetime().nullable() };
+export const DashboardIncidentUpdate = z
+  .object({ id: z.string(), ...updateFields, ...stamps })
+  .meta({ id: 'DashboardIncidentUpdate' });
+export type DashboardIncidentUpdate = z.output<typeof DashboardIncidentUpdate>;
+
+/** An incident that a dashboard shows: the older kind, without services. */
+export const DashboardIncident = z
+  .object({
+    id: z.string(),
+    name: fields.name,
+    impact: fields.impact,
+    dashboardId: z.string(),
+    startedAt: z.iso.datetime(),
+    stoppedAt: z.iso.datetime().nullable(),
+    incidentUpdates: z.array(DashboardIncidentUpdate).describe('Newest first'),
+    ...stamps,
+  })
+  .meta({ id: 'DashboardIncident' });
+export type DashboardIncident = z.output<typeof DashboardIncident>;
+
+const route = { tag: 'Dashboard incidents', credential: 'account' } as const;
+const params = z.object({ id: z.uuid() });
+const updateParams = z.object({ id: z.uuid(), updateId: z.uuid() });
+
+export const dashboardIncidentRoutes = {
+  createDashboardIncident: defineRoute({
+    ...route,
+    method: 'POST',
+    path: '/v1/incidents',
+    operationId: 'createDashboardIncident',
+    otherErrors: [404],
+    summary: 'Create an incident of a dashboard, with its first update',
+    body: DashboardIncidentInput,
+    success: successful,
+    response: DashboardIncident,
+  }),
+  getDashboardIncident: defineRoute({
+    ...route,
+    method: 'GET',
+    path: '/v1/incidents/{id}',
+    operationId: 'getDashboardIncident',
+    summary: 'One incident of a dashboard',
+    params,
+    success: successful,
+    response: DashboardIncident,
+  }),
+  updateDashboardIncident: defineRoute({
+    ...route,
+    method: 'PUT',
+    path: '/v1/incidents/{id}',
+    operationId: 'updateDashboardIncident',
+    summary: 'Change an incident of a dashboard; absent fields keep their value',
+    params,
+    body: DashboardIncidentPatch,
+    success: successful,
+    response: DashboardIncident,
+  }),
+  deleteDashboardIncident: defineRoute({
+    ...route,
+    method: 'DELETE',
+    path: '/v1/incidents/{id}',
+    operationId: 'deleteDashboardIncident',
+    summary: 'Delete an incident of a dashboard and its updates',
+    params,
+    success: noContent,
+  }),
+  createDashboardIncidentUpdate: defineRoute({
+    ...route,
+    method: 'POST',
+    path: '/v1/incidents/{id}/updates',
+    operationId: 'createDashboardIncidentUpdate',
+    summary: 'Tell what is new about an incident; RESOLVED ends it',
+    params,
+    body: UpdateInput,
+    success: successful,
+    response: DashboardIncidentUpdate,
+  }),
+  updateDashboardIncidentUpdate: defineRoute({
+    ...route,
+    method: 'PUT',
+    path: '/v1/incidents/{id}/updates/{updateId}',
+    operationId: 'updateDashboardIncidentUpdate',
+    summary: 'Correct an update of an incident',
+    params: updateParams,
+    body: UpdatePatch,
+    success: successful,
+    response: DashboardIncidentUpdate,
+  }),
+  deleteDashboardIncidentUpdate: defineRoute({
+    ...route,
+    method: 'DELETE',
+    path: '/v1/incidents/{id}/updates/{updateId}',
+    operationId: 'deleteDashboardIncidentUpdate',
+    summary: 'Take an update of an incident back',
+    params: updateParams,
+    success: noContent,
+  }),
+};

@@ -1,0 +1,156 @@
+import { z } from 'zod';
+import { patchOf } from '../http/patch.ts';
+import { Paging } from '../http/query.ts';
+import { created, defineRoute, noContent, successful } from '../http/route.ts';
+import { CustomDomain, PageUrl, WebUrl } from './page-fields.ts';
+
+const DashboardKey = z.object({
+  id: z.string(),
+  rawKey: z.string().describe('In full only in the answer that creates the key, masked afterwards'),
+  maskedKey: z.string(),
+  created_at: z.iso.datetime(),
+  updated_at: z.iso.datetime().nullable(),
+});
+export type DashboardKey = z.output<typeof DashboardKey>;
+
+/** How a dashboard looks and which checks it shows (spec.md "Dashboard"). */
+const options = {
+  logo: WebUrl.nullable().describe('URL of an image').default(null),
+  favicon: WebUrl.nullable().describe('URL of an image').default(null),
+  link: WebUrl.nullable().describe('Opened when the logo is clicked').default(null),
+  description: z.string().max(10_000).nullable().describe('Shown below the header').default(null),
+  width: z.enum(['FULL', '960PX']).default('FULL'),
+  refreshRate: z.literal([60, 300, 600]).describe('Seconds').default(60),
+  paginate: z.boolean().default(true),
+  paginationRate: z.literal([30, 60, 300]).describe('Seconds').default(60),
+  checksPerPage: z.int().min(1).max(20).nullable().describe('null means 15').default(15),
+  useTagsAndOperator: z
+    .boolean()
+    .nullable()
+    .describe('Whether a check needs all of the tags to be shown, not just one')
+    .default(false),
+  hideTags: z.boolean().default(false),
+  enableIncidents: z.boolean().default(false),
+  expandChecks: z.boolean().default(false),
+  tags: z
+    .array(z.string().min(1).max(255))
+    .max(100)
+    .describe('Which checks are shown; none: all')
+    .default([]),
+  showHeader: z.boolean().default(true),
+  showCheckRunLinks: z.boolean().default(false),
+  showGroupNames: z.boolean().default(true),
+  customCSS: z.string().max(100_000).nullable().default(''),
+  showP95: z.boolean().default(true),
+  showP99: z.boolean().default(true),
+};
+
+/** The part of a dashboard that is stored as it is written. */
+export const DashboardOptions = z.object({
+  ...options,
+  header: z.string().max(1000).nullable().describe('Text at the top').default(null),
+});
+export type DashboardOptions = z.output<typeof DashboardOptions>;
+
+const address = {
+  customUrl: PageUrl.describe('Subdomain; unique. Without it the dashboardId'),
+  customDomain: CustomDomain.nullable().describe('A domain of your own; unique').default(null),
+  isPrivate: z
+    .boolean()
+    .describe('A private dashboard opens with a key only, which the service makes')
+    .default(false),
+};
+
+export const DashboardInput = z
+  .object({
+    ...options,
+    ...address,
+    customUrl: address.customUrl.optional(),
+    header: z.string().min(1).max(1000).describe('Text at the top'),
+  })
+  .meta({ id: 'DashboardInput' });
+
+export const DashboardPatch = patchOf({
+  ...options,
+  ...address,
+  header: z.string().max(1000).describe('Text at the top'),
+}).meta({ id: 'DashboardPatch' });
+
+export const Dashboard = z
+  .object({
+    id: z.int(),
+    dashboardId: z.string(),
+    created_at: z.iso.datetime(),
+    updated_at: z.iso.datetime().nullable(),
+    ...DashboardOptions.shape,
+    customUrl: z.string(),
+    customDomain: z.string().nullable(),
+    isPrivate: z.boolean(),
+    keys: z.array(DashboardKey),
+  })
+  .meta({ id: 'Dashboard' });
+export type Dashboard = z.output<typeof Dashboard>;
+
+const route = { tag: 'Dashboards', credential: 'account' } as const;
+/** Reading dashboards may cost more than other things: its limit is its own (check model 4.3). */
+const rateLimit = { requests: 10, windowSeconds: 20 };
+const params = z.object({
+  dashboardId: z.string().regex(/^[0-9a-f-]{1,36}$/, 'must be the dashboardId of a dashboard'),
+});
+
+export const dashboardRoutes = {
+  listDashboards: defineRoute({
+    ...route,
+    method: 'GET',
+    path: '/v1/dashboards',
+    operationId: 'listDashboards',
+    summary: 'Dashboards of the account, newest first',
+    query: z.object(Paging),
+    success: successful,
+    response: z.array(Dashboard),
+  }),
+  createDashboard: defineRoute({
+    ...route,
+    method: 'POST',
+    path: '/v1/dashboards',
+    operationId: 'createDashboard',
+    otherErrors: [409],
+    summary: 'Create a dashboard; a private one gets a key',
+    body: DashboardInput,
+    success: created,
+    response: Dashboard,
+  }),
+  getDashboard: defineRoute({
+    ...route,
+    rateLimit,
+    method: 'GET',
+    path: '/v1/dashboards/{dashboardId}',
+    operationId: 'getDashboard',
+    summary: 'One dashboard',
+    params,
+    success: successful,
+    response: Dashboard,
+  }),
+  updateDashboard: defineRoute({
+    ...route,
+    method: 'PUT',
+    path: '/v1/dashboards/{dashboardId}',
+    operationId: 'updateDashboard',
+    otherErrors: [409],
+    summary:
+      'Change a dashboard; absent fields keep their value. One that becomes private gets a key, one that becomes public loses its keys',
+    params,
+    body: DashboardPatch,
+    success: successful,
+    response: Dashboard,
+  }),
+  deleteDashboard: defineRoute({
+    ...route,
+    method: 'DELETE',
+    path: '/v1/dashboards/{dashboardId}',
+    operationId: 'deleteDashboard',
+    summary: 'Delete a dashboard, its keys and its incidents',
+    params,
+    success: noContent,
+  }),
+};

@@ -1,0 +1,184 @@
+import { z } from 'zod';
+import { CursorPaging, cursorPage } from '../http/cursor.ts';
+import { patchOf } from '../http/patch.ts';
+import { created, defineRoute, noContent, successful } from '../http/route.ts';
+import { Service } from './status-page.ts';
+
+export const incidentSeverities = ['CRITICAL', 'MAJOR', 'MEDIUM', 'MINOR'] as const;
+export const incidentStatuses = ['INVESTIGATING', 'IDENTIFIED', 'MONITORING', 'RESOLVED'] as const;
+
+const updateFields = {
+  description: z.string().min(1).max(10_000),
+  status: z.enum(incidentStatuses),
+  publicIncidentUpdateDate: z.iso
+    .datetime({ offset: true })
+    .describe('The date it is shown under, and counts from; now when left out')
+    .optional(),
+  notifySubscribers: z
+    .boolean()
+    .describe('Whether subscribers are mailed; only when the update is first posted')
+    .default(false),
+};
+export const IncidentUpdateInput = z.object(updateFields).meta({ id: 'IncidentUpdateInput' });
+export type IncidentUpdateInput = z.output<typeof IncidentUpdateInput>;
+export const IncidentUpdatePatch = z
+  .object({
+    description: updateFields.description.optional(),
+    status: updateFields.status.optional(),
+    publicIncidentUpdateDate: updateFields.publicIncidentUpdateDate,
+  })
+  .meta({ id: 'IncidentUpdatePatch' });
+
+const fields = {
+  name: z.string().min(1).max(255),
+  severity: z.enum(incidentSeverities),
+  services: z
+    .array(z.object({ id: z.uuid() }))
+    .min(1)
+    .max(100),
+};
+export const IncidentInput = z
+  .object({ ...fields, incidentUpdates: z.array(IncidentUpdateInput).length(1) })
+  .meta({ id: 'IncidentInput' });
+export const IncidentPatch = patchOf(fields).meta({ id: 'IncidentPatch' });
+
+export const IncidentUpdate = z
+  .object({
+    id: z.string(),
+    description: z.string(),
+    status: z.enum(incidentStatuses),
+    publicIncidentUpdateDate: z.iso.datetime(),
+    notifySubscribers: z.boolean(),
+    created_at: z.iso.datetime(),
+  })
+  .meta({ id: 'IncidentUpdate' });
+export type IncidentUpdate = z.output<typeof IncidentUpdate>;
+
+/** An incident of services (check model 4.7). */
+export const Incident = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    severity: z.enum(incidentSeverities),
+    services: z.array(Service),
+    incidentUpdates: z.array(IncidentUpdate).describe('The newest 100, newest first'),
+    lastUpdateStatus: z.enum(incidentStatuses),
+    duration: z
+      .int()
+      .nullable()
+      .describe('Seconds from the first update to the one that resolved it; null while it is open'),
+    created_at: z.iso.datetime(),
+    updated_at: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'Incident' });
+export type Incident = z.output<typeof Incident>;
+
+const route = { tag: 'Incidents', credential: 'account' } as const;
+const base = '/v1/status-pages/incidents';
+const params = z.object({ incidentId: z.uuid() });
+const updateParams = z.object({ incidentId: z.uuid(), incidentUpdateId: z.uuid() });
+
+export const incidentRoutes = {
+  listIncidents: defineRoute({
+    ...route,
+    method: 'GET',
+    path: base,
+    operationId: 'listIncidents',
+    summary: 'Incidents of the account, newest first',
+    query: z.object(CursorPaging),
+    success: successful,
+    response: cursorPage(Incident),
+  }),
+  createIncident: defineRoute({
+    ...route,
+    method: 'POST',
+    path: base,
+    operationId: 'createIncident',
+    otherErrors: [404],
+    summary: 'Create an incident, with its first update',
+    body: IncidentInput,
+    success: created,
+    response: Incident,
+  }),
+  getIncident: defineRoute({
+    ...route,
+    method: 'GET',
+    path: `${base}/{incidentId}`,
+    operationId: 'getIncident',
+    summary: 'One incident',
+    params,
+    success: successful,
+    response: Incident,
+  }),
+  updateIncident: defineRoute({
+    ...route,
+    method: 'PUT',
+    path: `${base}/{incidentId}`,
+    operationId: 'updateIncident',
+    summary: 'Change an incident; absent fields keep their value, services are replaced as a whole',
+    params,
+    body: IncidentPatch,
+    success: successful,
+    response: Incident,
+  }),
+  deleteIncident: defineRoute({
+    ...route,
+    method: 'DELETE',
+    path: `${base}/{incidentId}`,
+    operationId: 'deleteIncident',
+    summary: 'Delete an incident and its updates; its time counts as up again',
+    params,
+    success: noContent,
+  }),
+  listIncidentUpdates: defineRoute({
+    ...route,
+    method: 'GET',
+    path: `${base}/{incidentId}/incident-updates`,
+    operationId: 'listIncidentUpdates',
+    summary: 'The newest 100 updates of an incident, newest first',
+    params,
+    success: successful,
+    response: z.array(IncidentUpdate),
+  }),
+  createIncidentUpdate: defineRoute({
+    ...route,
+    method: 'POST',
+    path: `${base}/{incidentId}/incident-updates`,
+    operationId: 'createIncidentUpdate',
+    summary: 'Tell what is new; RESOLVED ends the incident, any other status opens it again',
+    params,
+    body: IncidentUpdateInput,
+    success: successful,
+    response: IncidentUpdate,
+  }),
+  getIncidentUpdate: defineRoute({
+    ...route,
+    method: 'GET',
+    path: `${base}/{incidentId}/incident-updates/{incidentUpdateId}`,
+    operationId: 'getIncidentUpdate',
+    summary: 'One update of an incident',
+    params: updateParams,
+    success: successful,
+    response: IncidentUpdate,
+  }),
+  updateIncidentUpdate: defineRoute({
+    ...route,
+    method: 'PUT',
+    path: `${base}/{incidentId}/incident-updates/{incidentUpdateId}`,
+    operationId: 'updateIncidentUpdate',
+    summary: 'Correct an update of an incident; nobody is mailed',
+    params: updateParams,
+    body: IncidentUpdatePatch,
+    success: successful,
+    response: IncidentUpdate,
+  }),
+  deleteIncidentUpdate: defineRoute({
+    ...route,
+    method: 'DELETE',
+    path: `${base}/{incidentId}/incident-updates/{incidentUpdateId}`,
+    operationId: 'deleteIncidentUpdate',
+    summary: 'Take an update of an incident back; the last one cannot be',
+    params: updateParams,
+    success: noContent,
+  }),
+};

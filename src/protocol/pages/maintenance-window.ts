@@ -1,0 +1,147 @@
+import { z } from 'zod';
+import { NumericId, Paging, Timestamp } from '../http/query.ts';
+import { created, defineRoute, noContent, successful } from '../http/route.ts';
+
+export const repeatUnits = ['DAY', 'WEEK', 'MONTH'] as const;
+
+/** What four digits of a year can say, in epoch milliseconds. */
+const lastYearEnd = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
+export const MaintenanceInstant = z.iso.datetime({ offset: true }).refine((text) => {
+  const epochMs = Date.parse(text);
+  return epochMs >= 0 && epochMs <= lastYearEnd;
+}, 'must lie between the years 1970 and 9999');
+const tags = z.array(z.string().min(1)).max(100).default([]);
+
+const StatusPageVisibility = z
+  .object({
+    enabled: z.boolean().default(false),
+    severity: z.enum(['CRITICAL', 'MAJOR', 'MEDIUM', 'MINOR']).default('MINOR'),
+    affectAllServices: z.boolean().default(false),
+    notifyOnStart: z.boolean().default(false),
+    notifyOnEnd: z.boolean().default(false),
+    suppressAutoIncidents: z.boolean().default(false),
+    reminderMinutesBefore: z.array(z.int().min(60).max(10_080)).max(3).default([]),
+    autoStart: z.boolean().default(true),
+    autoEnd: z.boolean().default(true),
+    statusPageIds: z.array(z.uuid()).max(100).default([]),
+    serviceIds: z.array(z.uuid()).max(100).default([]),
+  })
+  .meta({ id: 'StatusPageVisibility' });
+
+/** A maintenance window as it is written (check model 2.7). */
+const WindowFields = z.object({
+  name: z.string().min(1).max(200),
+  description: z.string().max(2000).nullable().default(null),
+  startsAt: MaintenanceInstant,
+  endsAt: MaintenanceInstant,
+  repeatInterval: z
+    .int()
+    .min(1)
+    .max(1000)
+    .nullable()
+    .default(null)
+    .describe('Every so many units; null: the window does not repeat'),
+  repeatUnit: z
+    .enum(repeatUnits)
+    .nullable()
+    .default(null)
+    .describe('In UTC. Months repeat on the same day, or on the last one of months that are too short'),
+  repeatEndsAt: MaintenanceInstant.nullable()
+    .default(null)
+    .describe('No occurrence starts after it; null: no end'),
+  tags: tags.describe('Checks with any of these tags, their own or their group’s, do not run'),
+  pauseAllChecks: z.boolean().default(false).describe('No check of the account runs'),
+  silenceAlertsTags: tags.describe('Checks with any of these tags send no alerts'),
+  silenceAllAlerts: z.boolean().default(false).describe('No check of the account sends alerts'),
+  statusPageVisibility: StatusPageVisibility.nullable().default(null),
+});
+export type WindowDefinition = z.output<typeof WindowFields>;
+
+export const MaintenanceWindowInput = WindowFields.superRefine((window, context) => {
+  const issue = (path: string, message: string) =>
+    context.addIssue({ code: 'custom', path: [path], message });
+  const startsAt = Date.parse(window.startsAt);
+  if (Date.parse(window.endsAt) <= startsAt) issue('endsAt', 'must be after startsAt');
+  if (window.repeatInterval !== null && window.repeatUnit === null) {
+    issue('repeatUnit', 'is required with repeatInterval');
+  }
+  if (window.repeatUnit !== null && window.repeatInterval === null) {
+    issue('repeatInterval', 'is required with repeatUnit');
+  }
+  if (window.repeatEndsAt === null) return;
+  if (window.repeatUnit === null)
+    issue('repeatEndsAt', 'has a meaning only with repeatInterval and repeatUnit');
+  else if (Date.parse(window.repeatEndsAt) < startsAt) issue('repeatEndsAt', 'must not be before startsAt');
+}).meta({ id: 'MaintenanceWindowInput', description: 'A maintenance window, as it is written' });
+
+export const MaintenanceWindow = WindowFields.extend({
+  id: z.int(),
+  created_at: z.iso.datetime(),
+  updated_at: z.iso.datetime().nullable(),
+}).meta({ id: 'MaintenanceWindow', description: 'A maintenance window' });
+
+const windowRoute = { tag: 'Maintenance windows', credential: 'account' } as const;
+const params = z.object({ id: NumericId });
+
+export const maintenanceWindowRoutes = {
+  listMaintenanceWindows: defineRoute({
+    ...windowRoute,
+    method: 'GET',
+    path: '/v1/maintenance-windows',
+    operationId: 'listMaintenanceWindows',
+    summary: 'Maintenance windows of the account, the one that starts last first',
+    query: z.object({
+      ...Paging,
+      startsAt: Timestamp.optional().describe('Windows whose last occurrence is not over by then'),
+      endsAt: Timestamp.optional().describe('Windows whose first occurrence has started by then'),
+    }),
+    success: successful,
+    response: z.array(MaintenanceWindow),
+  }),
+  createMaintenanceWindow: defineRoute({
+    ...windowRoute,
+    method: 'POST',
+    path: '/v1/maintenance-windows',
+    operationId: 'createMaintenanceWindow',
+    summary: 'Create a maintenance window',
+    body: MaintenanceWindowInput,
+    success: created,
+    response: MaintenanceWindow,
+  }),
+  getMaintenanceWindow: defineRoute({
+    ...windowRoute,
+    method: 'GET',
+    path: '/v1/maintenance-windows/{id}',
+    operationId: 'getMaintenanceWindow',
+    summary: 'One maintenance window',
+    params,
+    success: successful,
+    response: MaintenanceWindow,
+  }),
+  updateMaintenanceWindow: defineRoute({
+    ...windowRoute,
+    method: 'PUT',
+    path: '/v1/maintenance-windows/{id}',
+    operationId: 'updateMaintenanceWindow',
+    summary: 'Change a maintenance window; absent fields keep their value',
+    params,
+    // Loose, because what counts is the window that results from merging.
+    body: z.looseObject({}),
+    documentedBody: WindowFields.partial().meta({
+      id: 'MaintenanceWindowPatch',
+      description: 'Any fields of MaintenanceWindowInput; absent ones keep their value',
+    }),
+    success: successful,
+    response: MaintenanceWindow,
+  }),
+  deleteMaintenanceWindow: defineRoute({
+    ...windowRoute,
+    method: 'DELETE',
+    path: '/v1/maintenance-windows/{id}',
+    operationId: 'deleteMaintenanceWindow',
+    summary: 'Delete a maintenance window',
+    params,
+    success: noContent,
+  }),
+};

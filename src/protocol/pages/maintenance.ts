@@ -1,0 +1,148 @@
+import { z } from 'zod';
+import { NumericId, Paging, Timestamp } from '../http/query.ts';
+import { created, defineRoute, noContent, successful } from '../http/route.ts';
+import { MaintenanceInstant } from './maintenance-window.ts';
+
+export const MaintenanceStatus = z
+  .enum(['SCHEDULED', 'IN_PROGRESS', 'VERIFYING', 'COMPLETED', 'CANCELLED'])
+  .describe('VERIFYING: the work is done and watched; CANCELLED: it does not take place, or was broken off');
+export type MaintenanceStatus = z.output<typeof MaintenanceStatus>;
+
+/** The dates of one occurrence, where they change. */
+const MaintenanceDates = z
+  .object({ startsAt: MaintenanceInstant.optional(), endsAt: MaintenanceInstant.optional() })
+  .refine(({ startsAt, endsAt }) => startsAt !== undefined || endsAt !== undefined, {
+    path: ['startsAt'],
+    message: 'or endsAt is required',
+  });
+
+/** An update about an occurrence, as it is written. */
+export const MaintenanceUpdateInput = z
+  .object({
+    description: z.string().min(1).max(5000),
+    status: MaintenanceStatus.optional().describe('What the status is from now on; absent: it stays'),
+    notifySubscribers: z.boolean().default(false).describe('Mail the subscribers of the pages that show it'),
+    dateAdjustments: MaintenanceDates.optional().describe('Dates that change along with it'),
+  })
+  .meta({ id: 'MaintenanceUpdateInput' });
+
+export const MaintenanceUpdate = z
+  .object({
+    id: z.uuid(),
+    maintenanceWindowId: z.int(),
+    maintenanceId: z.int(),
+    status: MaintenanceStatus.describe('The status it was told with'),
+    description: z.string(),
+    notifySubscribers: z.boolean(),
+    created_at: z.iso.datetime(),
+    previousStatus: MaintenanceStatus,
+    previousStartsAt: z.iso.datetime(),
+    previousEndsAt: z.iso.datetime(),
+    dateAdjustments: z
+      .object({ startsAt: z.iso.datetime().optional(), endsAt: z.iso.datetime().optional() })
+      .nullable()
+      .describe('The dates it changed; null when it changed none'),
+  })
+  .meta({ id: 'MaintenanceUpdate' });
+
+/** One occurrence of a window. */
+export const Maintenance = z
+  .object({
+    id: z.int().describe('Which occurrence of the window it is, from 1 on'),
+    maintenanceWindowId: z.int(),
+    name: z.string(),
+    startsAt: z.iso.datetime(),
+    endsAt: z.iso.datetime(),
+    status: MaintenanceStatus,
+    updates: z.array(MaintenanceUpdate).describe('Newest first'),
+  })
+  .meta({ id: 'Maintenance' });
+
+const maintenanceRoute = { tag: 'Maintenance windows', credential: 'account' } as const;
+const windowParams = z.object({ id: NumericId });
+const params = z.object({ id: NumericId, maintenanceId: NumericId });
+const updateParams = params.extend({ updateId: z.uuid() });
+const path = '/v1/maintenance-windows/{id}/maintenances/{maintenanceId}';
+
+/** Single occurrences of maintenance windows (check model 2.7). */
+export const maintenanceRoutes = {
+  listMaintenances: defineRoute({
+    ...maintenanceRoute,
+    method: 'GET',
+    path: '/v1/maintenance-windows/{id}/maintenances',
+    operationId: 'listMaintenances',
+    summary: 'Occurrences of a window that are not over, soonest first',
+    params: windowParams,
+    query: z.object({
+      limit: z.coerce.number().int().min(1).max(50).default(10).describe('Items per page'),
+      page: Paging.page,
+      from: Timestamp.optional().describe('Occurrences that are not over at this time; default now'),
+    }),
+    success: successful,
+    response: z.array(Maintenance),
+  }),
+  getMaintenance: defineRoute({
+    ...maintenanceRoute,
+    method: 'GET',
+    path,
+    operationId: 'getMaintenance',
+    summary: 'One occurrence of a window',
+    params,
+    success: successful,
+    response: Maintenance,
+  }),
+  updateMaintenance: defineRoute({
+    ...maintenanceRoute,
+    method: 'PATCH',
+    path,
+    operationId: 'updateMaintenance',
+    otherErrors: [409],
+    summary: 'Move one occurrence of a window; the others stay',
+    params,
+    body: MaintenanceDates.meta({ id: 'MaintenanceDates' }),
+    success: successful,
+    response: Maintenance,
+  }),
+  deleteMaintenance: defineRoute({
+    ...maintenanceRoute,
+    method: 'DELETE',
+    path,
+    operationId: 'deleteMaintenance',
+    otherErrors: [409],
+    summary: 'Leave out one occurrence of a window; the others stay',
+    params,
+    success: noContent,
+  }),
+  createMaintenanceUpdate: defineRoute({
+    ...maintenanceRoute,
+    method: 'POST',
+    path: `${path}/updates`,
+    operationId: 'createMaintenanceUpdate',
+    otherErrors: [409],
+    summary: 'Tell how an occurrence of a window goes on',
+    params,
+    body: MaintenanceUpdateInput,
+    success: created,
+    response: MaintenanceUpdate,
+  }),
+  updateMaintenanceUpdate: defineRoute({
+    ...maintenanceRoute,
+    method: 'PUT',
+    path: `${path}/updates/{updateId}`,
+    operationId: 'updateMaintenanceUpdate',
+    summary: 'Change the words of an update',
+    params: updateParams,
+    body: MaintenanceUpdateInput.pick({ description: true }).meta({ id: 'MaintenanceUpdateText' }),
+    success: successful,
+    response: MaintenanceUpdate,
+  }),
+  deleteMaintenanceUpdate: defineRoute({
+    ...maintenanceRoute,
+    method: 'DELETE',
+    path: `${path}/updates/{updateId}`,
+    operationId: 'deleteMaintenanceUpdate',
+    summary: 'Take back an update, with the status it told; the dates it changed stay',
+    params: updateParams,
+    success: noContent,
+  }),
+};

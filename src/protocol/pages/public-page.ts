@@ -1,0 +1,160 @@
+import { z } from 'zod';
+import { checkTypeNames } from '../../checks/contract/common-fields.ts';
+import { defineRoute, noContent, successful } from '../http/route.ts';
+import { Aggregate } from '../results/reporting.ts';
+import { DashboardOptions } from './dashboard.ts';
+import { DashboardIncident } from './dashboard-incident.ts';
+import { Incident, incidentSeverities } from './incident.ts';
+import { Maintenance, MaintenanceUpdate } from './maintenance.ts';
+import { StatusPageOptions } from './status-page.ts';
+
+/** What a page says of a check: how its newest final run ended. */
+export const CheckState = z
+  .enum(['passing', 'degraded', 'failing', 'unknown'])
+  .describe('unknown: it has not run yet, or the last run ended by a fault of the monitoring itself');
+export type CheckState = z.output<typeof CheckState>;
+
+const DashboardCheck = z.object({
+  checkId: z.string(),
+  name: z.string(),
+  checkType: z.enum(checkTypeNames),
+  state: CheckState,
+  groupName: z.string().nullable().describe('null where the dashboard hides the names of groups'),
+  tags: z.array(z.string()).describe('Empty where the dashboard hides tags'),
+  last24Hours: Aggregate,
+  last7Days: Aggregate,
+  lastRuns: z
+    .array(
+      z.object({
+        startedAt: z.iso.datetime(),
+        state: CheckState,
+        responseTime: z.number().describe('Milliseconds'),
+        runLocation: z.string(),
+        resultUrl: z
+          .string()
+          .nullable()
+          .describe('Where the result is; null where the dashboard shows no links to runs'),
+      }),
+    )
+    .describe('The newest 20 final runs of the last 24 hours, newest first'),
+});
+
+/** Everything a dashboard shows. */
+export const DashboardData = z
+  .object({
+    dashboard: DashboardOptions.omit({ tags: true, useTagsAndOperator: true }),
+    summary: z.object({
+      passing: z.int(),
+      degraded: z.int(),
+      failing: z.int(),
+      unknown: z.int(),
+    }),
+    checks: z.array(DashboardCheck),
+    incidents: z
+      .array(DashboardIncident.omit({ dashboardId: true }))
+      .describe('Open ones and those that ended within 14 days; empty where the dashboard shows none'),
+    pagination: z.object({ page: z.int(), pages: z.int(), checksPerPage: z.int(), total: z.int() }),
+    generatedAt: z.iso.datetime(),
+  })
+  .meta({ id: 'DashboardData' });
+export type DashboardData = z.output<typeof DashboardData>;
+
+/** What a status page says of a service: the worst severity of its open incidents and of maintenance that goes on. */
+export const ServiceState = z.enum(['OPERATIONAL', 'MINOR', 'MEDIUM', 'MAJOR', 'CRITICAL']);
+export type ServiceState = z.output<typeof ServiceState>;
+
+const uptime = z.number().describe('Percent of the last 90 days without an incident');
+
+/** Everything a status page shows. */
+export const StatusPageData = z
+  .object({
+    page: z.object({ name: z.string(), url: z.string(), ...StatusPageOptions.shape }),
+    state: ServiceState,
+    cards: z.array(
+      z.object({
+        name: z.string(),
+        state: ServiceState,
+        uptime: uptime.nullable().describe('Mean of its services; null without any'),
+        services: z.array(
+          z.object({
+            id: z.string(),
+            name: z.string(),
+            state: ServiceState,
+            uptime,
+            days: z
+              .array(z.object({ date: z.iso.date(), incidentSeconds: z.int() }))
+              .describe('The last 90 days (UTC), oldest first'),
+          }),
+        ),
+      }),
+    ),
+    incidents: z
+      .array(
+        Incident.omit({ services: true, created_at: true, updated_at: true }).extend({
+          services: z.array(z.object({ id: z.string(), name: z.string() })),
+        }),
+      )
+      .describe('Open ones and those of the last 90 days, newest first, at most 100'),
+    maintenances: z
+      .array(
+        Maintenance.omit({ updates: true }).extend({
+          description: z.string().nullable(),
+          severity: z.enum(incidentSeverities).describe('What its services are shown with while it goes on'),
+          services: z.array(z.object({ id: z.string(), name: z.string() })),
+          updates: z.array(
+            MaintenanceUpdate.pick({ id: true, status: true, description: true, created_at: true }),
+          ),
+        }),
+      )
+      .describe('Those that go on, begin within 30 days or ended within a day; soonest first, at most 50'),
+    generatedAt: z.iso.datetime(),
+  })
+  .meta({ id: 'StatusPageData' });
+export type StatusPageData = z.output<typeof StatusPageData>;
+
+const route = { tag: 'Public pages', credential: 'none' } as const;
+const rateLimit = { requests: 60, windowSeconds: 60 };
+/** It reads the results of a week. */
+const dashboardLimit = { requests: 10, windowSeconds: 20 };
+const params = z.object({ address: z.string().min(1).max(253) });
+
+/** What anybody may read. */
+export const publicPageRoutes = {
+  getDashboardData: defineRoute({
+    ...route,
+    rateLimit: dashboardLimit,
+    method: 'GET',
+    path: '/v1/public/dashboards/{address}',
+    operationId: 'getDashboardData',
+    summary:
+      'What a dashboard shows, by its customUrl or customDomain; a private one needs its key as bearer token or `key`',
+    params,
+    query: z.object({
+      page: z.coerce.number().int().min(1).max(1_000_000).default(1),
+      key: z.string().max(512).optional().describe('Key of a private dashboard, for screens on walls'),
+    }),
+    success: successful,
+    response: DashboardData,
+  }),
+  getStatusPageData: defineRoute({
+    ...route,
+    rateLimit,
+    method: 'GET',
+    path: '/v1/public/status-pages/{address}',
+    operationId: 'getStatusPageData',
+    summary: 'What a status page shows, by its url or customDomain',
+    params,
+    success: successful,
+    response: StatusPageData,
+  }),
+  unsubscribe: defineRoute({
+    ...route,
+    rateLimit,
+    method: 'POST',
+    path: '/v1/public/subscriptions/{token}/unsubscribe',
+    operationId: 'unsubscribe',
+    summary: 'End a subscription with the link of a mail (RFC 8058)',
+    params: z.object({ token: z.string().min(1).max(128) }),
+    success: noContent,
+  }),
+};

@@ -1,0 +1,204 @@
+import { z } from 'zod';
+import { CursorPaging, cursorPage } from '../http/cursor.ts';
+import { patchOf } from '../http/patch.ts';
+import { QueryBoolean } from '../http/query.ts';
+import { created, defineRoute, noContent, successful } from '../http/route.ts';
+import { CustomDomain, PageUrl, WebUrl } from './page-fields.ts';
+
+const stamps = { created_at: z.iso.datetime(), updated_at: z.iso.datetime().nullable() };
+
+/** What status pages show and incidents are about (spec.md, cards of a status page). */
+export const Service = z
+  .object({ id: z.string(), name: z.string(), accountId: z.string(), ...stamps })
+  .meta({ id: 'Service' });
+export type Service = z.output<typeof Service>;
+
+const colorNames = [
+  'bodyBackgroundColor',
+  'headerBackgroundColor',
+  'headerFontColor',
+  'titleFontColor',
+  'bodyFontColor',
+  'bodyFontColorMuted',
+  'navigationFontColor',
+  'linkFontColor',
+  'cardBackgroundColor',
+  'borderColor',
+  'primaryButtonBackgroundColor',
+  'primaryButtonFontColor',
+] as const;
+const color = z
+  .string()
+  .regex(/^#(?:[0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})$/, 'must be a color such as #1A2B3C; kept in upper case');
+const theme = z.object(
+  Object.fromEntries(colorNames.map((name) => [name, color])) as Record<
+    (typeof colorNames)[number],
+    typeof color
+  >,
+);
+const ThemeColors = z.object({ light: theme, dark: theme }).meta({ id: 'ThemeColors' });
+
+const options = {
+  description: z.string().max(500).nullable().default(null),
+  themeColors: ThemeColors.nullable().default(null),
+  logo: WebUrl.nullable().default(null),
+  redirectTo: WebUrl.nullable().describe('Opened when the logo is clicked').default(null),
+  favicon: WebUrl.nullable().default(null),
+  defaultTheme: z.enum(['LIGHT', 'DARK', 'AUTO']).default('AUTO'),
+};
+
+/** The part of a status page that is stored as it is written. */
+export const StatusPageOptions = z.object(options);
+export type StatusPageOptions = z.output<typeof StatusPageOptions>;
+
+const fields = {
+  ...options,
+  name: z.string().min(1).max(255),
+  url: PageUrl.describe('Subdomain; unique'),
+  customDomain: CustomDomain.nullable().describe('A domain of your own; unique').default(null),
+  cards: z
+    .array(
+      z.object({
+        id: z.uuid().optional().describe('A present card, when the page is changed; new ones have none'),
+        name: z.string().min(1).max(255),
+        statusPageId: z.string().max(64).optional(),
+        services: z
+          .array(z.object({ id: z.uuid() }))
+          .max(100)
+          .default([]),
+      }),
+    )
+    .max(100)
+    .describe('All cards of the page, in order'),
+};
+export const StatusPageInput = z.object(fields).meta({ id: 'StatusPageInput' });
+export const StatusPagePatch = patchOf(fields).meta({ id: 'StatusPagePatch' });
+export type CardInput = z.output<typeof StatusPageInput>['cards'][number];
+
+export const StatusPage = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    url: z.string(),
+    customDomain: z.string().nullable(),
+    ...StatusPageOptions.shape,
+    whiteLabel: z.boolean(),
+    isPrivate: z.boolean(),
+    cards: z.array(z.object({ id: z.string(), name: z.string(), services: z.array(Service), ...stamps })),
+    ...stamps,
+  })
+  .meta({ id: 'StatusPage' });
+export type StatusPage = z.output<typeof StatusPage>;
+
+const route = { tag: 'Status pages', credential: 'account' } as const;
+const params = z.object({ statusPageId: z.uuid() });
+const serviceParams = z.object({ serviceId: z.uuid() });
+const serviceName = { name: z.string().min(1).max(255) };
+
+export const statusPageRoutes = {
+  listStatusPages: defineRoute({
+    ...route,
+    method: 'GET',
+    path: '/v1/status-pages',
+    operationId: 'listStatusPages',
+    summary: 'Status pages of the account, newest first',
+    query: z.object(CursorPaging),
+    success: successful,
+    response: cursorPage(StatusPage),
+  }),
+  createStatusPage: defineRoute({
+    ...route,
+    method: 'POST',
+    path: '/v1/status-pages',
+    operationId: 'createStatusPage',
+    otherErrors: [404, 409],
+    summary: 'Create a status page',
+    body: StatusPageInput,
+    success: created,
+    response: StatusPage,
+  }),
+  getStatusPage: defineRoute({
+    ...route,
+    method: 'GET',
+    path: '/v1/status-pages/{statusPageId}',
+    operationId: 'getStatusPage',
+    summary: 'One status page',
+    params,
+    success: successful,
+    response: StatusPage,
+  }),
+  updateStatusPage: defineRoute({
+    ...route,
+    method: 'PUT',
+    path: '/v1/status-pages/{statusPageId}',
+    operationId: 'updateStatusPage',
+    otherErrors: [409],
+    summary: 'Change a status page; absent fields keep their value, cards are replaced as a whole',
+    params,
+    body: StatusPagePatch,
+    success: successful,
+    response: StatusPage,
+  }),
+  deleteStatusPage: defineRoute({
+    ...route,
+    method: 'DELETE',
+    path: '/v1/status-pages/{statusPageId}',
+    operationId: 'deleteStatusPage',
+    summary: 'Delete a status page and its subscriptions; its services stay',
+    params,
+    success: noContent,
+  }),
+  listServices: defineRoute({
+    ...route,
+    method: 'GET',
+    path: '/v1/status-pages/services',
+    operationId: 'listServices',
+    summary: 'Services of the account, newest first',
+    query: z.object({
+      ...CursorPaging,
+      paginated: QueryBoolean.default(true).describe('false answers all of them at once'),
+    }),
+    success: successful,
+    response: cursorPage(Service),
+  }),
+  createService: defineRoute({
+    ...route,
+    method: 'POST',
+    path: '/v1/status-pages/services',
+    operationId: 'createService',
+    summary: 'Create a service',
+    body: z.object(serviceName),
+    success: successful,
+    response: Service,
+  }),
+  getService: defineRoute({
+    ...route,
+    method: 'GET',
+    path: '/v1/status-pages/services/{serviceId}',
+    operationId: 'getService',
+    summary: 'One service',
+    params: serviceParams,
+    success: successful,
+    response: Service,
+  }),
+  updateService: defineRoute({
+    ...route,
+    method: 'PUT',
+    path: '/v1/status-pages/services/{serviceId}',
+    operationId: 'updateService',
+    summary: 'Rename a service',
+    params: serviceParams,
+    body: patchOf(serviceName),
+    success: successful,
+    response: Service,
+  }),
+  deleteService: defineRoute({
+    ...route,
+    method: 'DELETE',
+    path: '/v1/status-pages/services/{serviceId}',
+    operationId: 'deleteService',
+    summary: 'Delete a service; cards and incidents lose it',
+    params: serviceParams,
+    success: noContent,
+  }),
+};

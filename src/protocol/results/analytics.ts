@@ -1,0 +1,236 @@
+import { z } from 'zod';
+import type { CheckType } from '../../checks/contract/check-type.ts';
+import { checkTypeNames } from '../../checks/contract/common-fields.ts';
+import { checkTypes } from '../../checks/index.ts';
+import { Paging, Timestamp } from '../http/query.ts';
+import { defineRoute } from '../http/route.ts';
+
+/** How many values become one; the endings of metric names (spec.md, Analytics parameters). */
+export const aggregations = [
+  'avg',
+  'max',
+  'median',
+  'min',
+  'p50',
+  'p90',
+  'p95',
+  'p99',
+  'stddev',
+  'sum',
+] as const;
+export type Aggregation = (typeof aggregations)[number];
+
+export const quickRanges = [
+  'last24Hours',
+  'last7Days',
+  'last30Days',
+  'thisWeek',
+  'thisMonth',
+  'lastWeek',
+  'lastMonth',
+] as const;
+export const QuickRange = z.enum(quickRanges).default('last24Hours');
+export type QuickRange = (typeof quickRanges)[number];
+
+/** A metric as requests name it. */
+export interface NamedMetric {
+  readonly key: string;
+  readonly label: string;
+  readonly unit: 'milliseconds' | 'score' | 'count' | 'percentage';
+  readonly of: 'availability' | 'retries' | 'metric';
+  /** Without aggregation. */
+  readonly name: string;
+  readonly aggregation: Aggregation | null;
+  readonly isPerItem: boolean;
+  /** Its key in overviews of many checks; null where they leave it out. */
+  readonly overviewKey: string | null;
+}
+
+/** Every metric that can be asked of a type, in the order of the documentation. */
+export function metricsOf(type: Pick<CheckType, 'analytics'>): NamedMetric[] {
+  const { metrics } = type.analytics;
+  const named = (aggregation: Aggregation | null) =>
+    metrics.map(
+      (metric): NamedMetric => ({
+        key: aggregation === null ? metric.name : `${metric.name}_${aggregation}`,
+        label: metric.label,
+        unit: metric.unit,
+        of: 'metric',
+        name: metric.name,
+        aggregation,
+        isPerItem: metric.isPerItem ?? false,
+        overviewKey:
+          aggregation === null || metric.overviewAs === undefined
+            ? null
+            : `${metric.overviewAs}_${aggregation}`,
+      }),
+    );
+  const ofResults = { aggregation: null, isPerItem: false, overviewKey: null } as const;
+  return [
+    ...named(null),
+    {
+      ...ofResults,
+      key: 'availability',
+      name: 'availability',
+      label: 'Availability',
+      unit: 'percentage',
+      of: 'availability',
+      overviewKey: 'availability',
+    },
+    { ...ofResults, key: 'retries', name: 'retries', label: 'Retries', unit: 'count', of: 'retries' },
+    ...aggregations.flatMap(named),
+  ];
+}
+
+/** What the results of a type can be grouped by. */
+export function groupingsOf(type: Pick<CheckType, 'analytics'>): [string, ...string[]] {
+  const { dimension } = type.analytics;
+  return ['runLocation', ...(dimension ? [dimension.name] : [])];
+}
+
+/** Words in a list: separated by commas, or the parameter repeated. */
+function listOf(words: readonly string[]) {
+  const known = new Set(words);
+  return z
+    .union([z.string(), z.array(z.string())])
+    .refine((value) => wordsIn(value).length > 0, 'must name at least one')
+    .refine((value) => wordsIn(value).every((word) => known.has(word)), {
+      error: `must be a list, separated by commas, of [${words.join(', ')}]`,
+    });
+}
+
+/** The words of a list, each once. */
+export function wordsIn(value: string | readonly string[]): string[] {
+  const words = [value].flat().flatMap((text) => text.split(','));
+  return [...new Set(words.map((word) => word.trim()).filter((word) => word !== ''))];
+}
+
+const Row = z.record(z.string(), z.union([z.number(), z.string()]).nullable());
+const MetricView = z.object({
+  label: z.string(),
+  unit: z.enum(['milliseconds', 'score', 'count', 'percentage']),
+  aggregation: z.enum(aggregations).optional().describe('Absent for the values of each result'),
+});
+
+/** What the results of one check amount to over a window of time (spec.md, "Analytics response"). */
+export const AnalyticsAnswer = z
+  .object({
+    checkId: z.string(),
+    name: z.string(),
+    checkType: z.enum(checkTypeNames),
+    activated: z.boolean(),
+    muted: z.boolean(),
+    frequency: z.number(),
+    from: z.iso.datetime(),
+    to: z.iso.datetime(),
+    tags: z.array(z.string()),
+    series: z
+      .array(z.looseObject({ data: z.array(Row) }))
+      .describe('One for each group, with the key of the group; one without groups'),
+    pagination: z.object({ page: z.number(), limit: z.number() }),
+    metadata: z.record(z.string(), MetricView),
+  })
+  .meta({ id: 'AnalyticsAnswer' });
+export type AnalyticsAnswer = z.output<typeof AnalyticsAnswer>;
+
+const window = {
+  from: Timestamp.optional().describe('Start of the window; overrides quickRange'),
+  to: Timestamp.optional().describe('End of the window; overrides quickRange'),
+  quickRange: QuickRange,
+};
+const analyticsRoute = {
+  method: 'GET',
+  tag: 'Analytics',
+  credential: 'account',
+  success: { statusCode: 200, label: 'Success' },
+} as const;
+
+/** Questions that may need a million numbers (check model 4.3). */
+const rateLimit = { requests: 30, windowSeconds: 60 };
+
+/** The query of one type's route. */
+export function analyticsQuery(type: Pick<CheckType, 'analytics'>) {
+  const { states } = type.analytics;
+  const whole = z.object({
+    ...window,
+    filterByStatus: listOf(states?.names ?? ['success', 'failure'])
+      .optional()
+      .describe('Separated by commas; default: all'),
+    metrics: listOf(metricsOf(type).map(({ key }) => key)).describe(describeMetrics(type)),
+    ...Paging,
+  });
+  const parts = {
+    aggregationInterval: z.coerce
+      .number()
+      .min(1)
+      .max(43_200)
+      .optional()
+      .describe('Minutes of one row; without it the window is one row'),
+    groupBy: z.enum(groupingsOf(type)).optional(),
+  };
+  // For events both are undefined: the schema does not have them.
+  return (states ? whole : whole.extend(parts)) as ReturnType<typeof whole.extend<typeof parts>>;
+}
+
+function describeMetrics({ analytics }: Pick<CheckType, 'analytics'>): string {
+  const names = analytics.metrics.map(({ name }) => name).join(', ');
+  const own = `${names} with the ending ${aggregations.map((ending) => `_${ending}`).join(', ')}, or without for the values of each result; `;
+  return `Separated by commas. ${names === '' ? '' : own}availability, retries`;
+}
+
+/** The route of the analytics of one check type. */
+export function typedAnalyticsRoute(type: Pick<CheckType, 'analytics' | 'title'>) {
+  const words = type.analytics.route.split('-').map((word) => word.slice(0, 1).toUpperCase() + word.slice(1));
+  return defineRoute({
+    ...analyticsRoute,
+    path: `/v1/analytics/${type.analytics.route}/{id}`,
+    operationId: `get${words.join('')}Analytics`,
+    summary: `What the results of a check amount to: ${type.title}`,
+    params: z.object({ id: z.uuid() }),
+    query: analyticsQuery(type),
+    // There are few events, and they are counted in a moment.
+    ...(type.analytics.states ? {} : { rateLimit }),
+    response: AnalyticsAnswer,
+  });
+}
+
+const Overview = z
+  .object({ checkId: z.string(), name: z.string(), checkType: z.string() })
+  .catchall(z.union([z.string(), z.number()]).nullable())
+  .describe('null: no data; absent: the type has no such metric')
+  .meta({ id: 'AnalyticsOverview' });
+
+/** The operations that hold for every type. */
+export const analyticsRoutes = {
+  listAnalyticsMetrics: defineRoute({
+    ...analyticsRoute,
+    path: '/v1/analytics/metrics',
+    operationId: 'listAnalyticsMetrics',
+    summary: 'The metrics that checks of a type have',
+    query: z.object({ checkType: z.enum(checkTypes.map(({ name }) => name) as [string, ...string[]]) }),
+    response: z.array(
+      z
+        .object({
+          name: z.string(),
+          unit: z.string(),
+          label: z.string(),
+          type: z.enum(['Array', 'Int', 'Integer', 'Float', 'String']),
+          aggregated: z.boolean(),
+        })
+        .meta({ id: 'AnalyticsMetric' }),
+    ),
+  }),
+  overviewOfChecks: defineRoute({
+    ...analyticsRoute,
+    method: 'POST',
+    path: '/v1/analytics/checks',
+    operationId: 'getAnalyticsOfChecks',
+    summary: 'Availability and main metrics of up to 100 checks',
+    isReadOnly: true,
+    rateLimit,
+    body: z
+      .object({ checkIds: z.array(z.uuid()).min(1).max(100), quickRange: QuickRange })
+      .meta({ id: 'AnalyticsOverviewInput' }),
+    response: z.array(Overview),
+  }),
+};

@@ -1,0 +1,198 @@
+import { z } from 'zod';
+import { defineRoute, successful } from '../http/route.ts';
+
+/**
+ * Artifacts: the files a run leaves behind as evidence. A result names its artifacts with size and SHA-256; once the
+ * result is accepted, the agent sends the bytes of each, and the service shows an artifact when it holds all of them.
+ */
+
+/**
+ * The largest artifact, in bytes: the 150 MB of spec.md. Like the other sizes of that document (128 KB, 256 KB) they are
+ * counted in powers of two, so that a file of 150 MB in either reading is accepted.
+ */
+export const maxArtifactBytes = 150 * 2 ** 20;
+
+/** How many artifacts one run may send, and how many entries its result may have, refused ones included. */
+export const maxArtifactsPerRun = 200;
+const maxArtifactEntries = 256;
+
+/** How long after its result an artifact is waited for; one that did not come by then is lost. */
+export const artifactWindowMs = 3_600_000;
+
+export const maxArtifactNameLength = 255;
+
+/** Letters, digits, `.`, `_` and `-`, with folders apart by `/`; no part is empty or made of dots alone. */
+export const artifactNamePattern = /^(?!\.+(?:\/|$))[\w.-]+(?:\/(?!\.+(?:\/|$))[\w.-]+)*$/;
+
+export const artifactContentType =
+  /^[a-z0-9!#$&^_.+-]{1,64}\/[a-z0-9!#$&^_.+-]{1,64}(?:; ?charset=[a-z0-9-]{1,32})?$/i;
+
+/** What was done to an artifact before it was sent: words and counts, never values. */
+const ScrubReport = z.record(z.string().max(64), z.union([z.number(), z.boolean(), z.string().max(200)]));
+
+/** An artifact as a result names it. */
+export const ReportedArtifact = z
+  .object({
+    name: z
+      .string()
+      .max(maxArtifactNameLength)
+      .regex(/^\P{C}+$/u, 'must not be empty or hold control characters'),
+    contentType: z.string().max(255),
+    sizeBytes: z.int().min(0).nullable().describe('null where it was not found out'),
+    sha256: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits in lower case')
+      .nullable()
+      .describe('Of the bytes as they are sent; null unless the state is awaited'),
+    state: z
+      .enum(['awaited', 'refused', 'withheld'])
+      .describe(
+        'awaited: the agent sends it after the result; refused: too large, too many, no regular file; withheld: it may hold secrets that cannot be removed',
+      ),
+    reason: z.string().max(500).nullable().describe('Why it is not sent'),
+    scrub: ScrubReport.nullish().describe('What was done to remove secrets'),
+  })
+  .refine(
+    ({ state, name, contentType, sizeBytes, sha256 }) =>
+      state !== 'awaited' ||
+      (artifactNamePattern.test(name) &&
+        artifactContentType.test(contentType) &&
+        sha256 !== null &&
+        sizeBytes !== null &&
+        sizeBytes <= maxArtifactBytes),
+    'an awaited artifact needs a safe name, a content type, a SHA-256 and a size within the limit',
+  )
+  .meta({ id: 'ReportedArtifact' });
+export type ReportedArtifact = z.infer<typeof ReportedArtifact>;
+
+export const ReportedArtifacts = z.array(ReportedArtifact).max(maxArtifactEntries);
+
+export const ArtifactReceipt = z
+  .object({
+    status: z.enum(['stored', 'duplicate']).describe('duplicate: it was there already'),
+    sizeBytes: z.int(),
+    sha256: z.string(),
+  })
+  .meta({ id: 'ArtifactReceipt' });
+export type ArtifactReceipt = z.output<typeof ArtifactReceipt>;
+
+export const artifactRoutes = {
+  putArtifact: defineRoute({
+    method: 'PUT',
+    path: '/v1/agent/runs/{runId}/artifacts/{name}',
+    operationId: 'putArtifact',
+    otherErrors: [409, 422],
+    summary: 'Send an artifact that an accepted result names; idempotent, visible only when whole',
+    tag: 'Agent protocol',
+    credential: 'location',
+    params: z.object({
+      runId: z.uuid(),
+      name: z
+        .string()
+        .max(maxArtifactNameLength)
+        .regex(artifactNamePattern, 'is not a name an artifact may have'),
+    }),
+    query: z.object({
+      leaseNumber: z.coerce.number().int().min(1).describe('Lease of the attempt whose result names it'),
+    }),
+    hasPathTail: true,
+    isBodyRaw: true,
+    success: successful,
+    response: ArtifactReceipt,
+  }),
+};
+
+export const assetTypes = ['log', 'trace', 'video', 'screenshot', 'pcap', 'report', 'file'] as const;
+export type AssetType = (typeof assetTypes)[number];
+
+/** What kind of evidence an artifact is, for people who look for one (check model 3.9). */
+export function assetTypeOf(name: string, contentType: string): AssetType {
+  const file = name.slice(name.lastIndexOf('/') + 1).toLowerCase();
+  if (contentType.startsWith('image/')) return 'screenshot';
+  if (contentType.startsWith('video/')) return 'video';
+  if (/pcap/.test(contentType) || /\.pcap(ng)?$/.test(file)) return 'pcap';
+  if (file.endsWith('.zip') && file.includes('trace')) return 'trace';
+  if (/\.log$|^logs?\b/.test(file)) return 'log';
+  if (/report/.test(file) && /\.(json|html|xml)$/.test(file)) return 'report';
+  return 'file';
+}
+
+const Asset = z
+  .object({
+    type: z.enum(assetTypes),
+    name: z.string(),
+    url: z.string().describe('Where the same credential downloads it; relative without PUBLIC_URL'),
+    contentType: z.string(),
+    sizeBytes: z.int(),
+    sha256: z.string(),
+    source: z.object({
+      type: z.enum(['check-result', 'test-session-result']),
+      checkId: z.string(),
+      resultId: z.string(),
+      testSessionId: z.string().optional().describe('Of results of test sessions'),
+    }),
+  })
+  .meta({ id: 'Asset' });
+
+const resultParams = { checkId: z.uuid(), checkResultId: z.uuid() };
+const sessionResultParams = { id: z.uuid(), resultId: z.uuid() };
+const artifactName = z.string().max(maxArtifactNameLength);
+
+const AssetQuery = z.object({
+  type: z.enum(assetTypes).optional(),
+  name: z.string().min(1).max(255).optional().describe('Only names that fit; `*` stands for any characters'),
+});
+export type AssetQuery = z.output<typeof AssetQuery>;
+
+const AssetList = z.object({ assets: z.array(Asset) });
+
+export const assetRoutes = {
+  listAssets: defineRoute({
+    method: 'GET',
+    path: '/v1/check-results/{checkId}/{checkResultId}/assets',
+    operationId: 'listAssets',
+    summary: 'The artifacts of a result that are there in whole',
+    tag: 'Check results',
+    credential: 'account',
+    params: z.object(resultParams),
+    query: AssetQuery,
+    success: successful,
+    response: AssetList,
+  }),
+  getAsset: defineRoute({
+    method: 'GET',
+    path: '/v1/check-results/{checkId}/{checkResultId}/assets/{name}',
+    operationId: 'getAsset',
+    summary: 'Download an artifact; one range of bytes may be asked for',
+    tag: 'Check results',
+    credential: 'account',
+    params: z.object({ ...resultParams, name: artifactName }),
+    hasPathTail: true,
+    isResponseRaw: true,
+    success: successful,
+  }),
+  listTestSessionAssets: defineRoute({
+    method: 'GET',
+    path: '/v1/test-sessions/{id}/results/{resultId}/assets',
+    operationId: 'listTestSessionAssets',
+    summary: 'The artifacts of a result of a test session that are there in whole',
+    tag: 'Test sessions',
+    credential: 'account',
+    params: z.object(sessionResultParams),
+    query: AssetQuery,
+    success: successful,
+    response: AssetList,
+  }),
+  getTestSessionAsset: defineRoute({
+    method: 'GET',
+    path: '/v1/test-sessions/{id}/results/{resultId}/assets/{name}',
+    operationId: 'getTestSessionAsset',
+    summary: 'Download an artifact of a result of a test session; one range of bytes may be asked for',
+    tag: 'Test sessions',
+    credential: 'account',
+    params: z.object({ ...sessionResultParams, name: artifactName }),
+    hasPathTail: true,
+    isResponseRaw: true,
+    success: successful,
+  }),
+};

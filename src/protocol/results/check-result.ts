@@ -1,0 +1,141 @@
+import { z } from 'zod';
+import { checkTypeNames } from '../../checks/contract/common-fields.ts';
+import { checkTypes } from '../../checks/index.ts';
+import { CursorPaging, cursorPage } from '../http/cursor.ts';
+import { Paging, QueryBoolean, Timestamp } from '../http/query.ts';
+import { defineRoute, successful } from '../http/route.ts';
+
+const DateTime = z.iso.datetime();
+
+/** A check result as the API shows it (spec.md "Check result"; check model 3.4). */
+export const CheckResult = z
+  .object({
+    id: z.string(),
+    resultType: z.enum(['FINAL', 'ATTEMPT']),
+    name: z.string(),
+    checkId: z.string(),
+    hasFailures: z.boolean(),
+    hasErrors: z.boolean(),
+    isDegraded: z.boolean().nullable(),
+    isCancelled: z.boolean(),
+    overMaxResponseTime: z.boolean().nullable(),
+    runLocation: z.string(),
+    startedAt: DateTime.nullable(),
+    stoppedAt: DateTime.nullable(),
+    created_at: DateTime,
+    responseTime: z.number(),
+    apiCheckResult: z.unknown().nullable(),
+    browserCheckResult: z.unknown().nullable(),
+    multiStepCheckResult: z.unknown().nullable(),
+    playwrightCheckResult: z.unknown().nullable(),
+    agenticCheckResult: z.unknown().nullable(),
+    checkRunId: z.number(),
+    attempts: z.int(),
+    sequenceId: z.string().nullable(),
+    errorGroupIds: z.array(z.string()),
+    scheduledAt: DateTime.describe('When the run was due'),
+    hostStartedAt: DateTime.nullable().describe(
+      'The start as the clock of the agent’s host showed it; `startedAt` is corrected to the service’s clock',
+    ),
+    startDelayMs: z.number().describe('From lease to start of the probe, on the agent'),
+    agentLagMs: z.number().describe('How late the agent itself was while the probe ran'),
+    agentOverheadMs: z
+      .number()
+      .describe('What the agent itself spent between the phases; not part of the response time'),
+    isTimingDoubtful: z
+      .boolean()
+      .describe('The agent was late itself, so the times may be too long; they made nothing fail'),
+    failure: z
+      .object({ owner: z.string(), code: z.string(), message: z.string() })
+      .nullable()
+      .describe('Why the run did not pass, and whose fault it is'),
+    artifacts: z
+      .array(
+        z.object({
+          name: z.string(),
+          contentType: z.string(),
+          sizeBytes: z.int().nullable(),
+          state: z
+            .enum(['stored', 'awaited', 'refused', 'withheld', 'lost'])
+            .describe('lost: the agent never sent it; the others as in ReportedArtifact'),
+          reason: z.string().nullable(),
+        }),
+      )
+      .describe('The files the run left behind, and those that could not be kept'),
+  })
+  .meta({ id: 'CheckResult' });
+export type CheckResult = z.output<typeof CheckResult>;
+
+/** A check result with the details that the types of this build give it. */
+export const DocumentedCheckResult = z
+  .object({
+    ...CheckResult.shape,
+    ...Object.fromEntries(
+      [...Map.groupBy(checkTypes, (type) => type.detailKey)].flatMap(([key, types]) => {
+        if (key === undefined) return [];
+        const details = [...new Set(types.map((type) => type.detail))];
+        const titles = types.map((type) => type.title).join(', ');
+        return [
+          [key, z.union(details).nullable().describe(`The detail of: ${titles}. null for other types`)],
+        ];
+      }),
+    ),
+  })
+  .meta({ id: 'CheckResult' });
+
+export const CheckResultQuery = z.object({
+  ...Paging,
+  from: Timestamp.optional().describe('Results at or after it; default: 6 hours before `to`, or before now'),
+  to: Timestamp.optional().describe('Results before it; default: 6 hours after `from`'),
+  location: z.string().min(1).max(64).optional().describe('A region, or the slugName of a private location'),
+  checkType: z.enum(checkTypeNames).optional(),
+  hasFailures: QueryBoolean.optional(),
+  resultType: z.enum(['FINAL', 'ATTEMPT', 'ALL']).default('FINAL'),
+});
+export type CheckResultQuery = z.output<typeof CheckResultQuery>;
+
+/** The same filters with a cursor in the place of pages. */
+const CheckResultCursorQuery = CheckResultQuery.omit({ page: true }).extend({ nextId: CursorPaging.nextId });
+
+export const checkResultRoutes = {
+  listCheckResults: defineRoute({
+    method: 'GET',
+    path: '/v1/check-results/{checkId}',
+    operationId: 'listCheckResults',
+    summary: 'Results of a check, newest first',
+    tag: 'Check results',
+    credential: 'account',
+    rateLimit: { requests: 5, windowSeconds: 10 },
+    params: z.object({ checkId: z.uuid() }),
+    query: CheckResultQuery,
+    success: successful,
+    response: z.array(CheckResult),
+    documentedResponse: z.array(DocumentedCheckResult),
+  }),
+  listCheckResultsByCursor: defineRoute({
+    method: 'GET',
+    path: '/v2/check-results/{checkId}',
+    operationId: 'listCheckResultsByCursor',
+    summary: 'Results of a check, newest first, by cursor: results that come meanwhile move nothing',
+    tag: 'Check results',
+    credential: 'account',
+    rateLimit: { requests: 5, windowSeconds: 10 },
+    params: z.object({ checkId: z.uuid() }),
+    query: CheckResultCursorQuery,
+    success: successful,
+    response: cursorPage(CheckResult),
+    documentedResponse: cursorPage(DocumentedCheckResult),
+  }),
+  getCheckResult: defineRoute({
+    method: 'GET',
+    path: '/v1/check-results/{checkId}/{checkResultId}',
+    operationId: 'getCheckResult',
+    summary: 'One result of a check',
+    tag: 'Check results',
+    credential: 'account',
+    params: z.object({ checkId: z.uuid(), checkResultId: z.uuid() }),
+    success: successful,
+    response: CheckResult,
+    documentedResponse: DocumentedCheckResult,
+  }),
+};

@@ -1,0 +1,141 @@
+import { z } from 'zod';
+import { checkTypeNames } from '../../checks/contract/common-fields.ts';
+import { created, defineRoute, noContent, successful } from '../http/route.ts';
+
+const DateTime = z.iso.datetime();
+const maxIds = 1000;
+
+/** Which checks to run (check model 4.8). */
+export const SessionTargetFields = {
+  matchTags: z
+    .array(z.array(z.string().min(1)).max(100))
+    .max(100)
+    .optional()
+    .describe('Checks with all tags of any of these lists; a tag behind "!" must be absent'),
+  checkId: z.union([z.uuid(), z.array(z.uuid()).min(1).max(maxIds)]).optional(),
+};
+
+export const checkSessionStatusNames = [
+  'STARTED',
+  'PROGRESS',
+  'PROGRESS_FAILED',
+  'PROGRESS_DEGRADED',
+  'PASSED',
+  'FAILED',
+  'DEGRADED',
+  'TIMED_OUT',
+  'CANCELLED',
+] as const;
+
+export const CheckSessionTrigger = z
+  .object({
+    target: z
+      .object(SessionTargetFields)
+      .nullish()
+      .describe('Without conditions: all checks that can be run'),
+    refreshCache: z.boolean().default(false).describe('Accepted; there is no cache to refresh'),
+  })
+  .meta({ id: 'CheckSessionTrigger' });
+
+const SessionFields = {
+  checkSessionId: z.string(),
+  checkSessionLink: z.string(),
+  checkId: z.string(),
+  checkType: z.enum(checkTypeNames),
+  name: z.string(),
+  status: z.enum(checkSessionStatusNames),
+  startedAt: DateTime,
+  stoppedAt: DateTime.nullable(),
+  timeElapsed: z.number().describe('Milliseconds'),
+  runLocations: z.array(z.string()),
+  runSource: z.string(),
+};
+
+const CheckSession = z
+  .object({
+    ...SessionFields,
+    results: z.array(
+      z.object({
+        checkResultId: z
+          .string()
+          .nullable()
+          .describe('null for a run that was cancelled or that nobody took'),
+        checkResultLink: z.string().nullable(),
+        sequenceId: z.string(),
+        checkId: z.string(),
+        checkType: z.enum(checkTypeNames),
+        name: z.string(),
+        runLocation: z.string(),
+        resultType: z.enum(['FINAL', 'ATTEMPT']),
+        hasErrors: z.boolean(),
+        hasFailures: z.boolean(),
+        isDegraded: z.boolean().nullable(),
+        aborted: z.boolean().describe('No agent took the run in time, or the agents that did were lost'),
+        isCancelled: z.boolean(),
+      }),
+    ),
+  })
+  .meta({ id: 'CheckSession' });
+export type CheckSession = z.output<typeof CheckSession>;
+
+export const CancelSession = z
+  .object({
+    sequenceId: z.array(z.uuid()).max(maxIds).optional().describe('Only the runs of these sequences'),
+  })
+  .nullish();
+
+export const CompletionQuery = z.object({
+  maxWaitSeconds: z.coerce.number().int().min(1).max(30).default(30),
+});
+
+const sessionRoute = { tag: 'Check sessions', credential: 'account' } as const;
+const params = z.object({ id: z.uuid() });
+
+export const checkSessionRoutes = {
+  triggerCheckSessions: defineRoute({
+    ...sessionRoute,
+    method: 'POST',
+    path: '/v1/check-sessions/trigger',
+    operationId: 'triggerCheckSessions',
+    summary: 'Run checks now; their results count as those of the schedule do',
+    body: CheckSessionTrigger,
+    isRun: true,
+    otherErrors: [404],
+    success: created,
+    response: z.object({ sessions: z.array(z.object(SessionFields)) }),
+  }),
+  getCheckSession: defineRoute({
+    ...sessionRoute,
+    method: 'GET',
+    path: '/v1/check-sessions/{id}',
+    operationId: 'getCheckSession',
+    summary: 'How far a check session is, and its results',
+    params,
+    success: successful,
+    response: CheckSession,
+  }),
+  awaitCheckSession: defineRoute({
+    ...sessionRoute,
+    method: 'GET',
+    path: '/v1/check-sessions/{id}/completion',
+    operationId: 'awaitCheckSession',
+    summary: 'Wait until a check session has ended; 408 when it has not by then',
+    params,
+    query: CompletionQuery,
+    otherErrors: [408],
+    success: successful,
+    response: CheckSession,
+  }),
+  cancelCheckSession: defineRoute({
+    ...sessionRoute,
+    method: 'POST',
+    path: '/v1/check-sessions/{id}/cancel',
+    operationId: 'cancelCheckSession',
+    summary: 'Cancel what of a check session is on its way',
+    params,
+    body: CancelSession,
+    isBodyOptional: true,
+    isRun: true,
+    success: noContent,
+  }),
+};

@@ -1,0 +1,183 @@
+import { z } from 'zod';
+import { checkTypeNames, EnvironmentVariable, RetryStrategy } from '../../checks/contract/common-fields.ts';
+import { Timestamp } from '../http/query.ts';
+import { created, defineRoute, noContent, successful } from '../http/route.ts';
+import { CheckResult, DocumentedCheckResult } from '../results/check-result.ts';
+import { CancelSession, CompletionQuery, SessionTargetFields } from './check-session.ts';
+
+const DateTime = z.iso.datetime();
+const label = z.string().max(1000);
+
+/** Where what is tested comes from (check model 4.8). */
+const Metadata = z.object({
+  environment: label.nullish(),
+  repoUrl: label.nullish(),
+  commitId: label.nullish(),
+  commitOwner: label.nullish(),
+  commitMessage: z.string().max(10_000).nullish(),
+  branchName: label.nullish(),
+  provider: label.nullish().describe('What started the session, such as the name of a CI system'),
+});
+
+export const TestSessionTrigger = z
+  .object({
+    name: z.string().min(1).max(255),
+    projectId: z
+      .string()
+      .min(1)
+      .max(255)
+      .nullish()
+      .describe('Any name of your own: errors of one project are grouped together'),
+    runLocation: z.string().min(1).max(64).describe('The slugName of a private location, or a region'),
+    target: z
+      .object({ ...SessionTargetFields, allowDeactivated: z.boolean().default(false) })
+      .nullish()
+      .describe('Without conditions: all checks that can be run'),
+    environmentVariables: z
+      .array(EnvironmentVariable)
+      .max(50)
+      .default([])
+      .describe('They win over variables of the same name of a check'),
+    retryStrategy: RetryStrategy.nullish().describe('null: no retries; absent: as each check says'),
+    metadata: Metadata.nullish(),
+    refreshCache: z.boolean().default(false).describe('Accepted; there is no cache to refresh'),
+  })
+  .meta({ id: 'TestSessionTrigger' });
+export type TestSessionTrigger = z.output<typeof TestSessionTrigger>;
+
+const testSessionStatusNames = ['RUNNING', 'PASSED', 'FAILED', 'CANCELLED'] as const;
+
+const SessionFields = {
+  testSessionId: z.string(),
+  testSessionLink: z.string(),
+  name: z.string(),
+  projectId: z.string().nullable(),
+  runLocation: z.string(),
+  status: z.enum(testSessionStatusNames),
+  startedAt: DateTime,
+  stoppedAt: DateTime.nullable(),
+  timeElapsed: z.number().describe('Milliseconds'),
+  metadata: z.record(z.string(), z.unknown()),
+};
+
+const TestSession = z
+  .object({
+    ...SessionFields,
+    errorGroupIds: z.array(z.string()),
+    results: z.array(
+      z.object({
+        testSessionResultId: z.string(),
+        testSessionResultLink: z.string().nullable().describe('null while there is no result'),
+        sequenceId: z.string(),
+        checkId: z.string(),
+        checkType: z.enum(checkTypeNames),
+        name: z.string(),
+        runLocation: z.string(),
+        resultType: z.enum(['FINAL', 'ATTEMPT', 'PENDING']),
+        hasErrors: z.boolean(),
+        hasFailures: z.boolean(),
+        isDegraded: z.boolean().nullable(),
+        aborted: z.boolean().describe('No agent took the run in time, or the agents that did were lost'),
+        isCancelled: z.boolean(),
+        errorGroupIds: z.array(z.string()),
+      }),
+    ),
+  })
+  .meta({ id: 'TestSession' });
+export type TestSession = z.output<typeof TestSession>;
+
+const many = <Item extends z.ZodType>(item: Item) =>
+  z
+    .union([item, z.array(item)])
+    .transform((value) => [value].flat() as z.output<Item>[])
+    .optional();
+
+export const TestSessionQuery = z.object({
+  limit: z.coerce.number().int().min(1).max(100).default(20),
+  nextId: z.uuid().optional().describe('The nextId of the page before'),
+  from: Timestamp.optional(),
+  to: Timestamp.optional(),
+  statuses: many(z.enum(testSessionStatusNames)),
+  branches: many(label),
+  users: many(label).describe('Values of metadata.commitOwner'),
+  providers: many(label),
+  textSearch: z.string().min(3).max(200).optional().describe('Part of the name, in any case'),
+  errorGroupId: z.uuid().optional(),
+});
+
+const sessionRoute = { tag: 'Test sessions', credential: 'account' } as const;
+const params = z.object({ id: z.uuid() });
+
+export const testSessionRoutes = {
+  triggerTestSession: defineRoute({
+    ...sessionRoute,
+    method: 'POST',
+    path: '/v1/test-sessions/trigger',
+    operationId: 'triggerTestSession',
+    summary: 'Try checks out; their results stay out of statuses, alerts and analytics',
+    body: TestSessionTrigger,
+    isRun: true,
+    otherErrors: [404],
+    success: created,
+    response: TestSession,
+  }),
+  listTestSessions: defineRoute({
+    ...sessionRoute,
+    method: 'GET',
+    path: '/v1/test-sessions',
+    operationId: 'listTestSessions',
+    summary: 'Test sessions, newest first',
+    query: TestSessionQuery,
+    success: successful,
+    response: z.object({
+      length: z.int(),
+      entries: z.array(z.object(SessionFields)),
+      nextId: z.string().nullable().describe('null on the last page'),
+    }),
+  }),
+  getTestSession: defineRoute({
+    ...sessionRoute,
+    method: 'GET',
+    path: '/v1/test-sessions/{id}',
+    operationId: 'getTestSession',
+    summary: 'How far a test session is, and its results',
+    params,
+    success: successful,
+    response: TestSession,
+  }),
+  awaitTestSession: defineRoute({
+    ...sessionRoute,
+    method: 'GET',
+    path: '/v1/test-sessions/{id}/completion',
+    operationId: 'awaitTestSession',
+    summary: 'Wait until a test session has ended; 408 when it has not by then',
+    params,
+    query: CompletionQuery,
+    otherErrors: [408],
+    success: successful,
+    response: TestSession,
+  }),
+  cancelTestSession: defineRoute({
+    ...sessionRoute,
+    method: 'POST',
+    path: '/v1/test-sessions/{id}/cancel',
+    operationId: 'cancelTestSession',
+    summary: 'Cancel what of a test session is on its way',
+    params,
+    body: CancelSession,
+    isBodyOptional: true,
+    isRun: true,
+    success: noContent,
+  }),
+  getTestSessionResult: defineRoute({
+    ...sessionRoute,
+    method: 'GET',
+    path: '/v1/test-sessions/{id}/results/{resultId}',
+    operationId: 'getTestSessionResult',
+    summary: 'One result of a test session',
+    params: z.object({ id: z.uuid(), resultId: z.uuid() }),
+    success: successful,
+    response: CheckResult,
+    documentedResponse: DocumentedCheckResult,
+  }),
+};

@@ -1,0 +1,93 @@
+import { z } from 'zod';
+import { created, defineRoute, noContent, successful } from '../http/route.ts';
+
+const DateTime = z.iso.datetime();
+
+const TriggerFields = {
+  id: z.string(),
+  token: z.string().describe('The secret part of the URL'),
+  url: z.string().describe('GET it to run synchronously'),
+  created_at: DateTime,
+  called_at: DateTime.nullable(),
+  updated_at: DateTime.nullable(),
+};
+
+const CheckTrigger = z.object({ ...TriggerFields, checkId: z.string() }).meta({ id: 'CheckTrigger' });
+const GroupTrigger = z.object({ ...TriggerFields, groupId: z.int() }).meta({ id: 'CheckGroupTrigger' });
+
+const triggerRoute = { tag: 'Triggers (deprecated)', credential: 'account' } as const;
+const check = {
+  ...triggerRoute,
+  path: '/v1/triggers/checks/{checkId}',
+  params: z.object({ checkId: z.uuid() }),
+} as const;
+const group = {
+  ...triggerRoute,
+  path: '/v1/triggers/check-groups/{groupId}',
+  params: z.object({ groupId: z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER) }),
+} as const;
+
+/** Deprecated: check sessions do the same with an API key (check model 4.2). */
+export const triggerRoutes = {
+  getCheckTrigger: defineRoute({
+    ...check,
+    method: 'GET',
+    operationId: 'getCheckTrigger',
+    summary: 'The trigger of a check',
+    success: successful,
+    response: CheckTrigger,
+  }),
+  createCheckTrigger: defineRoute({
+    ...check,
+    method: 'POST',
+    operationId: 'createCheckTrigger',
+    summary: 'Make a trigger of a check; one that is there gets a new token',
+    success: created,
+    response: CheckTrigger,
+  }),
+  deleteCheckTrigger: defineRoute({
+    ...check,
+    method: 'DELETE',
+    operationId: 'deleteCheckTrigger',
+    summary: 'Delete the trigger of a check',
+    success: noContent,
+  }),
+  getCheckGroupTrigger: defineRoute({
+    ...group,
+    method: 'GET',
+    operationId: 'getCheckGroupTrigger',
+    summary: 'The trigger of a check group',
+    success: successful,
+    response: GroupTrigger,
+  }),
+  createCheckGroupTrigger: defineRoute({
+    ...group,
+    method: 'POST',
+    operationId: 'createCheckGroupTrigger',
+    summary: 'Make a trigger of a check group; one that is there gets a new token',
+    success: created,
+    response: GroupTrigger,
+  }),
+  deleteCheckGroupTrigger: defineRoute({
+    ...group,
+    method: 'DELETE',
+    operationId: 'deleteCheckGroupTrigger',
+    summary: 'Delete the trigger of a check group',
+    success: noContent,
+  }),
+  callTrigger: defineRoute({
+    method: 'GET',
+    path: '/v1/triggers/run/{token}',
+    operationId: 'callTrigger',
+    summary: 'Run what the trigger is of and wait for it: 200 when it passes, 503 when it fails',
+    tag: 'Triggers (deprecated)',
+    credential: 'none',
+    otherErrors: [408, 429],
+    params: z.object({ token: z.string().min(1).max(128) }),
+    success: successful,
+    response: z.object({
+      hasFailures: z.boolean(),
+      responseTime: z.number().describe('Milliseconds; the longest, where several checks ran'),
+    }),
+  }),
+};

@@ -1,0 +1,137 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../../lib/clock.ts';
+import { AppError } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { ServiceConfig } from '../config.ts';
+import { createKey, describeKey } from '../ids/keys.ts';
+import type { KeyRole } from '../store/schema/tables.ts';
+import type { Nouns, Store } from '../store/store.ts';
+
+/** Creates an account. */
+export async function addAccount(
+  store: Pick<Nouns, 'accounts'>,
+  clock: Clock,
+  name: string,
+): Promise<{ accountId: string }> {
+  const account = await store.accounts.add(name, clock.wallMs());
+  return { accountId: account.id };
+}
+
+/**
+ * Creates an API key for an account. The raw key is returned once and cannot be read again.
+ *
+ * @throws AppError NOT_FOUND when there is no such account.
+ */
+export async function addKey(
+  store: Pick<Nouns, 'accounts'>,
+  clock: Clock,
+  key: { readonly accountId: string; readonly name: string; readonly role: KeyRole },
+): Promise<{ keyId: string; rawKey: string }> {
+  if (!(await store.accounts.find(key.accountId))) {
+    throw new AppError('NOT_FOUND', `There is no account ${key.accountId}.`);
+  }
+  const { rawKey, keyHash, masked } = createKey('ak_');
+  const row = await store.accounts.addKey(
+    key.accountId,
+    { name: key.name, role: key.role, keyHash, masked },
+    clock.wallMs(),
+  );
+  return { keyId: row.id, rawKey };
+}
+
+/**
+ * The keys of an account, without the keys themselves: those are not stored.
+ *
+ * @throws AppError NOT_FOUND when there is no such account.
+ */
+export async function listKeys(store: Pick<Nouns, 'accounts'>, accountId: string): Promise<ListedKey[]> {
+  if (!(await store.accounts.find(accountId))) {
+    throw new AppError('NOT_FOUND', `There is no account ${accountId}.`);
+  }
+  const rows = await store.accounts.keys(accountId);
+  return rows.map(({ id, name, role, masked, created }) => ({
+    keyId: id,
+    name,
+    role,
+    maskedKey: masked,
+    createdAt: new Date(created).toISOString(),
+  }));
+}
+
+export interface ListedKey {
+  readonly keyId: string;
+  readonly name: string;
+  readonly role: KeyRole;
+  readonly maskedKey: string;
+  readonly createdAt: string;
+}
+
+/**
+ * Deletes an API key; requests with it are refused from then on.
+ *
+ * @throws AppError NOT_FOUND when there is no such key.
+ */
+export async function deleteKey(store: Pick<Nouns, 'accounts'>, keyId: string): Promise<void> {
+  if (!(await store.accounts.deleteKey(keyId))) {
+    throw new AppError('NOT_FOUND', `There is no key ${keyId}.`);
+  }
+}
+
+const bootstrapName = 'bootstrap';
+
+/**
+ * Makes sure somebody can call the API: with BOOTSTRAP_API_KEY, that this key exists (role ADMIN, first account), in
+ * place of the one that was set before; without it, that an empty store gets an account and a random key in a file only
+ * its owner can read.
+ */
+export async function bootstrap(
+  store: Store,
+  clock: Clock,
+  config: Pick<ServiceConfig, 'BOOTSTRAP_API_KEY' | 'DATA_DIR'>,
+  logger: Logger,
+): Promise<void> {
+  const chosen = config.BOOTSTRAP_API_KEY;
+  const now = clock.wallMs();
+  const created = await store.transaction(async ({ accounts }) => {
+    await accounts.lock();
+    const first = await accounts.first();
+    if (chosen === undefined && first) return null;
+    const key = chosen === undefined ? createKey('ak_') : describeKey(chosen);
+    if (await accounts.findKey(key.keyHash)) return null;
+    const account = first ?? (await accounts.add('Default', now));
+    // A key that was replaced in the configuration must not go on working.
+    if (chosen !== undefined) await accounts.deleteKeysNamed(account.id, bootstrapName);
+    await accounts.addKey(
+      account.id,
+      {
+        name: chosen === undefined ? 'first key' : bootstrapName,
+        role: 'ADMIN',
+        keyHash: key.keyHash,
+        masked: key.masked,
+      },
+      now,
+    );
+    // Before the commit: an account whose only key nobody ever saw could not be used or replaced.
+    if (chosen === undefined) writeKeyFile(config.DATA_DIR, key.rawKey);
+    return { accountId: account.id };
+  });
+  if (!created) return;
+  if (chosen === undefined) {
+    logger.info(
+      { accountId: created.accountId, file: keyFile(config.DATA_DIR) },
+      'a first account was created; its API key is in the file',
+    );
+  } else {
+    logger.info({ accountId: created.accountId }, 'the key in BOOTSTRAP_API_KEY was added');
+  }
+}
+
+function keyFile(dataDir: string): string {
+  return join(dataDir, 'api-key');
+}
+
+function writeKeyFile(dataDir: string, rawKey: string): void {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  writeFileSync(keyFile(dataDir), `${rawKey}\n`, { mode: 0o600 });
+}

@@ -1,0 +1,108 @@
+import { randomUUID } from 'node:crypto';
+import type { Kysely } from 'kysely';
+import type { Dialect } from '../store/engine/dialect.ts';
+import type { AccountRow, ApiKeyRow, KeyRole, Tables } from '../store/schema/tables.ts';
+
+export interface NewKey {
+  readonly name: string;
+  readonly role: KeyRole;
+  readonly keyHash: string;
+  readonly masked: string;
+}
+
+/** Accounts and their API keys. Keys are stored as hashes only. */
+export class Accounts {
+  readonly #db: Kysely<Tables>;
+  readonly #dialect: Dialect;
+
+  constructor(db: Kysely<Tables>, dialect: Dialect) {
+    this.#db = db;
+    this.#dialect = dialect;
+  }
+
+  async add(name: string, now: number): Promise<AccountRow> {
+    const account = { id: randomUUID(), name, alert_settings: null, created: now };
+    await this.#db.insertInto('accounts').values(account).execute();
+    return account;
+  }
+
+  /** The account that was created first, or undefined in an empty store. */
+  async first(): Promise<AccountRow | undefined> {
+    return this.#db.selectFrom('accounts').selectAll().orderBy('created').orderBy('id').executeTakeFirst();
+  }
+
+  async find(id: string): Promise<AccountRow | undefined> {
+    return this.#db.selectFrom('accounts').selectAll().where('id', '=', id).executeTakeFirst();
+  }
+
+  /** The stored alert settings of some accounts; those that never wrote any are missing. */
+  async alertSettings(ids: readonly string[]): Promise<Map<string, unknown>> {
+    const rows = await this.#db
+      .selectFrom('accounts')
+      .select(['id', 'alert_settings'])
+      .where(this.#dialect.inList('id', [...new Set(ids)]))
+      .execute();
+    return new Map(
+      rows.flatMap((row) =>
+        row.alert_settings === null ? [] : [[row.id, JSON.parse(row.alert_settings) as unknown] as const],
+      ),
+    );
+  }
+
+  async setAlertSettings(id: string, settings: unknown): Promise<void> {
+    await this.#db
+      .updateTable('accounts')
+      .set({ alert_settings: JSON.stringify(settings) })
+      .where('id', '=', id)
+      .execute();
+  }
+
+  async addKey(accountId: string, key: NewKey, now: number): Promise<ApiKeyRow> {
+    const row: ApiKeyRow = {
+      id: randomUUID(),
+      account_id: accountId,
+      name: key.name,
+      role: key.role,
+      key_hash: key.keyHash,
+      masked: key.masked,
+      created: now,
+    };
+    await this.#db.insertInto('api_keys').values(row).execute();
+    return row;
+  }
+
+  async findKey(keyHash: string): Promise<ApiKeyRow | undefined> {
+    return this.#db.selectFrom('api_keys').selectAll().where('key_hash', '=', keyHash).executeTakeFirst();
+  }
+
+  /** The keys of an account, oldest first. */
+  async keys(accountId: string): Promise<ApiKeyRow[]> {
+    return this.#db
+      .selectFrom('api_keys')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .orderBy('created')
+      .orderBy('id')
+      .execute();
+  }
+
+  /** Whether there was such a key. */
+  async deleteKey(id: string): Promise<boolean> {
+    const done = await this.#db.deleteFrom('api_keys').where('id', '=', id).executeTakeFirst();
+    return done.numDeletedRows > 0n;
+  }
+
+  /** Deletes the keys of an account with that name. */
+  async deleteKeysNamed(accountId: string, name: string): Promise<void> {
+    await this.#db
+      .deleteFrom('api_keys')
+      .where('account_id', '=', accountId)
+      .where('name', '=', name)
+      .execute();
+  }
+
+  /** Inside a transaction: keeps other processes from creating a first account meanwhile. */
+  async lock(): Promise<void> {
+    await this.#dialect.lockSchema(this.#db);
+  }
+}

@@ -1,0 +1,130 @@
+import { keepMasked, maskDefinition } from '../../../checks/contract/masking.ts';
+import { AppError } from '../../../lib/errors.ts';
+import {
+  AlertChannelInput,
+  alertChannelRoutes,
+  maskedInChannels,
+  type AlertChannel as ShownChannel,
+  undeliveredTypes,
+} from '../../../protocol/alerts/alert-channel.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/handler.ts';
+import { describePage, pageOffset } from '../../http/paging.ts';
+import { fieldError, validationError } from '../../http/validation.ts';
+import type { Nouns } from '../../store/store.ts';
+import { templateProblems } from '../delivery/webhook.ts';
+import type { AlertSubscriptionRow } from '../tables.ts';
+import type { AlertChannel } from './store.ts';
+
+/** The routes of alert channels. */
+export function alertChannelHandlers({ store, clock, publicUrl }: HandlerDeps): [string, AnyHandler][] {
+  const viewOf = async (channel: AlertChannel) =>
+    view(channel, await store.alertChannels.subscriptionsOf([channel.id]));
+  return handlersById(alertChannelRoutes, {
+    async listAlertChannels({ caller, query, request, reply }) {
+      const page = { limit: query.limit, offset: pageOffset(query) };
+      const { total, channels } = await store.alertChannels.list(caller.accountId, page);
+      const subscriptions = await store.alertChannels.subscriptionsOf(channels.map(({ id }) => id));
+      const byChannel = Map.groupBy(subscriptions, (row) => row.channel_id);
+      describePage(request, reply, { query, total, publicUrl });
+      return channels.map((channel) => view(channel, byChannel.get(channel.id) ?? []));
+    },
+    async createAlertChannel({ caller, body }) {
+      requireTemplates(body);
+      const { type, ...definition } = body;
+      return viewOf(await store.alertChannels.insert(caller.accountId, type, definition, clock.wallMs()));
+    },
+    async getAlertChannel({ caller, params }) {
+      return viewOf(await requireChannel(store, caller.accountId, params.id));
+    },
+    async updateAlertChannel({ caller, params, body }) {
+      const changed = await store.transaction(async (nouns) => {
+        const stored = await nouns.alertChannels.findForUpdate(caller.accountId, params.id);
+        if (!stored) throw notFound(params.id);
+        const { type, ...definition } = merged(stored, body);
+        await nouns.alertChannels.update(stored.id, type, definition, clock.wallMs());
+        return requireChannel(nouns, caller.accountId, stored.id);
+      });
+      return viewOf(changed);
+    },
+    async deleteAlertChannel({ caller, params }) {
+      await requireChannel(store, caller.accountId, params.id);
+      await store.alertChannels.delete(params.id);
+    },
+    async updateAlertChannelSubscriptions({ caller, params, body }) {
+      const { checkId, groupId, activated } = body;
+      const row = await store.transaction(async (nouns) => {
+        const { id } = await requireChannel(nouns, caller.accountId, params.id);
+        if ((checkId === null) === (groupId === null)) {
+          const message = 'or "groupId" is required, and not both';
+          throw fieldError('payload', [{ key: 'checkId', message }]);
+        }
+        if (checkId !== null) {
+          const check = await nouns.checks.findForUpdate(caller.accountId, checkId.toLowerCase());
+          if (!check) throw new AppError('NOT_FOUND', `There is no check ${checkId}.`);
+          return nouns.alertChannels.subscribe(id, { checkId: check.id }, activated);
+        }
+        const group =
+          groupId === null ? undefined : await nouns.groups.findForUpdate(caller.accountId, groupId);
+        if (!group) throw new AppError('NOT_FOUND', `There is no check group ${groupId}.`);
+        return nouns.alertChannels.subscribe(id, { groupId: group.id }, activated);
+      });
+      return subscriptionView(row);
+    },
+  });
+}
+
+async function requireChannel(nouns: Nouns, accountId: string, id: number): Promise<AlertChannel> {
+  const channel = await nouns.alertChannels.find(accountId, id);
+  if (!channel) throw notFound(id);
+  return channel;
+}
+
+function notFound(id: number): AppError {
+  return new AppError('NOT_FOUND', `There is no alert channel ${id}.`);
+}
+
+/** A body merged into the stored channel; a config of another type replaces the old one whole. */
+function merged(stored: AlertChannel, body: Readonly<Record<string, unknown>>): AlertChannelInput {
+  const type = body.type ?? stored.type;
+  const isSameType = type === stored.type;
+  const patch = isSameType ? keepMasked(maskedInChannels, body, stored.definition) : body;
+  const config =
+    isSameType && typeof patch.config === 'object' && patch.config !== null
+      ? { ...(stored.definition.config as object), ...patch.config }
+      : (patch.config ?? (isSameType ? stored.definition.config : undefined));
+  const parsed = AlertChannelInput.safeParse({ ...stored.definition, ...patch, type, config });
+  if (!parsed.success) throw validationError('payload', parsed.error.issues);
+  requireTemplates(parsed.data);
+  return parsed.data;
+}
+
+function requireTemplates(channel: AlertChannelInput): void {
+  if (channel.type !== 'WEBHOOK') return;
+  const problems = templateProblems(channel.config);
+  if (problems.length > 0) throw fieldError('payload', problems);
+}
+
+function view(channel: AlertChannel, subscriptions: readonly AlertSubscriptionRow[]): ShownChannel {
+  // The config is the one of the type: channels are stored as their schema returned them.
+  const shown = maskDefinition(maskedInChannels, {
+    ...channel.definition,
+    type: channel.type,
+  }) as unknown as AlertChannelInput;
+  return {
+    ...shown,
+    id: channel.id,
+    isDelivered: !undeliveredTypes.has(channel.type),
+    subscriptions: subscriptions.map(subscriptionView),
+    created_at: new Date(channel.created).toISOString(),
+    updated_at: channel.updated === null ? null : new Date(channel.updated).toISOString(),
+  };
+}
+
+function subscriptionView(row: AlertSubscriptionRow) {
+  return {
+    id: row.id,
+    checkId: row.check_id,
+    groupId: row.group_id,
+    activated: row.activated === 1,
+  };
+}

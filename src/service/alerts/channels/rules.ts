@@ -1,0 +1,30 @@
+import { maskDefinition } from '../../../checks/contract/masking.ts';
+import type { AlertChannelInput } from '../../../protocol/alerts/alert-channel.ts';
+import { maskedInChannels } from '../../../protocol/alerts/alert-channel.ts';
+import type { AlertFacts } from '../facts.ts';
+import type { Notice } from '../state.ts';
+import type { AlertChannel } from './store.ts';
+
+/** A channel as it is stored: as it was written, its type in a column of its own. */
+export type StoredChannel = AlertChannelInput;
+
+/** Whether a channel wants to hear of that kind of news. */
+export function wantsNotice(channel: StoredChannel, notice: Notice, facts: AlertFacts): boolean {
+  switch (notice) {
+    case 'failure':
+      return channel.sendFailure;
+    case 'degraded':
+      return channel.sendDegraded;
+    case 'recovery':
+      // Who never hears of degraded checks is not told that one is not degraded any more.
+      return channel.sendRecovery && (facts.recoversFrom !== 'degraded' || channel.sendDegraded);
+    case 'ssl':
+      return channel.sslExpiry;
+  }
+}
+
+/** The config of a channel as answers show it: secrets are "". */
+export function shownConfig(channel: AlertChannel): Record<string, unknown> {
+  const shown = maskDefinition(maskedInChannels, channel.definition);
+  return (shown as { config: Record<string, unknown> }).config;
+}

@@ -1,0 +1,240 @@
+import { TemplateError } from '../../../checks/judging/templating.ts';
+import type { Clock } from '../../../lib/clock.ts';
+import { toError } from '../../../lib/errors.ts';
+import type { Logger } from '../../../lib/log.ts';
+import type { ChannelConfig, ChannelType } from '../../../protocol/alerts/alert-channel.ts';
+import { Alarm } from '../../jobs/job-loop.ts';
+import type { MailServer } from '../../mail/mail-server.ts';
+import type { Store } from '../../store/store.ts';
+import type { AlertChannel } from '../channels/store.ts';
+import { storedFacts } from '../raise.ts';
+import type { AlertNotificationRow, AlertRow } from '../tables.ts';
+import { sendAlertMail } from './email.ts';
+import { opsgenieRequest } from './opsgenie.ts';
+import type { Delivery, OutboundHttp, OutboundRequest } from './outbound-http.ts';
+import { pagerDutyRequest } from './pagerduty.ts';
+import { slackRequest } from './slack.ts';
+import type { AlertMessage } from './template.ts';
+import { webhookRequest } from './webhook.ts';
+
+/** How the service reaches receivers. */
+export interface Outlets {
+  readonly http: OutboundHttp;
+  /** Absent where no mail server is configured. */
+  readonly mail?: MailServer | undefined;
+  readonly pagerDutyUrl: string;
+  /** The region's own address when absent. */
+  readonly opsgenieUrl?: string | undefined;
+}
+
+export interface NotifierOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly outlets: Outlets;
+  /** Where clients reach the API, for links; there are none without it. */
+  readonly publicUrl?: string | undefined;
+  /** How many notifications a channel gets in a minute; 0: as many as there are. */
+  readonly maxPerMinute: number;
+}
+
+const maxInFlight = 16;
+/** Longer than any try takes: then the process that took the notification is gone, and another one may. */
+const takenForMs = 60_000;
+const longestSleepMs = 2_000;
+const maxRetries = 5;
+const firstRetryMs = 20_000;
+const longestRetryMs = 10 * 60_000;
+const minuteMs = 60_000;
+/** A channel that gets more than it may: this late is too late. */
+const longestWaitMs = 10 * minuteMs;
+const waitForRoomMs = 5_000;
+
+/**
+ * Tells channels of alerts. A notification was stored together with its alert; any process takes it, for a while and
+ * with a count that fences: who took it later decides how it ended. It is tried up to six times, 20 s apart at first and
+ * then twice as long each time. A process that is killed in the middle leaves it to be taken again, so a channel may
+ * hear of an alert twice, with the same notification id, but never not at all.
+ */
+export class Notifier {
+  readonly #options: NotifierOptions;
+  readonly #alarm: Alarm;
+  readonly #unsubscribe: () => void;
+  readonly #inFlight = new Set<Promise<void>>();
+
+  constructor(options: NotifierOptions) {
+    this.#options = options;
+    this.#alarm = new Alarm({
+      name: 'notifier',
+      clock: options.clock,
+      logger: options.logger,
+      work: () => this.#turn(),
+      longestMs: longestSleepMs,
+    });
+    this.#unsubscribe = options.store.signals.subscribe(({ kind }) => {
+      if (kind === 'alerts' || kind === 'look') this.#alarm.wake();
+    });
+  }
+
+  start(): void {
+    this.#alarm.start();
+  }
+
+  /** Resolves when the notifications under way have ended; there will be no others. */
+  async stop(): Promise<void> {
+    this.#unsubscribe();
+    await this.#alarm.stop();
+    await Promise.all(this.#inFlight);
+  }
+
+  async #turn(): Promise<number | null> {
+    const { store, clock } = this.#options;
+    const room = maxInFlight - this.#inFlight.size;
+    // Each one that ends wakes the loop.
+    if (room <= 0) return null;
+    const dueAt = await store.notifications.nextDueAt();
+    const now = clock.wallMs();
+    // Read first: an idle service opens no write transactions.
+    if (dueAt === null || dueAt > now) return dueAt;
+    const taken = await store.transaction(({ notifications }) =>
+      notifications.claim(now, room, now + takenForMs),
+    );
+    for (const row of taken) this.#begin(row);
+    return store.notifications.nextDueAt();
+  }
+
+  #begin(row: AlertNotificationRow): void {
+    const { logger } = this.#options;
+    const work = this.#notify(row)
+      .catch((thrown: unknown) => {
+        // It stays taken for a while and is tried again then.
+        logger.error({ notificationId: row.id, err: toError(thrown) }, 'a notification broke off');
+      })
+      .finally(() => {
+        this.#inFlight.delete(work);
+        this.#alarm.wake();
+      });
+    this.#inFlight.add(work);
+  }
+
+  async #notify(row: AlertNotificationRow): Promise<void> {
+    const { store, clock } = this.#options;
+    const [channel, alerts] = await Promise.all([
+      store.alertChannels.find(row.account_id, row.channel_id),
+      store.alerts.findMany([row.alert_id]),
+    ]);
+    const alert = alerts.get(row.alert_id);
+    if (!channel || !alert) {
+      await store.notifications.end(row, 'FAILURE', 'the channel was deleted', clock.wallMs());
+      return;
+    }
+    if (await this.#isOverLimit(row)) return;
+    const delivery = await this.#deliver(channel, this.#messageOf(row, alert));
+    await this.#record(row, delivery);
+  }
+
+  /** Puts a notification off while its channel has had enough for now, and drops it when that lasts too long. */
+  async #isOverLimit(row: AlertNotificationRow): Promise<boolean> {
+    const { store, clock, maxPerMinute } = this.#options;
+    if (maxPerMinute === 0) return false;
+    const now = clock.wallMs();
+    const tried = await store.notifications.triedSince(row.channel_id, now - minuteMs, row.position);
+    if (tried < maxPerMinute) return false;
+    if (now - row.created > longestWaitMs) {
+      const result = `the channel had more than ${maxPerMinute} notifications a minute for ${longestWaitMs / minuteMs} minutes`;
+      await store.notifications.end(row, 'RATE_LIMITED', result, now);
+    } else {
+      await store.notifications.postpone(row, {
+        nextAt: now + waitForRoomMs,
+        // This was none.
+        tries: row.tries - 1,
+        result: row.result,
+      });
+    }
+    return true;
+  }
+
+  async #record(row: AlertNotificationRow, delivery: Delivery): Promise<void> {
+    const { store, clock, logger } = this.#options;
+    const now = clock.wallMs();
+    if (delivery.isDelivered) {
+      await store.notifications.end(row, 'SUCCESS', delivery.result, now);
+      return;
+    }
+    if (delivery.isRetryable && row.tries <= maxRetries) {
+      const delayMs = Math.min(
+        longestRetryMs,
+        Math.max(delivery.retryAfterMs ?? 0, firstRetryMs * 2 ** (row.tries - 1)),
+      );
+      await store.notifications.postpone(row, {
+        nextAt: now + delayMs,
+        tries: row.tries,
+        result: delivery.result,
+      });
+      return;
+    }
+    await store.notifications.end(row, 'FAILURE', delivery.result, now);
+    logger.warn(
+      { notificationId: row.id, channelId: row.channel_id, tries: row.tries, reason: delivery.result },
+      'a channel could not be told of an alert',
+    );
+  }
+
+  async #deliver(channel: AlertChannel, message: AlertMessage): Promise<Delivery> {
+    const { http, mail, pagerDutyUrl, opsgenieUrl } = this.#options.outlets;
+    const { config } = channel.definition;
+    switch (channel.type as ChannelType) {
+      case 'WEBHOOK':
+        return this.#deliverWebhook(config as ChannelConfig<'WEBHOOK'>, message);
+      case 'SLACK':
+        return http.send(slackRequest(config as ChannelConfig<'SLACK'>, message));
+      case 'PAGERDUTY':
+        return http.send(pagerDutyRequest(config as ChannelConfig<'PAGERDUTY'>, message, pagerDutyUrl));
+      case 'OPSGENIE':
+        return http.send(opsgenieRequest(config as ChannelConfig<'OPSGENIE'>, message, opsgenieUrl));
+      case 'EMAIL':
+        return mail
+          ? sendAlertMail(mail, config as ChannelConfig<'EMAIL'>, message)
+          : undeliverable('this service has no mail server: SMTP_URL and MAIL_FROM are not set');
+      case 'SLACK_APP':
+      case 'SMS':
+      case 'CALL':
+        return undeliverable(
+          `this service keeps channels of type ${channel.type} but cannot deliver to them`,
+        );
+    }
+  }
+
+  async #deliverWebhook(config: ChannelConfig<'WEBHOOK'>, message: AlertMessage): Promise<Delivery> {
+    const { outlets, clock } = this.#options;
+    let outbound: OutboundRequest;
+    try {
+      outbound = webhookRequest(config, message, clock.wallMs());
+    } catch (thrown) {
+      if (thrown instanceof TemplateError) return undeliverable(thrown.message);
+      throw thrown;
+    }
+    return outlets.http.send(outbound);
+  }
+
+  #messageOf(row: AlertNotificationRow, alert: AlertRow): AlertMessage {
+    const base = this.#options.publicUrl?.replace(/\/+$/, '');
+    const hasLink = base !== undefined && alert.result_id !== null;
+    return {
+      id: row.id,
+      alertId: alert.id,
+      type: alert.alert_type,
+      notice: alert.notice,
+      checkId: alert.check_id,
+      resultId: alert.result_id,
+      accountId: alert.account_id,
+      facts: storedFacts(alert),
+      created: alert.created,
+      resultLink: hasLink ? `${base}/v1/check-results/${alert.check_id}/${alert.result_id}` : null,
+    };
+  }
+}
+
+function undeliverable(result: string): Delivery {
+  return { isDelivered: false, result, isRetryable: false };
+}

@@ -1,0 +1,163 @@
+import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { batches } from '../../store/engine/batches.ts';
+import type { Dialect } from '../../store/engine/dialect.ts';
+import { type Page, readPage } from '../../store/engine/page.ts';
+import type { Tables } from '../../store/schema/tables.ts';
+import type { Notice } from '../state.ts';
+import type { AlertNotificationRow, AlertRow, NotificationStatus } from '../tables.ts';
+
+export interface NotificationFilter {
+  readonly accountId: string;
+  readonly channelId?: number | undefined;
+  /** Only those of failures, or only others. */
+  readonly hasFailures?: boolean | undefined;
+  /** Epoch milliseconds, inclusive. */
+  readonly from: number;
+  /** Epoch milliseconds, exclusive. */
+  readonly to: number;
+}
+
+/** A notification with what a list shows of its alert. */
+export type ListedNotification = AlertNotificationRow &
+  Pick<AlertRow, 'alert_type' | 'facts'> & { readonly result_id: string | null };
+
+// Written into the statements: SQLite uses a partial index only when it sees its very condition.
+const inProgress = sql.lit('IN_PROGRESS' as const);
+
+/**
+ * What channels are to be told, and how that went. Notifications of one check go to one channel in their order: none is
+ * tried while an earlier one is in progress, so that no recovery overtakes its failure.
+ */
+export class AlertNotifications {
+  readonly #db: Kysely<Tables>;
+  readonly #dialect: Dialect;
+
+  constructor(db: Kysely<Tables>, dialect: Dialect) {
+    this.#db = db;
+    this.#dialect = dialect;
+  }
+
+  async insert(rows: readonly Omit<AlertNotificationRow, 'position'>[]): Promise<void> {
+    for (const batch of batches(rows)) {
+      await this.#db
+        .insertInto('alert_notifications')
+        .values(batch)
+        .onConflict((conflict) => conflict.columns(['alert_id', 'channel_id']).doNothing())
+        .execute();
+    }
+  }
+
+  /** Takes notifications that are due for as long as `until`, oldest first. To be called in a transaction. */
+  async claim(now: number, limit: number, until: number): Promise<AlertNotificationRow[]> {
+    const picked = await this.#db
+      .selectFrom('alert_notifications')
+      .select('position')
+      .where('status', '=', inProgress)
+      .where('next_at', '<=', now)
+      .where(this.#isFirst())
+      .orderBy('next_at')
+      .orderBy('position')
+      .limit(limit)
+      .modifyEnd(this.#dialect.forUpdateSkipLocked)
+      .execute();
+    if (picked.length === 0) return [];
+    const rows = await this.#db
+      .updateTable('alert_notifications')
+      .set((eb) => ({ next_at: until, last_try: now, tries: eb('tries', '+', 1) }))
+      .where(
+        'position',
+        'in',
+        picked.map(({ position }) => position),
+      )
+      .where('status', '=', inProgress)
+      .returningAll()
+      .execute();
+    return rows.sort((left, right) => left.position - right.position);
+  }
+
+  /** When the next one is due, or null. */
+  async nextDueAt(): Promise<number | null> {
+    const row = await this.#db
+      .selectFrom('alert_notifications')
+      .select((eb) => eb.fn.min('next_at').as('at'))
+      .where('status', '=', inProgress)
+      .where(this.#isFirst())
+      .executeTakeFirst();
+    return row?.at ?? null;
+  }
+
+  #isFirst(): RawBuilder<boolean> {
+    return sql<boolean>`not exists (select 1 from alert_notifications as earlier
+      where earlier.status = ${inProgress}
+        and earlier.channel_id = alert_notifications.channel_id
+        and earlier.check_id = alert_notifications.check_id
+        and earlier.position < alert_notifications.position)`;
+  }
+
+  /** Ends a notification, unless another process has taken it over meanwhile. */
+  async end(
+    row: Pick<AlertNotificationRow, 'position' | 'tries'>,
+    status: Exclude<NotificationStatus, 'IN_PROGRESS'>,
+    result: string,
+    now: number,
+  ): Promise<void> {
+    await this.#db
+      .updateTable('alert_notifications')
+      .set({ status, result, ended: now })
+      .where('position', '=', row.position)
+      .where('tries', '=', row.tries)
+      .where('status', '=', inProgress)
+      .execute();
+  }
+
+  /** Has a notification tried again later; `tries` is what it counts from then on. */
+  async postpone(
+    row: Pick<AlertNotificationRow, 'position' | 'tries'>,
+    change: { readonly nextAt: number; readonly tries: number; readonly result: string | null },
+  ): Promise<void> {
+    await this.#db
+      .updateTable('alert_notifications')
+      .set({ next_at: change.nextAt, tries: change.tries, result: change.result })
+      .where('position', '=', row.position)
+      .where('tries', '=', row.tries)
+      .where('status', '=', inProgress)
+      .execute();
+  }
+
+  /** How many others of a channel were tried since an instant. */
+  async triedSince(channelId: number, since: number, except: number): Promise<number> {
+    const row = await this.#db
+      .selectFrom('alert_notifications')
+      .select((eb) => eb.fn.countAll<number>().as('count'))
+      .where('channel_id', '=', channelId)
+      .where('last_try', '>', since)
+      .where('position', '!=', except)
+      .where('tries', '>', 0)
+      .executeTakeFirst();
+    return Number(row?.count ?? 0);
+  }
+
+  /** A page of notifications, newest first. */
+  async list(
+    filter: NotificationFilter,
+    page: Page,
+  ): Promise<{ total: number; notifications: ListedNotification[] }> {
+    let query = this.#db
+      .selectFrom('alert_notifications')
+      .innerJoin('alerts', 'alerts.id', 'alert_notifications.alert_id')
+      .where('alert_notifications.account_id', '=', filter.accountId)
+      .where('alert_notifications.created', '>=', filter.from)
+      .where('alert_notifications.created', '<', filter.to);
+    if (filter.channelId !== undefined) query = query.where('channel_id', '=', filter.channelId);
+    if (filter.hasFailures !== undefined) {
+      const failure: Notice = 'failure';
+      query = query.where('alerts.notice', filter.hasFailures ? '=' : '!=', failure);
+    }
+    const ordered = query
+      .selectAll('alert_notifications')
+      .select(['alerts.alert_type', 'alerts.facts', 'alerts.result_id'])
+      .orderBy('alert_notifications.position', 'desc');
+    const { total, rows: notifications } = await readPage(ordered, page);
+    return { total, notifications };
+  }
+}

@@ -1,0 +1,117 @@
+import { createHmac } from 'node:crypto';
+import { TemplateError } from '../../../checks/judging/templating.ts';
+import type { ChannelConfig } from '../../../protocol/alerts/alert-channel.ts';
+import type { OutboundRequest } from './outbound-http.ts';
+import { type AlertMessage, fillTemplate, type TextPlace, variablesOf } from './template.ts';
+
+type Config = ChannelConfig<'WEBHOOK'>;
+
+/** Headers that the service sets by itself or that belong to the connection. */
+const ownHeaders: ReadonlySet<string> = new Set([
+  'content-length',
+  'transfer-encoding',
+  'connection',
+  'keep-alive',
+  'upgrade',
+  'host',
+  'expect',
+  'te',
+  'trailer',
+  'x-service-signature',
+  'x-service-timestamp',
+]);
+
+/**
+ * The request of a webhook (check model 4.4): templates filled in URL, query, header values and body; the body signed
+ * with HMAC-SHA256 when there is a secret; `x-service-notification-id` the same at every try.
+ *
+ * @throws TemplateError
+ */
+export function webhookRequest(config: Config, message: AlertMessage, now: number): OutboundRequest {
+  const variables = variablesOf(message);
+  const url = withQuery(fillTemplate(config.url, variables, 'url'), config, variables);
+  const hasBody = config.method !== 'GET' && config.method !== 'HEAD';
+  const body = hasBody ? bodyOf(config, message, variables) : null;
+  const isJson = placeOf(config) === 'json';
+  const headers = new Map<string, readonly [string, string]>();
+  const set = (name: string, value: string) => headers.set(name.toLowerCase(), [name, value]);
+  set('user-agent', 'picket');
+  if (body !== null) set('content-type', isJson ? 'application/json' : 'text/plain; charset=utf-8');
+  for (const { key, value } of config.headers) {
+    if (ownHeaders.has(key.toLowerCase())) continue;
+    set(key, headerSafe(fillTemplate(value, variables, 'raw')));
+  }
+  set('x-service-timestamp', String(now));
+  set('x-service-notification-id', message.id);
+  if (config.webhookSecret) {
+    const signature = createHmac('sha256', config.webhookSecret)
+      .update(body ?? '')
+      .digest('hex');
+    set('x-service-signature', signature);
+  }
+  return { url, method: config.method, headers: [...headers.values()], body };
+}
+
+/** What is wrong with the templates and headers of a webhook, by field. */
+export function templateProblems(config: Config): { key: string; message: string }[] {
+  const texts: [key: string, text: string, place: TextPlace][] = [
+    ['config.url', config.url, 'url'],
+    ...(config.template === null
+      ? []
+      : ([['config.template', config.template, placeOf(config)]] satisfies [string, string, TextPlace][])),
+    ...(['headers', 'queryParameters'] as const).flatMap((list) =>
+      config[list].map(({ value }, index): [string, string, TextPlace] => [
+        `config.${list}.${index}.value`,
+        value,
+        'raw',
+      ]),
+    ),
+  ];
+  const problems = texts.flatMap(([key, text, place]) => {
+    try {
+      fillTemplate(text, {}, place);
+      return [];
+    } catch (thrown) {
+      if (!(thrown instanceof TemplateError)) throw thrown;
+      return [{ key, message: `is no template that can be used: ${thrown.message}` }];
+    }
+  });
+  for (const [index, { key }] of config.headers.entries()) {
+    if (/^[!#$%&'*+.^_`|~\w-]+$/.test(key)) continue;
+    problems.push({ key: `config.headers.${index}.key`, message: 'is not the name of a header' });
+  }
+  if (!/^(https?:\/\/\S|\{\{)/i.test(config.url)) {
+    problems.push({ key: 'config.url', message: 'must be an http or https URL, or begin with a template' });
+  }
+  return problems;
+}
+
+function bodyOf(config: Config, message: AlertMessage, variables: Record<string, unknown>): string {
+  if (config.template !== null && config.template !== '') {
+    return fillTemplate(config.template, variables, placeOf(config));
+  }
+  const facts = Object.entries(variables).filter(([name]) => !name.startsWith('AI_'));
+  return JSON.stringify({
+    notification_id: message.id,
+    ...Object.fromEntries(facts.map(([name, value]) => [name.toLowerCase(), value])),
+  });
+}
+
+/** A template that looks like JSON is JSON: what is put into it is escaped. */
+function placeOf({ template }: Pick<Config, 'template'>): TextPlace {
+  return template === null || /^\s*[[{](?!\{)/.test(template) ? 'json' : 'raw';
+}
+
+function withQuery(url: string, config: Config, variables: Record<string, unknown>): string {
+  if (config.queryParameters.length === 0 || !URL.canParse(url)) return url;
+  const whole = new URL(url);
+  for (const { key, value } of config.queryParameters) {
+    whole.searchParams.append(key, fillTemplate(value, variables, 'raw'));
+  }
+  return whole.href;
+}
+
+/** Line breaks would begin another header, and other characters cannot be sent in one. */
+function headerSafe(value: string): string {
+  return value.replaceAll(/[^\t\x20-\x7e\x80-\xff]+/g, ' ').trim();
+}

@@ -1,0 +1,87 @@
+import type { Check } from '../checks/store.ts';
+import type { ResultRow } from '../store/schema/tables.ts';
+
+/** What an alert says, kept as it was when the alert was made. Times in epoch milliseconds. */
+export interface AlertFacts {
+  readonly checkName: string;
+  readonly checkType: string;
+  readonly checkDescription: string | null;
+  readonly groupName: string | null;
+  readonly tags: readonly string[];
+  readonly runLocation: string | null;
+  readonly responseTimeMs: number | null;
+  readonly error: string | null;
+  /** Status of the response, where the type of check has one. */
+  readonly statusCode: number | null;
+  readonly statusText: string | null;
+  readonly startedAt: number | null;
+  /** 0, or which reminder it is. */
+  readonly reminder: number;
+  /** For a recovery: the worst that had been told. */
+  readonly recoversFrom: 'failure' | 'degraded' | null;
+  readonly certificate: {
+    readonly domain: string;
+    readonly daysRemaining: number;
+    readonly expiresAt: number;
+  } | null;
+  /** What it is about when that is no check. Absent in alerts that an older build stored. */
+  readonly subject?: 'location' | 'sickness';
+}
+
+/** Long messages are cut: receivers show a line, and the result has the whole. */
+const maxErrorLength = 4_000;
+
+/** The facts of a check and of the result that made it alert. */
+export function factsOf(
+  check: Check,
+  result: ResultRow | undefined,
+  extra: Partial<Pick<AlertFacts, 'groupName' | 'reminder' | 'recoversFrom' | 'certificate'>>,
+): AlertFacts {
+  const { description, tags } = check.definition;
+  return {
+    checkName: check.name,
+    checkType: check.checkType,
+    checkDescription: typeof description === 'string' ? description : null,
+    tags: Array.isArray(tags) ? tags.map(String) : [],
+    runLocation: result?.run_location ?? null,
+    responseTimeMs: result?.response_time ?? null,
+    error: result ? errorOf(result) : null,
+    ...statusOf(result?.detail ?? null),
+    startedAt: result?.started ?? null,
+    groupName: null,
+    reminder: 0,
+    recoversFrom: null,
+    certificate: null,
+    ...extra,
+  };
+}
+
+/** Whose certificate a check sees: the domain it names for that, or the host of its request. */
+export function certificateDomain(check: Check): string {
+  const { sslCheckDomain, request } = check.definition as {
+    sslCheckDomain?: unknown;
+    request?: { url?: unknown; hostname?: unknown };
+  };
+  if (typeof sslCheckDomain === 'string' && sslCheckDomain !== '') return sslCheckDomain;
+  const url = typeof request?.url === 'string' ? request.url : '';
+  if (URL.canParse(url)) return new URL(url).hostname;
+  return typeof request?.hostname === 'string' ? request.hostname : check.name;
+}
+
+function errorOf(result: ResultRow): string | null {
+  const [first] = JSON.parse(result.error_messages) as string[];
+  const text = result.message ?? first ?? null;
+  return text === null || text.length <= maxErrorLength ? text : `${text.slice(0, maxErrorLength)}…`;
+}
+
+/** The status of the response in a detail, whatever the type: only those that have one have such a field. */
+function statusOf(detail: string | null): { statusCode: number | null; statusText: string | null } {
+  const parsed = (detail === null ? null : JSON.parse(detail)) as {
+    response?: { status?: unknown; statusText?: unknown };
+  } | null;
+  const { status, statusText } = parsed?.response ?? {};
+  return {
+    statusCode: typeof status === 'number' && status > 0 ? status : null,
+    statusText: typeof statusText === 'string' && statusText !== '' ? statusText : null,
+  };
+}

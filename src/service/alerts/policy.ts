@@ -1,0 +1,65 @@
+import { AlertSettings } from '../../checks/contract/common-fields.ts';
+import { completeDefinition } from '../../checks/contract/definition.ts';
+import { findCheckType } from '../../checks/index.ts';
+import { completeGroup, groupOf, groupsOf, tagsOf, withGroup } from '../checks/effective-check.ts';
+import type { CheckGroup } from '../checks/groups/store.ts';
+import type { Check } from '../checks/store.ts';
+import { Maintenance } from '../maintenance/maintenance.ts';
+import type { Nouns } from '../store/store.ts';
+
+/** What decides how a check alerts at an instant. */
+export interface AlertPolicy {
+  /** With the settings of its group applied. */
+  readonly check: Check;
+  readonly groupId: number | null;
+  readonly groupName: string | null;
+  readonly settings: AlertSettings;
+  /** Why nobody is told anything now; null when they are. */
+  readonly suppressedBy: 'muted' | 'maintenance' | null;
+}
+
+/**
+ * The policies of some checks by id; deleted and deactivated ones have none. The settings are those of the check (or what
+ * its group sets instead) when `useGlobalAlertSettings` is false, else the group's when it has any, else those of the
+ * account (check model 2.2, 2.6). Alerts of muted checks and groups, and those in a maintenance window that silences
+ * them, are suppressed.
+ */
+export async function alertPolicies(
+  nouns: Nouns,
+  checkIds: readonly string[],
+  at: number,
+): Promise<Map<string, AlertPolicy>> {
+  const stored = [...(await nouns.checks.findMany(checkIds)).values()];
+  const groups = await groupsOf(nouns, stored);
+  const accountIds = [...new Set(stored.map(({ accountId }) => accountId))];
+  const accountSettings = await nouns.accounts.alertSettings(accountIds);
+  const maintenance = await Maintenance.load(nouns, accountIds, { from: at, to: at });
+  const policies = stored.map((one): AlertPolicy => {
+    const group = groupOf(one, groups);
+    const whole = completeDefinition(findCheckType(one.checkType), one.definition);
+    const check = withGroup({ ...one, definition: whole }, group);
+    const isSilenced = maintenance.silences(check.accountId, tagsOf(check), at);
+    const isMuted = check.definition.muted === true;
+    return {
+      check,
+      groupId: group?.id ?? null,
+      groupName: group ? completeGroup(group).name : null,
+      settings: settingsOf(check, group, accountSettings.get(check.accountId)),
+      suppressedBy: isMuted ? 'muted' : isSilenced ? 'maintenance' : null,
+    };
+  });
+  return new Map(policies.filter(({ check }) => check.activated).map((policy) => [policy.check.id, policy]));
+}
+
+function settingsOf(check: Check, group: CheckGroup | undefined, ofAccount: unknown): AlertSettings {
+  if (check.definition.useGlobalAlertSettings === false) return asSettings(check.definition.alertSettings);
+  const ofGroup = group && completeGroup(group);
+  const isGroups = ofGroup?.alertSettings && ofGroup.useGlobalAlertSettings !== true;
+  return asSettings(isGroups ? ofGroup.alertSettings : ofAccount);
+}
+
+/** Stored alert settings, whole; the defaults where there are none, or none this build accepts. */
+export function asSettings(stored: unknown): AlertSettings {
+  const parsed = AlertSettings.safeParse(stored ?? {});
+  return parsed.success ? parsed.data : AlertSettings.parse({});
+}

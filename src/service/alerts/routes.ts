@@ -1,0 +1,125 @@
+import type { checkTypeNames } from '../../checks/contract/common-fields.ts';
+import { AppError } from '../../lib/errors.ts';
+import { alertRoutes } from '../../protocol/alerts/alert.ts';
+import type { ChannelType } from '../../protocol/alerts/alert-channel.ts';
+import { parseTimestamp } from '../../protocol/http/query.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
+import { describePage, type PageQuery, pageOffset } from '../http/paging.ts';
+import { fieldError } from '../http/validation.ts';
+import type { ListedNotification } from './delivery/store.ts';
+import type { AlertFacts } from './facts.ts';
+import { asSettings } from './policy.ts';
+import type { AlertRow } from './tables.ts';
+
+const hourMs = 3_600_000;
+
+interface WindowQuery extends PageQuery {
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+}
+
+/** The routes of alerts, of their notifications, and of the alert settings of the account. */
+export function alertHandlers({ store, clock, publicUrl }: HandlerDeps): [string, AnyHandler][] {
+  const pageOf = (query: PageQuery) => ({ limit: query.limit, offset: pageOffset(query) });
+  return handlersById(alertRoutes, {
+    async listCheckAlerts({ caller, query, request, reply }) {
+      const window = windowOf(query, 6 * hourMs, clock.wallMs());
+      const { alerts, total } = await store.alerts.list(
+        { accountId: caller.accountId, ...window },
+        pageOf(query),
+      );
+      describePage(request, reply, { query, total, publicUrl });
+      return alerts.map(alertView);
+    },
+    async listAlertsOfCheck({ caller, params, query, request, reply }) {
+      const check = await store.checks.find(caller.accountId, params.checkId);
+      if (!check) throw new AppError('NOT_FOUND', `There is no check ${params.checkId}.`);
+      const window = windowOf(query, 6 * hourMs, clock.wallMs());
+      const filter = { accountId: caller.accountId, checkId: check.id, ...window };
+      const { alerts, total } = await store.alerts.list(filter, pageOf(query));
+      describePage(request, reply, { query, total, publicUrl });
+      return alerts.map(alertView);
+    },
+    async listAlertNotifications({ caller, query, request, reply }) {
+      const { notifications, total } = await store.notifications.list(
+        {
+          accountId: caller.accountId,
+          channelId: query.alertChannelId,
+          hasFailures: query.hasFailures,
+          ...windowOf(query, 24 * hourMs, clock.wallMs()),
+        },
+        pageOf(query),
+      );
+      describePage(request, reply, { query, total, publicUrl });
+      return notifications.map(notificationView);
+    },
+    async getAccountAlertSettings({ caller }) {
+      const stored = await store.accounts.alertSettings([caller.accountId]);
+      return asSettings(stored.get(caller.accountId));
+    },
+    async updateAccountAlertSettings({ caller, body }) {
+      await store.accounts.setAlertSettings(caller.accountId, body);
+      return body;
+    },
+  });
+}
+
+/** The window a query names: from inclusive, to exclusive, at most so long. */
+function windowOf(query: WindowQuery, lengthMs: number, now: number): { from: number; to: number } {
+  const given = (text: string | undefined) => (text === undefined ? null : parseTimestamp(text));
+  const [from, to] = [given(query.from), given(query.to)];
+  // Without an end the window ends a moment ahead of now, so that nothing is cut off.
+  const end = to ?? (from === null ? now + 1 : from + lengthMs);
+  const start = from ?? end - lengthMs - (to === null ? 1 : 0);
+  if (end < start) throw fieldError('query', [{ key: 'to', message: 'must not be before "from"' }]);
+  if (from !== null && to !== null && to - from > lengthMs) {
+    const message = `must be at most ${lengthMs / hourMs} hours after "from"`;
+    throw fieldError('query', [{ key: 'to', message }]);
+  }
+  return { from: start, to: end };
+}
+
+const iso = (epochMs: number) => new Date(epochMs).toISOString();
+type CheckTypeName = (typeof checkTypeNames)[number];
+
+function alertView(row: AlertRow) {
+  const facts = JSON.parse(row.facts) as AlertFacts;
+  return {
+    id: row.id,
+    name: facts.checkName,
+    checkId: row.check_id,
+    alertType: row.alert_type,
+    checkType: facts.checkType as CheckTypeName,
+    runLocation: facts.runLocation,
+    responseTime: facts.responseTimeMs,
+    error: facts.error,
+    statusCode: facts.statusCode === null ? null : String(facts.statusCode),
+    checkResultId: row.result_id,
+    isReminder: facts.reminder > 0,
+    created_at: iso(row.created),
+    startedAt: facts.startedAt === null ? null : iso(facts.startedAt),
+  };
+}
+
+function notificationView(row: ListedNotification) {
+  const facts = JSON.parse(row.facts) as AlertFacts;
+  return {
+    id: row.id,
+    status: row.status,
+    notificationResult: row.result,
+    tries: row.tries,
+    alertChannelId: row.channel_id,
+    alertConfig: {
+      type: row.channel_type as ChannelType,
+      config: JSON.parse(row.config) as Record<string, unknown>,
+    },
+    checkAlertId: row.alert_id,
+    checkResultId: row.result_id,
+    checkId: row.check_id,
+    checkName: facts.checkName,
+    checkType: facts.subject === undefined ? (facts.checkType as CheckTypeName) : null,
+    alertType: row.alert_type,
+    created_at: iso(row.created),
+    endedAt: row.ended === null ? null : iso(row.ended),
+  };
+}

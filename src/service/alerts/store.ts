@@ -1,0 +1,145 @@
+import { type Kysely, sql } from 'kysely';
+import { batches } from '../store/engine/batches.ts';
+import type { Dialect } from '../store/engine/dialect.ts';
+import { type Page, readPage } from '../store/engine/page.ts';
+import type { Tables } from '../store/schema/tables.ts';
+import type { AlertRow, AlertStateRow } from './tables.ts';
+
+export interface AlertFilter {
+  readonly accountId: string;
+  readonly checkId?: string | undefined;
+  /** Epoch milliseconds, inclusive. */
+  readonly from: number;
+  /** Epoch milliseconds, exclusive. */
+  readonly to: number;
+}
+
+/** A check whose certificate expires, and when. */
+export interface ExpiringCertificate {
+  readonly checkId: string;
+  readonly expiresAt: number;
+}
+
+/** Alerts that are about no check. */
+const ofLocations = [
+  'ALERT_LOCATION_AWAY',
+  'ALERT_LOCATION_BACK',
+  'ALERT_LOCATION_SICK',
+  'ALERT_LOCATION_WELL',
+] as const;
+
+/** The alert states of checks and the alerts that were made. */
+export class Alerts {
+  readonly #db: Kysely<Tables>;
+  readonly #dialect: Dialect;
+
+  constructor(db: Kysely<Tables>, dialect: Dialect) {
+    this.#db = db;
+    this.#dialect = dialect;
+  }
+
+  /** The stored states of some checks, locked in one order; a check that passes has none. */
+  async lockStates(checkIds: readonly string[]): Promise<Map<string, AlertStateRow>> {
+    if (checkIds.length === 0) return new Map();
+    const rows = await this.#db
+      .selectFrom('alert_states')
+      .selectAll()
+      .where(this.#dialect.inList('check_id', [...new Set(checkIds)]))
+      .orderBy('check_id')
+      .modifyEnd(this.#dialect.forUpdate)
+      .execute();
+    return new Map(rows.map((row) => [row.check_id, row]));
+  }
+
+  /** States that time alone may change now, soonest first; locked, those locked by another process left out. */
+  async dueStates(now: number, limit: number): Promise<AlertStateRow[]> {
+    return this.#db
+      .selectFrom('alert_states')
+      .selectAll()
+      .where('next_at', '<=', now)
+      .orderBy('next_at')
+      .limit(limit)
+      .modifyEnd(this.#dialect.forUpdateSkipLocked)
+      .execute();
+  }
+
+  /** When time alone may change a state next, or null. */
+  async nextDueAt(): Promise<number | null> {
+    const row = await this.#db
+      .selectFrom('alert_states')
+      .select((eb) => eb.fn.min('next_at').as('at'))
+      .where('next_at', 'is not', null)
+      .executeTakeFirst();
+    return row?.at ?? null;
+  }
+
+  async saveState(row: AlertStateRow): Promise<void> {
+    const { check_id: _key, ...changed } = row;
+    await this.#db
+      .insertInto('alert_states')
+      .values(row)
+      .onConflict((conflict) => conflict.column('check_id').doUpdateSet(changed))
+      .execute();
+  }
+
+  async forgetStates(checkIds: readonly string[]): Promise<void> {
+    if (checkIds.length === 0) return;
+    await this.#db.deleteFrom('alert_states').where(this.#dialect.inList('check_id', checkIds)).execute();
+  }
+
+  /** Stores alerts; one that is stored already is left out. Returns the ids of those inserted. */
+  async insert(rows: readonly AlertRow[]): Promise<Set<string>> {
+    const inserted = new Set<string>();
+    for (const batch of batches(rows)) {
+      const done = await this.#db
+        .insertInto('alerts')
+        .values(batch)
+        .onConflict((conflict) => conflict.column('id').doNothing())
+        .returning('id')
+        .execute();
+      for (const { id } of done) inserted.add(id);
+    }
+    return inserted;
+  }
+
+  async findMany(ids: readonly string[]): Promise<Map<string, AlertRow>> {
+    if (ids.length === 0) return new Map();
+    const rows = await this.#db
+      .selectFrom('alerts')
+      .selectAll()
+      .where(this.#dialect.inList('id', [...new Set(ids)]))
+      .execute();
+    return new Map(rows.map((row) => [row.id, row]));
+  }
+
+  /** A page of alerts, newest first. */
+  async list(filter: AlertFilter, page: Page): Promise<{ total: number; alerts: AlertRow[] }> {
+    let query = this.#db
+      .selectFrom('alerts')
+      .where('account_id', '=', filter.accountId)
+      .where('created', '>=', filter.from)
+      .where('created', '<', filter.to)
+      .where('alert_type', 'not in', ofLocations);
+    if (filter.checkId !== undefined) query = query.where('check_id', '=', filter.checkId);
+    const ordered = query.selectAll().orderBy('created', 'desc').orderBy('id', 'desc');
+    const { total, rows: alerts } = await readPage(ordered, page);
+    return { total, alerts };
+  }
+
+  /** Checks whose certificate expires until an instant, soonest first; those behind one. */
+  async expiring(until: number, after: ExpiringCertificate, limit: number): Promise<ExpiringCertificate[]> {
+    const rows = await this.#db
+      .selectFrom('statuses')
+      .select(['check_id', 'certificate_expires'])
+      .where('certificate_expires', 'is not', null)
+      .where('certificate_expires', '<=', until)
+      .where(sql<boolean>`(certificate_expires, check_id) > (${after.expiresAt}, ${after.checkId})`)
+      .orderBy('certificate_expires')
+      .orderBy('check_id')
+      .limit(limit)
+      .execute();
+    return rows.flatMap((row) =>
+      row.certificate_expires === null ? [] : [{ checkId: row.check_id, expiresAt: row.certificate_expires }],
+    );
+  }
+}

@@ -1,0 +1,54 @@
+import type { IncomingMessage } from 'node:http';
+import { PassThrough, type Readable } from 'node:stream';
+import { AppError, toError } from '../../lib/errors.ts';
+
+/** A sender of whom nothing was heard for this long has gone. */
+const stallMs = 30_000;
+/** How long the rest of a refused upload is read and thrown away, so that its sender sees the answer, not a reset. */
+const lingerMs = 10_000;
+
+/**
+ * Hands the bytes of a request to somebody who may destroy what they read from; the connection lives on for the answer.
+ *
+ * @throws what `take` throws, and AppError MALFORMED_BODY when the sender broke off.
+ */
+export async function receiveUpload<T>(
+  request: IncomingMessage,
+  take: (content: Readable) => Promise<T>,
+): Promise<T> {
+  const { socket } = request;
+  const content = new PassThrough();
+  content.on('error', () => undefined); // whoever reads it is told
+  const onBroken = () => content.destroy(new Error('the upload was broken off'));
+  const onStall = () => request.destroy();
+  // Requests made without a network have no socket that could stall.
+  const hasSocket = typeof socket?.setTimeout === 'function';
+  if (hasSocket) socket.setTimeout(stallMs, onStall);
+  request
+    .once('error', onBroken)
+    .once('close', onBroken)
+    .once('end', () => request.off('close', onBroken));
+  if (request.destroyed) onBroken();
+  try {
+    return await take(request.pipe(content));
+  } catch (thrown) {
+    if (!(thrown instanceof AppError) && request.destroyed && !request.complete) {
+      throw new AppError('MALFORMED_BODY', 'The upload was broken off.', { cause: toError(thrown) });
+    }
+    throw thrown;
+  } finally {
+    request.unpipe(content);
+    request.off('error', onBroken).off('close', onBroken);
+    if (hasSocket) socket.off('timeout', onStall).setTimeout(0);
+    linger(request);
+  }
+}
+
+/** Reads what is left of a body, for a while. */
+export function linger(request: IncomingMessage): void {
+  if (request.complete || request.destroyed) return;
+  const timer = setTimeout(() => request.destroy(), lingerMs);
+  request.once('close', () => clearTimeout(timer)).once('end', () => clearTimeout(timer));
+  request.on('error', () => undefined); // a sender that goes away now is what was asked for
+  request.resume();
+}

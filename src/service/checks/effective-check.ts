@@ -1,0 +1,127 @@
+import { completeDefinition } from '../../checks/contract/definition.ts';
+import { findCheckType } from '../../checks/index.ts';
+import { defaultRuntimeId } from '../../checks/tables/runtimes.ts';
+import { CheckGroupInput, type GroupDefinition } from '../../protocol/checks/check-group.ts';
+import type { Nouns } from '../store/store.ts';
+import type { CheckGroup } from './groups/store.ts';
+import { namesScripts } from './lifecycle-scripts.ts';
+import type { Check } from './store.ts';
+
+type Entry = Readonly<Record<string, unknown>>;
+
+/** A group's definition as this build writes them: fields that are newer than the group have their defaults. */
+export function completeGroup(group: Pick<CheckGroup, 'definition'>): GroupDefinition {
+  const completed: Record<string, unknown> = { ...group.definition };
+  for (const [key, field] of Object.entries(CheckGroupInput.shape)) {
+    const parsed = field.safeParse(completed[key]);
+    if (parsed.success) completed[key] = parsed.data;
+  }
+  return completed as GroupDefinition;
+}
+
+/** A check as it is in effect. */
+export type EffectiveCheck<C = Check> = C & {
+  /** The runtime an agent must have to run it; null for checks that run no script. */
+  readonly neededRuntimeId: string | null;
+};
+
+/** What of a check its group bears on. */
+type GroupMember = Pick<Check, 'accountId' | 'groupId' | 'checkType' | 'activated' | 'definition'>;
+
+/**
+ * A check with the settings of its group applied (check model 2.6): what is scheduled, leased, retried and alerted on.
+ * What a group leaves open (null or empty) stays as the check has it. Setup and teardown scripts are not merged, because
+ * both run: see lifecycle-scripts.ts.
+ */
+export function withGroup<C extends GroupMember>(check: C, group: CheckGroup | undefined): EffectiveCheck<C> {
+  if (!group || group.accountId !== check.accountId) {
+    return { ...check, neededRuntimeId: neededRuntimeId(check, undefined) };
+  }
+  const settings = completeGroup(group);
+  const type = findCheckType(check.checkType);
+  const own = completeDefinition(type, check.definition);
+  const hasPlaces = [settings.locations, settings.privateLocations].some((list) => (list ?? []).length > 0);
+  const activated = check.activated && settings.activated;
+  const definition: Record<string, unknown> = {
+    ...own,
+    activated,
+    muted: own.muted === true || settings.muted,
+    ...(hasPlaces
+      ? { locations: settings.locations ?? [], privateLocations: settings.privateLocations ?? [] }
+      : {}),
+    runParallel: settings.runParallel ?? own.runParallel,
+    retryStrategy:
+      settings.retryStrategy === 'FALLBACK'
+        ? own.retryStrategy
+        : (settings.retryStrategy ?? own.retryStrategy),
+    doubleCheck: settings.doubleCheck ?? own.doubleCheck,
+    alertSettings: settings.alertSettings ?? own.alertSettings,
+    useGlobalAlertSettings: settings.useGlobalAlertSettings ?? own.useGlobalAlertSettings,
+    alertChannelSubscriptions:
+      settings.alertChannelSubscriptions.length > 0
+        ? settings.alertChannelSubscriptions
+        : own.alertChannelSubscriptions,
+    runtimeId: own.runtimeId ?? settings.runtimeId,
+    tags: [...new Set([...settings.tags, ...entries<string>(own.tags)])],
+    environmentVariables: mergedByKey(
+      settings.environmentVariables ?? [],
+      entries<Entry>(own.environmentVariables),
+    ),
+  };
+  const defaults = type?.groupDefaults;
+  const effective = {
+    ...check,
+    activated,
+    definition: defaults ? defaults.apply(definition, settings[defaults.field] as Entry) : definition,
+  };
+  return { ...effective, neededRuntimeId: neededRuntimeId(effective, settings) };
+}
+
+function neededRuntimeId(
+  check: Pick<Check, 'checkType' | 'definition'>,
+  settings: GroupDefinition | undefined,
+): string | null {
+  const type = findCheckType(check.checkType);
+  const runsScripts = type?.usesLifecycleScripts && namesScripts(check.definition, settings);
+  return type?.needsRuntime || runsScripts ? runtimeOf(check) : null;
+}
+
+/** The groups of some checks, by id. */
+export async function groupsOf(
+  nouns: Pick<Nouns, 'groups'>,
+  checks: readonly GroupMember[],
+): Promise<Map<number, CheckGroup>> {
+  return nouns.groups.findMany(checks.flatMap(({ groupId }) => (groupId === null ? [] : [groupId])));
+}
+
+/** Checks with the settings of their groups applied. */
+export async function withGroups<C extends GroupMember>(
+  nouns: Pick<Nouns, 'groups'>,
+  checks: readonly C[],
+): Promise<EffectiveCheck<C>[]> {
+  const groups = await groupsOf(nouns, checks);
+  return checks.map((check) => withGroup(check, groupOf(check, groups)));
+}
+
+export function groupOf(check: GroupMember, groups: ReadonlyMap<number, CheckGroup>): CheckGroup | undefined {
+  return check.groupId === null ? undefined : groups.get(check.groupId);
+}
+
+/** The runtime of a check as it is in effect: its own, its group's, or the account's. */
+export function runtimeOf({ definition }: Pick<Check, 'definition'>): string {
+  return typeof definition.runtimeId === 'string' ? definition.runtimeId : defaultRuntimeId;
+}
+
+/** The tags of a check as it is in effect. */
+export function tagsOf(check: Pick<Check, 'definition'>): readonly string[] {
+  return entries<string>(check.definition.tags);
+}
+
+function mergedByKey(groups: readonly Entry[], own: readonly Entry[]): Entry[] {
+  const taken = new Set(own.map(({ key }) => key));
+  return [...groups.filter(({ key }) => !taken.has(key)), ...own];
+}
+
+function entries<Item>(value: unknown): readonly Item[] {
+  return Array.isArray(value) ? value : [];
+}

@@ -1,0 +1,169 @@
+import { mergeDefinition } from '../../../checks/contract/definition.ts';
+import { keepMasked, maskDefinition } from '../../../checks/contract/masking.ts';
+import { AppError } from '../../../lib/errors.ts';
+import {
+  CheckGroupInput,
+  checkGroupRoutes,
+  type GroupDefinition,
+  maskedInGroups,
+  mergedInGroups,
+} from '../../../protocol/checks/check-group.ts';
+import { changeSubscriptions, subscribeNew } from '../../alerts/channels/subscriptions.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/handler.ts';
+import { requireLocations } from '../../http/known-names.ts';
+import { describePage, pageOffset } from '../../http/paging.ts';
+import { validationError } from '../../http/validation.ts';
+import { RunNumbers } from '../../runs/due-runs.ts';
+import { reschedule } from '../../runs/rescheduling.ts';
+import { locationsOf } from '../../runs/slots.ts';
+import type { Signal } from '../../store/engine/signals.ts';
+import type { Nouns } from '../../store/store.ts';
+import { completeGroup, withGroup } from '../effective-check.ts';
+import { checkNotFound } from '../routes.ts';
+import type { Check } from '../store.ts';
+import { checkListView, oneCheckView } from '../view.ts';
+import type { CheckGroup, CheckGroupWrite } from './store.ts';
+
+const namesInMessage = 3;
+
+/** The routes of check groups, with everything that follows for the runs of their checks. */
+export function checkGroupHandlers(deps: HandlerDeps): [string, AnyHandler][] {
+  const { store, clock, publicUrl } = deps;
+  const numbers = new RunNumbers();
+  return handlersById(checkGroupRoutes, {
+    async listCheckGroups({ caller, query, request, reply }) {
+      const { total, groups } = await store.groups.list(
+        caller.accountId,
+        { tags: query.tag === undefined ? undefined : [query.tag].flat(), name: query.name },
+        { limit: query.limit, offset: pageOffset(query) },
+      );
+      describePage(request, reply, { query, total, publicUrl });
+      return groups.map(view);
+    },
+    async createCheckGroup({ caller, body, query }) {
+      const group = await store.transaction(async (nouns) => {
+        const definition = body as GroupDefinition;
+        await requireLocations(nouns, caller.accountId, definition);
+        const created = await nouns.groups.insert(caller.accountId, writeOf(definition), clock.wallMs());
+        const named = definition.alertChannelSubscriptions ?? [];
+        await subscribeNew(
+          nouns,
+          { groupId: created.id },
+          { accountId: caller.accountId, named, isAutoAssigned: query.autoAssignAlerts },
+        );
+        return created;
+      });
+      return view(group);
+    },
+    async getCheckGroup({ caller, params }) {
+      return view(found(await store.groups.find(caller.accountId, params.id), params.id));
+    },
+    async updateCheckGroup({ caller, params, body }) {
+      const { group, signals } = await store.transaction(async (nouns) => {
+        const now = clock.wallMs();
+        const before = found(await nouns.groups.findForUpdate(caller.accountId, params.id), params.id);
+        const definition = changedDefinition(before, body);
+        await requireLocations(nouns, caller.accountId, definition);
+        await nouns.groups.update(before.id, writeOf(definition), now);
+        const isNamed = (body as Readonly<Record<string, unknown>>).alertChannelSubscriptions !== undefined;
+        const named = isNamed ? (definition.alertChannelSubscriptions ?? []) : undefined;
+        await changeSubscriptions(nouns, { groupId: before.id }, { accountId: caller.accountId, named });
+        const after = { ...before, definition, updated: now };
+        return {
+          group: after,
+          signals: await rescheduleChecks(nouns, before, after, { now, numbers }),
+        };
+      });
+      store.signals.send([{ kind: 'schedule' }, ...signals]);
+      return view(group);
+    },
+    async deleteCheckGroup({ caller, params }) {
+      await store.transaction(async (nouns) => {
+        const group = found(await nouns.groups.findForUpdate(caller.accountId, params.id), params.id);
+        const { checks } = await nouns.checks.listOfGroup(group.id, { limit: namesInMessage + 1, offset: 0 });
+        if (checks.length > 0) throw hasChecks(group, checks);
+        await nouns.groups.delete(group.id);
+      });
+    },
+    async listChecksOfGroup({ caller, params, query, request, reply }) {
+      const group = found(await store.groups.find(caller.accountId, params.id), params.id);
+      const page = { limit: query.limit, offset: pageOffset(query) };
+      const { checks, total } = await store.checks.listOfGroup(group.id, page);
+      describePage(request, reply, { query, total, publicUrl });
+      return checkListView(
+        deps,
+        checks.map((check) => withGroup(check, group)),
+      );
+    },
+    async getCheckOfGroup({ caller, params }) {
+      const group = found(await store.groups.find(caller.accountId, params.groupId), params.groupId);
+      const check = await store.checks.find(caller.accountId, params.checkId);
+      if (!check || check.groupId !== group.id) throw checkNotFound(params.checkId);
+      return oneCheckView(deps, withGroup(check, group));
+    },
+  });
+}
+
+/** A partial body merged into a stored group, as a whole valid one. */
+function changedDefinition(stored: CheckGroup, body: Readonly<Record<string, unknown>>): GroupDefinition {
+  const complete = completeGroup(stored);
+  const patch = keepMasked(maskedInGroups, body, complete);
+  const parsed = CheckGroupInput.safeParse(mergeDefinition(complete, patch, mergedInGroups));
+  if (!parsed.success) throw validationError('payload', parsed.error.issues);
+  return parsed.data as GroupDefinition;
+}
+
+/**
+ * What follows for the checks of a group that changed: those it lets run or stops, moves to other locations or makes run
+ * in parallel are scheduled anew. Everything else takes effect with their next lease by itself.
+ */
+async function rescheduleChecks(
+  nouns: Nouns,
+  before: CheckGroup,
+  after: CheckGroup,
+  options: Parameters<typeof reschedule>[3],
+): Promise<Signal[]> {
+  const signals: Signal[] = [];
+  for (const check of await nouns.checks.ofGroupForUpdate(before.id)) {
+    const [was, is] = [withGroup(check, before), withGroup(check, after)];
+    if (placement(was) === placement(is)) continue;
+    const followed = await reschedule(nouns, was, is, options);
+    const runParallel = is.definition.runParallel === true;
+    await nouns.checks.setSchedule(check.id, { nextSlotAt: followed.nextSlotAt, runParallel });
+    signals.push(...followed.signals);
+  }
+  return signals;
+}
+
+/** What a group can change of when and where a check runs, as text to compare. */
+function placement({ activated, definition }: Check): string {
+  return JSON.stringify([activated, definition.runParallel, locationsOf(definition)]);
+}
+
+function hasChecks(group: CheckGroup, checks: readonly Check[]): AppError {
+  const named = checks.slice(0, namesInMessage).map(({ name }) => `"${name}"`);
+  const more = checks.length > namesInMessage ? ' and others' : '';
+  return new AppError(
+    'CONFLICT',
+    `The group ${group.id} has checks: ${named.join(', ')}${more}. Take them out of it or delete them first.`,
+  );
+}
+
+function found(group: CheckGroup | undefined, id: number): CheckGroup {
+  if (!group) throw new AppError('NOT_FOUND', `There is no check group ${id}.`);
+  return group;
+}
+
+function writeOf(definition: GroupDefinition): CheckGroupWrite {
+  return { name: definition.name, tags: definition.tags, locations: locationsOf(definition), definition };
+}
+
+/** A group as answers show it: whole, and without the values that are masked. */
+function view(group: CheckGroup) {
+  return {
+    ...(maskDefinition(maskedInGroups, completeGroup(group)) as GroupDefinition),
+    id: group.id,
+    created_at: new Date(group.created).toISOString(),
+    updated_at: group.updated === null ? null : new Date(group.updated).toISOString(),
+  };
+}

@@ -1,0 +1,61 @@
+import type { LifecycleScript } from '../../protocol/agent/agent.ts';
+import type { Snippet } from '../resources/snippets/store.ts';
+
+/** Where a check or a group names the scripts of its phases. */
+interface ScriptFields {
+  readonly setupSnippetId?: number | null;
+  readonly tearDownSnippetId?: number | null;
+  readonly localSetupScript?: string | null;
+  readonly localTearDownScript?: string | null;
+}
+
+export interface LifecycleScripts {
+  readonly setup: LifecycleScript[];
+  readonly teardown: LifecycleScript[];
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Whether a check, or its group, names any script around its runs. */
+export function namesScripts(check: Fields, group: Fields | undefined): boolean {
+  const { setup, teardown } = lifecycleScripts(check, group, []);
+  return setup.length + teardown.length > 0;
+}
+
+/**
+ * The scripts around a run in the order they run (check model 2.6): setup of the group, setup of the check, the run,
+ * teardown of the check, teardown of the group. Where a snippet and a script of one's own are set, the snippet comes
+ * first.
+ */
+export function lifecycleScripts(
+  check: Fields,
+  group: Fields | undefined,
+  snippets: readonly Snippet[],
+): LifecycleScripts {
+  const own = check as ScriptFields;
+  const shared = (group ?? {}) as ScriptFields;
+  const phase = (level: string, snippetId: unknown, local: unknown): LifecycleScript[] => [
+    ...(typeof snippetId === 'number' ? [scriptOf(level, snippetId, snippets)] : []),
+    ...(typeof local === 'string' && local.trim() !== ''
+      ? [{ name: `script of the ${level}`, script: local }]
+      : []),
+  ];
+  return {
+    setup: [
+      ...phase('group', shared.setupSnippetId, shared.localSetupScript),
+      ...phase('check', own.setupSnippetId, own.localSetupScript),
+    ],
+    teardown: [
+      ...phase('check', own.tearDownSnippetId, own.localTearDownScript),
+      ...phase('group', shared.tearDownSnippetId, shared.localTearDownScript),
+    ],
+  };
+}
+
+function scriptOf(level: string, id: number, snippets: readonly Snippet[]): LifecycleScript {
+  const snippet = snippets.find((candidate) => candidate.id === id);
+  if (snippet) return { name: `snippet "${snippet.name}" of the ${level}`, script: snippet.script };
+  // A phase that is silently left out would be worse than one that fails and says why.
+  const problem = `The ${level} names snippet ${id}, which was deleted.`;
+  return { name: `snippet ${id} of the ${level}`, script: `throw new Error(${JSON.stringify(problem)});` };
+}

@@ -1,0 +1,337 @@
+import type { Kysely, Selectable, SelectQueryBuilder } from 'kysely';
+import { sql } from 'kysely';
+import { batches } from '../store/engine/batches.ts';
+import { type Dialect, escapeLike } from '../store/engine/dialect.ts';
+import { type Page, readPage } from '../store/engine/page.ts';
+import type { CheckRow, Tables } from '../store/schema/tables.ts';
+
+/** A stored check. */
+export interface Check {
+  readonly id: string;
+  readonly accountId: string;
+  readonly groupId: number | null;
+  readonly name: string;
+  readonly checkType: string;
+  readonly activated: boolean;
+  /** As its definition schema returned it, with a frequencyOffset. */
+  readonly definition: Record<string, unknown>;
+  readonly created: number;
+  readonly updated: number | null;
+  readonly nextSlotAt: number | null;
+}
+
+/** What is written of a check. */
+export interface CheckWrite {
+  readonly name: string;
+  readonly activated: boolean;
+  readonly muted: boolean;
+  readonly groupId: number | null;
+  readonly groupOrder: number | null;
+  readonly tags: readonly string[];
+  /** Regions and slugs, in order, without repetitions. */
+  readonly locations: readonly string[];
+  readonly definition: Readonly<Record<string, unknown>>;
+  readonly nextSlotAt: number | null;
+  /** Milliseconds between two slots. */
+  readonly intervalMs: number;
+  readonly runParallel: boolean;
+  /** Where the request goes, templates and all, for searches; null for types without a request. */
+  readonly url: string | null;
+}
+
+export interface CheckFilter {
+  readonly tags?: readonly string[] | undefined;
+  readonly checkType?: string | undefined;
+  readonly search?: string | undefined;
+  readonly status?: 'passing' | 'failing' | 'degraded' | undefined;
+  readonly urlPart?: string | undefined;
+}
+
+export class Checks {
+  readonly #db: Kysely<Tables>;
+  readonly #dialect: Dialect;
+
+  constructor(db: Kysely<Tables>, dialect: Dialect) {
+    this.#db = db;
+    this.#dialect = dialect;
+  }
+
+  async insert(
+    id: string,
+    accountId: string,
+    checkType: string,
+    write: CheckWrite,
+    now: number,
+  ): Promise<void> {
+    await this.#db
+      .insertInto('checks')
+      .values({
+        id,
+        account_id: accountId,
+        check_type: checkType,
+        created: now,
+        updated: null,
+        ...columns(write),
+      })
+      .execute();
+    await this.#writeLists(id, write);
+  }
+
+  async update(id: string, write: CheckWrite, now: number): Promise<void> {
+    await this.#db
+      .updateTable('checks')
+      .set({ ...columns(write), updated: now })
+      .where('id', '=', id)
+      .execute();
+    await this.#db.deleteFrom('check_tags').where('check_id', '=', id).execute();
+    await this.#db.deleteFrom('check_locations').where('check_id', '=', id).execute();
+    await this.#writeLists(id, write);
+  }
+
+  async #writeLists(id: string, write: CheckWrite): Promise<void> {
+    const tags = [...new Set(write.tags)].map((tag) => ({ check_id: id, tag }));
+    for (const batch of batches(tags)) await this.#db.insertInto('check_tags').values(batch).execute();
+    const locations = write.locations.map((name, position) => ({ check_id: id, position, name }));
+    for (const batch of batches(locations)) {
+      await this.#db.insertInto('check_locations').values(batch).execute();
+    }
+  }
+
+  async find(accountId: string, id: string): Promise<Check | undefined> {
+    const row = await this.#db
+      .selectFrom('checks')
+      .selectAll()
+      .where('id', '=', id)
+      .where('account_id', '=', accountId)
+      .executeTakeFirst();
+    return row && fromRow(row);
+  }
+
+  /** The same, for a check this transaction is going to change. */
+  async findForUpdate(accountId: string, id: string): Promise<Check | undefined> {
+    const row = await this.#db
+      .selectFrom('checks')
+      .selectAll()
+      .where('id', '=', id)
+      .where('account_id', '=', accountId)
+      .modifyEnd(this.#dialect.forUpdate)
+      .executeTakeFirst();
+    return row && fromRow(row);
+  }
+
+  async findMany(ids: readonly string[]): Promise<Map<string, Check>> {
+    if (ids.length === 0) return new Map();
+    const rows = await this.#db
+      .selectFrom('checks')
+      .selectAll()
+      .where(this.#dialect.inList('id', [...new Set(ids)]))
+      .execute();
+    return new Map(rows.map((row) => [row.id, fromRow(row)]));
+  }
+
+  /** Checks of an account that fit, in the order of their ids; locked until the end of the transaction. */
+  async lockMany(
+    accountId: string,
+    filter: {
+      readonly ids?: readonly string[] | undefined;
+      readonly groupId?: number | undefined;
+      readonly isActivated?: boolean | undefined;
+    },
+    limit: number,
+  ): Promise<Check[]> {
+    let query = this.#db.selectFrom('checks').selectAll().where('account_id', '=', accountId);
+    if (filter.ids) query = query.where(this.#dialect.inList('id', filter.ids));
+    if (filter.groupId !== undefined) query = query.where('group_id', '=', filter.groupId);
+    if (filter.isActivated !== undefined) query = query.where('activated', '=', filter.isActivated ? 1 : 0);
+    const rows = await query.orderBy('id').limit(limit).modifyEnd(this.#dialect.forUpdate).execute();
+    return rows.map(fromRow);
+  }
+
+  /** Of some checks, those that run in all their locations at once. */
+  async parallelAmong(ids: readonly string[]): Promise<Set<string>> {
+    if (ids.length === 0) return new Set();
+    const rows = await this.#db
+      .selectFrom('checks')
+      .select('id')
+      .where(this.#dialect.inList('id', [...new Set(ids)]))
+      .where('run_parallel', '=', 1)
+      .execute();
+    return new Set(rows.map((row) => row.id));
+  }
+
+  async delete(id: string): Promise<void> {
+    await this.#db.deleteFrom('checks').where('id', '=', id).execute();
+  }
+
+  async list(
+    accountId: string,
+    filter: CheckFilter,
+    page: Page,
+  ): Promise<{ total: number; checks: Check[] }> {
+    const filtered = this.#filtered(accountId, filter);
+    const ordered = filtered
+      .selectAll('checks')
+      .orderBy('checks.created', 'desc')
+      .orderBy('checks.id', 'desc');
+    const { total, rows } = await readPage(ordered, page);
+    return { total, checks: rows.map(fromRow) };
+  }
+
+  #filtered(accountId: string, filter: CheckFilter) {
+    let query = this.#db.selectFrom('checks').where('checks.account_id', '=', accountId);
+    const { tags, checkType, search, status, urlPart } = filter;
+    if (checkType !== undefined) query = query.where('checks.check_type', '=', checkType);
+    if (search !== undefined) {
+      const pattern = `%${escapeLike(search.toLowerCase())}%`;
+      query = query.where(sql<boolean>`checks.name_search like ${pattern} escape '\\'`);
+    }
+    if (urlPart !== undefined) {
+      const pattern = `%${escapeLike(urlPart.toLowerCase())}%`;
+      query = query.where(sql<boolean>`checks.url_search like ${pattern} escape '\\'`);
+    }
+    if (tags !== undefined) {
+      query = query.where('checks.id', 'in', (eb) =>
+        eb
+          .selectFrom('check_tags')
+          .select('check_tags.check_id')
+          .where(this.#dialect.inList('check_tags.tag', tags)),
+      );
+    }
+    return status === undefined ? query : withStatus(query, status);
+  }
+
+  /** A page of the checks of a group: by their place in it, then the oldest first. */
+  async listOfGroup(groupId: number, page: Page): Promise<{ total: number; checks: Check[] }> {
+    const query = this.#db.selectFrom('checks').where('group_id', '=', groupId);
+    const ordered = query
+      .selectAll()
+      .orderBy(sql`case when group_order is null then 1 else 0 end`)
+      .orderBy('group_order')
+      .orderBy('created')
+      .orderBy('id');
+    const { total, rows } = await readPage(ordered, page);
+    return { total, checks: rows.map(fromRow) };
+  }
+
+  /** All checks of a group, locked in the order of their ids. */
+  async ofGroupForUpdate(groupId: number): Promise<Check[]> {
+    const rows = await this.#db
+      .selectFrom('checks')
+      .selectAll()
+      .where('group_id', '=', groupId)
+      .orderBy('id')
+      .modifyEnd(this.#dialect.forUpdate)
+      .execute();
+    return rows.map(fromRow);
+  }
+
+  /** Changes when and how a check is scheduled, and nothing its author wrote. */
+  async setSchedule(
+    id: string,
+    schedule: { readonly nextSlotAt: number | null; readonly runParallel: boolean },
+  ): Promise<void> {
+    await this.#db
+      .updateTable('checks')
+      .set({ next_slot_at: schedule.nextSlotAt, run_parallel: schedule.runParallel ? 1 : 0 })
+      .where('id', '=', id)
+      .execute();
+  }
+
+  /** Names of the checks that use a location, at most `limit`. */
+  async namesUsing(accountId: string, slugName: string, limit: number): Promise<string[]> {
+    const rows = await this.#db
+      .selectFrom('check_locations')
+      .innerJoin('checks', 'checks.id', 'check_locations.check_id')
+      .select('checks.name')
+      .where('check_locations.name', '=', slugName)
+      .where('checks.account_id', '=', accountId)
+      .orderBy('checks.created')
+      .limit(limit)
+      .execute();
+    return rows.map((row) => row.name);
+  }
+
+  /** Checks whose next slot is due, oldest first; locked until the end of the transaction. */
+  async due(now: number, limit: number): Promise<Check[]> {
+    const rows = await this.#db
+      .selectFrom('checks')
+      .selectAll()
+      .where('next_slot_at', '<=', now)
+      .orderBy('next_slot_at')
+      .limit(limit)
+      .modifyEnd(this.#dialect.forUpdateSkipLocked)
+      .execute();
+    return rows.map(fromRow);
+  }
+
+  /** Checks whose next slot lies further off than one interval; locked until the end of the transaction. */
+  async ahead(now: number, limit: number): Promise<Check[]> {
+    const rows = await this.#db
+      .selectFrom('checks')
+      .selectAll()
+      .where('next_slot_at', 'is not', null)
+      .where(sql<boolean>`next_slot_at - interval_ms > ${now}`)
+      .limit(limit)
+      .modifyEnd(this.#dialect.forUpdateSkipLocked)
+      .execute();
+    return rows.map(fromRow);
+  }
+
+  async setNextSlot(id: string, nextSlotAt: number): Promise<void> {
+    await this.#db.updateTable('checks').set({ next_slot_at: nextSlotAt }).where('id', '=', id).execute();
+  }
+
+  /** When the next slot of any check is due, or null. */
+  async nextSlotAt(): Promise<number | null> {
+    const row = await this.#db
+      .selectFrom('checks')
+      .select((eb) => eb.fn.min('next_slot_at').as('at'))
+      .where('next_slot_at', 'is not', null)
+      .executeTakeFirst();
+    return row?.at ?? null;
+  }
+}
+
+/** Restricts to checks whose status derives to the word (check model 1.1). */
+function withStatus<Query extends SelectQueryBuilder<Tables, 'checks', object>>(
+  query: Query,
+  status: 'passing' | 'failing' | 'degraded',
+): Query {
+  const condition = {
+    failing: sql`has_failures = 1 or has_errors = 1`,
+    degraded: sql`has_failures = 0 and has_errors = 0 and is_degraded = 1`,
+    passing: sql`has_failures = 0 and has_errors = 0 and is_degraded = 0`,
+  }[status];
+  return query.where(sql<boolean>`checks.id in (select check_id from statuses where ${condition})`) as Query;
+}
+
+function columns(write: CheckWrite) {
+  return {
+    name: write.name,
+    name_search: write.name.toLowerCase(),
+    activated: write.activated ? (1 as const) : (0 as const),
+    muted: write.muted ? (1 as const) : (0 as const),
+    group_id: write.groupId,
+    group_order: write.groupOrder,
+    definition: JSON.stringify(write.definition),
+    next_slot_at: write.nextSlotAt,
+    interval_ms: write.intervalMs,
+    run_parallel: write.runParallel ? (1 as const) : (0 as const),
+    url_search: write.url === null ? null : write.url.toLowerCase(),
+  };
+}
+
+function fromRow(row: Selectable<CheckRow>): Check {
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    groupId: row.group_id,
+    name: row.name,
+    checkType: row.check_type,
+    activated: row.activated === 1,
+    definition: JSON.parse(row.definition),
+    created: row.created,
+    updated: row.updated,
+    nextSlotAt: row.next_slot_at,
+  };
+}

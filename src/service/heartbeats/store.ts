@@ -1,0 +1,201 @@
+import type { Kysely } from 'kysely';
+import { sql } from 'kysely';
+import type { PingState } from '../../checks/heartbeat/ping-state.ts';
+import type { HeartbeatEventRow, HeartbeatRow } from '../sessions/tables.ts';
+import type { Dialect } from '../store/engine/dialect.ts';
+import type { Tables } from '../store/schema/tables.ts';
+
+/** What a heartbeat's timer follows from. */
+export interface HeartbeatWrite {
+  readonly checkId: string;
+  readonly accountId: string;
+  readonly token: string;
+  readonly periodMs: number;
+  readonly graceMs: number;
+  readonly isActive: boolean;
+}
+
+/** Events of some time: how many, and how many of them say that a ping was missed. */
+export interface EventCount {
+  readonly total: number;
+  readonly failing: number;
+}
+
+/** Timers of checks whose targets call in, and the events they left behind. */
+export class Heartbeats {
+  readonly #db: Kysely<Tables>;
+  readonly #dialect: Dialect;
+
+  constructor(db: Kysely<Tables>, dialect: Dialect) {
+    this.#db = db;
+    this.#dialect = dialect;
+  }
+
+  /**
+   * Writes the settings of a timer. One that is switched off, or on again, forgets its last ping. Fails with a unique
+   * violation when another check has the token.
+   */
+  async write(heartbeat: HeartbeatWrite): Promise<void> {
+    const { checkId, periodMs, graceMs } = heartbeat;
+    const isActive = heartbeat.isActive ? (1 as const) : (0 as const);
+    const settings = {
+      ping_token: heartbeat.token,
+      period_ms: periodMs,
+      grace_ms: graceMs,
+      is_active: isActive,
+    };
+    const before = await this.#db
+      .selectFrom('heartbeats')
+      .selectAll()
+      .where('check_id', '=', checkId)
+      .modifyEnd(this.#dialect.forUpdate)
+      .executeTakeFirst();
+    if (!before) {
+      await this.#db
+        .insertInto('heartbeats')
+        .values({
+          check_id: checkId,
+          account_id: heartbeat.accountId,
+          ...settings,
+          last_at: null,
+          deadline_at: null,
+          last_slot_at: 0,
+        })
+        .execute();
+      return;
+    }
+    const lastAt = isActive === 1 && before.is_active === 1 ? before.last_at : null;
+    await this.#db
+      .updateTable('heartbeats')
+      .set({
+        ...settings,
+        last_at: lastAt,
+        deadline_at: lastAt === null ? null : lastAt + periodMs + graceMs,
+      })
+      .where('check_id', '=', checkId)
+      .execute();
+  }
+
+  async find(checkId: string): Promise<HeartbeatRow | undefined> {
+    return this.#db.selectFrom('heartbeats').selectAll().where('check_id', '=', checkId).executeTakeFirst();
+  }
+
+  /** The timer a token belongs to; locked until the end of the transaction. */
+  async findByToken(token: string): Promise<HeartbeatRow | undefined> {
+    return this.#db
+      .selectFrom('heartbeats')
+      .selectAll()
+      .where('ping_token', '=', token)
+      .modifyEnd(this.#dialect.forUpdate)
+      .executeTakeFirst();
+  }
+
+  /** Timers whose grace time is over, the longest overdue first; locked until the end of the transaction. */
+  async overdue(now: number, limit: number): Promise<HeartbeatRow[]> {
+    return this.#db
+      .selectFrom('heartbeats')
+      .selectAll()
+      .where('deadline_at', '<', now)
+      .orderBy('deadline_at')
+      .limit(limit)
+      .modifyEnd(this.#dialect.forUpdateSkipLocked)
+      .execute();
+  }
+
+  /** Timers that expected a ping, or whose grace time ended, in a stretch of time; locked until the end of the transaction. */
+  async expectedBetween(from: number, to: number): Promise<HeartbeatRow[]> {
+    return this.#db
+      .selectFrom('heartbeats')
+      .selectAll()
+      .where('deadline_at', '>=', from)
+      .where(sql<boolean>`last_at + period_ms <= ${to}`)
+      .orderBy('check_id')
+      .modifyEnd(this.#dialect.forUpdate)
+      .execute();
+  }
+
+  /** Moves a timer on: from `lastAt` the next ping is awaited. */
+  async restart(row: HeartbeatRow, lastAt: number, lastSlotAt: number = row.last_slot_at): Promise<void> {
+    await this.#db
+      .updateTable('heartbeats')
+      .set({ last_at: lastAt, deadline_at: lastAt + row.period_ms + row.grace_ms, last_slot_at: lastSlotAt })
+      .where('check_id', '=', row.check_id)
+      .execute();
+  }
+
+  /** When the next grace time ends, or null. */
+  async nextDeadline(): Promise<number | null> {
+    const row = await this.#db
+      .selectFrom('heartbeats')
+      .select((eb) => eb.fn.min('deadline_at').as('at'))
+      .where('deadline_at', 'is not', null)
+      .executeTakeFirst();
+    return row?.at ?? null;
+  }
+
+  /** When the timers were last looked at, by whichever process; null before the first time. */
+  async lookedAt(): Promise<number | null> {
+    const row = await this.#db
+      .selectFrom('heartbeat_watch')
+      .select('looked_at')
+      .where('id', '=', 1)
+      .executeTakeFirst();
+    return row?.looked_at ?? null;
+  }
+
+  async noteLook(now: number): Promise<void> {
+    await this.#db
+      .insertInto('heartbeat_watch')
+      .values({ id: 1, looked_at: now })
+      .onConflict((conflict) => conflict.column('id').doUpdateSet({ looked_at: now }))
+      .execute();
+  }
+
+  async insertEvent(row: HeartbeatEventRow): Promise<void> {
+    await this.#db.insertInto('heartbeat_events').values(row).execute();
+  }
+
+  async findEvent(checkId: string, id: string): Promise<HeartbeatEventRow | undefined> {
+    return this.#db
+      .selectFrom('heartbeat_events')
+      .selectAll()
+      .where('id', '=', id)
+      .where('check_id', '=', checkId)
+      .executeTakeFirst();
+  }
+
+  /** Events of a window, newest first. */
+  async events(
+    checkId: string,
+    window: { readonly from: number; readonly to: number; readonly states?: readonly PingState[] },
+    page: { readonly limit: number; readonly offset: number },
+  ): Promise<HeartbeatEventRow[]> {
+    let query = this.#db
+      .selectFrom('heartbeat_events')
+      .selectAll()
+      .where('check_id', '=', checkId)
+      .where('created', '>=', window.from)
+      .where('created', '<', window.to);
+    if (window.states) query = query.where(this.#dialect.inList('state', window.states));
+    return query
+      .orderBy('created', 'desc')
+      .orderBy('id', 'desc')
+      .limit(page.limit)
+      .offset(page.offset)
+      .execute();
+  }
+
+  async countEvents(checkId: string, from: number, to: number): Promise<EventCount> {
+    const row = await this.#db
+      .selectFrom('heartbeat_events')
+      .select([
+        (eb) => eb.fn.countAll<number>().as('total'),
+        sql<number | null>`sum(case when state = 'FAILING' then 1 else 0 end)`.as('failing'),
+      ])
+      .where('check_id', '=', checkId)
+      .where('created', '>=', from)
+      .where('created', '<', to)
+      .executeTakeFirst();
+    return { total: Number(row?.total ?? 0), failing: Number(row?.failing ?? 0) };
+  }
+}

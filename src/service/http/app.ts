@@ -1,0 +1,268 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
+import { z } from 'zod';
+import { AppError } from '../../lib/errors.ts';
+import type { Route } from '../../protocol/http/route.ts';
+import { allRoutes } from '../../protocol/index.ts';
+import { addMetricsRoute, type MetricsRouteDeps } from '../metrics-route.ts';
+import { allHandlers } from '../routes.ts';
+import { authenticate, type Caller } from './auth.ts';
+import { answerErrors, badRequestLine } from './errors.ts';
+import type { AnyHandler, Call, HandlerDeps } from './handler.ts';
+import { RateLimits } from './limits.ts';
+import { buildOpenApi } from './openapi.ts';
+import { RawTransfers } from './raw-transfers.ts';
+import { fieldError, findUnstorable, validationError } from './validation.ts';
+
+export interface AppDeps extends HandlerDeps, MetricsRouteDeps {
+  /** Whether new work is welcome; false while shutting down. */
+  readonly isReady: () => boolean;
+  /** What one caller may ask in a minute; 0 or absent: there are no rate limits. */
+  readonly requestsPerMinute?: number;
+  /** Addresses of proxies whose word on where a request came from is taken. */
+  readonly trustedProxies?: readonly string[];
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    caller: Caller;
+  }
+}
+
+/** The time a client has to send a request; artifacts may be large and lines slow, so they have longer. */
+const requestTimeoutMs = 60_000;
+const rawRequestTimeoutMs = 30 * 60_000;
+
+/** The HTTP API, without listening: every route of the table with its handler, and the operators' probes. */
+export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
+  const app = Fastify({
+    // The framework's own lines (a request began, a server listens) would only repeat ours.
+    loggerInstance: deps.logger.child({}, { level: warnOrAbove(deps.logger.level) }) as FastifyBaseLogger,
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: () => randomUUID(),
+    requestIdHeader: false,
+    bodyLimit: 1024 * 1024,
+    // Node's own limit is for all routes alike; those with a JSON body are held to theirs in `limitSending`.
+    requestTimeout: rawRequestTimeoutMs,
+    http: { headersTimeout: requestTimeoutMs },
+    keepAliveTimeout: 75_000,
+    onProtoPoisoning: 'remove',
+    onConstructorPoisoning: 'remove',
+    clientErrorHandler: badRequestLine,
+    return503OnClosing: true,
+    trustProxy: deps.trustedProxies?.length ? [...deps.trustedProxies] : false,
+  });
+  // Only JSON is understood.
+  app.removeContentTypeParser('text/plain');
+  acceptEmptyJson(app);
+  for (const contentType of new Set(allRoutes.flatMap((route) => route.bodyContentType ?? []))) {
+    app.addContentTypeParser(contentType, { parseAs: 'string' }, (_request, body, done) => done(null, body));
+  }
+  app.decorateRequest('caller');
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id);
+  });
+  answerErrors(app, allRoutes);
+  app.setValidatorCompiler<ValidatedSchema>(({ schema, httpPart }) => validator(schema.zod, httpPart));
+  app.setSerializerCompiler<ValidatedSchema>(({ schema }) => serializer(schema.zod));
+  const handlers = allHandlers(deps);
+  const transfers = new RawTransfers(app);
+  const limits = deps.requestsPerMinute ? new RateLimits(deps.clock, deps.requestsPerMinute) : undefined;
+  const addRoutes = (instance: FastifyInstance, bodyKind: ReturnType<typeof bodyKindOf>) => {
+    for (const route of allRoutes.filter((one) => bodyKindOf(one) === bodyKind)) {
+      const handler = handlers.get(route.operationId);
+      if (!handler) throw new Error(`no handler for ${route.operationId} (${route.method} ${route.path})`);
+      addRoute(instance, route, { handler, deps, transfers, limits });
+    }
+  };
+  addRoutes(app, 'json');
+  await app.register(async (raw) => {
+    raw.removeAllContentTypeParsers();
+    raw.addContentTypeParser('*', (_request, body, done) => done(null, body));
+    addRoutes(raw, 'raw');
+  });
+  await app.register(async (ignoring) => {
+    ignoring.removeAllContentTypeParsers();
+    ignoring.addContentTypeParser('*', (_request, body, done) => {
+      body.resume();
+      done(null, undefined);
+    });
+    addRoutes(ignoring, 'ignored');
+  });
+  addProbes(app, deps);
+  addMetricsRoute(app, deps);
+  return app;
+}
+
+/** What is done with the bodies of a route. */
+function bodyKindOf(route: Route): 'json' | 'raw' | 'ignored' {
+  if (route.isBodyIgnored) return 'ignored';
+  return route.isBodyRaw ? 'raw' : 'json';
+}
+
+/** Clients that always send `Content-Type: application/json` send it without a body too, where there is nothing to say. */
+function acceptEmptyJson(app: FastifyInstance): void {
+  const parse = app.getDefaultJsonParser('remove', 'remove');
+  app.removeContentTypeParser('application/json');
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+    if (body.length === 0) done(null, undefined);
+    else parse(request, String(body), done);
+  });
+}
+
+/** Ends a request whose body does not come in time, so that a slow sender does not hold a connection for long. */
+function limitSending(request: IncomingMessage): void {
+  const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
+  if (encoding === undefined && (length === undefined || length === '0')) return;
+  // Nobody sends slowly what came over no connection (Fastify's inject), and there is none to be closed.
+  if (!(request.socket instanceof Socket)) return;
+  const timer = setTimeout(() => {
+    const error = new Error('the body did not come in time');
+    badRequestLine(Object.assign(error, { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), request.socket);
+    request.socket.destroySoon();
+  }, requestTimeoutMs);
+  request.once('end', () => clearTimeout(timer)).once('close', () => clearTimeout(timer));
+}
+
+/** Schemas are handed to Fastify in a wrapper, so that it takes them for what they are: not JSON Schema. */
+interface ValidatedSchema {
+  readonly zod: z.ZodType;
+}
+
+const wrap = (schema: z.ZodType | undefined): ValidatedSchema | undefined =>
+  schema === undefined ? undefined : { zod: schema };
+
+interface RouteParts {
+  readonly handler: AnyHandler;
+  readonly deps: AppDeps;
+  readonly transfers: RawTransfers;
+  readonly limits: RateLimits | undefined;
+}
+
+function addRoute(
+  app: FastifyInstance,
+  route: Route,
+  { handler, deps, transfers, limits }: RouteParts,
+): void {
+  const schema = {
+    ...(route.params ? { params: wrap(route.params) } : {}),
+    ...(route.query ? { querystring: wrap(route.query) } : {}),
+    ...(route.body ? { body: wrap(route.body) } : {}),
+    ...(route.response && !route.responseContentType
+      ? { response: { [route.success.statusCode]: wrap(route.response) } }
+      : {}),
+  };
+  app.route({
+    method: route.method,
+    url: (route.hasPathTail ? route.path.replace(/\{\w+\}$/, '*') : route.path).replaceAll(
+      /\{(\w+)\}/g,
+      ':$1',
+    ),
+    schema,
+    ...(route.bodyLimitBytes === undefined ? {} : { bodyLimit: route.bodyLimitBytes }),
+    onRequest: async (request, reply) => {
+      if (route.isBodyRaw || route.isResponseRaw) transfers.add(request, reply);
+      if (!route.isBodyRaw) limitSending(request.raw);
+      nameTail(route, request);
+      request.caller = await authenticate(deps.store, route, request);
+      limits?.spend(route, request, reply);
+    },
+    preValidation: async (request) => {
+      refuseUnstorable('query', request.query);
+      refuseUnstorable('params', request.params);
+      // The schemas of the agent protocol say what its texts may hold; reports show what targets sent, whatever it is.
+      const isJson = !route.isBodyRaw;
+      if (route.credential !== 'location' && isJson) refuseUnstorable('payload', request.body);
+      if (route.body && !route.isBodyOptional && (request.body === undefined || request.body === null)) {
+        throw new AppError('MALFORMED_BODY', 'The request needs a JSON body.');
+      }
+    },
+    handler: async (request, reply) => {
+      const { caller } = request;
+      const call = {
+        params: lowerCaseIds(request.params),
+        query: request.query,
+        body: request.body,
+        caller:
+          caller.kind === 'account' ? caller.account : caller.kind === 'location' ? caller.location : null,
+        request,
+        reply,
+      } as unknown as Call;
+      const answer = await handler(call);
+      if (route.isResponseRaw || reply.sent) return reply;
+      reply.code(route.success.statusCode);
+      if (route.responseContentType) reply.type(route.responseContentType);
+      if (route.response) return answer;
+      return reply.send();
+    },
+  });
+}
+
+/** Gives the rest of a path the name its parameter has in the table. */
+function nameTail(route: Route, request: FastifyRequest): void {
+  const name = route.hasPathTail ? /\{(\w+)\}$/.exec(route.path)?.[1] : undefined;
+  if (name === undefined) return;
+  const { '*': tail, ...params } = request.params as Record<string, string>;
+  request.params = { ...params, [name]: tail };
+}
+
+function addProbes(app: FastifyInstance, deps: AppDeps): void {
+  app.get('/-/liveness', async () => ({ status: 'alive' }));
+  app.get('/-/readiness', async () => {
+    if (!deps.isReady()) throw new AppError('STORE_UNAVAILABLE', 'The service is shutting down.');
+    await deps.store.ping();
+    return { status: 'ready' };
+  });
+  let document: Promise<object> | undefined;
+  app.get('/v1/openapi.json', async () => {
+    document ??= buildOpenApi();
+    return document;
+  });
+}
+
+function warnOrAbove(level: string): string {
+  return ['error', 'fatal', 'silent'].includes(level) ? level : 'warn';
+}
+
+const sources = { body: 'payload', querystring: 'query', params: 'params', headers: 'headers' } as const;
+
+function validator(schema: z.ZodType, httpPart: string | undefined) {
+  const source = sources[httpPart as keyof typeof sources] ?? 'payload';
+  return (data: unknown) => {
+    const parsed = schema.safeParse(data);
+    return parsed.success ? { value: parsed.data } : { error: validationError(source, parsed.error.issues) };
+  };
+}
+
+/** Answers hold what their schema names and nothing else; one that does not fit is a fault of ours. */
+function serializer(schema: z.ZodType) {
+  return (data: unknown): string => JSON.stringify(z.encode(schema, data));
+}
+
+function refuseUnstorable(source: 'query' | 'params' | 'payload', value: FastifyRequest['body']): void {
+  const key = findUnstorable(value);
+  if (key === null) return;
+  throw fieldError(source, [
+    { key, message: 'must not contain a NUL character or half of a surrogate pair' },
+  ]);
+}
+
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** UUIDs are the same in upper and lower case; stored ones are in lower case. */
+function lowerCaseIds(params: unknown): unknown {
+  if (typeof params !== 'object' || params === null) return params;
+  return Object.fromEntries(
+    Object.entries(params).map(([key, value]) => [
+      key,
+      typeof value === 'string' && uuid.test(value) ? value.toLowerCase() : value,
+    ]),
+  );
+}

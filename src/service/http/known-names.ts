@@ -1,0 +1,39 @@
+import type { Nouns } from '../store/store.ts';
+import { fieldError } from './validation.ts';
+
+/**
+ * Every private location that a check or a group names must exist, and stays while this transaction runs.
+ *
+ * @throws AppError VALIDATION_FAILED, naming each one that does not.
+ */
+export async function requireLocations(
+  nouns: Pick<Nouns, 'locations'>,
+  accountId: string,
+  { privateLocations }: { readonly privateLocations?: readonly string[] | null | undefined },
+): Promise<void> {
+  const slugs = privateLocations ?? [];
+  const known = await nouns.locations.findBySlugs(accountId, slugs);
+  const problems = slugs.flatMap((slug, index) =>
+    known.has(slug)
+      ? []
+      : [{ key: `privateLocations.${index}`, message: `names no private location: ${JSON.stringify(slug)}` }],
+  );
+  if (problems.length > 0) throw fieldError('payload', problems);
+}
+
+/**
+ * The group that a check joins must exist; it neither changes nor goes while this transaction runs. Called before the
+ * check's own row is locked: who changes a group locks the group first and then its checks.
+ *
+ * @throws AppError VALIDATION_FAILED when there is no such group.
+ */
+export async function requireGroup(
+  nouns: Pick<Nouns, 'groups'>,
+  accountId: string,
+  groupId: unknown,
+): Promise<void> {
+  // A value of another kind is refused with all other wrong fields.
+  if (typeof groupId !== 'number' || !Number.isSafeInteger(groupId)) return;
+  if (await nouns.groups.findForUpdate(accountId, groupId)) return;
+  throw fieldError('payload', [{ key: 'groupId', message: `names no check group: ${groupId}` }]);
+}

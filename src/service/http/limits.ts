@@ -1,0 +1,77 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock } from '../../lib/clock.ts';
+import { AppError } from '../../lib/errors.ts';
+import { LruMap } from '../../lib/lru.ts';
+import type { RateLimit, Route } from '../../protocol/http/route.ts';
+
+/** Callers that are remembered; the one that was silent for longest is forgotten first. */
+const callersRemembered = 50_000;
+
+/**
+ * How much each caller may ask: an API key of its operations, an address of public pages. Agents are not limited: what
+ * they ask follows from the checks they run.
+ *
+ * Each limit is a bucket that holds `requests` and fills evenly, from empty to full in `windowSeconds`. Only one number
+ * is kept: when it will be full again (the generic cell rate algorithm of ITU-T I.371). A request that finds it empty
+ * costs nothing. Operations without a limit of their own share one bucket per caller. Each process counts by itself.
+ */
+export class RateLimits {
+  readonly #clock: Clock;
+  readonly #general: RateLimit;
+  readonly #buckets = new LruMap<string, { fullAtMs: number }>(callersRemembered);
+
+  constructor(clock: Clock, requestsPerMinute: number) {
+    this.#clock = clock;
+    this.#general = { requests: requestsPerMinute, windowSeconds: 60 };
+  }
+
+  /**
+   * Takes one request from the bucket of whoever calls, and tells in headers what is left.
+   *
+   * @throws AppError RATE_LIMITED, with a Retry-After header, when the bucket is empty.
+   */
+  spend(route: Route, request: FastifyRequest, reply: FastifyReply): void {
+    const { caller } = request;
+    if (caller.kind === 'location') return;
+    const limit = route.rateLimit ?? this.#general;
+    const who = caller.kind === 'account' ? `key ${caller.account.keyId}` : `address ${request.ip}`;
+    const bucketName = `${route.rateLimit ? route.operationId : '*'} ${who}`;
+    const { remaining, retryAfterSeconds, fullInSeconds } = this.#take(bucketName, limit);
+    reply.header('x-ratelimit-limit', String(limit.requests));
+    reply.header('x-ratelimit-remaining', String(remaining));
+    reply.header('x-ratelimit-reset', String(Math.ceil(this.#clock.wallMs() / 1000 + fullInSeconds)));
+    if (retryAfterSeconds === null) return;
+    reply.header('retry-after', String(retryAfterSeconds));
+    throw new AppError(
+      'RATE_LIMITED',
+      `Too many requests: ${limit.requests} in ${limit.windowSeconds} seconds are allowed here. Try again in ${retryAfterSeconds} seconds.`,
+      { attributes: { limit: limit.requests, windowSeconds: limit.windowSeconds, retryAfterSeconds } },
+    );
+  }
+
+  #take(
+    name: string,
+    { requests, windowSeconds }: RateLimit,
+  ): { remaining: number; retryAfterSeconds: number | null; fullInSeconds: number } {
+    const nowMs = this.#clock.monotonicMs();
+    const windowMs = windowSeconds * 1000;
+    const costMs = windowMs / requests;
+    const bucket = this.#buckets.getOrMake(name, () => ({ fullAtMs: nowMs }));
+    const missingMs = Math.max(0, bucket.fullAtMs - nowMs);
+    const overdrawnMs = missingMs + costMs - windowMs;
+    // Sums of fractions: a thousandth of a millisecond is no request.
+    if (overdrawnMs > 1e-3) {
+      return {
+        remaining: 0,
+        retryAfterSeconds: Math.ceil(overdrawnMs / 1000),
+        fullInSeconds: missingMs / 1000,
+      };
+    }
+    bucket.fullAtMs = nowMs + missingMs + costMs;
+    return {
+      remaining: Math.floor((windowMs - missingMs - costMs) / costMs + 1e-6),
+      retryAfterSeconds: null,
+      fullInSeconds: (missingMs + costMs) / 1000,
+    };
+  }
+}

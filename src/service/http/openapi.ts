@@ -1,0 +1,231 @@
+import { STATUS_CODES } from 'node:http';
+import { z } from 'zod';
+import { packageVersion } from '../../lib/version.ts';
+import { ErrorBody } from '../../protocol/http/error-body.ts';
+import type { Route } from '../../protocol/http/route.ts';
+import { allRoutes } from '../../protocol/index.ts';
+
+type Json = Record<string, unknown>;
+type Direction = 'input' | 'output';
+
+const security = {
+  account: [{ apiKey: [] }],
+  location: [{ locationKey: [] }],
+  none: [],
+  optional: [{}, { apiKey: [] }],
+} as const;
+
+/** The OpenAPI 3.1 document of the API, from the table of routes. */
+export async function buildOpenApi(): Promise<object> {
+  const schemas = new SchemaCollection();
+  const paths: Record<string, Json> = {};
+  for (const route of allRoutes) {
+    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation(route, schemas) };
+  }
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Picket API',
+      version: packageVersion(),
+      description: 'Checks, their results and statuses, private locations, and the protocol of their agents.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    tags: [...new Set(allRoutes.map((route) => route.tag))].map((name) => ({ name })),
+    paths,
+    components: {
+      securitySchemes: {
+        apiKey: { type: 'http', scheme: 'bearer', description: 'API key of an account' },
+        locationKey: { type: 'http', scheme: 'bearer', description: 'Key of a private location' },
+      },
+      schemas: schemas.components(),
+    },
+  };
+}
+
+function operation(route: Route, schemas: SchemaCollection): Json {
+  const body = route.documentedBody ?? route.body;
+  const response = route.documentedResponse ?? route.response;
+  return {
+    operationId: route.operationId,
+    summary: route.summary,
+    tags: [route.tag],
+    security: security[route.credential],
+    parameters: [
+      ...parameters('path', route.params, schemas),
+      ...parameters('query', route.query, schemas),
+      ...(route.credential === 'account' ? [accountHeader] : []),
+    ],
+    ...(body
+      ? {
+          requestBody: {
+            required: !route.isBodyOptional,
+            content: {
+              [route.bodyContentType ?? 'application/json']: { schema: schemas.use(body, 'input') },
+            },
+          },
+        }
+      : {}),
+    ...(route.isBodyIgnored && route.method !== 'GET'
+      ? { requestBody: { required: false, content: { '*/*': {} } } }
+      : {}),
+    ...(route.isBodyRaw ? { requestBody: { required: true, content: rawContent } } : {}),
+    responses: {
+      [route.success.statusCode]: {
+        description: route.success.label,
+        ...(route.isResponseRaw ? { content: rawContent } : {}),
+        ...(response
+          ? {
+              content: {
+                [route.responseContentType?.split(';')[0] ?? 'application/json']: {
+                  schema: schemas.use(response, 'output'),
+                },
+              },
+            }
+          : {}),
+      },
+      ...Object.fromEntries(errorStatuses(route).map((status) => [status, errorAnswer(status, schemas)])),
+    },
+  };
+}
+
+/** Bytes; OpenAPI 3.1 gives such content no schema. */
+const rawContent = { 'application/octet-stream': {} };
+
+const accountHeader = {
+  name: 'x-service-account',
+  in: 'header',
+  required: false,
+  description: 'Id of the account; without it the account of the API key',
+  schema: { type: 'string' },
+};
+
+function parameters(place: 'path' | 'query', schema: z.ZodObject | undefined, schemas: SchemaCollection) {
+  return Object.entries(schema?.shape ?? {}).map(([name, field]) => {
+    const zodField = field as z.ZodType;
+    // What a query parameter means (a boolean, a number), not that it is written as text.
+    const { description, ...rest } = schemas.use(zodField, 'output');
+    return {
+      name,
+      in: place,
+      required: place === 'path' || !zodField.safeParse(undefined).success,
+      ...(description === undefined ? {} : { description }),
+      schema: rest,
+    };
+  });
+}
+
+/** The statuses of errors that the document promises of a route; others are faults. */
+export function errorStatuses(route: Route): number[] {
+  const hasInput = route.params || route.query || route.body;
+  return [
+    ...(hasInput ? [400] : []),
+    // A public page that takes a query takes its own key in it, where it is private.
+    ...(route.credential === 'none' && !route.query ? [] : [401]),
+    ...(route.credential === 'account' || route.credential === 'optional' ? [403] : []),
+    ...(route.otherErrors ?? []),
+    ...(route.params ? [404] : []),
+    ...(route.body ? [413, 415] : []),
+    ...(route.isBodyRaw ? [413, 507] : []),
+    ...(route.isResponseRaw ? [416] : []),
+    ...(route.credential === 'location' ? [] : [429]),
+    503,
+  ];
+}
+
+function errorAnswer(status: number, schemas: SchemaCollection): Json {
+  return {
+    description: STATUS_CODES[status] ?? 'Error',
+    content: { 'application/json': { schema: schemas.use(ErrorBody, 'output') } },
+  };
+}
+
+const componentRef = '#/components/schemas/';
+
+/**
+ * The named schemas of the document. What is written and what is answered differ (fields with defaults may be left out
+ * when writing), so a schema used both ways appears twice when the two forms are not the same: `Name` and `NameWrite`.
+ */
+class SchemaCollection {
+  readonly #named: Record<Direction, Map<string, Json>> = { input: new Map(), output: new Map() };
+  readonly #inputUses: Json[] = [];
+
+  /** The JSON Schema of one use: a reference when the schema has a name. */
+  use(schema: z.ZodType, direction: Direction): Json {
+    const generated = z.toJSONSchema(schema, {
+      io: direction,
+      target: 'draft-2020-12',
+      unrepresentable: 'any',
+      override: ({ jsonSchema }) => {
+        // Clients have to put up with fields a later version adds.
+        if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
+        // Noise: the bounds of every integer, and patterns that repeat what the format says.
+        if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+        if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+        if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
+      },
+    }) as Json;
+    const { $schema: _, $defs: definitions = {}, id, ...root } = generated;
+    for (const [name, definition] of Object.entries(definitions as Record<string, Json>)) {
+      this.#name(direction, name, definition);
+    }
+    let used: Json = pointToComponents(root) as Json;
+    if (typeof id === 'string') {
+      this.#name(direction, id, root);
+      used = { $ref: componentRef + id };
+    }
+    if (direction === 'input') this.#inputUses.push(used);
+    return used;
+  }
+
+  #name(direction: Direction, name: string, definition: Json): void {
+    const { id: _, ...schema } = definition;
+    this.#named[direction].set(name, pointToComponents(schema) as Json);
+  }
+
+  /** All named schemas by name. Renames inputs that differ from the output of the same name, in their uses too. */
+  components(): Record<string, Json> {
+    const { input, output } = this.#named;
+    const differing = new Set<string>();
+    let isSettled = false;
+    while (!isSettled) {
+      isSettled = true;
+      for (const [name, schema] of input) {
+        const other = output.get(name);
+        if (differing.has(name) || !other) continue;
+        const renamed = renameRefs(schema, differing);
+        if (JSON.stringify(renamed) === JSON.stringify(other)) continue;
+        differing.add(name);
+        isSettled = false;
+      }
+    }
+    const all = new Map(output);
+    for (const [name, schema] of input) {
+      all.set(differing.has(name) ? `${name}Write` : name, renameRefs(schema, differing) as Json);
+    }
+    for (const used of this.#inputUses) Object.assign(used, renameRefs(used, differing));
+    return Object.fromEntries([...all].sort(([left], [right]) => (left < right ? -1 : 1)));
+  }
+}
+
+/** References of zod's own making, turned into those of the document. */
+function pointToComponents(value: unknown): unknown {
+  return mapRefs(value, (ref) => ref.replace(/^#\/\$defs\//, componentRef));
+}
+
+function renameRefs(value: unknown, names: ReadonlySet<string>): unknown {
+  return mapRefs(value, (ref) => {
+    const name = ref.slice(componentRef.length);
+    return names.has(name) ? `${ref}Write` : ref;
+  });
+}
+
+function mapRefs(value: unknown, map: (ref: string) => string): unknown {
+  if (Array.isArray(value)) return value.map((item) => mapRefs(item, map));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, child]) => [
+      key,
+      key === '$ref' && typeof child === 'string' ? map(child) : mapRefs(child, map),
+    ]),
+  );
+}

@@ -1,0 +1,42 @@
+import type { Kysely } from 'kysely';
+import type { IncidentEventRow } from '../alerts/tables.ts';
+import type { Dialect } from '../store/engine/dialect.ts';
+import type { Tables } from '../store/schema/tables.ts';
+
+/** Incidents that are to be opened or resolved, until somebody has done so. */
+export class IncidentEvents {
+  readonly #db: Kysely<Tables>;
+  readonly #dialect: Dialect;
+
+  constructor(db: Kysely<Tables>, dialect: Dialect) {
+    this.#db = db;
+    this.#dialect = dialect;
+  }
+
+  async insert(row: Omit<IncidentEventRow, 'position'>): Promise<void> {
+    await this.#db.insertInto('incident_events').values(row).execute();
+  }
+
+  /**
+   * The oldest ones, locked: no other process takes a later one of the same incident meanwhile. To be called in a
+   * transaction, which also removes them.
+   */
+  async lockOldest(limit: number): Promise<IncidentEventRow[]> {
+    return this.#db
+      .selectFrom('incident_events')
+      .selectAll()
+      .orderBy('position')
+      .limit(limit)
+      .modifyEnd(this.#dialect.forUpdate)
+      .execute();
+  }
+
+  async hasAny(): Promise<boolean> {
+    const row = await this.#db.selectFrom('incident_events').select('position').limit(1).executeTakeFirst();
+    return row !== undefined;
+  }
+
+  async remove(position: number): Promise<void> {
+    await this.#db.deleteFrom('incident_events').where('position', '=', position).execute();
+  }
+}

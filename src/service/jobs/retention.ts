@@ -1,0 +1,171 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
+import { artifactKey } from '../results/artifacts/intake.ts';
+import type { Store } from '../store/store.ts';
+import { Alarm } from './job-loop.ts';
+
+/** How long things are kept, in milliseconds. */
+export interface Retention {
+  /** Results with their details, fenced results, events of heartbeats, and the records of runs, sessions and alerts. */
+  readonly resultsMs: number;
+  /** The files that runs left behind. */
+  readonly artifactsMs: number;
+  /** The numbers analytics work with, and nothing else of a result. */
+  readonly analyticsMs: number;
+}
+
+export interface UpkeepOptions {
+  readonly store: Store;
+  readonly artifactStore: ArtifactStore;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly retention: Retention;
+}
+
+const checksPerTurn = 20;
+const rowsPerStatement = 500;
+const artifactsPerTurn = 50;
+/** From the end of one round over all checks to the start of the next. */
+const restMs = 60_000;
+const longestSleepMs = 60_000;
+const leaderPollMs = 5_000;
+/** Queue lengths are kept for as long as they can be asked for (spec.md, Limits), and a day more. */
+const locationMinutesMs = 16 * 86_400_000;
+const minuteMs = 60_000;
+
+/**
+ * Work of the scheduling process that nobody waits for: results are sealed into columns (result-columns.ts), what is too
+ * old is removed, and the queues are looked at once a minute. It goes over all checks, a few at each turn, in statements
+ * that take milliseconds, so that claims and results are never held up; between two rounds it rests.
+ *
+ * Results are removed only once they are sealed: what analytics know of them outlives them.
+ */
+export class Upkeep {
+  readonly #store: Store;
+  readonly #artifactStore: ArtifactStore;
+  readonly #clock: Clock;
+  readonly #retention: Retention;
+  readonly #alarm: Alarm;
+  /** The check the next turn begins after. */
+  #cursor = '';
+  #recordedMinute = 0;
+  #restsUntilMs = 0;
+
+  constructor(options: UpkeepOptions) {
+    this.#store = options.store;
+    this.#artifactStore = options.artifactStore;
+    this.#clock = options.clock;
+    this.#retention = options.retention;
+    this.#alarm = new Alarm({
+      name: 'upkeep',
+      clock: options.clock,
+      logger: options.logger,
+      work: () => this.#turn(),
+      longestMs: longestSleepMs,
+    });
+  }
+
+  start(): void {
+    this.#alarm.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#alarm.stop();
+  }
+
+  async #turn(): Promise<number | null> {
+    const now = this.#clock.wallMs();
+    if (!(await this.#store.isLeader())) return now + leaderPollMs;
+    await this.#recordQueues(now);
+    const nextMinute = (Math.floor(now / minuteMs) + 1) * minuteMs;
+    if (this.#clock.monotonicMs() < this.#restsUntilMs) return nextMinute;
+    const isMore = await this.#lookAtChecks(now);
+    if (isMore) return this.#clock.wallMs();
+    const isOldLeft = await this.#removeOld(now);
+    if (isOldLeft) return this.#clock.wallMs();
+    this.#cursor = '';
+    this.#restsUntilMs = this.#clock.monotonicMs() + restMs;
+    return nextMinute;
+  }
+
+  async #recordQueues(now: number): Promise<void> {
+    const minute = Math.floor(now / minuteMs) * minuteMs;
+    if (minute === this.#recordedMinute) return;
+    await this.#store.locationMinutes.record(minute, now);
+    this.#recordedMinute = minute;
+  }
+
+  /** Seals and removes results of the next few checks. Returns false when there are no more checks in this round. */
+  async #lookAtChecks(now: number): Promise<boolean> {
+    const ids = await this.#store.retired.checkIdsAfter(this.#cursor, checksPerTurn);
+    for (const id of ids) {
+      const isDone = await this.#lookAt(id, now);
+      // A check with much to do is gone on with at the next turn.
+      if (!isDone) return true;
+      this.#cursor = id;
+    }
+    return ids.length === checksPerTurn;
+  }
+
+  async #lookAt(checkId: string, now: number): Promise<boolean> {
+    const store = this.#store;
+    let isSealing = (await store.resultColumns.nextSeal(checkId, now)) !== null;
+    if (isSealing) {
+      isSealing = await store.transaction((nouns) => nouns.resultColumns.sealNext(checkId, now));
+    }
+    const keptSince = now - this.#retention.resultsMs;
+    const sealedUntil = await store.resultColumns.sealedUntil(checkId);
+    const removed = await this.#removeResults(checkId, Math.min(keptSince, sealedUntil));
+    const events = await store.retired.removeHeartbeatEvents(checkId, keptSince, rowsPerStatement);
+    const before = now - this.#retention.analyticsMs;
+    const pruned = await store.transaction((nouns) => nouns.resultColumns.prune(checkId, before, 100));
+    return !isSealing && Math.max(removed, events) < rowsPerStatement && pruned < 100;
+  }
+
+  async #removeResults(checkId: string, before: number): Promise<number> {
+    const ids = await this.#store.retired.resultIds(checkId, before, rowsPerStatement);
+    await this.#removeWithArtifacts('results', ids);
+    return ids.length;
+  }
+
+  async #removeWithArtifacts(table: 'results' | 'test_results', ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return;
+    // The bytes first: the rows are what remembers them.
+    const artifacts = await this.#store.artifacts.ofResults(ids);
+    for (const row of [...artifacts.values()].flat()) {
+      if (row.state === 'stored' || row.state === 'awaited')
+        await this.#artifactStore.remove(artifactKey(row));
+    }
+    await this.#store.transaction((nouns) => nouns.retired.removeResults(table, ids));
+  }
+
+  /** Returns whether there may be more of what belongs to no check in particular. */
+  async #removeOld(now: number): Promise<boolean> {
+    const { retired, locationMinutes } = this.#store;
+    await locationMinutes.prune(now - locationMinutesMs);
+    const before = now - this.#retention.resultsMs;
+    const areRecordsLeft = await retired.removeRecords(before, rowsPerStatement);
+    const { resultIds, emptyIds } = await retired.testSessions(before, rowsPerStatement);
+    await this.#removeWithArtifacts('test_results', resultIds);
+    await retired.removeTestSessions(emptyIds);
+    const files = await this.#removeArtifacts(now - this.#retention.artifactsMs);
+    // Sessions that had results are removed at the next turn, without them.
+    return (
+      areRecordsLeft ||
+      resultIds.length > 0 ||
+      emptyIds.length === rowsPerStatement ||
+      files === artifactsPerTurn
+    );
+  }
+
+  async #removeArtifacts(before: number): Promise<number> {
+    const rows = await this.#store.retired.artifacts(before, artifactsPerTurn);
+    const days = Math.round(this.#retention.artifactsMs / 86_400_000);
+    for (const row of rows) {
+      await this.#artifactStore.remove(artifactKey(row));
+      await this.#store.retired.forgetArtifact(row, `files are kept for ${days} days`);
+    }
+    return rows.length;
+  }
+}

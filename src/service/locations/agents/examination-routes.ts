@@ -1,0 +1,61 @@
+import type { IncomingMessage } from 'node:http';
+import { AppError } from '../../../lib/errors.ts';
+import { packageVersion } from '../../../lib/version.ts';
+import { examinationRoutes, maxExaminationBytes } from '../../../protocol/agent/agent-examination.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/handler.ts';
+import { isOutdated } from './versions.ts';
+
+/** A sender of whom nothing is heard for this long has gone. */
+const stallMs = 30_000;
+/** Where even reading on ends. */
+const maxReadBytes = 8 * maxExaminationBytes;
+
+/** What `picket doctor` asks. Nothing is stored, and no agent counts as seen. */
+export function agentExaminationHandlers({ clock }: HandlerDeps): [string, AnyHandler][] {
+  return handlersById(examinationRoutes, {
+    async examineConnection({ caller, query, request }) {
+      const receivedBytes = await discard(request.raw);
+      return {
+        serverTime: clock.wallMs(),
+        version: packageVersion(),
+        location: { slugName: caller.slug_name, name: caller.name },
+        isOutdated: isOutdated(query.agentVersion),
+        receivedBytes,
+      };
+    },
+  });
+}
+
+/**
+ * Reads a body to its end and forgets it. One that is too large is read on for the sake of its sender, which would see a reset
+ * instead of the answer.
+ *
+ * @throws AppError PAYLOAD_TOO_LARGE, or MALFORMED_BODY when it breaks off or stands still.
+ */
+async function discard(request: IncomingMessage): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  let receivedBytes = 0;
+  const onBroken = () => reject(new AppError('MALFORMED_BODY', 'The body was broken off.'));
+  const onStall = () => request.destroy();
+  const { socket } = request;
+  socket.setTimeout(stallMs, onStall);
+  request
+    .on('data', (chunk: Buffer) => {
+      receivedBytes += chunk.length;
+      if (receivedBytes > maxReadBytes) request.destroy();
+      else if (receivedBytes > maxExaminationBytes) reject(tooLarge());
+    })
+    .once('end', () => resolve(receivedBytes))
+    .once('error', onBroken)
+    .once('close', onBroken);
+  if (request.readableEnded) resolve(0);
+  try {
+    return await promise;
+  } finally {
+    socket.off('timeout', onStall).setTimeout(0);
+  }
+}
+
+function tooLarge(): AppError {
+  return new AppError('PAYLOAD_TOO_LARGE', `The body has at most ${maxExaminationBytes} bytes.`);
+}

@@ -1,0 +1,114 @@
+import type { ClaimRequest } from '../../../protocol/agent/agent.ts';
+import type { AgentRow } from '../../store/schema/tables.ts';
+import type { Store } from '../../store/store.ts';
+
+/** An agent counts as running for this long after it was seen (check model 4.5). */
+export const agentSeenWindowMs = 2 * 60_000;
+
+const writeEveryMs = 10_000;
+const forgetAfterMs = 7 * 86_400_000;
+
+/** What an agent says about the check types it knows, and about what it lost; stored as JSON. */
+type AgentCapabilities = Pick<ClaimRequest, 'backends' | 'unavailable' | 'runtimes' | 'droppedResults'>;
+
+interface Sighting {
+  readonly writtenAt: number;
+  readonly fingerprint: string;
+}
+
+/**
+ * Which agents were seen where and when. Two processes with one agent id (a cloned machine) are two sessions and stay
+ * apart. A session is written at most every ten seconds unless what it says of itself changes: polls are frequent, and
+ * the answers that use this look back minutes.
+ */
+export class AgentSightings {
+  readonly #store: Store;
+  readonly #seen = new Map<string, Sighting>();
+  #forgottenAt = 0;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** A claim: it carries all that is known of an agent. */
+  async claimed(locationId: string, request: ClaimRequest, now: number): Promise<void> {
+    const checkTypes = JSON.stringify(request.checkTypes);
+    const { backends, unavailable, runtimes, droppedResults } = request;
+    const capabilities = JSON.stringify({
+      backends,
+      unavailable,
+      runtimes,
+      droppedResults,
+    } satisfies AgentCapabilities);
+    const fingerprint = `${request.version} ${request.platform} ${checkTypes} ${capabilities}`;
+    if (!this.#isDue(locationId, request, now, fingerprint)) return;
+    await this.#store.locations.agentSeen({
+      location_id: locationId,
+      agent_id: request.agentId,
+      session_id: request.sessionId,
+      version: request.version,
+      platform: request.platform,
+      check_types: checkTypes,
+      capabilities,
+      first_seen: now,
+      last_seen: now,
+    });
+    await this.#forget(now);
+  }
+
+  /** Any other call of a session. */
+  async heard(
+    locationId: string,
+    session: { readonly agentId: string; readonly sessionId: string },
+    now: number,
+  ): Promise<void> {
+    if (!this.#isDue(locationId, session, now)) return;
+    await this.#store.locations.sessionSeen(locationId, session.agentId, session.sessionId, now);
+  }
+
+  #isDue(
+    locationId: string,
+    session: { readonly agentId: string; readonly sessionId: string },
+    now: number,
+    fingerprint?: string,
+  ): boolean {
+    const key = `${locationId} ${session.sessionId} ${session.agentId}`;
+    const last = this.#seen.get(key);
+    const isFresh = last !== undefined && now - last.writtenAt < writeEveryMs && now >= last.writtenAt;
+    if (isFresh && (fingerprint === undefined || fingerprint === last.fingerprint)) return false;
+    this.#seen.set(key, { writtenAt: now, fingerprint: fingerprint ?? last?.fingerprint ?? '' });
+    return true;
+  }
+
+  /** Once an hour: sessions of past weeks, here and in the store. */
+  async #forget(now: number): Promise<void> {
+    if (now - this.#forgottenAt < 3_600_000) return;
+    this.#forgottenAt = now;
+    for (const [key, sighting] of this.#seen) {
+      if (now - sighting.writtenAt > writeEveryMs) this.#seen.delete(key);
+    }
+    await this.#store.locations.forgetAgents(now - forgetAfterMs);
+  }
+}
+
+/** What a stored session said of itself; nothing when it was written by an older build. */
+export function agentCapabilities(row: Pick<AgentRow, 'capabilities'>): AgentCapabilities {
+  return {
+    backends: {},
+    unavailable: {},
+    runtimes: [],
+    droppedResults: 0,
+    ...(JSON.parse(row.capabilities) as Partial<AgentCapabilities>),
+  };
+}
+
+/**
+ * The agents that run, of the sessions of a location. An agent that restarted is one agent: a session ends where a later
+ * one of the same agent begins. Sessions of one agent id that overlap are two machines and count as such.
+ */
+export function runningSessions(sessions: readonly AgentRow[]): AgentRow[] {
+  return sessions.filter(
+    (session) =>
+      !sessions.some((other) => other.agent_id === session.agent_id && other.first_seen > session.last_seen),
+  );
+}

@@ -1,0 +1,39 @@
+import { AppError } from '../../lib/errors.ts';
+import { locationEventRoutes } from '../../protocol/locations/location-event.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
+import { describePage, pageOffset } from '../http/paging.ts';
+import type { LocationEventRow } from '../store/schema/tables.ts';
+import { endOf, recordLocationEvents } from './unhealthy.ts';
+
+/** The routes of events that agents tell of their location. */
+export function locationEventHandlers({ store, clock, publicUrl }: HandlerDeps): [string, AnyHandler][] {
+  return handlersById(locationEventRoutes, {
+    async reportLocationEvents({ caller, body }) {
+      const now = clock.wallMs();
+      await recordLocationEvents(store, { location: caller, agentId: body.agentId }, body.events, now);
+      return { serverTime: now };
+    },
+    async listLocationEvents({ caller, params, query, request, reply }) {
+      if (!(await store.locations.find(caller.accountId, params.id))) {
+        throw new AppError('NOT_FOUND', `There is no private location ${params.id}.`);
+      }
+      const page = { limit: query.limit, offset: pageOffset(query) };
+      const { rows, total } = await store.locationEvents.list(params.id, page);
+      describePage(request, reply, { query, total, publicUrl });
+      return rows.map((row) => view(row, clock.wallMs()));
+    },
+  });
+}
+
+function view(row: LocationEventRow, now: number) {
+  const ended = endOf(row, now);
+  return {
+    id: row.id,
+    agentId: row.agent_id,
+    kind: row.kind,
+    evidence: row.evidence,
+    affectedRuns: row.affected_runs,
+    startedAt: new Date(row.started).toISOString(),
+    endedAt: ended === null ? null : new Date(ended).toISOString(),
+  };
+}

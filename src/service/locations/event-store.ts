@@ -1,0 +1,74 @@
+import type { Kysely } from 'kysely';
+import { type Page, readPage } from '../store/engine/page.ts';
+import type { LocationEventRow, Tables } from '../store/schema/tables.ts';
+
+/** Events kept for a location; the oldest make room. */
+const maxEventsPerLocation = 1000;
+
+/** Times in which agents found their location sick. */
+export class LocationEvents {
+  readonly #db: Kysely<Tables>;
+
+  constructor(db: Kysely<Tables>) {
+    this.#db = db;
+  }
+
+  async find(locationId: string, id: string): Promise<LocationEventRow | undefined> {
+    return this.#db
+      .selectFrom('location_events')
+      .selectAll()
+      .where('id', '=', id)
+      .where('location_id', '=', locationId)
+      .executeTakeFirst();
+  }
+
+  /** Events of a kind that last, told of since an instant. */
+  async lasting(locationId: string, kind: string, toldSince: number): Promise<LocationEventRow[]> {
+    return this.#db
+      .selectFrom('location_events')
+      .selectAll()
+      .where('location_id', '=', locationId)
+      .where('kind', '=', kind)
+      .where('ended', 'is', null)
+      .where('told', '>=', toldSince)
+      .execute();
+  }
+
+  /** Stores an event, or what is new of one; that of another location with the same id stays as it is. */
+  async store(row: LocationEventRow): Promise<void> {
+    const { evidence, affected_runs, ended, told } = row;
+    await this.#db
+      .insertInto('location_events')
+      .values(row)
+      .onConflict((conflict) =>
+        conflict
+          .column('id')
+          .doUpdateSet({ evidence, affected_runs, ended, told })
+          .where('location_events.location_id', '=', row.location_id),
+      )
+      .execute();
+    const kept = this.#db
+      .selectFrom('location_events')
+      .select('id')
+      .where('location_id', '=', row.location_id)
+      .orderBy('started', 'desc')
+      .orderBy('id')
+      .limit(maxEventsPerLocation);
+    await this.#db
+      .deleteFrom('location_events')
+      .where('location_id', '=', row.location_id)
+      .where('id', 'not in', kept)
+      .execute();
+  }
+
+  /** The events of a location, newest first, and how many there are. */
+  async list(locationId: string, page: Page): Promise<{ rows: LocationEventRow[]; total: number }> {
+    const ordered = this.#db
+      .selectFrom('location_events')
+      .selectAll()
+      .where('location_id', '=', locationId)
+      .orderBy('started', 'desc')
+      .orderBy('id');
+    return readPage(ordered, page);
+  }
+}

@@ -1,0 +1,104 @@
+import { type StoredChannel, wantsNotice } from '../alerts/channels/rules.ts';
+import type { AlertChannel } from '../alerts/channels/store.ts';
+import type { AlertFacts } from '../alerts/facts.ts';
+import { alertId, storeAlert } from '../alerts/raise.ts';
+import type { AlertRow } from '../alerts/tables.ts';
+import type { PrivateLocationRow, RunRow } from '../store/schema/tables.ts';
+import type { Nouns, Store } from '../store/store.ts';
+
+/**
+ * Outages of private locations. One begins with the first slot that is missed because no agent was seen there lately, and
+ * ends with the next claim of an agent. Its beginning and its end are told once each, to the channels of the checks that
+ * run there: `no_agent_since` of the location changes in the transaction that stores the alert, and one change is made by
+ * one transaction only. A location that has nothing to run has no outage, however long it is without agents.
+ */
+
+/**
+ * Begins the outages that runs without an agent tell of.
+ *
+ * @param missed runs that were missed because their locations had no agent.
+ * @returns whether there is anything to tell.
+ */
+export async function beginOutages(nouns: Nouns, missed: readonly RunRow[], now: number): Promise<boolean> {
+  const byLocation = Map.groupBy(missed, (run) => run.location_id);
+  let hasAlerts = false;
+  for (const locationId of [...byLocation.keys()].sort()) {
+    if (locationId === null) continue;
+    const since = Math.min(...(byLocation.get(locationId) ?? []).map((run) => run.slot_at));
+    const location = await nouns.locations.beginOutage(locationId, since);
+    if (!location) continue;
+    const channels = await nouns.alertChannels.toldOfLocation(location.account_id, location.slug_name);
+    await tell(nouns, { location, since, notice: 'failure', now }, channels);
+    hasAlerts = true;
+  }
+  return hasAlerts;
+}
+
+/** Ends the outage of a location where an agent asks for work. */
+export async function endOutage(store: Store, location: PrivateLocationRow, now: number): Promise<void> {
+  const since = location.no_agent_since;
+  if (since === null) return;
+  const isOver = await store.transaction(async (nouns) => {
+    if (!(await nouns.locations.endOutage(location.id, since))) return false;
+    const channels = await nouns.alertChannels.toldOfAlert(outageId(location.id, since));
+    await tell(nouns, { location, since, notice: 'recovery', now }, channels);
+    return true;
+  });
+  if (isOver) store.signals.send([{ kind: 'alerts' }]);
+}
+
+interface OutageNews {
+  readonly location: PrivateLocationRow;
+  readonly since: number;
+  readonly notice: 'failure' | 'recovery';
+  readonly now: number;
+}
+
+async function tell(nouns: Nouns, news: OutageNews, channels: readonly AlertChannel[]): Promise<void> {
+  const { location, since, notice, now } = news;
+  const begin = outageId(location.id, since);
+  const facts = factsOf(news);
+  const alert: AlertRow = {
+    id: notice === 'failure' ? begin : alertId(begin, 'back'),
+    account_id: location.account_id,
+    check_id: location.id,
+    alert_type: notice === 'failure' ? 'ALERT_LOCATION_AWAY' : 'ALERT_LOCATION_BACK',
+    notice,
+    result_id: null,
+    facts: JSON.stringify(facts),
+    created: now,
+  };
+  await storeAlert(
+    nouns,
+    alert,
+    channels.filter((channel) => wantsNotice(channel.definition as StoredChannel, notice, facts)),
+  );
+}
+
+function outageId(locationId: string, since: number): string {
+  return alertId(locationId, 'outage', String(since));
+}
+
+function factsOf({ location, since, notice }: OutageNews): AlertFacts {
+  const from = new Date(since).toISOString();
+  return {
+    subject: 'location',
+    checkName: location.name,
+    checkType: 'PRIVATE_LOCATION',
+    checkDescription: null,
+    groupName: null,
+    tags: [],
+    runLocation: location.slug_name,
+    responseTimeMs: null,
+    error:
+      notice === 'failure'
+        ? `No agent of this location was seen for two minutes. Its checks do not run; slots from ${from} on are missed.`
+        : null,
+    statusCode: null,
+    statusText: null,
+    startedAt: since,
+    reminder: 0,
+    recoversFrom: notice === 'recovery' ? 'failure' : null,
+    certificate: null,
+  };
+}

@@ -1,0 +1,219 @@
+import { randomUUID } from 'node:crypto';
+import semver from 'semver';
+import { AppError } from '../../lib/errors.ts';
+import {
+  type LocationKey,
+  type PrivateLocation,
+  privateLocationRoutes,
+} from '../../protocol/locations/private-location.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
+import { fieldError } from '../http/validation.ts';
+import { createKey } from '../ids/keys.ts';
+import { cancelledSignals } from '../runs/ledger.ts';
+import { isUniqueViolation } from '../store/engine/dialect.ts';
+import type { AgentRow, LocationKeyRow, PrivateLocationRow } from '../store/schema/tables.ts';
+import type { Nouns } from '../store/store.ts';
+import { agentCapabilities, agentSeenWindowMs, runningSessions } from './agents/sightings.ts';
+import { isOutdated } from './agents/versions.ts';
+
+const maxKeys = 2;
+const namesInMessage = 3;
+
+/** The routes of private locations and their keys. */
+export function privateLocationHandlers(deps: HandlerDeps): [string, AnyHandler][] {
+  const { store, clock } = deps;
+  const one = async (row: PrivateLocationRow): Promise<PrivateLocation> => {
+    const [view] = await views(store, [row], clock.wallMs());
+    if (!view) throw new Error('a location has no view');
+    return view;
+  };
+  return handlersById(privateLocationRoutes, {
+    async listPrivateLocations({ caller, query }) {
+      const all = await views(store, await store.locations.list(caller.accountId), clock.wallMs());
+      if (query.versions) return all;
+      return all.map(({ minAgentVersion: _lowest, runningAgents: _agents, ...view }) => view);
+    },
+    async createPrivateLocation({ caller, body }) {
+      const now = clock.wallMs();
+      const key = createKey('pl_');
+      const row: PrivateLocationRow = {
+        id: randomUUID(),
+        account_id: caller.accountId,
+        name: body.name,
+        slug_name: body.slugName,
+        icon: body.icon,
+        proxy_url: body.proxyUrl,
+        created: now,
+        updated: null,
+        no_agent_since: null,
+      };
+      try {
+        await store.transaction(async (nouns) => {
+          await nouns.locations.insert(row);
+          await nouns.locations.insertKey(row.id, key.keyHash, key.masked, now);
+        });
+      } catch (thrown) {
+        if (!isUniqueViolation(thrown)) throw thrown;
+        throw new AppError('CONFLICT', `There is a private location "${body.slugName}" already.`);
+      }
+      const view = await one(row);
+      return { ...view, keys: view.keys.map((shown) => ({ ...shown, rawKey: key.rawKey })) };
+    },
+    async getPrivateLocation({ caller, params }) {
+      return one(found(await store.locations.find(caller.accountId, params.id), params.id));
+    },
+    async updatePrivateLocation({ caller, params, body }) {
+      const row = await store.transaction(async (nouns) => {
+        const stored = found(await nouns.locations.findForUpdate(caller.accountId, params.id), params.id);
+        if (body.slugName !== undefined && body.slugName !== stored.slug_name) {
+          throw fieldError('payload', [
+            { key: 'slugName', message: `cannot change: it is "${stored.slug_name}"` },
+          ]);
+        }
+        const patch = {
+          ...(body.name === undefined ? {} : { name: body.name }),
+          ...(body.icon === undefined ? {} : { icon: body.icon }),
+          ...(body.proxyUrl === undefined ? {} : { proxy_url: body.proxyUrl }),
+        };
+        const now = clock.wallMs();
+        await nouns.locations.update(stored.id, patch, now);
+        return { ...stored, ...patch, updated: now };
+      });
+      return one(row);
+    },
+    async deletePrivateLocation({ caller, params }) {
+      const cancelled = await store.transaction(async (nouns) => {
+        const row = found(await nouns.locations.findForUpdate(caller.accountId, params.id), params.id);
+        const users = await nouns.checks.namesUsing(caller.accountId, row.slug_name, namesInMessage + 1);
+        if (users.length > 0) throw inUse(row.slug_name, users, 'checks');
+        const groups = await nouns.groups.namesUsing(caller.accountId, row.slug_name, namesInMessage + 1);
+        if (groups.length > 0) throw inUse(row.slug_name, groups, 'check groups');
+        const runs = await nouns.runs.cancelAtLocation(row.id, 'location-deleted', clock.wallMs());
+        await nouns.locations.delete(row.id);
+        return runs;
+      });
+      store.signals.send([...cancelledSignals(cancelled), { kind: 'dismiss', locationId: params.id }]);
+    },
+    async createPrivateLocationKey({ caller, params }) {
+      const key = createKey('pl_');
+      const row = await store.transaction(async (nouns) => {
+        const location = found(await nouns.locations.findForUpdate(caller.accountId, params.id), params.id);
+        const active = await nouns.locations.keys([location.id]);
+        if (active.length >= maxKeys) {
+          throw new AppError(
+            'CONFLICT',
+            `The location has ${maxKeys} active keys, which is the most it can have. Delete one first.`,
+          );
+        }
+        return nouns.locations.insertKey(location.id, key.keyHash, key.masked, clock.wallMs());
+      });
+      return { ...keyView(row), rawKey: key.rawKey };
+    },
+    async deletePrivateLocationKey({ caller, params }) {
+      await store.transaction(async (nouns) => {
+        const row = found(await nouns.locations.findForUpdate(caller.accountId, params.id), params.id);
+        if (!(await nouns.locations.deleteKey(row.id, params.keyId))) {
+          throw new AppError('NOT_FOUND', `The location has no key ${params.keyId}.`);
+        }
+      });
+      // Polls that wait with the revoked key must not lease anything more; the others just ask again.
+      store.signals.send([{ kind: 'dismiss', locationId: params.id }]);
+    },
+  });
+}
+
+function found(row: PrivateLocationRow | undefined, id: string): PrivateLocationRow {
+  if (!row) throw new AppError('NOT_FOUND', `There is no private location ${id}.`);
+  return row;
+}
+
+function inUse(slugName: string, users: readonly string[], kind: string): AppError {
+  const named = users.slice(0, namesInMessage).map((name) => `"${name}"`);
+  const more = users.length > namesInMessage ? ' and others' : '';
+  return new AppError(
+    'CONFLICT',
+    `The private location "${slugName}" is used by the ${kind} ${named.join(', ')}${more}. Take it out of these ${kind} first.`,
+  );
+}
+
+async function views(
+  nouns: Pick<Nouns, 'locations'>,
+  rows: readonly PrivateLocationRow[],
+  now: number,
+): Promise<PrivateLocation[]> {
+  const ids = rows.map((row) => row.id);
+  const keys = Map.groupBy(await nouns.locations.keys(ids), (key) => key.location_id);
+  const agents = Map.groupBy(
+    await nouns.locations.agents(ids, now - agentSeenWindowMs),
+    (agent) => agent.location_id,
+  );
+  const lastSeen = await nouns.locations.lastSeen(ids);
+  return rows.map((row) => ({
+    id: row.id,
+    name: row.name,
+    slugName: row.slug_name,
+    icon: row.icon,
+    created_at: iso(row.created),
+    updated_at: row.updated === null ? null : iso(row.updated),
+    keys: (keys.get(row.id) ?? []).map(keyView),
+    proxyUrl: row.proxy_url,
+    lastSeen: optionalIso(lastSeen.get(row.id)),
+    noAgentSince: optionalIso(row.no_agent_since ?? undefined),
+    ...describeAgents(agents.get(row.id) ?? []),
+  }));
+}
+
+function keyView(row: LocationKeyRow): LocationKey {
+  return {
+    id: row.id,
+    rawKey: row.masked,
+    maskedKey: row.masked,
+    created_at: iso(row.created),
+    updated_at: row.updated === null ? null : iso(row.updated),
+  };
+}
+
+/** The agents of a location by version. */
+export function describeAgents(
+  sessions: readonly AgentRow[],
+): Pick<PrivateLocation, 'agentCount' | 'minAgentVersion' | 'runningAgents'> {
+  const running = runningSessions(sessions);
+  const byVersion = [...Map.groupBy(running, (agent) => agent.version)].sort(([left], [right]) =>
+    compareVersions(left, right),
+  );
+  return {
+    agentCount: running.length,
+    minAgentVersion: byVersion[0]?.[0] ?? null,
+    runningAgents: byVersion.map(([version, agents]) => ({
+      version,
+      isOutdated: isOutdated(version),
+      count: agents.length,
+      agents: agents.map((agent) => ({
+        id: agent.agent_id,
+        lastSeenAt: iso(agent.last_seen),
+        ...ownFacts(agent),
+      })),
+    })),
+  };
+}
+
+function ownFacts(agent: AgentRow) {
+  const { backends, unavailable, droppedResults } = agentCapabilities(agent);
+  return { backends, unavailable, droppedResults };
+}
+
+/** Versions in order; one that is no version at all comes first. */
+function compareVersions(left: string, right: string): number {
+  const [leftVersion, rightVersion] = [semver.parse(left), semver.parse(right)];
+  if (leftVersion && rightVersion) return leftVersion.compare(rightVersion);
+  if (!leftVersion && !rightVersion) return left < right ? -1 : 1;
+  return leftVersion ? 1 : -1;
+}
+
+function iso(epochMs: number): string {
+  return new Date(epochMs).toISOString();
+}
+
+function optionalIso(epochMs: number | undefined): string | null {
+  return epochMs === undefined ? null : iso(epochMs);
+}

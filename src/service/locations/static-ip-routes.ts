@@ -1,0 +1,26 @@
+import { staticIpRoutes } from '../../protocol/locations/static-ip.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
+import { type AddressesByLocation, allAddresses } from './static-ips.ts';
+
+/** The routes of the addresses that check runs come from. */
+export function staticIpHandlers({ staticIps }: HandlerDeps): [string, AnyHandler][] {
+  const { v4 = {}, v6 = {} } = staticIps ?? {};
+  return handlersById(staticIpRoutes, {
+    listStaticIps: async () => allAddresses(v4),
+    listStaticIpsByRegion: async () => mutable(v4),
+    listStaticIpsText: async () => lines(v4),
+    listStaticIpv6s: async () => allAddresses(v6),
+    listStaticIpv6sByRegion: async () => mutable(v6),
+    listStaticIpv6sText: async () => lines(v6),
+  });
+}
+
+function lines(byLocation: AddressesByLocation): string {
+  return allAddresses(byLocation)
+    .map((address) => `${address}\n`)
+    .join('');
+}
+
+function mutable(byLocation: AddressesByLocation): Record<string, string[]> {
+  return Object.fromEntries(Object.entries(byLocation).map(([location, list]) => [location, [...list]]));
+}

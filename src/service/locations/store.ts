@@ -1,0 +1,223 @@
+import { randomUUID } from 'node:crypto';
+import type { Kysely } from 'kysely';
+import type { Dialect } from '../store/engine/dialect.ts';
+import type { AgentRow, LocationKeyRow, PrivateLocationRow, Tables } from '../store/schema/tables.ts';
+
+/** Private locations, their keys, and the agents that were seen there. */
+export class Locations {
+  readonly #db: Kysely<Tables>;
+  readonly #dialect: Dialect;
+
+  constructor(db: Kysely<Tables>, dialect: Dialect) {
+    this.#db = db;
+    this.#dialect = dialect;
+  }
+
+  /** Fails with a unique violation when the slug is taken. */
+  async insert(row: PrivateLocationRow): Promise<void> {
+    await this.#db.insertInto('private_locations').values(row).execute();
+  }
+
+  async list(accountId: string): Promise<PrivateLocationRow[]> {
+    return this.#db
+      .selectFrom('private_locations')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .orderBy('created', 'desc')
+      .orderBy('id', 'desc')
+      .execute();
+  }
+
+  async find(accountId: string, id: string): Promise<PrivateLocationRow | undefined> {
+    return this.#db
+      .selectFrom('private_locations')
+      .selectAll()
+      .where('id', '=', id)
+      .where('account_id', '=', accountId)
+      .executeTakeFirst();
+  }
+
+  /** The same, keeping other transactions from changing or deleting it. */
+  async findForUpdate(accountId: string, id: string): Promise<PrivateLocationRow | undefined> {
+    return this.#db
+      .selectFrom('private_locations')
+      .selectAll()
+      .where('id', '=', id)
+      .where('account_id', '=', accountId)
+      .modifyEnd(this.#dialect.forUpdate)
+      .executeTakeFirst();
+  }
+
+  /** Locations of an account by slug, locked so that none is deleted before this transaction ends. */
+  async findBySlugs(accountId: string, slugs: readonly string[]): Promise<Map<string, PrivateLocationRow>> {
+    if (slugs.length === 0) return new Map();
+    const rows = await this.#db
+      .selectFrom('private_locations')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .where(this.#dialect.inList('slug_name', slugs))
+      .orderBy('id')
+      .modifyEnd(this.#dialect.forUpdate)
+      .execute();
+    return new Map(rows.map((row) => [row.slug_name, row]));
+  }
+
+  /** Ids of the private locations of some accounts, for every slug of theirs: `accountId/slug` → id. */
+  async idsBySlug(accountIds: readonly string[]): Promise<Map<string, string>> {
+    if (accountIds.length === 0) return new Map();
+    const rows = await this.#db
+      .selectFrom('private_locations')
+      .select(['id', 'account_id', 'slug_name'])
+      .where(this.#dialect.inList('account_id', [...new Set(accountIds)]))
+      .execute();
+    return new Map(rows.map((row) => [`${row.account_id}/${row.slug_name}`, row.id]));
+  }
+
+  async update(
+    id: string,
+    patch: Partial<Pick<PrivateLocationRow, 'name' | 'icon' | 'proxy_url'>>,
+    now: number,
+  ): Promise<void> {
+    await this.#db
+      .updateTable('private_locations')
+      .set({ ...patch, updated: now })
+      .where('id', '=', id)
+      .execute();
+  }
+
+  async delete(id: string): Promise<void> {
+    await this.#db.deleteFrom('private_locations').where('id', '=', id).execute();
+  }
+
+  async insertKey(locationId: string, keyHash: string, masked: string, now: number): Promise<LocationKeyRow> {
+    const row: LocationKeyRow = {
+      id: randomUUID(),
+      location_id: locationId,
+      key_hash: keyHash,
+      masked,
+      created: now,
+      updated: null,
+    };
+    await this.#db.insertInto('location_keys').values(row).execute();
+    return row;
+  }
+
+  async keys(locationIds: readonly string[]): Promise<LocationKeyRow[]> {
+    if (locationIds.length === 0) return [];
+    return this.#db
+      .selectFrom('location_keys')
+      .selectAll()
+      .where(this.#dialect.inList('location_id', locationIds))
+      .orderBy('created')
+      .orderBy('id')
+      .execute();
+  }
+
+  /** Whether there was such a key. */
+  async deleteKey(locationId: string, keyId: string): Promise<boolean> {
+    const done = await this.#db
+      .deleteFrom('location_keys')
+      .where('id', '=', keyId)
+      .where('location_id', '=', locationId)
+      .executeTakeFirst();
+    return done.numDeletedRows > 0n;
+  }
+
+  /** The location a key belongs to. */
+  async findByKey(keyHash: string): Promise<PrivateLocationRow | undefined> {
+    return this.#db
+      .selectFrom('location_keys')
+      .innerJoin('private_locations', 'private_locations.id', 'location_keys.location_id')
+      .selectAll('private_locations')
+      .where('location_keys.key_hash', '=', keyHash)
+      .executeTakeFirst();
+  }
+
+  /** Notes that a location misses slots for want of an agent. The location, or undefined when that was known. */
+  async beginOutage(id: string, since: number): Promise<PrivateLocationRow | undefined> {
+    return this.#db
+      .updateTable('private_locations')
+      .set({ no_agent_since: since })
+      .where('id', '=', id)
+      .where('no_agent_since', 'is', null)
+      .returningAll()
+      .executeTakeFirst();
+  }
+
+  /** Notes that a location has an agent again; whether it was `since` then that it had none. */
+  async endOutage(id: string, since: number): Promise<boolean> {
+    const done = await this.#db
+      .updateTable('private_locations')
+      .set({ no_agent_since: null })
+      .where('id', '=', id)
+      .where('no_agent_since', '=', since)
+      .executeTakeFirst();
+    return done.numUpdatedRows > 0n;
+  }
+
+  /** Notes that a session was seen, with what it said about itself. */
+  async agentSeen(row: AgentRow): Promise<void> {
+    await this.#db
+      .insertInto('agents')
+      .values(row)
+      .onConflict((conflict) =>
+        conflict.columns(['location_id', 'agent_id', 'session_id']).doUpdateSet((eb) => ({
+          version: eb.ref('excluded.version'),
+          platform: eb.ref('excluded.platform'),
+          check_types: eb.ref('excluded.check_types'),
+          capabilities: eb.ref('excluded.capabilities'),
+          last_seen: eb.ref('excluded.last_seen'),
+        })),
+      )
+      .execute();
+  }
+
+  /** Notes that a known session was seen. */
+  async sessionSeen(locationId: string, agentId: string, sessionId: string, now: number): Promise<void> {
+    await this.#db
+      .updateTable('agents')
+      .set({ last_seen: now })
+      .where('location_id', '=', locationId)
+      .where('agent_id', '=', agentId)
+      .where('session_id', '=', sessionId)
+      .execute();
+  }
+
+  /** Sessions seen at or after an instant, newest first. */
+  async agents(locationIds: readonly string[], since: number): Promise<AgentRow[]> {
+    if (locationIds.length === 0) return [];
+    return this.#db
+      .selectFrom('agents')
+      .selectAll()
+      .where(this.#dialect.inList('location_id', [...new Set(locationIds)]))
+      .where('last_seen', '>=', since)
+      .orderBy('last_seen', 'desc')
+      .execute();
+  }
+
+  /** When each location last heard from any agent. */
+  async lastSeen(locationIds: readonly string[]): Promise<Map<string, number>> {
+    if (locationIds.length === 0) return new Map();
+    const rows = await this.#db
+      .selectFrom('agents')
+      .select(['location_id', (eb) => eb.fn.max('last_seen').as('at')])
+      .where(this.#dialect.inList('location_id', locationIds))
+      .groupBy('location_id')
+      .execute();
+    return new Map(rows.map((row) => [row.location_id, row.at]));
+  }
+
+  /** Forgets sessions that were not seen since, except the last one of each location. */
+  async forgetAgents(before: number): Promise<void> {
+    await this.#db
+      .deleteFrom('agents')
+      .where('last_seen', '<', before)
+      .where('last_seen', '<', (eb) =>
+        eb
+          .selectFrom('agents as newer')
+          .select((newer) => newer.fn.max('newer.last_seen').as('at'))
+          .whereRef('newer.location_id', '=', 'agents.location_id'),
+      )
+      .execute();
+  }
+}

@@ -1,0 +1,82 @@
+import { createTransport } from 'nodemailer';
+import { toError } from '../../lib/errors.ts';
+import type { ServiceConfig } from '../config.ts';
+
+/** The settings that mails need. */
+export type MailConfig = Pick<ServiceConfig, 'SMTP_URL' | 'MAIL_FROM'>;
+
+export interface MailSettings {
+  /** `smtp://user:password@host:port` or `smtps://…`. */
+  readonly smtpUrl: string;
+  readonly from: string;
+}
+
+/** A mail to one address. */
+export interface Mail {
+  /** The same at every try: it becomes the Message-ID, by which mail boxes can drop a repetition. */
+  readonly id: string;
+  readonly address: string;
+  readonly subject: string;
+  readonly text: string;
+  readonly html?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+/** How handing a mail over went; `isRetryable` where another try may succeed. */
+export type MailDelivery =
+  | { readonly isDelivered: true; readonly result: string }
+  | { readonly isDelivered: false; readonly result: string; readonly isRetryable: boolean };
+
+const timeouts = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 };
+const maxResultLength = 500;
+
+/** The SMTP server that the service sends its mails through. */
+export class MailServer {
+  readonly #from: string;
+  readonly #transport: ReturnType<typeof createTransport>;
+
+  constructor({ smtpUrl, from }: MailSettings) {
+    this.#from = from;
+    this.#transport = createTransport({ url: smtpUrl, ...timeouts });
+  }
+
+  /** Hands a mail over. Never rejects: what goes wrong is the delivery's result. */
+  async send({ id, address, subject, text, html, headers }: Mail): Promise<MailDelivery> {
+    try {
+      const sent = await this.#transport.sendMail({
+        from: this.#from,
+        // An object, not a text: an address must never be read as a list of them.
+        to: { name: '', address },
+        subject,
+        text,
+        ...(html === undefined ? {} : { html }),
+        messageId: `<${id}@picket>`,
+        headers: { 'Auto-Submitted': 'auto-generated', ...headers },
+        disableFileAccess: true,
+        disableUrlAccess: true,
+      });
+      return { isDelivered: true, result: `accepted: ${String(sent.response)}`.slice(0, maxResultLength) };
+    } catch (thrown) {
+      const error = toError(thrown);
+      const code = 'responseCode' in error && typeof error.responseCode === 'number' ? error.responseCode : 0;
+      // 5yz is final (RFC 5321, 4.2.1); everything else may pass.
+      return {
+        isDelivered: false,
+        result: error.message.slice(0, maxResultLength),
+        isRetryable: code < 500,
+      };
+    }
+  }
+
+  close(): void {
+    this.#transport.close();
+  }
+}
+
+/** The mail server that a configuration names, if it does. */
+export function configuredMailServer({
+  SMTP_URL: smtpUrl,
+  MAIL_FROM: from,
+}: MailConfig): MailServer | undefined {
+  return smtpUrl === undefined || from === undefined ? undefined : new MailServer({ smtpUrl, from });
+}

@@ -1,0 +1,66 @@
+import type { Insertable, Kysely, Selectable } from 'kysely';
+import type { SubscriberMailRow } from '../pages/tables.ts';
+import { batches } from '../store/engine/batches.ts';
+import type { Dialect } from '../store/engine/dialect.ts';
+import type { Tables } from '../store/schema/tables.ts';
+
+export type SubscriberMailItem = Selectable<SubscriberMailRow>;
+
+/** Mails to subscribers that wait to be sent. */
+export class SubscriberMails {
+  readonly #db: Kysely<Tables>;
+  readonly #dialect: Dialect;
+
+  constructor(db: Kysely<Tables>, dialect: Dialect) {
+    this.#db = db;
+    this.#dialect = dialect;
+  }
+
+  async insert(rows: readonly Insertable<SubscriberMailRow>[]): Promise<void> {
+    for (const batch of batches(rows)) {
+      await this.#db.insertInto('subscriber_mails').values(batch).execute();
+    }
+  }
+
+  /** When the next mail is due, or null. */
+  async nextDueAt(): Promise<number | null> {
+    const row = await this.#db
+      .selectFrom('subscriber_mails')
+      .select((eb) => eb.fn.min('next_at').as('at'))
+      .executeTakeFirst();
+    return row?.at ?? null;
+  }
+
+  /** Takes mails that are due, oldest first, within a transaction: nobody else does before `until`. */
+  async claim(now: number, limit: number, until: number): Promise<SubscriberMailItem[]> {
+    const rows = await this.#db
+      .selectFrom('subscriber_mails')
+      .selectAll()
+      .where('next_at', '<=', now)
+      .orderBy('next_at')
+      .orderBy('position')
+      .limit(limit)
+      .modifyEnd(this.#dialect.forUpdateSkipLocked)
+      .execute();
+    for (const { position } of rows) {
+      await this.#db
+        .updateTable('subscriber_mails')
+        .set((eb) => ({ next_at: until, tries: eb('tries', '+', 1) }))
+        .where('position', '=', position)
+        .execute();
+    }
+    return rows.map((row) => ({ ...row, tries: row.tries + 1, next_at: until }));
+  }
+
+  async postpone(position: number, nextAt: number): Promise<void> {
+    await this.#db
+      .updateTable('subscriber_mails')
+      .set({ next_at: nextAt })
+      .where('position', '=', position)
+      .execute();
+  }
+
+  async remove(position: number): Promise<void> {
+    await this.#db.deleteFrom('subscriber_mails').where('position', '=', position).execute();
+  }
+}

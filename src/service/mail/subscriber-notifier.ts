@@ -1,0 +1,90 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/log.ts';
+import { Alarm } from '../jobs/job-loop.ts';
+import type { Store } from '../store/store.ts';
+import type { Mail, MailDelivery } from './mail-server.ts';
+import type { SubscriberMailItem } from './store.ts';
+
+export interface SubscriberNotifierOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly mail: { send(mail: Mail): Promise<MailDelivery> };
+}
+
+const mailsPerTurn = 10;
+/** Longer than any try takes: then the process that took the mail is gone, and another one may. */
+const takenForMs = 120_000;
+const longestSleepMs = 2_000;
+const maxTries = 6;
+const firstRetryMs = 20_000;
+
+/**
+ * Sends the mails that incidents left for subscribers. Any process takes some, for a while; what is sent or given up is
+ * removed, the rest is tried again, up to six times with growing pauses. A process that is killed in the middle leaves
+ * its mails to be taken again, so a mail may come twice, with the same id, but is never lost.
+ */
+export class SubscriberNotifier {
+  readonly #options: SubscriberNotifierOptions;
+  readonly #alarm: Alarm;
+
+  constructor(options: SubscriberNotifierOptions) {
+    this.#options = options;
+    this.#alarm = new Alarm({
+      name: 'subscriber notifier',
+      clock: options.clock,
+      logger: options.logger,
+      work: () => this.#turn(),
+      longestMs: longestSleepMs,
+    });
+  }
+
+  start(): void {
+    this.#alarm.start();
+  }
+
+  /** Resolves when the mails under way have ended; there will be no others. */
+  async stop(): Promise<void> {
+    await this.#alarm.stop();
+  }
+
+  async #turn(): Promise<number | null> {
+    const { store, clock } = this.#options;
+    const now = clock.wallMs();
+    // Read first: an idle service opens no write transactions.
+    const dueAt = await store.subscriberMails.nextDueAt();
+    if (dueAt === null || dueAt > now) return dueAt;
+    const taken = await store.transaction(({ subscriberMails }) =>
+      subscriberMails.claim(now, mailsPerTurn, now + takenForMs),
+    );
+    await Promise.all(taken.map((mail) => this.#send(mail)));
+    return store.subscriberMails.nextDueAt();
+  }
+
+  async #send(item: SubscriberMailItem): Promise<void> {
+    const { store, clock, logger, mail } = this.#options;
+    const unsubscribeUrl = item.unsubscribe_url;
+    const delivery = await mail.send({
+      id: `subscriber-${item.position}`,
+      address: item.address,
+      subject: item.subject,
+      text: `${item.text}\n\n-- \nUnsubscribe: ${unsubscribeUrl}\n`,
+      // Mail programs end the subscription with one click (RFC 8058).
+      headers: {
+        'List-Unsubscribe': `<${unsubscribeUrl}>`,
+        'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+      },
+    });
+    if (!delivery.isDelivered && delivery.isRetryable && item.tries < maxTries) {
+      const nextAt = clock.wallMs() + firstRetryMs * 2 ** (item.tries - 1);
+      await store.subscriberMails.postpone(item.position, nextAt);
+      return;
+    }
+    await store.subscriberMails.remove(item.position);
+    if (delivery.isDelivered) return;
+    logger.warn(
+      { mail: item.position, tries: item.tries, reason: delivery.result },
+      'a subscriber could not be told of an incident',
+    );
+  }
+}

@@ -1,0 +1,82 @@
+import { AppError } from '../../../lib/errors.ts';
+import { badgeRoutes } from '../../../protocol/pages/badge.ts';
+import type { AccountCaller } from '../../http/auth.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/handler.ts';
+import { matchesTags, measuredFailures, stateOf, worstState } from '../../results/check-report.ts';
+import type { ReportedCheck } from '../../results/report-store.ts';
+import { namedWindow } from '../../results/report-window.ts';
+import { optionsOf } from '../dashboards/routes.ts';
+import { type Badge, badgeImage } from './badge-image.ts';
+
+/**
+ * The routes of badges. A badge is an image in somebody's page, so nothing can send a key for it; what it tells must be
+ * public already. It is where a public dashboard of the account shows the check. With a key of the account any badge
+ * can be had.
+ */
+export function badgeHandlers({ store, clock }: HandlerDeps): [string, AnyHandler][] {
+  const mayBeSeen = async (
+    accountId: string,
+    checks: readonly ReportedCheck[],
+    caller: AccountCaller | null,
+  ): Promise<boolean> => {
+    if (caller) return caller.accountId === accountId;
+    if (checks.length === 0) return false;
+    const dashboards = (await store.dashboards.listPublic(accountId)).map(optionsOf);
+    return checks.every(
+      (check) =>
+        check.isActivated &&
+        dashboards.some((options) =>
+          matchesTags(check.tags, { wanted: options.tags, needsAll: options.useTagsAndOperator ?? false }),
+        ),
+    );
+  };
+  const draw = async (
+    label: string,
+    checks: readonly ReportedCheck[],
+    { style, theme, responseTime }: Pick<Badge, 'style' | 'theme'> & { readonly responseTime: boolean },
+  ) => {
+    const active = checks.filter(({ isActivated }) => isActivated);
+    const state = worstState(active.map(({ flags }) => stateOf(flags)));
+    const word = active.length === 0 ? 'inactive' : state;
+    const averageMs = responseTime ? await averageOf(active) : null;
+    const message = averageMs === null ? word : `${word} ${Math.round(averageMs)} ms`;
+    return badgeImage({ label, message, state, style, theme });
+  };
+  /** Of several checks each run counts alike. */
+  const averageOf = async (checks: readonly ReportedCheck[]): Promise<number | null> => {
+    const aggregates = await store.reports.aggregates(
+      checks.map(({ id }) => id),
+      namedWindow('last24Hrs', clock.wallMs()),
+      measuredFailures,
+    );
+    const measured = [...aggregates.values()].flatMap(({ averageMs, runCount }) =>
+      averageMs === null ? [] : [{ averageMs, runCount }],
+    );
+    const runs = measured.reduce((sum, { runCount }) => sum + runCount, 0);
+    if (runs === 0) return null;
+    return measured.reduce((sum, { averageMs, runCount }) => sum + averageMs * runCount, 0) / runs;
+  };
+  return handlersById(badgeRoutes, {
+    async getCheckBadge({ caller, params, query, reply }) {
+      const check = await store.reports.check(params.id);
+      if (!check || !(await mayBeSeen(check.accountId, [check], caller))) throw notFound('check', params.id);
+      reply.header('cache-control', freshness);
+      return draw(check.name, [check], query);
+    },
+    async getGroupBadge({ caller, params, query, reply }) {
+      const group = (await store.groups.findMany([params.id])).get(params.id);
+      if (!group) throw notFound('group', params.id);
+      const checks = await store.reports.checksOfGroup(group.accountId, group.id);
+      if (!(await mayBeSeen(group.accountId, checks, caller))) throw notFound('group', params.id);
+      reply.header('cache-control', freshness);
+      return draw(String(group.definition.name ?? 'group'), checks, query);
+    },
+  });
+}
+
+/** Pages embed badges through caches of their own; a state is not to be older than this there. */
+const freshness = 'max-age=60';
+
+function notFound(what: string, id: string | number): AppError {
+  return new AppError('NOT_FOUND', `There is no ${what} ${id}, or no public dashboard shows it.`);
+}

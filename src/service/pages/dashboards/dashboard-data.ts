@@ -1,0 +1,105 @@
+import type { checkTypeNames } from '../../../checks/contract/common-fields.ts';
+import type { DashboardOptions } from '../../../protocol/pages/dashboard.ts';
+import type { DashboardData } from '../../../protocol/pages/public-page.ts';
+import { aggregateView, measuredFailures, stateOf } from '../../results/check-report.ts';
+import type { RecentRun } from '../../results/report-store.ts';
+import { namedWindow } from '../../results/report-window.ts';
+import type { Nouns } from '../../store/store.ts';
+import { dashboardIncidentView } from './incident-routes.ts';
+import type { Dashboard } from './store.ts';
+
+const dayMs = 86_400_000;
+const runsShown = 20;
+const incidentsShown = 100;
+const incidentDaysShown = 14;
+const defaultChecksPerPage = 15;
+
+export interface DashboardRequest {
+  readonly dashboard: Dashboard;
+  readonly options: DashboardOptions;
+  readonly page: number;
+  readonly now: number;
+  readonly publicUrl: string | undefined;
+}
+
+/** Everything a dashboard shows: its activated checks by name, one page of them in detail. */
+export async function dashboardData(
+  nouns: Pick<Nouns, 'reports' | 'dashboardIncidents'>,
+  { dashboard, options, page, now, publicUrl }: DashboardRequest,
+): Promise<DashboardData> {
+  const checks = await nouns.reports.checks({
+    accountId: dashboard.account_id,
+    tags: options.tags,
+    needsAllTags: options.useTagsAndOperator ?? false,
+    isActivated: true,
+  });
+  const states = checks.map(({ flags }) => stateOf(flags));
+  const perPage = options.paginate ? (options.checksPerPage ?? defaultChecksPerPage) : checks.length;
+  const shown = checks.slice((page - 1) * perPage, page * perPage);
+  const ids = shown.map(({ id }) => id);
+  const day = await nouns.reports.aggregates(ids, namedWindow('last24Hrs', now), measuredFailures);
+  const week = await nouns.reports.aggregates(ids, namedWindow('last7Days', now), measuredFailures);
+  const runs = Map.groupBy(
+    await nouns.reports.recentRuns(ids, now - dayMs, runsShown),
+    (run) => run.check_id,
+  );
+  const { tags: _, useTagsAndOperator: __, ...looks } = options;
+  return {
+    dashboard: looks,
+    summary: {
+      passing: states.filter((state) => state === 'passing').length,
+      degraded: states.filter((state) => state === 'degraded').length,
+      failing: states.filter((state) => state === 'failing').length,
+      unknown: states.filter((state) => state === 'unknown').length,
+    },
+    checks: shown.map((check) => ({
+      checkId: check.id,
+      name: check.name,
+      checkType: check.checkType as (typeof checkTypeNames)[number],
+      state: stateOf(check.flags),
+      groupName: options.showGroupNames ? check.groupName : null,
+      tags: options.hideTags ? [] : [...check.tags],
+      last24Hours: aggregateView(check.checkType, day.get(check.id)),
+      last7Days: aggregateView(check.checkType, week.get(check.id)),
+      lastRuns: (runs.get(check.id) ?? []).map((run) => runView(run, options.showCheckRunLinks, publicUrl)),
+    })),
+    incidents: options.enableIncidents ? await shownIncidents(nouns, dashboard, now) : [],
+    pagination: {
+      page,
+      pages: perPage === 0 ? 1 : Math.max(1, Math.ceil(checks.length / perPage)),
+      checksPerPage: perPage,
+      total: checks.length,
+    },
+    generatedAt: new Date(now).toISOString(),
+  };
+}
+
+function runView(
+  run: RecentRun,
+  hasLink: boolean,
+  publicUrl: string | undefined,
+): DashboardData['checks'][number]['lastRuns'][number] {
+  const base = publicUrl?.replace(/\/+$/, '') ?? '';
+  return {
+    startedAt: new Date(run.started).toISOString(),
+    state: stateOf({
+      hasFailures: run.has_failures === 1,
+      hasErrors: run.has_errors === 1,
+      isDegraded: run.is_degraded === 1,
+    }),
+    responseTime: run.response_time,
+    runLocation: run.run_location,
+    resultUrl: hasLink ? `${base}/v1/check-results/${run.check_id}/${run.id}` : null,
+  };
+}
+
+async function shownIncidents(
+  nouns: Pick<Nouns, 'dashboardIncidents'>,
+  dashboard: Dashboard,
+  now: number,
+): Promise<DashboardData['incidents']> {
+  const since = now - incidentDaysShown * dayMs;
+  const rows = await nouns.dashboardIncidents.ofDashboard(dashboard.id, since, incidentsShown);
+  const updates = await nouns.dashboardIncidents.updates(rows.map(({ id }) => id));
+  return rows.map((row) => dashboardIncidentView(row, dashboard.dashboard_id, updates));
+}

@@ -1,0 +1,188 @@
+import { randomUUID } from 'node:crypto';
+import { AppError } from '../../../lib/errors.ts';
+import {
+  type DashboardIncident,
+  type DashboardIncidentUpdate,
+  dashboardIncidentRoutes,
+} from '../../../protocol/pages/dashboard-incident.ts';
+import { iso, optionalIso } from '../../http/dates.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/handler.ts';
+import { fieldError } from '../../http/validation.ts';
+import type { Nouns } from '../../store/store.ts';
+import type { DashboardIncidentRow, DashboardIncidentUpdateRow } from '../tables.ts';
+
+/** The routes of the incidents of dashboards. */
+export function dashboardIncidentHandlers({ store, clock }: HandlerDeps): [string, AnyHandler][] {
+  const view = async (accountId: string, id: string): Promise<DashboardIncident> => {
+    const { row, dashboardId } = found(await store.dashboardIncidents.find(accountId, id), id);
+    return dashboardIncidentView(row, dashboardId, await store.dashboardIncidents.updates([id]));
+  };
+  return handlersById(dashboardIncidentRoutes, {
+    async createDashboardIncident({ caller, body }) {
+      const now = clock.wallMs();
+      const [update] = body.incidentUpdates;
+      if (!update) throw new Error('the schema lets no incident without an update through');
+      const id = randomUUID();
+      await store.transaction(async (nouns) => {
+        const dashboard = await nouns.dashboards.findForUpdate(caller.accountId, body.dashboardId);
+        if (!dashboard) throw new AppError('NOT_FOUND', `There is no dashboard ${body.dashboardId}.`);
+        const times = {
+          started: Date.parse(body.startedAt),
+          stopped: body.stoppedAt === null ? null : Date.parse(body.stoppedAt),
+        };
+        requireOrder(times);
+        await nouns.dashboardIncidents.insert({
+          id,
+          account_id: caller.accountId,
+          dashboard_id: dashboard.id,
+          name: body.name,
+          impact: body.impact,
+          started: times.started,
+          stopped: times.stopped ?? (update.status === 'RESOLVED' ? Math.max(now, times.started) : null),
+          created: now,
+          updated: null,
+        });
+        await nouns.dashboardIncidents.insertUpdate(updateRow(id, update, now));
+      });
+      return view(caller.accountId, id);
+    },
+    async getDashboardIncident({ caller, params }) {
+      return view(caller.accountId, params.id);
+    },
+    async updateDashboardIncident({ caller, params, body }) {
+      await store.transaction(async (nouns) => {
+        const row = await lockedIncident(nouns, caller.accountId, params.id);
+        const changed: DashboardIncidentRow = {
+          ...row,
+          name: body.name ?? row.name,
+          impact: body.impact ?? row.impact,
+          started: body.startedAt === undefined ? row.started : Date.parse(body.startedAt),
+          stopped:
+            body.stoppedAt === undefined
+              ? row.stopped
+              : body.stoppedAt === null
+                ? null
+                : Date.parse(body.stoppedAt),
+          updated: clock.wallMs(),
+        };
+        requireOrder(changed);
+        await nouns.dashboardIncidents.update(changed);
+      });
+      return view(caller.accountId, params.id);
+    },
+    async deleteDashboardIncident({ caller, params }) {
+      if (!(await store.dashboardIncidents.delete(caller.accountId, params.id))) throw notFound(params.id);
+    },
+    async createDashboardIncidentUpdate({ caller, params, body }) {
+      const now = clock.wallMs();
+      const update = updateRow(params.id, body, now);
+      await store.transaction(async (nouns) => {
+        const row = await lockedIncident(nouns, caller.accountId, params.id);
+        await nouns.dashboardIncidents.insertUpdate(update);
+        // What is told of an incident decides whether it goes on.
+        const isOver = body.status === 'RESOLVED';
+        await nouns.dashboardIncidents.update({
+          ...row,
+          stopped: isOver ? (row.stopped ?? Math.max(now, row.started)) : stillOpen(row, now),
+          updated: now,
+        });
+      });
+      return updateView(update);
+    },
+    async updateDashboardIncidentUpdate({ caller, params, body }) {
+      const changed = await store.transaction(async (nouns) => {
+        const row = await lockedUpdate(nouns, caller.accountId, params);
+        const { status = row.status, description = row.description } = body;
+        const next: DashboardIncidentUpdateRow = { ...row, status, description, updated: clock.wallMs() };
+        await nouns.dashboardIncidents.changeUpdate(next);
+        return next;
+      });
+      return updateView(changed);
+    },
+    async deleteDashboardIncidentUpdate({ caller, params }) {
+      await store.transaction(async (nouns) => {
+        const row = await lockedUpdate(nouns, caller.accountId, params);
+        const all = await nouns.dashboardIncidents.updates([params.id]);
+        if (all.length === 1) {
+          throw fieldError('params', [
+            { key: 'updateId', message: 'is the last update of the incident: delete the incident instead' },
+          ]);
+        }
+        await nouns.dashboardIncidents.deleteUpdate(row.id);
+      });
+    },
+  });
+}
+
+/** The end of an incident that goes on: none, unless it was announced and lies ahead (maintenance). */
+function stillOpen({ stopped }: DashboardIncidentRow, now: number): number | null {
+  return stopped !== null && stopped > now ? stopped : null;
+}
+
+function requireOrder({ started, stopped }: { started: number; stopped: number | null }): void {
+  if (stopped === null || stopped >= started) return;
+  throw fieldError('payload', [{ key: 'stoppedAt', message: 'must not be before "startedAt"' }]);
+}
+
+function updateRow(
+  incidentId: string,
+  body: Pick<DashboardIncidentUpdateRow, 'status' | 'description'>,
+  now: number,
+): DashboardIncidentUpdateRow {
+  const { status, description } = body;
+  return { id: randomUUID(), incident_id: incidentId, status, description, created: now, updated: null };
+}
+
+async function lockedIncident(nouns: Nouns, accountId: string, id: string): Promise<DashboardIncidentRow> {
+  if (!(await nouns.dashboardIncidents.lock(accountId, id))) throw notFound(id);
+  return found(await nouns.dashboardIncidents.find(accountId, id), id).row;
+}
+
+async function lockedUpdate(
+  nouns: Nouns,
+  accountId: string,
+  { id, updateId }: { readonly id: string; readonly updateId: string },
+): Promise<DashboardIncidentUpdateRow> {
+  await lockedIncident(nouns, accountId, id);
+  const row = (await nouns.dashboardIncidents.updates([id])).find((update) => update.id === updateId);
+  if (!row) throw new AppError('NOT_FOUND', `The incident has no update ${updateId}.`);
+  return row;
+}
+
+function found<T>(row: T | undefined, id: string): T {
+  if (row === undefined) throw notFound(id);
+  return row;
+}
+
+function notFound(id: string): AppError {
+  return new AppError('NOT_FOUND', `There is no incident ${id}.`);
+}
+
+/** An incident of a dashboard as answers show it. */
+export function dashboardIncidentView(
+  row: DashboardIncidentRow,
+  dashboardId: string,
+  updates: readonly DashboardIncidentUpdateRow[],
+): DashboardIncident {
+  return {
+    id: row.id,
+    name: row.name,
+    impact: row.impact,
+    dashboardId,
+    startedAt: iso(row.started),
+    stoppedAt: optionalIso(row.stopped),
+    incidentUpdates: updates.filter((update) => update.incident_id === row.id).map(updateView),
+    created_at: iso(row.created),
+    updated_at: optionalIso(row.updated),
+  };
+}
+
+function updateView(row: DashboardIncidentUpdateRow): DashboardIncidentUpdate {
+  return {
+    id: row.id,
+    status: row.status,
+    description: row.description,
+    created_at: iso(row.created),
+    updated_at: optionalIso(row.updated),
+  };
+}

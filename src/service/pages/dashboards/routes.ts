@@ -1,0 +1,148 @@
+import { randomBytes } from 'node:crypto';
+import { AppError } from '../../../lib/errors.ts';
+import {
+  DashboardOptions,
+  type Dashboard as DashboardView,
+  dashboardRoutes,
+} from '../../../protocol/pages/dashboard.ts';
+import { iso, optionalIso } from '../../http/dates.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/handler.ts';
+import { describePage, pageOffset } from '../../http/paging.ts';
+import { createKey } from '../../ids/keys.ts';
+import { isUniqueViolation } from '../../store/engine/dialect.ts';
+import type { Nouns } from '../../store/store.ts';
+import type { DashboardKeyRow } from '../tables.ts';
+import type { Dashboard } from './store.ts';
+
+/** The routes of dashboards. */
+export function dashboardHandlers(deps: HandlerDeps): [string, AnyHandler][] {
+  const { store, clock } = deps;
+  const viewOf = async (row: Dashboard, rawKey?: string): Promise<DashboardView> =>
+    dashboardView(row, await store.dashboards.keys([row.id]), rawKey);
+  return handlersById(dashboardRoutes, {
+    async listDashboards({ caller, query, request, reply }) {
+      const { total, rows } = await store.dashboards.list(caller.accountId, {
+        limit: query.limit,
+        offset: pageOffset(query),
+      });
+      describePage(request, reply, { query, total, publicUrl: deps.publicUrl });
+      const keys = Map.groupBy(
+        await store.dashboards.keys(rows.map(({ id }) => id)),
+        (key) => key.dashboard_id,
+      );
+      return rows.map((row) => dashboardView(row, keys.get(row.id) ?? []));
+    },
+    async createDashboard({ caller, body }) {
+      const now = clock.wallMs();
+      const dashboardId = randomBytes(8).toString('hex');
+      const key = body.isPrivate ? createKey('da_') : undefined;
+      const row = await refusingTakenAddress(() =>
+        store.transaction(async (nouns) => {
+          const inserted = await nouns.dashboards.insert({
+            account_id: caller.accountId,
+            dashboard_id: dashboardId,
+            custom_url: (body.customUrl ?? dashboardId).toLowerCase(),
+            custom_domain: body.customDomain?.toLowerCase() ?? null,
+            is_private: body.isPrivate ? 1 : 0,
+            definition: JSON.stringify(DashboardOptions.parse(body)),
+            created: now,
+            updated: null,
+          });
+          if (key) await nouns.dashboards.insertKey(inserted.id, key.keyHash, key.masked, now);
+          return inserted;
+        }),
+      );
+      return viewOf(row, key?.rawKey);
+    },
+    async getDashboard({ caller, params }) {
+      return viewOf(found(await store.dashboards.find(caller.accountId, params.dashboardId), params));
+    },
+    async updateDashboard({ caller, params, body }) {
+      const now = clock.wallMs();
+      const { row, rawKey } = await refusingTakenAddress(() =>
+        store.transaction(async (nouns) => {
+          const stored = found(
+            await nouns.dashboards.findForUpdate(caller.accountId, params.dashboardId),
+            params,
+          );
+          const { customUrl, customDomain, isPrivate, ...options } = body;
+          const changed: Dashboard = {
+            ...stored,
+            custom_url: customUrl?.toLowerCase() ?? stored.custom_url,
+            custom_domain:
+              customDomain === undefined ? stored.custom_domain : (customDomain?.toLowerCase() ?? null),
+            is_private: (isPrivate ?? stored.is_private === 1) ? 1 : 0,
+            definition: JSON.stringify({ ...optionsOf(stored), ...options }),
+            updated: now,
+          };
+          await nouns.dashboards.update(changed);
+          return { row: changed, rawKey: await changeKeys(nouns, stored, changed, now) };
+        }),
+      );
+      return viewOf(row, rawKey);
+    },
+    async deleteDashboard({ caller, params }) {
+      const isDeleted = await store.dashboards.delete(caller.accountId, params.dashboardId);
+      if (!isDeleted) throw notFound(params);
+    },
+  });
+}
+
+/** The options of a stored dashboard; those a newer build added have their defaults. */
+export function optionsOf(row: Dashboard): DashboardOptions {
+  return DashboardOptions.parse(JSON.parse(row.definition));
+}
+
+/** A dashboard that becomes private gets a key, one that becomes public loses its keys. Returns the new key. */
+async function changeKeys(
+  nouns: Nouns,
+  before: Dashboard,
+  after: Dashboard,
+  now: number,
+): Promise<string | undefined> {
+  if (before.is_private === after.is_private) return undefined;
+  await nouns.dashboards.deleteKeys(after.id);
+  if (after.is_private === 0) return undefined;
+  const key = createKey('da_');
+  await nouns.dashboards.insertKey(after.id, key.keyHash, key.masked, now);
+  return key.rawKey;
+}
+
+async function refusingTakenAddress<T>(write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (thrown) {
+    if (!isUniqueViolation(thrown)) throw thrown;
+    throw new AppError('CONFLICT', 'The customUrl or the customDomain is taken. Choose another one.');
+  }
+}
+
+function found(row: Dashboard | undefined, params: { dashboardId: string }): Dashboard {
+  if (!row) throw notFound(params);
+  return row;
+}
+
+function notFound({ dashboardId }: { dashboardId: string }): AppError {
+  return new AppError('NOT_FOUND', `There is no dashboard ${dashboardId}.`);
+}
+
+/** `rawKey` is given where its dashboard's key was just made: it is never shown again. */
+function dashboardView(row: Dashboard, keys: readonly DashboardKeyRow[], rawKey?: string): DashboardView {
+  return {
+    id: row.id,
+    dashboardId: row.dashboard_id,
+    created_at: iso(row.created),
+    updated_at: optionalIso(row.updated),
+    ...optionsOf(row),
+    customUrl: row.custom_url,
+    customDomain: row.custom_domain,
+    isPrivate: row.is_private === 1,
+    keys: keys.map((key) => ({
+      id: key.id,
+      rawKey: rawKey ?? key.masked,
+      maskedKey: key.masked,
+      created_at: iso(key.created),
+      updated_at: null,
+    })),
+  };
+}

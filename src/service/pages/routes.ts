@@ -1,0 +1,247 @@
+import { randomUUID } from 'node:crypto';
+import { AppError } from '../../lib/errors.ts';
+import { parseCursor } from '../../protocol/http/cursor.ts';
+import {
+  type CardInput,
+  type Service,
+  type StatusPage,
+  StatusPageOptions,
+  statusPageRoutes,
+} from '../../protocol/pages/status-page.ts';
+import { pageOf } from '../http/cursor-paging.ts';
+import { iso, optionalIso } from '../http/dates.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
+import { fieldError } from '../http/validation.ts';
+import { requireServices } from '../incidents/writer.ts';
+import { isUniqueViolation } from '../store/engine/dialect.ts';
+import type { Nouns } from '../store/store.ts';
+import type { ServiceRow, StatusPageCardRow, StatusPageRow } from './tables.ts';
+
+/** The routes of status pages and their services. */
+export function statusPageHandlers({ store, clock }: HandlerDeps): [string, AnyHandler][] {
+  const one = async (row: StatusPageRow): Promise<StatusPage> => {
+    const [view] = await views(store, [row]);
+    if (!view) throw new Error('a status page has no view');
+    return view;
+  };
+  return handlersById(statusPageRoutes, {
+    async listStatusPages({ caller, query }) {
+      const cursor = parseCursor(query.nextId);
+      const rows = await store.statusPages.list(caller.accountId, query.limit + 1, cursor);
+      return pageOf(rows, query.limit, (shown) => views(store, shown));
+    },
+    async createStatusPage({ caller, body }) {
+      const now = clock.wallMs();
+      const row: StatusPageRow = {
+        id: randomUUID(),
+        account_id: caller.accountId,
+        name: body.name,
+        url: body.url.toLowerCase(),
+        custom_domain: body.customDomain?.toLowerCase() ?? null,
+        definition: JSON.stringify(normalised(StatusPageOptions.parse(body))),
+        created: now,
+        updated: null,
+      };
+      await refusingTakenAddress(() =>
+        store.transaction(async (nouns) => {
+          await nouns.statusPages.insert(row);
+          // The ids of new cards are the service's to give.
+          const cards = body.cards.map(({ id: _, ...card }) => card);
+          await writeCards(nouns, row, cards, now);
+        }),
+      );
+      return one(row);
+    },
+    async getStatusPage({ caller, params }) {
+      return one(found(await store.statusPages.find(caller.accountId, params.statusPageId), params));
+    },
+    async updateStatusPage({ caller, params, body }) {
+      const now = clock.wallMs();
+      const changed = await refusingTakenAddress(() =>
+        store.transaction(async (nouns) => {
+          const stored = found(
+            await nouns.statusPages.findForUpdate(caller.accountId, params.statusPageId),
+            params,
+          );
+          const { name, url, customDomain, cards, ...options } = body;
+          const row: StatusPageRow = {
+            ...stored,
+            name: name ?? stored.name,
+            url: url?.toLowerCase() ?? stored.url,
+            custom_domain:
+              customDomain === undefined ? stored.custom_domain : (customDomain?.toLowerCase() ?? null),
+            definition: JSON.stringify(
+              normalised(StatusPageOptions.parse({ ...statusPageOptions(stored), ...options })),
+            ),
+            updated: now,
+          };
+          await nouns.statusPages.update(row);
+          if (cards) await writeCards(nouns, row, cards, now);
+          return row;
+        }),
+      );
+      return one(changed);
+    },
+    async deleteStatusPage({ caller, params }) {
+      const isDeleted = await store.statusPages.delete(caller.accountId, params.statusPageId);
+      if (!isDeleted) throw notFound(params.statusPageId);
+    },
+    async listServices({ caller, query }) {
+      const limit = query.paginated ? query.limit : undefined;
+      const rows = await store.services.list(
+        caller.accountId,
+        limit === undefined ? undefined : limit + 1,
+        parseCursor(query.nextId),
+      );
+      return pageOf(rows, limit ?? rows.length, async (shown) => shown.map(serviceView));
+    },
+    async createService({ caller, body }) {
+      const row: ServiceRow = {
+        id: randomUUID(),
+        account_id: caller.accountId,
+        name: body.name,
+        created: clock.wallMs(),
+        updated: null,
+      };
+      await store.services.insert(row);
+      return serviceView(row);
+    },
+    async getService({ caller, params }) {
+      return serviceView(foundService(await store.services.find(caller.accountId, params.serviceId), params));
+    },
+    async updateService({ caller, params, body }) {
+      if (body.name !== undefined) {
+        await store.services.rename(caller.accountId, params.serviceId, body.name, clock.wallMs());
+      }
+      return serviceView(foundService(await store.services.find(caller.accountId, params.serviceId), params));
+    },
+    async deleteService({ caller, params }) {
+      const isDeleted = await store.services.delete(caller.accountId, params.serviceId);
+      if (!isDeleted) throw serviceNotFound(params);
+    },
+  });
+}
+
+/** The options of a stored page; those a newer build added have their defaults. */
+export function statusPageOptions(row: StatusPageRow): StatusPageOptions {
+  return StatusPageOptions.parse(JSON.parse(row.definition));
+}
+
+/** Colors in upper case (check model 4.7). */
+function normalised(options: StatusPageOptions): StatusPageOptions {
+  if (!options.themeColors) return options;
+  return {
+    ...options,
+    themeColors: JSON.parse(JSON.stringify(options.themeColors).replaceAll(colorText, upper)),
+  };
+}
+
+const colorText = /"#[0-9A-Fa-f]+"/g;
+const upper = (text: string) => text.toUpperCase();
+
+/** Puts cards in place of those a page has. Cards it has keep their id and age. */
+async function writeCards(
+  nouns: Nouns,
+  page: StatusPageRow,
+  cards: readonly CardInput[],
+  now: number,
+): Promise<void> {
+  await requireServices(
+    nouns,
+    page.account_id,
+    cards.flatMap(({ services }) => services.map(({ id }) => id.toLowerCase())),
+  );
+  const present = new Map((await nouns.statusPages.cards([page.id])).map((card) => [card.id, card]));
+  const rows = cards.map((card, position): StatusPageCardRow => {
+    const id = card.id?.toLowerCase();
+    const known = id === undefined ? undefined : present.get(id);
+    if (id !== undefined && !known) {
+      throw fieldError('payload', [
+        { key: `cards.${position}.id`, message: 'is no card of this page, or was named before' },
+      ]);
+    }
+    // Two cards with one id would be one card.
+    if (id !== undefined) present.delete(id);
+    return {
+      id: id ?? randomUUID(),
+      status_page_id: page.id,
+      position,
+      name: card.name,
+      created: known?.created ?? now,
+      updated: known ? (known.name === card.name ? known.updated : now) : null,
+    };
+  });
+  const services = rows.flatMap((row, index) => {
+    const ids = new Set(cards[index]?.services.map(({ id }) => id.toLowerCase()));
+    return [...ids].map((serviceId, position) => ({ card_id: row.id, position, service_id: serviceId }));
+  });
+  await nouns.statusPages.replaceCards(page.id, rows, services);
+}
+
+async function refusingTakenAddress<T>(write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (thrown) {
+    if (!isUniqueViolation(thrown)) throw thrown;
+    throw new AppError('CONFLICT', 'The url or the customDomain is taken. Choose another one.');
+  }
+}
+
+function found(row: StatusPageRow | undefined, { statusPageId }: { statusPageId: string }): StatusPageRow {
+  if (!row) throw notFound(statusPageId);
+  return row;
+}
+
+function notFound(id: string): AppError {
+  return new AppError('NOT_FOUND', `There is no status page ${id}.`);
+}
+
+function foundService(row: ServiceRow | undefined, params: { serviceId: string }): ServiceRow {
+  if (!row) throw serviceNotFound(params);
+  return row;
+}
+
+function serviceNotFound({ serviceId }: { serviceId: string }): AppError {
+  return new AppError('NOT_FOUND', `There is no service ${serviceId}.`);
+}
+
+async function views(
+  nouns: Pick<Nouns, 'statusPages'>,
+  rows: readonly StatusPageRow[],
+): Promise<StatusPage[]> {
+  const allCards = await nouns.statusPages.cards(rows.map(({ id }) => id));
+  const cards = Map.groupBy(allCards, (card) => card.status_page_id);
+  const services = Map.groupBy(
+    await nouns.statusPages.cardServices(allCards.map(({ id }) => id)),
+    (service) => service.card_id,
+  );
+  return rows.map((row) => ({
+    id: row.id,
+    name: row.name,
+    url: row.url,
+    customDomain: row.custom_domain,
+    ...statusPageOptions(row),
+    whiteLabel: false,
+    isPrivate: false,
+    cards: (cards.get(row.id) ?? []).map((card) => ({
+      id: card.id,
+      name: card.name,
+      services: (services.get(card.id) ?? []).map(serviceView),
+      created_at: iso(card.created),
+      updated_at: optionalIso(card.updated),
+    })),
+    created_at: iso(row.created),
+    updated_at: optionalIso(row.updated),
+  }));
+}
+
+/** A service as answers show it. */
+export function serviceView(row: ServiceRow): Service {
+  return {
+    id: row.id,
+    name: row.name,
+    accountId: row.account_id,
+    created_at: iso(row.created),
+    updated_at: optionalIso(row.updated),
+  };
+}

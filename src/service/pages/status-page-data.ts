@@ -1,0 +1,147 @@
+import type { StatusPageData } from '../../protocol/pages/public-page.ts';
+import { updateView } from '../incidents/routes.ts';
+import {
+  durationSeconds,
+  incidentDays,
+  stateAt,
+  timelineOf,
+  uptimeDays,
+  uptimePercent,
+  worstServiceState,
+} from '../incidents/timeline.ts';
+import {
+  affectedServices,
+  isGoingOn,
+  isShownOn,
+  type VisibleMaintenance,
+  visibleMaintenances,
+} from '../maintenance/pages.ts';
+import type { Nouns } from '../store/store.ts';
+import { statusPageOptions } from './routes.ts';
+import type { IncidentRow, IncidentUpdateRow, StatusPageRow } from './tables.ts';
+
+const dayMs = 86_400_000;
+const incidentsShown = 100;
+const updatesShown = 100;
+const maintenancesShown = 50;
+const maintenanceShownMs = { past: dayMs, ahead: 30 * dayMs };
+
+/**
+ * Everything a status page shows at an instant. Updates that are to be shown later do not count yet: the incidents are
+ * as they were told of until now.
+ */
+export async function statusPageData(
+  nouns: Pick<Nouns, 'statusPages' | 'incidents' | 'windows' | 'maintenances'>,
+  page: StatusPageRow,
+  now: number,
+): Promise<StatusPageData> {
+  const cards = await nouns.statusPages.cards([page.id]);
+  const services = await nouns.statusPages.cardServices(cards.map(({ id }) => id));
+  const serviceNames = new Map(services.map(({ id, name }) => [id, name]));
+  // A day more: the first of the days shown begins at midnight.
+  const since = now - (uptimeDays + 1) * dayMs;
+  const rows = await nouns.incidents.ofServices([...serviceNames.keys()], since);
+  const incidents = await publishedIncidents(nouns, rows, now);
+  const serviceIdsOf = new Map<string, string[]>();
+  for (const { id, service_id: serviceId } of rows) {
+    serviceIdsOf.set(id, [...(serviceIdsOf.get(id) ?? []), serviceId]);
+  }
+  const maintenances = await shownMaintenances(nouns, page, [...serviceNames.keys()], now);
+  const serviceViews = new Map(
+    [...serviceNames].map(([id, name]) => {
+      const own = incidents.filter((incident) => serviceIdsOf.get(incident.id)?.includes(id));
+      const uptime = uptimePercent(own, now);
+      const worked = maintenances.filter((one) => isGoingOn(one) && one.serviceIds.includes(id));
+      const severities = worked.map(({ visibility }) => visibility.severity);
+      const state = worstServiceState([stateAt(own, now), ...severities]);
+      return [id, { id, name, state, uptime, days: incidentDays(own, now) }] as const;
+    }),
+  );
+  const cardViews = cards.map((card) => {
+    const shown = services
+      .filter((service) => service.card_id === card.id)
+      .flatMap(({ id }) => serviceViews.get(id) ?? []);
+    return {
+      name: card.name,
+      state: worstServiceState(shown.map(({ state }) => state)),
+      uptime: shown.length === 0 ? null : shown.reduce((sum, { uptime }) => sum + uptime, 0) / shown.length,
+      services: shown,
+    };
+  });
+  return {
+    page: { name: page.name, url: page.url, ...statusPageOptions(page) },
+    state: worstServiceState(cardViews.map(({ state }) => state)),
+    cards: cardViews,
+    incidents: incidents.slice(0, incidentsShown).map((incident) => ({
+      id: incident.id,
+      name: incident.name,
+      severity: incident.severity,
+      incidentUpdates: incident.updates.slice(0, updatesShown).map(updateView),
+      lastUpdateStatus: incident.last_status,
+      duration: durationSeconds(incident),
+      // Only those that this page shows: others are nobody's business here.
+      services: (serviceIdsOf.get(incident.id) ?? []).map((id) => ({ id, name: serviceNames.get(id) ?? '' })),
+    })),
+    maintenances: await Promise.all(
+      maintenances.map(async (one) => {
+        const updates = await nouns.maintenances.updates(one.windowId, [one.planned.id]);
+        return {
+          id: one.planned.id,
+          maintenanceWindowId: one.windowId,
+          name: one.definition.name,
+          description: one.definition.description,
+          severity: one.visibility.severity,
+          status: one.status,
+          startsAt: new Date(one.planned.startsAt).toISOString(),
+          endsAt: new Date(one.planned.endsAt).toISOString(),
+          services: one.serviceIds.map((id) => ({ id, name: serviceNames.get(id) ?? '' })),
+          updates: updates.slice(0, updatesShown).map(({ id, status, description, created }) => ({
+            id,
+            status,
+            description,
+            created_at: new Date(created).toISOString(),
+          })),
+        };
+      }),
+    ),
+    generatedAt: new Date(now).toISOString(),
+  };
+}
+
+/** The maintenances that a page shows: those that go on, lie ahead, or were over or cancelled lately; soonest first. */
+async function shownMaintenances(
+  nouns: Pick<Nouns, 'windows' | 'maintenances'>,
+  page: StatusPageRow,
+  serviceIds: readonly string[],
+  now: number,
+): Promise<(VisibleMaintenance & { readonly serviceIds: readonly string[] })[]> {
+  const time = { pastMs: maintenanceShownMs.past, aheadMs: maintenanceShownMs.ahead };
+  const all = await visibleMaintenances(nouns, now, time, page.account_id);
+  return all
+    .filter(({ visibility }) => isShownOn(visibility, page.id, serviceIds))
+    .filter(({ status, planned }) => status !== 'COMPLETED' || planned.overAt > now - time.pastMs)
+    .slice(0, maintenancesShown)
+    .map((one) => ({ ...one, serviceIds: affectedServices(one.visibility, serviceIds) }));
+}
+
+interface PublishedIncident extends IncidentRow {
+  readonly updates: readonly IncidentUpdateRow[];
+}
+
+/** Each incident once, as its updates up to an instant tell it; those nobody was told of yet are left out. */
+async function publishedIncidents(
+  nouns: Pick<Nouns, 'incidents'>,
+  rows: readonly IncidentRow[],
+  now: number,
+): Promise<PublishedIncident[]> {
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  const updates = Map.groupBy(
+    await nouns.incidents.updates([...byId.keys()]),
+    (update) => update.incident_id,
+  );
+  return [...byId.values()].flatMap((row) => {
+    const published = (updates.get(row.id) ?? []).filter((update) => update.published <= now);
+    const timeline = timelineOf(published);
+    return timeline ? [{ ...row, ...timeline, updates: published }] : [];
+  });
+}

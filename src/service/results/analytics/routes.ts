@@ -1,0 +1,181 @@
+import type { CheckType } from '../../../checks/contract/check-type.ts';
+import { checkTypes, findCheckType } from '../../../checks/index.ts';
+import { AppError } from '../../../lib/errors.ts';
+import { parseTimestamp } from '../../../protocol/http/query.ts';
+import {
+  type AnalyticsAnswer,
+  type analyticsQuery,
+  analyticsRoutes,
+  metricsOf,
+  type NamedMetric,
+  typedAnalyticsRoute,
+  wordsIn,
+} from '../../../protocol/results/analytics.ts';
+import type { Check } from '../../checks/store.ts';
+import { type AnyHandler, type Call, type HandlerDeps, handlersById } from '../../http/handler.ts';
+import { pageOffset } from '../../http/paging.ts';
+import { fieldError } from '../../http/validation.ts';
+import type { AnalyticsQuery, Series, Wanted } from './series.ts';
+import { type Window, windowOf } from './window.ts';
+
+type Query = ReturnType<typeof analyticsQuery>['_output'];
+
+/** The routes of analytics. */
+export function analyticsHandlers(deps: HandlerDeps): [string, AnyHandler][] {
+  const generic = handlersById(analyticsRoutes, {
+    async listAnalyticsMetrics({ query }) {
+      const type = findCheckType(query.checkType);
+      if (!type) throw new Error(`the schema let through the type ${query.checkType}`);
+      return metricsOf(type).map((metric) => ({
+        name: metric.key,
+        unit: metric.unit,
+        label: metric.label,
+        type: metric.of === 'retries' ? ('Integer' as const) : ('Float' as const),
+        aggregated: metric.of !== 'metric' || metric.aggregation !== null,
+      }));
+    },
+    async overviewOfChecks({ caller, body }) {
+      const window = windowOf(body.quickRange, deps.clock.wallMs());
+      const ids = [...new Set(body.checkIds.map((id) => id.toLowerCase()))];
+      const checks = await Promise.all(ids.map((id) => checkOf(deps, caller.accountId, id)));
+      return Promise.all(checks.map((check) => overviewOf(deps, check, window)));
+    },
+  });
+  const typed = checkTypes.map((type): [string, AnyHandler] => {
+    const route = typedAnalyticsRoute(type);
+    const handler = ({ caller, params, query }: Call<typeof route>) =>
+      answerFor(deps, type, { accountId: caller.accountId, id: params.id, query });
+    return [route.operationId, handler as unknown as AnyHandler];
+  });
+  return [...generic, ...typed];
+}
+
+async function checkOf(deps: HandlerDeps, accountId: string, id: string): Promise<Check> {
+  const check = await deps.store.checks.find(accountId, id);
+  if (!check) throw new AppError('NOT_FOUND', `There is no check ${id}.`);
+  return check;
+}
+
+async function answerFor(
+  deps: HandlerDeps,
+  type: CheckType,
+  request: { readonly accountId: string; readonly id: string; readonly query: Query },
+): Promise<AnalyticsAnswer> {
+  const { query } = request;
+  const check = await checkOf(deps, request.accountId, request.id);
+  if (check.checkType !== type.name) {
+    throw new AppError('NOT_FOUND', `The check ${check.id} is not one of this kind: ${type.title}.`);
+  }
+  const window = askedWindow(query, deps.clock.wallMs());
+  const keys = wordsIn(query.metrics);
+  const metrics = metricsOf(type).filter(({ key }) => keys.includes(key));
+  const series = await deps.analytics.ask({
+    checkId: check.id,
+    ...window,
+    wanted: metrics.map(wantedOf),
+    groupBy: groupOf(type, query.groupBy),
+    intervalMs: query.aggregationInterval === undefined ? null : query.aggregationInterval * 60_000,
+    filter:
+      query.filterByStatus === undefined
+        ? null
+        : { by: type.analytics.states ? 'dimension' : 'status', texts: wordsIn(query.filterByStatus) },
+    offset: pageOffset(query),
+    limit: query.limit,
+  });
+  const { definition } = check;
+  return {
+    checkId: check.id,
+    name: check.name,
+    checkType: type.name as AnalyticsAnswer['checkType'],
+    activated: check.activated,
+    muted: definition.muted === true,
+    frequency: definition.frequency as number,
+    from: iso(window.from),
+    to: iso(window.to),
+    tags: (definition.tags as string[] | undefined) ?? [],
+    series: series.map((one) => seriesView(type, query.groupBy, metrics, one)),
+    pagination: { page: query.page, limit: query.limit },
+    metadata: Object.fromEntries(
+      metrics.map(({ key, label, unit, aggregation }) => [
+        key,
+        { label, unit, ...(aggregation === null ? {} : { aggregation }) },
+      ]),
+    ),
+  };
+}
+
+/** The window of a request: `from` and `to` win over the named range, each by itself. */
+function askedWindow(query: Pick<Query, 'from' | 'to' | 'quickRange'>, now: number): Window {
+  const named = windowOf(query.quickRange, now);
+  const from = query.from === undefined ? null : parseTimestamp(query.from);
+  const to = query.to === undefined ? null : parseTimestamp(query.to);
+  if (from === null && to === null) return named;
+  const lengthMs = named.to - named.from;
+  const window = { from: from ?? (to ?? named.to) - lengthMs, to: to ?? now + 1 };
+  if (window.to < window.from) {
+    throw fieldError('query', [{ key: to === null ? 'from' : 'to', message: 'must not be before "from"' }]);
+  }
+  return window;
+}
+
+function wantedOf({ key, of, name, aggregation, isPerItem }: NamedMetric): Wanted {
+  if (of !== 'metric') return { key, of: { kind: of } };
+  return { key, of: { kind: 'metric', column: name, aggregation, isPerItem } };
+}
+
+function groupOf(type: CheckType, name: string | undefined): AnalyticsQuery['groupBy'] {
+  if (name === undefined) return null;
+  if (name !== type.analytics.dimension?.name) return 'location';
+  return type.analytics.items ? 'item' : 'dimension';
+}
+
+function seriesView(
+  type: CheckType,
+  groupBy: string | undefined,
+  metrics: readonly NamedMetric[],
+  series: Series,
+): AnalyticsAnswer['series'][number] {
+  const group = groupBy === undefined || series.key === null ? {} : groupView(type, groupBy, series);
+  return {
+    ...group,
+    data: series.rows.map(({ at, values }) => ({
+      ...(at === null ? {} : { timestamp: iso(at) }),
+      ...group,
+      ...Object.fromEntries(metrics.map(({ key }, index) => [key, values[index] ?? null])),
+    })),
+  };
+}
+
+function groupView(type: CheckType, groupBy: string, series: Series): Record<string, string | number> {
+  const { dimension } = type.analytics;
+  const isOwn = groupBy === dimension?.name;
+  const isNumber = isOwn && (dimension.isNumber || dimension.shownAs !== undefined);
+  return {
+    [groupBy]: isNumber ? Number(series.key) : (series.key ?? ''),
+    ...(isOwn && dimension.shownAs !== undefined ? { [dimension.shownAs]: series.text ?? '' } : {}),
+  };
+}
+
+async function overviewOf(deps: HandlerDeps, check: Check, window: Window) {
+  const type = findCheckType(check.checkType);
+  const identity = { checkId: check.id, name: check.name, checkType: check.checkType };
+  if (!type) return identity;
+  const metrics = metricsOf(type).filter(({ overviewKey }) => overviewKey !== null);
+  const [series] = await deps.analytics.ask({
+    checkId: check.id,
+    ...window,
+    wanted: metrics.map(wantedOf),
+    groupBy: null,
+    intervalMs: null,
+    filter: null,
+    offset: 0,
+    limit: 1,
+  });
+  const values = series?.rows[0]?.values ?? [];
+  const views = metrics.map(({ overviewKey }, index) => [overviewKey, values[index] ?? null]);
+  return { ...identity, ...Object.fromEntries(views) };
+}
+
+function iso(epochMs: number): string {
+  return new Date(epochMs).toISOString();
+}

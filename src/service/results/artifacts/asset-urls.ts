@@ -1,0 +1,44 @@
+import type { ArtifactRow } from '../../store/schema/tables.ts';
+
+/** Where an artifact is downloaded: absolute when the service knows where clients reach it, else relative. */
+export function assetUrl(artifact: ArtifactRow, publicUrl: string | undefined): string {
+  return urlOf(`check-results/${artifact.check_id}/${artifact.result_id}`, artifact, publicUrl);
+}
+
+/** The same by the test session that its result belongs to. */
+export function sessionAssetUrl(
+  testSessionId: string,
+  artifact: ArtifactRow,
+  publicUrl: string | undefined,
+): string {
+  return urlOf(`test-sessions/${testSessionId}/results/${artifact.result_id}`, artifact, publicUrl);
+}
+
+function urlOf(result: string, { name }: ArtifactRow, publicUrl: string | undefined): string {
+  const path = name.split('/').map(encodeURIComponent).join('/');
+  const origin = publicUrl?.replace(/\/+$/, '') ?? '';
+  return `${origin}/v1/${result}/assets/${path}`;
+}
+
+/**
+ * A detail as answers show it: names of artifacts, in the fields its type declares, become URLs of those that are there
+ * in whole. One that is not is null, or missing from its list.
+ */
+export function withAssetUrls(
+  detail: unknown,
+  fields: readonly string[],
+  artifacts: readonly ArtifactRow[],
+  publicUrl: string | undefined,
+): unknown {
+  if (fields.length === 0 || typeof detail !== 'object' || detail === null) return detail;
+  const urls = new Map(
+    artifacts.filter(({ state }) => state === 'stored').map((row) => [row.name, assetUrl(row, publicUrl)]),
+  );
+  const shown: Record<string, unknown> = { ...detail };
+  for (const field of fields) {
+    const value = shown[field];
+    if (typeof value === 'string') shown[field] = urls.get(value) ?? null;
+    else if (Array.isArray(value)) shown[field] = value.flatMap((name) => urls.get(String(name)) ?? []);
+  }
+  return shown;
+}

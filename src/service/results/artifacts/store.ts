@@ -1,0 +1,73 @@
+import type { Kysely } from 'kysely';
+import { batches } from '../../store/engine/batches.ts';
+import type { Dialect } from '../../store/engine/dialect.ts';
+import type { ArtifactRow, Tables } from '../../store/schema/tables.ts';
+
+/** What results say about their artifacts, and which of those have arrived. The bytes are in the artifact store. */
+export class Artifacts {
+  readonly #db: Kysely<Tables>;
+  readonly #dialect: Dialect;
+
+  constructor(db: Kysely<Tables>, dialect: Dialect) {
+    this.#db = db;
+    this.#dialect = dialect;
+  }
+
+  async insert(rows: readonly ArtifactRow[]): Promise<void> {
+    for (const batch of batches(rows)) await this.#db.insertInto('artifacts').values(batch).execute();
+  }
+
+  /** The artifacts of some results, in the order the results name them. */
+  async ofResults(resultIds: readonly string[]): Promise<Map<string, ArtifactRow[]>> {
+    if (resultIds.length === 0) return new Map();
+    const rows = await this.#db
+      .selectFrom('artifacts')
+      .selectAll()
+      .where(this.#dialect.inList('result_id', resultIds))
+      .orderBy('result_id')
+      .orderBy('position')
+      .execute();
+    return Map.groupBy(rows, (row) => row.result_id);
+  }
+
+  /** The artifact of that name that is awaited, stored or lost; refused ones have no bytes to come. */
+  async find(resultId: string, name: string): Promise<ArtifactRow | undefined> {
+    return this.#db
+      .selectFrom('artifacts')
+      .selectAll()
+      .where('result_id', '=', resultId)
+      .where('name', '=', name)
+      .where('state', 'in', ['awaited', 'stored', 'lost'])
+      .executeTakeFirst();
+  }
+
+  /** Makes an awaited artifact visible. Returns false when it was not awaited (any more). */
+  async markStored(resultId: string, position: number, now: number): Promise<boolean> {
+    const done = await this.#db
+      .updateTable('artifacts')
+      .set({ state: 'stored', stored: now })
+      .where('result_id', '=', resultId)
+      .where('position', '=', position)
+      .where('state', '=', 'awaited')
+      .executeTakeFirst();
+    return done.numUpdatedRows > 0n;
+  }
+
+  /** Gives up what was announced before `before` and has not come. */
+  async loseAwaited(before: number): Promise<void> {
+    const overdue = await this.#db
+      .selectFrom('artifacts')
+      .select('result_id')
+      .where('state', '=', 'awaited')
+      .where('created', '<', before)
+      .limit(1)
+      .executeTakeFirst();
+    if (!overdue) return;
+    await this.#db
+      .updateTable('artifacts')
+      .set({ state: 'lost', reason: 'the agent did not send it in time' })
+      .where('state', '=', 'awaited')
+      .where('created', '<', before)
+      .execute();
+  }
+}

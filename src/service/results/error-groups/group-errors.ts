@@ -1,0 +1,211 @@
+import { randomUUID } from 'node:crypto';
+import type { FailedTest } from '../../../checks/contract/check-type.ts';
+import type { ErrorGroupRow, TestSessionRow } from '../../sessions/tables.ts';
+import type { RunRow } from '../../store/schema/tables.ts';
+import type { Nouns } from '../../store/store.ts';
+import { cleanedMessage, errorHash, isAssertion } from './cleaned-message.ts';
+import { areAlike } from './similarity.ts';
+import { type GroupOwner, groupKey } from './store.ts';
+
+/** A result and what it says went wrong. */
+export interface FailedResult {
+  readonly id: string;
+  readonly owner: GroupOwner;
+  /** The environment of its test session. */
+  readonly environment?: string | null | undefined;
+  readonly messages: readonly string[];
+  /** The tests that errors of it occurred in. */
+  readonly tests?: readonly FailedTest[] | undefined;
+}
+
+/** One error of one owner, and the results of the batch it occurred in. */
+interface Occurrence {
+  readonly owner: GroupOwner;
+  readonly raw: string;
+  readonly cleaned: string;
+  readonly hash: string;
+  readonly resultIds: Set<string>;
+  readonly environments: Set<string>;
+  readonly tests: FailedTest[];
+}
+
+const maxGroupsPerResult = 50;
+const comparedGroups = 50;
+const maxRawLength = 10_000;
+const maxEnvironments = 100;
+const maxTests = 100;
+/** Shorter than anything is kept. */
+const longUnseenMs = 43_200_000;
+
+/**
+ * Finds or makes the groups that the errors of some results fall into, in the transaction that stores the results. An
+ * error joins the group of its owner with the same hash, else one whose cleaned message is at least 80 % alike, else it
+ * makes a group. An archived group that gets a new error is open again, unless it was archived for good.
+ *
+ * @returns the ids of the groups of each result, by the result's id; results without messages have none.
+ */
+export async function groupErrors(
+  nouns: Nouns,
+  results: readonly FailedResult[],
+  now: number,
+): Promise<Map<string, string[]>> {
+  const occurrences = occurrencesOf(results);
+  const groupIds = new Map<string, string[]>();
+  if (occurrences.length === 0) return groupIds;
+  const joined = new Map<
+    string,
+    { group: ErrorGroupRow; resultIds: Set<string>; environments: Set<string>; tests: FailedTest[] }
+  >();
+  const newest = new Map<string, ErrorGroupRow[]>();
+  const byHash = new Map<string, ErrorGroupRow>();
+  for (const ofOneKind of Map.groupBy(occurrences, ({ owner }) => owner.kind).values()) {
+    for (const [key, group] of await nouns.errorGroups.findByHashes(ofOneKind)) byHash.set(key, group);
+  }
+  for (const occurrence of occurrences) {
+    const found =
+      byHash.get(groupKey(occurrence.owner, occurrence.hash)) ??
+      (await similarGroup(nouns, occurrence, newest)) ??
+      (await makeGroup(nouns, occurrence, newest, now));
+    const group = await kept(nouns, found, now);
+    const entry = joined.get(group.id) ?? {
+      group,
+      resultIds: new Set(),
+      environments: new Set(),
+      tests: [],
+    };
+    for (const id of occurrence.resultIds) entry.resultIds.add(id);
+    for (const environment of occurrence.environments) entry.environments.add(environment);
+    entry.tests.push(...occurrence.tests);
+    joined.set(group.id, entry);
+  }
+  await nouns.errorGroups.countSeen(
+    [...joined.values()].map(({ group, resultIds, environments, tests }) => ({
+      id: group.id,
+      times: resultIds.size,
+      environments: mergedEnvironments(group, environments),
+      tests: mergedTests(group, tests),
+    })),
+    now,
+  );
+  for (const [groupId, { resultIds }] of joined) {
+    for (const id of resultIds) groupIds.set(id, [...(groupIds.get(id) ?? []), groupId]);
+  }
+  return groupIds;
+}
+
+/** A group that was not seen for long may be removed at this moment: written again, it stays, or is there again. */
+async function kept(nouns: Nouns, group: ErrorGroupRow, now: number): Promise<ErrorGroupRow> {
+  if (now - group.last_seen < longUnseenMs) return group;
+  return nouns.errorGroups.insert({ ...group, last_seen: now });
+}
+
+/** What a result of a run says went wrong, and what its errors belong to: the check, or the project of its test session. */
+export function failedResult(
+  run: Pick<RunRow, 'account_id' | 'check_id'>,
+  id: string,
+  messages: readonly string[],
+  session: TestSessionRow | undefined,
+  tests?: readonly FailedTest[],
+): FailedResult {
+  const accountId = run.account_id;
+  const owner: GroupOwner = session
+    ? { accountId, kind: 'test-session', ownerId: session.project_id ?? '' }
+    : { accountId, kind: 'check', ownerId: run.check_id };
+  return { id, owner, environment: session?.environment, messages, tests };
+}
+
+/** The different errors of a batch, in one order, so that two batches cannot wait for each other. */
+function occurrencesOf(results: readonly FailedResult[]): Occurrence[] {
+  const byKey = new Map<string, Occurrence>();
+  for (const { id, owner, environment, messages, tests } of results) {
+    for (const message of messages.slice(0, maxGroupsPerResult)) {
+      const raw = storable(message).slice(0, maxRawLength).toWellFormed();
+      const cleaned = cleanedMessage(raw);
+      if (cleaned === '') continue;
+      const hash = errorHash(cleaned);
+      const key = groupKey(owner, hash);
+      const occurrence: Occurrence = byKey.get(key) ?? {
+        owner,
+        raw,
+        cleaned,
+        hash,
+        resultIds: new Set(),
+        environments: new Set(),
+        tests: [],
+      };
+      occurrence.resultIds.add(id);
+      occurrence.tests.push(...(tests ?? []).filter((test) => test.message === message));
+      if (environment) occurrence.environments.add(environment);
+      byKey.set(key, occurrence);
+    }
+  }
+  return [...byKey].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, occurrence]) => occurrence);
+}
+
+async function similarGroup(
+  nouns: Nouns,
+  { owner, cleaned }: Occurrence,
+  newest: Map<string, ErrorGroupRow[]>,
+): Promise<ErrorGroupRow | undefined> {
+  if (isAssertion(cleaned)) return undefined;
+  const candidates = await newestOf(nouns, owner, newest);
+  return candidates.find(
+    (group) => !isAssertion(group.cleaned_message) && areAlike(group.cleaned_message, cleaned),
+  );
+}
+
+async function newestOf(
+  nouns: Nouns,
+  owner: GroupOwner,
+  newest: Map<string, ErrorGroupRow[]>,
+): Promise<ErrorGroupRow[]> {
+  const key = groupKey(owner, '');
+  const known = newest.get(key) ?? (await nouns.errorGroups.newest(owner, comparedGroups));
+  newest.set(key, known);
+  return known;
+}
+
+async function makeGroup(
+  nouns: Nouns,
+  { owner, raw, cleaned, hash }: Occurrence,
+  newest: Map<string, ErrorGroupRow[]>,
+  now: number,
+): Promise<ErrorGroupRow> {
+  const row: ErrorGroupRow = {
+    id: randomUUID(),
+    account_id: owner.accountId,
+    kind: owner.kind,
+    owner_id: owner.ownerId,
+    error_hash: hash,
+    raw_message: raw,
+    cleaned_message: cleaned,
+    first_seen: now,
+    last_seen: now,
+    count: 0,
+    is_archived: 0,
+    is_archived_for_ever: 0,
+    environments: '[]',
+    tests: null,
+  };
+  const made = await nouns.errorGroups.insert(row);
+  newest.set(groupKey(owner, ''), [made, ...(newest.get(groupKey(owner, '')) ?? [])]);
+  return made;
+}
+
+function mergedEnvironments(group: ErrorGroupRow, seen: ReadonlySet<string>): string {
+  const before = JSON.parse(group.environments) as string[];
+  return JSON.stringify([...new Set([...before, ...seen])].slice(0, maxEnvironments));
+}
+
+/** One for each occurrence, the newest first. */
+function mergedTests(group: ErrorGroupRow, seen: readonly FailedTest[]): string | null {
+  if (seen.length === 0) return group.tests;
+  const before = group.tests === null ? [] : (JSON.parse(group.tests) as object[]);
+  const now = seen.map(({ message: _message, ...test }) => test);
+  return JSON.stringify([...now.reverse(), ...before].slice(0, maxTests));
+}
+
+/** Text that both engines can store: PostgreSQL has no NUL in texts. */
+function storable(text: string): string {
+  return text.replaceAll('\u0000', '\uFFFD').toWellFormed();
+}

@@ -1,0 +1,241 @@
+import { setImmediate } from 'node:timers/promises';
+import { type Kysely, sql } from 'kysely';
+import type { Dialect } from '../store/engine/dialect.ts';
+import type { Tables } from '../store/schema/tables.ts';
+
+/** Which checks a report or a page is about. */
+export interface ReportFilter {
+  readonly accountId: string;
+  readonly tags: readonly string[];
+  /** Whether a check needs all of the tags; else any of them will do. Without tags every check fits. */
+  readonly needsAllTags: boolean;
+  readonly isActivated?: boolean | undefined;
+}
+
+/** A check with how its newest final run ended. */
+export interface ReportedCheck {
+  readonly id: string;
+  readonly accountId: string;
+  readonly name: string;
+  readonly checkType: string;
+  /** Whether it runs: both it and its group are activated. */
+  readonly isActivated: boolean;
+  /** Its own and those of its group. */
+  readonly tags: readonly string[];
+  readonly groupName: string | null;
+  /** null when it has not run yet. */
+  readonly flags: {
+    readonly hasFailures: boolean;
+    readonly hasErrors: boolean;
+    readonly isDegraded: boolean;
+  } | null;
+}
+
+/** How the runs of a check ended in a window. Times in milliseconds; null when nothing was measured. */
+export interface RunAggregate {
+  /** Final runs, without those that ended by a fault of the monitoring itself. */
+  readonly runCount: number;
+  readonly passedCount: number;
+  readonly averageMs: number | null;
+  readonly p95Ms: number | null;
+  readonly p99Ms: number | null;
+}
+
+export interface RecentRun {
+  readonly check_id: string;
+  readonly id: string;
+  readonly has_failures: number;
+  readonly has_errors: number;
+  readonly is_degraded: number | null;
+  readonly response_time: number;
+  readonly run_location: string;
+  readonly started: number;
+}
+
+/** What reports, dashboards and badges tell of checks: read from the results themselves. */
+export class Reports {
+  readonly #db: Kysely<Tables>;
+  readonly #dialect: Dialect;
+
+  constructor(db: Kysely<Tables>, dialect: Dialect) {
+    this.#db = db;
+    this.#dialect = dialect;
+  }
+
+  /** All checks that fit, by name. */
+  async checks(filter: ReportFilter): Promise<ReportedCheck[]> {
+    let query = this.#select().where('checks.account_id', '=', filter.accountId);
+    const groups = filter.needsAllTags ? filter.tags.map((tag) => [tag]) : [filter.tags];
+    for (const tags of groups.filter((group) => group.length > 0)) {
+      query = query.where((eb) =>
+        eb.or([
+          eb(
+            'checks.id',
+            'in',
+            eb.selectFrom('check_tags').select('check_id').where(this.#dialect.inList('tag', tags)),
+          ),
+          eb(
+            'checks.group_id',
+            'in',
+            eb.selectFrom('check_group_tags').select('group_id').where(this.#dialect.inList('tag', tags)),
+          ),
+        ]),
+      );
+    }
+    const rows = await query.orderBy('checks.name_search').orderBy('checks.id').execute();
+    const checks = rows.map(reportedCheck);
+    const { isActivated } = filter;
+    return isActivated === undefined ? checks : checks.filter((check) => check.isActivated === isActivated);
+  }
+
+  /** A check of any account. */
+  async check(id: string): Promise<ReportedCheck | undefined> {
+    const row = await this.#select().where('checks.id', '=', id).executeTakeFirst();
+    return row && reportedCheck(row);
+  }
+
+  /** The checks of a group. */
+  async checksOfGroup(accountId: string, groupId: number): Promise<ReportedCheck[]> {
+    const rows = await this.#select()
+      .where('checks.account_id', '=', accountId)
+      .where('checks.group_id', '=', groupId)
+      .execute();
+    return rows.map(reportedCheck);
+  }
+
+  #select() {
+    return this.#db
+      .selectFrom('checks')
+      .leftJoin('statuses', 'statuses.check_id', 'checks.id')
+      .leftJoin('check_groups', (join) =>
+        join
+          .onRef('check_groups.id', '=', 'checks.group_id')
+          .onRef('check_groups.account_id', '=', 'checks.account_id'),
+      )
+      .select([
+        'checks.id',
+        'checks.account_id',
+        'checks.name',
+        'checks.check_type',
+        'checks.activated',
+        'checks.definition',
+        'check_groups.name as group_name',
+        'check_groups.definition as group_definition',
+        'statuses.has_failures',
+        'statuses.has_errors',
+        'statuses.is_degraded',
+      ]);
+  }
+
+  /**
+   * The runs of checks in a window (epoch milliseconds, the end exclusive), by check. Percentiles are by nearest rank
+   * (check model 3.6): the smallest time that at least so many percent of the measured runs did not exceed.
+   *
+   * One check at a time: its times are sorted here, several times faster than window functions do it, no more than one
+   * check's are held at once, and other requests are served in between.
+   *
+   * @param measuredCodes failure codes of runs whose response time is one, because the target answered.
+   */
+  async aggregates(
+    checkIds: readonly string[],
+    window: { readonly from: number; readonly to: number },
+    measuredCodes: ReadonlySet<string>,
+  ): Promise<Map<string, RunAggregate>> {
+    const aggregates = new Map<string, RunAggregate>();
+    for (const checkId of checkIds) {
+      const rows = await this.#db
+        .selectFrom('results')
+        .select(['has_failures', 'code', 'response_time'])
+        .where('check_id', '=', checkId)
+        .where('result_type', '=', 'FINAL')
+        .where('created', '>=', window.from)
+        .where('created', '<', window.to)
+        .where('has_errors', '=', 0)
+        .execute();
+      if (rows.length > 0) aggregates.set(checkId, aggregateOf(rows, measuredCodes));
+      await setImmediate();
+    }
+    return aggregates;
+  }
+
+  /** The newest final runs of checks since an instant, newest first, at most `limit` of each. */
+  async recentRuns(checkIds: readonly string[], since: number, limit: number): Promise<RecentRun[]> {
+    if (checkIds.length === 0) return [];
+    const { rows } = await sql<RecentRun>`
+      select check_id, id, has_failures, has_errors, is_degraded, response_time, run_location, started
+      from (
+        select check_id, id, has_failures, has_errors, is_degraded, response_time, run_location, started, created,
+          row_number() over (partition by check_id order by created desc, id desc) as place
+        from results
+        where ${this.#dialect.inList('check_id', checkIds)} and result_type = 'FINAL' and created >= ${since}) as runs
+      where place <= ${limit}
+      order by check_id, place`.execute(this.#db);
+    return rows;
+  }
+}
+
+function aggregateOf(
+  rows: readonly { has_failures: number; code: string | null; response_time: number }[],
+  measuredCodes: ReadonlySet<string>,
+): RunAggregate {
+  const times = new Float64Array(rows.length);
+  let measured = 0;
+  let sum = 0;
+  let passedCount = 0;
+  for (const row of rows) {
+    if (row.has_failures === 0) passedCount += 1;
+    if (row.code !== null && !measuredCodes.has(row.code)) continue;
+    times[measured] = row.response_time;
+    measured += 1;
+    sum += row.response_time;
+  }
+  const sorted = times.subarray(0, measured).sort();
+  // In whole numbers: 0.95 times a count is not always what it should be.
+  const rank = (percent: number) => sorted[Math.ceil((percent * measured) / 100) - 1] ?? null;
+  return {
+    runCount: rows.length,
+    passedCount,
+    averageMs: measured === 0 ? null : sum / measured,
+    p95Ms: rank(95),
+    p99Ms: rank(99),
+  };
+}
+
+interface Tagged {
+  readonly tags?: readonly string[];
+  readonly activated?: boolean;
+}
+
+function reportedCheck(row: {
+  id: string;
+  account_id: string;
+  name: string;
+  check_type: string;
+  activated: number;
+  definition: string;
+  group_name: string | null;
+  group_definition: string | null;
+  has_failures: number | null;
+  has_errors: number | null;
+  is_degraded: number | null;
+}): ReportedCheck {
+  const own: Tagged = JSON.parse(row.definition);
+  const group: Tagged = row.group_definition === null ? {} : JSON.parse(row.group_definition);
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    name: row.name,
+    checkType: row.check_type,
+    isActivated: row.activated === 1 && group.activated !== false,
+    tags: [...new Set([...(own.tags ?? []), ...(group.tags ?? [])])],
+    groupName: row.group_name,
+    flags:
+      row.has_failures === null
+        ? null
+        : {
+            hasFailures: row.has_failures === 1,
+            hasErrors: row.has_errors === 1,
+            isDegraded: row.is_degraded === 1,
+          },
+  };
+}

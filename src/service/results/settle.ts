@@ -1,0 +1,86 @@
+import { failureCatalogue, isFailureCode } from '../../checks/contract/failure.ts';
+import { findCheckType } from '../../checks/index.ts';
+import { raiseAlerts } from '../alerts/raise.ts';
+import type { CountedResultRow, ResultRow, RunRow } from '../store/schema/tables.ts';
+import type { Nouns } from '../store/store.ts';
+
+/** A final result and the run it ends. */
+export interface FinalResult {
+  readonly run: RunRow;
+  readonly row: ResultRow;
+}
+
+/** Stores results: those of test sessions apart from those that count. */
+export async function insertResults(
+  nouns: Nouns,
+  results: readonly { readonly run: RunRow; readonly row: CountedResultRow }[],
+): Promise<void> {
+  await nouns.results.insert(results.filter(({ run }) => run.test_session_id === null).map(({ row }) => row));
+  await nouns.testSessions.insertResults(
+    results.flatMap(({ run, row: { measured: _measured, ...row } }) =>
+      run.test_session_id === null ? [] : [{ ...row, test_session_id: run.test_session_id }],
+    ),
+  );
+}
+
+/**
+ * Makes final results count: the statuses of their checks follow them, and alerts. In the transaction that stored them.
+ * Those of test sessions never do.
+ *
+ * @returns whether there are alerts to tell.
+ */
+export async function countFinalResults(
+  nouns: Nouns,
+  all: readonly FinalResult[],
+  now: number,
+): Promise<boolean> {
+  const results = all.filter(({ run }) => run.test_session_id === null);
+  const changes = results.map(({ run, row: result }) => ({
+    checkId: result.check_id,
+    accountId: result.account_id,
+    hasFailures: result.has_failures === 1,
+    hasErrors: result.has_errors === 1,
+    isDegraded: result.is_degraded === 1,
+    measuredMs: wasMeasured(result) ? result.response_time : null,
+    certificateExpiresAt: result.certificate_expires,
+    location: result.run_location,
+    slotLocation: run.slot_location,
+    checkRunId: result.check_run_id,
+    slotAt: result.slot_at,
+  }));
+  const parallel = await nouns.checks.parallelAmong(changes.map(({ checkId }) => checkId));
+  const lastSlots = await nouns.statuses.lockLastSlots(changes.map(({ checkId }) => checkId));
+  await nouns.statuses.apply(changes, parallel, now);
+  const counted = results.map(({ run, row }) => ({ row, slotLocation: run.slot_location }));
+  return raiseAlerts(nouns, counted, lastSlots, now);
+}
+
+/**
+ * Ends runs whose next attempt will not happen: the result of the last attempt becomes the final one (check model 2.1).
+ */
+export async function promoteLastAttempts(nouns: Nouns, runs: readonly RunRow[], now: number): Promise<void> {
+  const idsOf = (some: readonly RunRow[]) =>
+    some.flatMap(({ last_result_id: id }) => (id === null ? [] : [id]));
+  const ids = idsOf(runs.filter((run) => run.test_session_id === null));
+  await nouns.testSessions.promoteResults(idsOf(runs.filter((run) => run.test_session_id !== null)));
+  const promoted = new Map((await nouns.results.promote(ids)).map((row) => [row.run_id, row]));
+  const final = runs.flatMap((run) => {
+    const row = promoted.get(run.id);
+    return row ? [{ run, row }] : [];
+  });
+  await countFinalResults(nouns, final, now);
+  await nouns.runs.finish(
+    runs.map((run) => run.id),
+    now,
+  );
+}
+
+/** Whether the response time is one: the target answered. */
+export function wasMeasured(result: Pick<ResultRow, 'check_type' | 'has_errors' | 'code'>): boolean {
+  // Types that nobody runs measure nothing.
+  if (result.has_errors === 1 || findCheckType(result.check_type)?.pings) return false;
+  if (result.code === null) return true;
+  if (!isFailureCode(result.code)) return false;
+  const entry = failureCatalogue[result.code];
+  return entry.owner === 'target' && !entry.isNetworkError;
+}

@@ -1,0 +1,257 @@
+import type { Kysely, RawBuilder } from 'kysely';
+import { sql } from 'kysely';
+import { statusColumnTypes } from '../store/columns/column-types.ts';
+import type { Dialect } from '../store/engine/dialect.ts';
+import type { LocationStatusRow, StatusRow, Tables } from '../store/schema/tables.ts';
+
+/** What a final result says about the state of its check. */
+export interface StatusChange {
+  readonly checkId: string;
+  readonly accountId: string;
+  readonly hasFailures: boolean;
+  readonly hasErrors: boolean;
+  readonly isDegraded: boolean;
+  /** The response time, or null when the target gave no answer to time. */
+  readonly measuredMs: number | null;
+  /** When the certificate of the target expires; null when the run saw none. */
+  readonly certificateExpiresAt: number | null;
+  readonly location: string;
+  /** The location the slot was for; a retry may have run elsewhere. */
+  readonly slotLocation: string;
+  readonly checkRunId: number;
+  readonly slotAt: number;
+}
+
+/** The present state of every check that has run. */
+export class Statuses {
+  readonly #db: Kysely<Tables>;
+  readonly #dialect: Dialect;
+
+  constructor(db: Kysely<Tables>, dialect: Dialect) {
+    this.#db = db;
+    this.#dialect = dialect;
+  }
+
+  /**
+   * Applies final results, within a transaction. The newest slot decides; an older one that is reported late changes
+   * nothing but the longest and shortest run. A check that runs in several locations at once is failing as long as the
+   * newest result of any of its locations is: what each of them last said is kept, and adds up.
+   *
+   * @param parallel the checks among them that run in parallel.
+   */
+  async apply(changes: readonly StatusChange[], parallel: ReadonlySet<string>, now: number): Promise<void> {
+    const byLocation = changes.filter(({ checkId }) => parallel.has(checkId));
+    for (const round of roundsOf(byLocation, ({ checkId, slotLocation }) => `${checkId} ${slotLocation}`)) {
+      for (const portion of this.#dialect.portions(round)) await this.#upsertLocations(portion, now);
+    }
+    for (const round of roundsOf(changes, ({ checkId }) => checkId)) {
+      for (const portion of this.#dialect.portions(round)) await this.#upsert(portion, now);
+    }
+    // Now that the statuses are locked, all that other transactions said of these locations is visible.
+    await this.#addUp([...new Set(byLocation.map(({ checkId }) => checkId))].sort());
+  }
+
+  async #upsertLocations(changes: readonly StatusChange[], now: number): Promise<void> {
+    const kept = (column: string) => newer<0 | 1>('location_statuses', column, 'slot_at', now);
+    await this.#db
+      .insertInto('location_statuses')
+      .values(
+        changes.map((change) => ({
+          check_id: change.checkId,
+          slot_location: change.slotLocation,
+          slot_at: change.slotAt,
+          has_failures: flag(change.hasFailures),
+          has_errors: flag(change.hasErrors),
+          is_degraded: flag(change.isDegraded),
+        })),
+      )
+      .onConflict((conflict) =>
+        conflict.columns(['check_id', 'slot_location']).doUpdateSet({
+          has_failures: kept('has_failures'),
+          has_errors: kept('has_errors'),
+          is_degraded: kept('is_degraded'),
+          slot_at: newer<number>('location_statuses', 'slot_at', 'slot_at', now),
+        }),
+      )
+      .execute();
+  }
+
+  /** Sets the flags of checks to what their present locations said last, taken together. */
+  async #addUp(checkIds: readonly string[]): Promise<void> {
+    if (checkIds.length === 0) return;
+    const worst = (column: string) => sql<0 | 1>`coalesce(
+      (select max(${sql.ref(`location_statuses.${column}`)}) from location_statuses
+        join check_locations on check_locations.check_id = location_statuses.check_id
+          and check_locations.name = location_statuses.slot_location
+        where location_statuses.check_id = statuses.check_id),
+      ${sql.ref(`statuses.${column}`)})`;
+    await this.#db
+      .updateTable('statuses')
+      .set({
+        has_failures: worst('has_failures'),
+        has_errors: worst('has_errors'),
+        is_degraded: worst('is_degraded'),
+      })
+      .where(this.#dialect.inList('check_id', checkIds))
+      .execute();
+  }
+
+  /** Forgets what locations said of a check, all but those to keep. */
+  async forgetLocations(checkId: string, keep: readonly string[]): Promise<void> {
+    await this.#db
+      .deleteFrom('location_statuses')
+      .where('check_id', '=', checkId)
+      .where((eb) => eb.not(this.#dialect.inList('slot_location', keep)))
+      .execute();
+  }
+
+  async #upsert(changes: readonly StatusChange[], now: number): Promise<void> {
+    const kept = <Value>(column: string) => newer<Value>('statuses', column, 'last_slot_at', now);
+    const rows = changes.map(
+      (change): StatusRow => ({
+        check_id: change.checkId,
+        account_id: change.accountId,
+        has_failures: flag(change.hasFailures),
+        has_errors: flag(change.hasErrors),
+        is_degraded: flag(change.isDegraded),
+        longest_run: change.measuredMs,
+        shortest_run: change.measuredMs,
+        last_run_location: change.location,
+        last_check_run_id: change.checkRunId,
+        last_slot_at: change.slotAt,
+        certificate_expires: change.certificateExpiresAt,
+        created: now,
+        updated: null,
+      }),
+    );
+    await this.#dialect
+      .rows(this.#db.insertInto('statuses'), statusColumnTypes, rows)
+      .onConflict((conflict) =>
+        conflict.column('check_id').doUpdateSet({
+          has_failures: kept<0 | 1>('has_failures'),
+          has_errors: kept<0 | 1>('has_errors'),
+          is_degraded: kept<0 | 1>('is_degraded'),
+          longest_run: extreme('longest_run', '>'),
+          shortest_run: extreme('shortest_run', '<'),
+          last_run_location: kept<string>('last_run_location'),
+          last_check_run_id: kept<number>('last_check_run_id'),
+          last_slot_at: kept<number>('last_slot_at'),
+          certificate_expires: keptCertificate(now),
+          updated: now,
+        }),
+      )
+      .execute();
+  }
+
+  /**
+   * The newest slot that each of some checks has a status of. Locks the statuses in one order: what other transactions
+   * say of these checks comes after this one.
+   */
+  async lockLastSlots(checkIds: readonly string[]): Promise<Map<string, number>> {
+    if (checkIds.length === 0) return new Map();
+    const rows = await this.#db
+      .selectFrom('statuses')
+      .select(['check_id', 'last_slot_at'])
+      .where(this.#dialect.inList('check_id', [...new Set(checkIds)]))
+      .orderBy('check_id')
+      .modifyEnd(this.#dialect.forUpdate)
+      .execute();
+    return new Map(rows.map((row) => [row.check_id, row.last_slot_at]));
+  }
+
+  /** What the locations of some checks said last. */
+  async ofLocations(checkIds: readonly string[]): Promise<LocationStatusRow[]> {
+    if (checkIds.length === 0) return [];
+    return this.#db
+      .selectFrom('location_statuses')
+      .selectAll()
+      .where(this.#dialect.inList('check_id', [...new Set(checkIds)]))
+      .execute();
+  }
+
+  async find(accountId: string, checkId: string): Promise<StatusRow | undefined> {
+    return this.#db
+      .selectFrom('statuses')
+      .selectAll()
+      .where('check_id', '=', checkId)
+      .where('account_id', '=', accountId)
+      .executeTakeFirst();
+  }
+
+  /** The statuses of an account with the names of their checks. */
+  async list(accountId: string): Promise<(StatusRow & { name: string })[]> {
+    return this.#db
+      .selectFrom('statuses')
+      .innerJoin('checks', 'checks.id', 'statuses.check_id')
+      .selectAll('statuses')
+      .select('checks.name')
+      .where('statuses.account_id', '=', accountId)
+      .orderBy('checks.created', 'desc')
+      .orderBy('checks.id', 'desc')
+      .execute();
+  }
+
+  async delete(checkId: string): Promise<void> {
+    await this.forgetLocations(checkId, []);
+    await this.#db.deleteFrom('statuses').where('check_id', '=', checkId).execute();
+  }
+}
+
+/**
+ * Changes in rounds of at most one for each row, because one statement cannot change a row twice. Each round is in the
+ * order of the rows' keys, so that two transactions cannot wait for each other.
+ */
+function roundsOf(
+  changes: readonly StatusChange[],
+  keyOf: (change: StatusChange) => string,
+): StatusChange[][] {
+  const rounds: StatusChange[][] = [];
+  const seen = new Map<string, number>();
+  for (const change of changes) {
+    const index = seen.get(keyOf(change)) ?? 0;
+    seen.set(keyOf(change), index + 1);
+    const round = rounds[index] ?? [];
+    round.push(change);
+    rounds[index] = round;
+  }
+  for (const round of rounds) round.sort((left, right) => (keyOf(left) < keyOf(right) ? -1 : 1));
+  return rounds;
+}
+
+const flag = (value: boolean) => (value ? (1 as const) : (0 as const));
+
+/**
+ * The new value when its slot is as new as the stored one. A stored slot that lies in the future is the trace of a
+ * clock that was ahead, and counts as older than any other.
+ */
+function newer<Value>(
+  table: string,
+  column: string,
+  slotColumn: string,
+  now: number,
+  offered: RawBuilder<unknown> = sql.ref(`excluded.${column}`),
+) {
+  const storedSlot = sql.ref(`${table}.${slotColumn}`);
+  const offeredSlot = sql.ref(`excluded.${slotColumn}`);
+  const stored = sql.ref(`${table}.${column}`);
+  return sql<Value>`case when ${offeredSlot} >= ${storedSlot} or ${storedSlot} > ${now}
+    then ${offered} else ${stored} end`;
+}
+
+/**
+ * What is known of the certificate. A run that failed before it saw one says nothing about it; one that passed without
+ * shows that there is none any more.
+ */
+function keptCertificate(now: number) {
+  const known = sql<number | null>`case
+    when excluded.certificate_expires is null and (excluded.has_failures = 1 or excluded.has_errors = 1)
+    then statuses.certificate_expires else excluded.certificate_expires end`;
+  return newer<number | null>('statuses', 'certificate_expires', 'last_slot_at', now, known);
+}
+
+function extreme(column: string, comparison: '>' | '<') {
+  const stored = sql.ref(`statuses.${column}`);
+  const offered = sql.ref(`excluded.${column}`);
+  const better = comparison === '>' ? sql`${offered} > ${stored}` : sql`${offered} < ${stored}`;
+  return sql<number | null>`case when ${stored} is null or ${better} then ${offered} else ${stored} end`;
+}

@@ -1,0 +1,162 @@
+import type { Kysely } from 'kysely';
+import type { Cursor } from '../../protocol/http/cursor.ts';
+import { resultColumnTypes } from '../store/columns/column-types.ts';
+import { batches } from '../store/engine/batches.ts';
+import type { Dialect } from '../store/engine/dialect.ts';
+import { isBehind } from '../store/engine/keyset.ts';
+import { readPage } from '../store/engine/page.ts';
+import type { CountedResultRow, ResultRow, StaleResultRow, Tables } from '../store/schema/tables.ts';
+
+export interface ResultFilter {
+  readonly checkId: string;
+  /** Epoch milliseconds, inclusive. */
+  readonly from: number;
+  /** Epoch milliseconds, exclusive. */
+  readonly to: number;
+  readonly location?: string | undefined;
+  readonly checkType?: string | undefined;
+  readonly hasFailures?: boolean | undefined;
+  readonly resultType: 'FINAL' | 'ATTEMPT' | 'ALL';
+}
+
+/** Results of runs, and the evidence of those that came too late. */
+export class Results {
+  readonly #db: Kysely<Tables>;
+  readonly #dialect: Dialect;
+
+  constructor(db: Kysely<Tables>, dialect: Dialect) {
+    this.#db = db;
+    this.#dialect = dialect;
+  }
+
+  async insert(rows: readonly CountedResultRow[]): Promise<void> {
+    for (const portion of this.#dialect.portions(rows)) {
+      await this.#dialect.rows(this.#db.insertInto('results'), resultColumnTypes, portion).execute();
+    }
+  }
+
+  /** Keeps late results; one that is kept already stays as it was. */
+  async insertStale(rows: readonly StaleResultRow[]): Promise<void> {
+    for (const batch of batches(rows)) {
+      await this.#db
+        .insertInto('stale_results')
+        .values(batch)
+        .onConflict((conflict) => conflict.column('id').doNothing())
+        .execute();
+    }
+  }
+
+  /** Of some result ids, those that are stored. */
+  async existing(ids: readonly string[]): Promise<Set<string>> {
+    if (ids.length === 0) return new Set();
+    const rows = await this.#db
+      .selectFrom('results')
+      .select('id')
+      .where(this.#dialect.inList('id', ids))
+      .execute();
+    return new Set(rows.map((row) => row.id));
+  }
+
+  async staleOf(runId: string): Promise<StaleResultRow[]> {
+    return this.#db.selectFrom('stale_results').selectAll().where('run_id', '=', runId).execute();
+  }
+
+  /** Turns attempts into the final results of their runs; returns them. */
+  async promote(ids: readonly string[]): Promise<CountedResultRow[]> {
+    if (ids.length === 0) return [];
+    return this.#db
+      .updateTable('results')
+      .set({ result_type: 'FINAL' })
+      .where(this.#dialect.inList('id', ids))
+      .returningAll()
+      .execute();
+  }
+
+  async find(checkId: string, id: string): Promise<CountedResultRow | undefined> {
+    return this.#db
+      .selectFrom('results')
+      .selectAll()
+      .where('id', '=', id)
+      .where('check_id', '=', checkId)
+      .executeTakeFirst();
+  }
+
+  async list(
+    filter: ResultFilter,
+    page: { readonly limit: number; readonly offset: number },
+  ): Promise<{ total: number; results: ResultRow[] }> {
+    const { total, rows: results } = await readPage(this.#filtered(filter), page);
+    return { total, results };
+  }
+
+  /** Results from behind a cursor, newest first. */
+  async behind(filter: ResultFilter, cursor: Cursor | undefined, limit: number): Promise<ResultRow[]> {
+    const query = this.#filtered(filter);
+    return (cursor ? query.where(isBehind(cursor)) : query).limit(limit).execute();
+  }
+
+  #filtered(filter: ResultFilter) {
+    let query = this.#db
+      .selectFrom('results')
+      .where('check_id', '=', filter.checkId)
+      .where('created', '>=', filter.from)
+      .where('created', '<', filter.to);
+    if (filter.location !== undefined) query = query.where('run_location', '=', filter.location);
+    if (filter.checkType !== undefined) query = query.where('check_type', '=', filter.checkType);
+    if (filter.hasFailures !== undefined)
+      query = query.where('has_failures', '=', filter.hasFailures ? 1 : 0);
+    if (filter.resultType !== 'ALL') query = query.where('result_type', '=', filter.resultType);
+    return query.selectAll().orderBy('created', 'desc').orderBy('id', 'desc');
+  }
+
+  /** Notes that the results of a deleted check are to be removed. */
+  async purgeLater(checkId: string, now: number): Promise<void> {
+    await this.#db
+      .insertInto('purges')
+      .values({ check_id: checkId, created: now })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+  }
+
+  /** The deleted check whose results are to be removed next. Read first: idle sweepers open no write transactions. */
+  async nextPurge(): Promise<string | undefined> {
+    const purge = await this.#db
+      .selectFrom('purges')
+      .select('check_id')
+      .orderBy('created')
+      .limit(1)
+      .executeTakeFirst();
+    return purge?.check_id;
+  }
+
+  /**
+   * Removes up to `limit` results of a deleted check, and as many fenced ones, those of test sessions and heartbeat events,
+   * its chunks and artifacts' rows, within a transaction.
+   * Does nothing while another process is at it.
+   */
+  async purgeSome(checkId: string, limit: number): Promise<void> {
+    const purge = await this.#db
+      .selectFrom('purges')
+      .selectAll()
+      .where('check_id', '=', checkId)
+      .modifyEnd(this.#dialect.forUpdateSkipLocked)
+      .executeTakeFirst();
+    if (!purge) return;
+    for (const table of ['artifacts', 'result_columns', 'result_chunks'] as const) {
+      await this.#db.deleteFrom(table).where('check_id', '=', purge.check_id).execute();
+    }
+    const removed = [];
+    for (const table of ['results', 'stale_results', 'test_results', 'heartbeat_events'] as const) {
+      const some = this.#db
+        .selectFrom(table)
+        .select('id')
+        .where('check_id', '=', purge.check_id)
+        .limit(limit);
+      const done = await this.#db.deleteFrom(table).where('id', 'in', some).executeTakeFirst();
+      removed.push(Number(done.numDeletedRows));
+    }
+    if (removed.every((count) => count < limit)) {
+      await this.#db.deleteFrom('purges').where('check_id', '=', purge.check_id).execute();
+    }
+  }
+}

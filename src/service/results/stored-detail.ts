@@ -1,0 +1,47 @@
+import type { FailedTest } from '../../checks/contract/check-type.ts';
+import { findCheckType } from '../../checks/index.ts';
+import { toError } from '../../lib/errors.ts';
+import { describeIssues } from '../http/validation.ts';
+import { measuredValues } from './analytics/measured-values.ts';
+
+/** What becomes of a reported detail. */
+export interface StoredDetail {
+  readonly detail: string | null;
+  readonly problem: string | null;
+  /** What analytics follow of it, as JSON. */
+  measure(responseTimeMs: number | null): string | null;
+}
+
+/**
+ * What is stored of a detail: nothing when it does not fit the schema of its type. The verdict counts without it; a
+ * newer agent may know of things that this service does not.
+ */
+export function storedDetail(checkType: string, reported: unknown): StoredDetail {
+  const type = findCheckType(checkType);
+  const measureOf = (detail: unknown) => (responseTimeMs: number | null) =>
+    type ? JSON.stringify(measuredValues(type.analytics, detail, responseTimeMs)) : null;
+  const none = { detail: null, problem: null, measure: measureOf(null) };
+  if (reported === null || reported === undefined) return none;
+  if (!type) return { ...none, problem: `this service does not know checks of type ${checkType}` };
+  const parsed = type.detail.safeParse(reported);
+  if (!parsed.success) return { ...none, problem: describeIssues(parsed.error.issues, 'detail') };
+  const detail = asJson(parsed.data);
+  if (detail === null) return { ...none, problem: 'detail: is nested too deeply' };
+  return { detail, problem: null, measure: measureOf(parsed.data) };
+}
+
+/** The tests in which errors of a stored detail occurred. */
+export function failedTests(checkType: string, detail: string | null): readonly FailedTest[] {
+  const type = findCheckType(checkType);
+  return detail === null || !type?.failedTests ? [] : type.failedTests(JSON.parse(detail));
+}
+
+/** JSON of a value from outside, or null when it is nested so deeply that the stack does not hold it. */
+export function asJson(value: unknown): string | null {
+  try {
+    return JSON.stringify(value);
+  } catch (thrown) {
+    if (toError(thrown) instanceof RangeError) return null;
+    throw thrown;
+  }
+}

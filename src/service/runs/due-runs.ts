@@ -1,0 +1,154 @@
+import { randomInt, randomUUID } from 'node:crypto';
+import { findCheckType } from '../../checks/index.ts';
+import type { EffectiveCheck } from '../checks/effective-check.ts';
+import type { Check } from '../checks/store.ts';
+import type { RunRow } from '../store/schema/tables.ts';
+import {
+  freshnessMs,
+  locationsOf,
+  locationsOfSlot,
+  nextSlotAfter,
+  type SlotGrid,
+  slotGrid,
+  slotIndex,
+} from './slots.ts';
+
+/** The grid of a stored check. */
+export function gridOf(check: Pick<Check, 'id' | 'definition'>): SlotGrid {
+  return slotGrid({
+    id: check.id,
+    frequency: check.definition.frequency as number,
+    frequencyOffset: check.definition.frequencyOffset as number,
+  });
+}
+
+/** When a check is due next after an instant; null when it is not scheduled at all. */
+export function firstSlotOf(
+  check: Pick<Check, 'id' | 'checkType' | 'activated' | 'definition'>,
+  now: number,
+): number | null {
+  // Types that nobody runs have no slots.
+  if (findCheckType(check.checkType)?.pings) return null;
+  if (!check.activated || locationsOf(check.definition).length === 0) return null;
+  return nextSlotAfter(gridOf(check), now);
+}
+
+/**
+ * Numbers of runs (`checkRunId`): they grow with time, as epoch microseconds do, and are unique in a process. They start
+ * at a random microsecond, so that two processes in the same millisecond hardly ever meet.
+ */
+export class RunNumbers {
+  #last = 0;
+
+  next(now: number): number {
+    this.#last = Math.max(now * 1000 + randomInt(1000), this.#last + 1);
+    return this.#last;
+  }
+}
+
+/** Where and when a run is due. */
+export interface RunPlace {
+  readonly location: string;
+  /** Null for data-center regions. */
+  readonly locationId: string | null;
+  readonly slotAt: number;
+  /** How long it may wait in the queue, in milliseconds. */
+  readonly freshMs: number;
+  readonly checkRunId: number;
+  readonly now: number;
+}
+
+/** A run as it enters the ledger. */
+export function queuedRun(check: EffectiveCheck, place: RunPlace): RunRow {
+  const id = randomUUID();
+  const type = findCheckType(check.checkType);
+  return {
+    id,
+    account_id: check.accountId,
+    check_id: check.id,
+    check_type: check.checkType,
+    lane: type?.lane ?? 'probe',
+    location_id: place.locationId,
+    location: place.location,
+    slot_location: place.location,
+    slot_at: place.slotAt,
+    slot_count: 1,
+    state: 'queued',
+    reason: null,
+    attempt: 0,
+    freshness_ms: place.freshMs,
+    ready_at: place.slotAt,
+    expires_at: place.slotAt + place.freshMs,
+    lease_number: 0,
+    lease_until: null,
+    agent_id: null,
+    session_id: null,
+    claim_number: null,
+    deaths: 0,
+    first_leased_at: null,
+    last_result_id: null,
+    runtime_id: check.neededRuntimeId,
+    sequence_id: id,
+    check_run_id: place.checkRunId,
+    created: place.now,
+    ended: null,
+    check_session_id: null,
+    test_session_id: null,
+  };
+}
+
+/**
+ * The runs of a check's slots that are due and were not turned into runs yet. After a gap (the service was away) only
+ * the newest slot is run, and only while it is fresh; the older ones become one terminal record each gap, which says
+ * for how many slots it stands. A slot in which the check is paused becomes a terminal record too.
+ *
+ * @param check with the settings of its group applied.
+ * @param locationIds private locations by `accountId/slug`.
+ */
+export function runsDue(
+  check: EffectiveCheck,
+  now: number,
+  locationIds: ReadonlyMap<string, string>,
+  numbers: RunNumbers,
+  isPaused: (slotAt: number) => boolean,
+): RunRow[] {
+  const grid = gridOf(check);
+  const first = check.nextSlotAt;
+  const locations = locationsOf(check.definition);
+  if (first === null || first > now || locations.length === 0) return [];
+  const runParallel = check.definition.runParallel === true;
+  const newest = grid.phaseMs + slotIndex(grid, now) * grid.intervalMs;
+  const freshMs = freshnessMs(grid);
+  const isNewestFresh = newest >= first && now - newest < freshMs;
+  const lastMissed = isNewestFresh ? newest - grid.intervalMs : newest;
+  const row = (location: string, slotAt: number): RunRow =>
+    queuedRun(check, {
+      location,
+      locationId: locationIds.get(`${check.accountId}/${location}`) ?? null,
+      slotAt,
+      freshMs,
+      checkRunId: numbers.next(now),
+      now,
+    });
+  const rows: RunRow[] = [];
+  if (lastMissed >= first) {
+    const slotCount = Math.round((lastMissed - first) / grid.intervalMs) + 1;
+    for (const location of locationsOfSlot(grid, first, locations, runParallel)) {
+      rows.push({
+        ...row(location, first),
+        slot_count: slotCount,
+        state: 'missed',
+        reason: 'service-away',
+        ended: now,
+      });
+    }
+  }
+  if (isNewestFresh) {
+    const paused: Partial<RunRow> = { state: 'missed', reason: 'paused-by-maintenance', ended: now };
+    const end = isPaused(newest) ? paused : {};
+    for (const location of locationsOfSlot(grid, newest, locations, runParallel)) {
+      rows.push({ ...row(location, newest), ...end });
+    }
+  }
+  return rows;
+}

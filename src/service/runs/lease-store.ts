@@ -1,0 +1,189 @@
+import type { Kysely, RawBuilder } from 'kysely';
+import { sql } from 'kysely';
+import type { Dialect } from '../store/engine/dialect.ts';
+import type { RunRow, Tables } from '../store/schema/tables.ts';
+import { lockedRuns } from './store.ts';
+
+// As in runs.ts: SQLite uses a partial index only when it sees its states.
+const queued = sql.lit('queued' as const);
+const leased = sql.lit('leased' as const);
+
+export interface ClaimFilter {
+  readonly locationId: string;
+  readonly lane: string;
+  readonly checkTypes: readonly string[];
+  /** Runs that use another runtime are left to agents that have it. */
+  readonly runtimes: readonly string[];
+  readonly limit: number;
+  readonly agentId: string;
+  readonly sessionId: string;
+  readonly claimNumber: number | null;
+  readonly now: number;
+  readonly leaseUntil: number;
+}
+
+export interface SessionLeases {
+  readonly locationId: string;
+  readonly agentId: string;
+  readonly sessionId: string;
+  /** Run id and lease number of each. */
+  readonly leases: readonly (readonly [string, number])[];
+}
+
+/** What agents do to the rows of the run ledger: they claim runs, renew their leases and give them back. */
+export class Leases {
+  readonly #db: Kysely<Tables>;
+  readonly #dialect: Dialect;
+
+  constructor(db: Kysely<Tables>, dialect: Dialect) {
+    this.#db = db;
+    this.#dialect = dialect;
+  }
+
+  /** Whether a claim would find anything; keeps idle polls from opening write transactions. */
+  async hasClaimable(locationId: string, now: number): Promise<boolean> {
+    const row = await this.#db
+      .selectFrom('runs')
+      .select('id')
+      .where('location_id', '=', locationId)
+      .where('state', '=', queued)
+      .where('ready_at', '<=', now)
+      .limit(1)
+      .executeTakeFirst();
+    return row !== undefined;
+  }
+
+  /** Leases up to `limit` due runs of a lane, oldest slot first. To be called in a transaction. */
+  async claim(filter: ClaimFilter): Promise<RunRow[]> {
+    const { locationId, lane, checkTypes, limit, now } = filter;
+    const picked = await this.#db
+      .selectFrom('runs')
+      .select('id')
+      .where('location_id', '=', locationId)
+      .where('lane', '=', lane)
+      .where('state', '=', queued)
+      .where('ready_at', '<=', now)
+      .where('expires_at', '>', now)
+      .where(this.#dialect.inList('check_type', checkTypes))
+      .where((eb) =>
+        eb.or([eb('runtime_id', 'is', null), this.#dialect.inList('runtime_id', filter.runtimes)]),
+      )
+      .orderBy('slot_at')
+      .limit(limit)
+      .modifyEnd(this.#dialect.forUpdateSkipLocked)
+      .execute();
+    if (picked.length === 0) return [];
+    const rows = await this.#db
+      .updateTable('runs')
+      .set((eb) => ({
+        state: 'leased',
+        lease_number: eb('lease_number', '+', 1),
+        lease_until: filter.leaseUntil,
+        agent_id: filter.agentId,
+        session_id: filter.sessionId,
+        claim_number: filter.claimNumber,
+        first_leased_at: eb.fn.coalesce('first_leased_at', eb.val(now)),
+      }))
+      .where(
+        this.#dialect.inList(
+          'id',
+          picked.map((row) => row.id),
+        ),
+      )
+      .where('state', '=', queued)
+      .returningAll()
+      .execute();
+    return rows.sort((left, right) => left.slot_at - right.slot_at);
+  }
+
+  /** When the earliest run that waits for its time may be claimed at a location, or null. */
+  async nextReadyAt(locationId: string, now: number): Promise<number | null> {
+    const row = await this.#db
+      .selectFrom('runs')
+      .select((eb) => eb.fn.min('ready_at').as('at'))
+      .where('location_id', '=', locationId)
+      .where('state', '=', queued)
+      .where('ready_at', '>', now)
+      .executeTakeFirst();
+    return row?.at ?? null;
+  }
+
+  /** Prolongs the leases that are still this session's; returns their run ids. */
+  async renew(held: SessionLeases, leaseUntil: number): Promise<string[]> {
+    if (held.leases.length === 0) return [];
+    const rows = await this.#db
+      .updateTable('runs')
+      .set({ lease_until: leaseUntil })
+      .where(this.#heldBy(held))
+      .where('state', '=', leased)
+      .returning('id')
+      .execute();
+    return rows.map((row) => row.id);
+  }
+
+  /** Of some runs of a location, those that were cancelled. */
+  async cancelledAmong(locationId: string, ids: readonly string[]): Promise<string[]> {
+    if (ids.length === 0) return [];
+    const rows = await this.#db
+      .selectFrom('runs')
+      .select('id')
+      .where(this.#dialect.inList('id', ids))
+      .where('location_id', '=', locationId)
+      .where('state', '=', 'cancelled')
+      .execute();
+    return rows.map((row) => row.id);
+  }
+
+  /** Puts leased runs of a session back into the queue. */
+  async release(held: SessionLeases, now: number): Promise<RunRow[]> {
+    if (held.leases.length === 0) return [];
+    return this.#release(this.#heldBy(held), now);
+  }
+
+  /** Puts what was leased for some claims of a session back into the queue. */
+  async releaseClaims(
+    session: { readonly locationId: string; readonly agentId: string; readonly sessionId: string },
+    claimNumbers: readonly number[],
+    now: number,
+  ): Promise<RunRow[]> {
+    if (claimNumbers.length === 0) return [];
+    const ofTheClaims = lockedRuns(this.#db, this.#dialect, (runs) =>
+      runs
+        .where('location_id', '=', session.locationId)
+        // Said twice: SQLite uses the index of live runs only when it sees the very condition of it.
+        .where('state', 'in', [queued, leased])
+        .where('state', '=', leased)
+        .where('agent_id', '=', session.agentId)
+        .where('session_id', '=', session.sessionId)
+        .where('claim_number', 'in', claimNumbers),
+    );
+    return this.#release(ofTheClaims, now);
+  }
+
+  async #release(which: RawBuilder<boolean>, now: number): Promise<RunRow[]> {
+    return this.#db
+      .updateTable('runs')
+      .set((eb) => ({
+        state: 'queued',
+        lease_until: null,
+        ready_at: now,
+        expires_at: eb('freshness_ms', '+', now),
+      }))
+      .where(which)
+      .where('state', '=', leased)
+      .returningAll()
+      .execute();
+  }
+
+  /** The leases that are still a session's; locked. */
+  #heldBy(held: SessionLeases): RawBuilder<boolean> {
+    return lockedRuns(this.#db, this.#dialect, (runs) =>
+      runs
+        .where(this.#dialect.inPairs(['id', 'lease_number'], held.leases))
+        .where('state', '=', leased)
+        .where('location_id', '=', held.locationId)
+        .where('agent_id', '=', held.agentId)
+        .where('session_id', '=', held.sessionId),
+    );
+  }
+}

@@ -1,0 +1,157 @@
+import type { EnvironmentVariable, RetryStrategy } from '../../checks/contract/common-fields.ts';
+import { runnableSpec } from '../../checks/contract/definition.ts';
+import { findCheckType } from '../../checks/index.ts';
+import type { LeasedRun } from '../../protocol/agent/agent.ts';
+import { completeGroup, groupOf, groupsOf, runtimeOf, withGroup } from '../checks/effective-check.ts';
+import type { CheckGroup } from '../checks/groups/store.ts';
+import { lifecycleScripts } from '../checks/lifecycle-scripts.ts';
+import type { Check } from '../checks/store.ts';
+import { resultIdOf } from '../ids/result-id.ts';
+import type { Snippet } from '../resources/snippets/store.ts';
+import type { ClientCertificateRow, VariableRow } from '../resources/tables.ts';
+import type { TestSessionRow } from '../sessions/tables.ts';
+import type { PrivateLocationRow, RunRow } from '../store/schema/tables.ts';
+import type { Nouns } from '../store/store.ts';
+import { mayBeRetried } from './retries.ts';
+
+/** What an account gives to the runs of its checks. */
+interface AccountResources {
+  readonly variables: readonly VariableRow[];
+  readonly snippets: readonly Snippet[];
+  readonly certificates: readonly ClientCertificateRow[];
+}
+
+/** What the agent needs to run what it leased: each check with the settings of its group, and what it refers to. */
+export async function leasedRuns(
+  nouns: Nouns,
+  location: PrivateLocationRow,
+  runs: readonly RunRow[],
+): Promise<LeasedRun[]> {
+  if (runs.length === 0) return [];
+  const checks = await nouns.checks.findMany(runs.map((run) => run.check_id));
+  const groups = await groupsOf(nouns, [...checks.values()]);
+  const sessions = await nouns.testSessions.findMany(runs.map((run) => run.test_session_id));
+  const resources = await resourcesFor(nouns, location.account_id, [...checks.values()]);
+  return runs.flatMap((run) => {
+    // A check that was deleted in between has cancelled its runs; the agent never hears of them.
+    const check = checks.get(run.check_id);
+    if (!check) return [];
+    const leased = leasedRun(location, run, check, groupOf(check, groups), resources);
+    return [withSession(leased, sessions.get(run.test_session_id ?? ''))];
+  });
+}
+
+async function resourcesFor(
+  nouns: Nouns,
+  accountId: string,
+  checks: readonly Check[],
+): Promise<AccountResources> {
+  const types = [...new Set(checks.map(({ checkType }) => findCheckType(checkType)))];
+  const needsSnippets = types.some((type) => type?.usesSnippets || type?.usesLifecycleScripts);
+  const needsCertificates = types.some((type) => type?.usesClientCertificates);
+  return {
+    variables: await nouns.variables.ofAccounts([accountId]),
+    snippets: needsSnippets ? await nouns.snippets.ofAccounts([accountId]) : [],
+    certificates: needsCertificates ? await nouns.certificates.ofAccounts([accountId]) : [],
+  };
+}
+
+function leasedRun(
+  location: PrivateLocationRow,
+  run: RunRow,
+  check: Check,
+  group: CheckGroup | undefined,
+  resources: AccountResources,
+): LeasedRun {
+  const type = findCheckType(check.checkType);
+  const effective = withGroup(check, group);
+  const settings = group && completeGroup(group);
+  const { definition } = effective;
+  const lifecycle = type?.usesLifecycleScripts
+    ? lifecycleScripts(definition, settings, resources.snippets)
+    : { setup: [], teardown: [] };
+  const runsScripts = type?.usesSnippets || lifecycle.setup.length + lifecycle.teardown.length > 0;
+  const defaults = type?.groupDefaults;
+  const fromGroup = settings && defaults ? defaults.variables(settings[defaults.field] as Fields) : {};
+  return {
+    runId: run.id,
+    leaseNumber: run.lease_number,
+    resultId: resultIdOf(run.id, run.lease_number),
+    slotAt: run.slot_at,
+    attempt: run.attempt,
+    mayBeRetried: mayBeRetried({
+      attempt: run.attempt,
+      retryStrategy: definition.retryStrategy as RetryStrategy | null,
+      doubleCheck: definition.doubleCheck === true,
+    }),
+    sequenceId: run.sequence_id,
+    checkRunId: run.check_run_id,
+    accountId: run.account_id,
+    location: { name: location.slug_name, proxyUrl: location.proxy_url },
+    check: {
+      id: check.id,
+      name: check.name,
+      checkType: check.checkType,
+      spec: type ? runnableSpec(type, definition) : {},
+    },
+    ...variablesOf(resources.variables, fromGroup, definition.environmentVariables),
+    runtimeId: runtimeOf(effective),
+    lifecycle,
+    snippets: runsScripts ? resources.snippets.map(({ id, name, script }) => ({ id, name, script })) : [],
+    clientCertificates: type?.usesClientCertificates
+      ? resources.certificates.map(({ host, cert, private_key: key, ca, passphrase }) => ({
+          host,
+          cert,
+          key,
+          ca,
+          passphrase,
+        }))
+      : [],
+    isTestSession: false,
+  };
+}
+
+/** A run of a test session has the session's variables, which win over the check's. */
+function withSession(run: LeasedRun, session: TestSessionRow | undefined): LeasedRun {
+  if (!session) return run;
+  const variables = JSON.parse(session.environment_variables) as EnvironmentVariable[];
+  return {
+    ...run,
+    variables: {
+      ...run.variables,
+      ...Object.fromEntries(variables.map(({ key, value }) => [key, value ?? ''])),
+    },
+    secretNames: [
+      ...new Set([
+        ...run.secretNames,
+        ...variables.filter(({ secret, locked }) => secret || locked).map(({ key }) => key),
+      ]),
+    ],
+    isTestSession: true,
+  };
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Variables of the account, the group and the check: of those with one name the last one holds, and says if it is secret. */
+function variablesOf(
+  account: readonly VariableRow[],
+  fromGroup: Readonly<Record<string, string>>,
+  environment: unknown,
+): Pick<LeasedRun, 'variables' | 'secretNames'> {
+  const own = Array.isArray(environment) ? (environment as EnvironmentVariable[]) : [];
+  const merged = new Map<string, { readonly value: string; readonly isHidden: boolean }>([
+    ...account.map(
+      ({ key, value, secret, locked }) => [key, { value, isHidden: secret === 1 || locked === 1 }] as const,
+    ),
+    ...Object.entries(fromGroup).map(([key, value]) => [key, { value, isHidden: false }] as const),
+    // What the API does not show, results do not show either.
+    ...own.map(
+      ({ key, value, secret, locked }) => [key, { value: value ?? '', isHidden: secret || locked }] as const,
+    ),
+  ]);
+  return {
+    variables: Object.fromEntries([...merged].map(([key, { value }]) => [key, value])),
+    secretNames: [...merged].flatMap(([key, { isHidden }]) => (isHidden ? [key] : [])),
+  };
+}

@@ -1,0 +1,72 @@
+import { agentRoutes } from '../../protocol/agent/agent.ts';
+import { type AnyHandler, type Call, type HandlerDeps, handlersById } from '../http/handler.ts';
+import type { RunRow } from '../store/schema/tables.ts';
+
+/** The routes agents call. */
+export function agentHandlers(deps: HandlerDeps): [string, AnyHandler][] {
+  const { ledger, ingest, clock, logger } = deps;
+  return handlersById(agentRoutes, {
+    async claim({ caller, body, reply }) {
+      const connection = watchConnection(reply);
+      const { runs, cancelledRunIds } = await ledger.claim(caller, body, connection.gone);
+      connection.onLost(runs, async (lost) => {
+        logger.info({ runs: lost.length }, 'the agent hung up before it got its runs; they are queued again');
+        await ledger.putBack(lost);
+      });
+      const leased = await ledger.leasedRuns(caller, runs).catch(async (thrown: unknown) => {
+        await ledger.putBack(runs);
+        throw thrown;
+      });
+      return {
+        serverTime: clock.wallMs(),
+        leaseTtlMs: ledger.leaseTtlMs,
+        runs: leased,
+        cancelledRunIds: [...cancelledRunIds],
+      };
+    },
+    async renew({ caller, body }) {
+      const { lostRunIds, cancelledRunIds } = await ledger.renew(caller, body);
+      return { serverTime: clock.wallMs(), leaseTtlMs: ledger.leaseTtlMs, lostRunIds, cancelledRunIds };
+    },
+    async release({ caller, body }) {
+      const released = await ledger.release(caller, body);
+      return { serverTime: clock.wallMs(), released };
+    },
+    async results({ caller, body }) {
+      const items = await ingest.take(caller, body, body.results);
+      return { serverTime: clock.wallMs(), items };
+    },
+  });
+}
+
+interface WatchedConnection {
+  /** Aborts when the caller hung up before the answer was handed to the network. */
+  readonly gone: AbortSignal;
+  /** Calls back with the runs when that happens after they were leased. */
+  onLost(runs: readonly RunRow[], putBack: (runs: readonly RunRow[]) => Promise<void>): void;
+}
+
+/** Notices a caller that hangs up while its poll waits, or before its answer is written. */
+function watchConnection(reply: Call['reply']): WatchedConnection {
+  const gone = new AbortController();
+  let isWritten = false;
+  reply.raw.once('finish', () => {
+    isWritten = true;
+  });
+  reply.raw.once('close', () => {
+    if (!isWritten) gone.abort();
+  });
+  return {
+    gone: gone.signal,
+    onLost(runs, putBack) {
+      if (runs.length === 0) return;
+      const act = () => {
+        putBack(runs).catch((thrown: unknown) => {
+          reply.log.warn({ err: thrown }, 'leases of an agent that hung up end by themselves');
+        });
+      };
+      if (gone.signal.aborted) act();
+      else gone.signal.addEventListener('abort', act, { once: true });
+    },
+  };
+}

@@ -1,0 +1,264 @@
+import type { Kysely, RawBuilder, SelectQueryBuilder } from 'kysely';
+import { sql } from 'kysely';
+import { runColumnTypes } from '../store/columns/column-types.ts';
+import type { Dialect } from '../store/engine/dialect.ts';
+import type { MissedReason, RunRow, Tables } from '../store/schema/tables.ts';
+
+// Written into the statements, not handed over as parameters: SQLite uses a partial index only when it sees its states.
+const queued = sql.lit('queued' as const);
+const leased = sql.lit('leased' as const);
+const onTheirWay = [queued, leased];
+
+export type RunIds = SelectQueryBuilder<Tables, 'runs', { id: string }>;
+
+/** Some runs, locked in the order of their ids, as every statement on many runs does. */
+export function lockedRuns(
+  db: Kysely<Tables>,
+  dialect: Dialect,
+  restrict: (runs: RunIds) => RunIds,
+): RawBuilder<boolean> {
+  const ids = restrict(db.selectFrom('runs').select('id'));
+  return dialect.inLocked('id', ids.orderBy('id').modifyEnd(dialect.forUpdate));
+}
+
+/**
+ * The rows of the run ledger. Each statement names the state it leaves, so that of two racing transitions exactly one
+ * happens; what the transitions mean is told in ledger.ts. Those
+ * that agents make of their leases are in leases.ts.
+ */
+export class Runs {
+  readonly #db: Kysely<Tables>;
+  readonly #dialect: Dialect;
+
+  constructor(db: Kysely<Tables>, dialect: Dialect) {
+    this.#db = db;
+    this.#dialect = dialect;
+  }
+
+  /** Inserts runs; one for a slot that has a run already is left out. Returns those inserted. */
+  async insert(rows: readonly RunRow[]): Promise<RunRow[]> {
+    const inserted: RunRow[] = [];
+    for (const portion of this.#dialect.portions(rows)) {
+      const done = await this.#dialect
+        .rows(this.#db.insertInto('runs'), runColumnTypes, portion)
+        .onConflict((conflict) => conflict.columns(['check_id', 'slot_location', 'slot_at']).doNothing())
+        .returningAll()
+        .execute();
+      inserted.push(...done);
+    }
+    return inserted;
+  }
+
+  #locked(restrict: (runs: RunIds) => RunIds): RawBuilder<boolean> {
+    return lockedRuns(this.#db, this.#dialect, restrict);
+  }
+
+  /** Runs whose lease ended; locked until the end of the transaction. */
+  async leasesEnded(now: number, limit: number): Promise<RunRow[]> {
+    return this.#db
+      .selectFrom('runs')
+      .selectAll()
+      .where('state', '=', leased)
+      .where('lease_until', '<=', now)
+      .orderBy('lease_until')
+      .limit(limit)
+      .modifyEnd(this.#dialect.forUpdateSkipLocked)
+      .execute();
+  }
+
+  /** Queued runs that waited too long; locked until the end of the transaction. */
+  async outlived(now: number, limit: number): Promise<RunRow[]> {
+    return this.#db
+      .selectFrom('runs')
+      .selectAll()
+      .where('state', '=', queued)
+      .where('expires_at', '<=', now)
+      .orderBy('expires_at')
+      .limit(limit)
+      .modifyEnd(this.#dialect.forUpdateSkipLocked)
+      .execute();
+  }
+
+  /** When the next lease ends or the next queued run has waited too long, or null. */
+  async nextDeadline(): Promise<number | null> {
+    const nextLease = await this.#db
+      .selectFrom('runs')
+      .select((eb) => eb.fn.min('lease_until').as('at'))
+      .where('state', '=', leased)
+      .executeTakeFirst();
+    const nextQueued = await this.#db
+      .selectFrom('runs')
+      .select((eb) => eb.fn.min('expires_at').as('at'))
+      .where('state', '=', queued)
+      .executeTakeFirst();
+    const instants = [nextLease?.at, nextQueued?.at].filter((at) => typeof at === 'number');
+    return instants.length === 0 ? null : Math.min(...instants);
+  }
+
+  /** Puts a run whose lease ended back into the queue, counting the death. */
+  async requeueAfterDeath(ids: readonly string[], now: number): Promise<void> {
+    if (ids.length === 0) return;
+    await this.#db
+      .updateTable('runs')
+      .set((eb) => ({
+        state: 'queued',
+        lease_until: null,
+        deaths: eb('deaths', '+', 1),
+        ready_at: now,
+        expires_at: eb('freshness_ms', '+', now),
+      }))
+      .where(this.#dialect.inList('id', ids))
+      .where('state', '=', leased)
+      .execute();
+  }
+
+  /** Queues the next attempt of a run whose last one was stored as `lastResultId`. */
+  async requeueForRetry(
+    id: string,
+    next: {
+      readonly attempt: number;
+      readonly readyAt: number;
+      readonly location: string;
+      readonly locationId: string | null;
+      readonly lastResultId: string;
+    },
+  ): Promise<void> {
+    await this.#db
+      .updateTable('runs')
+      .set((eb) => ({
+        state: 'queued',
+        lease_until: null,
+        deaths: 0,
+        attempt: next.attempt,
+        ready_at: next.readyAt,
+        expires_at: eb('freshness_ms', '+', next.readyAt),
+        location: next.location,
+        location_id: next.locationId,
+        last_result_id: next.lastResultId,
+      }))
+      .where('id', '=', id)
+      .where('state', '=', leased)
+      .execute();
+  }
+
+  /** Ends runs as measured. */
+  async finish(ids: readonly string[], now: number): Promise<void> {
+    if (ids.length === 0) return;
+    await this.#db
+      .updateTable('runs')
+      .set({ state: 'final', lease_until: null, ended: now })
+      .where(this.#dialect.inList('id', ids))
+      .where('state', 'in', onTheirWay)
+      .execute();
+  }
+
+  /** Ends runs as missed. */
+  async miss(ids: readonly string[], reason: MissedReason, now: number): Promise<void> {
+    if (ids.length === 0) return;
+    await this.#db
+      .updateTable('runs')
+      .set({ state: 'missed', reason, lease_until: null, ended: now })
+      .where(this.#dialect.inList('id', ids))
+      .where('state', 'in', onTheirWay)
+      .execute();
+  }
+
+  /**
+   * Ends the queued runs of a check as cancelled, but for those at the locations to keep. Test sessions go on: where
+   * they run, and whether the check is activated, is their own affair.
+   */
+  async cancelQueued(
+    checkId: string,
+    reason: string,
+    keepLocations: readonly string[],
+    now: number,
+  ): Promise<void> {
+    await this.#db
+      .updateTable('runs')
+      .set({ state: 'cancelled', reason, ended: now })
+      .where(
+        this.#locked((runs) =>
+          runs
+            .where('check_id', '=', checkId)
+            // Said twice: SQLite uses the index of live runs only when it sees the very condition of it.
+            .where('state', 'in', onTheirWay)
+            .where('state', '=', queued)
+            .where('test_session_id', 'is', null)
+            .where((eb) => eb.not(this.#dialect.inList('location', keepLocations))),
+        ),
+      )
+      .where('state', '=', queued)
+      .execute();
+  }
+
+  /** Ends all runs of a check that are on their way as cancelled; returns them. */
+  async cancelAll(checkId: string, reason: string, now: number): Promise<RunRow[]> {
+    return this.#cancel((runs) => runs.where('check_id', '=', checkId), reason, now);
+  }
+
+  /** Ends all runs at a location that are on their way as cancelled; returns them. */
+  async cancelAtLocation(locationId: string, reason: string, now: number): Promise<RunRow[]> {
+    return this.#cancel((runs) => runs.where('location_id', '=', locationId), reason, now);
+  }
+
+  /** Ends the runs of a session that are on their way as cancelled, all or those of some sequences; returns them. */
+  async cancelSession(
+    session: { readonly kind: 'check_session_id' | 'test_session_id'; readonly id: string },
+    sequenceIds: readonly string[] | undefined,
+    now: number,
+  ): Promise<RunRow[]> {
+    return this.#cancel(
+      (runs) => {
+        const all = runs.where(session.kind, '=', session.id);
+        return sequenceIds ? all.where(this.#dialect.inList('sequence_id', sequenceIds)) : all;
+      },
+      'cancelled-by-user',
+      now,
+    );
+  }
+
+  async #cancel(restrict: (runs: RunIds) => RunIds, reason: string, now: number): Promise<RunRow[]> {
+    return this.#db
+      .updateTable('runs')
+      .set({ state: 'cancelled', reason, lease_until: null, ended: now })
+      .where(this.#locked((runs) => restrict(runs).where('state', 'in', onTheirWay)))
+      .where('state', 'in', onTheirWay)
+      .returningAll()
+      .execute();
+  }
+
+  /** Runs by id, locked in one order so that two batches cannot wait for each other. */
+  async lockMany(ids: readonly string[]): Promise<Map<string, RunRow>> {
+    if (ids.length === 0) return new Map();
+    const rows = await this.#db
+      .selectFrom('runs')
+      .selectAll()
+      .where(this.#dialect.inList('id', ids))
+      .orderBy('id')
+      .modifyEnd(this.#dialect.forUpdate)
+      .execute();
+    return new Map(rows.map((row) => [row.id, row]));
+  }
+
+  /** All runs of a check, oldest slot first. */
+  async ofCheck(checkId: string): Promise<RunRow[]> {
+    return this.#db
+      .selectFrom('runs')
+      .selectAll()
+      .where('check_id', '=', checkId)
+      .orderBy('slot_at')
+      .orderBy('slot_location')
+      .execute();
+  }
+
+  /** How many slots each terminal record, and each run on its way, stands for. */
+  async countSlots(checkId: string): Promise<Record<string, number>> {
+    const rows = await this.#db
+      .selectFrom('runs')
+      .select(['state', sql<number>`sum(slot_count)`.as('slots')])
+      .where('check_id', '=', checkId)
+      .groupBy('state')
+      .execute();
+    return Object.fromEntries(rows.map((row) => [row.state, Number(row.slots)]));
+  }
+}

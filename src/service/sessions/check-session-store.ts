@@ -1,0 +1,77 @@
+import type { Kysely } from 'kysely';
+import { batches } from '../store/engine/batches.ts';
+import type { Dialect } from '../store/engine/dialect.ts';
+import type { ResultRow, RunRow, Tables } from '../store/schema/tables.ts';
+import type { CheckSessionRow } from './tables.ts';
+
+/** Check sessions: what somebody asked to be run now. How far one is follows from its runs; nothing is stored twice. */
+export class CheckSessions {
+  readonly #db: Kysely<Tables>;
+  readonly #dialect: Dialect;
+
+  constructor(db: Kysely<Tables>, dialect: Dialect) {
+    this.#db = db;
+    this.#dialect = dialect;
+  }
+
+  async insert(rows: readonly CheckSessionRow[]): Promise<void> {
+    for (const batch of batches(rows)) await this.#db.insertInto('check_sessions').values(batch).execute();
+  }
+
+  async find(accountId: string, id: string): Promise<CheckSessionRow | undefined> {
+    return this.#db
+      .selectFrom('check_sessions')
+      .selectAll()
+      .where('id', '=', id)
+      .where('account_id', '=', accountId)
+      .executeTakeFirst();
+  }
+
+  async noteCancelled(id: string, now: number): Promise<void> {
+    await this.#db
+      .updateTable('check_sessions')
+      .set({ cancelled: now })
+      .where('id', '=', id)
+      .where('cancelled', 'is', null)
+      .execute();
+  }
+
+  /** The runs of sessions, in the order of their locations. */
+  async runs(ids: readonly string[]): Promise<RunRow[]> {
+    if (ids.length === 0) return [];
+    return this.#db
+      .selectFrom('runs')
+      .selectAll()
+      .where(this.#dialect.inList('check_session_id', ids))
+      .orderBy('check_run_id')
+      .execute();
+  }
+
+  /** The results of a session's runs, oldest first. */
+  async results(session: CheckSessionRow): Promise<ResultRow[]> {
+    const runs = this.#db.selectFrom('runs').select('id').where('check_session_id', '=', session.id);
+    return this.#db
+      .selectFrom('results')
+      .selectAll()
+      .where('check_id', '=', session.check_id)
+      .where('created', '>=', session.started)
+      .where('run_id', 'in', runs)
+      .orderBy('created')
+      .orderBy('attempts')
+      .orderBy('id')
+      .execute();
+  }
+
+  /** How many calls a trigger had since an instant, and when the first of them was. */
+  async callsSince(triggerId: string, since: number): Promise<number[]> {
+    const rows = await this.#db
+      .selectFrom('check_sessions')
+      .select('started')
+      .distinct()
+      .where('trigger_id', '=', triggerId)
+      .where('started', '>', since)
+      .orderBy('started')
+      .execute();
+    return rows.map((row) => row.started);
+  }
+}

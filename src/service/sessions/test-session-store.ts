@@ -1,0 +1,191 @@
+import type { Expression, Kysely, SqlBool } from 'kysely';
+import { sql } from 'kysely';
+import { batches } from '../store/engine/batches.ts';
+import type { Dialect } from '../store/engine/dialect.ts';
+import type { ResultRow, RunRow, Tables, TestResultRow } from '../store/schema/tables.ts';
+import type { TestSessionRow } from './tables.ts';
+
+export const testSessionStatuses = ['RUNNING', 'PASSED', 'FAILED', 'CANCELLED'] as const;
+export type TestSessionStatus = (typeof testSessionStatuses)[number];
+
+export interface TestSessionFilter {
+  readonly accountId: string;
+  /** Epoch milliseconds, inclusive. */
+  readonly from?: number | undefined;
+  /** Epoch milliseconds, exclusive. */
+  readonly to?: number | undefined;
+  readonly statuses?: readonly TestSessionStatus[] | undefined;
+  readonly branches?: readonly string[] | undefined;
+  readonly users?: readonly string[] | undefined;
+  readonly providers?: readonly string[] | undefined;
+  readonly textSearch?: string | undefined;
+  readonly errorGroupId?: string | undefined;
+  /** Sessions after this one in the list. */
+  readonly after?: { readonly started: number; readonly id: string } | undefined;
+}
+
+const live = sql`exists (select 1 from runs
+  where runs.test_session_id = test_sessions.id and runs.state in ('queued', 'leased'))`;
+const failed = sql`(exists (select 1 from test_results
+    where test_results.test_session_id = test_sessions.id and test_results.result_type = 'FINAL'
+      and (test_results.has_failures = 1 or test_results.has_errors = 1))
+  or exists (select 1 from runs where runs.test_session_id = test_sessions.id and runs.state = 'missed'))`;
+
+const cancelled = sql`exists (select 1 from runs
+  where runs.test_session_id = test_sessions.id and runs.state = 'cancelled')`;
+
+/** How far a session is, from its runs and results: nothing is stored twice. */
+const status = sql<TestSessionStatus>`case when ${live} then 'RUNNING'
+  when test_sessions.cancelled is not null or ${cancelled} then 'CANCELLED'
+  when ${failed} then 'FAILED' else 'PASSED' end`;
+
+export type TestSession = TestSessionRow & { readonly status: TestSessionStatus };
+
+/** Test sessions and the results of their runs, which stay out of everything that counts the results of checks. */
+export class TestSessions {
+  readonly #db: Kysely<Tables>;
+  readonly #dialect: Dialect;
+
+  constructor(db: Kysely<Tables>, dialect: Dialect) {
+    this.#db = db;
+    this.#dialect = dialect;
+  }
+
+  async insert(row: TestSessionRow): Promise<void> {
+    await this.#db.insertInto('test_sessions').values(row).execute();
+  }
+
+  async find(accountId: string, id: string): Promise<TestSession | undefined> {
+    return this.#db
+      .selectFrom('test_sessions')
+      .selectAll()
+      .select(status.as('status'))
+      .where('id', '=', id)
+      .where('account_id', '=', accountId)
+      .executeTakeFirst();
+  }
+
+  /** The sessions that runs belong to, by id. */
+  async findMany(ids: readonly (string | null)[]): Promise<Map<string, TestSessionRow>> {
+    const wanted = [...new Set(ids)].filter((id) => id !== null);
+    if (wanted.length === 0) return new Map();
+    const rows = await this.#db
+      .selectFrom('test_sessions')
+      .selectAll()
+      .where(this.#dialect.inList('id', wanted))
+      .execute();
+    return new Map(rows.map((row) => [row.id, row]));
+  }
+
+  /** Sessions, newest first. */
+  async list(filter: TestSessionFilter, limit: number): Promise<TestSession[]> {
+    const { after, textSearch, errorGroupId } = filter;
+    const conditions: Expression<SqlBool>[] = [sql<SqlBool>`account_id = ${filter.accountId}`];
+    if (filter.from !== undefined) conditions.push(sql<SqlBool>`started >= ${filter.from}`);
+    if (filter.to !== undefined) conditions.push(sql<SqlBool>`started < ${filter.to}`);
+    if (filter.branches) conditions.push(this.#dialect.inList('branch', filter.branches));
+    if (filter.users) conditions.push(this.#dialect.inList('author', filter.users));
+    if (filter.providers) conditions.push(this.#dialect.inList('provider', filter.providers));
+    if (textSearch !== undefined) {
+      const pattern = `%${textSearch.toLowerCase().replaceAll(/[\\%_]/g, (character) => `\\${character}`)}%`;
+      conditions.push(sql<SqlBool>`name_search like ${pattern} escape '\\'`);
+    }
+    if (errorGroupId !== undefined) {
+      const pattern = `%"${errorGroupId}"%`;
+      conditions.push(sql<SqlBool>`exists (select 1 from test_results
+        where test_results.test_session_id = test_sessions.id
+          and cast(test_results.error_group_ids as text) like ${pattern})`);
+    }
+    if (after) {
+      conditions.push(
+        sql<SqlBool>`(started < ${after.started} or (started = ${after.started} and id < ${after.id}))`,
+      );
+    }
+    const wanted = filter.statuses;
+    if (wanted) conditions.push(sql<SqlBool>`${status} in (${sql.join(wanted.map((one) => sql.lit(one)))})`);
+    return this.#db
+      .selectFrom('test_sessions')
+      .selectAll()
+      .select(status.as('status'))
+      .where((eb) => eb.and(conditions))
+      .orderBy('started', 'desc')
+      .orderBy('id', 'desc')
+      .limit(limit)
+      .execute();
+  }
+
+  async noteCancelled(id: string, now: number): Promise<void> {
+    await this.#db
+      .updateTable('test_sessions')
+      .set({ cancelled: now })
+      .where('id', '=', id)
+      .where('cancelled', 'is', null)
+      .execute();
+  }
+
+  async runs(id: string): Promise<RunRow[]> {
+    return this.#db
+      .selectFrom('runs')
+      .selectAll()
+      .where('test_session_id', '=', id)
+      .orderBy('check_run_id')
+      .execute();
+  }
+
+  async insertResults(rows: readonly TestResultRow[]): Promise<void> {
+    for (const batch of batches(rows)) await this.#db.insertInto('test_results').values(batch).execute();
+  }
+
+  /** Turns attempts into the final results of their runs. */
+  async promoteResults(ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return;
+    await this.#db
+      .updateTable('test_results')
+      .set({ result_type: 'FINAL' })
+      .where(this.#dialect.inList('id', ids))
+      .execute();
+  }
+
+  /** Of some result ids, those that are stored. */
+  async existingResults(ids: readonly string[]): Promise<string[]> {
+    if (ids.length === 0) return [];
+    const rows = await this.#db
+      .selectFrom('test_results')
+      .select('id')
+      .where(this.#dialect.inList('id', ids))
+      .execute();
+    return rows.map((row) => row.id);
+  }
+
+  /** A result of a check, from whichever session. */
+  async findResult(checkId: string, id: string): Promise<ResultRow | undefined> {
+    return this.#db
+      .selectFrom('test_results')
+      .selectAll()
+      .where('id', '=', id)
+      .where('check_id', '=', checkId)
+      .executeTakeFirst();
+  }
+
+  /** One result of a session. */
+  async resultOfSession(id: string, resultId: string): Promise<ResultRow | undefined> {
+    return this.#db
+      .selectFrom('test_results')
+      .selectAll()
+      .where('id', '=', resultId)
+      .where('test_session_id', '=', id)
+      .executeTakeFirst();
+  }
+
+  /** The results of a session, oldest first. */
+  async results(id: string): Promise<ResultRow[]> {
+    return this.#db
+      .selectFrom('test_results')
+      .selectAll()
+      .where('test_session_id', '=', id)
+      .orderBy('created')
+      .orderBy('attempts')
+      .orderBy('id')
+      .execute();
+  }
+}

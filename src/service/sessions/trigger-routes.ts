@@ -1,0 +1,135 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { AppError } from '../../lib/errors.ts';
+import { triggerRoutes } from '../../protocol/sessions/trigger.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
+import { waitUntilDone } from './completion.ts';
+import { sessionState } from './session-state.ts';
+import { Sessions } from './sessions.ts';
+import type { CheckSessionRow, TriggerRow } from './tables.ts';
+
+const maxCallsPerMinute = 10;
+const minuteMs = 60_000;
+/** How long a call waits for its runs: as long as one may wait in the queue, and run. */
+const maxWaitMs = 10 * minuteMs;
+
+type Target = Pick<TriggerRow, 'account_id' | 'kind' | 'target_id'>;
+
+/** The routes of triggers: deprecated URLs that run a check, or the checks of a group, and wait for the outcome. */
+export function triggerHandlers(deps: HandlerDeps): [string, AnyHandler][] {
+  const { store, clock } = deps;
+  const sessions = new Sessions(deps);
+  const checkTarget = async (accountId: string, checkId: string): Promise<Target> => {
+    if (!(await store.checks.find(accountId, checkId))) {
+      throw new AppError('NOT_FOUND', `There is no check ${checkId}.`);
+    }
+    return { account_id: accountId, kind: 'check', target_id: checkId };
+  };
+  const groupTarget = async (accountId: string, groupId: number): Promise<Target> => {
+    if (!(await store.groups.find(accountId, groupId))) {
+      throw new AppError('NOT_FOUND', `There is no check group ${groupId}.`);
+    }
+    return { account_id: accountId, kind: 'group', target_id: String(groupId) };
+  };
+  const find = async (target: Target): Promise<TriggerRow> => {
+    const row = await store.triggers.find(target);
+    if (!row) throw new AppError('NOT_FOUND', 'It has no trigger.');
+    return row;
+  };
+  const put = (target: Target): Promise<TriggerRow> => {
+    const now = clock.wallMs();
+    return store.triggers.put(
+      {
+        id: randomUUID(),
+        ...target,
+        token: randomBytes(24).toString('base64url'),
+        created: now,
+        called: null,
+        updated: null,
+      },
+      now,
+    );
+  };
+  const remove = async (target: Target): Promise<void> => {
+    if (!(await store.triggers.delete(target))) throw new AppError('NOT_FOUND', 'It has no trigger.');
+  };
+  const checkView = (row: TriggerRow) => ({ ...view(row, deps.publicUrl), checkId: row.target_id });
+  const groupView = (row: TriggerRow) => ({ ...view(row, deps.publicUrl), groupId: Number(row.target_id) });
+  return handlersById(triggerRoutes, {
+    async getCheckTrigger({ caller, params }) {
+      return checkView(await find(await checkTarget(caller.accountId, params.checkId)));
+    },
+    async createCheckTrigger({ caller, params }) {
+      return checkView(await put(await checkTarget(caller.accountId, params.checkId)));
+    },
+    async deleteCheckTrigger({ caller, params }) {
+      await remove(await checkTarget(caller.accountId, params.checkId));
+    },
+    async getCheckGroupTrigger({ caller, params }) {
+      return groupView(await find(await groupTarget(caller.accountId, params.groupId)));
+    },
+    async createCheckGroupTrigger({ caller, params }) {
+      return groupView(await put(await groupTarget(caller.accountId, params.groupId)));
+    },
+    async deleteCheckGroupTrigger({ caller, params }) {
+      await remove(await groupTarget(caller.accountId, params.groupId));
+    },
+    async callTrigger({ params, request, reply }) {
+      const trigger = await store.triggers.findByToken(params.token);
+      if (!trigger) throw new AppError('NOT_FOUND', 'There is no such trigger.');
+      const now = clock.wallMs();
+      const calls = await store.checkSessions.callsSince(trigger.id, now - minuteMs);
+      if (calls.length >= maxCallsPerMinute) {
+        const waitMs = (calls.at(-maxCallsPerMinute) ?? now) + minuteMs - now;
+        reply.header('retry-after', String(Math.max(1, Math.ceil(waitMs / 1000))));
+        throw new AppError('RATE_LIMITED', `A trigger can be called ${maxCallsPerMinute} times a minute.`, {
+          attributes: {},
+        });
+      }
+      const target =
+        trigger.kind === 'check' ? { checkIds: [trigger.target_id] } : { groupId: Number(trigger.target_id) };
+      const started = await sessions.startChecks(trigger.account_id, target, {
+        runSource: 'LEGACY_TRIGGER',
+        triggerId: trigger.id,
+      });
+      await store.triggers.noteCalled(trigger.id, now);
+      const outcome = await waitUntilDone(() => outcomeOf(deps, started), {
+        clock,
+        maxWaitMs,
+        stop: AbortSignal.any([deps.ledger.draining, request.signal]),
+      });
+      if (outcome.hasFailures) await reply.code(503).send(outcome);
+      return outcome;
+    },
+  });
+}
+
+/** Whether all sessions have ended, and how. A run that was cancelled, or that nobody took in time, has not passed. */
+async function outcomeOf({ store }: HandlerDeps, sessions: readonly CheckSessionRow[]) {
+  const runs = Map.groupBy(
+    await store.checkSessions.runs(sessions.map(({ id }) => id)),
+    (run) => run.check_session_id,
+  );
+  let isDone = true;
+  let hasFailures = false;
+  let responseTime = 0;
+  for (const session of sessions) {
+    const results = await store.checkSessions.results(session);
+    const { status, isFinal } = sessionState(runs.get(session.id) ?? [], results);
+    if (!isFinal) isDone = false;
+    if (status !== 'PASSED' && status !== 'DEGRADED') hasFailures = true;
+    responseTime = Math.max(responseTime, ...results.map((row) => row.response_time));
+  }
+  return { isDone, value: { hasFailures, responseTime } };
+}
+
+function view(row: TriggerRow, publicUrl: string | undefined) {
+  const iso = (at: number | null) => (at === null ? null : new Date(at).toISOString());
+  return {
+    id: row.id,
+    token: row.token,
+    url: `${publicUrl?.replace(/\/+$/, '') ?? ''}/v1/triggers/run/${row.token}`,
+    created_at: new Date(row.created).toISOString(),
+    called_at: iso(row.called),
+    updated_at: iso(row.updated),
+  };
+}

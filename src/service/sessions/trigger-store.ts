@@ -1,0 +1,57 @@
+import type { Kysely } from 'kysely';
+import type { Tables } from '../store/schema/tables.ts';
+import type { TriggerRow } from './tables.ts';
+
+type Target = Pick<TriggerRow, 'account_id' | 'kind' | 'target_id'>;
+
+/** URLs whose call runs a check, or the checks of a group. */
+export class Triggers {
+  readonly #db: Kysely<Tables>;
+
+  constructor(db: Kysely<Tables>) {
+    this.#db = db;
+  }
+
+  /** Makes a trigger; one that is there gets the new token. */
+  async put(row: TriggerRow, now: number): Promise<TriggerRow> {
+    return this.#db
+      .insertInto('triggers')
+      .values(row)
+      .onConflict((conflict) =>
+        conflict
+          .columns(['account_id', 'kind', 'target_id'])
+          .doUpdateSet({ token: row.token, called: null, updated: now }),
+      )
+      .returningAll()
+      .executeTakeFirstOrThrow();
+  }
+
+  async find(target: Target): Promise<TriggerRow | undefined> {
+    return this.#db
+      .selectFrom('triggers')
+      .selectAll()
+      .where('account_id', '=', target.account_id)
+      .where('kind', '=', target.kind)
+      .where('target_id', '=', target.target_id)
+      .executeTakeFirst();
+  }
+
+  async findByToken(token: string): Promise<TriggerRow | undefined> {
+    return this.#db.selectFrom('triggers').selectAll().where('token', '=', token).executeTakeFirst();
+  }
+
+  async noteCalled(id: string, now: number): Promise<void> {
+    await this.#db.updateTable('triggers').set({ called: now }).where('id', '=', id).execute();
+  }
+
+  /** Whether there was one. */
+  async delete(target: Target): Promise<boolean> {
+    const done = await this.#db
+      .deleteFrom('triggers')
+      .where('account_id', '=', target.account_id)
+      .where('kind', '=', target.kind)
+      .where('target_id', '=', target.target_id)
+      .executeTakeFirst();
+    return done.numDeletedRows > 0n;
+  }
+}

@@ -1,0 +1,30 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { AppError } from '../../../lib/errors.ts';
+
+/**
+ * Keeps a second service off a data directory: two schedulers and sweepers on one SQLite database would each believe to
+ * be the only one. The lock is the operating system's, held through an open transaction on a file of its own, so it ends
+ * with the process however that ends.
+ *
+ * @returns a function that gives the lock back.
+ * @throws AppError CONFIG_INVALID when another process holds it.
+ */
+export function lockDataDir(dataDir: string): () => void {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const database = new DatabaseSync(join(dataDir, 'service.lock'), { timeout: 0 });
+  try {
+    database.exec('begin exclusive');
+  } catch (thrown) {
+    database.close();
+    if (thrown instanceof Error && thrown.message.includes('database is locked')) {
+      throw new AppError(
+        'CONFIG_INVALID',
+        `DATA_DIR: another service process uses ${dataDir}. SQLite allows one; for more, set DATABASE_URL.`,
+      );
+    }
+    throw thrown;
+  }
+  return () => database.close();
+}

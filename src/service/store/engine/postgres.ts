@@ -1,0 +1,191 @@
+import { randomUUID } from 'node:crypto';
+import { type Kysely, sql } from 'kysely';
+import pg from 'pg';
+import { backoffDelayMs } from '../../../lib/backoff.ts';
+import { errorCodeOf, toError } from '../../../lib/errors.ts';
+import type { Logger } from '../../../lib/log.ts';
+import type { Tables } from '../schema/tables.ts';
+import { LocalSignals, type Signal, type Signals } from './signals.ts';
+
+const channel = 'picket';
+
+/** SQLSTATE of a lock that was not to be had in time. */
+const lockNotAvailable = '55P03';
+
+/** A leader that is not heard of for this long, by the database's clock, leads no more. */
+const leadMs = 6_000;
+const prolongEveryMs = 2_000;
+/** A takeover does not wait longer for a leader that stands still in the middle of a transaction. */
+const lockTimeoutMs = 1_000;
+
+/** Instants are the database's: the clocks of service processes may differ. */
+const takeLead = `
+  insert into leaderships as present (name, holder, backend_pid, held_until)
+  values ('scheduler', $1, pg_backend_pid(), clock_timestamp() + $2 * interval '1 millisecond')
+  on conflict (name) do update
+    set holder = excluded.holder, backend_pid = excluded.backend_pid, held_until = excluded.held_until
+    where present.holder = excluded.holder
+      or present.held_until <= clock_timestamp()
+      or not exists (select 1 from pg_stat_activity where pid = present.backend_pid)
+  returning holder`;
+
+/**
+ * One dedicated connection to PostgreSQL: it listens for signals of other service processes, and keeps the row that
+ * makes this process the scheduler.
+ *
+ * Nobody leads → leading: the row is free, or its holder was silent for `leadMs` (a process that is stopped, or cut off),
+ * or the holder's connection is gone (a process that died: nobody has to wait for it). Leading → leading: the row is
+ * prolonged every two seconds. Leading → not leading: the time is over without an answer, or another one has the row.
+ * A process that was stopped learns of none of this before it goes on; so what only the leader may write is written
+ * under `lockLeadership`, which holds the row until the end of the transaction.
+ */
+export class PostgresLink implements Signals {
+  readonly #config: pg.ClientConfig;
+  readonly #db: Kysely<Tables>;
+  readonly #logger: Logger;
+  readonly #local = new LocalSignals();
+  /** Tells this process's own notifications from those of others. */
+  readonly #origin = randomUUID();
+  #client: pg.Client | undefined;
+  /** Until when this process leads for certain, on its monotonic clock. */
+  #leadsUntilMs = 0;
+  #asking: Promise<boolean> | undefined;
+  #prolonging: NodeJS.Timeout | undefined;
+  #isClosed = false;
+  #reopening: NodeJS.Timeout | undefined;
+  #failures = 0;
+
+  constructor(config: pg.ClientConfig, db: Kysely<Tables>, logger: Logger) {
+    this.#config = config;
+    this.#db = db;
+    this.#logger = logger;
+  }
+
+  async open(): Promise<void> {
+    const client = new pg.Client({ ...this.#config, query_timeout: leadMs });
+    client.on('error', (error) => this.#lost(client, error));
+    client.on('end', () => this.#lost(client, new Error('the connection ended')));
+    client.on('notification', (message) => this.#heard(message.payload));
+    await client.connect();
+    await client.query(`listen ${channel}; set lock_timeout = ${lockTimeoutMs}`);
+    if (this.#isClosed) {
+      await client.end();
+      return;
+    }
+    this.#client = client;
+    this.#failures = 0;
+    this.#prolonging ??= setInterval(() => this.#prolong(), prolongEveryMs);
+  }
+
+  /** Whether this process leads; takes the lead when nobody has it. */
+  async isLeader(): Promise<boolean> {
+    if (performance.now() < this.#leadsUntilMs) return true;
+    return await this.#lead();
+  }
+
+  /**
+   * Whether this process leads, for certain until the end of the transaction: nobody else can take the lead meanwhile.
+   */
+  async lockLeadership(transaction: Kysely<Tables>): Promise<boolean> {
+    const { rows } = await sql`select holder from leaderships
+      where name = 'scheduler' and holder = ${this.#origin} for share`.execute(transaction);
+    return rows.length === 1;
+  }
+
+  /** Several parts ask at the same time, when a process starts: the answer to one is the answer to all. */
+  #lead(): Promise<boolean> {
+    this.#asking ??= this.#askForLead().finally(() => {
+      this.#asking = undefined;
+    });
+    return this.#asking;
+  }
+
+  async #askForLead(): Promise<boolean> {
+    const client = this.#client;
+    if (!client) return false;
+    const wasLeading = this.#leadsUntilMs > 0;
+    const askedAtMs = performance.now();
+    let isHeld: boolean;
+    try {
+      const { rows } = await client.query(takeLead, [this.#origin, leadMs]);
+      isHeld = rows.length === 1;
+    } catch (thrown) {
+      // The holder is in the middle of a transaction; it may be this process. Nothing has changed.
+      if (errorCodeOf(thrown) === lockNotAvailable) return performance.now() < this.#leadsUntilMs;
+      const error = toError(thrown);
+      // A line that is dead without a word: what listens on it hears nothing either.
+      if (/query read timeout/i.test(error.message)) this.#lost(client, error);
+      throw error;
+    }
+    // The connection may have been lost meanwhile, and with it the sign that this process lives.
+    if (client !== this.#client) return false;
+    this.#leadsUntilMs = isHeld ? askedAtMs + leadMs : 0;
+    if (isHeld && !wasLeading) this.#logger.info('this process schedules now');
+    if (!isHeld && wasLeading) this.#logger.warn('another process schedules now');
+    return isHeld;
+  }
+
+  #prolong(): void {
+    if (this.#leadsUntilMs === 0) return;
+    this.#lead().catch((thrown: unknown) => {
+      this.#logger.debug({ reason: toError(thrown).message }, 'the lead could not be prolonged');
+    });
+  }
+
+  send(signals: readonly Signal[]): void {
+    this.#local.send(signals);
+    if (signals.length === 0 || this.#isClosed) return;
+    // PostgreSQL caps a payload at 8,000 bytes.
+    for (let start = 0; start < signals.length; start += 25) {
+      const payload = JSON.stringify({ origin: this.#origin, signals: signals.slice(start, start + 25) });
+      sql`select pg_notify(${channel}, ${payload})`.execute(this.#db).catch((thrown: unknown) => {
+        // Others look by themselves now and then, so a lost signal costs them seconds at most.
+        this.#logger.debug({ reason: toError(thrown).message }, 'a signal to other processes was lost');
+      });
+    }
+  }
+
+  subscribe(listener: (signal: Signal) => void): () => void {
+    return this.#local.subscribe(listener);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#reopening);
+    clearInterval(this.#prolonging);
+    const client = this.#client;
+    this.#client = undefined;
+    this.#leadsUntilMs = 0;
+    // The end of the connection is what frees the lead.
+    if (client) await client.end();
+  }
+
+  #heard(payload: string | undefined): void {
+    if (payload === undefined) return;
+    const message = JSON.parse(payload) as { origin: string; signals: Signal[] };
+    if (message.origin !== this.#origin) this.#local.send(message.signals);
+  }
+
+  #lost(client: pg.Client, error: Error): void {
+    if (client !== this.#client || this.#isClosed) return;
+    this.#client = undefined;
+    this.#leadsUntilMs = 0;
+    this.#logger.warn({ reason: error.message }, 'the connection for notifications broke; opening it again');
+    client.end().catch(() => undefined);
+    this.#reopenLater();
+  }
+
+  #reopenLater(): void {
+    const delayMs = 100 + backoffDelayMs(this.#failures, { baseMs: 200, capMs: 3_000 });
+    this.#failures += 1;
+    this.#reopening = setTimeout(() => {
+      this.open().then(
+        () => this.#local.send([{ kind: 'look' }]),
+        (thrown: unknown) => {
+          this.#logger.debug({ reason: toError(thrown).message }, 'the database does not answer yet');
+          if (!this.#isClosed) this.#reopenLater();
+        },
+      );
+    }, delayMs);
+  }
+}
