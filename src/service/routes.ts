@@ -15,16 +15,13 @@ import { locationHandlers } from './locations/public-routes.ts';
 import { privateLocationHandlers } from './locations/routes.ts';
 import { staticIpHandlers } from './locations/static-ip-routes.ts';
 import { maintenanceHandlers } from './maintenance/routes.ts';
-import { maintenanceWindowHandlers } from './maintenance/window-routes.ts';
 import { badgeHandlers } from './pages/badges/routes.ts';
 import { dashboardIncidentHandlers } from './pages/dashboards/incident-routes.ts';
 import { dashboardHandlers } from './pages/dashboards/routes.ts';
 import { publicPageHandlers } from './pages/public-routes.ts';
 import { statusPageHandlers } from './pages/routes.ts';
 import { subscriptionHandlers } from './pages/subscription-routes.ts';
-import { clientCertificateHandlers } from './resources/client-certificates/routes.ts';
-import { snippetHandlers } from './resources/snippets/routes.ts';
-import { variableHandlers } from './resources/variables/routes.ts';
+import { resourceHandlers } from './resources/handlers.ts';
 import { analyticsHandlers } from './results/analytics/routes.ts';
 import { artifactHandlers, assetHandlers } from './results/artifacts/routes.ts';
 import { codeBundleHandlers } from './results/bundles/routes.ts';
@@ -64,11 +61,8 @@ export function allHandlers(deps: HandlerDeps): ReadonlyMap<string, AnyHandler> 
     ...reportingHandlers(deps),
     ...badgeHandlers(deps),
     ...checkGroupHandlers(deps),
-    ...maintenanceWindowHandlers(deps),
+    ...resourceHandlers(deps),
     ...maintenanceHandlers(deps),
-    ...variableHandlers(deps),
-    ...snippetHandlers(deps),
-    ...clientCertificateHandlers(deps),
     ...runtimeHandlers(),
     ...accountHandlers(deps),
     ...agentHandlers(deps),

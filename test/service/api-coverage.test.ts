@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { allRoutes } from '../../src/protocol/index.ts';
+import { allRoutes } from '../../src/service/http/route-table.ts';
 
 const root = join(import.meta.dirname, '../..');
 const page = readFileSync(join(root, 'docs/api-coverage.md'), 'utf8');

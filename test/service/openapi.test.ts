@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { checkTypes } from '../../src/checks/index.ts';
-import { allRoutes } from '../../src/protocol/index.ts';
 import { buildOpenApi } from '../../src/service/http/openapi.ts';
+import { allRoutes } from '../../src/service/http/route-table.ts';
 
 describe('the OpenAPI document', () => {
   it('has every route, resolves every reference and is the same every time', async () => {

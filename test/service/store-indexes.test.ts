@@ -14,7 +14,8 @@ import { Runs } from '../../src/service/runs/store.ts';
 import { CheckSessions } from '../../src/service/sessions/check-session-store.ts';
 import { TestSessions } from '../../src/service/sessions/test-session-store.ts';
 import { connectSqlite, type Dialect } from '../../src/service/store/engine/dialect.ts';
-import { migrate } from '../../src/service/store/schema/migrations.ts';
+import { migrate } from '../../src/service/store/schema/migrate.ts';
+import { migrations } from '../../src/service/store/schema/migrations.ts';
 import type { Tables } from '../../src/service/store/schema/tables.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 
@@ -35,7 +36,7 @@ beforeEach(async () => {
   const connection = connectSqlite(`${folder.path}/picket.sqlite`);
   dialect = connection.dialect;
   db = connection.db;
-  await migrate(db, dialect);
+  await migrate(db, dialect, migrations);
 });
 afterEach(async () => {
   await db.destroy();

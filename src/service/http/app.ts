@@ -10,7 +10,6 @@ import Fastify, {
 import { z } from 'zod';
 import { AppError } from '../../lib/errors.ts';
 import type { Route } from '../../protocol/http/route.ts';
-import { allRoutes } from '../../protocol/index.ts';
 import { addMetricsRoute, type MetricsRouteDeps } from '../metrics-route.ts';
 import { allHandlers } from '../routes.ts';
 import { authenticate, type Caller } from './auth.ts';
@@ -19,6 +18,7 @@ import type { AnyHandler, Call, HandlerDeps } from './handler.ts';
 import { RateLimits } from './limits.ts';
 import { buildOpenApi } from './openapi.ts';
 import { RawTransfers } from './raw-transfers.ts';
+import { allRoutes } from './route-table.ts';
 import { fieldError, findUnstorable, validationError } from './validation.ts';
 
 export interface AppDeps extends HandlerDeps, MetricsRouteDeps {

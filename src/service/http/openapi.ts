@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { packageVersion } from '../../lib/version.ts';
 import { ErrorBody } from '../../protocol/http/error-body.ts';
 import type { Route } from '../../protocol/http/route.ts';
-import { allRoutes } from '../../protocol/index.ts';
+import { allRoutes } from './route-table.ts';
 
 type Json = Record<string, unknown>;
 type Direction = 'input' | 'output';

@@ -22,7 +22,9 @@ export class Maintenance {
     accountIds: readonly string[],
     time: { readonly from: number; readonly to: number },
   ): Promise<Maintenance> {
-    return new Maintenance(await withCalendars(nouns, await nouns.windows.ofAccounts(accountIds, time)));
+    return new Maintenance(
+      await withCalendars(nouns, await nouns.windows.ofAccountsWithin(accountIds, time)),
+    );
   }
 
   /** Whether scheduled runs of a check are left out. `tags` are the check's own and its group's. */
@@ -59,7 +61,7 @@ export async function withCalendars(
     id,
     accountId,
     calendar: new MaintenanceCalendar(definition, changes.get(id) ?? []),
-    definition: definition as unknown as WindowDefinition,
+    definition,
   }));
 }
 

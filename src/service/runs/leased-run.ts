@@ -7,8 +7,9 @@ import type { CheckGroup } from '../checks/groups/store.ts';
 import { lifecycleScripts } from '../checks/lifecycle-scripts.ts';
 import type { Check } from '../checks/store.ts';
 import { resultIdOf } from '../ids/result-id.ts';
-import type { Snippet } from '../resources/snippets/store.ts';
-import type { ClientCertificateRow, VariableRow } from '../resources/tables.ts';
+import type { ClientCertificateRow } from '../resources/client-certificates.ts';
+import type { Snippet } from '../resources/snippets.ts';
+import type { VariableRow } from '../resources/variables.ts';
 import type { TestSessionRow } from '../sessions/tables.ts';
 import type { PrivateLocationRow, RunRow } from '../store/schema/tables.ts';
 import type { Nouns } from '../store/store.ts';
@@ -51,7 +52,8 @@ async function resourcesFor(
   const needsCertificates = types.some((type) => type?.usesClientCertificates);
   return {
     variables: await nouns.variables.ofAccounts([accountId]),
-    snippets: needsSnippets ? await nouns.snippets.ofAccounts([accountId]) : [],
+    // Oldest first.
+    snippets: needsSnippets ? (await nouns.snippets.ofAccounts([accountId])).toReversed() : [],
     certificates: needsCertificates ? await nouns.certificates.ofAccounts([accountId]) : [],
   };
 }

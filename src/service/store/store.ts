@@ -20,15 +20,12 @@ import { LocationMinutes } from '../locations/minute-store.ts';
 import { Locations } from '../locations/store.ts';
 import { SubscriberMails } from '../mail/store.ts';
 import { Maintenances } from '../maintenance/store.ts';
-import { MaintenanceWindows } from '../maintenance/window-store.ts';
 import { DashboardIncidents } from '../pages/dashboards/incident-store.ts';
 import { Dashboards } from '../pages/dashboards/store.ts';
 import { Services } from '../pages/service-store.ts';
 import { StatusPages } from '../pages/store.ts';
 import { Subscriptions } from '../pages/subscription-store.ts';
-import { ClientCertificates } from '../resources/client-certificates/store.ts';
-import { Snippets } from '../resources/snippets/store.ts';
-import { Variables } from '../resources/variables/store.ts';
+import { type ResourceRepositories, resourceRepositories } from '../resources/index.ts';
 import { Artifacts } from '../results/artifacts/store.ts';
 import { ErrorGroups } from '../results/error-groups/store.ts';
 import { Reports } from '../results/report-store.ts';
@@ -51,19 +48,16 @@ import {
 } from './engine/dialect.ts';
 import { PostgresLink } from './engine/postgres.ts';
 import { LocalSignals, type Signals } from './engine/signals.ts';
-import { migrate } from './schema/migrations.ts';
+import { migrate } from './schema/migrate.ts';
+import { migrations } from './schema/migrations.ts';
 import type { Tables } from './schema/tables.ts';
 
 /** What is stored, by noun. Inside a transaction the same nouns act within it. */
-export interface Nouns {
+export interface Nouns extends ResourceRepositories {
   readonly accounts: Accounts;
   readonly agentErrors: AgentErrors;
   readonly checks: Checks;
   readonly groups: CheckGroups;
-  readonly variables: Variables;
-  readonly snippets: Snippets;
-  readonly certificates: ClientCertificates;
-  readonly windows: MaintenanceWindows;
   readonly maintenances: Maintenances;
   readonly locations: Locations;
   readonly locationEvents: LocationEvents;
@@ -141,7 +135,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const { db, dialect, clientConfig } = connection;
   releasers.push('database', () => db.destroy());
   try {
-    await migrate(db, dialect);
+    await migrate(db, dialect, migrations);
     let link: PostgresLink | undefined;
     if (clientConfig) {
       link = new PostgresLink(clientConfig, db, logger);
@@ -172,14 +166,11 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 
 function nounsOf(db: Kysely<Tables>, dialect: Dialect): Nouns {
   return {
+    ...resourceRepositories(db, dialect),
     accounts: new Accounts(db, dialect),
     agentErrors: new AgentErrors(db),
     checks: new Checks(db, dialect),
     groups: new CheckGroups(db, dialect),
-    variables: new Variables(db, dialect),
-    snippets: new Snippets(db, dialect),
-    certificates: new ClientCertificates(db, dialect),
-    windows: new MaintenanceWindows(db, dialect),
     maintenances: new Maintenances(db),
     locations: new Locations(db, dialect),
     locationEvents: new LocationEvents(db),

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { CheckGroupInput } from '../../../src/protocol/checks/check-group.ts';
 import { MaintenanceWindowInput } from '../../../src/protocol/pages/maintenance-window.ts';
+import { windowColumns } from '../../../src/service/maintenance/window-store.ts';
 import {
   type HttpReceiver,
   type MailReceiver,
@@ -162,8 +163,8 @@ export function transitionSuite(stage: AlertStage): void {
       endsAt: new Date(endsAt).toISOString(),
       silenceAlertsTags: ['shop'],
     });
-    const write = { startsAt, lastEndsAt: endsAt, isVisible: false, definition };
-    await bench.store.windows.insert(bench.accountId, write, startsAt);
+    const dated = { account_id: bench.accountId, created: startsAt, updated: null };
+    await bench.store.windows.insert({ ...windowColumns(definition), ...dated });
     const other = await stage.check({ name: 'other' });
     await stage.runs(checkId, 'failed');
     await stage.runs(other, 'failed');

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { z } from 'zod';
 import { AgentErrorEvent } from '../../../src/protocol/agent/agent-error.ts';
 import type { Route } from '../../../src/protocol/http/route.ts';
-import { allRoutes } from '../../../src/protocol/index.ts';
+import { allRoutes } from '../../../src/service/http/route-table.ts';
 import { errorStatuses } from '../../../src/service/http/openapi.ts';
 import { minimalBody } from '../../service/minimal-value.ts';
 import { namesPath, type WrongValue, withValue, wrongValuesFor } from '../../service/wrong-values.ts';

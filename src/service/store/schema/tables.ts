@@ -7,9 +7,9 @@ import type {
   AlertSubscriptionRow,
   IncidentEventRow,
 } from '../../alerts/tables.ts';
+import type { CheckGroupTables } from '../../checks/groups/tables.ts';
 import type { MaintenanceTables } from '../../maintenance/tables.ts';
 import type { PageTables } from '../../pages/tables.ts';
-import type { ResourceTables } from '../../resources/tables.ts';
 import type { SessionTables } from '../../sessions/tables.ts';
 
 /**
@@ -343,7 +343,7 @@ export interface StatusRow {
 /** A row with a column that the database counts up: not given on insert. */
 type Counted<Row, Column extends keyof Row> = Omit<Row, Column> & { [C in Column]: Generated<number> };
 
-export interface Tables extends MaintenanceTables, ResourceTables, PageTables, SessionTables {
+export interface Tables extends CheckGroupTables, MaintenanceTables, PageTables, SessionTables {
   accounts: AccountRow;
   api_keys: ApiKeyRow;
   checks: CheckRow;
