@@ -9,6 +9,7 @@ import {
 import { pageOf } from '../http/cursor-paging.ts';
 import { iso, optionalIso } from '../http/dates.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
+import { found, notFound } from '../http/known-names.ts';
 import { tellSubscribers } from '../mail/subscriber-mails.ts';
 import { serviceView } from '../pages/routes.ts';
 import type { IncidentRow, IncidentUpdateRow } from '../pages/tables.ts';
@@ -22,14 +23,18 @@ const updatesShown = 100;
 export function incidentHandlers(deps: HandlerDeps): [string, AnyHandler][] {
   const { store, clock } = deps;
   const view = async (accountId: string, id: string): Promise<Incident> => {
-    const [shown] = await views(store, [found(await store.incidents.find(accountId, id), id)]);
-    if (!shown) throw notFound(id);
+    const [shown] = await views(store, [found(await store.incidents.find(accountId, id), `incident ${id}`)]);
+    if (!shown) throw notFound(`incident ${id}`);
     return shown;
   };
   const mailing = { hasMailer: deps.hasMailer ?? false, publicUrl: deps.publicUrl };
   return handlersById(incidentRoutes, {
     async listIncidents({ caller, query }) {
-      const rows = await store.incidents.list(caller.accountId, query.limit + 1, parseCursor(query.nextId));
+      const rows = await store.incidents.listBehind(
+        caller.accountId,
+        query.limit + 1,
+        parseCursor(query.nextId),
+      );
       return pageOf(rows, query.limit, (shown) => views(store, shown));
     },
     async createIncident({ caller, body }) {
@@ -72,12 +77,12 @@ export function incidentHandlers(deps: HandlerDeps): [string, AnyHandler][] {
     },
     async deleteIncident({ caller, params }) {
       const isDeleted = await store.incidents.delete(caller.accountId, params.incidentId);
-      if (!isDeleted) throw notFound(params.incidentId);
+      if (!isDeleted) throw notFound(`incident ${params.incidentId}`);
     },
     async listIncidentUpdates({ caller, params }) {
       const { id } = found(
         await store.incidents.find(caller.accountId, params.incidentId),
-        params.incidentId,
+        `incident ${params.incidentId}`,
       );
       return (await store.incidents.updates([id])).slice(0, updatesShown).map(updateView);
     },
@@ -94,7 +99,7 @@ export function incidentHandlers(deps: HandlerDeps): [string, AnyHandler][] {
     async getIncidentUpdate({ caller, params }) {
       const { id } = found(
         await store.incidents.find(caller.accountId, params.incidentId),
-        params.incidentId,
+        `incident ${params.incidentId}`,
       );
       return updateView(await foundUpdate(store, id, params.incidentUpdateId));
     },
@@ -128,16 +133,7 @@ function newUpdate(body: IncidentUpdateInput, now: number): NewUpdate {
 }
 
 async function locked(nouns: Nouns, accountId: string, id: string): Promise<IncidentRow> {
-  return found(await nouns.incidents.findForUpdate(accountId, id), id);
-}
-
-function found(row: IncidentRow | undefined, id: string): IncidentRow {
-  if (!row) throw notFound(id);
-  return row;
-}
-
-function notFound(id: string): AppError {
-  return new AppError('NOT_FOUND', `There is no incident ${id}.`);
+  return found(await nouns.incidents.findForUpdate(accountId, id), `incident ${id}`);
 }
 
 async function foundUpdate(

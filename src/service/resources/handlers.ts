@@ -105,8 +105,9 @@ function handlersOf(
       const [key, within] = [keyIn(params), tableOf(nouns)];
       const stored = found(await within.findForUpdate(caller.accountId, key), named(key));
       const changes = await columns(merge(stored, body), { stored, table: within });
-      const changed: object = { ...changes, updated: clock.wallMs() };
-      return view(found(await within.update(caller.accountId, key, changed), named(key)));
+      const identity = { account_id: caller.accountId, [within.shape.key]: key };
+      const changed = { ...changes, ...identity, updated: clock.wallMs() };
+      return view(found(await within.update(changed as unknown as AnyRow), named(key)));
     });
   const remove: ResourceHandler = async ({ caller, params }) => {
     const key = keyIn(params);

@@ -184,7 +184,7 @@ export function transitionSuite(stage: AlertStage): void {
       alertSettings: { runBasedEscalation: { failedRunThreshold: 2 } },
     });
     const write = { name: 'Shops', tags: [], locations: [], definition };
-    const group = await bench.store.groups.insert(bench.accountId, write, bench.clock.wallMs());
+    const group = await bench.store.groups.add(bench.accountId, write, bench.clock.wallMs());
     const path = `/v1/alert-channels/${ofGroup}/subscriptions`;
     expect((await bench.call('PUT', path, { groupId: group.id + 1, activated: true })).status).toBe(404);
     expect((await bench.call('PUT', path, { groupId: group.id, activated: true })).body).toMatchObject({
@@ -198,7 +198,7 @@ export function transitionSuite(stage: AlertStage): void {
     await stage.delivered();
     expect([got('/group'), got('/check')]).toEqual([['ALERT_FAILURE_REMAIN'], []]);
     const muted = { ...write, definition: { ...definition, muted: true } };
-    await bench.store.groups.update(group.id, muted, bench.clock.wallMs());
+    await bench.store.groups.change(group.id, muted, bench.clock.wallMs());
     await stage.runs(checkId, 'passed', 'failed', 'failed');
     expect(await stage.alertTypes(checkId)).toEqual(['ALERT_FAILURE_REMAIN']);
   });

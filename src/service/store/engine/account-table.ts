@@ -27,6 +27,11 @@ type Order<Row> = readonly [column: keyof Row & string, direction: 'asc' | 'desc
 /** What tells one row of an account from another. */
 type KeyOf<Row, Key extends keyof Row & string> = SelectType<Row[Key]> & (string | number);
 
+/** Which row is changed, and the columns that change. */
+export type ChangedRow<Row, Key extends keyof Row & string> = { account_id: string } & {
+  [Column in Key]: KeyOf<Row, Key>;
+} & Omit<Updateable<Row>, Key | 'account_id'>;
+
 /** The tables as this class sees them: of any name, and with any columns. */
 type AnyTables = Record<string, Record<string, unknown>>;
 
@@ -62,22 +67,19 @@ export class AccountTable<
   }
 
   /**
-   * Changes columns of a row; undefined when there is none. Fails with a unique violation when a value that has to be
-   * unique is taken.
+   * Changes the columns that are given of the row with this account and key; undefined when there is none. Ids never
+   * change. Fails with a unique violation when a value that has to be unique is taken.
    */
-  async update(
-    accountId: string,
-    key: KeyOf<Row, Key>,
-    changes: Omit<Updateable<Row>, Key | 'account_id'>,
-  ): Promise<Stored | undefined> {
-    const row = await this.#tables
+  async update(row: ChangedRow<Row, Key>): Promise<Stored | undefined> {
+    const { id: _, account_id, [this.#key]: key, ...changes }: Record<string, unknown> = row;
+    const changed = await this.#tables
       .updateTable(this.#name)
       .set(changes)
-      .where('account_id', '=', accountId)
+      .where('account_id', '=', account_id)
       .where(this.#key, '=', key)
       .returningAll()
       .executeTakeFirst();
-    return row && this.#read(row);
+    return changed && this.#read(changed);
   }
 
   /** Whether there was such a row. */
