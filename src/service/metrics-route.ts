@@ -4,7 +4,7 @@ import type { Clock } from '../lib/clock.ts';
 import { bearerKey, findAccount } from './http/auth.ts';
 import { hashKey } from './ids/keys.ts';
 import type { ServiceMetrics } from './metrics.ts';
-import type { Store } from './store/store.ts';
+import type { Store } from './store.ts';
 
 export interface MetricsRouteDeps {
   readonly store: Store;

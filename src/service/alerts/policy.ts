@@ -5,7 +5,7 @@ import { completeGroup, groupOf, groupsOf, tagsOf, withGroup } from '../checks/e
 import type { CheckGroup } from '../checks/groups/store.ts';
 import type { Check } from '../checks/store.ts';
 import { Maintenance } from '../maintenance/maintenance.ts';
-import type { Nouns } from '../store/store.ts';
+import type { Repositories } from '../store.ts';
 
 /** What decides how a check alerts at an instant. */
 export interface AlertPolicy {
@@ -25,15 +25,15 @@ export interface AlertPolicy {
  * them, are suppressed.
  */
 export async function alertPolicies(
-  nouns: Nouns,
+  repositories: Repositories,
   checkIds: readonly string[],
   at: number,
 ): Promise<Map<string, AlertPolicy>> {
-  const stored = [...(await nouns.checks.findMany(checkIds)).values()];
-  const groups = await groupsOf(nouns, stored);
+  const stored = [...(await repositories.checks.findMany(checkIds)).values()];
+  const groups = await groupsOf(repositories, stored);
   const accountIds = [...new Set(stored.map(({ accountId }) => accountId))];
-  const accountSettings = await nouns.accounts.alertSettings(accountIds);
-  const maintenance = await Maintenance.load(nouns, accountIds, { from: at, to: at });
+  const accountSettings = await repositories.accounts.alertSettings(accountIds);
+  const maintenance = await Maintenance.load(repositories, accountIds, { from: at, to: at });
   const policies = stored.map((one): AlertPolicy => {
     const group = groupOf(one, groups);
     const whole = completeDefinition(findCheckType(one.checkType), one.definition);

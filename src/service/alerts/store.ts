@@ -1,8 +1,7 @@
 import { type Kysely, sql } from 'kysely';
-import { batches } from '../store/engine/batches.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
-import { type Page, readPage } from '../store/engine/page.ts';
-import type { Tables } from '../store/schema/tables.ts';
+import { batches, type Page, readPage } from '../store/engine/queries.ts';
+import type { Tables } from '../tables.ts';
 import type { AlertRow, AlertStateRow } from './tables.ts';
 
 export interface AlertFilter {

@@ -1,22 +1,13 @@
 import type { Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/log.ts';
-import { Alarm } from '../jobs/job-loop.ts';
-import type { Nouns, Store } from '../store/store.ts';
+import type { Repositories, Store } from '../store.ts';
 import { type StoredChannel, wantsNotice } from './channels/rules.ts';
 import { certificateDomain, factsOf } from './facts.ts';
 import { alertPolicies } from './policy.ts';
 import { alertId, raiseDueAlerts, storeAlert } from './raise.ts';
 import type { ExpiringCertificate } from './store.ts';
 
-export interface AlertTimersOptions {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
-
 const statesPerTurn = 100;
 const certificatesPerTurn = 200;
-const longestSleepMs = 5_000;
 const certificatesEveryMs = 3_600_000;
 const dayMs = 86_400_000;
 /** The earliest that a channel can ask to be told of the end of a certificate. */
@@ -34,42 +25,21 @@ const remindedAtDays = [7, 3, 1, 0, -1];
 export class AlertTimers {
   readonly #store: Store;
   readonly #clock: Clock;
-  readonly #alarm: Alarm;
-  readonly #unsubscribe: () => void;
   #certificatesAtMs: number | undefined;
 
-  constructor({ store, clock, logger }: AlertTimersOptions) {
+  constructor({ store, clock }: { readonly store: Store; readonly clock: Clock }) {
     this.#store = store;
     this.#clock = clock;
-    this.#alarm = new Alarm({
-      name: 'alert timers',
-      clock,
-      logger,
-      work: () => this.#turn(),
-      longestMs: longestSleepMs,
-    });
-    this.#unsubscribe = store.signals.subscribe(({ kind }) => {
-      if (kind === 'alerts' || kind === 'look') this.#alarm.wake();
-    });
   }
 
-  start(): void {
-    this.#alarm.start();
-  }
-
-  async stop(): Promise<void> {
-    this.#unsubscribe();
-    await this.#alarm.stop();
-  }
-
-  async #turn(): Promise<number | null> {
+  async turn(): Promise<number | null> {
     await this.#tellOfCertificates();
     const dueAt = await this.#store.alerts.nextDueAt();
     const now = this.#clock.wallMs();
     if (dueAt === null || dueAt > now) return dueAt;
-    const { hasNews } = await this.#store.transaction(async (nouns) => {
-      const due = await nouns.alerts.dueStates(now, statesPerTurn);
-      return { hasNews: await raiseDueAlerts(nouns, due, now) };
+    const { hasNews } = await this.#store.transaction(async (repositories) => {
+      const due = await repositories.alerts.dueStates(now, statesPerTurn);
+      return { hasNews: await raiseDueAlerts(repositories, due, now) };
     });
     if (hasNews) this.#store.signals.send([{ kind: 'alerts' }]);
     return this.#store.alerts.nextDueAt();
@@ -89,7 +59,9 @@ export class AlertTimers {
         after,
         certificatesPerTurn,
       );
-      const told = await this.#store.transaction((nouns) => tellOfCertificates(nouns, page, now));
+      const told = await this.#store.transaction((repositories) =>
+        tellOfCertificates(repositories, page, now),
+      );
       hasNews ||= told;
       after = page.length === certificatesPerTurn ? page.at(-1) : undefined;
     }
@@ -100,12 +72,12 @@ export class AlertTimers {
 
 /** Stores what channels are to be told of some certificates; what they were told before is not told again. */
 async function tellOfCertificates(
-  nouns: Nouns,
+  repositories: Repositories,
   certificates: readonly ExpiringCertificate[],
   now: number,
 ): Promise<boolean> {
   const ids = certificates.map(({ checkId }) => checkId);
-  const policies = await alertPolicies(nouns, ids, now);
+  const policies = await alertPolicies(repositories, ids, now);
   let hasNews = false;
   for (const { checkId, expiresAt } of certificates) {
     const policy = policies.get(checkId);
@@ -114,7 +86,7 @@ async function tellOfCertificates(
     const daysRemaining = Math.floor((expiresAt - now) / dayMs);
     const certificate = { domain: certificateDomain(check), daysRemaining, expiresAt };
     const facts = factsOf(check, undefined, { groupName, certificate });
-    const channels = await nouns.alertChannels.toldOf(checkId, groupId);
+    const channels = await repositories.alertChannels.toldOf(checkId, groupId);
     const byStage = Map.groupBy(channels, (channel) => {
       const definition = channel.definition as StoredChannel;
       return wantsNotice(definition, 'ssl', facts)
@@ -124,7 +96,7 @@ async function tellOfCertificates(
     for (const [stage, told] of byStage) {
       if (stage === null) continue;
       const isNew = await storeAlert(
-        nouns,
+        repositories,
         {
           id: alertId(checkId, 'ssl', String(expiresAt), String(stage)),
           account_id: check.accountId,

@@ -2,7 +2,7 @@ import { completeDefinition } from '../../checks/contract/definition.ts';
 import { findCheckType } from '../../checks/index.ts';
 import { defaultRuntimeId } from '../../checks/tables/runtimes.ts';
 import { CheckGroupInput, type GroupDefinition } from '../../protocol/checks/check-group.ts';
-import type { Nouns } from '../store/store.ts';
+import type { Repositories } from '../store.ts';
 import type { CheckGroup } from './groups/store.ts';
 import { namesScripts } from './lifecycle-scripts.ts';
 import type { Check } from './store.ts';
@@ -88,18 +88,18 @@ function neededRuntimeId(
 
 /** The groups of some checks, by id. */
 export async function groupsOf(
-  nouns: Pick<Nouns, 'groups'>,
+  repositories: Pick<Repositories, 'groups'>,
   checks: readonly GroupMember[],
 ): Promise<Map<number, CheckGroup>> {
-  return nouns.groups.findMany(checks.flatMap(({ groupId }) => (groupId === null ? [] : [groupId])));
+  return repositories.groups.findMany(checks.flatMap(({ groupId }) => (groupId === null ? [] : [groupId])));
 }
 
 /** Checks with the settings of their groups applied. */
 export async function withGroups<C extends GroupMember>(
-  nouns: Pick<Nouns, 'groups'>,
+  repositories: Pick<Repositories, 'groups'>,
   checks: readonly C[],
 ): Promise<EffectiveCheck<C>[]> {
-  const groups = await groupsOf(nouns, checks);
+  const groups = await groupsOf(repositories, checks);
   return checks.map((check) => withGroup(check, groupOf(check, groups)));
 }
 

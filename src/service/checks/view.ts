@@ -4,11 +4,11 @@ import { type CheckDefinition, completeDefinition, maskedValues } from '../../ch
 import { maskDefinition } from '../../checks/contract/masking.ts';
 import { findCheckType } from '../../checks/index.ts';
 import { AnyCheck } from '../../protocol/checks/check.ts';
-import { type CheckChannel, channelsView } from '../alerts/channels/check-channels.ts';
-import { withPingUrl } from '../heartbeats/heartbeats.ts';
 import type { HandlerDeps } from '../http/handler.ts';
 import { describeIssues } from '../http/validation.ts';
-import { defaultOffset } from '../runs/slots.ts';
+import { type CheckChannel, channelsView } from './alert-channels.ts';
+import { withPingUrl } from './ping-address.ts';
+import { defaultOffset } from './slots.ts';
 import type { Check } from './store.ts';
 
 type ViewDeps = Pick<HandlerDeps, 'store' | 'publicUrl' | 'logger'>;

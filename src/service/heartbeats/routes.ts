@@ -5,9 +5,9 @@ import { parseTimestamp } from '../../protocol/http/query.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
 import { pageOffset } from '../http/paging.ts';
 import { fieldError } from '../http/validation.ts';
-import type { HeartbeatEventRow } from '../sessions/tables.ts';
 import { Heartbeats, type Ping } from './heartbeats.ts';
 import type { EventCount } from './store.ts';
+import type { HeartbeatEventRow } from './tables.ts';
 
 const dayMs = 86_400_000;
 

@@ -1,9 +1,9 @@
 import type { Kysely } from 'kysely';
 import { sql } from 'kysely';
 import type { PingState } from '../../checks/heartbeat/ping-state.ts';
-import type { HeartbeatEventRow, HeartbeatRow } from '../sessions/tables.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
-import type { Tables } from '../store/schema/tables.ts';
+import type { Tables } from '../tables.ts';
+import type { HeartbeatEventRow, HeartbeatRow } from './tables.ts';
 
 /** What a heartbeat's timer follows from. */
 export interface HeartbeatWrite {

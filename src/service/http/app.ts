@@ -11,8 +11,6 @@ import { z } from 'zod';
 import { AppError } from '../../lib/errors.ts';
 import type { Route } from '../../protocol/http/route.ts';
 import { allRoutes } from '../../protocol/index.ts';
-import { addMetricsRoute, type MetricsRouteDeps } from '../metrics-route.ts';
-import { allHandlers } from '../routes.ts';
 import { authenticate, type Caller } from './auth.ts';
 import { answerErrors, badRequestLine } from './errors.ts';
 import type { AnyHandler, Call, HandlerDeps } from './handler.ts';
@@ -21,7 +19,9 @@ import { buildOpenApi } from './openapi.ts';
 import { RawTransfers } from './raw-transfers.ts';
 import { fieldError, findUnstorable, validationError } from './validation.ts';
 
-export interface AppDeps extends HandlerDeps, MetricsRouteDeps {
+export interface AppDeps extends Pick<HandlerDeps, 'store' | 'clock' | 'logger'> {
+  /** The handler of every operation, by operationId. */
+  readonly handlers: ReadonlyMap<string, AnyHandler>;
   /** Whether new work is welcome; false while shutting down. */
   readonly isReady: () => boolean;
   /** What one caller may ask in a minute; 0 or absent: there are no rate limits. */
@@ -72,12 +72,11 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   answerErrors(app, allRoutes);
   app.setValidatorCompiler<ValidatedSchema>(({ schema, httpPart }) => validator(schema.zod, httpPart));
   app.setSerializerCompiler<ValidatedSchema>(({ schema }) => serializer(schema.zod));
-  const handlers = allHandlers(deps);
   const transfers = new RawTransfers(app);
   const limits = deps.requestsPerMinute ? new RateLimits(deps.clock, deps.requestsPerMinute) : undefined;
   const addRoutes = (instance: FastifyInstance, bodyKind: ReturnType<typeof bodyKindOf>) => {
     for (const route of allRoutes.filter((one) => bodyKindOf(one) === bodyKind)) {
-      const handler = handlers.get(route.operationId);
+      const handler = deps.handlers.get(route.operationId);
       if (!handler) throw new Error(`no handler for ${route.operationId} (${route.method} ${route.path})`);
       addRoute(instance, route, { handler, deps, transfers, limits });
     }
@@ -97,7 +96,6 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     addRoutes(ignoring, 'ignored');
   });
   addProbes(app, deps);
-  addMetricsRoute(app, deps);
   return app;
 }
 

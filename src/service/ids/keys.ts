@@ -21,3 +21,7 @@ export function describeKey(rawKey: string): FreshKey {
 export function hashKey(rawKey: string): string {
   return createHash('sha256').update(rawKey).digest('hex');
 }
+
+/** What an API key may do. */
+export const keyRoles = ['ADMIN', 'READ_WRITE', 'READ_RUN', 'READ_ONLY'] as const;
+export type KeyRole = (typeof keyRoles)[number];

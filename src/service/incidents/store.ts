@@ -1,10 +1,9 @@
 import type { Kysely } from 'kysely';
 import type { Cursor } from '../../protocol/http/cursor.ts';
-import type { IncidentRow, IncidentUpdateRow, ServiceRow } from '../pages/tables.ts';
-import { batches } from '../store/engine/batches.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
-import { isBehind } from '../store/engine/keyset.ts';
-import type { Tables } from '../store/schema/tables.ts';
+import { batches, isBehind } from '../store/engine/queries.ts';
+import type { Tables } from '../tables.ts';
+import type { IncidentRow, IncidentUpdateRow, ServiceRow } from './tables.ts';
 
 /** Incidents of services, and what was told of them. */
 export class Incidents {

@@ -1,4 +1,4 @@
-import type { IncidentSeverity, IncidentStatus } from '../pages/tables.ts';
+import type { IncidentSeverity, IncidentStatus } from './tables.ts';
 
 /**
  * An incident has no state of its own: it follows from its updates, in the order of the dates they are shown under.

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
-import { type Page, readPage } from '../store/engine/page.ts';
-import type { LocationEventRow, Tables } from '../store/schema/tables.ts';
+import { type Page, readPage } from '../store/engine/queries.ts';
+import type { Tables } from '../tables.ts';
+import type { LocationEventRow } from './tables.ts';
 
 /** Events kept for a location; the oldest make room. */
 const maxEventsPerLocation = 1000;

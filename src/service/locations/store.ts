@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import type { Dialect } from '../store/engine/dialect.ts';
-import type { AgentRow, LocationKeyRow, PrivateLocationRow, Tables } from '../store/schema/tables.ts';
+import type { Tables } from '../tables.ts';
+import type { AgentRow, LocationKeyRow, PrivateLocationRow } from './tables.ts';
 
 /** Private locations, their keys, and the agents that were seen there. */
 export class Locations {

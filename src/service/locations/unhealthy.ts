@@ -3,8 +3,9 @@ import { type StoredChannel, wantsNotice } from '../alerts/channels/rules.ts';
 import type { AlertChannel } from '../alerts/channels/store.ts';
 import type { AlertFacts } from '../alerts/facts.ts';
 import { alertId, storeAlert } from '../alerts/raise.ts';
-import type { LocationEventRow, PrivateLocationRow } from '../store/schema/tables.ts';
-import type { Nouns, Store } from '../store/store.ts';
+import type { LocationCaller } from '../http/auth.ts';
+import type { Repositories, Store } from '../store.ts';
+import type { LocationEventRow } from './tables.ts';
 
 /** An agent tells of an event that lasts every minute; one that was not told of for so long has ended with its agent. */
 export const toldWithinMs = 5 * 60_000;
@@ -16,15 +17,15 @@ export const toldWithinMs = 5 * 60_000;
  */
 export async function recordLocationEvents(
   store: Store,
-  agent: { readonly location: PrivateLocationRow; readonly agentId: string },
+  agent: { readonly location: LocationCaller; readonly agentId: string },
   events: readonly ReportedLocationEvent[],
   now: number,
 ): Promise<void> {
-  const hasNews = await store.transaction(async (nouns) => {
+  const hasNews = await store.transaction(async (repositories) => {
     // Two agents that fall sick together must not both be the first.
-    await nouns.locations.findForUpdate(agent.location.account_id, agent.location.id);
+    await repositories.locations.findForUpdate(agent.location.account_id, agent.location.id);
     let isTold = false;
-    for (const event of events) isTold = (await record(nouns, agent, event, now)) || isTold;
+    for (const event of events) isTold = (await record(repositories, agent, event, now)) || isTold;
     return isTold;
   });
   if (hasNews) store.signals.send([{ kind: 'alerts' }]);
@@ -36,15 +37,15 @@ export function endOf({ ended, told }: LocationEventRow, now: number): number | 
 }
 
 async function record(
-  nouns: Nouns,
-  { location, agentId }: { readonly location: PrivateLocationRow; readonly agentId: string },
+  repositories: Repositories,
+  { location, agentId }: { readonly location: LocationCaller; readonly agentId: string },
   event: ReportedLocationEvent,
   now: number,
 ): Promise<boolean> {
-  const lasting = await nouns.locationEvents.lasting(location.id, event.kind, now - toldWithinMs);
-  const known = await nouns.locationEvents.find(location.id, event.eventId);
+  const lasting = await repositories.locationEvents.lasting(location.id, event.kind, now - toldWithinMs);
+  const known = await repositories.locationEvents.find(location.id, event.eventId);
   const others = lasting.filter(({ id }) => id !== event.eventId);
-  await nouns.locationEvents.store({
+  await repositories.locationEvents.store({
     id: event.eventId,
     location_id: location.id,
     agent_id: agentId,
@@ -58,30 +59,38 @@ async function record(
   if (others.length > 0) return false;
   const begin = alertId(location.id, 'sick', event.eventId);
   if (!known && event.endedAt === null) {
-    const channels = await nouns.alertChannels.toldOfLocation(location.account_id, location.slug_name);
-    return tell(nouns, { id: begin, location, event, notice: 'failure', now }, channels);
+    const channels = await repositories.alertChannels.toldOfLocation(location.account_id, location.slug_name);
+    return tell(repositories, { id: begin, location, event, notice: 'failure', now }, channels);
   }
   if (known?.ended === null && event.endedAt !== null) {
     // Whichever agent's event was told of when it began: this one is the last to end.
-    const channels = await nouns.alertChannels.toldOfLocation(location.account_id, location.slug_name);
-    return tell(nouns, { id: alertId(begin, 'well'), location, event, notice: 'recovery', now }, channels);
+    const channels = await repositories.alertChannels.toldOfLocation(location.account_id, location.slug_name);
+    return tell(
+      repositories,
+      { id: alertId(begin, 'well'), location, event, notice: 'recovery', now },
+      channels,
+    );
   }
   return false;
 }
 
 interface SicknessNews {
   readonly id: string;
-  readonly location: PrivateLocationRow;
+  readonly location: LocationCaller;
   readonly event: ReportedLocationEvent;
   readonly notice: 'failure' | 'recovery';
   readonly now: number;
 }
 
-async function tell(nouns: Nouns, news: SicknessNews, channels: readonly AlertChannel[]): Promise<boolean> {
+async function tell(
+  repositories: Repositories,
+  news: SicknessNews,
+  channels: readonly AlertChannel[],
+): Promise<boolean> {
   const { id, location, notice, now } = news;
   const facts = factsOf(news);
   return storeAlert(
-    nouns,
+    repositories,
     {
       id,
       account_id: location.account_id,

@@ -1,7 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/log.ts';
-import { Alarm } from '../jobs/job-loop.ts';
-import type { Store } from '../store/store.ts';
+import type { Store } from '../store.ts';
 import {
   isGoingOn,
   type MaintenanceMail,
@@ -13,12 +11,10 @@ import {
 export interface MaintenanceNoticesOptions {
   readonly store: Store;
   readonly clock: Clock;
-  readonly logger: Logger;
   readonly publicUrl?: string | undefined;
 }
 
 const minuteMs = 60_000;
-const turnMs = 20_000;
 /** The longest reminder there is (check model 2.7), and a little more. */
 const aheadMs = 10_080 * minuteMs + minuteMs;
 /** What happened longer ago is nobody's news any more: the service was away, or the notice was wished for afterwards. */
@@ -39,31 +35,14 @@ interface Notice extends Pick<MaintenanceMail, 'subject' | 'text'> {
  */
 export class MaintenanceNotices {
   readonly #options: MaintenanceNoticesOptions;
-  readonly #alarm: Alarm;
 
   constructor(options: MaintenanceNoticesOptions) {
     this.#options = options;
-    this.#alarm = new Alarm({
-      name: 'maintenance notices',
-      clock: options.clock,
-      logger: options.logger,
-      work: () => this.#turn(),
-      longestMs: turnMs,
-    });
   }
 
-  start(): void {
-    this.#alarm.start();
-  }
-
-  async stop(): Promise<void> {
-    await this.#alarm.stop();
-  }
-
-  async #turn(): Promise<number | null> {
+  async turn(): Promise<number | null> {
     const { store, clock } = this.#options;
     const now = clock.wallMs();
-    if (!(await store.isLeader())) return null;
     // Read first: without a window that anybody sees, no write transaction is opened.
     const due = (await visibleMaintenances(store, now, { pastMs: newsMs, aheadMs })).flatMap((maintenance) =>
       noticesOf(maintenance, now).map((notice) => ({ maintenance, notice })),
@@ -75,15 +54,20 @@ export class MaintenanceNotices {
   async #send(maintenance: VisibleMaintenance, notice: Notice, now: number): Promise<void> {
     const { store, publicUrl } = this.#options;
     const { windowId, planned } = maintenance;
-    await store.leaderTransaction(async (nouns) => {
-      const isNew = await nouns.maintenances.noteNotice({
+    await store.leaderTransaction(async (repositories) => {
+      const isNew = await repositories.maintenances.noteNotice({
         window_id: windowId,
         occurrence: planned.id,
         kind: notice.kind,
         created: now,
       });
       if (isNew)
-        await tellOfMaintenance(nouns, maintenance, { hasMailer: true, publicUrl }, { ...notice, at: now });
+        await tellOfMaintenance(
+          repositories,
+          maintenance,
+          { hasMailer: true, publicUrl },
+          { ...notice, at: now },
+        );
     });
   }
 }

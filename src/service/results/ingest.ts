@@ -4,26 +4,21 @@ import { findCheckType } from '../../checks/index.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type ResultReceipt, ResultReport } from '../../protocol/agent/agent.ts';
 import { withGroups } from '../checks/effective-check.ts';
+import { locationsOf } from '../checks/slots.ts';
 import type { Check } from '../checks/store.ts';
+import type { LocationCaller } from '../http/auth.ts';
 import { describeIssues } from '../http/validation.ts';
-import { resultIdOf } from '../ids/result-id.ts';
 import { agentSeenWindowMs } from '../locations/agents/sightings.ts';
 import type { ServiceMetrics } from '../metrics.ts';
+import { resultIdOf } from '../runs/lease-store.ts';
 import { decideRetry, type Retry } from '../runs/retries.ts';
-import { queuedSignals } from '../runs/scheduler.ts';
-import { locationsOf } from '../runs/slots.ts';
-import type { TestSessionRow } from '../sessions/tables.ts';
-import type {
-  ArtifactRow,
-  CountedResultRow,
-  PrivateLocationRow,
-  RunRow,
-  StaleResultRow,
-} from '../store/schema/tables.ts';
-import type { Nouns, Store } from '../store/store.ts';
+import type { RunRow } from '../runs/tables.ts';
+import { queuedSignals } from '../store/engine/signals.ts';
+import type { Repositories, Store } from '../store.ts';
 import { failedResult, groupErrors } from './error-groups/group-errors.ts';
 import { countFinalResults, insertResults, wasMeasured } from './settle.ts';
 import { asJson, failedTests, storedDetail } from './stored-detail.ts';
+import type { ArtifactRow, CountedResultRow, StaleResultRow } from './tables.ts';
 
 export interface IngestOptions {
   readonly store: Store;
@@ -59,7 +54,7 @@ export class Ingest {
   }
 
   async take(
-    location: PrivateLocationRow,
+    location: LocationCaller,
     reporter: Reporter,
     items: readonly unknown[],
   ): Promise<ResultReceipt[]> {
@@ -71,8 +66,8 @@ export class Ingest {
       else receipts[index] = rejected(resultIdIn(item), describeIssues(parsed.error.issues));
     });
     const now = this.#clock.wallMs();
-    const { queued, stored } = await this.#store.transaction(async (nouns) => {
-      const batch = new Batch(nouns, location, reporter, now);
+    const { queued, stored } = await this.#store.transaction(async (repositories) => {
+      const batch = new Batch(repositories, location, reporter, now);
       await batch.judge(entries, receipts);
       const queued = await batch.store();
       return { queued, stored: batch.acceptedRows };
@@ -85,8 +80,8 @@ export class Ingest {
 
 /** The work of one transaction. */
 class Batch {
-  readonly #nouns: Nouns;
-  readonly #location: PrivateLocationRow;
+  readonly #repositories: Repositories;
+  readonly #location: LocationCaller;
   readonly #reporter: Reporter;
   readonly #now: number;
   readonly #accepted: {
@@ -96,8 +91,8 @@ class Batch {
   }[] = [];
   readonly #stale: StaleResultRow[] = [];
 
-  constructor(nouns: Nouns, location: PrivateLocationRow, reporter: Reporter, now: number) {
-    this.#nouns = nouns;
+  constructor(repositories: Repositories, location: LocationCaller, reporter: Reporter, now: number) {
+    this.#repositories = repositories;
     this.#location = location;
     this.#reporter = reporter;
     this.#now = now;
@@ -109,11 +104,13 @@ class Batch {
 
   async judge(entries: readonly Entry[], receipts: ResultReceipt[]): Promise<void> {
     // The runs are locked first: what another batch has stored meanwhile is seen below.
-    const runs = await this.#nouns.runs.lockMany([...new Set(entries.map(({ report }) => report.runId))]);
+    const runs = await this.#repositories.runs.lockMany([
+      ...new Set(entries.map(({ report }) => report.runId)),
+    ]);
     const ids = entries.map(({ report }) => report.resultId);
-    const stored = await this.#nouns.results.existing(ids);
+    const stored = await this.#repositories.results.existing(ids);
     if ([...runs.values()].some((run) => run.test_session_id !== null)) {
-      for (const id of await this.#nouns.testSessions.existingResults(ids)) stored.add(id);
+      for (const id of await this.#repositories.testSessions.existingResults(ids)) stored.add(id);
     }
     for (const { index, report } of entries) {
       const receipt = this.#judgeOne(report, runs.get(report.runId), stored);
@@ -214,16 +211,16 @@ class Batch {
 
   /** Stores what was accepted and fenced; returns the signals for alerts and for runs that were queued again. */
   async store() {
-    await this.#nouns.results.insertStale(this.#stale);
+    await this.#repositories.results.insertStale(this.#stale);
     const failed = this.#accepted.filter(({ report }) => report.failure !== null);
-    const stored = await this.#nouns.checks.findMany(failed.map(({ run }) => run.check_id));
-    const inEffect = await withGroups(this.#nouns, [...stored.values()]);
+    const stored = await this.#repositories.checks.findMany(failed.map(({ run }) => run.check_id));
+    const inEffect = await withGroups(this.#repositories, [...stored.values()]);
     const checks = new Map(inEffect.map((check) => [check.id, check]));
-    const sessions = await this.#nouns.testSessions.findMany(
+    const sessions = await this.#repositories.testSessions.findMany(
       this.#accepted.map(({ run }) => run.test_session_id),
     );
     const groupIds = await groupErrors(
-      this.#nouns,
+      this.#repositories,
       this.#accepted.map(({ run, row, report }) =>
         failedResult(
           run,
@@ -254,14 +251,14 @@ class Batch {
         retried.push({ run, row: { ...row, result_type: 'ATTEMPT' }, retry, locationId });
       }
     }
-    await insertResults(this.#nouns, [...final, ...retried]);
-    await this.#nouns.artifacts.insert(this.#artifactRows());
-    await this.#nouns.runs.finish(
+    await insertResults(this.#repositories, [...final, ...retried]);
+    await this.#repositories.artifacts.insert(this.#artifactRows());
+    await this.#repositories.runs.finish(
       final.map(({ run }) => run.id),
       this.#now,
     );
     for (const { run, row, retry, locationId } of retried) {
-      await this.#nouns.runs.requeueForRetry(run.id, {
+      await this.#repositories.runs.requeueForRetry(run.id, {
         attempt: run.attempt + 1,
         readyAt: retry.readyAtMs,
         location: retry.location,
@@ -269,7 +266,7 @@ class Batch {
         lastResultId: row.id,
       });
     }
-    const hasAlerts = await countFinalResults(this.#nouns, final, this.#now);
+    const hasAlerts = await countFinalResults(this.#repositories, final, this.#now);
     const requeued = retried.map(
       ({ run, locationId }): RunRow => ({ ...run, state: 'queued', location_id: locationId }),
     );
@@ -306,8 +303,11 @@ class Batch {
   /** Private locations of the account where an agent was seen lately: slug → id. */
   async #placesWithAgents(): Promise<Map<string, string>> {
     const accountId = this.#location.account_id;
-    const ids = await this.#nouns.locations.idsBySlug([accountId]);
-    const agents = await this.#nouns.locations.agents([...ids.values()], this.#now - agentSeenWindowMs);
+    const ids = await this.#repositories.locations.idsBySlug([accountId]);
+    const agents = await this.#repositories.locations.agents(
+      [...ids.values()],
+      this.#now - agentSeenWindowMs,
+    );
     const alive = new Set(agents.map((agent) => agent.location_id));
     return new Map(
       [...ids].filter(([, id]) => alive.has(id)).map(([key, id]) => [key.slice(accountId.length + 1), id]),
@@ -325,7 +325,7 @@ function decide(
     now,
   }: {
     readonly check: Check | undefined;
-    readonly session: TestSessionRow | undefined;
+    readonly session: { readonly retry_strategy: string | null } | undefined;
     readonly placesWithAgents: readonly string[];
     readonly now: number;
   },

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
 import type { Dialect } from '../store/engine/dialect.ts';
-import type { Tables } from '../store/schema/tables.ts';
+import type { Tables } from '../tables.ts';
 
 /** Which checks a report or a page is about. */
 export interface ReportFilter {

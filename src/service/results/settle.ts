@@ -1,8 +1,9 @@
 import { failureCatalogue, isFailureCode } from '../../checks/contract/failure.ts';
 import { findCheckType } from '../../checks/index.ts';
 import { raiseAlerts } from '../alerts/raise.ts';
-import type { CountedResultRow, ResultRow, RunRow } from '../store/schema/tables.ts';
-import type { Nouns } from '../store/store.ts';
+import type { RunRow } from '../runs/tables.ts';
+import type { Repositories } from '../store.ts';
+import type { CountedResultRow, ResultRow } from './tables.ts';
 
 /** A final result and the run it ends. */
 export interface FinalResult {
@@ -12,11 +13,13 @@ export interface FinalResult {
 
 /** Stores results: those of test sessions apart from those that count. */
 export async function insertResults(
-  nouns: Nouns,
+  repositories: Repositories,
   results: readonly { readonly run: RunRow; readonly row: CountedResultRow }[],
 ): Promise<void> {
-  await nouns.results.insert(results.filter(({ run }) => run.test_session_id === null).map(({ row }) => row));
-  await nouns.testSessions.insertResults(
+  await repositories.results.insert(
+    results.filter(({ run }) => run.test_session_id === null).map(({ row }) => row),
+  );
+  await repositories.testSessions.insertResults(
     results.flatMap(({ run, row: { measured: _measured, ...row } }) =>
       run.test_session_id === null ? [] : [{ ...row, test_session_id: run.test_session_id }],
     ),
@@ -30,7 +33,7 @@ export async function insertResults(
  * @returns whether there are alerts to tell.
  */
 export async function countFinalResults(
-  nouns: Nouns,
+  repositories: Repositories,
   all: readonly FinalResult[],
   now: number,
 ): Promise<boolean> {
@@ -48,28 +51,32 @@ export async function countFinalResults(
     checkRunId: result.check_run_id,
     slotAt: result.slot_at,
   }));
-  const parallel = await nouns.checks.parallelAmong(changes.map(({ checkId }) => checkId));
-  const lastSlots = await nouns.statuses.lockLastSlots(changes.map(({ checkId }) => checkId));
-  await nouns.statuses.apply(changes, parallel, now);
+  const parallel = await repositories.checks.parallelAmong(changes.map(({ checkId }) => checkId));
+  const lastSlots = await repositories.statuses.lockLastSlots(changes.map(({ checkId }) => checkId));
+  await repositories.statuses.apply(changes, parallel, now);
   const counted = results.map(({ run, row }) => ({ row, slotLocation: run.slot_location }));
-  return raiseAlerts(nouns, counted, lastSlots, now);
+  return raiseAlerts(repositories, counted, lastSlots, now);
 }
 
 /**
  * Ends runs whose next attempt will not happen: the result of the last attempt becomes the final one (check model 2.1).
  */
-export async function promoteLastAttempts(nouns: Nouns, runs: readonly RunRow[], now: number): Promise<void> {
+export async function promoteLastAttempts(
+  repositories: Repositories,
+  runs: readonly RunRow[],
+  now: number,
+): Promise<void> {
   const idsOf = (some: readonly RunRow[]) =>
     some.flatMap(({ last_result_id: id }) => (id === null ? [] : [id]));
   const ids = idsOf(runs.filter((run) => run.test_session_id === null));
-  await nouns.testSessions.promoteResults(idsOf(runs.filter((run) => run.test_session_id !== null)));
-  const promoted = new Map((await nouns.results.promote(ids)).map((row) => [row.run_id, row]));
+  await repositories.testSessions.promoteResults(idsOf(runs.filter((run) => run.test_session_id !== null)));
+  const promoted = new Map((await repositories.results.promote(ids)).map((row) => [row.run_id, row]));
   const final = runs.flatMap((run) => {
     const row = promoted.get(run.id);
     return row ? [{ run, row }] : [];
   });
-  await countFinalResults(nouns, final, now);
-  await nouns.runs.finish(
+  await countFinalResults(repositories, final, now);
+  await repositories.runs.finish(
     runs.map((run) => run.id),
     now,
   );

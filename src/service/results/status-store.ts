@@ -1,8 +1,8 @@
 import type { Kysely, RawBuilder } from 'kysely';
 import { sql } from 'kysely';
-import { statusColumnTypes } from '../store/columns/column-types.ts';
-import type { Dialect } from '../store/engine/dialect.ts';
-import type { LocationStatusRow, StatusRow, Tables } from '../store/schema/tables.ts';
+import type { ColumnTypes, Dialect } from '../store/engine/dialect.ts';
+import type { Tables } from '../tables.ts';
+import type { LocationStatusRow, StatusRow } from './tables.ts';
 
 /** What a final result says about the state of its check. */
 export interface StatusChange {
@@ -255,3 +255,20 @@ function extreme(column: string, comparison: '>' | '<') {
   const better = comparison === '>' ? sql`${offered} > ${stored}` : sql`${offered} < ${stored}`;
   return sql<number | null>`case when ${stored} is null or ${better} then ${offered} else ${stored} end`;
 }
+
+/** The columns of the table and their types on PostgreSQL: it is filled many rows at a time. */
+export const statusColumnTypes: ColumnTypes<StatusRow> = {
+  check_id: 'text',
+  account_id: 'text',
+  has_failures: 'integer',
+  has_errors: 'integer',
+  is_degraded: 'integer',
+  longest_run: 'double precision',
+  shortest_run: 'double precision',
+  last_run_location: 'text',
+  last_check_run_id: 'bigint',
+  last_slot_at: 'bigint',
+  certificate_expires: 'bigint',
+  created: 'bigint',
+  updated: 'bigint',
+};

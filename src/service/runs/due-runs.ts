@@ -1,37 +1,8 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { findCheckType } from '../../checks/index.ts';
 import type { EffectiveCheck } from '../checks/effective-check.ts';
-import type { Check } from '../checks/store.ts';
-import type { RunRow } from '../store/schema/tables.ts';
-import {
-  freshnessMs,
-  locationsOf,
-  locationsOfSlot,
-  nextSlotAfter,
-  type SlotGrid,
-  slotGrid,
-  slotIndex,
-} from './slots.ts';
-
-/** The grid of a stored check. */
-export function gridOf(check: Pick<Check, 'id' | 'definition'>): SlotGrid {
-  return slotGrid({
-    id: check.id,
-    frequency: check.definition.frequency as number,
-    frequencyOffset: check.definition.frequencyOffset as number,
-  });
-}
-
-/** When a check is due next after an instant; null when it is not scheduled at all. */
-export function firstSlotOf(
-  check: Pick<Check, 'id' | 'checkType' | 'activated' | 'definition'>,
-  now: number,
-): number | null {
-  // Types that nobody runs have no slots.
-  if (findCheckType(check.checkType)?.pings) return null;
-  if (!check.activated || locationsOf(check.definition).length === 0) return null;
-  return nextSlotAfter(gridOf(check), now);
-}
+import { freshnessMs, gridOf, locationsOf, locationsOfSlot, slotIndex } from '../checks/slots.ts';
+import type { RunRow } from './tables.ts';
 
 /**
  * Numbers of runs (`checkRunId`): they grow with time, as epoch microseconds do, and are unique in a process. They start

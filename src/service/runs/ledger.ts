@@ -1,14 +1,14 @@
 import { lanes } from '../../checks/contract/check-type.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { ClaimRequest, LeasedRun, RenewRequest } from '../../protocol/agent/agent.ts';
+import type { LocationCaller } from '../http/auth.ts';
 import { AgentSightings } from '../locations/agents/sightings.ts';
 import { endOutage } from '../locations/outages.ts';
-import type { Signal } from '../store/engine/signals.ts';
-import type { PrivateLocationRow, RunRow } from '../store/schema/tables.ts';
-import type { Store } from '../store/store.ts';
+import { queuedSignals } from '../store/engine/signals.ts';
+import type { Store } from '../store.ts';
 import type { SessionLeases } from './lease-store.ts';
 import { leasedRuns } from './leased-run.ts';
-import { queuedSignals } from './scheduler.ts';
+import type { RunRow } from './tables.ts';
 import { WaitingPolls } from './waiting-polls.ts';
 
 export interface LedgerOptions {
@@ -70,7 +70,7 @@ export class Ledger {
    * to lease it waits up to `waitMs`, or until a run of the session is cancelled: a poll that waits brings that news at
    * once, where the next renewal would. When `gone` aborts (the agent hung up), nothing stays leased.
    */
-  async claim(location: PrivateLocationRow, request: ClaimRequest, gone: AbortSignal): Promise<Claim> {
+  async claim(location: LocationCaller, request: ClaimRequest, gone: AbortSignal): Promise<Claim> {
     await this.sightings.claimed(location.id, request, this.#clock.wallMs());
     if (location.no_agent_since !== null) await endOutage(this.#store, location, this.#clock.wallMs());
     await this.#putBackUnheard(location.id, request);
@@ -113,10 +113,10 @@ export class Ledger {
   ): Promise<RunRow[]> {
     const now = this.#clock.wallMs();
     if (!(await this.#store.leases.hasClaimable(locationId, now))) return [];
-    return this.#store.transaction(async (nouns) => {
+    return this.#store.transaction(async (repositories) => {
       const taken: RunRow[] = [];
       for (const lane of freeLanes) {
-        const rows = await nouns.leases.claim({
+        const rows = await repositories.leases.claim({
           locationId,
           lane,
           checkTypes: request.checkTypes,
@@ -135,7 +135,7 @@ export class Ledger {
   }
 
   /** What the agent needs to run what it leased. */
-  async leasedRuns(location: PrivateLocationRow, runs: readonly RunRow[]): Promise<LeasedRun[]> {
+  async leasedRuns(location: LocationCaller, runs: readonly RunRow[]): Promise<LeasedRun[]> {
     return leasedRuns(this.#store, location, runs);
   }
 
@@ -145,8 +145,8 @@ export class Ledger {
     if (lostClaims.length === 0) return;
     const now = this.#clock.wallMs();
     const session = { locationId, agentId, sessionId };
-    const released = await this.#store.transaction((nouns) =>
-      nouns.leases.releaseClaims(session, lostClaims, now),
+    const released = await this.#store.transaction((repositories) =>
+      repositories.leases.releaseClaims(session, lostClaims, now),
     );
     this.#store.signals.send(queuedSignals(released));
   }
@@ -165,14 +165,14 @@ export class Ledger {
 
   /** Prolongs the leases an agent still holds; tells which of those it names are lost or cancelled. */
   async renew(
-    location: PrivateLocationRow,
+    location: LocationCaller,
     request: RenewRequest,
   ): Promise<{ lostRunIds: string[]; cancelledRunIds: string[] }> {
     const now = this.#clock.wallMs();
     await this.sightings.heard(location.id, request, now);
     const held = sessionLeases(location, request);
     const renewed = new Set(
-      await this.#store.transaction((nouns) => nouns.leases.renew(held, now + this.leaseTtlMs)),
+      await this.#store.transaction((repositories) => repositories.leases.renew(held, now + this.leaseTtlMs)),
     );
     const lost = request.leases.map((lease) => lease.runId).filter((id) => !renewed.has(id));
     const cancelled = new Set(await this.#store.leases.cancelledAmong(location.id, lost));
@@ -183,14 +183,14 @@ export class Ledger {
   }
 
   /** Puts leases an agent gives back into the queue; returns how many were still its own. */
-  async release(location: PrivateLocationRow, request: RenewRequest): Promise<number> {
+  async release(location: LocationCaller, request: RenewRequest): Promise<number> {
     await this.sightings.heard(location.id, request, this.#clock.wallMs());
     return this.#release(sessionLeases(location, request));
   }
 
   async #release(held: SessionLeases): Promise<number> {
     const now = this.#clock.wallMs();
-    const released = await this.#store.transaction((nouns) => nouns.leases.release(held, now));
+    const released = await this.#store.transaction((repositories) => repositories.leases.release(held, now));
     this.#store.signals.send(queuedSignals(released));
     return released.length;
   }
@@ -207,14 +207,7 @@ export class Ledger {
   }
 }
 
-/** The signals that tell sessions that runs they have leased were cancelled. */
-export function cancelledSignals(runs: readonly RunRow[]): Signal[] {
-  return runs.flatMap(({ id: runId, location_id: locationId, session_id: sessionId }) =>
-    locationId === null || sessionId === null ? [] : [{ kind: 'cancelled', locationId, sessionId, runId }],
-  );
-}
-
-function sessionLeases(location: PrivateLocationRow, request: RenewRequest): SessionLeases {
+function sessionLeases(location: LocationCaller, request: RenewRequest): SessionLeases {
   return {
     locationId: location.id,
     agentId: request.agentId,

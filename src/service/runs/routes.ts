@@ -1,9 +1,22 @@
-import { agentRoutes } from '../../protocol/agent/agent.ts';
+import { agentRoutes, type ResultReceipt } from '../../protocol/agent/agent.ts';
+import type { LocationCaller } from '../http/auth.ts';
 import { type AnyHandler, type Call, type HandlerDeps, handlersById } from '../http/handler.ts';
-import type { RunRow } from '../store/schema/tables.ts';
+import type { Ledger } from './ledger.ts';
+import type { RunRow } from './tables.ts';
+
+/** Takes the results of a batch and answers each with a receipt. */
+interface ResultIntake {
+  take(
+    location: LocationCaller,
+    reporter: { readonly agentId: string; readonly sessionId: string },
+    items: readonly unknown[],
+  ): Promise<ResultReceipt[]>;
+}
 
 /** The routes agents call. */
-export function agentHandlers(deps: HandlerDeps): [string, AnyHandler][] {
+export function agentHandlers(
+  deps: HandlerDeps & { readonly ledger: Ledger; readonly ingest: ResultIntake },
+): [string, AnyHandler][] {
   const { ledger, ingest, clock, logger } = deps;
   return handlersById(agentRoutes, {
     async claim({ caller, body, reply }) {

@@ -1,8 +1,8 @@
 import type { Kysely, RawBuilder, SelectQueryBuilder } from 'kysely';
 import { sql } from 'kysely';
-import { runColumnTypes } from '../store/columns/column-types.ts';
-import type { Dialect } from '../store/engine/dialect.ts';
-import type { MissedReason, RunRow, Tables } from '../store/schema/tables.ts';
+import type { ColumnTypes, Dialect } from '../store/engine/dialect.ts';
+import type { Tables } from '../tables.ts';
+import type { MissedReason, RunRow } from './tables.ts';
 
 // Written into the statements, not handed over as parameters: SQLite uses a partial index only when it sees its states.
 const queued = sql.lit('queued' as const);
@@ -262,3 +262,38 @@ export class Runs {
     return Object.fromEntries(rows.map((row) => [row.state, Number(row.slots)]));
   }
 }
+
+/** The columns of the table and their types on PostgreSQL: it is filled many rows at a time. */
+export const runColumnTypes: ColumnTypes<RunRow> = {
+  id: 'text',
+  account_id: 'text',
+  check_id: 'text',
+  check_type: 'text',
+  lane: 'text',
+  location_id: 'text',
+  location: 'text',
+  slot_location: 'text',
+  slot_at: 'bigint',
+  slot_count: 'integer',
+  state: 'text',
+  reason: 'text',
+  attempt: 'integer',
+  freshness_ms: 'bigint',
+  ready_at: 'bigint',
+  expires_at: 'bigint',
+  lease_number: 'integer',
+  lease_until: 'bigint',
+  agent_id: 'text',
+  session_id: 'text',
+  claim_number: 'bigint',
+  deaths: 'integer',
+  first_leased_at: 'bigint',
+  last_result_id: 'text',
+  runtime_id: 'text',
+  sequence_id: 'text',
+  check_run_id: 'bigint',
+  created: 'bigint',
+  ended: 'bigint',
+  check_session_id: 'text',
+  test_session_id: 'text',
+};

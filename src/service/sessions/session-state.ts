@@ -1,4 +1,5 @@
-import type { ResultRow, RunRow } from '../store/schema/tables.ts';
+import type { ResultRow } from '../results/tables.ts';
+import type { RunRow } from '../runs/tables.ts';
 
 export const checkSessionStatuses = [
   'STARTED',

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type IncidentEvent, IncidentFeed } from '../../../src/service/incidents/trigger.ts';
+import type { IncidentEvent } from '../../../src/service/incidents/trigger.ts';
+import { incidentFeedJob } from '../../../src/service/jobs/index.ts';
+import { JobLoop } from '../../../src/service/jobs/job-loop.ts';
 import { type HttpReceiver, startHttpReceiver } from '../../helpers/alert-receivers.ts';
 import { quietLogger } from '../../helpers/service.ts';
 import { type AlertStage, minuteMs } from './alert-stage.ts';
@@ -10,7 +12,7 @@ const dayMs = 86_400_000;
 /** What alerts lead to beside notifications of failures: incidents, and news of certificates. */
 export function incidentSuite(stage: AlertStage): void {
   let http: HttpReceiver;
-  const feeds: IncidentFeed[] = [];
+  const feeds: JobLoop[] = [];
   beforeEach(async () => {
     http = await startHttpReceiver();
     stage.alerting = {};
@@ -38,7 +40,11 @@ export function incidentSuite(stage: AlertStage): void {
       if (calls === 1) throw new Error('not yet');
       events.push(event);
     };
-    const feed = new IncidentFeed({ store, clock, logger: quietLogger, handler });
+    const feed = new JobLoop(incidentFeedJob({ store, clock, handler }), {
+      store,
+      clock,
+      logger: quietLogger,
+    });
     feeds.push(feed);
     feed.start();
     return events;

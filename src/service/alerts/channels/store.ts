@@ -1,8 +1,8 @@
 import type { Kysely, Selectable } from 'kysely';
-import { batches } from '../../store/engine/batches.ts';
+import type { Subscriber, Subscription } from '../../checks/store.ts';
 import type { Dialect } from '../../store/engine/dialect.ts';
-import { type Page, readPage } from '../../store/engine/page.ts';
-import type { Tables } from '../../store/schema/tables.ts';
+import { batches, type Page, readPage } from '../../store/engine/queries.ts';
+import type { Tables } from '../../tables.ts';
 import type { AlertSubscriptionRow } from '../tables.ts';
 
 /** A stored alert channel. */
@@ -14,15 +14,6 @@ export interface AlertChannel {
   readonly definition: Record<string, unknown>;
   readonly created: number;
   readonly updated: number | null;
-}
-
-/** Who is told: a check, or all checks of a group. */
-export type Subscriber = { readonly checkId: string } | { readonly groupId: number };
-
-/** A channel of a subscriber. */
-export interface Subscription {
-  readonly alertChannelId: number;
-  readonly activated: boolean;
 }
 
 /** Alert channels and the checks and groups that are subscribed to them. */

@@ -1,6 +1,8 @@
+import semver from 'semver';
+import { packageVersion } from '../../../lib/version.ts';
 import type { ClaimRequest } from '../../../protocol/agent/agent.ts';
-import type { AgentRow } from '../../store/schema/tables.ts';
-import type { Store } from '../../store/store.ts';
+import type { Store } from '../../store.ts';
+import type { AgentRow } from '../tables.ts';
 
 /** An agent counts as running for this long after it was seen (check model 4.5). */
 export const agentSeenWindowMs = 2 * 60_000;
@@ -111,4 +113,10 @@ export function runningSessions(sessions: readonly AgentRow[]): AgentRow[] {
     (session) =>
       !sessions.some((other) => other.agent_id === session.agent_id && other.first_seen > session.last_seen),
   );
+}
+
+/** Whether an agent's major version is below this build's. */
+export function isOutdated(agentVersion: string): boolean {
+  const parsed = semver.parse(agentVersion);
+  return parsed === null || parsed.major < semver.major(packageVersion());
 }

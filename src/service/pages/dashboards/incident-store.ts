@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { Dialect } from '../../store/engine/dialect.ts';
-import type { Tables } from '../../store/schema/tables.ts';
+import type { Tables } from '../../tables.ts';
 import type { DashboardIncidentRow, DashboardIncidentUpdateRow } from '../tables.ts';
 
 /** The incidents of dashboards, and what was told of them. */

@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { AppError } from '../../../lib/errors.ts';
-import type { StorePlace } from '../../store/store.ts';
+import type { StorePlace } from '../../store.ts';
 import type { AnalyticsQuery, Series } from './series.ts';
 
 export interface AnalyticsRequest {

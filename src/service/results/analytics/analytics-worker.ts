@@ -1,9 +1,9 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { toError } from '../../../lib/errors.ts';
-import { ColumnCache } from '../../store/columns/column-cache.ts';
-import { ResultColumns } from '../../store/columns/result-columns.ts';
 import { asStoreError, connectPostgres, connectSqliteToRead } from '../../store/engine/dialect.ts';
-import type { StorePlace } from '../../store/store.ts';
+import type { StorePlace } from '../../store.ts';
+import { ColumnCache } from '../columns/column-cache.ts';
+import { ResultColumns } from '../columns/result-columns.ts';
 import type { AnalyticsReply, AnalyticsRequest } from './analytics-thread.ts';
 import { answer, columnsFor } from './series.ts';
 

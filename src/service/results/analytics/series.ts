@@ -7,7 +7,7 @@ import {
   ordinalColumn,
   statusColumn,
   timeColumn,
-} from '../../store/columns/result-frame.ts';
+} from '../columns/result-frame.ts';
 import { aggregate } from './aggregation.ts';
 
 /** What is asked of one metric: a column, and how its values become one; null is the value of each result. */

@@ -1,4 +1,4 @@
-import type { ArtifactRow } from '../../store/schema/tables.ts';
+import type { ArtifactRow } from '../tables.ts';
 
 /** Where an artifact is downloaded: absolute when the service knows where clients reach it, else relative. */
 export function assetUrl(artifact: ArtifactRow, publicUrl: string | undefined): string {

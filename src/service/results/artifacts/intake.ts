@@ -5,9 +5,10 @@ import { type ArtifactReceipt, maxArtifactBytes } from '../../../protocol/result
 import type { ArtifactStore } from '../../artifact-store/artifact-store.ts';
 import { linger, receiveUpload } from '../../artifact-store/upload.ts';
 import { ContentMismatch, type ExpectedContent } from '../../artifact-store/verified-content.ts';
-import { resultIdOf } from '../../ids/result-id.ts';
-import type { ArtifactRow, PrivateLocationRow } from '../../store/schema/tables.ts';
-import type { Store } from '../../store/store.ts';
+import type { LocationCaller } from '../../http/auth.ts';
+import { resultIdOf } from '../../runs/lease-store.ts';
+import type { Store } from '../../store.ts';
+import type { ArtifactRow } from '../tables.ts';
 
 export interface ArtifactUpload {
   readonly runId: string;
@@ -44,7 +45,7 @@ export class ArtifactIntake {
    *   STORE_UNAVAILABLE, or MALFORMED_BODY when the sender broke off.
    */
   async take(
-    location: PrivateLocationRow,
+    location: LocationCaller,
     upload: ArtifactUpload,
     request: IncomingMessage,
   ): Promise<ArtifactReceipt> {
@@ -56,7 +57,7 @@ export class ArtifactIntake {
   }
 
   async #take(
-    location: PrivateLocationRow,
+    location: LocationCaller,
     upload: ArtifactUpload,
     request: IncomingMessage,
   ): Promise<ArtifactReceipt> {

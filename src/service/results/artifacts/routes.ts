@@ -9,9 +9,9 @@ import {
   assetTypeOf,
 } from '../../../protocol/results/artifact.ts';
 import type { ArtifactStore } from '../../artifact-store/artifact-store.ts';
-import { parseByteRange } from '../../http/byte-range.ts';
+import { parseByteRange } from '../../artifact-store/artifact-store.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/handler.ts';
-import type { ArtifactRow } from '../../store/schema/tables.ts';
+import type { ArtifactRow } from '../tables.ts';
 import { assetUrl, sessionAssetUrl } from './asset-urls.ts';
 import { ArtifactIntake, artifactKey } from './intake.ts';
 

@@ -11,8 +11,8 @@ import {
 } from 'kysely';
 import pg from 'pg';
 import { AppError, errorCodeOf } from '../../../lib/errors.ts';
-import type { Tables } from '../schema/tables.ts';
-import { batches } from './batches.ts';
+import type { Tables } from '../../tables.ts';
+import { batches } from './queries.ts';
 import { sqliteKyselyDialect } from './sqlite.ts';
 
 /** The types of a table's columns. `json text` is JSON in a column of type text. */

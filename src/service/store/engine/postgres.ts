@@ -4,7 +4,7 @@ import pg from 'pg';
 import { backoffDelayMs } from '../../../lib/backoff.ts';
 import { errorCodeOf, toError } from '../../../lib/errors.ts';
 import type { Logger } from '../../../lib/log.ts';
-import type { Tables } from '../schema/tables.ts';
+import type { Tables } from '../../tables.ts';
 import { LocalSignals, type Signal, type Signals } from './signals.ts';
 
 const channel = 'picket';

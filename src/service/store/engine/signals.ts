@@ -51,3 +51,39 @@ export class LocalSignals implements Signals {
     return () => this.#emitter.off('signal', listener);
   }
 }
+
+/** The signals that tell polls of new runs, one for each location, lane and type. */
+export function queuedSignals(
+  runs: readonly {
+    readonly state: string;
+    readonly location_id: string | null;
+    readonly lane: string;
+    readonly check_type: string;
+  }[],
+): Signal[] {
+  const counted = new Map<string, { signal: Signal & { kind: 'queued' }; count: number }>();
+  for (const run of runs) {
+    if (run.state !== 'queued' || run.location_id === null) continue;
+    const key = `${run.location_id} ${run.lane} ${run.check_type}`;
+    const entry = counted.get(key);
+    if (entry) entry.count += 1;
+    else {
+      const { location_id: locationId, lane, check_type: checkType } = run;
+      counted.set(key, { signal: { kind: 'queued', locationId, lane, checkType, count: 1 }, count: 1 });
+    }
+  }
+  return [...counted.values()].map(({ signal, count }) => ({ ...signal, count }));
+}
+
+/** The signals that tell sessions that runs they have leased were cancelled. */
+export function cancelledSignals(
+  runs: readonly {
+    readonly id: string;
+    readonly location_id: string | null;
+    readonly session_id: string | null;
+  }[],
+): Signal[] {
+  return runs.flatMap(({ id: runId, location_id: locationId, session_id: sessionId }) =>
+    locationId === null || sessionId === null ? [] : [{ kind: 'cancelled', locationId, sessionId, runId }],
+  );
+}

@@ -1,12 +1,12 @@
 import { type Kysely, sql } from 'kysely';
 import { AppError } from '../../../lib/errors.ts';
-import { maintenanceOccurrences } from '../../maintenance/tables.ts';
+import type { Tables } from '../../tables.ts';
 import type { Dialect } from '../engine/dialect.ts';
 import { alerting } from './alert-migration.ts';
+import { maintenanceOccurrences } from './maintenance-migration.ts';
 import { pages } from './page-migration.ts';
 import { accountResources } from './resource-migration.ts';
 import { sessionMigrations } from './session-migration.ts';
-import type { Tables } from './tables.ts';
 
 /**
  * The schema's history. A migration that was released is frozen: later changes are new entries at the end. Each runs

@@ -1,46 +1,46 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import { sql } from 'kysely';
-import { backoffDelayMs } from '../../lib/backoff.ts';
-import { toError } from '../../lib/errors.ts';
-import type { Logger } from '../../lib/log.ts';
-import { Releasers } from '../../lib/releasers.ts';
-import { Accounts } from '../accounts/store.ts';
-import { AlertChannels } from '../alerts/channels/store.ts';
-import { AlertNotifications } from '../alerts/delivery/store.ts';
-import { Alerts } from '../alerts/store.ts';
-import { CheckGroups } from '../checks/groups/store.ts';
-import { Checks } from '../checks/store.ts';
-import { Heartbeats } from '../heartbeats/store.ts';
-import { IncidentEvents } from '../incidents/event-store.ts';
-import { Incidents } from '../incidents/store.ts';
-import { AgentErrors } from '../locations/agents/error-store.ts';
-import { LocationEvents } from '../locations/event-store.ts';
-import { LocationMinutes } from '../locations/minute-store.ts';
-import { Locations } from '../locations/store.ts';
-import { SubscriberMails } from '../mail/store.ts';
-import { Maintenances } from '../maintenance/store.ts';
-import { MaintenanceWindows } from '../maintenance/window-store.ts';
-import { DashboardIncidents } from '../pages/dashboards/incident-store.ts';
-import { Dashboards } from '../pages/dashboards/store.ts';
-import { Services } from '../pages/service-store.ts';
-import { StatusPages } from '../pages/store.ts';
-import { Subscriptions } from '../pages/subscription-store.ts';
-import { ClientCertificates } from '../resources/client-certificates/store.ts';
-import { Snippets } from '../resources/snippets/store.ts';
-import { Variables } from '../resources/variables/store.ts';
-import { Artifacts } from '../results/artifacts/store.ts';
-import { ErrorGroups } from '../results/error-groups/store.ts';
-import { Reports } from '../results/report-store.ts';
-import { Statuses } from '../results/status-store.ts';
-import { Results } from '../results/store.ts';
-import { Leases } from '../runs/lease-store.ts';
-import { Retired } from '../runs/retired-store.ts';
-import { Runs } from '../runs/store.ts';
-import { CheckSessions } from '../sessions/check-session-store.ts';
-import { TestSessions } from '../sessions/test-session-store.ts';
-import { Triggers } from '../sessions/trigger-store.ts';
-import { ResultColumns } from './columns/result-columns.ts';
+import { backoffDelayMs } from '../lib/backoff.ts';
+import { toError } from '../lib/errors.ts';
+import type { Logger } from '../lib/log.ts';
+import { Releasers } from '../lib/releasers.ts';
+import { Accounts } from './accounts/store.ts';
+import { AlertChannels } from './alerts/channels/store.ts';
+import { AlertNotifications } from './alerts/delivery/store.ts';
+import { Alerts } from './alerts/store.ts';
+import { CheckGroups } from './checks/groups/store.ts';
+import { Checks } from './checks/store.ts';
+import { Heartbeats } from './heartbeats/store.ts';
+import { IncidentEvents } from './incidents/event-store.ts';
+import { Incidents } from './incidents/store.ts';
+import { Retired } from './jobs/retention-store.ts';
+import { AgentErrors } from './locations/agents/error-store.ts';
+import { LocationEvents } from './locations/event-store.ts';
+import { LocationMinutes } from './locations/minute-store.ts';
+import { Locations } from './locations/store.ts';
+import { SubscriberMails } from './mail/store.ts';
+import { Maintenances } from './maintenance/store.ts';
+import { MaintenanceWindows } from './maintenance/window-store.ts';
+import { DashboardIncidents } from './pages/dashboards/incident-store.ts';
+import { Dashboards } from './pages/dashboards/store.ts';
+import { Services } from './pages/service-store.ts';
+import { StatusPages } from './pages/store.ts';
+import { Subscriptions } from './pages/subscription-store.ts';
+import { ClientCertificates } from './resources/client-certificates/store.ts';
+import { Snippets } from './resources/snippets/store.ts';
+import { Variables } from './resources/variables/store.ts';
+import { Artifacts } from './results/artifacts/store.ts';
+import { ResultColumns } from './results/columns/result-columns.ts';
+import { ErrorGroups } from './results/error-groups/store.ts';
+import { Reports } from './results/report-store.ts';
+import { Statuses } from './results/status-store.ts';
+import { Results } from './results/store.ts';
+import { Leases } from './runs/lease-store.ts';
+import { Runs } from './runs/store.ts';
+import { CheckSessions } from './sessions/check-session-store.ts';
+import { TestSessions } from './sessions/test-session-store.ts';
+import { Triggers } from './sessions/trigger-store.ts';
 import {
   asStoreError,
   type Connection,
@@ -48,69 +48,32 @@ import {
   connectSqlite,
   type Dialect,
   isConflict,
-} from './engine/dialect.ts';
-import { PostgresLink } from './engine/postgres.ts';
-import { LocalSignals, type Signals } from './engine/signals.ts';
-import { migrate } from './schema/migrations.ts';
-import type { Tables } from './schema/tables.ts';
+} from './store/engine/dialect.ts';
+import { PostgresLink } from './store/engine/postgres.ts';
+import { LocalSignals, type Signals } from './store/engine/signals.ts';
+import { migrate } from './store/schema/migrations.ts';
+import type { Tables } from './tables.ts';
 
-/** What is stored, by noun. Inside a transaction the same nouns act within it. */
-export interface Nouns {
-  readonly accounts: Accounts;
-  readonly agentErrors: AgentErrors;
-  readonly checks: Checks;
-  readonly groups: CheckGroups;
-  readonly variables: Variables;
-  readonly snippets: Snippets;
-  readonly certificates: ClientCertificates;
-  readonly windows: MaintenanceWindows;
-  readonly maintenances: Maintenances;
-  readonly locations: Locations;
-  readonly locationEvents: LocationEvents;
-  readonly runs: Runs;
-  readonly leases: Leases;
-  readonly results: Results;
-  readonly resultColumns: ResultColumns;
-  readonly locationMinutes: LocationMinutes;
-  readonly retired: Retired;
-  readonly statuses: Statuses;
-  readonly artifacts: Artifacts;
-  readonly alertChannels: AlertChannels;
-  readonly alerts: Alerts;
-  readonly notifications: AlertNotifications;
-  readonly incidentEvents: IncidentEvents;
-  readonly dashboards: Dashboards;
-  readonly dashboardIncidents: DashboardIncidents;
-  readonly statusPages: StatusPages;
-  readonly services: Services;
-  readonly incidents: Incidents;
-  readonly subscriptions: Subscriptions;
-  readonly subscriberMails: SubscriberMails;
-  readonly reports: Reports;
-  readonly heartbeats: Heartbeats;
-  readonly errorGroups: ErrorGroups;
-  readonly checkSessions: CheckSessions;
-  readonly testSessions: TestSessions;
-  readonly triggers: Triggers;
-}
+/** What is stored: one repository for each kind of thing. Inside a transaction they act within it. */
+export type Repositories = Readonly<ReturnType<typeof repositoriesOf>>;
 
-export interface Store extends Nouns {
+export interface Store extends Repositories {
   readonly signals: Signals;
   /** Which engine it is, for logs and diagnosis. */
   readonly engine: Dialect['name'];
   /**
-   * All or nothing. The callback awaits nothing but calls of the nouns it is given: on SQLite every other query of the
+   * All or nothing. The callback awaits nothing but calls of the repositories it is given: on SQLite every other query of the
    * process waits for it. It may be called again: a transaction that was rolled back in favour of another one is tried
    * a few times before it counts as STORE_UNAVAILABLE.
    */
-  transaction<T>(work: (nouns: Nouns) => Promise<T>): Promise<T>;
+  transaction<T>(work: (repositories: Repositories) => Promise<T>): Promise<T>;
   /** Whether this process is the one that schedules. One of several on PostgreSQL; always true on SQLite. */
   isLeader(): Promise<boolean>;
   /**
    * A transaction in which nobody else leads: undefined, and nothing done, when this process does not lead any more. For
    * what only the leader may write, however long it was stopped since it asked.
    */
-  leaderTransaction<T>(work: (nouns: Nouns) => Promise<T>): Promise<T | undefined>;
+  leaderTransaction<T>(work: (repositories: Repositories) => Promise<T>): Promise<T | undefined>;
   /** Throws STORE_UNAVAILABLE when the database does not answer. */
   ping(): Promise<void>;
   close(): Promise<void>;
@@ -151,15 +114,15 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     const transaction = <T>(work: (transaction: Kysely<Tables>) => Promise<T>) =>
       guard(() => db.transaction().execute(work));
     return {
-      ...nounsOf(db, dialect),
+      ...repositoriesOf(db, dialect),
       signals: link ?? new LocalSignals(),
       engine: dialect.name,
-      transaction: (work) => transaction((db) => work(nounsOf(db, dialect))),
+      transaction: (work) => transaction((db) => work(repositoriesOf(db, dialect))),
       isLeader: async () => (link ? link.isLeader() : true),
       leaderTransaction: (work) =>
         transaction(async (db) => {
           if (link && !(await link.lockLeadership(db))) return undefined;
-          return work(nounsOf(db, dialect));
+          return work(repositoriesOf(db, dialect));
         }),
       ping: () => guard(async () => void (await sql`select 1`.execute(db))),
       close: () => releasers.release(),
@@ -170,7 +133,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   }
 }
 
-function nounsOf(db: Kysely<Tables>, dialect: Dialect): Nouns {
+function repositoriesOf(db: Kysely<Tables>, dialect: Dialect) {
   return {
     accounts: new Accounts(db, dialect),
     agentErrors: new AgentErrors(db),

@@ -1,4 +1,4 @@
-import type { MeasuredValues } from '../../results/analytics/measured-values.ts';
+import type { MeasuredValues } from '../analytics/measured-values.ts';
 import { decodeNumbers, decodeTexts, encodeNumbers, encodeTexts, type TextColumn } from './column-coding.ts';
 
 /** What analytics need to know of a result, as the database returns it. */

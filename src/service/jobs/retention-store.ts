@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely';
+import type { ArtifactRow } from '../results/tables.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
-import type { ArtifactRow, Tables } from '../store/schema/tables.ts';
+import type { Tables } from '../tables.ts';
 
 /**
  * Removal of what is too old, in batches: each call is one short statement, so that claims and results never wait for

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import { intervalMs, offsetRule } from '../../checks/contract/frequency.ts';
+import { findCheckType } from '../../checks/index.ts';
+import type { Check } from './store.ts';
 
 /**
  * Slots: the instants at which a check is due. They lie on a grid anchored at the epoch, so every process and every
@@ -90,4 +92,24 @@ export function freshnessMs(grid: SlotGrid): number {
 /** A number in [0, 1) that depends on the id and a purpose, and on nothing else. */
 function fraction(id: string, purpose: string): number {
   return createHash('sha256').update(`${purpose}:${id}`).digest().readUInt32BE(0) / 2 ** 32;
+}
+
+/** The grid of a stored check. */
+export function gridOf(check: Pick<Check, 'id' | 'definition'>): SlotGrid {
+  return slotGrid({
+    id: check.id,
+    frequency: check.definition.frequency as number,
+    frequencyOffset: check.definition.frequencyOffset as number,
+  });
+}
+
+/** When a check is due next after an instant; null when it is not scheduled at all. */
+export function firstSlotOf(
+  check: Pick<Check, 'id' | 'checkType' | 'activated' | 'definition'>,
+  now: number,
+): number | null {
+  // Types that nobody runs have no slots.
+  if (findCheckType(check.checkType)?.pings) return null;
+  if (!check.activated || locationsOf(check.definition).length === 0) return null;
+  return nextSlotAfter(gridOf(check), now);
 }

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
-import type { Dialect } from '../engine/dialect.ts';
-import type { ResultChunkRow, Tables } from '../schema/tables.ts';
+import type { Dialect } from '../../store/engine/dialect.ts';
+import type { Tables } from '../../tables.ts';
+import type { ResultChunkRow } from '../tables.ts';
 import { ColumnCache } from './column-cache.ts';
 import {
   encodedPart,
