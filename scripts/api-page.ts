@@ -77,7 +77,7 @@ export function apiPage(document: ApiDocument): string {
 
 Every operation by what it is about. Fields, defaults and bounds are in the OpenAPI document that the service serves as
 \`GET /v1/openapi.json\`; errors in [errors.md](errors.md). Send \`Authorization: Bearer <API key>\`, and \`Content-Type: application/json\` with a body. Query
-parameters in bold are required. [api-clients.md](api-clients.md) shows a client with types.
+parameters in bold are required. [api-clients.md](../how-to/api-clients.md) shows a client with types.
 
 ${sections.join('\n')}`;
 }

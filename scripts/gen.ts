@@ -13,9 +13,9 @@ import { buildOpenApi } from '../src/service/http/openapi.ts';
 import { type ApiDocument, apiPage } from './api-page.ts';
 
 const documents: Record<string, () => string | Promise<string>> = {
-  'docs/api.md': async () => apiPage((await buildOpenApi()) as ApiDocument),
-  'docs/config.md': configPage,
-  'docs/errors.md': errorsPage,
+  'docs/reference/api.md': async () => apiPage((await buildOpenApi()) as ApiDocument),
+  'docs/reference/config.md': configPage,
+  'docs/reference/errors.md': errorsPage,
 };
 
 const isCheck = process.argv.includes('--check');
