@@ -14,10 +14,10 @@ import { type ApiDocument, apiClient, apiPage } from './api-client.ts';
 
 const documents: Record<string, () => string | Promise<string>> = {
   'docs/openapi.json': async () => `${JSON.stringify(await buildOpenApi(), null, 2)}\n`,
-  'docs/api.md': async () => apiPage((await buildOpenApi()) as ApiDocument),
+  'docs/reference/api.md': async () => apiPage((await buildOpenApi()) as ApiDocument),
   'docs/api-client.ts': async () => apiClient((await buildOpenApi()) as ApiDocument),
-  'docs/config.md': configPage,
-  'docs/errors.md': errorsPage,
+  'docs/reference/config.md': configPage,
+  'docs/reference/errors.md': errorsPage,
 };
 
 const isCheck = process.argv.includes('--check');

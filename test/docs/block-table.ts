@@ -150,7 +150,7 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
       },
     },
   },
-  'docs/install.md#install': {
+  'docs/how-to/install.md#install': {
     'docker build -t picket:8.0.0-alpha.1 .': runsAsWritten,
     'docker build -t picket-uptime:8.0.0-alpha.1 -f Dockerfile.uptime .': runsAsWritten,
     'docker buildx build --platform linux/amd64,linux/arm64 -t picket:8.0.0-alpha.1 .': runsAsWritten,
@@ -175,8 +175,8 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
       },
     },
   },
-  'docs/install.md#docker': runsAsWritten,
-  'docs/install.md#compose': async (stage, text) => {
+  'docs/how-to/install.md#docker': runsAsWritten,
+  'docs/how-to/install.md#compose': async (stage, text) => {
     const cwd = stage.copyOf('deploy');
     const serviceUrl = `http://127.0.0.1:${stage.servicePort}`;
     const pids: number[] = [];
@@ -197,9 +197,9 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
       for (const pid of pids) process.kill(pid, 'SIGKILL');
     }
   },
-  'docs/install.md#kubernetes': runsAsWritten,
-  'docs/install.md#helm': runsAsWritten,
-  'docs/install.md#without-internet': async (stage, text) => {
+  'docs/how-to/install.md#kubernetes': runsAsWritten,
+  'docs/how-to/install.md#helm': runsAsWritten,
+  'docs/how-to/install.md#without-internet': async (stage, text) => {
     const cwd = stage.copyOf('deploy');
     const { code, output } = await runInShell(text, { cwd, environment: stage.environment() });
     expect(code, output).toBe(0);
@@ -211,16 +211,16 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
     const needed = [...compose.matchAll(/^ {4}image: (\S+)$/gm)].map(([, image]) => image);
     expect(calls[0]?.args).toEqual(expect.arrayContaining(needed));
   },
-  'docs/operations.md#the-service': runsUntilReady('servicePort'),
-  'docs/operations.md#a-private-location-and-its-agents': async (stage, text) => {
+  'docs/how-to/operations.md#the-service': runsUntilReady('servicePort'),
+  'docs/how-to/operations.md#a-private-location-and-its-agents': async (stage, text) => {
     const options = { cwd: root, environment: stage.environment() };
     const { code, output } = await runInShell(stage.rewritten(text), options);
     expect(code, output).toBe(0);
     expect(JSON.parse(output)).toMatchObject({ slugName: 'office', keys: [{ rawKey: /^pl_/ }] });
   },
-  'docs/operations.md#a-private-location-and-its-agents#2': runsUntilReady('healthPort'),
-  'docs/operations.md#own-certificate-authorities': runsAsWritten,
-  'docs/suites.md#uploading': async (stage, text) => {
+  'docs/how-to/operations.md#a-private-location-and-its-agents#2': runsUntilReady('healthPort'),
+  'docs/how-to/operations.md#own-certificate-authorities': runsAsWritten,
+  'docs/reference/suites.md#uploading': async (stage, text) => {
     const cwd = stage.copyOf();
     mkdirSync(join(cwd, 'tests'));
     for (const name of ['package.json', 'package-lock.json', 'playwright.config.ts', 'tests/one.spec.ts'])
@@ -231,7 +231,7 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
     const bytes = readFileSync(join(cwd, 'suite.tar.gz')).length;
     expect(JSON.parse(output.slice(output.indexOf('{')))).toMatchObject({ contentLength: bytes });
   },
-  'docs/troubleshooting.md#when-an-agent-does-not-work': {
+  'docs/how-to/troubleshooting.md#when-an-agent-does-not-work': {
     'picket doctor': examines,
     'picket doctor --json': examines,
   },

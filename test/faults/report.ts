@@ -8,7 +8,7 @@ export interface Row {
   readonly violations: number;
 }
 
-/** The tables of docs/reliability.md. */
+/** The tables of docs/explanation/reliability.md. */
 export function reportOf(rows: readonly Row[]): string {
   return `${campaigns(rows)}\n\n${sums(rows)}\n`;
 }

@@ -29,7 +29,7 @@ describe('the manifests of runtimes', () => {
     const others = Object.entries(runtimePackages[id] ?? {}).filter(
       ([name, version]) => !/^https?/.test(name) && dependencies[name] !== version,
     );
-    // docs/scripts.md names them.
+    // docs/reference/scripts.md names them.
     const absent = ['client-middleware-devtools', 'server-health', 'server-middleware-terminator'].map(
       (name) => `nice-grpc-${name}`,
     );

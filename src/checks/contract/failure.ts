@@ -37,7 +37,7 @@ const viaEither = (entry: FailureEntry): FailureEntry => ({ ...entry, fromLocati
 const agent = (meaning: string): FailureEntry => ({ owner: 'agent', meaning, isNetworkError: false });
 const config = (meaning: string): FailureEntry => ({ owner: 'config', meaning, isNetworkError: false });
 
-/** Every reason a run can fail for: stable codes, stored with results and listed in docs/errors.md. */
+/** Every reason a run can fail for: stable codes, stored with results and listed in docs/reference/errors.md. */
 export const failureCatalogue = {
   NAME_NOT_FOUND: {
     ...network('The name does not exist, or has no address of the wanted family.'),

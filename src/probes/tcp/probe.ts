@@ -209,7 +209,7 @@ class Conversation {
   }
 }
 
-/** Milliseconds each step took; all but `total` add up to it. See docs/checks.md for the exact borders. */
+/** Milliseconds each step took; all but `total` add up to it. See docs/reference/checks.md for the exact borders. */
 export interface TcpPhases {
   dns: number;
   connection: number;
