@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ResolvedAddress } from '../../../src/probes/address.ts';
 import { proxyFromUrl } from '../../../src/probes/connection/proxy-tunnel.ts';
 import { createEgressPolicy } from '../../../src/probes/egress/policy.ts';
-import { type ResolvedAddress, type Resolver, systemResolver } from '../../../src/probes/resolver.ts';
+import { type Resolver, systemResolver } from '../../../src/probes/resolver.ts';
 import { probe } from '../../helpers/targets/http-request.ts';
 import { type HttpTarget, startHttpTarget } from '../../helpers/targets/http-target.ts';
 import { type ProxyTarget, startProxyTarget } from '../../helpers/targets/proxy-target.ts';

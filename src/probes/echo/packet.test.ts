@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { echoRequest, internetChecksum } from './echo-packet.ts';
+import { echoRequest, internetChecksum } from './packet.ts';
 
 const request = (dataBytes: number, family: 4 | 6 = 4) =>
   echoRequest({ family, identifier: 0xabcd, sequence: 0x0102, token: randomBytes(8), dataBytes });

@@ -1,8 +1,8 @@
-import type { IpFamily } from '../resolver.ts';
+import type { IpFamily } from '../address.ts';
 import type { KernelTime } from '../sys/kernel-clock.ts';
 import { canonicalAddress, encodeSocketAddress } from '../sys/socket-address.ts';
-import type { EchoAnswer } from './backend.ts';
-import type { TrainOrder } from './engine-messages.ts';
+import type { EchoAnswer } from './answers.ts';
+import type { TrainOrder } from './messages.ts';
 
 /** A request that waits for its answer. */
 export interface OpenEcho {

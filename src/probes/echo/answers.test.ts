@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import type { EchoAnswer } from './backend.ts';
-import { pingStatistics } from './statistics.ts';
+import { type EchoAnswer, pingStatistics } from './answers.ts';
 
 const reply = (rttMs: number): EchoAnswer => ({
   kind: 'reply',

@@ -1,4 +1,4 @@
-import type { IpFamily } from '../resolver.ts';
+import type { IpFamily } from '../address.ts';
 
 export const echoHeaderBytes = 8;
 /** Random bytes at the start of the data, by which a reply is known to be the answer to one request. */

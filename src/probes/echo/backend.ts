@@ -1,4 +1,5 @@
-import type { IpFamily } from '../resolver.ts';
+import type { IpFamily } from '../address.ts';
+import type { EchoAnswer } from './answers.ts';
 
 /** A number of echo requests to one address, sent at a steady pace. */
 export interface PingTrain {
@@ -15,47 +16,6 @@ export interface PingTrain {
   /** Time to live (IPv4) or hop limit (IPv6) to send with; the system's when absent. */
   readonly ttl?: number | undefined;
 }
-
-/** The target answered. */
-export interface EchoReply {
-  readonly kind: 'reply';
-  readonly sequence: number;
-  readonly rttMs: number;
-  /** Time to live, or hop limit, of the reply; null when the system does not tell. */
-  readonly ttl: number | null;
-  readonly type: number;
-  readonly code: number;
-}
-
-/** The network answered in the target's place: unreachable, prohibited, time exceeded, packet too big. */
-export interface EchoError {
-  readonly kind: 'error';
-  readonly sequence: number;
-  /** Time until that answer, in milliseconds; null when the system does not tell. */
-  readonly rttMs: number | null;
-  readonly type: number;
-  readonly code: number;
-  /** The host or router that sent the error; null when the system does not tell. */
-  readonly from: string | null;
-  /** The largest packet that fits, in bytes, when that was the problem. */
-  readonly mtuBytes: number | null;
-}
-
-/** Nobody answered in time. */
-export interface EchoSilence {
-  readonly kind: 'silence';
-  readonly sequence: number;
-}
-
-/** This host did not send the request. That is no loss: it says nothing about the target. */
-export interface EchoUnsent {
-  readonly kind: 'unsent';
-  readonly sequence: number;
-  /** Name of the system's error, such as `ENETUNREACH`. */
-  readonly errno: string;
-}
-
-export type EchoAnswer = EchoReply | EchoError | EchoSilence | EchoUnsent;
 
 /** Something that can ping. */
 export interface IcmpBackend {

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { closeSync } from 'node:fs';
-import type { IpFamily } from '../resolver.ts';
+import type { IpFamily } from '../address.ts';
 import { adoptDescriptor } from '../sys/descriptor.ts';
 import { errnoName } from '../sys/errno.ts';
 import type { KernelTime } from '../sys/kernel-clock.ts';
@@ -14,7 +14,7 @@ import {
   numberEchoRequest,
   sumEchoRequest,
   tokenBytes,
-} from './echo-packet.ts';
+} from './packet.ts';
 
 /**
  * How a socket is opened. `datagram`: a ping socket, which needs no privilege where `net.ipv4.ping_group_range` allows

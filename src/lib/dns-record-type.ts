@@ -1,4 +1,4 @@
-/** Record types that can be asked for. */
+/** Record types that can be asked for: what checks accept, and what the engine sends. */
 export const recordTypes = [
   'A',
   'AAAA',

@@ -1,13 +1,13 @@
 import { randomFillSync } from 'node:crypto';
-import type { IpFamily } from '../resolver.ts';
+import type { IpFamily } from '../address.ts';
 import { KernelClock, roundTripMs } from '../sys/kernel-clock.ts';
 import type { Libc } from '../sys/libc.ts';
 import { MessageReceiver } from '../sys/message.ts';
 import { DueQueue } from './due-queue.ts';
-import { tokenBytes } from './echo-packet.ts';
-import { EchoSocket, type SocketAnswer, SocketsRefused } from './echo-socket.ts';
-import { EchoTrain, type OpenEcho } from './echo-train.ts';
-import type { FamilyReport, FromEngine, ToEngine, TrainAnswers } from './engine-messages.ts';
+import type { FamilyReport, FromEngine, ToEngine, TrainAnswers } from './messages.ts';
+import { tokenBytes } from './packet.ts';
+import { EchoSocket, type SocketAnswer, SocketsRefused } from './socket.ts';
+import { EchoTrain, type OpenEcho } from './train.ts';
 
 const sendAttempts = 3;
 /** So many requests are sent before answers are taken in: they must not fill the socket's buffer. */

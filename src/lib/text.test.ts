@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { matchesGlob } from './glob.ts';
+import { matchesGlob } from './text.ts';
 
 describe('matchesGlob', () => {
   it.each([

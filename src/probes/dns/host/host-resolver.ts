@@ -1,15 +1,10 @@
 import { hostname as hostnameOfSystem } from 'node:os';
-import { isForSystem, parseNameServiceSwitch } from './dns/host/name-service-switch.ts';
-import { StubResolver } from './dns/host/stub-resolver.ts';
-import { WatchedFile } from './dns/host/watched-file.ts';
-import type { DnsServer } from './dns/server.ts';
-import {
-  type IpFamily,
-  type LookupControls,
-  type ResolvedAddress,
-  type Resolver,
-  systemResolver,
-} from './resolver.ts';
+import type { IpFamily, ResolvedAddress } from '../../address.ts';
+import { type LookupControls, type Resolver, systemResolver } from '../../resolver.ts';
+import type { DnsServer } from '../server.ts';
+import { isForSystem, parseNameServiceSwitch } from './name-service-switch.ts';
+import { StubResolver } from './stub-resolver.ts';
+import { WatchedFile } from './watched-file.ts';
 
 /** Where a host says how names are looked up. */
 export interface HostResolverFiles {

@@ -1,4 +1,4 @@
-import type { EchoAnswer } from './backend.ts';
+import type { EchoAnswer } from './answers.ts';
 
 /** Echo requests to one address, as the engine's thread is told to send them, at their pace. */
 export interface TrainOrder {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseHostname } from './hostname.ts';
+import { parseHostname } from './target.ts';
 
 describe('parseHostname', () => {
   it.each([

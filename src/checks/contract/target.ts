@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { z } from 'zod';
 
 /**
  * A host as people write it, in the one form that everything else uses: an address without brackets, however it was
@@ -16,3 +17,9 @@ export function parseHostname(written: string): string | undefined {
   const url = URL.parse(`http://${text}/`);
   return url === null || url.hostname === '' ? undefined : url.hostname;
 }
+
+/** Where an HTTP request goes (check model 1.2): http or https, or a template whose value decides that. */
+export const RequestUrl = z
+  .string()
+  .max(2048)
+  .regex(/^(https?:\/\/|\{\{)/i, 'must start with http:// or https://, or with a {{template}}');
