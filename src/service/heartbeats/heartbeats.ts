@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { failure, resultFlags } from '../../checks/contract/failure.ts';
-import type { PingState } from '../../checks/heartbeat/ping-state.ts';
+import type { PingState } from '../../checks/heartbeat/spec.ts';
 import { findCheckType } from '../../checks/index.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';

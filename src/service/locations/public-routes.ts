@@ -1,6 +1,5 @@
 import { regionNames } from '../../checks/tables/regions.ts';
-import { locationRoutes } from '../../protocol/locations/location.ts';
-import { staticIpRoutes } from '../../protocol/locations/static-ip.ts';
+import { locationRoutes, staticIpRoutes } from '../../protocol/locations/location.ts';
 import { type AnyHandler, handlersById } from '../http/handler.ts';
 import { type AddressesByLocation, allAddresses, type StaticIps } from './static-ips.ts';
 
