@@ -14,7 +14,7 @@ const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https U
 
 import { isAddress, readStaticIps } from './locations/static-ips.ts';
 
-/** Addresses by location, as text: problems are told when the configuration is read. */
+/** Addresses by location, as text: problems are reported when the configuration is read. */
 function staticIpSetting(family: '4' | '6') {
   const example = family === '4' ? 'lab=203.0.113.0/28,203.0.113.77' : 'lab=2001:db8:4:100::/56';
   return z
@@ -116,7 +116,9 @@ export const ServiceConfig = z.object({
     })
     .default('')
     .meta({ defaultText: 'none' })
-    .describe('Proxies in front of the service whose `X-Forwarded-For` tells where a request came from'),
+    .describe(
+      'Proxies in front of the service whose `X-Forwarded-For` header is trusted for the client address',
+    ),
   STATIC_IPS: staticIpSetting('4'),
   STATIC_IPV6S: staticIpSetting('6'),
   BOOTSTRAP_API_KEY: z

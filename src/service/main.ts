@@ -5,7 +5,7 @@ import { packageVersion } from '../lib/version.ts';
 import { readServiceConfig } from './config.ts';
 import { type RunningService, startService } from './service.ts';
 
-/** How long the last log lines may take to leave; whoever reads them may have stopped, or gone. */
+/** How long the last log lines may take to leave; their reader may have stopped, or gone. */
 const logGraceMs = 500;
 
 /**
@@ -23,7 +23,7 @@ export async function runService(environment: Readonly<Record<string, string | u
   const stopped = Promise.withResolvers<void>();
   const onSignal = (signal: NodeJS.Signals) => {
     if (stopping !== undefined) {
-      logger.warn({ signal }, 'second signal: ending at once');
+      logger.warn({ signal }, 'second signal received; exiting immediately');
       process.exit(1);
     }
     stopping = signal;
@@ -56,7 +56,7 @@ async function close(service: RunningService, logger: Logger): Promise<number> {
     logger.info('stopped');
     return 0;
   } catch (thrown) {
-    logger.error({ err: thrown }, 'the shutdown was not clean');
+    logger.error({ err: thrown }, 'shutdown failed');
     return 1;
   }
 }

@@ -15,7 +15,7 @@ export interface MetricsRouteDeps {
 }
 
 /**
- * `GET /metrics`, beside the probes of operators: it belongs to the process, not to the API. The metrics token sees all
+ * `GET /metrics`, next to the operators' probes: it belongs to the process, not to the API. The metrics token sees all
  * accounts, an API key of any role its own.
  *
  * @throws AppError BAD_TOKEN or FOREIGN_ACCOUNT.

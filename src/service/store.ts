@@ -70,7 +70,7 @@ export interface Store extends Repositories {
   /** Whether this process is the one that schedules. One of several on PostgreSQL; always true on SQLite. */
   isLeader(): Promise<boolean>;
   /**
-   * A transaction in which nobody else leads: undefined, and nothing done, when this process does not lead any more. For
+   * A transaction in which nobody else is the leader: undefined, and nothing done, when this process is not any more. For
    * what only the leader may write, however long it was stopped since it asked.
    */
   leaderTransaction<T>(work: (repositories: Repositories) => Promise<T>): Promise<T | undefined>;
@@ -99,7 +99,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     databaseUrl === undefined
       ? connectSqlite(path)
       : connectPostgres(databaseUrl, (error) =>
-          logger.warn({ reason: error.message }, 'a database connection broke'),
+          logger.warn({ reason: error.message }, 'database connection lost'),
         );
   const { db, dialect, clientConfig } = connection;
   releasers.push('database', () => db.destroy());

@@ -123,10 +123,10 @@ export async function bootstrap(
   if (chosen === undefined) {
     logger.info(
       { accountId: created.accountId, file: keyFile(config.DATA_DIR) },
-      'a first account was created; its API key is in the file',
+      'created the first account; its API key is in the file',
     );
   } else {
-    logger.info({ accountId: created.accountId }, 'the key in BOOTSTRAP_API_KEY was added');
+    logger.info({ accountId: created.accountId }, 'added the API key from BOOTSTRAP_API_KEY');
   }
 }
 

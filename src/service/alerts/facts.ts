@@ -30,7 +30,7 @@ export interface AlertFacts {
   readonly startedAt: number | null;
   /** 0, or which reminder it is. */
   readonly reminder: number;
-  /** For a recovery: the worst that had been told. */
+  /** For a recovery: the worst that had been notified. */
   readonly recoversFrom: 'failure' | 'degraded' | null;
   readonly certificate: {
     readonly domain: string;

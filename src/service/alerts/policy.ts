@@ -14,7 +14,7 @@ export interface AlertPolicy {
   readonly groupId: number | null;
   readonly groupName: string | null;
   readonly settings: AlertSettings;
-  /** Why nobody is told anything now; null when they are. */
+  /** Why nobody is notified now; null when they are. */
   readonly suppressedBy: 'muted' | 'maintenance' | null;
 }
 

@@ -62,7 +62,7 @@ const nothingStored: StoredState = {
  * is made exactly once. Results count in the order of their slots; one of an older slot that comes late does not.
  *
  * @param lastSlots the newest slot of each check before these results; the statuses of the checks are locked.
- * @returns whether there is anything to tell.
+ * @returns whether there are notifications to send.
  */
 export async function raiseAlerts(
   repositories: Repositories,
@@ -209,7 +209,7 @@ class AlertRound {
       incident = await openIncident(this.#repositories, check, this.#now);
       this.hasNews ||= incident !== null;
     }
-    // An incident that is over is resolved whether or not somebody may be told.
+    // An incident that is over is resolved whether or not anybody may be notified.
     if (outcome.state.phase === 'passed' && incident !== null) {
       await resolveIncident(this.#repositories, check, incident, this.#now);
       incident = null;
@@ -244,7 +244,7 @@ class AlertRound {
 }
 
 /**
- * Stores an alert and what each of some channels is to be told of it. What is there already stays as it is.
+ * Stores an alert and its notification for each of some channels. What is there already stays as it is.
  *
  * @returns whether the alert was new.
  */

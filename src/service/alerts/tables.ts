@@ -47,7 +47,7 @@ export interface AlertRow {
 export const notificationStatuses = ['IN_PROGRESS', 'SUCCESS', 'FAILURE', 'RATE_LIMITED'] as const;
 export type NotificationStatus = (typeof notificationStatuses)[number];
 
-/** What one channel is to be told of one alert; the story is in notifier.ts. */
+/** The notification of one channel about one alert; the story is in notifier.ts. */
 export interface AlertNotificationRow {
   position: number;
   id: string;

@@ -10,17 +10,17 @@ const statesPerTurn = 100;
 const certificatesPerTurn = 200;
 const certificatesEveryMs = 3_600_000;
 const dayMs = 86_400_000;
-/** The earliest that a channel can ask to be told of the end of a certificate. */
+/** The earliest that a channel can be notified before a certificate expires. */
 const longestNoticeMs = 30 * dayMs;
-/** How long after its end a certificate is still told of. */
-const tellExpiredMs = 2 * dayMs;
-/** Days before the end at which a channel is told once more; -1 is after it. */
+/** How long after its end a certificate is still notified. */
+const notifyExpiredMs = 2 * dayMs;
+/** Days before the end at which a channel is reminded; -1 is after it. */
 const remindedAtDays = [7, 3, 1, 0, -1];
 
 /**
- * Makes the alerts that time alone brings: escalations after so many minutes, reminders, and once an hour certificates
- * that are about to expire. Any process does the former, passing over what another one has locked; the scheduling one
- * does the latter.
+ * Makes the alerts that time alone brings: escalations after a number of minutes, reminders, and once an hour certificates
+ * that are about to expire. Any process does the former, passing over what another one has locked; the leader does
+ * the latter.
  */
 export class AlertTimers {
   readonly #store: Store;
@@ -33,7 +33,7 @@ export class AlertTimers {
   }
 
   async turn(): Promise<number | null> {
-    await this.#tellOfCertificates();
+    await this.#notifyOfCertificates();
     const dueAt = await this.#store.alerts.nextDueAt();
     const now = this.#clock.wallMs();
     if (dueAt === null || dueAt > now) return dueAt;
@@ -45,13 +45,13 @@ export class AlertTimers {
     return this.#store.alerts.nextDueAt();
   }
 
-  async #tellOfCertificates(): Promise<void> {
+  async #notifyOfCertificates(): Promise<void> {
     const nowMs = this.#clock.monotonicMs();
     const last = this.#certificatesAtMs;
     if (last !== undefined && nowMs - last < certificatesEveryMs) return;
     if (!(await this.#store.isLeader())) return;
     const now = this.#clock.wallMs();
-    let after: ExpiringCertificate | undefined = { checkId: '', expiresAt: now - tellExpiredMs };
+    let after: ExpiringCertificate | undefined = { checkId: '', expiresAt: now - notifyExpiredMs };
     let hasNews = false;
     while (after) {
       const page: ExpiringCertificate[] = await this.#store.alerts.expiring(
@@ -59,10 +59,10 @@ export class AlertTimers {
         after,
         certificatesPerTurn,
       );
-      const told = await this.#store.transaction((repositories) =>
-        tellOfCertificates(repositories, page, now),
+      const isNotified = await this.#store.transaction((repositories) =>
+        notifyOfCertificates(repositories, page, now),
       );
-      hasNews ||= told;
+      hasNews ||= isNotified;
       after = page.length === certificatesPerTurn ? page.at(-1) : undefined;
     }
     this.#certificatesAtMs = nowMs;
@@ -70,8 +70,8 @@ export class AlertTimers {
   }
 }
 
-/** Stores what channels are to be told of some certificates; what they were told before is not told again. */
-async function tellOfCertificates(
+/** Stores the notifications about some certificates; those stored before are not stored again. */
+async function notifyOfCertificates(
   repositories: Repositories,
   certificates: readonly ExpiringCertificate[],
   now: number,

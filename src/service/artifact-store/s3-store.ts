@@ -80,7 +80,7 @@ export class S3Store implements ArtifactStore {
       // Whatever the client makes of it: it has ended then, and nothing is under way any more.
       await done.catch(() => undefined);
       content.destroy();
-      // What the sender did wrong is told as it is; everything else happened between us and the bucket.
+      // What the sender did wrong is reported as it is; everything else happened between us and the bucket.
       throw verified.errored ?? asStoreFault(thrown);
     } finally {
       failed.promise.catch(() => undefined);

@@ -18,7 +18,7 @@ export async function receiveUpload<T>(
 ): Promise<T> {
   const { socket } = request;
   const content = new PassThrough();
-  content.on('error', () => undefined); // whoever reads it is told
+  content.on('error', () => undefined); // the reader gets the error
   const onBroken = () => content.destroy(new Error('the upload was broken off'));
   const onStall = () => request.destroy();
   // Requests made without a network have no socket that could stall.

@@ -37,7 +37,7 @@ export async function oneCheckView({ store, publicUrl }: ViewDeps, check: Check)
   return checkView(check, publicUrl, channels.get(check.id));
 }
 
-/** Checks as lists show them. One that no answer can hold, after a change of the rules, is left out and told of. */
+/** Checks as lists show them. One that no answer can hold, after a change of the rules, is left out and logged. */
 export async function checkListView(
   { store, publicUrl, logger }: ViewDeps,
   checks: readonly Check[],
@@ -49,7 +49,7 @@ export async function checkListView(
     if (encoded.success) return [view];
     logger.error(
       { checkId: check.id, reason: describeIssues(encoded.error.issues) },
-      'a stored check cannot be shown; the list leaves it out',
+      'stored check does not match the schema; omitted from the list',
     );
     return [];
   });

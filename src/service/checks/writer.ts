@@ -130,7 +130,7 @@ export class CheckWriter {
       await repositories.errorGroups.deleteOfCheck(accountId, id);
       await repositories.triggers.delete({ account_id: accountId, kind: 'check', target_id: id });
       await repositories.checks.delete(id);
-      // There may be millions of results: the sweeper removes them by and by.
+      // There may be millions of results: the lease sweep job removes them little by little.
       await repositories.results.purgeLater(id, now);
       return runs;
     });
@@ -141,7 +141,7 @@ export class CheckWriter {
 /**
  * Validates a whole definition and gives it an offset when it names none.
  *
- * @param otherIssues what else is wrong with the body it came in; all of it is told at once.
+ * @param otherIssues what else is wrong with the body it came in; all problems are reported together.
  */
 function parseDefinition(
   type: CheckType,

@@ -7,7 +7,7 @@ import { AppError } from '../../lib/errors.ts';
 import type { Check } from '../checks/store.ts';
 import { measuredValues } from '../results/analytics/measured-values.ts';
 import { failedResult, groupErrors } from '../results/error-groups/group-errors.ts';
-import { countFinalResults, insertResults } from '../results/settle.ts';
+import { insertResults, updateStatusesAndRaiseAlerts } from '../results/settle.ts';
 import type { CountedResultRow } from '../results/tables.ts';
 import { queuedRun, RunNumbers } from '../runs/due-runs.ts';
 import type { Repositories, Store } from '../store.ts';
@@ -86,7 +86,7 @@ export class HeartbeatRecorder {
   /**
    * In a transaction that has locked the timer: the event, its record in the ledger, and the timer's new start.
    *
-   * @returns whether there are alerts to tell.
+   * @returns whether there are notifications to send.
    */
   async record(
     repositories: Repositories,
@@ -189,7 +189,7 @@ export class HeartbeatRecorder {
       measured: type ? JSON.stringify(measuredValues(type.analytics, detail, null)) : null,
     };
     await insertResults(repositories, [{ run, row }]);
-    return countFinalResults(repositories, [{ run, row }], now);
+    return updateStatusesAndRaiseAlerts(repositories, [{ run, row }], now);
   }
 }
 

@@ -2,7 +2,7 @@ import type { PingState } from '../../checks/heartbeat/spec.ts';
 
 type Flag = 0 | 1;
 
-/** The timer of a check whose target calls in by itself; the story is told in heartbeats.ts of the service. */
+/** The timer of a check whose target calls in by itself; the story is in heartbeats.ts of the service. */
 export interface HeartbeatRow {
   check_id: string;
   account_id: string;

@@ -15,8 +15,8 @@ const timersPerTurn = 200;
 const awayAfterMs = 20_000;
 
 /**
- * Notes pings that were missed. One process does, the one that schedules; the timers are in the store, so any other can
- * go on where it stopped.
+ * Notes pings that were missed. The leader does; the timers are in the store, so the next leader goes on where it
+ * stopped.
  *
  * While the service was away nobody could take a ping. When the watch finds that the last look is long ago, the timers
  * whose grace time ended meanwhile, or that expected a ping meanwhile, are given the benefit of the doubt: their next
@@ -47,7 +47,7 @@ export class HeartbeatWatch {
         if (spared.length > 0) {
           this.#logger.warn(
             { heartbeats: spared.length, awayMs: now - lookedAt },
-            'the service was away: heartbeats that were due meanwhile are not held against their jobs',
+            'service was down; heartbeats due meanwhile are not counted as missed',
           );
         }
       }

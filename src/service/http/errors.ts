@@ -27,7 +27,7 @@ function answer(thrown: Error, request: FastifyRequest, reply: FastifyReply): vo
   const error = asAppError(thrown);
   if (error.code === 'INTERNAL') request.log.error({ err: thrown, requestId: request.id }, 'internal error');
   else if (error.statusCode >= 500) {
-    request.log.warn({ reason: causeOf(error), requestId: request.id }, 'the request could not be served');
+    request.log.warn({ reason: causeOf(error), requestId: request.id }, 'request failed');
   }
   if (error.code === 'BAD_TOKEN') reply.header('www-authenticate', 'Bearer');
   if (['STORE_UNAVAILABLE', 'NOT_FINISHED'].includes(error.code)) reply.header('retry-after', '1');

@@ -26,7 +26,7 @@ export class RateLimits {
   }
 
   /**
-   * Takes one request from the bucket of whoever calls, and tells in headers what is left.
+   * Takes one request from the caller's bucket and says in headers what is left.
    *
    * @throws AppError RATE_LIMITED, with a Retry-After header, when the bucket is empty.
    */

@@ -37,7 +37,7 @@ function pageUrl(request: FastifyRequest, page: number, publicUrl: string | unde
 }
 
 /**
- * A page of a list that pages by cursor, from its rows and one more that tells whether there is a next page.
+ * A page of a list that pages by cursor, from its rows and one more that shows whether there is a next page.
  *
  * @param rows up to `limit + 1`.
  */

@@ -1,6 +1,6 @@
 import { affectedServices, isGoingOn, visibleMaintenances } from '../maintenance/pages.ts';
 import type { Repositories } from '../store.ts';
-import { tellSubscribers } from './subscriber-mails.ts';
+import { mailIncidentUpdate } from './subscriber-mails.ts';
 import type { IncidentEvent, IncidentHandler } from './trigger.ts';
 import { addUpdate, openIncident } from './writer.ts';
 
@@ -12,7 +12,7 @@ export interface AutomaticIncidentsOptions {
 
 /**
  * Incidents that follow the alerts of checks: returns what is done about one event, within a transaction. One event may
- * be told any number of times, in any process: an alert opens one incident, once, and resolves that one only. A service
+ * be handled any number of times, in any process: an alert opens one incident, once, and resolves that one only. A service
  * that is gone, or not the account's, gets none. An incident that people resolved before the check recovered stays as
  * they left it. While a maintenance of the service goes on whose window says `suppressAutoIncidents`, none is opened.
  */
@@ -46,7 +46,7 @@ async function open(
     },
     event.at,
   );
-  await tellSubscribers(repositories, row, update, options);
+  await mailIncidentUpdate(repositories, row, update, options);
 }
 
 /** Whether a maintenance that concerns a service goes on, whose window wishes no incidents of checks meanwhile. */
@@ -83,5 +83,5 @@ async function resolve(
     },
     event.at,
   );
-  await tellSubscribers(repositories, incident, update, options);
+  await mailIncidentUpdate(repositories, incident, update, options);
 }

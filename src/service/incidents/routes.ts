@@ -10,7 +10,7 @@ import type { Service } from '../../protocol/pages/status-page.ts';
 import { type AnyHandler, type HandlerDeps, handlersById, iso, optionalIso } from '../http/handler.ts';
 import { pageOf } from '../http/paging.ts';
 import type { Repositories } from '../store.ts';
-import { tellSubscribers } from './subscriber-mails.ts';
+import { mailIncidentUpdate } from './subscriber-mails.ts';
 import type { IncidentRow, IncidentUpdateRow, ServiceRow } from './tables.ts';
 import { durationSeconds } from './timeline.ts';
 import { addUpdate, followUpdates, type NewUpdate, openIncident, requireServices } from './writer.ts';
@@ -49,7 +49,7 @@ export function incidentHandlers(deps: HandlerDeps): [string, AnyHandler][] {
           },
           now,
         );
-        await tellSubscribers(repositories, opened.row, opened.update, mailing);
+        await mailIncidentUpdate(repositories, opened.row, opened.update, mailing);
         return opened.row.id;
       });
       return view(caller.accountId, id);
@@ -85,7 +85,7 @@ export function incidentHandlers(deps: HandlerDeps): [string, AnyHandler][] {
       const update = await store.transaction(async (repositories) => {
         const incident = await locked(repositories, caller.accountId, params.incidentId);
         const added = await addUpdate(repositories, incident, newUpdate(body, now), now);
-        await tellSubscribers(repositories, incident, added, mailing);
+        await mailIncidentUpdate(repositories, incident, added, mailing);
         return added;
       });
       return updateView(update);

@@ -10,11 +10,11 @@ const words = {
 } as const;
 
 /**
- * Stores the mails that tell of an update, in the transaction that stores the update: one for each verified
+ * Stores the mails about an update, in the transaction that stores the update: one for each verified
  * subscription of each page that shows a service of the incident. The subscriber notifier sends them. Without a mailer
  * there is nobody to send them, and nothing is stored.
  */
-export async function tellSubscribers(
+export async function mailIncidentUpdate(
   repositories: Pick<Repositories, 'statusPages' | 'subscriptions' | 'incidents' | 'subscriberMails'>,
   incident: IncidentRow,
   update: IncidentUpdateRow,

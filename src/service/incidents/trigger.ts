@@ -80,7 +80,7 @@ export interface IncidentFeedOptions {
 
 const eventsPerTurn = 50;
 
-/** Hands stored events to whoever keeps incidents, in their order, each in a transaction with its removal. */
+/** Hands stored events to their handler, in their order, each in a transaction with its removal. */
 export class IncidentFeed {
   readonly #options: IncidentFeedOptions;
 

@@ -32,7 +32,7 @@ export interface JobDeps {
   readonly metrics: ServiceMetrics;
   readonly leaseTtlMs: number;
   readonly config: AlertingConfig & RetentionDeps['config'];
-  /** Absent where no mail server is configured; whoever made it closes it. */
+  /** Absent where no mail server is configured; its maker closes it. */
   readonly mail?: MailServer | undefined;
 }
 

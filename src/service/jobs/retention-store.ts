@@ -60,7 +60,7 @@ export class Retired {
   /**
    * Removes up to `limit` each of: runs that ended, fenced results, check sessions, alerts with their notifications,
    * groups of errors that were not seen since and notices of maintenance, all from before an instant. Alerts about
-   * certificates stay: that one was told is what keeps it from being told again. So do groups that were archived for
+   * certificates stay: they keep a certificate from being notified twice. So do groups that were archived for
    * good: without them their errors would come back as new ones.
    *
    * @returns whether there may be more.

@@ -30,7 +30,7 @@ const locationMinutesMs = 16 * 86_400_000;
 const minuteMs = 60_000;
 
 /**
- * Work of the scheduling process that nobody waits for: results are sealed into columns (result-columns.ts), what is too
+ * Work of the leader that nobody waits for: results are sealed into columns (result-columns.ts), what is too
  * old is removed, and the queues are looked at once a minute. It goes over all checks, a few at each turn, in statements
  * that take milliseconds, so that claims and results are never held up; between two rounds it rests.
  *

@@ -5,7 +5,7 @@ import { describePage, pageOffset } from '../http/paging.ts';
 import type { LocationEventRow } from './tables.ts';
 import { endOf, recordLocationEvents } from './unhealthy.ts';
 
-/** The routes of events that agents tell of their location. */
+/** The routes of events that agents report about their location. */
 export function locationEventHandlers({ store, clock, publicUrl }: HandlerDeps): [string, AnyHandler][] {
   return handlersById(locationEventRoutes, {
     async reportLocationEvents({ caller, body }) {

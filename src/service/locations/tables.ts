@@ -50,7 +50,7 @@ export interface AgentErrorRow {
   last_seen: number;
 }
 
-/** A time in which an agent found its location sick. */
+/** A time in which an agent reported its location as unhealthy. */
 export interface LocationEventRow {
   id: string;
   location_id: string;
@@ -60,7 +60,7 @@ export interface LocationEventRow {
   affected_runs: number;
   started: number;
   ended: number | null;
-  /** When the agent last told of it: one that ends without a word leaves its events open. */
+  /** When the agent last reported it: one that dies leaves its events open. */
   told: number;
 }
 

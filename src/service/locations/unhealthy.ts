@@ -7,13 +7,13 @@ import type { LocationCaller } from '../http/auth.ts';
 import type { Repositories, Store } from '../store.ts';
 import type { LocationEventRow } from './tables.ts';
 
-/** An agent tells of an event that lasts every minute; one that was not told of for so long has ended with its agent. */
-export const toldWithinMs = 5 * 60_000;
+/** An agent reports a lasting event every minute; one that was not reported for this long has ended with its agent. */
+export const reportedWithinMs = 5 * 60_000;
 
 /**
- * Sickness of private locations, as their agents find it. Each agent tells of its own events; they are stored as they are.
- * People are told once of each kind: when the first event begins while none of that kind lasts, and when the last one ends.
- * An event that is over when it is first told of is stored and not told: it is no news any more.
+ * Unhealthy private locations, as their agents report them. Each agent reports its own events; they are stored as they are.
+ * Channels are notified once of each kind: when the first event begins while none of that kind lasts, and when the last
+ * one ends. An event that is over when it is first reported is stored without a notification.
  */
 export async function recordLocationEvents(
   store: Store,
@@ -22,18 +22,20 @@ export async function recordLocationEvents(
   now: number,
 ): Promise<void> {
   const hasNews = await store.transaction(async (repositories) => {
-    // Two agents that fall sick together must not both be the first.
+    // Two agents that become unhealthy together must not both be the first.
     await repositories.locations.findForUpdate(agent.location.account_id, agent.location.id);
-    let isTold = false;
-    for (const event of events) isTold = (await record(repositories, agent, event, now)) || isTold;
-    return isTold;
+    let isNotified = false;
+    for (const event of events) {
+      isNotified = (await record(repositories, agent, event, now)) || isNotified;
+    }
+    return isNotified;
   });
   if (hasNews) store.signals.send([{ kind: 'alerts' }]);
 }
 
 /** When an event ended, as far as anybody can know. */
 export function endOf({ ended, told }: LocationEventRow, now: number): number | null {
-  return ended ?? (now - told > toldWithinMs ? told : null);
+  return ended ?? (now - told > reportedWithinMs ? told : null);
 }
 
 async function record(
@@ -42,7 +44,7 @@ async function record(
   event: ReportedLocationEvent,
   now: number,
 ): Promise<boolean> {
-  const lasting = await repositories.locationEvents.lasting(location.id, event.kind, now - toldWithinMs);
+  const lasting = await repositories.locationEvents.lasting(location.id, event.kind, now - reportedWithinMs);
   const known = await repositories.locationEvents.find(location.id, event.eventId);
   const others = lasting.filter(({ id }) => id !== event.eventId);
   await repositories.locationEvents.store({
@@ -63,7 +65,7 @@ async function record(
     return tell(repositories, { id: begin, location, event, notice: 'failure', now }, channels);
   }
   if (known?.ended === null && event.endedAt !== null) {
-    // Whichever agent's event was told of when it began: this one is the last to end.
+    // It does not matter which agent's event was notified when it began: this one is the last to end.
     const channels = await repositories.alertChannels.toldOfLocation(location.account_id, location.slug_name);
     return tell(
       repositories,
@@ -74,7 +76,7 @@ async function record(
   return false;
 }
 
-interface SicknessNews {
+interface HealthChange {
   readonly id: string;
   readonly location: LocationCaller;
   readonly event: ReportedLocationEvent;
@@ -84,7 +86,7 @@ interface SicknessNews {
 
 async function tell(
   repositories: Repositories,
-  news: SicknessNews,
+  news: HealthChange,
   channels: readonly AlertChannel[],
 ): Promise<boolean> {
   const { id, location, notice, now } = news;
@@ -105,7 +107,7 @@ async function tell(
   );
 }
 
-function factsOf({ location, event, notice }: SicknessNews): AlertFacts {
+function factsOf({ location, event, notice }: HealthChange): AlertFacts {
   const since = new Date(event.startedAt).toISOString();
   return {
     subject: 'sickness',
@@ -118,7 +120,7 @@ function factsOf({ location, event, notice }: SicknessNews): AlertFacts {
     responseTimeMs: null,
     error:
       notice === 'failure'
-        ? `An agent finds its ${event.kind} sick since ${since}: ${event.evidence}. Runs that suffer from it end as errors of the location.`
+        ? `An agent reports an unhealthy ${event.kind} since ${since}: ${event.evidence}. Runs affected by it end as errors of the location.`
         : null,
     statusCode: null,
     statusText: null,

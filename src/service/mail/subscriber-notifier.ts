@@ -64,8 +64,8 @@ export class SubscriberNotifier {
     await store.subscriberMails.remove(item.position);
     if (delivery.isDelivered) return;
     logger.warn(
-      { mail: item.position, tries: item.tries, reason: delivery.result },
-      'a subscriber could not be told of an incident',
+      { mailId: item.position, tries: item.tries, reason: delivery.result },
+      'failed to mail a subscriber; giving up',
     );
   }
 }

@@ -3,7 +3,7 @@ import type { Store } from '../store.ts';
 import {
   isGoingOn,
   type MaintenanceMail,
-  tellOfMaintenance,
+  mailMaintenance,
   type VisibleMaintenance,
   visibleMaintenances,
 } from './pages.ts';
@@ -29,8 +29,8 @@ interface Notice extends Pick<MaintenanceMail, 'subject' | 'text'> {
 }
 
 /**
- * Tells subscribers of status pages that a maintenance lies ahead (`reminderMinutesBefore`), has begun (`notifyOnStart`)
- * and is over (`notifyOnEnd`). The process that schedules looks every 20 seconds; that a notice was sent is stored in the
+ * Mails subscribers of status pages that a maintenance lies ahead (`reminderMinutesBefore`), has begun (`notifyOnStart`)
+ * and is over (`notifyOnEnd`). The leader looks every 20 seconds; that a notice was sent is stored in the
  * transaction that stores its mails, so it is sent once, whichever process does and whatever is killed in between.
  */
 export class MaintenanceNotices {
@@ -62,7 +62,7 @@ export class MaintenanceNotices {
         created: now,
       });
       if (isNew)
-        await tellOfMaintenance(
+        await mailMaintenance(
           repositories,
           maintenance,
           { hasMailer: true, publicUrl },
@@ -72,7 +72,7 @@ export class MaintenanceNotices {
   }
 }
 
-/** What subscribers may be told of a maintenance at an instant, as far as its window wishes. */
+/** The notices of a maintenance that are due at an instant, as far as its window wants them. */
 function noticesOf({ visibility, planned, status, definition }: VisibleMaintenance, now: number): Notice[] {
   const { startsAt, endsAt, effect, overAt } = planned;
   const text = [definition.description ?? '', `From ${utc(startsAt)} to ${utc(endsAt)}.`]

@@ -84,8 +84,8 @@ export interface MaintenanceMail {
   readonly at: number;
 }
 
-/** Stores the mails that tell subscribers of a maintenance, in the transaction that makes them necessary. */
-export async function tellOfMaintenance(
+/** Stores the mails to subscribers about a maintenance, in the transaction that makes them necessary. */
+export async function mailMaintenance(
   repositories: Pick<Repositories, 'statusPages' | 'subscriptions' | 'subscriberMails'>,
   maintenance: { readonly accountId: string; readonly definition: WindowDefinition },
   options: { readonly hasMailer?: boolean | undefined; readonly publicUrl?: string | undefined },

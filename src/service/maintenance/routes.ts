@@ -6,7 +6,7 @@ import { pageOffset } from '../http/paging.ts';
 import type { Repositories } from '../store.ts';
 import { MaintenanceCalendar, type PlannedMaintenance } from './calendar.ts';
 import { endNotice, startNotice } from './notices.ts';
-import { tellOfMaintenance } from './pages.ts';
+import { mailMaintenance } from './pages.ts';
 import type { MaintenanceUpdateRow } from './tables.ts';
 import { foundWindow, instantOf } from './window-routes.ts';
 import type { StoredWindow } from './window-store.ts';
@@ -85,12 +85,12 @@ export function maintenanceHandlers(deps: HandlerDeps): [string, AnyHandler][] {
         );
         if (body.notifySubscribers) {
           const { definition, window } = opened;
-          await tellOfMaintenance(repositories, { accountId: window.accountId, definition }, deps, {
+          await mailMaintenance(repositories, { accountId: window.accountId, definition }, deps, {
             subject: words[update.status],
             text: update.description,
             at: now,
           });
-          // They know now: what the window would have them told of by itself is not told again.
+          // Subscribers know now: the window's own notice of the same is not sent.
           const kind = body.status && noticeOf[body.status];
           if (kind)
             await repositories.maintenances.noteNotice({ ...occurrenceOf(update), kind, created: now });

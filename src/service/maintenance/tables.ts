@@ -17,7 +17,7 @@ export interface MaintenanceRow {
   ended: number | null;
 }
 
-/** What people were told about a maintenance. */
+/** What was announced about a maintenance. */
 export interface MaintenanceUpdateRow {
   id: string;
   window_id: number;

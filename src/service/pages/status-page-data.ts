@@ -29,7 +29,7 @@ const maintenanceShownMs = { past: dayMs, ahead: 30 * dayMs };
 
 /**
  * Everything a status page shows at an instant. Updates that are to be shown later do not count yet: the incidents are
- * as they were told of until now.
+ * as they were announced until now.
  */
 export async function statusPageData(
   repositories: Pick<Repositories, 'statusPages' | 'incidents' | 'windows' | 'maintenances'>,
@@ -129,7 +129,7 @@ interface PublishedIncident extends IncidentRow {
   readonly updates: readonly IncidentUpdateRow[];
 }
 
-/** Each incident once, as its updates up to an instant tell it; those nobody was told of yet are left out. */
+/** Each incident once, as its updates up to an instant describe it; those not announced yet are left out. */
 async function publishedIncidents(
   repositories: Pick<Repositories, 'incidents'>,
   rows: readonly IncidentRow[],

@@ -52,7 +52,7 @@ export interface RecentRun {
   readonly started: number;
 }
 
-/** What reports, dashboards and badges tell of checks: read from the results themselves. */
+/** What reports, dashboards and badges show of checks: read from the results themselves. */
 export class Reports {
   readonly #db: Kysely<Tables>;
   readonly #dialect: Dialect;

@@ -27,17 +27,28 @@ export async function insertResults(
 }
 
 /**
- * Makes final results count: the statuses of their checks follow them, and alerts. In the transaction that stored them.
- * Those of test sessions never do.
+ * Makes final results count, in the transaction that stored them: the statuses of their checks follow, and alerts are
+ * raised. Results of test sessions never count.
  *
- * @returns whether there are alerts to tell.
+ * @returns whether there are notifications to send.
  */
-export async function countFinalResults(
+export async function updateStatusesAndRaiseAlerts(
   repositories: Repositories,
   all: readonly FinalResult[],
   now: number,
 ): Promise<boolean> {
   const results = all.filter(({ run }) => run.test_session_id === null);
+  const lastSlots = await updateStatuses(repositories, results, now);
+  const counted = results.map(({ run, row }) => ({ row, slotLocation: run.slot_location }));
+  return raiseAlerts(repositories, counted, lastSlots, now);
+}
+
+/** Returns the newest slot of each check before these results. */
+async function updateStatuses(
+  repositories: Repositories,
+  results: readonly FinalResult[],
+  now: number,
+): Promise<Map<string, number>> {
   const changes = results.map(({ run, row: result }) => ({
     checkId: result.check_id,
     accountId: result.account_id,
@@ -51,11 +62,11 @@ export async function countFinalResults(
     checkRunId: result.check_run_id,
     slotAt: result.slot_at,
   }));
-  const parallel = await repositories.checks.parallelAmong(changes.map(({ checkId }) => checkId));
-  const lastSlots = await repositories.statuses.lockLastSlots(changes.map(({ checkId }) => checkId));
+  const checkIds = changes.map(({ checkId }) => checkId);
+  const parallel = await repositories.checks.parallelAmong(checkIds);
+  const lastSlots = await repositories.statuses.lockLastSlots(checkIds);
   await repositories.statuses.apply(changes, parallel, now);
-  const counted = results.map(({ run, row }) => ({ row, slotLocation: run.slot_location }));
-  return raiseAlerts(repositories, counted, lastSlots, now);
+  return lastSlots;
 }
 
 /**
@@ -75,7 +86,7 @@ export async function promoteLastAttempts(
     const row = promoted.get(run.id);
     return row ? [{ run, row }] : [];
   });
-  await countFinalResults(repositories, final, now);
+  await updateStatusesAndRaiseAlerts(repositories, final, now);
   await repositories.runs.finish(
     runs.map((run) => run.id),
     now,

@@ -78,7 +78,7 @@ export interface StaleResultRow {
   report: string;
 }
 
-/** Where an artifact is on its way; the story is told in artifact-intake.ts. */
+/** Where an artifact is on its way; the story is in artifacts/intake.ts. */
 export type ArtifactState = 'awaited' | 'stored' | 'refused' | 'withheld' | 'lost';
 
 /** An artifact that a result names. */

@@ -28,7 +28,7 @@ export interface SessionLeases {
   readonly locationId: string;
   readonly agentId: string;
   readonly sessionId: string;
-  /** Run id and lease number of each. */
+  /** Run id and fencing token of each. */
   readonly leases: readonly (readonly [string, number])[];
 }
 
@@ -191,7 +191,7 @@ export class Leases {
 }
 
 /**
- * The id the result of a lease will have. It follows from run and lease number, so that the same report always carries
+ * The id the result of a lease will have. It follows from run and fencing token, so that the same report always carries
  * the same id, and the service knows it without storing it.
  */
 export function resultIdOf(runId: string, leaseNumber: number): string {

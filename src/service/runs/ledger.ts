@@ -30,14 +30,14 @@ const lookAgainMs = 5_000;
 /**
  * The run ledger. The story of a run:
  *
- * The scheduler inserts it `queued`. An agent of its location claims it: `leased`, with a lease number that grows with
+ * The scheduler inserts it `queued`. An agent of its location claims it: `leased`, with a fencing token that grows with
  * every lease of the run, and an end. From there:
  * - the agent renews the lease as long as it works: still `leased`, the end moves;
- * - the agent gives it back, was gone before it got the answer, or tells with a later claim that the answer never came:
+ * - the agent gives it back, was gone before it got the answer, or says with a later claim that the answer never came:
  *   `queued` again, nothing is held against it;
  * - the lease ends without a word: `queued` again and a death is counted; after the second one the run is `missed`,
  *   agent-lost, because a run that kills its agents must not go round for ever;
- * - a result with the present lease number comes: `final`, or `queued` for another attempt (attempt + 1, deaths 0,
+ * - a result with the present fencing token comes: `final`, or `queued` for another attempt (attempt + 1, deaths 0,
  *   perhaps at another location, not before its back-off is over).
  *
  * A run that waits in the queue longer than its slot is fresh is `missed`, with the reason. Where an attempt had been
@@ -45,9 +45,9 @@ const lookAgainMs = 5_000;
  * switched off (itself or with its group) or deleted makes its runs `cancelled`. A slot within a maintenance window that
  * pauses its check is inserted `missed` from the start.
  *
- * `final`, `missed` and `cancelled` are terminal. Every change names the state (and lease number) it leaves, in the
+ * `final`, `missed` and `cancelled` are terminal. Every change names the state (and fencing token) it leaves, in the
  * transaction that stores its result, so each run gets exactly one terminal record whatever races. A result with an old
- * lease number is fenced: kept as evidence, never counted.
+ * fencing token is fenced: kept as evidence, never counted.
  */
 export class Ledger {
   readonly leaseTtlMs: number;
@@ -73,7 +73,7 @@ export class Ledger {
   async claim(location: LocationCaller, request: ClaimRequest, gone: AbortSignal): Promise<Claim> {
     await this.sightings.claimed(location.id, request, this.#clock.wallMs());
     if (location.no_agent_since !== null) await endOutage(this.#store, location, this.#clock.wallMs());
-    await this.#putBackUnheard(location.id, request);
+    await this.#requeueUnheard(location.id, request);
     const freeLanes = lanes.filter((lane) => request.freeSlots[lane] > 0);
     const checkTypes = request.checkTypes.filter((type) => !request.fullCheckTypes.includes(type));
     const poll = this.#polls.join({
@@ -90,7 +90,7 @@ export class Ledger {
           freeLanes.length === 0 ? [] : await this.#take(location.id, freeLanes, { ...request, checkTypes });
         if (runs.length > 0) {
           if (!gone.aborted) return { runs, cancelledRunIds: poll.cancelledRunIds };
-          await this.putBack(runs);
+          await this.requeue(runs);
           break;
         }
         const leftMs = endMs - this.#clock.monotonicMs();
@@ -140,7 +140,7 @@ export class Ledger {
   }
 
   /** Queues again what was leased for claims whose answers the agent says it never got. */
-  async #putBackUnheard(locationId: string, request: ClaimRequest): Promise<void> {
+  async #requeueUnheard(locationId: string, request: ClaimRequest): Promise<void> {
     const { agentId, sessionId, lostClaims } = request;
     if (lostClaims.length === 0) return;
     const now = this.#clock.wallMs();
@@ -152,7 +152,7 @@ export class Ledger {
   }
 
   /** Returns leases whose answer was never received. */
-  async putBack(runs: readonly RunRow[]): Promise<void> {
+  async requeue(runs: readonly RunRow[]): Promise<void> {
     const [first] = runs;
     if (!first?.location_id || first.agent_id === null || first.session_id === null) return;
     await this.#release({
@@ -163,7 +163,7 @@ export class Ledger {
     });
   }
 
-  /** Prolongs the leases an agent still holds; tells which of those it names are lost or cancelled. */
+  /** Renews the leases an agent still holds; returns which of those it names are lost or cancelled. */
   async renew(
     location: LocationCaller,
     request: RenewRequest,

@@ -33,7 +33,7 @@ export function rescheduler(numbers = new RunNumbers()): Reschedule {
     const locations = locationsOf(after.definition);
     if (!after.activated) await repositories.runs.cancelQueued(after.id, 'deactivated', [], now);
     else await repositories.runs.cancelQueued(after.id, 'location-removed', locations, now);
-    // After the runs: whoever stores results locks them first too.
+    // After the runs: what stores results locks them first too.
     await repositories.statuses.forgetLocations(
       after.id,
       after.definition.runParallel === true ? locations : [],

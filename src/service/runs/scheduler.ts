@@ -24,7 +24,7 @@ const lostLeadershipMs = 2_000;
 /**
  * Turns due slots into runs. The next slot of each check stands in its row; a turn takes the due rows, inserts their
  * runs and moves them on in one transaction, so that a crash or a second scheduler neither loses nor doubles a slot. Of
- * several processes one leads; what a turn writes is written only while that is so.
+ * several processes one is the leader; what a turn writes is written only while that is so.
  * After a gap (the service was away) only the newest slot is run, and only while it is fresh; the older ones become one
  * terminal record each gap, which says for how many slots it stands.
  */

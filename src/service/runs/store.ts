@@ -23,7 +23,7 @@ export function lockedRuns(
 
 /**
  * The rows of the run ledger. Each statement names the state it leaves, so that of two racing transitions exactly one
- * happens; what the transitions mean is told in ledger.ts. Those
+ * happens; what the transitions mean is in ledger.ts. Those
  * that agents make of their leases are in leases.ts.
  */
 export class Runs {

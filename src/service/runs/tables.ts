@@ -1,4 +1,4 @@
-/** `queued` and `leased` are on their way; the others are terminal. The story is told in ledger.ts. */
+/** `queued` and `leased` are on their way; the others are terminal. The story is in ledger.ts. */
 export type RunState = 'queued' | 'leased' | 'final' | 'missed' | 'cancelled';
 
 /** Why a slot was missed. */

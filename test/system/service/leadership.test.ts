@@ -54,7 +54,7 @@ describe.skipIf(noPostgres !== null)(`the lead on PostgreSQL${noPostgres ? `: ${
     stores.push(store);
     const leads = await Promise.all(Array.from({ length: 5 }, () => store.isLeader()));
     expect(leads).toEqual([true, true, true, true, true]);
-    expect(lines.filter((line) => line.includes('this process schedules now'))).toHaveLength(1);
+    expect(lines.filter((line) => line.includes('became leader'))).toHaveLength(1);
   });
 
   it('passes on at once when the one that has it ends', async () => {

@@ -163,14 +163,14 @@ export class AlertChannels {
     return Map.groupBy(read, ({ checkId }) => checkId);
   }
 
-  /** The channels that are told of a check: those of its group when that has any, else its own; active ones only. */
+  /** The channels that are notified of a check: those of its group when that has any, else its own; active ones only. */
   async toldOf(checkId: string, groupId: number | null): Promise<AlertChannel[]> {
     const ofGroup = groupId === null ? [] : await this.#subscribed({ groupId });
     const rows = ofGroup.length > 0 ? ofGroup : await this.#subscribed({ checkId });
     return rows.filter(({ activated }) => activated === 1).map(fromRow);
   }
 
-  /** Channels that are told of any check that runs at a location: active, not muted, by itself or with its group. */
+  /** Channels that are notified of any check that runs at a location: active, not muted, by itself or with its group. */
   async toldOfLocation(accountId: string, slugName: string): Promise<AlertChannel[]> {
     const checks = this.#db
       .selectFrom('checks')
@@ -198,7 +198,7 @@ export class AlertChannels {
     return rows.map(fromRow);
   }
 
-  /** Channels that were, or are to be, told of an alert. */
+  /** Channels that were, or are to be, notified of an alert. */
   async toldOfAlert(alertId: string): Promise<AlertChannel[]> {
     const told = this.#db
       .selectFrom('alert_notifications')

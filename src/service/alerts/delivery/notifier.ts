@@ -82,10 +82,10 @@ const longestWaitMs = 10 * minuteMs;
 const waitForRoomMs = 5_000;
 
 /**
- * Tells channels of alerts. A notification was stored together with its alert; any process takes it, for a while and
+ * Notifies channels of alerts. A notification was stored together with its alert; any process takes it, for a while and
  * with a count that fences: who took it later decides how it ended. It is tried up to six times, 20 s apart at first and
  * then twice as long each time. A process that is killed in the middle leaves it to be taken again, so a channel may
- * hear of an alert twice, with the same notification id, but never not at all.
+ * be notified of an alert twice, with the same notification id, but never not at all.
  */
 export class Notifier {
   readonly #options: NotifierOptions;
@@ -122,7 +122,10 @@ export class Notifier {
     const work = this.#notify(row)
       .catch((thrown: unknown) => {
         // It stays taken for a while and is tried again then.
-        logger.error({ notificationId: row.id, err: toError(thrown) }, 'a notification broke off');
+        logger.error(
+          { notificationId: row.id, err: toError(thrown) },
+          'notification failed unexpectedly; it will be retried',
+        );
       })
       .finally(() => {
         this.#inFlight.delete(work);
@@ -190,7 +193,7 @@ export class Notifier {
     await store.notifications.end(row, 'FAILURE', delivery.result, now);
     logger.warn(
       { notificationId: row.id, channelId: row.channel_id, tries: row.tries, reason: delivery.result },
-      'a channel could not be told of an alert',
+      'failed to notify an alert channel; giving up',
     );
   }
 

@@ -4,7 +4,7 @@ import { Agent } from 'undici';
 import { errorCodeOf, toError } from '../../../lib/errors.ts';
 import type { EgressPolicy } from '../../../probes/egress/policy.ts';
 
-/** A request that tells somebody of an alert. */
+/** A request that delivers an alert. */
 export interface OutboundRequest {
   readonly url: string;
   readonly method: string;

@@ -24,7 +24,7 @@ export type ListedNotification = AlertNotificationRow &
 const inProgress = sql.lit('IN_PROGRESS' as const);
 
 /**
- * What channels are to be told, and how that went. Notifications of one check go to one channel in their order: none is
+ * Notifications of channels, and how they went. Notifications of one check go to one channel in their order: none is
  * tried while an earlier one is in progress, so that no recovery overtakes its failure.
  */
 export class AlertNotifications {

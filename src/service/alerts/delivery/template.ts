@@ -35,7 +35,7 @@ export function titleOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'
     return `Private location ${name} has ${notice === 'recovery' ? 'an agent again' : 'no agent'}`;
   }
   if (facts.subject === 'sickness') {
-    return `Private location ${name} ${notice === 'recovery' ? 'is well again' : 'finds itself sick'}`;
+    return `Private location ${name} ${notice === 'recovery' ? 'is healthy again' : 'is unhealthy'}`;
   }
   switch (notice) {
     case 'failure':

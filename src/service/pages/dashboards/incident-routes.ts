@@ -78,7 +78,7 @@ export function dashboardIncidentHandlers({ store, clock }: HandlerDeps): [strin
       await store.transaction(async (repositories) => {
         const row = await lockedIncident(repositories, caller.accountId, params.id);
         await repositories.dashboardIncidents.insertUpdate(update);
-        // What is told of an incident decides whether it goes on.
+        // The updates of an incident decide whether it goes on.
         const isOver = body.status === 'RESOLVED';
         await repositories.dashboardIncidents.update({
           ...row,

@@ -20,7 +20,7 @@ interface Pending {
   readonly reject: (error: Error) => void;
 }
 
-/** More questions than this do not wait for the thread: whoever asks is told to come again. */
+/** More questions than this do not wait for the thread: further callers are asked to retry. */
 const maxPending = 500;
 
 /**

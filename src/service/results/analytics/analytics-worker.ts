@@ -2,8 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { toError } from '../../../lib/errors.ts';
 import { asStoreError, connectPostgres, connectSqliteToRead } from '../../store/engine/dialect.ts';
 import type { StorePlace } from '../../store.ts';
-import { ColumnCache } from '../columns/column-cache.ts';
-import { ResultColumns } from '../columns/result-columns.ts';
+import { columnCache, ResultColumns } from '../columns/result-columns.ts';
 import type { AnalyticsReply, AnalyticsRequest } from './analytics-thread.ts';
 import { answer, columnsFor } from './series.ts';
 
@@ -19,7 +18,7 @@ const { db, dialect } =
     ? connectSqliteToRead(path)
     : // What breaks between two questions is noticed by the next one.
       connectPostgres(databaseUrl, () => undefined, 1);
-const columns = new ResultColumns(db, dialect, new ColumnCache(cacheBytes));
+const columns = new ResultColumns(db, dialect, columnCache(cacheBytes));
 
 async function reply({ id, query }: AnalyticsRequest): Promise<AnalyticsReply> {
   try {

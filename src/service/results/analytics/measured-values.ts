@@ -10,7 +10,7 @@ export type MeasuredValues = readonly (readonly [
 ])[];
 
 /**
- * Takes out of a detail what its type says is followed over time. It is stored beside the result, so that nobody has to
+ * Takes out of a detail what its type says is followed over time. It is stored next to the result, so that nobody has to
  * read details, which may be large, to answer a question about a month.
  *
  * @param responseTimeMs null when the target gave no answer to time.

@@ -17,12 +17,12 @@ export interface ArtifactUpload {
 }
 
 /**
- * Takes the bytes of artifacts. A row tells where each is:
+ * Takes the bytes of artifacts. A row says where each is:
  *
  * AWAITED with the result that names it. → STORED when its bytes are in the artifact store in whole; it is visible from
  * then on. → LOST when it did not come in time. REFUSED and WITHHELD ones were never to come; both are the agent's word.
  *
- * The right to send comes from the result: its id is made of run and lease number, and only results whose lease stood
+ * The right to send comes from the result: its id is made of run and fencing token, and only results whose lease stood
  * are stored. So a sender whose lease was lost has no row to fill, whatever it still holds.
  */
 export class ArtifactIntake {
@@ -102,7 +102,7 @@ function expectedOf(row: ArtifactRow): ExpectedContent {
   return { sizeBytes: row.size_bytes ?? 0, sha256: row.sha256 ?? '' };
 }
 
-/** The headers tell before a byte is read; a sender that lies in them is found out by the bytes. */
+/** The headers say so before a byte is read; a sender that lies in them is found out by the bytes. */
 function refuseTooLarge(contentLength: string | undefined): void {
   if (Number(contentLength ?? 0) > maxArtifactBytes) throw tooLarge(`${contentLength} bytes`);
 }

@@ -38,7 +38,7 @@ export function artifactHandlers(deps: HandlerDeps): [string, AnyHandler][] {
   });
 }
 
-/** The routes by which people get at them; whoever may see the result may see its artifacts. */
+/** The routes by which people get at them; callers who may see the result may see its artifacts. */
 export function assetHandlers(deps: HandlerDeps): [string, AnyHandler][] {
   const storedOf = async (accountId: string, checkId: string, resultId: string): Promise<ArtifactRow[]> => {
     const check = await deps.store.checks.find(accountId, checkId);

@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely';
+import { LruMap } from '../../../lib/lru.ts';
 import type { Dialect } from '../../store/engine/dialect.ts';
 import type { Tables } from '../../tables.ts';
 import type { ResultChunkRow } from '../tables.ts';
-import { ColumnCache } from './column-cache.ts';
 import {
   encodedPart,
   encodeFrame,
@@ -26,6 +26,20 @@ const longestChunkMs = 24 * 3_600_000;
 type EncodedColumns = ReadonlyMap<number, Uint8Array | null>;
 type ChunkBounds = Pick<ResultChunkRow, 'from_ms' | 'to_ms' | 'row_count'>;
 
+/** What an entry costs in addition to its content. */
+const entryBytes = 200;
+
+/** Columns of sealed chunks by key; null for one that is not stored because it says nothing. */
+type ColumnCache = LruMap<string, Uint8Array | null>;
+
+/**
+ * A cache of encoded columns, which never change, up to a number of bytes. The same months are asked for again and again:
+ * by a dashboard, by an API client with another metric or page.
+ */
+export function columnCache(maxBytes: number): ColumnCache {
+  return new LruMap(maxBytes, (column, key) => entryBytes + key.length + (column?.byteLength ?? 0));
+}
+
 /**
  * Final results as columns: the story is in ADR 15. Results stay where they are; those that are settled are also *sealed*
  * into chunks, one after the other, without a gap: `[from_ms, to_ms)` of `created`. A chunk has a row in `result_chunks`
@@ -38,7 +52,7 @@ export class ResultColumns {
   readonly #cache: ColumnCache;
 
   /** @param cache keeps what was read; by default nothing outlives a few reads. */
-  constructor(db: Kysely<Tables>, dialect: Dialect, cache = new ColumnCache(0)) {
+  constructor(db: Kysely<Tables>, dialect: Dialect, cache = columnCache(0)) {
     this.#db = db;
     this.#cache = cache;
     this.#dialect = dialect;

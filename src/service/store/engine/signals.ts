@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 
 /**
  * News that wakes waiting parts of the service: in this process at once, in others through the database. A signal may
- * be lost with a connection; whoever waits also looks by itself now and then.
+ * be lost with a connection; every waiter also looks by itself now and then.
  */
 export type Signal =
   /** Runs may be claimed. */
@@ -20,7 +20,7 @@ export type Signal =
       readonly sessionId: string;
       readonly runId: string;
     }
-  /** There are alerts to tell, or incidents to open or resolve. */
+  /** There are notifications to send, or incidents to open or resolve. */
   | { readonly kind: 'alerts' }
   /** Checks were created or changed: the next slot may be nearer. */
   | { readonly kind: 'schedule' }
@@ -52,7 +52,7 @@ export class LocalSignals implements Signals {
   }
 }
 
-/** The signals that tell polls of new runs, one for each location, lane and type. */
+/** The signals that wake polls for new runs, one for each location, lane and type. */
 export function queuedSignals(
   runs: readonly {
     readonly state: string;
@@ -75,7 +75,7 @@ export function queuedSignals(
   return [...counted.values()].map(({ signal, count }) => ({ ...signal, count }));
 }
 
-/** The signals that tell sessions that runs they have leased were cancelled. */
+/** The signals that tell sessions which of their leased runs were cancelled. */
 export function cancelledSignals(
   runs: readonly {
     readonly id: string;

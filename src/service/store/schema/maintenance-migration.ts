@@ -1,7 +1,7 @@
 const ofWindow =
   'window_id bigint not null references maintenance_windows (id) on delete cascade, occurrence bigint not null';
 
-/** Single occurrences of maintenance windows: what was changed of them and what was told about them. */
+/** Single occurrences of maintenance windows: what was changed of them and what was announced about them. */
 export const maintenanceOccurrences = {
   name: '0020-maintenance-occurrences',
   statements: [

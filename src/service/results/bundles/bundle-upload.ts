@@ -58,7 +58,7 @@ export async function openCodeBundle(
   return content;
 }
 
-/** Lets the bytes of a gzip file pass, up to the limit, and tells what they were. */
+/** Lets the bytes of a gzip file pass, up to the limit, and measures them. */
 class MeasuredBundle extends Transform {
   readonly #hash = createHash('sha256');
   #head = Buffer.alloc(0);
