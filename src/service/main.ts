@@ -9,14 +9,15 @@ import { type RunningService, startService } from './service.ts';
 const logGraceMs = 500;
 
 /**
- * Runs the service until SIGTERM or SIGINT, then drains and ends the process with exit code 0. A second signal ends it
- * at once with exit code 1.
+ * Runs the service until SIGTERM or SIGINT, then drains and ends the process with exit code 0. A second
+ * signal ends it at once with exit code 1.
  *
  * @throws AppError CONFIG_INVALID when it cannot start as configured.
  */
 export async function runService(environment: Readonly<Record<string, string | undefined>>): Promise<void> {
   const config = readServiceConfig(environment);
-  // Not written by pino itself: where the reader has gone, it would throw at the exit, and keep the process from ending.
+  // Not written by pino itself: where the reader has gone, it would throw at the exit, and keep the process
+  // from ending.
   const output = standardOutput();
   const logger = createLogger('picket-service', config.LOG_LEVEL, output);
   let stopping: string | undefined;
@@ -65,7 +66,7 @@ async function close(service: RunningService, logger: Logger): Promise<number> {
 function asStartError(error: Error, port: number): Error {
   const code = errorCodeOf(error);
   if (code === 'EADDRINUSE') {
-    return new AppError('CONFIG_INVALID', `PORT: port ${port} is taken by another process.`, {
+    return new AppError('CONFIG_INVALID', `PORT: port ${port} is in use by another process.`, {
       cause: error,
     });
   }

@@ -15,8 +15,8 @@ export interface MetricsRouteDeps {
 }
 
 /**
- * `GET /metrics`, next to the operators' probes: it belongs to the process, not to the API. The metrics token sees all
- * accounts, an API key of any role its own.
+ * `GET /metrics`, next to the operators' probes: it belongs to the process, not to the API. The metrics token
+ * sees all accounts, an API key of any role its own.
  *
  * @throws AppError BAD_TOKEN or FOREIGN_ACCOUNT.
  */

@@ -17,9 +17,10 @@ interface MissedRun {
 }
 
 /**
- * Numbers of the service for Prometheus, made for autoscalers of agents: what waits at each location and lane, what is
- * under way, how long the oldest run has waited, how many agents there are. These come from the database and are the
- * same at every process. What was taken and what was missed is counted since the process started: add up the processes.
+ * Numbers of the service for Prometheus, made for autoscalers of agents: what waits at each location and
+ * lane, what is under way, how long the oldest run has waited, how many agents there are. These come from the
+ * database and are the same at every process. What was taken and what was missed is counted since the process
+ * started: add up the processes.
  */
 export class ServiceMetrics {
   readonly #results = new Map<string, number>();

@@ -62,16 +62,16 @@ export interface Store extends Repositories {
   /** Which engine it is, for logs and diagnosis. */
   readonly engine: Dialect['name'];
   /**
-   * All or nothing. The callback awaits nothing but calls of the repositories it is given: on SQLite every other query of the
-   * process waits for it. It may be called again: a transaction that was rolled back in favour of another one is tried
-   * a few times before it counts as STORE_UNAVAILABLE.
+   * All or nothing. The callback awaits nothing but calls of the repositories it is given: on SQLite every
+   * other query of the process waits for it. It may be called again: a transaction that was rolled back in
+   * favour of another one is tried a few times before it counts as STORE_UNAVAILABLE.
    */
   transaction<T>(work: (repositories: Repositories) => Promise<T>): Promise<T>;
   /** Whether this process is the one that schedules. One of several on PostgreSQL; always true on SQLite. */
   isLeader(): Promise<boolean>;
   /**
-   * A transaction in which nobody else is the leader: undefined, and nothing done, when this process is not any more. For
-   * what only the leader may write, however long it was stopped since it asked.
+   * A transaction in which nobody else is the leader: undefined, and nothing done, when this process is not
+   * any more. For what only the leader may write, however long it was stopped since it asked.
    */
   leaderTransaction<T>(work: (repositories: Repositories) => Promise<T>): Promise<T | undefined>;
   /** Throws STORE_UNAVAILABLE when the database does not answer. */

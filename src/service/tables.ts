@@ -13,8 +13,9 @@ import type { RunTables } from './runs/tables.ts';
 import type { SessionTables } from './sessions/tables.ts';
 
 /**
- * The tables of the database, each declared in the `tables.ts` of its noun. Rows are as both engines return them: times
- * are epoch milliseconds, booleans are 0 or 1, JSON is text, parsed in one place (the repository of the noun).
+ * The tables of the database, each declared in the `tables.ts` of its noun. Rows are as both engines return
+ * them: times are epoch milliseconds, booleans are 0 or 1, JSON is text, parsed in one place (the repository
+ * of the noun).
  */
 export interface Tables
   extends AccountTables,

@@ -84,9 +84,9 @@ export async function deleteKey(store: Pick<Repositories, 'accounts'>, keyId: st
 const bootstrapName = 'bootstrap';
 
 /**
- * Makes sure somebody can call the API: with BOOTSTRAP_API_KEY, that this key exists (role ADMIN, first account), in
- * place of the one that was set before; without it, that an empty store gets an account and a random key in a file only
- * its owner can read.
+ * Makes sure somebody can call the API: with BOOTSTRAP_API_KEY, that this key exists (role ADMIN, first
+ * account), in place of the one that was set before; without it, that an empty store gets an account and a
+ * random key in a file only its owner can read.
  */
 export async function bootstrap(
   store: Store,

@@ -19,10 +19,10 @@ export interface AlertPolicy {
 }
 
 /**
- * The policies of some checks by id; deleted and deactivated ones have none. The settings are those of the check (or what
- * its group sets instead) when `useGlobalAlertSettings` is false, else the group's when it has any, else those of the
- * account (check model 2.2, 2.6). Alerts of muted checks and groups, and those in a maintenance window that silences
- * them, are suppressed.
+ * The policies of some checks by id; deleted and deactivated ones have none. The settings are those of the
+ * check (or what its group sets instead) when `useGlobalAlertSettings` is false, else the group's when it has
+ * any, else those of the account (check model 2.2, 2.6). Alerts of muted checks and groups, and those in a
+ * maintenance window that silences them, are suppressed.
  */
 export async function alertPolicies(
   repositories: Repositories,

@@ -38,7 +38,10 @@ interface StoredState {
   readonly alert: AlertState;
   /** The newest slot that has its verdict; nothing that is reported of it later changes that. */
   readonly judgedSlotAt: number | null;
-  /** What the locations of a newer slot said that not all have reported of; it holds once the next slot begins. */
+  /**
+   * What the locations of a newer slot said that not all have reported of; it holds once the next slot
+   * begins.
+   */
   readonly undecided: {
     readonly slotAt: number;
     readonly verdict: Verdict;
@@ -57,9 +60,10 @@ const nothingStored: StoredState = {
 };
 
 /**
- * Feeds final results to the alert states of their checks and stores the alerts that follow, with a notification for each
- * channel that wants it. All in the transaction that stored the results: an alert is as durable as what caused it, and
- * is made exactly once. Results count in the order of their slots; one of an older slot that comes late does not.
+ * Feeds final results to the alert states of their checks and stores the alerts that follow, with a
+ * notification for each channel that wants it. All in the transaction that stored the results: an alert is as
+ * durable as what caused it, and is made exactly once. Results count in the order of their slots; one of an
+ * older slot that comes late does not.
  *
  * @param lastSlots the newest slot of each check before these results; the statuses of the checks are locked.
  * @returns whether there are notifications to send.
@@ -83,7 +87,8 @@ export async function raiseAlerts(
     const policy = policies.get(id);
     if (!policy) continue;
     const last = lastSlots.get(id);
-    // A slot that lies in the future is the trace of a clock that was ahead, and counts as older than any other.
+    // A slot that lies in the future is the trace of a clock that was ahead, and counts as older than any
+    // other.
     const newest = last === undefined || last > now ? Number.NEGATIVE_INFINITY : last;
     const inOrder = (byCheck.get(id) ?? [])
       .filter(({ row }) => row.slot_at >= newest)

@@ -3,18 +3,19 @@ import type { AlertSettings } from '../../checks/contract/common-fields.ts';
 /**
  * The alert state of a check (check model 2.2, 2.3). Its story:
  *
- * A check is `passed`, `degraded` or `failed`, as its last run was; a run of several locations at once counts as one, and
- * a run that the target is not to blame for does not count at all. Runs in a row with the same verdict are a streak. The
- * time from leaving `passed` to being back there is an episode.
+ * A check is `passed`, `degraded` or `failed`, as its last run was; a run of several locations at once counts
+ * as one, and a run that the target is not to blame for does not count at all. Runs in a row with the same
+ * verdict are a streak. The time from leaving `passed` to being back there is an episode.
  *
- * When a streak begins coming from `passed`, nothing is said before it has reached the threshold: that many runs
- * (RUN_BASED), or that many minutes since its first run (TIME_BASED; time passes without runs too). Then its notice goes
- * out and the streak is settled. A change between `degraded` and `failed` begins a new streak and says so at once,
- * whatever the threshold. A settled streak says nothing more but reminders: up to N of them, a set time apart, none after it ended.
- * Back at `passed`, a recovery is notified if anything of the episode was.
+ * When a streak begins coming from `passed`, nothing is said before it has reached the threshold: that many
+ * runs (RUN_BASED), or that many minutes since its first run (TIME_BASED; time passes without runs too). Then
+ * its notice goes out and the streak is settled. A change between `degraded` and `failed` begins a new streak
+ * and says so at once, whatever the threshold. A settled streak says nothing more but reminders: up to N of
+ * them, a set time apart, none after it ended. Back at `passed`, a recovery is notified if anything of the
+ * episode was.
  *
- * A notice that is suppressed (the check is muted, or in maintenance) settles its streak like any other: it is not sent
- * later, has no reminders, and what nobody heard of has no recovery.
+ * A notice that is suppressed (the check is muted, or in maintenance) settles its streak like any other: it
+ * is not sent later, has no reminders, and what nobody heard of has no recovery.
  */
 export interface AlertState {
   readonly phase: Verdict;

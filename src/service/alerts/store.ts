@@ -50,7 +50,9 @@ export class Alerts {
     return new Map(rows.map((row) => [row.check_id, row]));
   }
 
-  /** States that time alone may change now, soonest first; locked, those locked by another process left out. */
+  /**
+   * States that time alone may change now, soonest first; locked, those locked by another process left out.
+   */
   async dueStates(now: number, limit: number): Promise<AlertStateRow[]> {
     return this.#db
       .selectFrom('alert_states')

@@ -18,9 +18,9 @@ const notifyExpiredMs = 2 * dayMs;
 const remindedAtDays = [7, 3, 1, 0, -1];
 
 /**
- * Makes the alerts that time alone brings: escalations after a number of minutes, reminders, and once an hour certificates
- * that are about to expire. Any process does the former, passing over what another one has locked; the leader does
- * the latter.
+ * Makes the alerts that time alone brings: escalations after a number of minutes, reminders, and once an hour
+ * certificates that are about to expire. Any process does the former, passing over what another one has
+ * locked; the leader does the latter.
  */
 export class AlertTimers {
   readonly #store: Store;
@@ -116,8 +116,8 @@ async function notifyOfCertificates(
 }
 
 /**
- * Which of its notices of a certificate a channel is due: at its own threshold, then at fewer days; null before all of
- * them.
+ * Which of its notices of a certificate a channel is due: at its own threshold, then at fewer days; null
+ * before all of them.
  */
 export function certificateStage(daysRemaining: number, thresholdDays: number): number | null {
   if (daysRemaining > thresholdDays) return null;

@@ -8,18 +8,20 @@ export interface ByteRange {
 }
 
 /**
- * Where the bytes of artifacts are kept. Objects are written once and never changed; keys are texts of the service's own
- * making, parts apart by `/`. Every implementation passes test/integration/conformance/artifact-stores.test.ts.
+ * Where the bytes of artifacts are kept. Objects are written once and never changed; keys are texts of the
+ * service's own making, parts apart by `/`. Every implementation passes
+ * test/integration/conformance/artifact-stores.test.ts.
  */
 export interface ArtifactStore {
   /** For logs and diagnosis: what it is and where. */
   readonly description: string;
   /**
-   * Stores what the stream brings under a key. Nobody sees the object before it is whole and has proved to be what was
-   * expected; whatever goes wrong leaves nothing behind. Storing the same key again, or twice at once, is harmless.
+   * Stores what the stream brings under a key. Nobody sees the object before it is whole and has proved to be
+   * what was expected; whatever goes wrong leaves nothing behind. Storing the same key again, or twice at
+   * once, is harmless.
    *
-   * @throws ContentMismatch when the bytes are not those expected, the stream's own error when it breaks, and AppError
-   *   ARTIFACT_STORE_FULL or STORE_UNAVAILABLE.
+   * @throws ContentMismatch when the bytes are not those expected, the stream's own error when it breaks,
+   *   and AppError ARTIFACT_STORE_FULL or STORE_UNAVAILABLE.
    */
   put(key: string, content: Readable, expected: ExpectedContent): Promise<void>;
   /** The bytes of an object, or of a part of it; undefined when there is none. */
@@ -35,8 +37,8 @@ export interface ArtifactStore {
 /**
  * The one range that a `Range` header asks for (RFC 9110, 14.1.2).
  *
- * @returns undefined when the whole is to be sent: no header, another unit, several ranges or a malformed one, all of
- *   which a server may ignore; 'unsatisfiable' when the range begins behind the end.
+ * @returns undefined when the whole is to be sent: no header, another unit, several ranges or a malformed
+ *   one, all of which a server may ignore; 'unsatisfiable' when the range starts past the end.
  */
 export function parseByteRange(
   header: string | undefined,

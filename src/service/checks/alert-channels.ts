@@ -34,9 +34,9 @@ export async function requireChannels(
 }
 
 /**
- * Subscribes a new check or group: to the channels it names, to every channel of the account when `isAutoAssigned`
- * (`autoAssignAlerts`), and to those that subscribe new checks by themselves. What it names wins: it may name a channel as
- * not activated.
+ * Subscribes a new check or group: to the channels it names, to every channel of the account when
+ * `isAutoAssigned` (`autoAssignAlerts`), and to those that subscribe new checks by themselves. What it names
+ * wins: it may name a channel as not activated.
  */
 export async function subscribeNew(
   repositories: Repositories,
@@ -84,7 +84,10 @@ export interface CheckChannel {
   readonly activated: boolean;
 }
 
-/** What a check shows of the channels it is subscribed to (spec.md, `alertChannelSubscriptions` and `alertChannels`). */
+/**
+ * What a check shows of the channels it is subscribed to (spec.md, `alertChannelSubscriptions` and
+ * `alertChannels`).
+ */
 export function channelsView(subscribed: readonly CheckChannel[]) {
   const configs = <T extends ChannelType>(type: T) =>
     subscribed

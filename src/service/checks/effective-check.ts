@@ -9,7 +9,9 @@ import type { Check } from './store.ts';
 
 type Entry = Readonly<Record<string, unknown>>;
 
-/** A group's definition as this build writes them: fields that are newer than the group have their defaults. */
+/**
+ * A group's definition as this build writes them: fields that are newer than the group have their defaults.
+ */
 export function completeGroup(group: Pick<CheckGroup, 'definition'>): GroupDefinition {
   const completed: Record<string, unknown> = { ...group.definition };
   for (const [key, field] of Object.entries(CheckGroupInput.shape)) {
@@ -29,9 +31,9 @@ export type EffectiveCheck<C = Check> = C & {
 type GroupMember = Pick<Check, 'accountId' | 'groupId' | 'checkType' | 'activated' | 'definition'>;
 
 /**
- * A check with the settings of its group applied (check model 2.6): what is scheduled, leased, retried and alerted on.
- * What a group leaves open (null or empty) stays as the check has it. Setup and teardown scripts are not merged, because
- * both run: see lifecycle-scripts.ts.
+ * A check with the settings of its group applied (check model 2.6): what is scheduled, leased, retried and
+ * alerted on. What a group leaves open (null or empty) stays as the check has it. Setup and teardown scripts
+ * are not merged, because both run: see lifecycle-scripts.ts.
  */
 export function withGroup<C extends GroupMember>(check: C, group: CheckGroup | undefined): EffectiveCheck<C> {
   if (!group || group.accountId !== check.accountId) {

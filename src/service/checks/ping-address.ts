@@ -8,7 +8,10 @@ import { isUniqueViolation } from '../store/engine/dialect.ts';
 import type { Repositories } from '../store.ts';
 import type { Check } from './store.ts';
 
-/** A definition whose pings have an address: a token is chosen where there is none. Other types stay as they are. */
+/**
+ * A definition whose pings have an address: a token is chosen where there is none. Other types stay as they
+ * are.
+ */
 export function addressed(type: CheckType, definition: CheckDefinition): CheckDefinition {
   if (!type.pings) return definition;
   const token = type.pings.expectation(definition).token?.toLowerCase() ?? randomUUID();

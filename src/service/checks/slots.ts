@@ -4,9 +4,10 @@ import { findCheckType } from '../../checks/index.ts';
 import type { Check } from './store.ts';
 
 /**
- * Slots: the instants at which a check is due. They lie on a grid anchored at the epoch, so every process and every
- * restart computes the same ones. Where inside its interval a check falls follows from its `frequencyOffset`; a hash of
- * its id spreads checks of one offset over the step between two offsets, so that no second gets more than its share.
+ * Slots: the instants at which a check is due. They lie on a grid anchored at the epoch, so every process and
+ * every restart computes the same ones. Where inside its interval a check falls follows from its
+ * `frequencyOffset`; a hash of its id spreads checks of one offset over the step between two offsets, so that
+ * no second gets more than its share.
  */
 
 /** What the grid of a check follows from. */
@@ -27,8 +28,8 @@ const minuteStepMs = 6_000;
 const hourMs = 3_600_000;
 
 /**
- * The grid of a check (spec.md, `frequencyOffset` rules; units of check model 1.1). Frequency 0: the offset is the
- * period in seconds. Up to 60 minutes: the offset counts steps of 6 seconds. Above: it counts hours.
+ * The grid of a check (spec.md, `frequencyOffset` rules; units of check model 1.1). Frequency 0: the offset
+ * is the period in seconds. Up to 60 minutes: the offset counts steps of 6 seconds. Above: it counts hours.
  */
 export function slotGrid(source: SlotSource): SlotGrid {
   const interval = intervalMs(source.frequency, source.frequencyOffset);
@@ -57,8 +58,8 @@ export function slotIndex(grid: SlotGrid, instantMs: number): number {
 }
 
 /**
- * Where a slot runs: everywhere when the check runs in parallel, else at one location after the other in the order of
- * the list. No state is kept: the number of the slot decides.
+ * Where a slot runs: everywhere when the check runs in parallel, else at one location after the other in the
+ * order of the list. No state is kept: the number of the slot decides.
  */
 export function locationsOfSlot(
   grid: SlotGrid,
@@ -84,7 +85,10 @@ export function locationsOf(definition: {
 
 const longestFreshnessMs = 6 * 60_000;
 
-/** How long a slot may wait in the queue before it is missed: its interval, at most six minutes (design, decision 9). */
+/**
+ * How long a slot may wait in the queue before it is missed: its interval, at most six minutes (design,
+ * decision 9).
+ */
 export function freshnessMs(grid: SlotGrid): number {
   return Math.min(grid.intervalMs, longestFreshnessMs);
 }

@@ -14,7 +14,10 @@ import type { Check } from './store.ts';
 type ViewDeps = Pick<HandlerDeps, 'store' | 'publicUrl' | 'logger'>;
 export type CheckView = ReturnType<typeof checkView>;
 
-/** A check as answers show it: whole, without the values that are masked, with the channels it is subscribed to. */
+/**
+ * A check as answers show it: whole, without the values that are masked, with the channels it is subscribed
+ * to.
+ */
 function checkView(check: Check, publicUrl: string | undefined, subscribed: readonly CheckChannel[] = []) {
   const type = findCheckType(check.checkType);
   const stored = completeDefinition(type, check.definition);
@@ -37,7 +40,10 @@ export async function oneCheckView({ store, publicUrl }: ViewDeps, check: Check)
   return checkView(check, publicUrl, channels.get(check.id));
 }
 
-/** Checks as lists show them. One that no answer can hold, after a change of the rules, is left out and logged. */
+/**
+ * Checks as lists show them. One that no answer can hold, after a change of the rules, is left out and
+ * logged.
+ */
 export async function checkListView(
   { store, publicUrl, logger }: ViewDeps,
   checks: readonly Check[],

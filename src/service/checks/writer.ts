@@ -25,7 +25,8 @@ type AnyBody = Readonly<Record<string, unknown>>;
 export type ScheduledCheck = Pick<Check, 'id' | 'checkType' | 'activated' | 'definition'>;
 
 /**
- * Makes the runs of a check follow a change of it, or of its group, in the transaction that stores the change.
+ * Makes the runs of a check follow a change of it, or of its group, in the transaction that stores the
+ * change.
  *
  * @returns when the check is due next (null: not scheduled), and the signals to send after the transaction.
  */

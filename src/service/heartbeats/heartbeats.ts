@@ -16,15 +16,15 @@ import type { HeartbeatEventRow, HeartbeatRow } from './tables.ts';
 /**
  * Heartbeats: checks whose targets call in by themselves (check model 1.7, 3.5). The story of a timer:
  *
- * It stands still until the first ping. From every ping on, the next one is expected one period later, and the grace
- * time begins then. A ping is `EARLY` before the expected time, `RECEIVED` around it (the first one is that too), `GRACE`
- * within the grace time, and `LATE` when that is over and nobody has noticed yet. When nobody calls by the end of the
- * grace time, the watch (heartbeat-watch.ts) notes a `FAILING` event, and the timer starts again from there. A check that
- * is switched off, or on again, waits for a first ping once more.
+ * It stands still until the first ping. From every ping on, the next one is expected one period later, and
+ * the grace time begins then. A ping is `EARLY` before the expected time, `RECEIVED` around it (the first one
+ * is that too), `GRACE` within the grace time, and `LATE` when that is over and nobody has noticed yet. When
+ * nobody calls by the end of the grace time, the watch (heartbeat-watch.ts) notes a `FAILING` event, and the
+ * timer starts again from there. A check that is switched off, or on again, waits for a first ping once more.
  *
- * Every event is also a record of the ledger, a run that is final from the start, with a FINAL result: what looks at
- * results (statuses, alerts, analytics) needs to know nothing of heartbeats. A ping passes, late or not; a missed one
- * fails.
+ * Every event is also a record of the ledger, a run that is final from the start, with a FINAL result: what
+ * looks at results (statuses, alerts, analytics) needs to know nothing of heartbeats. A ping passes, late or
+ * not; a missed one fails.
  */
 
 /** How far from the expected time a ping still counts as on time. */
@@ -84,7 +84,8 @@ export class HeartbeatRecorder {
   readonly #numbers = new RunNumbers();
 
   /**
-   * In a transaction that has locked the timer: the event, its record in the ledger, and the timer's new start.
+   * In a transaction that has locked the timer: the event, its record in the ledger, and the timer's new
+   * start.
    *
    * @returns whether there are notifications to send.
    */

@@ -92,7 +92,10 @@ function eventView(row: HeartbeatEventRow) {
 const maxSourceLength = 300;
 const maxUserAgentLength = 512;
 
-/** The sender of a ping, in a few words such as "HTTPS GET from curl". What headers say is shown, and nothing else done with it. */
+/**
+ * The sender of a ping, in a few words such as "HTTPS GET from curl". What headers say is shown, and nothing
+ * else done with it.
+ */
 function pingOf(request: FastifyRequest, publicUrl: string | undefined): Ping {
   const { origin, referer, 'user-agent': agent } = request.headers;
   const userAgent = agent === undefined ? null : printable(agent).slice(0, maxUserAgentLength);

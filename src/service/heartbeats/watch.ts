@@ -15,12 +15,13 @@ const timersPerTurn = 200;
 const awayAfterMs = 20_000;
 
 /**
- * Notes pings that were missed. The leader does; the timers are in the store, so the next leader goes on where it
- * stopped.
+ * Notes pings that were missed. The leader does; the timers are in the store, so the next leader goes on
+ * where it stopped.
  *
- * While the service was away nobody could take a ping. When the watch finds that the last look is long ago, the timers
- * whose grace time ended meanwhile, or that expected a ping meanwhile, are given the benefit of the doubt: their next
- * ping is expected where their rhythm puts it after now. A red heartbeat is the job's fault, never ours.
+ * While the service was away nobody could take a ping. When the watch finds that the last look is long ago,
+ * the timers whose grace time ended meanwhile, or that expected a ping meanwhile, are given the benefit of
+ * the doubt: their next ping is expected where their rhythm puts it after now. A red heartbeat is the job's
+ * fault, never ours.
  */
 export class HeartbeatWatch {
   readonly #store: Store;

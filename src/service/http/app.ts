@@ -105,7 +105,10 @@ function bodyKindOf(route: Route): 'json' | 'raw' | 'ignored' {
   return route.isBodyRaw ? 'raw' : 'json';
 }
 
-/** Clients that always send `Content-Type: application/json` send it without a body too, where there is nothing to say. */
+/**
+ * Clients that always send `Content-Type: application/json` send it without a body too, where there is
+ * nothing to say.
+ */
 function acceptEmptyJson(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('remove', 'remove');
   app.removeContentTypeParser('application/json');
@@ -115,7 +118,9 @@ function acceptEmptyJson(app: FastifyInstance): void {
   });
 }
 
-/** Ends a request whose body does not come in time, so that a slow sender does not hold a connection for long. */
+/**
+ * Ends a request whose body does not come in time, so that a slow sender does not hold a connection for long.
+ */
 function limitSending(request: IncomingMessage): void {
   const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
   if (encoding === undefined && (length === undefined || length === '0')) return;
@@ -175,7 +180,8 @@ function addRoute(
     preValidation: async (request) => {
       refuseUnstorable('query', request.query);
       refuseUnstorable('params', request.params);
-      // The schemas of the agent protocol say what its texts may hold; reports show what targets sent, whatever it is.
+      // The schemas of the agent protocol say what its texts may hold; reports show what targets sent,
+      // whatever it is.
       const isJson = !route.isBodyRaw;
       if (route.credential !== 'location' && isJson) refuseUnstorable('payload', request.body);
       if (route.body && !route.isBodyOptional && (request.body === undefined || request.body === null)) {

@@ -18,7 +18,7 @@ export function answerErrors(app: FastifyInstance, routes: readonly Route[]): vo
     reply.header('allow', [...new Set(methods)].join(', '));
     throw new AppError(
       'METHOD_NOT_ALLOWED',
-      `${request.method} is not possible here; ${methods.join(', ')} is.`,
+      `${request.method} is not allowed here. Allowed: ${methods.join(', ')}.`,
     );
   });
 }
@@ -82,7 +82,7 @@ function asAppError(thrown: Error): AppError {
   }
   return new AppError(
     'INTERNAL',
-    'A fault of the service. Its log has the details under the x-request-id of this answer.',
+    'Internal service error. The service log has the details under the x-request-id of this response.',
     {
       cause: error,
     },

@@ -22,8 +22,8 @@ export async function requireLocations(
 }
 
 /**
- * The group that a check joins must exist; it neither changes nor goes while this transaction runs. Called before the
- * check's own row is locked: who changes a group locks the group first and then its checks.
+ * The group that a check joins must exist; it neither changes nor goes while this transaction runs. Called
+ * before the check's own row is locked: who changes a group locks the group first and then its checks.
  *
  * @throws AppError VALIDATION_FAILED when there is no such group.
  */

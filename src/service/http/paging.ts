@@ -12,8 +12,8 @@ export function pageOffset(query: PageQuery): number {
 }
 
 /**
- * Tells where a page lies in the list (check model 4.3): `Content-Range: 0-9/23` and `Link` to the next and the last
- * page.
+ * Tells where a page lies in the list (check model 4.3): `Content-Range: 0-9/23` and `Link` to the next and
+ * the last page.
  */
 export function describePage(
   request: FastifyRequest,

@@ -11,10 +11,11 @@ export interface AutomaticIncidentsOptions {
 }
 
 /**
- * Incidents that follow the alerts of checks: returns what is done about one event, within a transaction. One event may
- * be handled any number of times, in any process: an alert opens one incident, once, and resolves that one only. A service
- * that is gone, or not the account's, gets none. An incident that people resolved before the check recovered stays as
- * they left it. While a maintenance of the service goes on whose window says `suppressAutoIncidents`, none is opened.
+ * Incidents that follow the alerts of checks: returns what is done about one event, within a transaction. One
+ * event may be handled any number of times, in any process: an alert opens one incident, once, and resolves
+ * that one only. A service that is gone, or not the account's, gets none. An incident that people resolved
+ * before the check recovered stays as they left it. While a maintenance of the service goes on whose window
+ * says `suppressAutoIncidents`, none is opened.
  */
 export function automaticIncidents(options: AutomaticIncidentsOptions): IncidentHandler {
   return async (repositories, event) => {
@@ -49,7 +50,10 @@ async function open(
   await mailIncidentUpdate(repositories, row, update, options);
 }
 
-/** Whether a maintenance that concerns a service goes on, whose window wishes no incidents of checks meanwhile. */
+/**
+ * Whether a maintenance that concerns a service goes on, whose window wishes no incidents of checks
+ * meanwhile.
+ */
 async function isSuppressed(
   repositories: Repositories,
   event: IncidentEvent,

@@ -18,8 +18,8 @@ export class IncidentEvents {
   }
 
   /**
-   * The oldest ones, locked: no other process takes a later one of the same incident meanwhile. To be called in a
-   * transaction, which also removes them.
+   * The oldest ones, locked: no other process takes a later one of the same incident meanwhile. To be called
+   * in a transaction, which also removes them.
    */
   async lockOldest(limit: number): Promise<IncidentEventRow[]> {
     return this.#db

@@ -11,8 +11,8 @@ const words = {
 
 /**
  * Stores the mails about an update, in the transaction that stores the update: one for each verified
- * subscription of each page that shows a service of the incident. The subscriber notifier sends them. Without a mailer
- * there is nobody to send them, and nothing is stored.
+ * subscription of each page that shows a service of the incident. The subscriber notifier sends them. Without
+ * a mailer there is nobody to send them, and nothing is stored.
  */
 export async function mailIncidentUpdate(
   repositories: Pick<Repositories, 'statusPages' | 'subscriptions' | 'incidents' | 'subscriberMails'>,

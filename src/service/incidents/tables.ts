@@ -22,7 +22,9 @@ export interface IncidentRow {
   severity: IncidentSeverity;
   /** The check whose alert opened it; null when a person did. */
   check_id: string | null;
-  /** The alert that opened it, so that it opens only one however often it is handled; null when a person did. */
+  /**
+   * The alert that opened it, so that it opens only one however often it is handled; null when a person did.
+   */
   trigger_id: string | null;
   last_status: IncidentStatus;
   started: number;

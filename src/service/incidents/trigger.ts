@@ -6,10 +6,10 @@ import type { Check } from '../checks/store.ts';
 import type { Repositories, Store } from '../store.ts';
 
 /**
- * The way from alerts to incidents (check model 2.4). A check with `triggerIncident` that sends a failure alert has an
- * incident opened; its recovery resolves it. The event is stored in the transaction that made the alert, and handed over
- * in another one, which also removes it: an incident is opened exactly once, whatever is killed in between, and an alert
- * never waits for incidents.
+ * The way from alerts to incidents (check model 2.4). A check with `triggerIncident` that sends a failure
+ * alert has an incident opened; its recovery resolves it. The event is stored in the transaction that made
+ * the alert, and handed over in another one, which also removes it: an incident is opened exactly once,
+ * whatever is killed in between, and an alert never waits for incidents.
  */
 export interface IncidentEvent {
   readonly kind: 'open' | 'resolve';
@@ -23,7 +23,10 @@ export interface IncidentEvent {
   readonly at: number;
 }
 
-/** Opens or resolves an incident within a transaction. An error leaves the event stored, to be handed over again. */
+/**
+ * Opens or resolves an incident within a transaction. An error leaves the event stored, to be handed over
+ * again.
+ */
 export type IncidentHandler = (repositories: Repositories, event: IncidentEvent) => Promise<void>;
 
 /** An incident that was asked for and not resolved yet, as the state of the check keeps it. */

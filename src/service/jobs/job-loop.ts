@@ -13,7 +13,8 @@ export interface JobDefinition {
   /** The longest sleep. Clocks jump and signals get lost, so no job relies on one timer for long. */
   readonly longestMs: number;
   /**
-   * One turn: does what is due and returns when to run next, in epoch milliseconds; null when nothing is known.
+   * One turn: does what is due and returns when to run next, in epoch milliseconds; null when nothing is
+   * known.
    *
    * @param wake starts the next turn at once; during a turn, right after it.
    */
@@ -39,8 +40,9 @@ const shortestMs = 20;
 const leaderPollMs = 2_000;
 
 /**
- * Runs a background job: a turn, a sleep until the next thing is due or a signal comes, the next turn. Turns never
- * overlap. When one throws, the loop goes on with growing pauses: a database that is away for an hour must not end it.
+ * Runs a background job: a turn, a sleep until the next thing is due or a signal comes, the next turn. Turns
+ * never overlap. When one throws, the loop goes on with growing pauses: a database that is away for an hour
+ * must not end it.
  */
 export class JobLoop {
   readonly #job: JobDefinition;
@@ -70,7 +72,9 @@ export class JobLoop {
     this.#loop = this.#run();
   }
 
-  /** Resolves when the turn under way is done and what the job opened is closed; there will be no other turn. */
+  /**
+   * Resolves when the turn under way is done and what the job opened is closed; there will be no other turn.
+   */
   async stop(): Promise<void> {
     this.#unsubscribe?.();
     this.#stopping.abort();

@@ -30,14 +30,14 @@ export function leaseSweepLongestMs(leaseTtlMs: number): number {
 }
 
 /**
- * Ends what nobody else will end: leases that ran out and runs that waited too long. It looks at the earliest such
- * instant. A lease or queue entry made after it fell asleep cannot end before its longest sleep is over, so it needs no
- * waking.
+ * Ends what nobody else will end: leases that ran out and runs that waited too long. It looks at the earliest
+ * such instant. A lease or queue entry made after it fell asleep cannot end before its longest sleep is over,
+ * so it needs no waking.
  *
  * The results of deleted checks are removed here too, some at each turn, so that nothing else waits for long.
  *
- * Leases are spared for one TTL after the service started or stood still: agents could not renew meanwhile, and taking
- * their work away would only repeat it.
+ * Leases are spared for one TTL after the service started or stood still: agents could not renew meanwhile,
+ * and taking their work away would only repeat it.
  */
 export class LeaseSweep {
   readonly #store: Store;
@@ -118,7 +118,8 @@ export class LeaseSweep {
   async #purge(): Promise<boolean> {
     const checkId = await this.#store.results.nextPurge();
     if (checkId === undefined) return false;
-    // The bytes first: the rows are what remembers them. An upload that ends later finds no row and removes its bytes.
+    // The bytes first: the rows are what remembers them. An upload that ends later finds no row and removes
+    // its bytes.
     await this.#artifactStore.removeFolder(checkId);
     await this.#store.transaction((repositories) => repositories.results.purgeSome(checkId, resultsPerTurn));
     return (await this.#store.results.nextPurge()) !== undefined;

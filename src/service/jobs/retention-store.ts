@@ -4,8 +4,9 @@ import type { Dialect } from '../store/engine/dialect.ts';
 import type { Tables } from '../tables.ts';
 
 /**
- * Removal of what is too old, in batches: each call is one short statement, so that claims and results never wait for
- * long. Nothing here is on its way: results are final or attempts of runs that ended long ago, runs are terminal.
+ * Removal of what is too old, in batches: each call is one short statement, so that claims and results never
+ * wait for long. Nothing here is on its way: results are final or attempts of runs that ended long ago, runs
+ * are terminal.
  */
 export class Retired {
   readonly #db: Kysely<Tables>;
@@ -29,7 +30,10 @@ export class Retired {
     return rows.map((row) => row.id);
   }
 
-  /** Removes results and what is known of their artifacts. The bytes have to be gone before: the rows remember them. */
+  /**
+   * Removes results and what is known of their artifacts. The bytes have to be gone before: the rows remember
+   * them.
+   */
   async removeResults(table: 'results' | 'test_results', ids: readonly string[]): Promise<void> {
     await this.#db.deleteFrom('artifacts').where(this.#dialect.inList('result_id', ids)).execute();
     await this.#db.deleteFrom(table).where(this.#dialect.inList('id', ids)).execute();
@@ -58,10 +62,10 @@ export class Retired {
   }
 
   /**
-   * Removes up to `limit` each of: runs that ended, fenced results, check sessions, alerts with their notifications,
-   * groups of errors that were not seen since and notices of maintenance, all from before an instant. Alerts about
-   * certificates stay: they keep a certificate from being notified twice. So do groups that were archived for
-   * good: without them their errors would come back as new ones.
+   * Removes up to `limit` each of: runs that ended, fenced results, check sessions, alerts with their
+   * notifications, groups of errors that were not seen since and notices of maintenance, all from before an
+   * instant. Alerts about certificates stay: they keep a certificate from being notified twice. So do groups
+   * that were archived for good: without them their errors would come back as new ones.
    *
    * @returns whether there may be more.
    */
@@ -132,7 +136,10 @@ export class Retired {
     return ids.length;
   }
 
-  /** The ids of up to `limit` results of test sessions that started before an instant, and of the sessions without any. */
+  /**
+   * The ids of up to `limit` results of test sessions that started before an instant, and of the sessions
+   * without any.
+   */
   async testSessions(
     before: number,
     limit: number,

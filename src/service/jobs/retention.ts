@@ -5,7 +5,10 @@ import type { Store } from '../store.ts';
 
 /** How long things are kept, in milliseconds. */
 export interface RetentionTimes {
-  /** Results with their details, fenced results, events of heartbeats, and the records of runs, sessions and alerts. */
+  /**
+   * Results with their details, fenced results, events of heartbeats, and the records of runs, sessions and
+   * alerts.
+   */
   readonly resultsMs: number;
   /** The files that runs left behind. */
   readonly artifactsMs: number;
@@ -31,8 +34,9 @@ const minuteMs = 60_000;
 
 /**
  * Work of the leader that nobody waits for: results are sealed into columns (result-columns.ts), what is too
- * old is removed, and the queues are looked at once a minute. It goes over all checks, a few at each turn, in statements
- * that take milliseconds, so that claims and results are never held up; between two rounds it rests.
+ * old is removed, and the queues are looked at once a minute. It goes over all checks, a few at each turn, in
+ * statements that take milliseconds, so that claims and results are never held up; between two rounds it
+ * rests.
  *
  * Results are removed only once they are sealed: what analytics know of them outlives them.
  */
@@ -74,7 +78,10 @@ export class Retention {
     this.#recordedMinute = minute;
   }
 
-  /** Seals and removes results of the next few checks. Returns false when there are no more checks in this round. */
+  /**
+   * Seals and removes results of the next few checks. Returns false when there are no more checks in this
+   * round.
+   */
   async #lookAtChecks(now: number): Promise<boolean> {
     const ids = await this.#store.retired.checkIdsAfter(this.#cursor, checksPerTurn);
     for (const id of ids) {

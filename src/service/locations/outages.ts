@@ -7,10 +7,11 @@ import type { LocationCaller } from '../http/auth.ts';
 import type { Repositories, Store } from '../store.ts';
 
 /**
- * Outages of private locations. One begins with the first slot that is missed because no agent was seen there lately, and
- * ends with the next claim of an agent. Its beginning and its end are notified once each, to the channels of the checks that
- * run there: `no_agent_since` of the location changes in the transaction that stores the alert, and one change is made by
- * one transaction only. A location that has nothing to run has no outage, however long it is without agents.
+ * Outages of private locations. One begins with the first slot that is missed because no agent was seen there
+ * lately, and ends with the next claim of an agent. Its beginning and its end are notified once each, to the
+ * channels of the checks that run there: `no_agent_since` of the location changes in the transaction that
+ * stores the alert, and one change is made by one transaction only. A location that has nothing to run has no
+ * outage, however long it is without agents.
  */
 
 /**

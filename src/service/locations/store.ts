@@ -134,7 +134,9 @@ export class Locations {
       .executeTakeFirst();
   }
 
-  /** Notes that a location misses slots for want of an agent. The location, or undefined when that was known. */
+  /**
+   * Notes that a location misses slots for want of an agent. The location, or undefined when that was known.
+   */
   async beginOutage(id: string, since: number): Promise<PrivateLocationRow | undefined> {
     return this.#db
       .updateTable('private_locations')

@@ -7,7 +7,10 @@ export interface PrivateLocationRow {
   proxy_url: string | null;
   created: number;
   updated: number | null;
-  /** The first slot that was missed because the location had no agent; null while it has. See location-outages.ts. */
+  /**
+   * The first slot that was missed because the location had no agent; null while it has. See
+   * location-outages.ts.
+   */
   no_agent_since: number | null;
 }
 

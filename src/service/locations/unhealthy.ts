@@ -7,13 +7,17 @@ import type { LocationCaller } from '../http/auth.ts';
 import type { Repositories, Store } from '../store.ts';
 import type { LocationEventRow } from './tables.ts';
 
-/** An agent reports a lasting event every minute; one that was not reported for this long has ended with its agent. */
+/**
+ * An agent reports a lasting event every minute; one that was not reported for this long has ended with its
+ * agent.
+ */
 export const reportedWithinMs = 5 * 60_000;
 
 /**
- * Unhealthy private locations, as their agents report them. Each agent reports its own events; they are stored as they are.
- * Channels are notified once of each kind: when the first event begins while none of that kind lasts, and when the last
- * one ends. An event that is over when it is first reported is stored without a notification.
+ * Unhealthy private locations, as their agents report them. Each agent reports its own events; they are
+ * stored as they are. Channels are notified once of each kind: when the first event begins while none of that
+ * kind lasts, and when the last one ends. An event that is over when it is first reported is stored without a
+ * notification.
  */
 export async function recordLocationEvents(
   store: Store,

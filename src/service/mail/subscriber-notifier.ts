@@ -18,9 +18,10 @@ const maxTries = 6;
 const firstRetryMs = 20_000;
 
 /**
- * Sends the mails that incidents left for subscribers. Any process takes some, for a while; what is sent or given up is
- * removed, the rest is tried again, up to six times with growing pauses. A process that is killed in the middle leaves
- * its mails to be taken again, so a mail may come twice, with the same id, but is never lost.
+ * Sends the mails that incidents left for subscribers. Any process takes some, for a while; what is sent or
+ * given up is removed, the rest is tried again, up to six times with growing pauses. A process that is killed
+ * in the middle leaves its mails to be taken again, so a mail may come twice, with the same id, but is never
+ * lost.
  */
 export class SubscriberNotifier {
   readonly #options: SubscriberNotifierOptions;

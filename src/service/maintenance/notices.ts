@@ -17,7 +17,10 @@ export interface MaintenanceNoticesOptions {
 const minuteMs = 60_000;
 /** The longest reminder there is (check model 2.7), and a little more. */
 const aheadMs = 10_080 * minuteMs + minuteMs;
-/** What happened longer ago is nobody's news any more: the service was away, or the notice was wished for afterwards. */
+/**
+ * What happened longer ago is nobody's news any more: the service was away, or the notice was wished for
+ * afterwards.
+ */
 const newsMs = 60 * minuteMs;
 
 /** Kinds of notices that an update may send in the place of the window. */
@@ -29,9 +32,10 @@ interface Notice extends Pick<MaintenanceMail, 'subject' | 'text'> {
 }
 
 /**
- * Mails subscribers of status pages that a maintenance lies ahead (`reminderMinutesBefore`), has begun (`notifyOnStart`)
- * and is over (`notifyOnEnd`). The leader looks every 20 seconds; that a notice was sent is stored in the
- * transaction that stores its mails, so it is sent once, whichever process does and whatever is killed in between.
+ * Mails subscribers of status pages that a maintenance lies ahead (`reminderMinutesBefore`), has begun
+ * (`notifyOnStart`) and is over (`notifyOnEnd`). The leader looks every 20 seconds; that a notice was sent is
+ * stored in the transaction that stores its mails, so it is sent once, whichever process does and whatever is
+ * killed in between.
  */
 export class MaintenanceNotices {
   readonly #options: MaintenanceNoticesOptions;

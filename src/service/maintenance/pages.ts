@@ -21,8 +21,8 @@ export interface VisibleMaintenance {
 const maxPerWindow = 20;
 
 /**
- * The maintenances of windows with `statusPageVisibility`, of one account or of all, that are not over for longer than
- * `pastMs` and begin within `aheadMs`; soonest first.
+ * The maintenances of windows with `statusPageVisibility`, of one account or of all, that are not over for
+ * longer than `pastMs` and begin within `aheadMs`; soonest first.
  */
 export async function visibleMaintenances(
   repositories: Pick<Repositories, 'windows' | 'maintenances'>,
@@ -63,8 +63,8 @@ export function affectedServices(
 }
 
 /**
- * Whether a page shows a maintenance: the pages that it names, or without names every page of the account that shows a
- * service it concerns.
+ * Whether a page shows a maintenance: the pages that it names, or without names every page of the account
+ * that shows a service it concerns.
  */
 export function isShownOn(
   visibility: Visibility,

@@ -11,7 +11,9 @@ export interface MaintenanceRow {
   starts_at: number | null;
   ends_at: number | null;
   is_deleted: Flag;
-  /** What follows from its updates: the last status that was said, and when they said that it began and ended. */
+  /**
+   * What follows from its updates: the last status that was said, and when they said that it began and ended.
+   */
   stated: MaintenanceStatus | null;
   begun: number | null;
   ended: number | null;

@@ -154,8 +154,9 @@ export async function addMaintenanceUpdate(
 }
 
 /**
- * Lets an occurrence follow its updates as they are now: its status is the last that was said, it began with the first
- * that said IN_PROGRESS or VERIFYING, and ended with the first of the unbroken row at the end that says it is over.
+ * Lets an occurrence follow its updates as they are now: its status is the last that was said, it began with
+ * the first that said IN_PROGRESS or VERIFYING, and ended with the first of the unbroken row at the end that
+ * says it is over.
  */
 export async function followUpdates(
   repositories: Pick<Repositories, 'windows' | 'maintenances'>,

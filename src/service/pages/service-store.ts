@@ -49,7 +49,9 @@ export class Services {
       .executeTakeFirst();
   }
 
-  /** Of some ids, the services of the account, locked so that none is deleted before this transaction ends. */
+  /**
+   * Of some ids, the services of the account, locked so that none is deleted before this transaction ends.
+   */
   async findMany(accountId: string, ids: readonly string[]): Promise<Map<string, ServiceRow>> {
     if (ids.length === 0) return new Map();
     const rows = await this.#db

@@ -28,8 +28,8 @@ const maintenancesShown = 50;
 const maintenanceShownMs = { past: dayMs, ahead: 30 * dayMs };
 
 /**
- * Everything a status page shows at an instant. Updates that are to be shown later do not count yet: the incidents are
- * as they were announced until now.
+ * Everything a status page shows at an instant. Updates that are to be shown later do not count yet: the
+ * incidents are as they were announced until now.
  */
 export async function statusPageData(
   repositories: Pick<Repositories, 'statusPages' | 'incidents' | 'windows' | 'maintenances'>,
@@ -109,7 +109,10 @@ export async function statusPageData(
   };
 }
 
-/** The maintenances that a page shows: those that go on, lie ahead, or were over or cancelled lately; soonest first. */
+/**
+ * The maintenances that a page shows: those that go on, lie ahead, or were over or cancelled lately; soonest
+ * first.
+ */
 async function shownMaintenances(
   repositories: Pick<Repositories, 'windows' | 'maintenances'>,
   page: StatusPageRow,

@@ -21,7 +21,8 @@ export function subscriptionHandlers({ store, clock }: HandlerDeps): [string, An
     },
     async createSubscriptions({ caller, params, body }) {
       const now = clock.wallMs();
-      // One mailbox however its domain is written; two spellings of its name may be two mailboxes, but never are.
+      // One mailbox however its domain is written; two spellings of its name may be two mailboxes, but never
+      // are.
       const addresses = new Set(body.subscriptions.map(({ config }) => config.address.toLowerCase()));
       const created = await store.transaction(async (repositories) => {
         const page = await repositories.statusPages.findForUpdate(caller.accountId, params.statusPageId);

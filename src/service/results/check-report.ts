@@ -14,7 +14,10 @@ export const measuredFailures: ReadonlySet<string> = new Set(
   ),
 );
 
-/** What a report says of the runs of a window; of none at all, that nothing is known. Types that nobody runs have no times. */
+/**
+ * What a report says of the runs of a window; of none at all, that nothing is known. Types that nobody runs
+ * have no times.
+ */
 export function aggregateView(checkType: string, aggregate: RunAggregate | undefined): Aggregate {
   const nothing = { successRatio: null, avg: null, p95: null, p99: null };
   if (!aggregate) return nothing;

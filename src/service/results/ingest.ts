@@ -38,9 +38,10 @@ interface Entry {
 }
 
 /**
- * Takes the results agents report. Each report is judged by itself and gets its receipt; one bad report never fails the
- * batch. A batch is one transaction: results, the ends (or next attempts) of their runs and the statuses of their checks
- * are stored together or not at all, and an agent that gets no answer sends the same batch again.
+ * Takes the results agents report. Each report is judged by itself and gets its receipt; one bad report never
+ * fails the batch. A batch is one transaction: results, the ends (or next attempts) of their runs and the
+ * statuses of their checks are stored together or not at all, and an agent that gets no answer sends the same
+ * batch again.
  */
 export class Ingest {
   readonly #store: Store;
@@ -168,7 +169,9 @@ class Batch {
     };
   }
 
-  /** Stores what was accepted and fenced; returns the signals for alerts and for runs that were queued again. */
+  /**
+   * Stores what was accepted and fenced; returns the signals for alerts and for runs that were queued again.
+   */
   async store(): Promise<Signal[]> {
     const repositories = this.#repositories;
     await repositories.results.insertStale(this.#stale);

@@ -128,11 +128,12 @@ export class Reports {
   }
 
   /**
-   * The runs of checks in a window (epoch milliseconds, the end exclusive), by check. Percentiles are by nearest rank
-   * (check model 3.6): the smallest time that at least so many percent of the measured runs did not exceed.
+   * The runs of checks in a window (epoch milliseconds, the end exclusive), by check. Percentiles are by
+   * nearest rank (check model 3.6): the smallest time that at least so many percent of the measured runs did
+   * not exceed.
    *
-   * One check at a time: its times are sorted here, several times faster than window functions do it, no more than one
-   * check's are held at once, and other requests are served in between.
+   * One check at a time: its times are sorted here, several times faster than window functions do it, no more
+   * than one check's are held at once, and other requests are served in between.
    *
    * @param measuredCodes failure codes of runs whose response time is one, because the target answered.
    */

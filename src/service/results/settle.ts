@@ -27,8 +27,8 @@ export async function insertResults(
 }
 
 /**
- * Makes final results count, in the transaction that stored them: the statuses of their checks follow, and alerts are
- * raised. Results of test sessions never count.
+ * Makes final results count, in the transaction that stored them: the statuses of their checks follow, and
+ * alerts are raised. Results of test sessions never count.
  *
  * @returns whether there are notifications to send.
  */
@@ -70,7 +70,8 @@ async function updateStatuses(
 }
 
 /**
- * Ends runs whose next attempt will not happen: the result of the last attempt becomes the final one (check model 2.1).
+ * Ends runs whose next attempt will not happen: the result of the last attempt becomes the final one (check
+ * model 2.1).
  */
 export async function promoteLastAttempts(
   repositories: Repositories,

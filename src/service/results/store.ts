@@ -116,7 +116,10 @@ export class Results {
       .execute();
   }
 
-  /** The deleted check whose results are to be removed next. Read first: idle sweepers open no write transactions. */
+  /**
+   * The deleted check whose results are to be removed next. Read first: idle sweepers open no write
+   * transactions.
+   */
   async nextPurge(): Promise<string | undefined> {
     const purge = await this.#db
       .selectFrom('purges')
@@ -128,9 +131,9 @@ export class Results {
   }
 
   /**
-   * Removes up to `limit` results of a deleted check, and as many fenced ones, those of test sessions and heartbeat events,
-   * its chunks and artifacts' rows, within a transaction.
-   * Does nothing while another process is at it.
+   * Removes up to `limit` results of a deleted check, and as many fenced ones, those of test sessions and
+   * heartbeat events, its chunks and artifacts' rows, within a transaction. Does nothing while another
+   * process is at it.
    */
   async purgeSome(checkId: string, limit: number): Promise<void> {
     const purge = await this.#db

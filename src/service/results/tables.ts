@@ -26,7 +26,10 @@ export interface ResultRow {
   start_delay: number;
   agent_lag: number;
   agent_overhead: number;
-  /** The start by the clock of the agent's host, uncorrected; null in results of older agents and where nothing ran. */
+  /**
+   * The start by the clock of the agent's host, uncorrected; null in results of older agents and where
+   * nothing ran.
+   */
   host_started: number | null;
   timing_doubtful: Flag;
   /** When the certificate of the target expires; null where none was seen. */
@@ -132,7 +135,10 @@ export interface ErrorGroupRow {
   id: string;
   account_id: string;
   kind: 'check' | 'test-session';
-  /** What the group belongs to: the id of the check, or of the project; '' for test sessions without a project. */
+  /**
+   * What the group belongs to: the id of the check, or of the project; '' for test sessions without a
+   * project.
+   */
   owner_id: string;
   error_hash: string;
   raw_message: string | null;

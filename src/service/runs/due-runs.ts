@@ -5,8 +5,8 @@ import { freshnessMs, gridOf, locationsOf, locationsOfSlot, slotIndex } from '..
 import type { RunRow } from './tables.ts';
 
 /**
- * Numbers of runs (`checkRunId`): they grow with time, as epoch microseconds do, and are unique in a process. They start
- * at a random microsecond, so that two processes in the same millisecond hardly ever meet.
+ * Numbers of runs (`checkRunId`): they grow with time, as epoch microseconds do, and are unique in a process.
+ * They start at a random microsecond, so that two processes in the same millisecond hardly ever meet.
  */
 export class RunNumbers {
   #last = 0;
@@ -69,9 +69,10 @@ export function queuedRun(check: EffectiveCheck, place: RunPlace): RunRow {
 }
 
 /**
- * The runs of a check's slots that are due and were not turned into runs yet. After a gap (the service was away) only
- * the newest slot is run, and only while it is fresh; the older ones become one terminal record each gap, which says
- * for how many slots it stands. A slot in which the check is paused becomes a terminal record too.
+ * The runs of a check's slots that are due and were not turned into runs yet. After a gap (the service was
+ * away) only the newest slot is run, and only while it is fresh; the older ones become one terminal record
+ * each gap, which says for how many slots it stands. A slot in which the check is paused becomes a terminal
+ * record too.
  *
  * @param check with the settings of its group applied.
  * @param locationIds private locations by `accountId/slug`.

@@ -191,8 +191,8 @@ export class Leases {
 }
 
 /**
- * The id the result of a lease will have. It follows from run and fencing token, so that the same report always carries
- * the same id, and the service knows it without storing it.
+ * The id the result of a lease will have. It follows from run and fencing token, so that the same report
+ * always carries the same id, and the service knows it without storing it.
  */
 export function resultIdOf(runId: string, leaseNumber: number): string {
   const hex = createHash('sha256').update(`${runId}/${leaseNumber}`).digest('hex');

@@ -21,7 +21,10 @@ interface AccountResources {
   readonly certificates: readonly ClientCertificateRow[];
 }
 
-/** What the agent needs to run what it leased: each check with the settings of its group, and what it refers to. */
+/**
+ * What the agent needs to run what it leased: each check with the settings of its group, and what it refers
+ * to.
+ */
 export async function leasedRuns(
   repositories: Repositories,
   location: LocationCaller,
@@ -136,7 +139,10 @@ function withSession(
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Variables of the account, the group and the check: of those with one name the last one holds, and says if it is secret. */
+/**
+ * Variables of the account, the group and the check: of those with one name the last one holds, and says if
+ * it is secret.
+ */
 function variablesOf(
   account: readonly VariableRow[],
   fromGroup: Readonly<Record<string, string>>,

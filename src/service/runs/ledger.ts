@@ -30,24 +30,24 @@ const lookAgainMs = 5_000;
 /**
  * The run ledger. The story of a run:
  *
- * The scheduler inserts it `queued`. An agent of its location claims it: `leased`, with a fencing token that grows with
- * every lease of the run, and an end. From there:
+ * The scheduler inserts it `queued`. An agent of its location claims it: `leased`, with a fencing token that
+ * grows with every lease of the run, and an end. From there:
  * - the agent renews the lease as long as it works: still `leased`, the end moves;
- * - the agent gives it back, was gone before it got the answer, or says with a later claim that the answer never came:
- *   `queued` again, nothing is held against it;
- * - the lease ends without a word: `queued` again and a death is counted; after the second one the run is `missed`,
- *   agent-lost, because a run that kills its agents must not go round for ever;
- * - a result with the present fencing token comes: `final`, or `queued` for another attempt (attempt + 1, deaths 0,
- *   perhaps at another location, not before its back-off is over).
+ * - the agent gives it back, was gone before it got the answer, or says with a later claim that the answer
+ *   never came: `queued` again, nothing is held against it;
+ * - the lease ends without a word: `queued` again and a death is counted; after the second one the run is
+ *   `missed`, agent-lost, because a run that kills its agents must not go round for ever;
+ * - a result with the present fencing token comes: `final`, or `queued` for another attempt (attempt + 1,
+ *   deaths 0, perhaps at another location, not before its back-off is over).
  *
- * A run that waits in the queue longer than its slot is fresh is `missed`, with the reason. Where an attempt had been
- * stored before, that one becomes the final result instead: what was measured is not thrown away. A check that is
- * switched off (itself or with its group) or deleted makes its runs `cancelled`. A slot within a maintenance window that
- * pauses its check is inserted `missed` from the start.
+ * A run that waits in the queue longer than its slot is fresh is `missed`, with the reason. Where an attempt
+ * had been stored before, that one becomes the final result instead: what was measured is not thrown away. A
+ * check that is switched off (itself or with its group) or deleted makes its runs `cancelled`. A slot within
+ * a maintenance window that pauses its check is inserted `missed` from the start.
  *
- * `final`, `missed` and `cancelled` are terminal. Every change names the state (and fencing token) it leaves, in the
- * transaction that stores its result, so each run gets exactly one terminal record whatever races. A result with an old
- * fencing token is fenced: kept as evidence, never counted.
+ * `final`, `missed` and `cancelled` are terminal. Every change names the state (and fencing token) it leaves,
+ * in the transaction that stores its result, so each run gets exactly one terminal record whatever races. A
+ * result with an old fencing token is fenced: kept as evidence, never counted.
  */
 export class Ledger {
   readonly leaseTtlMs: number;
@@ -66,9 +66,10 @@ export class Ledger {
   }
 
   /**
-   * Leases due runs to an agent: per lane up to its free slots, oldest slot first, only types it can run. With nothing
-   * to lease it waits up to `waitMs`, or until a run of the session is cancelled: a poll that waits brings that news at
-   * once, where the next renewal would. When `gone` aborts (the agent hung up), nothing stays leased.
+   * Leases due runs to an agent: per lane up to its free slots, oldest slot first, only types it can run.
+   * With nothing to lease it waits up to `waitMs`, or until a run of the session is cancelled: a poll that
+   * waits brings that news at once, where the next renewal would. When `gone` aborts (the agent hung up),
+   * nothing stays leased.
    */
   async claim(location: LocationCaller, request: ClaimRequest, gone: AbortSignal): Promise<Claim> {
     await this.sightings.claimed(location.id, request, this.#clock.wallMs());

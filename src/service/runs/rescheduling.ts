@@ -8,9 +8,9 @@ import { queuedSignals } from '../store/engine/signals.ts';
 import { RunNumbers, runsDue } from './due-runs.ts';
 
 /**
- * What follows for the runs of a check when it, or its group, changes. Slots that are due already belong to the check
- * as it was; queued runs of one that is switched off, or at a location it left, are cancelled. The caller holds the
- * check's row and writes the next slot.
+ * What follows for the runs of a check when it, or its group, changes. Slots that are due already belong to
+ * the check as it was; queued runs of one that is switched off, or at a location it left, are cancelled. The
+ * caller holds the check's row and writes the next slot.
  */
 export function rescheduler(numbers = new RunNumbers()): Reschedule {
   return async (repositories, before, after, now) => {

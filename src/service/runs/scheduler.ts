@@ -22,11 +22,11 @@ const compareEveryMs = 30_000;
 const lostLeadershipMs = 2_000;
 
 /**
- * Turns due slots into runs. The next slot of each check stands in its row; a turn takes the due rows, inserts their
- * runs and moves them on in one transaction, so that a crash or a second scheduler neither loses nor doubles a slot. Of
- * several processes one is the leader; what a turn writes is written only while that is so.
- * After a gap (the service was away) only the newest slot is run, and only while it is fresh; the older ones become one
- * terminal record each gap, which says for how many slots it stands.
+ * Turns due slots into runs. The next slot of each check stands in its row; a turn takes the due rows,
+ * inserts their runs and moves them on in one transaction, so that a crash or a second scheduler neither
+ * loses nor doubles a slot. Of several processes one is the leader; what a turn writes is written only while
+ * that is so. After a gap (the service was away) only the newest slot is run, and only while it is fresh; the
+ * older ones become one terminal record each gap, which says for how many slots it stands.
  */
 export class Scheduler {
   readonly #store: Store;
@@ -75,8 +75,9 @@ export class Scheduler {
   }
 
   /**
-   * A clock that was ahead and was set right leaves next slots that lie further off than one interval: their checks
-   * would stand still until then. At the first turn, and now and then, such rows are given the next slot after now.
+   * A clock that was ahead and was set right leaves next slots that lie further off than one interval: their
+   * checks would stand still until then. At the first turn, and now and then, such rows are given the next
+   * slot after now.
    */
   async #repairFutureSlots(now: number): Promise<void> {
     const nowMs = this.#clock.monotonicMs();

@@ -6,7 +6,10 @@ import { batches } from '../store/engine/queries.ts';
 import type { Tables } from '../tables.ts';
 import type { CheckSessionRow } from './tables.ts';
 
-/** Check sessions: what somebody asked to be run now. How far one is follows from its runs; nothing is stored twice. */
+/**
+ * Check sessions: what somebody asked to be run now. How far one is follows from its runs; nothing is stored
+ * twice.
+ */
 export class CheckSessions {
   readonly #db: Kysely<Tables>;
   readonly #dialect: Dialect;

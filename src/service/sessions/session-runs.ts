@@ -24,7 +24,10 @@ export async function placesOf(repositories: Repositories, accountId: string, no
   return { ids, withAgents: new Set([...ids].filter(([, id]) => alive.has(id)).map(([slug]) => slug)) };
 }
 
-/** Where a check runs when somebody asks: at all its locations when it runs in parallel, else at one that has agents. */
+/**
+ * Where a check runs when somebody asks: at all its locations when it runs in parallel, else at one that has
+ * agents.
+ */
 export function locationsNow(check: Check, places: Places): string[] {
   const locations = locationsOf(check.definition);
   if (check.definition.runParallel === true) return locations;
@@ -54,14 +57,17 @@ export function askedRun(
   };
 }
 
-/** An instant that is none of the check's own slots: the scheduler finds those free, whenever it comes to them. */
+/**
+ * An instant that is none of the check's own slots: the scheduler finds those free, whenever it comes to
+ * them.
+ */
 function offGrid(check: Check, at: number): number {
   return nextSlotAfter(gridOf(check), at - 1) === at ? at + 1 : at;
 }
 
 /**
- * Queues runs outside the schedule. Each is a slot of its own: where somebody else has asked at the very millisecond, the
- * next free one is taken, so that there is one terminal record for every slot here too.
+ * Queues runs outside the schedule. Each is a slot of its own: where somebody else has asked at the very
+ * millisecond, the next free one is taken, so that there is one terminal record for every slot here too.
  */
 export async function queueAlone(
   repositories: Repositories,

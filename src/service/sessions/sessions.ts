@@ -13,8 +13,8 @@ import { matchingChecks, type SessionTarget } from './target.ts';
 export type TestSessionPlan = Omit<TestSessionRow, 'id' | 'account_id' | 'started' | 'cancelled'>;
 
 /**
- * Runs that somebody asked for. They go through the ledger as those of the schedule do; a session is what binds them
- * together. How far it is follows from its runs, wherever those end.
+ * Runs that somebody asked for. They go through the ledger as those of the schedule do; a session is what
+ * binds them together. How far it is follows from its runs, wherever those end.
  */
 export class Sessions {
   readonly #store: Store;
@@ -104,8 +104,8 @@ export class Sessions {
   }
 
   /**
-   * Cancels what of a session is on its way, all or the runs of some sequences: queued runs are never leased, agents
-   * stop those they have leased.
+   * Cancels what of a session is on its way, all or the runs of some sequences: queued runs are never leased,
+   * agents stop those they have leased.
    *
    * @throws AppError NOT_FOUND when the account has no such session.
    */

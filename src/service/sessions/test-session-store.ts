@@ -43,7 +43,10 @@ const status = sql<TestSessionStatus>`case when ${live} then 'RUNNING'
 
 export type TestSession = TestSessionRow & { readonly status: TestSessionStatus };
 
-/** Test sessions and the results of their runs, which stay out of everything that counts the results of checks. */
+/**
+ * Test sessions and the results of their runs, which stay out of everything that counts the results of
+ * checks.
+ */
 export class TestSessions {
   readonly #db: Kysely<Tables>;
   readonly #dialect: Dialect;

@@ -15,7 +15,10 @@ const maxWaitMs = 10 * minuteMs;
 
 type Target = Pick<TriggerRow, 'account_id' | 'kind' | 'target_id'>;
 
-/** The routes of triggers: deprecated URLs that run a check, or the checks of a group, and wait for the outcome. */
+/**
+ * The routes of triggers: deprecated URLs that run a check, or the checks of a group, and wait for the
+ * outcome.
+ */
 export function triggerHandlers(deps: HandlerDeps & { readonly ledger: Ledger }): [string, AnyHandler][] {
   const { store, clock } = deps;
   const sessions = new Sessions(deps);
@@ -104,7 +107,10 @@ export function triggerHandlers(deps: HandlerDeps & { readonly ledger: Ledger })
   });
 }
 
-/** Whether all sessions have ended, and how. A run that was cancelled, or that nobody took in time, has not passed. */
+/**
+ * Whether all sessions have ended, and how. A run that was cancelled, or that nobody took in time, has not
+ * passed.
+ */
 async function outcomeOf({ store }: HandlerDeps, sessions: readonly CheckSessionRow[]) {
   const runs = Map.groupBy(
     await store.checkSessions.runs(sessions.map(({ id }) => id)),

@@ -163,14 +163,20 @@ export class AlertChannels {
     return Map.groupBy(read, ({ checkId }) => checkId);
   }
 
-  /** The channels that are notified of a check: those of its group when that has any, else its own; active ones only. */
+  /**
+   * The channels that are notified of a check: those of its group when that has any, else its own; active
+   * ones only.
+   */
   async toldOf(checkId: string, groupId: number | null): Promise<AlertChannel[]> {
     const ofGroup = groupId === null ? [] : await this.#subscribed({ groupId });
     const rows = ofGroup.length > 0 ? ofGroup : await this.#subscribed({ checkId });
     return rows.filter(({ activated }) => activated === 1).map(fromRow);
   }
 
-  /** Channels that are notified of any check that runs at a location: active, not muted, by itself or with its group. */
+  /**
+   * Channels that are notified of any check that runs at a location: active, not muted, by itself or with its
+   * group.
+   */
   async toldOfLocation(accountId: string, slugName: string): Promise<AlertChannel[]> {
     const checks = this.#db
       .selectFrom('checks')

@@ -82,10 +82,11 @@ const longestWaitMs = 10 * minuteMs;
 const waitForRoomMs = 5_000;
 
 /**
- * Notifies channels of alerts. A notification was stored together with its alert; any process takes it, for a while and
- * with a count that fences: who took it later decides how it ended. It is tried up to six times, 20 s apart at first and
- * then twice as long each time. A process that is killed in the middle leaves it to be taken again, so a channel may
- * be notified of an alert twice, with the same notification id, but never not at all.
+ * Notifies channels of alerts. A notification was stored together with its alert; any process takes it, for a
+ * while and with a count that fences: who took it later decides how it ended. It is tried up to six times, 20
+ * s apart at first and then twice as long each time. A process that is killed in the middle leaves it to be
+ * taken again, so a channel may be notified of an alert twice, with the same notification id, but never not
+ * at all.
  */
 export class Notifier {
   readonly #options: NotifierOptions;
@@ -150,7 +151,9 @@ export class Notifier {
     await this.#record(row, delivery);
   }
 
-  /** Puts a notification off while its channel has had enough for now, and drops it when that lasts too long. */
+  /**
+   * Puts a notification off while its channel has had enough for now, and drops it when that lasts too long.
+   */
   async #isOverLimit(row: AlertNotificationRow): Promise<boolean> {
     const { store, clock, maxPerMinute } = this.#options;
     if (maxPerMinute === 0) return false;

@@ -24,8 +24,8 @@ export type ListedNotification = AlertNotificationRow &
 const inProgress = sql.lit('IN_PROGRESS' as const);
 
 /**
- * Notifications of channels, and how they went. Notifications of one check go to one channel in their order: none is
- * tried while an earlier one is in progress, so that no recovery overtakes its failure.
+ * Notifications of channels, and how they went. Notifications of one check go to one channel in their order:
+ * none is tried while an earlier one is in progress, so that no recovery overtakes its failure.
  */
 export class AlertNotifications {
   readonly #db: Kysely<Tables>;

@@ -99,12 +99,15 @@ export function variablesOf(message: AlertMessage): Record<string, unknown> {
 }
 
 /**
- * Where a text is going. In `json`, `{{X}}` is escaped as the inside of a JSON string; in `url`, percent-encoded; `{{{X}}}`
- * is never changed.
+ * Where a text is going. In `json`, `{{X}}` is escaped as the inside of a JSON string; in `url`,
+ * percent-encoded; `{{{X}}}` is never changed.
  */
 export type TextPlace = 'json' | 'url' | 'raw';
 
-/** Iterations of `each` in one text; templates are other people's programs, and run in the service's own thread. */
+/**
+ * Iterations of `each` in one text; templates are other people's programs, and run in the service's own
+ * thread.
+ */
 const maxIterations = 1_000;
 const maxOutputLength = 1_000_000;
 

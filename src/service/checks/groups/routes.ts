@@ -122,8 +122,8 @@ function changedDefinition(stored: CheckGroup, body: Readonly<Record<string, unk
 }
 
 /**
- * What follows for the checks of a group that changed: those it lets run or stops, moves to other locations or makes run
- * in parallel are scheduled anew. Everything else takes effect with their next lease by itself.
+ * What follows for the checks of a group that changed: those it lets run or stops, moves to other locations
+ * or makes run in parallel are scheduled anew. Everything else takes effect with their next lease by itself.
  */
 async function rescheduleChecks(
   { reschedule }: CheckDeps,

@@ -75,7 +75,9 @@ export class CheckGroups {
     return row && fromRow(row);
   }
 
-  /** The same, keeping other transactions from changing or deleting it, and checks from joining or leaving it. */
+  /**
+   * The same, keeping other transactions from changing or deleting it, and checks from joining or leaving it.
+   */
   async findForUpdate(accountId: string, id: number): Promise<CheckGroup | undefined> {
     const row = await this.#one(accountId, id).modifyEnd(this.#dialect.forUpdate).executeTakeFirst();
     return row && fromRow(row);

@@ -19,9 +19,9 @@ interface Sighting {
 }
 
 /**
- * Which agents were seen where and when. Two processes with one agent id (a cloned machine) are two sessions and stay
- * apart. A session is written at most every ten seconds unless what it says of itself changes: polls are frequent, and
- * the answers that use this look back minutes.
+ * Which agents were seen where and when. Two processes with one agent id (a cloned machine) are two sessions
+ * and stay apart. A session is written at most every ten seconds unless what it says of itself changes: polls
+ * are frequent, and the answers that use this look back minutes.
  */
 export class AgentSightings {
   readonly #store: Store;
@@ -105,8 +105,9 @@ export function agentCapabilities(row: Pick<AgentRow, 'capabilities'>): AgentCap
 }
 
 /**
- * The agents that run, of the sessions of a location. An agent that restarted is one agent: a session ends where a later
- * one of the same agent begins. Sessions of one agent id that overlap are two machines and count as such.
+ * The agents that run, of the sessions of a location. An agent that restarted is one agent: a session ends
+ * where a later one of the same agent begins. Sessions of one agent id that overlap are two machines and
+ * count as such.
  */
 export function runningSessions(sessions: readonly AgentRow[]): AgentRow[] {
   return sessions.filter(

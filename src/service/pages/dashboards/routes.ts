@@ -92,7 +92,9 @@ export function optionsOf(row: Dashboard): DashboardOptions {
   return DashboardOptions.parse(JSON.parse(row.definition));
 }
 
-/** A dashboard that becomes private gets a key, one that becomes public loses its keys. Returns the new key. */
+/**
+ * A dashboard that becomes private gets a key, one that becomes public loses its keys. Returns the new key.
+ */
 async function changeKeys(
   repositories: Repositories,
   before: Dashboard,

@@ -9,7 +9,10 @@ import { answer, columnsFor } from './series.ts';
 /** Ten million results with three columns of three bytes. */
 const cacheBytes = 96 * 1024 * 1024;
 
-/** The thread that answers questions about many results: it reads by itself and only reads. See analytics-thread.ts. */
+/**
+ * The thread that answers questions about many results: it reads by itself and only reads. See
+ * analytics-thread.ts.
+ */
 const port = parentPort;
 if (!port) throw new Error('this file is the entry of a worker thread');
 const { databaseUrl, path } = workerData as StorePlace;

@@ -21,8 +21,8 @@ function urlOf(result: string, { name }: ArtifactRow, publicUrl: string | undefi
 }
 
 /**
- * A detail as answers show it: names of artifacts, in the fields its type declares, become URLs of those that are there
- * in whole. One that is not is null, or missing from its list.
+ * A detail as answers show it: names of artifacts, in the fields its type declares, become URLs of those that
+ * are there in whole. One that is not is null, or missing from its list.
  */
 export function withAssetUrls(
   detail: unknown,

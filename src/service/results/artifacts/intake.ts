@@ -19,11 +19,12 @@ export interface ArtifactUpload {
 /**
  * Takes the bytes of artifacts. A row says where each is:
  *
- * AWAITED with the result that names it. → STORED when its bytes are in the artifact store in whole; it is visible from
- * then on. → LOST when it did not come in time. REFUSED and WITHHELD ones were never to come; both are the agent's word.
+ * AWAITED with the result that names it. → STORED when its bytes are in the artifact store in whole; it is
+ * visible from then on. → LOST when it did not come in time. REFUSED and WITHHELD ones were never to come;
+ * both are the agent's word.
  *
- * The right to send comes from the result: its id is made of run and fencing token, and only results whose lease stood
- * are stored. So a sender whose lease was lost has no row to fill, whatever it still holds.
+ * The right to send comes from the result: its id is made of run and fencing token, and only results whose
+ * lease stood are stored. So a sender whose lease was lost has no row to fill, whatever it still holds.
  */
 export class ArtifactIntake {
   readonly #store: Store;
@@ -41,8 +42,8 @@ export class ArtifactIntake {
   }
 
   /**
-   * @throws AppError CONFLICT when nobody waits for it, PAYLOAD_TOO_LARGE, DIGEST_MISMATCH, ARTIFACT_STORE_FULL,
-   *   STORE_UNAVAILABLE, or MALFORMED_BODY when the sender broke off.
+   * @throws AppError CONFLICT when nobody waits for it, PAYLOAD_TOO_LARGE, DIGEST_MISMATCH,
+   *   ARTIFACT_STORE_FULL, STORE_UNAVAILABLE, or MALFORMED_BODY when the sender broke off.
    */
   async take(
     location: LocationCaller,
@@ -92,7 +93,10 @@ export class ArtifactIntake {
   }
 }
 
-/** Where the bytes of an artifact are in the artifact store. By check first, because checks are deleted as a whole. */
+/**
+ * Where the bytes of an artifact are in the artifact store. By check first, because checks are deleted as a
+ * whole.
+ */
 export function artifactKey(row: ArtifactRow): string {
   return `${row.check_id}/${row.result_id}/${row.position}`;
 }

@@ -150,17 +150,14 @@ async function send(
   }
   const content = await store.open(artifactKey(row), range);
   if (!content) {
-    throw new AppError(
-      'STORE_UNAVAILABLE',
-      'The bytes of the artifact are not where the service keeps them.',
-    );
+    throw new AppError('STORE_UNAVAILABLE', 'The stored file of the artifact is missing.');
   }
   await reply.send(content);
 }
 
 /**
- * What browsers have to know of bytes that come from targets and scripts: their type is what it says and nothing else
- * (no sniffing), they run nothing (sandbox), and what could hold a program is saved, not shown.
+ * What browsers have to know of bytes that come from targets and scripts: their type is what it says and
+ * nothing else (no sniffing), they run nothing (sandbox), and what could hold a program is saved, not shown.
  */
 function describe(row: ArtifactRow, etag: string, reply: FastifyReply): void {
   const [essence = ''] = row.content_type.toLowerCase().split(';');

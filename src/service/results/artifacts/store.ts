@@ -4,7 +4,10 @@ import { batches } from '../../store/engine/queries.ts';
 import type { Tables } from '../../tables.ts';
 import type { ArtifactRow } from '../tables.ts';
 
-/** What results say about their artifacts, and which of those have arrived. The bytes are in the artifact store. */
+/**
+ * What results say about their artifacts, and which of those have arrived. The bytes are in the artifact
+ * store.
+ */
 export class Artifacts {
   readonly #db: Kysely<Tables>;
   readonly #dialect: Dialect;

@@ -19,11 +19,12 @@ const placeOf = (accountId: string, key: string) => `bundles/${accountId}/${key}
 export const checksumHeader = 'x-bundle-checksum-sha256';
 
 /**
- * Takes a code bundle. Its key is known when all of it has come, so until then it is in a temporary file. Uploading the
- * same bytes again gives the same key.
+ * Takes a code bundle. Its key is known when all of it has come, so until then it is in a temporary file.
+ * Uploading the same bytes again gives the same key.
  *
- * @throws AppError PAYLOAD_TOO_LARGE, VALIDATION_FAILED when the bytes are not those that were announced, ARTIFACT_STORE_FULL,
- *   STORE_UNAVAILABLE, or MALFORMED_BODY for what is no gzip and when the sender broke off.
+ * @throws AppError PAYLOAD_TOO_LARGE, VALIDATION_FAILED when the bytes are not those that were announced,
+ *   ARTIFACT_STORE_FULL, STORE_UNAVAILABLE, or MALFORMED_BODY for what is no gzip and when the sender broke
+ *   off.
  */
 export async function takeCodeBundle(
   store: ArtifactStore,

@@ -5,13 +5,14 @@ export interface TextColumn {
 }
 
 /**
- * Numbers as bytes. Nearly all that is measured has few digits (times are rounded to the microsecond, instants and
- * counts are whole), so they are stored as whole numbers above the smallest of them, in as few bytes each as the largest
- * one needs; 0 stands for NaN. A column of which any number is lost that way is stored as doubles. What is read is
- * what was written, to the last digit.
+ * Numbers as bytes. Nearly all that is measured has few digits (times are rounded to the microsecond,
+ * instants and counts are whole), so they are stored as whole numbers above the smallest of them, in as few
+ * bytes each as the largest one needs; 0 stands for NaN. A column of which any number is lost that way is
+ * stored as doubles. What is read is what was written, to the last digit.
  *
- * Head, 16 bytes: how many bytes a number has (0 to 4; 8 for doubles), how many units one is (1 or 1000), six bytes
- * nothing, and the number that code 1 stands for, in units, as a double. Then the numbers. All of it little-endian.
+ * Head, 16 bytes: how many bytes a number has (0 to 4; 8 for doubles), how many units one is (1 or 1000), six
+ * bytes nothing, and the number that code 1 stands for, in units, as a double. Then the numbers. All of it
+ * little-endian.
  */
 const headBytes = 16;
 const doubleBytes = 8;
@@ -101,7 +102,10 @@ export function decodeNumbers(
   }
 }
 
-/** Texts as bytes: the length of the dictionary, the dictionary as JSON, a place in it for each row: one byte or two. */
+/**
+ * Texts as bytes: the length of the dictionary, the dictionary as JSON, a place in it for each row: one byte
+ * or two.
+ */
 export function encodeTexts({ texts, index }: TextColumn): Buffer {
   const dictionary = Buffer.from(JSON.stringify(texts));
   const length = Buffer.alloc(4);

@@ -15,7 +15,10 @@ import {
   timeColumn,
 } from './result-frame.ts';
 
-/** Rows of one chunk: large enough that a month of a busy check is some hundred reads, small enough to build in a moment. */
+/**
+ * Rows of one chunk: large enough that a month of a busy check is some hundred reads, small enough to build
+ * in a moment.
+ */
 const resultsPerChunk = 4096;
 /** Results that are older than this do not change any more, but for those whose run is still on its way. */
 const settledAfterMs = 15 * 60_000;
@@ -33,18 +36,18 @@ const entryBytes = 200;
 type ColumnCache = LruMap<string, Uint8Array | null>;
 
 /**
- * A cache of encoded columns, which never change, up to a number of bytes. The same months are asked for again and again:
- * by a dashboard, by an API client with another metric or page.
+ * A cache of encoded columns, which never change, up to a number of bytes. The same months are asked for
+ * again and again: by a dashboard, by an API client with another metric or page.
  */
 export function columnCache(maxBytes: number): ColumnCache {
   return new LruMap(maxBytes, (column, key) => entryBytes + key.length + (column?.byteLength ?? 0));
 }
 
 /**
- * Final results as columns: the story is in ADR 15. Results stay where they are; those that are settled are also *sealed*
- * into chunks, one after the other, without a gap: `[from_ms, to_ms)` of `created`. A chunk has a row in `result_chunks`
- * and one in `result_columns` for each of its columns. What was not sealed yet is read from the results themselves, so
- * an answer is the same before and after.
+ * Final results as columns: the story is in ADR 15. Results stay where they are; those that are settled are
+ * also *sealed* into chunks, one after the other, without a gap: `[from_ms, to_ms)` of `created`. A chunk has
+ * a row in `result_chunks` and one in `result_columns` for each of its columns. What was not sealed yet is
+ * read from the results themselves, so an answer is the same before and after.
  */
 export class ResultColumns {
   readonly #db: Kysely<Tables>;
@@ -109,7 +112,9 @@ export class ResultColumns {
     return row?.at ?? Number.MAX_SAFE_INTEGER;
   }
 
-  /** Seals one chunk, within a transaction. Returns false when there is none to seal, or the check is gone. */
+  /**
+   * Seals one chunk, within a transaction. Returns false when there is none to seal, or the check is gone.
+   */
   async sealNext(checkId: string, now: number): Promise<boolean> {
     // Locked, so that a check that is deleted meanwhile takes the new chunk with it.
     const check = await this.#db
@@ -187,7 +192,10 @@ export class ResultColumns {
     return joinParts(parts, names);
   }
 
-  /** One column of some chunks, by the beginning of the chunk; read in one statement where any is not in the cache. */
+  /**
+   * One column of some chunks, by the beginning of the chunk; read in one statement where any is not in the
+   * cache.
+   */
   async #columnsOf(checkId: string, chunks: readonly ChunkBounds[], name: string): Promise<EncodedColumns> {
     const columns = new Map<number, Uint8Array | null>();
     const missing: number[] = [];

@@ -18,15 +18,18 @@ export const attemptsColumn = '@attempts';
 /** Counts the items of one result from 0; a row with 0 begins a result. */
 export const ordinalColumn = '@ordinal';
 export const locationColumn = '@location';
-/** `success`, `failure`, or `error` where the monitoring itself was at fault: it says nothing about the target. */
+/**
+ * `success`, `failure`, or `error` where the monitoring itself was at fault: it says nothing about the
+ * target.
+ */
 export const statusColumn = '@status';
 /** The value of the type's dimension; the empty text where it has none. */
 export const dimensionColumn = '@dimension';
 export const textColumns: readonly string[] = [locationColumn, statusColumn, dimensionColumn];
 
 /**
- * Results as columns, oldest first: a row for each item of each result. A number that was not measured is NaN. A column
- * that is not there holds nothing but NaN, the empty text, or 0 where it is `@ordinal`.
+ * Results as columns, oldest first: a row for each item of each result. A number that was not measured is
+ * NaN. A column that is not there holds nothing but NaN, the empty text, or 0 where it is `@ordinal`.
  */
 export interface Frame {
   readonly rowCount: number;

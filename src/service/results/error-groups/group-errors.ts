@@ -38,9 +38,10 @@ const maxTests = 100;
 const longUnseenMs = 43_200_000;
 
 /**
- * Finds or makes the groups that the errors of some results fall into, in the transaction that stores the results. An
- * error joins the group of its owner with the same hash, else one whose cleaned message is at least 80 % alike, else it
- * makes a group. An archived group that gets a new error is open again, unless it was archived for good.
+ * Finds or makes the groups that the errors of some results fall into, in the transaction that stores the
+ * results. An error joins the group of its owner with the same hash, else one whose cleaned message is at
+ * least 80 % alike, else it makes a group. An archived group that gets a new error is open again, unless it
+ * was archived for good.
  *
  * @returns the ids of the groups of each result, by the result's id; results without messages have none.
  */
@@ -93,13 +94,19 @@ export async function groupErrors(
   return groupIds;
 }
 
-/** A group that was not seen for long may be removed at this moment: written again, it stays, or is there again. */
+/**
+ * A group that was not seen for long may be removed at this moment: written again, it stays, or is there
+ * again.
+ */
 async function kept(repositories: Repositories, group: ErrorGroupRow, now: number): Promise<ErrorGroupRow> {
   if (now - group.last_seen < longUnseenMs) return group;
   return repositories.errorGroups.insert({ ...group, last_seen: now });
 }
 
-/** What a result of a run says went wrong, and what its errors belong to: the check, or the project of its test session. */
+/**
+ * What a result of a run says went wrong, and what its errors belong to: the check, or the project of its
+ * test session.
+ */
 export function failedResult(
   run: Pick<RunRow, 'account_id' | 'check_id'>,
   id: string,

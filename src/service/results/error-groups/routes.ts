@@ -87,7 +87,7 @@ export function rootCauseAnalysisHandlers({ store }: HandlerDeps): [string, AnyH
     if (!(await store.errorGroups.find(accountId, kind, id))) throw noGroup(id);
     throw new AppError(
       'MODEL_PROVIDER_MISSING',
-      'No model provider is configured, so nothing can look for the cause of this error.',
+      'Root cause analysis needs a model provider, and none is configured.',
       { attributes: {} },
     );
   };

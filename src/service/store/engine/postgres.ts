@@ -30,14 +30,15 @@ const takeLeadership = `
   returning holder`;
 
 /**
- * One dedicated connection to PostgreSQL: it listens for signals of other service processes, and keeps the row that
- * makes this process the scheduler.
+ * One dedicated connection to PostgreSQL: it listens for signals of other service processes, and keeps the
+ * row that makes this process the scheduler.
  *
- * Nobody leads → leading: the row is free, or its holder was silent for `leadershipMs` (a process that is stopped, or cut off),
- * or the holder's connection is gone (a process that died: nobody has to wait for it). Leading → leading: the row is
- * renewed every two seconds. Leading → not leading: the time is over without an answer, or another one has the row.
- * A process that was stopped learns of none of this before it goes on; so what only the leader may write is written
- * under `lockLeadership`, which holds the row until the end of the transaction.
+ * Nobody leads → leading: the row is free, or its holder was silent for `leadershipMs` (a process that is
+ * stopped, or cut off), or the holder's connection is gone (a process that died: nobody has to wait for it).
+ * Leading → leading: the row is renewed every two seconds. Leading → not leading: the time is over without an
+ * answer, or another one has the row. A process that was stopped learns of none of this before it goes on; so
+ * what only the leader may write is written under `lockLeadership`, which holds the row until the end of the
+ * transaction.
  */
 export class PostgresLink implements Signals {
   readonly #config: pg.ClientConfig;
@@ -84,7 +85,8 @@ export class PostgresLink implements Signals {
   }
 
   /**
-   * Whether this process leads, for certain until the end of the transaction: nobody else can become leader meanwhile.
+   * Whether this process leads, for certain until the end of the transaction: nobody else can become leader
+   * meanwhile.
    */
   async lockLeadership(transaction: Kysely<Tables>): Promise<boolean> {
     const { rows } = await sql`select holder from leaderships

@@ -28,8 +28,8 @@ export function isBehind(cursor: { readonly created: number; readonly id: string
 const sizes = [64, 16, 4, 1] as const;
 
 /**
- * Rows cut into batches of a few fixed sizes. An insert of many rows is one statement, but its text depends on how many
- * there are; with four sizes there are four texts to prepare and keep, not one for every number.
+ * Rows cut into batches of a few fixed sizes. An insert of many rows is one statement, but its text depends
+ * on how many there are; with four sizes there are four texts to prepare and keep, not one for every number.
  */
 export function* batches<Row>(rows: readonly Row[]): Generator<readonly Row[]> {
   let start = 0;

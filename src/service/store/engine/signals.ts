@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events';
 
 /**
- * News that wakes waiting parts of the service: in this process at once, in others through the database. A signal may
- * be lost with a connection; every waiter also looks by itself now and then.
+ * News that wakes waiting parts of the service: in this process at once, in others through the database. A
+ * signal may be lost with a connection; every waiter also looks by itself now and then.
  */
 export type Signal =
   /** Runs may be claimed. */
@@ -25,8 +25,9 @@ export type Signal =
   /** Checks were created or changed: the next slot may be nearer. */
   | { readonly kind: 'schedule' }
   /**
-   * Polls that wait at a location end without work: all of them when its keys were revoked, those of one session when a
-   * lease of it ran out. A frozen or cut-off agent keeps its poll open, and what it were given would be lost with it.
+   * Polls that wait at a location end without work: all of them when its keys were revoked, those of one
+   * session when a lease of it ran out. A frozen or cut-off agent keeps its poll open, and what it were given
+   * would be lost with it.
    */
   | { readonly kind: 'dismiss'; readonly locationId: string; readonly sessionId?: string }
   /** Signals may have been missed: everybody looks again. */

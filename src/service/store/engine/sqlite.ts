@@ -15,8 +15,8 @@ import { LruMap } from '../../../lib/lru.ts';
 const maxStatements = 500;
 
 /**
- * Kysely over node:sqlite with one connection. Kysely serialises its users, so a transaction is never interleaved with
- * another query. WAL, and `synchronous=FULL`: what was acknowledged survives a power cut.
+ * Kysely over node:sqlite with one connection. Kysely serialises its users, so a transaction is never
+ * interleaved with another query. WAL, and `synchronous=FULL`: what was acknowledged survives a power cut.
  */
 export function sqliteKyselyDialect(
   path: string,
