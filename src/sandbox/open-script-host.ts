@@ -9,7 +9,6 @@ import { Claims } from './keeper/uid-claims.ts';
 import type { SandboxFacts } from './mechanism.ts';
 import { openSandboxes, type SandboxPool } from './pool.ts';
 import { programDirectory } from './program-directory.ts';
-import { CompileCaches } from './runtimes/compile-cache.ts';
 import { missingRuntime, type Runtime, type Runtimes, readRuntimes } from './runtimes/runtimes.ts';
 import { checkRuntime } from './runtimes/self-check.ts';
 import { type Sandbox, type SandboxedProcess, SandboxUnavailable } from './sandbox.ts';
@@ -123,12 +122,11 @@ export async function openScriptHost(
       privatePaths: [...settings.privatePaths, ...suitePaths.privatePaths],
       isUnisolatedAllowed: settings.isUnisolatedAllowed,
     });
-    const caches = new CompileCaches(join(home, 'compiled'));
-    const checked = await checkAll(runtimes, pool, caches);
+    const checked = await checkAll(runtimes, pool);
     if (checked.whole.length === 0) throw new SandboxUnavailable(checked.problems.join('; '));
     const suites = 'missing' in place ? place : await place.open(pool.facts.nodePath);
     const problems = [...checked.problems, ...(trust?.problems ?? [])];
-    const parts = { settings, pool, claims, caches, browser, trust, suites, spareCount };
+    const parts = { settings, pool, claims, browser, trust, suites, spareCount };
     return new SandboxedScripts({ ...parts, whole: checked.whole, problems });
   } catch (thrown) {
     await pool?.close();
@@ -178,17 +176,15 @@ async function openPool(options: Parameters<typeof openSandboxes>[0]): Promise<S
 }
 
 /** Looks through runtimes one after the other: each is a second of work for a processor. */
-async function checkAll(runtimes: readonly Runtime[], pool: SandboxPool, caches: CompileCaches) {
+async function checkAll(runtimes: readonly Runtime[], pool: SandboxPool) {
   const whole: Runtime[] = [];
   const problems: string[] = [];
   for (const runtime of runtimes) {
     const sandbox = await pool.acquire(new AbortController().signal);
     try {
       const found = await checkRuntime(runtime, sandbox, pool.facts.nodePath);
-      if (found.length === 0) {
-        whole.push(runtime);
-        await caches.fill(runtime, sandbox, pool.facts.nodePath);
-      } else problems.push(`runtime ${runtime.id} is not offered: ${found.slice(0, 5).join('; ')}`);
+      if (found.length === 0) whole.push(runtime);
+      else problems.push(`runtime ${runtime.id} is not offered: ${found.slice(0, 5).join('; ')}`);
     } finally {
       await sandbox.release();
     }
@@ -205,7 +201,6 @@ class SandboxedScripts implements OpenScriptHost {
   readonly problems: readonly string[];
   readonly #pool: SandboxPool;
   readonly #claims: Claims;
-  readonly #caches: CompileCaches;
   readonly #spares: Spares<ScriptPlace, WaitingScript>;
   readonly #sparePhases: Spares<Runtime, WaitingPhases>;
   readonly #closing = new AbortController();
@@ -214,7 +209,6 @@ class SandboxedScripts implements OpenScriptHost {
     readonly settings: ScriptHostSettings;
     readonly pool: SandboxPool;
     readonly claims: Claims;
-    readonly caches: CompileCaches;
     readonly browser: ScriptHost['browser'];
     readonly suites: ScriptHost['suites'];
     readonly trust: ScriptTrust | undefined;
@@ -230,7 +224,6 @@ class SandboxedScripts implements OpenScriptHost {
     this.problems = parts.problems;
     this.#pool = parts.pool;
     this.#claims = parts.claims;
-    this.#caches = parts.caches;
     this.#spares = new Spares<ScriptPlace, WaitingScript>({
       maxCount: parts.spareCount,
       countPerKind: 1,
@@ -312,7 +305,6 @@ class SandboxedScripts implements OpenScriptHost {
     this.#closing.abort(new SandboxUnavailable('the sandboxes are closed'));
     await Promise.all([this.#spares.close(), this.#sparePhases.close()]);
     await this.#pool.close();
-    await this.#caches.remove();
     this.#claims.release();
   }
 
@@ -341,25 +333,19 @@ class SandboxedScripts implements OpenScriptHost {
   }
 
   async #launch(place: ScriptPlace, sandbox: Sandbox, how: LaunchedHow): Promise<WaitingScript> {
-    return await this.#inSandbox(place.runtime, sandbox, (where) =>
-      launchScript(sandbox, place, { ...how, ...where }),
-    );
+    return await this.#inSandbox(sandbox, (where) => launchScript(sandbox, place, { ...how, ...where }));
   }
 
   async #launchPhases(runtime: Runtime, sandbox: Sandbox, how: LaunchedHow): Promise<WaitingPhases> {
-    return await this.#inSandbox(runtime, sandbox, (where) =>
-      launchPhases(sandbox, runtime, { ...how, ...where }),
-    );
+    return await this.#inSandbox(sandbox, (where) => launchPhases(sandbox, runtime, { ...how, ...where }));
   }
 
   async #inSandbox<Waiting>(
-    runtime: Runtime,
     sandbox: Sandbox,
-    start: (where: Pick<LaunchOptions, 'nodePath' | 'compileCache' | 'trust'>) => Promise<Waiting>,
+    start: (where: Pick<LaunchOptions, 'nodePath' | 'trust'>) => Promise<Waiting>,
   ): Promise<Waiting> {
     try {
-      const compileCache = await this.#caches.folderFor(runtime, sandbox);
-      return await start({ nodePath: this.facts.nodePath, compileCache, trust: this.trust });
+      return await start({ nodePath: this.facts.nodePath, trust: this.trust });
     } catch (thrown) {
       void sandbox.release();
       throw thrown;

@@ -1,4 +1,4 @@
-import { chmod, lstat, mkdir, readdir } from 'node:fs/promises';
+import { chmod, lstat, mkdir, readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { toError } from '../lib/errors.ts';
 import type { Claims } from './keeper/uid-claims.ts';
@@ -14,7 +14,11 @@ export async function claimHome(directory: string, claims: Claims): Promise<stri
     for (let number = 0; number < maxAgents; number += 1) {
       const home = join(directory, String(number));
       await makeOwn(home);
-      if (claims.claim(join(home, 'lock'))) return home;
+      if (claims.claim(join(home, 'lock'))) {
+        // Compiled code that versions before 2026-11 kept here.
+        await rm(join(home, 'compiled'), { recursive: true, force: true });
+        return home;
+      }
     }
   } catch (thrown) {
     if (thrown instanceof SandboxUnavailable) throw thrown;

@@ -42,7 +42,6 @@ export class RunningProgram {
   #peakMemoryBytes = 0;
   #cpuMs = 0;
   #isOver = false;
-  readonly #exited: Promise<unknown>;
   #killing: Promise<void> | undefined;
   #diskTimer: NodeJS.Timeout | undefined;
 
@@ -58,7 +57,6 @@ export class RunningProgram {
     this.#plan = parts.plan;
     this.#limits = parts.order.limits;
     this.#processes = parts.processes;
-    this.#exited = new Promise((resolve) => this.#launch.child.once('exit', resolve));
     this.#group = parts.group;
     this.#send = parts.send;
     this.#group?.limit(this.#limits.memoryBytes, this.#limits.processCount + chainTasks);
@@ -98,7 +96,7 @@ export class RunningProgram {
   kill(reason: SandboxEndReason): void {
     if (this.#isOver || this.#killReason) return;
     this.#killReason = reason;
-    this.#killing = this.#processes.end(this.pid, this.#exited).catch((thrown: Error) => {
+    this.#killing = this.#processes.end(this.pid).catch((thrown: Error) => {
       this.#problem = thrown.message;
     });
   }

@@ -8,8 +8,6 @@ import { cookieName, systemProgram } from './launch.ts';
 /** How long a tree may take to die before its slot is given up. The kernel needs milliseconds; a disk that hangs, longer. */
 const deathMs = 5000;
 const promptMs = 150;
-/** The first pause where the end of the first process is told: it wakes whoever waits. */
-const toldPauseMs = 20;
 
 /** Tells which processes are of one slot, and ends them. */
 export class SlotProcesses {
@@ -42,20 +40,12 @@ export class SlotProcesses {
    * The first process of a namespace takes all others with it, and its parent ends when they are gone. By user, one signal
    * reaches all of them: the kernel lets nobody fork past it. Both are repeated until /proc shows nothing.
    *
-   * @param leaderExited resolves when the first process has ended: mostly the others are dead then.
    * @throws Error when something outlives `deathMs`.
    */
-  async end(leaderPid: number | undefined, leaderExited?: Promise<unknown>): Promise<void> {
+  async end(leaderPid: number | undefined): Promise<void> {
     const startedMs = performance.now();
     const deadline = startedMs + deathMs;
-    let exited = leaderExited?.then(() => {
-      exited = undefined;
-    });
-    for (
-      let pauseMs = leaderExited ? toldPauseMs : 1;
-      ;
-      pauseMs = nextPauseMs(pauseMs, performance.now() - startedMs)
-    ) {
+    for (let pauseMs = 1; ; pauseMs = nextPauseMs(pauseMs, performance.now() - startedMs)) {
       const entries = listProcesses();
       const chain = leaderPid === undefined ? [] : descendantsOf(leaderPid, entries);
       const ofCode = this.ofProgram(leaderPid, entries);
@@ -74,7 +64,7 @@ export class SlotProcesses {
       const hasFirstProcess = hasNamespaces(this.#mechanism) && chain.length > 0;
       if (needsRoot(this.#mechanism) && ofCode.length > 0 && !hasFirstProcess) await this.#killUser();
       else if (this.#mechanism === 'none') for (const { pid } of ofCode) kill(pid);
-      await (exited ? Promise.race([exited, delay(pauseMs)]) : delay(pauseMs));
+      await delay(pauseMs);
     }
   }
 

@@ -16,26 +16,13 @@ const isAhead = process.argv[3] === 'ahead';
 process.env.PICKET_MODULES = modulesDirectory;
 require('./preload.cjs');
 const { send, describe } = require('./events.cjs');
-const { hasTopLevelAwait, isTestMode, leavesNothingOpen, parse } = require('./script-source.cjs');
+const { hasTopLevelAwait, isTestMode, parse } = require('./script-source.cjs');
 const { endAhead, forkAhead, loadAll, runnerModules } = require('./worker-ahead.cjs');
-const { rehearseRunner } = require('./rehearsal.cjs');
 
-let isWanted = false;
-let ready = Promise.resolve();
 if (isAhead) {
-  const worker = Promise.withResolvers();
-  forkAhead(modulesDirectory, worker.resolve);
-  // The script's own processes have no use for it.
-  delete process.env.PICKET_BROWSER_AHEAD;
+  // The worker loads on another core; its message is handled after this process has loaded everything, too.
+  forkAhead(modulesDirectory, () => send({ event: 'loaded' }));
   loadAll(modulesDirectory, runnerModules);
-  ready = prepare();
-  Promise.all([ready, worker.promise]).then(() => send({ event: 'loaded' }));
-}
-
-/** What a runner does that has time, unless its script is there already. */
-async function prepare() {
-  await new Promise((resolve) => setImmediate(resolve));
-  if (!isWanted) await rehearseRunner(modulesDirectory);
 }
 
 let line = '';
@@ -45,7 +32,6 @@ process.stdin.on('data', function collect(chunk) {
   if (!line.includes('\n')) return;
   process.stdin.off('data', collect);
   process.stdin.destroy();
-  isWanted = true;
   start({ ...JSON.parse(line.slice(0, line.indexOf('\n'))), modulesDirectory }).catch((error) => {
     send({ event: 'broken', error: describe(error) });
     process.exit(70);
@@ -53,8 +39,6 @@ process.stdin.on('data', function collect(chunk) {
 });
 
 async function start(job) {
-  // What is done ahead must be over when the script's own begins.
-  await ready;
   process.chdir(job.directory);
   const notes = path.join(job.privateDirectory, 'notes.ndjson');
   // What the agent relies on comes last: a variable of the same name cannot take its place.
@@ -84,7 +68,6 @@ async function start(job) {
   process.env.PICKET_RUN = JSON.stringify({
     ...job,
     entry,
-    endsWithLastTest: leavesNothingOpen(sources),
     variables: undefined,
     sources: undefined,
   });

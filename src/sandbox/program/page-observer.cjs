@@ -5,7 +5,6 @@
  */
 const path = require('node:path');
 const { note, text, describe } = require('./events.cjs');
-const { takeAhead } = require('./browser-ahead.cjs');
 const { initScript, reportName, readName } = require('./page-vitals.cjs');
 
 const maxNotes = 500;
@@ -33,7 +32,6 @@ function wrap(owner, name, wrapper) {
     return wrapper.call(this, original, args);
   };
   wrapped.isObserved = true;
-  wrapped.original = original;
   Object.defineProperty(owner, name, { value: wrapped, writable: true, configurable: true });
 }
 
@@ -49,8 +47,7 @@ function observePlaywright(playwright) {
   observed.add(browserType);
   for (const name of ['launch', 'connect', 'connectOverCDP']) {
     wrap(browserType, name, async function launched(launch, args) {
-      const ready = name === 'launch' ? takeAhead(this, args) : undefined;
-      const browser = ready ?? (await launch.apply(this, args));
+      const browser = await launch.apply(this, args);
       observeBrowser(browser);
       return browser;
     });

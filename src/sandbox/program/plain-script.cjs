@@ -43,7 +43,7 @@ async function runPlainScript(job) {
 
   const transform = require(path.join(job.modulesDirectory, 'playwright/lib/transform/transform.js'));
   // Loading anything through Playwright's transform turns it on: modules of the check may be TypeScript too.
-  await transform.requireOrImport(path.join(__dirname, 'no-script.cjs'));
+  await transform.requireOrImport(path.join(__dirname, 'events.cjs'));
   const file = path.join(job.directory, job.entry);
   let hasReturned = false;
   process.on('beforeExit', () => {

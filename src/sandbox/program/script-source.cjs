@@ -18,18 +18,6 @@ function isTestMode(sources) {
 }
 
 /**
- * What can have something to say after the last test has ended and its hooks and fixtures are through: fixtures of the worker,
- * handlers of the process's end, other processes and threads, and browsers that the script opened itself.
- */
-const mayOutliveTests =
-  /\bscope\b|\bprocess\b[\s\S]{0,20}?\.\s*(?:on|once|addListener|prepend\w*)\b|beforeExit|child_process|worker_threads|\bcluster\b|\b(?:newContext|newPage|launch\w*|connect\w*)\b/;
-
-/** Whether test scripts have nothing that outlives their tests. */
-function leavesNothingOpen(sources) {
-  return !sources.some((source) => mayOutliveTests.test(source));
-}
-
-/**
  * The syntax tree of a script.
  *
  * @throws SyntaxError
@@ -116,4 +104,4 @@ function withoutTypes(source) {
   }
 }
 
-module.exports = { leavesNothingOpen, isTestMode, parse, hasTopLevelAwait, asFunctionBody, withoutTypes };
+module.exports = { isTestMode, parse, hasTopLevelAwait, asFunctionBody, withoutTypes };

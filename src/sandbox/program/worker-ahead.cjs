@@ -10,24 +10,20 @@
  */
 const childProcess = require('node:child_process');
 const path = require('node:path');
-const { launchAhead } = require('./browser-ahead.cjs');
-const { rehearseWorker } = require('./rehearsal.cjs');
 
 /** How Playwright's runner connects its workers. */
 const stdio = ['ignore', 'pipe', 'pipe', 'ipc'];
 
 let ahead;
-/** The worker that Playwright was given. */
-let taken;
 
 /**
  * Forks the worker.
  *
- * @param onLoaded called when it has loaded what it could; given for one that waits, which has time to try what runs do.
+ * @param onLoaded called when it has loaded what it could.
  */
 function forkAhead(modulesDirectory, onLoaded) {
   const { fork } = childProcess;
-  const child = fork(__filename, [modulesDirectory, ...(onLoaded ? ['ahead'] : [])], {
+  const child = fork(__filename, [modulesDirectory], {
     env: {
       ...process.env,
       NODE_OPTIONS: `--require ${JSON.stringify(path.join(__dirname, 'preload.cjs'))}`,
@@ -54,16 +50,14 @@ function forkAhead(modulesDirectory, onLoaded) {
     worker.off('error', lose);
     worker.off('message', hear);
     ahead = undefined;
-    taken = worker;
     worker.send({ entry, environment: { ...options.env } });
     return worker;
   };
 }
 
-/** Ends the worker that was forked and is of no use, or has done what it was for. */
+/** Ends a worker that was forked and is of no use. */
 function endAhead() {
   ahead?.child.kill('SIGKILL');
-  taken?.kill('SIGKILL');
 }
 
 /** What is loaded early must change nothing but the time: a module that a version does not have is left out. */
@@ -104,13 +98,7 @@ const workerModules = [
 ];
 
 if (require.main === module) {
-  let isWanted = false;
-  let ready;
-  process.on('message', async function begin({ entry, environment }) {
-    process.off('message', begin);
-    isWanted = true;
-    // It may be wanted before it has loaded; what is done ahead must be over when the script's own begins.
-    await ready;
+  process.once('message', ({ entry, environment }) => {
     for (const name of Object.keys(process.env)) if (!(name in environment)) delete process.env[name];
     for (const [name, value] of Object.entries(environment)) process.env[name] = value;
     process.chdir(environment.PICKET_DIRECTORY);
@@ -118,24 +106,7 @@ if (require.main === module) {
     require(entry);
   });
   loadAll(process.argv[2], workerModules);
-  ready = process.argv[3] === 'ahead' ? prepare(process.argv[2], () => isWanted) : Promise.resolve();
-  ready.then(() => process.send('loaded'));
+  process.send('loaded');
 }
 
-/** What a worker does that has time: unless, and as far as, its script is there already. */
-async function prepare(modulesDirectory, isWanted) {
-  await new Promise((resolve) => setImmediate(resolve));
-  if (!isWanted()) await rehearseWorker(modulesDirectory);
-  const browserArgs = process.env.PICKET_BROWSER_AHEAD;
-  if (browserArgs === undefined || isWanted()) return;
-  // Without a browser the script opens its own, and learns what is wrong.
-  await openBrowser(modulesDirectory, JSON.parse(browserArgs)).catch(() => undefined);
-}
-
-async function openBrowser(modulesDirectory, args) {
-  const { chromium } = require(path.join(modulesDirectory, 'playwright-core'));
-  const { launch } = chromium;
-  await launchAhead(chromium, launch.original ?? launch, args);
-}
-
-module.exports = { forkAhead, endAhead, loadAll, runnerModules, workerModules };
+module.exports = { forkAhead, endAhead, loadAll, runnerModules };

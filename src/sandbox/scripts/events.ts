@@ -71,7 +71,6 @@ export const RunEvent = z.discriminatedUnion('event', [
   z.object({ event: z.literal('error'), error: SaidError }),
   TestEnd,
   z.object({ event: z.literal('end'), at, status: z.string().max(50), durationMs: ms }),
-  z.object({ event: z.literal('written') }),
   z.object({ event: z.literal('broken'), error: SaidError }),
 ]);
 export type RunEvent = z.output<typeof RunEvent>;

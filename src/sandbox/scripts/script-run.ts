@@ -75,10 +75,9 @@ const testTimeoutMs = 30_000;
 const maxGraceMs = 5000;
 
 /**
- * Runs one script in a process that waits for it. Its end comes in three steps, so that as much evidence as possible
- * is there: Playwright stops by itself a little before the limit, then it is interrupted, and at the limit everything is
- * killed. A run of tests that has written everything is not waited for any longer than that: what it still does is tidying
- * up what is thrown away.
+ * Runs one script in a process that waits for it. A script that takes too long is ended in three steps, so that as much
+ * evidence as possible is there: Playwright stops by itself a little before the limit, then it is interrupted, and at the
+ * limit everything is killed.
  */
 export async function runScript(waiting: WaitingScript, order: ScriptOrder): Promise<ScriptReport> {
   const { sandbox, process: running } = waiting;
@@ -87,7 +86,7 @@ export async function runScript(waiting: WaitingScript, order: ScriptOrder): Pro
 
   const timeoutMs = Math.max(1, Math.ceil(deadlineMs - performance.now()));
   const graceMs = Math.min(maxGraceMs, timeoutMs * 0.1);
-  const heard = new Heard(order.onOutput, () => running.kill());
+  const heard = new Heard(order.onOutput);
   waiting.listen({
     onOutput: (stream, chunk) => heard.output(stream, chunk),
     onEvent: (line) => heard.line(line),
@@ -111,21 +110,11 @@ export async function runScript(waiting: WaitingScript, order: ScriptOrder): Pro
   clearTimeout(interruption);
   order.signal.removeEventListener('abort', kill);
   const notes = await leftLines(sandbox.directory, notesFile, maxNoteBytes);
-  return heard.report(endOf(ended, { isOvertime, isWritten: heard.isWritten }), {
+  return heard.report(isOvertime && ended.reason === 'killed' ? { ...ended, reason: 'wall' } : ended, {
     isInterrupted,
     notes,
     given: order.variables,
   });
-}
-
-/** How a run ended that was killed by us. */
-function endOf(
-  ended: SandboxedEnd,
-  { isOvertime, isWritten }: { readonly isOvertime: boolean; readonly isWritten: boolean },
-): SandboxedEnd {
-  if (ended.reason !== 'killed') return ended;
-  if (isWritten) return { ...ended, reason: 'exited', exitCode: 0, signal: null };
-  return isOvertime ? { ...ended, reason: 'wall' } : ended;
 }
 
 /** What src/sandbox/program/launch.cjs reads. */
@@ -165,18 +154,9 @@ class Heard {
   readonly #ownLines = new OutputLines((stream, line) => this.#ownLine(stream, line));
   readonly #toldLines: OutputLines;
 
-  readonly #onWritten: () => void;
-  #isWritten = false;
-
-  /** @param onWritten called when a run of tests has ended and written everything. */
-  constructor(onOutput: ScriptOrder['onOutput'], onWritten: () => void) {
+  constructor(onOutput: ScriptOrder['onOutput']) {
     this.#onOutput = onOutput;
-    this.#onWritten = onWritten;
     this.#toldLines = new OutputLines(onOutput);
-  }
-
-  get isWritten(): boolean {
-    return this.#isWritten;
   }
 
   output(stream: 'stdout' | 'stderr', chunk: Buffer): void {
@@ -231,11 +211,6 @@ class Heard {
         break;
       case 'end':
         this.#end ??= { status: event.status, durationMs: event.durationMs, at: event.at };
-        break;
-      case 'written':
-        if (this.#mode !== 'test' || !this.#end || this.#isWritten) break;
-        this.#isWritten = true;
-        this.#onWritten();
         break;
       case 'broken':
         this.#broken ??= event.error;

@@ -60,7 +60,6 @@ export async function launchPhases(
       LANG: 'C.UTF-8',
       TZ: 'UTC',
       ...options.trust?.environment,
-      ...(options.compileCache === undefined ? {} : { NODE_COMPILE_CACHE: options.compileCache }),
     },
     limits,
     // What scripts write comes as events; this is Node itself.

@@ -57,8 +57,6 @@ export interface LaunchOptions {
   readonly nodePath: string;
   /** Has it load what it can before it knows its script: for one that waits. */
   readonly isAhead: boolean;
-  /** Where Node finds code that was compiled before; scripts can only read it. */
-  readonly compileCache?: string | undefined;
   /** Authorities that it trusts beside the usual ones. */
   readonly trust?: ScriptTrust | undefined;
   /** Called once a process started ahead has loaded what it could. */
@@ -96,8 +94,6 @@ export async function launchScript(
       PWTEST_CACHE_DIR: join(sandbox.directory, privateFolder, 'cache'),
       ...browserVariables(sandbox.directory, browser),
       ...trust?.environment,
-      ...(options.isAhead && browser ? { PICKET_BROWSER_AHEAD: JSON.stringify(browserArgs) } : {}),
-      ...(options.compileCache === undefined ? {} : { NODE_COMPILE_CACHE: options.compileCache }),
     },
     limits,
     onOutput: (stream, chunk) => listener?.onOutput(stream, chunk),
