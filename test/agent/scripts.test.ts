@@ -10,7 +10,7 @@ import { readRuntimes } from '../../src/sandbox/runtimes/runtimes.ts';
 import { leasedRun } from '../helpers/fake-service/leased-run.ts';
 import { runtimesDirectory } from '../helpers/script-stage.ts';
 import { temporaryFolder } from '../helpers/service.ts';
-import { keeperPidOf, processesWhere } from '../sandbox/processes.ts';
+import { processesWhere, supervisorPidOf } from '../sandbox/processes.ts';
 import type { AgentProcess } from './agent-process.ts';
 import { browserTroubles } from './browser-trouble.ts';
 import { Stage } from './stage.ts';
@@ -318,14 +318,14 @@ describe('an agent with scripts', () => {
     });
   }
 
-  it('goes on when the keeper of the sandboxes is killed', async (context) => {
+  it('goes on when the supervisor of the sandboxes is killed', async (context) => {
     needsRuntime(context);
     const run = scriptRun('MULTI_STEP', `${imports}test('long', async () => new Promise(() => {}));`);
     stage.service.enqueue(run);
     await stage.service.waitFor('the lease', () => stage.service.leases.has(run.runId));
-    const keeper = keeperPidOf(agent.child.pid ?? 0);
-    expect(keeper).toBeDefined();
-    if (keeper !== undefined) killHard(keeper);
+    const supervisor = supervisorPidOf(agent.child.pid ?? 0);
+    expect(supervisor).toBeDefined();
+    if (supervisor !== undefined) killHard(supervisor);
     await stage.service.waitFor('its result', () => stage.service.resultOf(run.runId), runTimeoutMs);
     const next = scriptRun('MULTI_STEP', `${imports}test('next', () => {});`);
     expect((await resultOf(next)).failure).toBeNull();

@@ -5,7 +5,7 @@ import type { Outcome, RunContext } from '../../src/checks/contract/check-type.t
 import { lifecycleAllowanceMs } from '../../src/checks/contract/lifecycle.ts';
 import { HttpDetail } from '../../src/checks/http/detail.ts';
 import { type Runtimes, readRuntimes } from '../../src/sandbox/runtimes/runtimes.ts';
-import { plainPhases } from './plain-sandbox.ts';
+import { plainLifecycleScripts } from './plain-sandbox.ts';
 import { runContext } from './run-context.ts';
 import { runtimesDirectory } from './script-stage.ts';
 import type { ReceivedRequest } from './targets/http-routes.ts';
@@ -53,7 +53,7 @@ export class ApiScriptStage {
       ApiSpec.parse({ ...rest, request: { url: `${this.target.url}/echo`, ...request } }),
       runContext({
         lifecycle,
-        phases: plainPhases(this.#runtimes),
+        phases: plainLifecycleScripts(this.#runtimes),
         timeoutMs: requestMs + lifecycleAllowanceMs(lifecycle),
         ...context,
       }),
