@@ -61,7 +61,7 @@ const bench: Bench = {
         LOG_LEVEL: 'info',
       });
       await agent.logged('scripts can be run', 120_000);
-      await delay(5000); // spares of other kinds are still being started
+      await delay(5000); // other warm processes are still being started
       for (const kind of names) await runOne(stage, kind);
       await delay(3 * pauseMs);
       for (let round = 0; round < runs; round += 1) {

@@ -13,7 +13,6 @@ export interface BrowserLinks {
   /** The browser that all links lead to. */
   readonly executablePath: string;
   /** Without ffmpeg there are no videos: Playwright would fail every page that is to be recorded. */
-  readonly hasFfmpeg: boolean;
   readonly ffmpegPath?: string | undefined;
 }
 
@@ -53,7 +52,7 @@ export async function linkBrowsers(options: {
       await placeLinks(join(directory, `ffmpeg-${revisions.ffmpeg}`), ffmpegPaths, ffmpegPath);
     }
   }
-  return { directory, executablePath, ffmpegPath, hasFfmpeg: ffmpegPath !== undefined };
+  return { directory, executablePath, ffmpegPath };
 }
 
 async function browserRevisions(modulesDirectory: string) {

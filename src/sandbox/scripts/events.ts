@@ -55,13 +55,7 @@ export type SaidTest = z.output<typeof TestEnd>;
 /** Lines of descriptor 3. */
 export const RunEvent = z.discriminatedUnion('event', [
   z.object({ event: z.literal('mode'), mode: z.enum(['test', 'plain']) }),
-  z.object({
-    event: z.literal('begin'),
-    at,
-    tests: z.int().nullable(),
-    playwrightVersion: z.string().max(50),
-  }),
-  z.object({ event: z.literal('test-begin') }),
+  z.object({ event: z.literal('begin'), at, tests: z.int().nullable() }),
   Step,
   z.object({
     event: z.literal('output'),
@@ -112,13 +106,7 @@ export type SaidSuiteEnd = z.output<typeof SuiteEnd>;
  * Playwright several times.
  */
 export const SuiteNote = z.discriminatedUnion('event', [
-  z.object({
-    event: z.literal('suite-begin'),
-    at,
-    tests: z.int().min(0),
-    playwrightVersion: text(50),
-    workers: z.int(),
-  }),
+  z.object({ event: z.literal('suite-begin'), at, playwrightVersion: text(50) }),
   SuiteTest,
   z.object({ event: z.literal('suite-error'), error: SaidError, file: text(1000).nullable() }),
   SuiteEnd,

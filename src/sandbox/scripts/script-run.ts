@@ -128,7 +128,7 @@ export async function runScript(script: ScriptProcess, job: ScriptJob): Promise<
 }
 
 /** What src/sandbox/program/run/launch.cjs reads. */
-function launchJob({ sandbox, runtime }: ScriptProcess, job: ScriptJob, globalTimeoutMs: number) {
+function launchJob({ sandbox }: ScriptProcess, job: ScriptJob, globalTimeoutMs: number) {
   const { directory } = sandbox;
   return {
     directory,
@@ -137,9 +137,8 @@ function launchJob({ sandbox, runtime }: ScriptProcess, job: ScriptJob, globalTi
     sources: [...job.files.keys()].filter((path) => /\.[cm]?[jt]sx?$/.test(path)),
     variables: job.variables,
     ownVariables: browserVariables(directory),
-    playwrightVersion: runtime.playwrightVersion,
     hasBrowser: job.browser !== undefined,
-    isVideoPossible: job.browser?.hasFfmpeg ?? false,
+    isVideoPossible: job.browser?.ffmpegPath !== undefined,
     browserArgs,
     proxy: proxyOf(job.proxyUrl),
     testTimeoutMs,
@@ -224,8 +223,6 @@ class RunTranscript {
         break;
       case 'broken':
         this.#broken ??= event.error;
-        break;
-      case 'test-begin':
         break;
     }
   }

@@ -17,7 +17,7 @@ function withoutBrowser(host: ScriptHost | undefined) {
   return (
     host && {
       ...host,
-      browser: { directory: '/nonexistent', executablePath: '/nonexistent', hasFfmpeg: false },
+      browser: { directory: '/nonexistent', executablePath: '/nonexistent' },
     }
   );
 }

@@ -55,7 +55,7 @@ async function runPlainScript(job) {
   try {
     const script = compile(file, job.modulesDirectory);
     // A script that never begins is one that cannot be run.
-    send({ event: 'begin', tests: null, playwrightVersion: job.playwrightVersion });
+    send({ event: 'begin', tests: null });
     await script();
     hasReturned = true;
   } catch (error) {

@@ -16,13 +16,9 @@ class EventReporter {
   #suite;
   #decoders = { stdout: new StringDecoder('utf8'), stderr: new StringDecoder('utf8') };
 
-  onBegin(config, suite) {
+  onBegin(_config, suite) {
     this.#suite = suite;
-    send({ event: 'begin', tests: suite.allTests().length, playwrightVersion: config.version });
-  }
-
-  onTestBegin(test) {
-    send({ event: 'test-begin', test: test.id, title: titleOf(test) });
+    send({ event: 'begin', tests: suite.allTests().length });
   }
 
   onStepEnd(test, _result, step) {

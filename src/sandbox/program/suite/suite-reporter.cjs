@@ -10,12 +10,7 @@ class SuiteReporter {
 
   onBegin(config, suite) {
     this.#suite = suite;
-    note({
-      event: 'suite-begin',
-      tests: suite.allTests().length,
-      playwrightVersion: config.version,
-      workers: config.workers,
-    });
+    note({ event: 'suite-begin', playwrightVersion: config.version });
   }
 
   onError(error) {
