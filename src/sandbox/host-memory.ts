@@ -69,6 +69,6 @@ function read(path: string): string | undefined {
   try {
     return readFileSync(path, 'latin1');
   } catch {
-    return undefined;
+    return undefined; // not on this kernel
   }
 }

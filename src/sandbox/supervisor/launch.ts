@@ -188,7 +188,7 @@ function cover(mount: string, path: string): string[] {
   try {
     isFolder = statSync(path).isDirectory();
   } catch {
-    return [];
+    return []; // not there: nothing to hide
   }
   return isFolder
     ? [`${mount} -t tmpfs -o ro,size=4k,mode=0555,nosuid,nodev tmpfs ${quote(path)}`]

@@ -76,7 +76,7 @@ function readWhole(path: string): string | undefined {
     descriptor = openSync(path, 'r');
     return scratch.toString('latin1', 0, readSync(descriptor, scratch, 0, scratch.length, 0));
   } catch {
-    return undefined;
+    return undefined; // it has ended
   } finally {
     if (descriptor !== undefined) closeSync(descriptor);
   }

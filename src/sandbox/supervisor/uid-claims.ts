@@ -18,6 +18,7 @@ export class Claims {
     try {
       database.exec('PRAGMA busy_timeout = 0; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
     } catch {
+      // Another process holds it.
       database.close();
       return false;
     }
