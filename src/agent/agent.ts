@@ -100,7 +100,7 @@ export class Agent {
         scriptCount: settings.laneSizes.script,
         caCertificates: this.#caCertificates,
         privatePaths: [...settings.secretFiles, this.#delivery.spool.state.facts?.folder ?? []].flat(),
-        hasSpares: true,
+        hasWarmProcesses: true,
       }),
       service: { serviceUrl: settings.serviceUrl, apiKey: settings.apiKey, proxy: settings.proxy },
     });
@@ -136,7 +136,7 @@ export class Agent {
     });
     this.#dispatcher = new Dispatcher({
       laneSizes: settings.laneSizes,
-      phaseCount: settings.scripts.phaseCount,
+      lifecycleCount: settings.scripts.lifecycleCount,
       executors: { probe: this.#pool, script: this.#scripts },
       leaseKeeper: this.#leaseKeeper,
       clock,

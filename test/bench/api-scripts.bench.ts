@@ -86,7 +86,7 @@ const bench: Bench = {
       }
     } finally {
       await stage[Symbol.asyncDispose]();
-      await delay(1500); // the keeper of the killed agent is still at work in the folder
+      await delay(1500); // the supervisor of the killed agent is still at work in the folder
       await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
     }
     const bare = times['no scripts'];

@@ -4,8 +4,8 @@ import { checkTypes, findCheckType } from '../../checks/index.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { defaultEgressSettings, type EgressSettings } from '../../probes/egress/policy.ts';
+import type { ScriptHostSettings } from '../../sandbox/host/script-host.ts';
 import { availableMemoryBytes } from '../../sandbox/host-memory.ts';
-import type { ScriptHostSettings } from '../../sandbox/open-script-host.ts';
 import type { ServiceAccess } from '../client/service-connection.ts';
 import { sealLimitMs } from '../delivery/artifacts/run-artifacts.ts';
 import type { Room } from '../leasing/dispatcher.ts';
@@ -34,7 +34,7 @@ const nothing: Capabilities = { loaded: [], backends: {}, failed: [] };
 /**
  * What runs the script lane: one thread, which has the sandboxes. It opens them in the background, and what it can run is
  * known when it has; until then, and while a thread that died is replaced, nothing is leased for it. The runs of a thread
- * that dies reject with ThreadEnded; what they had started is ended by the keeper of the sandboxes.
+ * that dies reject with ThreadEnded; what they had started is ended by the supervisor of the sandboxes.
  */
 export class ScriptPool {
   readonly #options: ScriptPoolOptions;
@@ -184,7 +184,7 @@ export class ScriptPool {
     if (sandbox) {
       const { mechanism, problems } = sandbox;
       log.info({ checkTypes: loaded, runtimes, mechanism }, 'scripts can be run');
-      for (const problem of problems) log.warn({ problem }, 'scripts: something is not as it could be');
+      for (const problem of problems) log.warn({ problem }, 'script sandbox degraded');
     }
     for (const { name, reason } of failed) {
       log.warn({ checkType: name, reason }, 'a check type cannot be run here and is not offered');

@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { beginningOf } from '../../lib/text.ts';
 
 /**
- * What the processes of a run say (src/sandbox/program/events.cjs): the runner line by line on descriptor 3, its worker in
- * a file. All of it is the script's word: anything in the sandbox can write there. Only shape and size are checked.
+ * What the processes of a run say (src/sandbox/program/events.cjs): the runner line by line on descriptor 3,
+ * its worker in a file. All of it is the script's word: anything in the sandbox can write there. Only shape
+ * and size are checked.
  */
 
 const at = z.number();
@@ -71,7 +72,6 @@ export const RunEvent = z.discriminatedUnion('event', [
   z.object({ event: z.literal('error'), error: SaidError }),
   TestEnd,
   z.object({ event: z.literal('end'), at, status: z.string().max(50), durationMs: ms }),
-  z.object({ event: z.literal('written') }),
   z.object({ event: z.literal('broken'), error: SaidError }),
 ]);
 export type RunEvent = z.output<typeof RunEvent>;
@@ -107,7 +107,10 @@ const SuiteEnd = z.object({
 });
 export type SaidSuiteEnd = z.output<typeof SuiteEnd>;
 
-/** Lines of a suite's file of notes (src/sandbox/program/suite-reporter.cjs). A command may run Playwright several times. */
+/**
+ * Lines of a suite's file of notes (src/sandbox/program/suite/suite-reporter.cjs). A command may run
+ * Playwright several times.
+ */
 export const SuiteNote = z.discriminatedUnion('event', [
   z.object({
     event: z.literal('suite-begin'),

@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, readdir, readlink, rm, stat, symlink, writeFile 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { buildBrowserFarm } from '../../../src/sandbox/browsers/browser-farm.ts';
+import { linkBrowsers } from '../../../src/sandbox/browsers/browser-links.ts';
 import { findBrowser } from '../../../src/sandbox/browsers/find-browser.ts';
 
 let directory: string;
@@ -74,7 +74,7 @@ describe('the farm of links', () => {
     const runtimes = [await runtime('old', '1161'), await runtime('new', '1208')];
     const farm = join(directory, 'farm');
     const options = { directory: farm, browser: { executablePath, source: 'system' as const }, runtimes };
-    expect(await buildBrowserFarm(options)).toEqual({
+    expect(await linkBrowsers(options)).toEqual({
       directory: farm,
       executablePath,
       ffmpegPath: undefined,
@@ -96,7 +96,7 @@ describe('the farm of links', () => {
     const executablePath = await program('chromium');
     const runtimes = [await runtime('older', '1140', ['chromium', 'ffmpeg'])];
     const farm = join(directory, 'farm');
-    await buildBrowserFarm({ directory: farm, browser: { executablePath, source: 'system' }, runtimes });
+    await linkBrowsers({ directory: farm, browser: { executablePath, source: 'system' }, runtimes });
     expect(await readdir(farm)).toEqual(['chromium-1140']);
     expect(await readlink(join(farm, 'chromium-1140/chrome-linux/chrome'))).toBe(executablePath);
   });
@@ -109,7 +109,7 @@ describe('the farm of links', () => {
     await symlink('/gone', link);
     const browser = { executablePath: await program('shell'), source: 'system' as const };
     const ffmpegPath = await program('ffmpeg');
-    expect(await buildBrowserFarm({ directory: farm, browser, runtimes, ffmpegPath })).toMatchObject({
+    expect(await linkBrowsers({ directory: farm, browser, runtimes, ffmpegPath })).toMatchObject({
       hasFfmpeg: true,
     });
     expect(await readlink(link)).toBe(browser.executablePath);

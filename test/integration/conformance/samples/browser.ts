@@ -1,4 +1,4 @@
-import type { ScriptHost } from '../../../../src/sandbox/script-host.ts';
+import type { ScriptHost } from '../../../../src/sandbox/host/contract.ts';
 import type { Samples } from './samples.ts';
 import { minimalScript, refusedScripts, startScriptSamples } from './script-samples.ts';
 
