@@ -37,7 +37,7 @@ it('a browser is launched ahead for one run, and a script that asks for another 
       ALLOW_UNISOLATED_SCRIPTS: 'true',
       ...(process.env.CHROMIUM_PATH ? { CHROMIUM_PATH: process.env.CHROMIUM_PATH } : {}),
     });
-    await agent.logged('scripts can be run', 90_000);
+    await agent.logged('script sandbox ready', 90_000);
     const run = async (use = '') => {
       const check = {
         id: crypto.randomUUID(),

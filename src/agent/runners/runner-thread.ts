@@ -2,17 +2,10 @@ import type { EventLoopUtilization } from 'node:perf_hooks';
 import { type MessagePort, Worker } from 'node:worker_threads';
 import { toError } from '../../lib/errors.ts';
 import { threadHeap } from '../../lib/thread-heap.ts';
+import type { Capabilities, FinishedRun, RunOrder } from '../run/contracts.ts';
 import { crashSite } from './crash-site.ts';
 import { GateBoard } from './gate-stats.ts';
-import type {
-  Capabilities,
-  FinishedRun,
-  FromWorker,
-  RunOrder,
-  RunSituation,
-  ToWorker,
-  WorkerStart,
-} from './worker-protocol.ts';
+import type { FromWorker, RunSituation, ToWorker, WorkerStart } from './worker-protocol.ts';
 
 /** The thread that had a run ended before the run did. */
 export class ThreadEnded extends Error {
@@ -165,8 +158,9 @@ export class RunnerThread {
   }
 
   #settle(run: FinishedRun): void {
-    this.#pending.get(run.runId)?.resolve(run);
-    this.#pending.delete(run.runId);
+    const { runId } = run.report;
+    this.#pending.get(runId)?.resolve(run);
+    this.#pending.delete(runId);
   }
 
   #sendOrders(): void {
