@@ -38,7 +38,7 @@ export const runningChecks: Examination = {
       server.once('error', reject);
       server.listen(0, '127.0.0.1', resolve);
     });
-    patient.releasers.push('server for checks', () => closeServer(server));
+    patient.resources.defer(() => closeServer(server));
     const { port } = server.address() as AddressInfo;
     const url = new URL(`${isSecure ? 'https' : 'http'}://127.0.0.1:${port}/`);
     const policy = createEgressPolicy({ ...patient.settings.egress, ownPorts: [] });
@@ -66,7 +66,7 @@ function closeServer(server: Server): Promise<void> {
 }
 
 async function openRunners(patient: Patient): Promise<Partial<Record<CheckType['lane'], Runner>>> {
-  const { settings, releasers, findings } = patient;
+  const { settings, resources, findings } = patient;
   const pool = new ProbePool({
     clock: systemClock,
     log: createLogger('picket-doctor', 'silent'),
@@ -77,7 +77,7 @@ async function openRunners(patient: Patient): Promise<Partial<Record<CheckType['
     checkTypes: settings.checkTypes,
     threadCount: 1,
   });
-  releasers.push('probe threads', () => pool.stop());
+  resources.defer(() => pool.stop());
   const capabilities = await pool.start();
   const probe: Runner = { capabilities, run: (order, signal) => pool.run(order, signal) };
   const canRunScripts = findings.some(

@@ -39,7 +39,7 @@ export function openedScripts(patient: Patient): Promise<OpenedScripts> {
 }
 
 async function openScripts(patient: Patient): Promise<OpenedScripts> {
-  const { settings, releasers, signal } = patient;
+  const { settings, resources, signal } = patient;
   const pool = new ScriptPool({
     clock: systemClock,
     log: createLogger('picket-doctor', 'silent'),
@@ -56,7 +56,7 @@ async function openScripts(patient: Patient): Promise<OpenedScripts> {
       caCertificates: trustedByChecks(patient),
     }),
   });
-  releasers.push('scripts', () => pool.stop());
+  resources.defer(() => pool.stop());
   const onAbort = () => void pool.stop();
   signal.addEventListener('abort', onAbort, { once: true });
   const capabilities = await pool.start();
