@@ -60,7 +60,7 @@ const bench: Bench = {
         ALLOW_UNISOLATED_SCRIPTS: 'true',
         LOG_LEVEL: 'info',
       });
-      await agent.logged('scripts can be run', 120_000);
+      await agent.logged('script sandbox ready', 120_000);
       await delay(5000); // spares of other kinds are still being started
       for (const kind of names) await runOne(stage, kind);
       await delay(3 * pauseMs);

@@ -104,7 +104,7 @@ const bench: Bench = {
         ALLOW_UNISOLATED_SCRIPTS: 'true',
         LOG_LEVEL: 'info',
       });
-      await agent.logged('scripts can be run', 120_000);
+      await agent.logged('script sandbox ready', 120_000);
       const types: CheckType[] = 'missing' in farm ? ['MULTI_STEP'] : ['MULTI_STEP', 'BROWSER'];
       for (const type of types) {
         const cold = await runOne(stage, type);

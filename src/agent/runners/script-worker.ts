@@ -17,17 +17,11 @@ import { SandboxUnavailable } from '../../sandbox/sandbox.ts';
 import { BundleMissing, type CodeBundles } from '../../sandbox/suites/suite-host.ts';
 import { FetchedBundles } from '../client/bundle-cache.ts';
 import { BundleClient } from '../client/bundle-client.ts';
+import type { Capabilities, RunOrder } from '../run/contracts.ts';
 import { LagMeter } from './lag/lag-meter.ts';
 import { servePhases } from './lifecycle-script-port.ts';
 import { RunPipeline } from './run-pipeline.ts';
-import type {
-  Capabilities,
-  FromWorker,
-  RunOrder,
-  RunSituation,
-  ToWorker,
-  WorkerStart,
-} from './worker-protocol.ts';
+import type { FromWorker, RunSituation, ToWorker, WorkerStart } from './worker-protocol.ts';
 
 if (!parentPort) throw new Error('script-worker runs in a worker thread only');
 const port = parentPort;

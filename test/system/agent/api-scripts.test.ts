@@ -58,7 +58,7 @@ beforeAll(async () => {
     // Where nothing contains scripts, these tests run all the same: the scripts are their own.
     ALLOW_UNISOLATED_SCRIPTS: 'true',
   });
-  await agent.logged('scripts can be run', 90_000);
+  await agent.logged('script sandbox ready', 90_000);
 }, 100_000);
 
 afterAll(async () => {

@@ -80,7 +80,7 @@ beforeAll(async () => {
     ALLOW_UNISOLATED_SCRIPTS: 'true',
     ...(process.env.CHROMIUM_PATH ? { CHROMIUM_PATH: process.env.CHROMIUM_PATH } : {}),
   });
-  await agent.logged('scripts can be run', 90_000);
+  await agent.logged('script sandbox ready', 90_000);
 }, 100_000);
 
 afterAll(async () => {

@@ -1,5 +1,15 @@
-import { basename } from 'node:path';
-import { runFolder } from '../artifacts/work-folder.ts';
+import { basename, join } from 'node:path';
+import type { LeaseRef } from '../../../protocol/agent/agent.ts';
+
+/** Names one attempt of a run: in memory, and as the name of its folder on disk. */
+export function attemptKey({ runId, leaseNumber }: LeaseRef): string {
+  return `${runId}.${leaseNumber}`;
+}
+
+/** Where a run keeps its artifacts within the work folder. */
+export function runFolder(workFolder: string, lease: LeaseRef): string {
+  return join(workFolder, attemptKey(lease));
+}
 
 /**
  * The name of the folder that holds the artifacts of a record (see spooled-report.ts); undefined when it has none. It looks at no more of the
@@ -11,7 +21,7 @@ export function artifactFolderOf(body: Buffer): string | undefined {
   if (typeof note !== 'object' || note === null) return undefined;
   const { runId, leaseNumber, files } = note as Readonly<Record<string, unknown>>;
   if (typeof runId !== 'string' || typeof leaseNumber !== 'number' || !Array.isArray(files)) return undefined;
-  return basename(runFolder('/', { runId, leaseNumber }));
+  return basename(attemptKey({ runId, leaseNumber }));
 }
 
 function parsed(json: string): unknown {
