@@ -7,9 +7,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { openBrowsers } from '../../src/sandbox/browsers/open-browsers.ts';
 import { unpackedChromiumPath } from '../../src/sandbox/browsers/unpacked-chromium.ts';
 import { type Runtime, readRuntimes } from '../../src/sandbox/runtimes/runtimes.ts';
-import { Stage } from '../agent/stage.ts';
-import { leasedRun } from '../helpers/fake-service/leased-run.ts';
-import { runtimesDirectory } from '../helpers/script-stage.ts';
+import { leasedRun } from '../helpers/agent/fake-service/leased-run.ts';
+import { Stage } from '../helpers/agent/stage.ts';
+import { runtimesDirectory } from '../helpers/scripts/script-stage.ts';
 import { type Bench, numberOption, quantile } from './report.ts';
 
 type CheckType = 'BROWSER' | 'MULTI_STEP';
@@ -104,7 +104,7 @@ const bench: Bench = {
         ALLOW_UNISOLATED_SCRIPTS: 'true',
         LOG_LEVEL: 'info',
       });
-      await agent.logged('scripts can be run', 120_000);
+      await agent.logged('script sandbox ready', 120_000);
       const types: CheckType[] = 'missing' in browsers ? ['MULTI_STEP'] : ['MULTI_STEP', 'BROWSER'];
       for (const type of types) {
         const cold = await runOne(stage, type);

@@ -7,9 +7,9 @@ import { createReadStream } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { CheckType } from '../../checks/contract/check-type.ts';
 import { checkTypes as allTypes } from '../../checks/index.ts';
+import { trustAlso } from '../../lib/ca-directory.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { toError } from '../../lib/errors.ts';
-import { trustAlso } from '../../lib/trusted-roots.ts';
 import { packageVersion } from '../../lib/version.ts';
 import { createEgressPolicy } from '../../probes/egress/policy.ts';
 import { type OpenScriptHost, openScriptHost } from '../../sandbox/host/script-host.ts';
@@ -17,17 +17,11 @@ import { SandboxUnavailable } from '../../sandbox/sandbox.ts';
 import { BundleMissing, type CodeBundles } from '../../sandbox/suites/suite-host.ts';
 import { FetchedBundles } from '../client/bundle-cache.ts';
 import { BundleClient } from '../client/bundle-client.ts';
+import type { Capabilities, RunOrder } from '../run/contracts.ts';
 import { LagMeter } from './lag/lag-meter.ts';
 import { servePhases } from './lifecycle-script-port.ts';
 import { RunPipeline } from './run-pipeline.ts';
-import type {
-  Capabilities,
-  FromWorker,
-  RunOrder,
-  RunSituation,
-  ToWorker,
-  WorkerStart,
-} from './worker-protocol.ts';
+import type { FromWorker, RunSituation, ToWorker, WorkerStart } from './worker-protocol.ts';
 
 if (!parentPort) throw new Error('script-worker runs in a worker thread only');
 const port = parentPort;
