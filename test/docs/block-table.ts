@@ -8,9 +8,10 @@ import { type Block, blocksOf, root } from './command-blocks.ts';
 import { expectSound } from './container-commands.ts';
 import { runInShell, runUntil } from './shell.ts';
 import type { DocumentStage } from './stage.ts';
+import { tutorialTests } from './tutorial.ts';
 
 /** What is done with a command, or with a whole block. @throws when it does not do what the document says. */
-type Trial = (stage: DocumentStage, text: string) => Promise<void>;
+export type Trial = (stage: DocumentStage, text: string) => Promise<void>;
 
 /** A command that is not run here: why not, and what is proven of it all the same. */
 interface NotRun {
@@ -235,6 +236,7 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
     'picket doctor': examines,
     'picket doctor --json': examines,
   },
+  ...tutorialTests,
 };
 
 function inCi(name: string): NotRun['proof'] {
