@@ -220,7 +220,7 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
     expect(JSON.parse(output)).toMatchObject({ slugName: 'office', keys: [{ rawKey: /^pl_/ }] });
   },
   'docs/how-to/operations.md#a-private-location-and-its-agents#2': runsUntilReady('healthPort'),
-  'docs/how-to/operations.md#own-certificate-authorities': runsAsWritten,
+  'docs/how-to/operations.md#custom-ca-certificates': runsAsWritten,
   'docs/reference/suites.md#uploading': async (stage, text) => {
     const cwd = stage.copyOf();
     mkdirSync(join(cwd, 'tests'));
