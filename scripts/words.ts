@@ -48,7 +48,9 @@ export function wordHits(file: string, text: string): string[] {
 
 /** Of the changelog only what is not released; in all documents code becomes blank. */
 function proseOfDocument(file: string, text: string): string {
-  const [, head = text] = file.endsWith('CHANGELOG.md') ? (/^([\s\S]*?\n## [\s\S]*?)\n## /.exec(text) ?? []) : [];
+  const [, head = text] = file.endsWith('CHANGELOG.md')
+    ? (/^([\s\S]*?\n## [\s\S]*?)\n## /.exec(text) ?? [])
+    : [];
   return head.replaceAll(/^(\s*)(```+)[\s\S]*?^\1\2|`[^`\n]*`|\]\([^)]*\)/gm, blank);
 }
 

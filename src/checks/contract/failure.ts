@@ -76,7 +76,7 @@ export const failureCatalogue = {
   ),
   NETWORK_UNAVAILABLE: viaNetwork(location('This location has no route to that address family.')),
   ICMP_UNAVAILABLE: location(
-    'This location does not allow ICMP: neither ICMP sockets nor a ping program work there.',
+    'This location does not allow ICMP: neither datagram nor raw ICMP sockets can be used there.',
   ),
   PROXY_FAILED: location('The proxy of this location refused or broke the connection.'),
   AGENT_OUT_OF_RESOURCES: agent('The agent ran out of file descriptors, memory, ports or buffers.'),

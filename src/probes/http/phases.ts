@@ -1,4 +1,4 @@
-import type { ConnectionTimes } from '../connection/connection.ts';
+import type { ConnectionTimes } from '../connection/target.ts';
 
 /** Milliseconds each step took; `firstByte` holds `proxy` and `tls`. See docs/reference/checks.md for the exact borders. */
 export interface HttpPhases {
