@@ -8,9 +8,10 @@ import { type Block, blocksOf, root } from './command-blocks.ts';
 import { expectSound } from './container-commands.ts';
 import { runInShell, runUntil } from './shell.ts';
 import type { DocumentStage } from './stage.ts';
+import { tutorialTests } from './tutorial.ts';
 
 /** What is done with a command, or with a whole block. @throws when it does not do what the document says. */
-type Trial = (stage: DocumentStage, text: string) => Promise<void>;
+export type Trial = (stage: DocumentStage, text: string) => Promise<void>;
 
 /** A command that is not run here: why not, and what is proven of it all the same. */
 interface NotRun {
@@ -208,7 +209,7 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
     expect(JSON.parse(output)).toMatchObject({ slugName: 'office', keys: [{ rawKey: /^pl_/ }] });
   },
   'docs/how-to/operations.md#a-private-location-and-its-agents#2': runsUntilReady('healthPort'),
-  'docs/how-to/operations.md#own-certificate-authorities': runsAsWritten,
+  'docs/how-to/operations.md#custom-ca-certificates': runsAsWritten,
   'docs/reference/suites.md#uploading': async (stage, text) => {
     const cwd = stage.copyOf();
     mkdirSync(join(cwd, 'tests'));
@@ -224,6 +225,7 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
     'picket doctor': examines,
     'picket doctor --json': examines,
   },
+  ...tutorialTests,
 };
 
 function inCi(name: string): NotRun['proof'] {

@@ -7,6 +7,7 @@ import { freePort, type RunningService, startServiceProcess } from '../../helper
 import { type HttpTarget, startHttpTarget } from '../../helpers/targets/http-target.ts';
 import { root } from './command-blocks.ts';
 import type { Call } from './container-commands.ts';
+import { type RunningCommand, startInShell } from './shell.ts';
 
 const accountKey = 'test-key-of-the-first-account';
 
@@ -19,6 +20,7 @@ export class DocumentStage implements AsyncDisposable {
   readonly healthPort: number;
   readonly #target: HttpTarget;
   readonly #locationKey: string;
+  readonly #leftRunning: RunningCommand[] = [];
 
   private constructor(
     parts: Pick<DocumentStage, 'folder' | 'service' | 'servicePort' | 'healthPort'>,
@@ -119,7 +121,15 @@ export class DocumentStage implements AsyncDisposable {
       .map((line) => JSON.parse(line) as Call);
   }
 
+  /** Starts a command that runs until the stage is taken down. */
+  keepRunning(script: string, variables: Readonly<Record<string, string>>): RunningCommand {
+    const command = startInShell(script, { cwd: root, environment: this.environment(variables) });
+    this.#leftRunning.push(command);
+    return command;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
+    for (const command of this.#leftRunning) await command.interrupt();
     await this.service[Symbol.asyncDispose]();
     await this.#target.close();
     await rm(this.folder, { recursive: true, force: true });
