@@ -1,12 +1,12 @@
-import { FakeService } from '../helpers/fake-service/fake-service.ts';
-import { leasedRun } from '../helpers/fake-service/leased-run.ts';
+import { FakeService } from '../helpers/agent/fake-service/fake-service.ts';
+import { leasedRun } from '../helpers/agent/fake-service/leased-run.ts';
 import { cpuMsOf, startAgentProcess } from '../helpers/picket-process.ts';
 import { startLineProcess } from './parts/line-process.ts';
 import { type Bench, numberOption, quantile } from './report.ts';
 
 /** `npm run bench -- throughput [--checks=3000] [--rounds=7] [--concurrency=50]` */
 const bench: Bench = {
-  title: 'URL checks per CPU-second: the whole agent beside a bare undici loop',
+  title: 'URL checks per CPU-second: the whole agent compared with a bare undici loop',
   async run(run) {
     const checks = numberOption(run, 'checks', 3000);
     const rounds = numberOption(run, 'rounds', 7);

@@ -16,8 +16,7 @@ import {
 } from '../../protocol/agent/agent.ts';
 import { agentErrorRoutes } from '../../protocol/agent/agent-error.ts';
 import { type Examination, examinationRoutes } from '../../protocol/agent/agent-examination.ts';
-import { ErrorBody } from '../../protocol/http/error-body.ts';
-import type { Route } from '../../protocol/http/route.ts';
+import { ErrorBody, type Route } from '../../protocol/http/route.ts';
 import { locationEventRoutes, type ReportedLocationEvent } from '../../protocol/locations/location-event.ts';
 import { type ArtifactReceipt, artifactRoutes } from '../../protocol/results/artifact.ts';
 import type { Scrubbed } from '../scrub/scrubber.ts';
@@ -152,8 +151,8 @@ export class ServiceClient {
     return answer;
   }
 
-  /** Tells of times in which the location was sick. */
-  async tellOfLocation(events: readonly ReportedLocationEvent[], signal: AbortSignal): Promise<void> {
+  /** Reports when parts of the location were unhealthy. */
+  async reportLocationEvents(events: readonly ReportedLocationEvent[], signal: AbortSignal): Promise<void> {
     await this.#call({
       route: locationEventRoutes.reportLocationEvents,
       body: JSON.stringify({ ...this.#identity, events }),

@@ -1,8 +1,8 @@
-import type { IncidentRow, IncidentUpdateRow, ServiceRow } from '../pages/tables.ts';
 import { accountTable } from '../store/engine/account-table.ts';
-import { batches } from '../store/engine/batches.ts';
+import { batches } from '../store/engine/queries.ts';
+import type { IncidentRow, IncidentUpdateRow, ServiceRow } from './tables.ts';
 
-/** Incidents of services, and what was told of them. */
+/** Incidents of services, and their updates. */
 export class Incidents extends accountTable<IncidentRow>()({ name: 'incidents', key: 'id' }) {
   /** The incident that an alert opened, locked. */
   async findByTrigger(triggerId: string): Promise<IncidentRow | undefined> {
@@ -69,7 +69,7 @@ export class Incidents extends accountTable<IncidentRow>()({ name: 'incidents', 
     await this.db.deleteFrom('incident_updates').where('id', '=', id).execute();
   }
 
-  /** What was told of some incidents, newest first. */
+  /** The updates of some incidents, newest first. */
   async updates(incidentIds: readonly string[]): Promise<IncidentUpdateRow[]> {
     if (incidentIds.length === 0) return [];
     return this.db

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { accountTable } from '../store/engine/account-table.ts';
-import type { AgentRow, LocationKeyRow, PrivateLocationRow } from '../store/schema/tables.ts';
+import type { AgentRow, LocationKeyRow, PrivateLocationRow } from './tables.ts';
 
 /** Private locations, their keys, and the agents that were seen there. An account has each slug once. */
 export class Locations extends accountTable<PrivateLocationRow>()({ name: 'private_locations', key: 'id' }) {
@@ -73,7 +73,9 @@ export class Locations extends accountTable<PrivateLocationRow>()({ name: 'priva
       .executeTakeFirst();
   }
 
-  /** Notes that a location misses slots for want of an agent. The location, or undefined when that was known. */
+  /**
+   * Notes that a location misses slots for want of an agent. The location, or undefined when that was known.
+   */
   async beginOutage(id: string, since: number): Promise<PrivateLocationRow | undefined> {
     return this.db
       .updateTable('private_locations')

@@ -1,8 +1,8 @@
 import { type Selectable, type SelectQueryBuilder, sql } from 'kysely';
 import type { WindowDefinition } from '../../protocol/pages/maintenance-window.ts';
 import { accountTable } from '../store/engine/account-table.ts';
-import { type Page, readPage } from '../store/engine/page.ts';
-import type { Tables } from '../store/schema/tables.ts';
+import { type Page, readPage } from '../store/engine/queries.ts';
+import type { Tables } from '../tables.ts';
 import { MaintenanceCalendar } from './calendar.ts';
 import { Maintenances } from './store.ts';
 import type { MaintenanceRow, MaintenanceWindowRow } from './tables.ts';

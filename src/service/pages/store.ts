@@ -1,6 +1,7 @@
+import type { ServiceRow } from '../incidents/tables.ts';
 import { accountTable } from '../store/engine/account-table.ts';
-import { batches } from '../store/engine/batches.ts';
-import type { ServiceRow, StatusPageCardRow, StatusPageCardServiceRow, StatusPageRow } from './tables.ts';
+import { batches } from '../store/engine/queries.ts';
+import type { StatusPageCardRow, StatusPageCardServiceRow, StatusPageRow } from './tables.ts';
 
 /** Status pages and their cards. No two pages have one URL or domain. */
 export class StatusPages extends accountTable<StatusPageRow>()({ name: 'status_pages', key: 'id' }) {

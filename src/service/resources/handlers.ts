@@ -1,14 +1,13 @@
 import { AppError } from '../../lib/errors.ts';
 import type { ResourceApi } from '../../protocol/http/resource.ts';
 import type { AccountCaller } from '../http/auth.ts';
-import { iso, optionalIso } from '../http/dates.ts';
-import type { AnyHandler, Call, HandlerDeps } from '../http/handler.ts';
+import { type AnyHandler, type Call, type HandlerDeps, iso, optionalIso } from '../http/handler.ts';
 import { found, notFound } from '../http/known-names.ts';
 import { describePage, type PageQuery, pageOffset } from '../http/paging.ts';
 import { validationError } from '../http/validation.ts';
 import type { AccountRow, AccountTable } from '../store/engine/account-table.ts';
 import { isUniqueViolation } from '../store/engine/dialect.ts';
-import type { Page } from '../store/engine/page.ts';
+import type { Page } from '../store/engine/queries.ts';
 import { resources } from './index.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -61,7 +60,8 @@ function handlersOf(
   { store, clock, publicUrl }: HandlerDeps,
 ): [string, ResourceHandler][] {
   const { api, columns, newKey } = resource;
-  const tableOf = (nouns: Pick<typeof store, typeof name>) => nouns[name] as unknown as AnyTable;
+  const tableOf = (repositories: Pick<typeof store, typeof name>) =>
+    repositories[name] as unknown as AnyTable;
   const table = tableOf(store);
   const keyIn = (values: Json) => values[api.keyName] as string;
   const named = (key: string) => `${api.noun} ${api.keyName === 'id' ? key : JSON.stringify(key)}`;
@@ -101,8 +101,8 @@ function handlersOf(
     return view(found(await table.find(caller.accountId, key), named(key)));
   };
   const update: ResourceHandler = ({ caller, params, body }) =>
-    store.transaction(async (nouns) => {
-      const [key, within] = [keyIn(params), tableOf(nouns)];
+    store.transaction(async (repositories) => {
+      const [key, within] = [keyIn(params), tableOf(repositories)];
       const stored = found(await within.findForUpdate(caller.accountId, key), named(key));
       const changes = await columns(merge(stored, body), { stored, table: within });
       const identity = { account_id: caller.accountId, [within.shape.key]: key };

@@ -1,6 +1,6 @@
+import { instantOf } from '../../protocol/http/query.ts';
 import { maintenanceRoutes } from '../../protocol/pages/maintenance.ts';
 import { maintenanceWindowApi, type WindowDefinition } from '../../protocol/pages/maintenance-window.ts';
-import { instantOf } from '../http/dates.ts';
 import { MaintenanceWindows, windowColumns } from '../maintenance/window-store.ts';
 import { type Change, defineResource } from './resource.ts';
 

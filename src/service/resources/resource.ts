@@ -3,8 +3,8 @@ import type { z } from 'zod';
 import type { ResourceApi } from '../../protocol/http/resource.ts';
 import type { Route } from '../../protocol/http/route.ts';
 import type { AccountTableShape, TableClass } from '../store/engine/account-table.ts';
-import type { Page } from '../store/engine/page.ts';
-import type { Migration } from '../store/schema/migrate.ts';
+import type { Page } from '../store/engine/queries.ts';
+import type { Migration } from '../store/schema/migrations.ts';
 
 /** A repository, as far as its types go. */
 interface Shaped<Name extends string, Row, Key extends keyof Row & string, Stored> {

@@ -10,7 +10,7 @@ import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/hand
 import { found, notFound } from '../../http/known-names.ts';
 import { describePage, pageOffset } from '../../http/paging.ts';
 import { fieldError, validationError } from '../../http/validation.ts';
-import type { Nouns } from '../../store/store.ts';
+import type { Repositories } from '../../store.ts';
 import { templateProblems } from '../delivery/webhook.ts';
 import type { AlertSubscriptionRow } from '../tables.ts';
 import type { AlertChannel } from './store.ts';
@@ -44,13 +44,13 @@ export function alertChannelHandlers({ store, clock, publicUrl }: HandlerDeps): 
       return viewOf(await requireChannel(store, caller.accountId, params.id));
     },
     async updateAlertChannel({ caller, params, body }) {
-      const changed = await store.transaction(async (nouns) => {
+      const changed = await store.transaction(async (repositories) => {
         const [accountId, what] = [caller.accountId, `alert channel ${params.id}`];
-        const stored = found(await nouns.alertChannels.findForUpdate(accountId, params.id), what);
+        const stored = found(await repositories.alertChannels.findForUpdate(accountId, params.id), what);
         const { type, ...definition } = merged(stored, body);
         const row = { type, definition: JSON.stringify(definition), updated: clock.wallMs() };
         const identity = { account_id: accountId, id: stored.id };
-        return found(await nouns.alertChannels.update({ ...row, ...identity }), what);
+        return found(await repositories.alertChannels.update({ ...row, ...identity }), what);
       });
       return viewOf(changed);
     },
@@ -60,31 +60,35 @@ export function alertChannelHandlers({ store, clock, publicUrl }: HandlerDeps): 
     },
     async updateAlertChannelSubscriptions({ caller, params, body }) {
       const { checkId, groupId, activated } = body;
-      const row = await store.transaction(async (nouns) => {
-        const { id } = await requireChannel(nouns, caller.accountId, params.id);
+      const row = await store.transaction(async (repositories) => {
+        const { id } = await requireChannel(repositories, caller.accountId, params.id);
         if ((checkId === null) === (groupId === null)) {
           const message = 'or "groupId" is required, and not both';
           throw fieldError('payload', [{ key: 'checkId', message }]);
         }
         if (checkId !== null) {
           const check = found(
-            await nouns.checks.findForUpdate(caller.accountId, checkId.toLowerCase()),
+            await repositories.checks.findForUpdate(caller.accountId, checkId.toLowerCase()),
             `check ${checkId}`,
           );
-          return nouns.alertChannels.subscribe(id, { checkId: check.id }, activated);
+          return repositories.alertChannels.subscribe(id, { checkId: check.id }, activated);
         }
         const group =
-          groupId === null ? undefined : await nouns.groups.findForUpdate(caller.accountId, groupId);
+          groupId === null ? undefined : await repositories.groups.findForUpdate(caller.accountId, groupId);
         const subscriber = { groupId: found(group, `check group ${groupId}`).id };
-        return nouns.alertChannels.subscribe(id, subscriber, activated);
+        return repositories.alertChannels.subscribe(id, subscriber, activated);
       });
       return subscriptionView(row);
     },
   });
 }
 
-async function requireChannel(nouns: Nouns, accountId: string, id: number): Promise<AlertChannel> {
-  return found(await nouns.alertChannels.find(accountId, id), `alert channel ${id}`);
+async function requireChannel(
+  repositories: Repositories,
+  accountId: string,
+  id: number,
+): Promise<AlertChannel> {
+  return found(await repositories.alertChannels.find(accountId, id), `alert channel ${id}`);
 }
 
 /** A body merged into the stored channel; a config of another type replaces the old one whole. */

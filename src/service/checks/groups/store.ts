@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely';
 import { accountTable } from '../../store/engine/account-table.ts';
 import { escapeLike } from '../../store/engine/dialect.ts';
-import { type Page, readPage } from '../../store/engine/page.ts';
+import { type Page, readPage } from '../../store/engine/queries.ts';
 import type { CheckGroupRow } from './tables.ts';
 
 /** A stored group of checks. */

@@ -1,7 +1,7 @@
 import { accountTable } from '../../store/engine/account-table.ts';
 import type { DashboardIncidentRow, DashboardIncidentUpdateRow } from '../tables.ts';
 
-/** The incidents of dashboards, and what was told of them. */
+/** The incidents of dashboards, and their updates. */
 export class DashboardIncidents extends accountTable<DashboardIncidentRow>()({
   name: 'dashboard_incidents',
   key: 'id',
@@ -49,7 +49,7 @@ export class DashboardIncidents extends accountTable<DashboardIncidentRow>()({
     await this.db.deleteFrom('dashboard_incident_updates').where('id', '=', id).execute();
   }
 
-  /** What was told of some incidents, newest first. */
+  /** The updates of some incidents, newest first. */
   async updates(incidentIds: readonly string[]): Promise<DashboardIncidentUpdateRow[]> {
     if (incidentIds.length === 0) return [];
     return this.db

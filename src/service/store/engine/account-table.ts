@@ -1,9 +1,8 @@
 import type { Insertable, Kysely, Selectable, SelectType, Updateable } from 'kysely';
 import type { Cursor } from '../../../protocol/http/cursor.ts';
-import type { Tables } from '../schema/tables.ts';
+import type { Tables } from '../../tables.ts';
 import type { Dialect } from './dialect.ts';
-import { isBehind } from './keyset.ts';
-import { type Page, readPage } from './page.ts';
+import { isBehind, type Page, readPage } from './queries.ts';
 
 /** The columns that every table of rows of accounts has. */
 export interface AccountRow {

@@ -1,0 +1,66 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+import { packageVersion } from '../../../src/lib/version.ts';
+import { expectFitting, type KubernetesObject } from './agreement.ts';
+import { chartValues, type Values, wrongValues } from './chart-values.ts';
+import { typeErrorsOf } from './object-types.ts';
+
+const chartFolder = join(import.meta.dirname, '../../../deploy/helm/picket');
+const hasHelm = spawnSync('helm', ['version']).error === undefined;
+
+function template(values: Values): { readonly status: number | null; readonly output: string } {
+  const args = ['template', 'lab', chartFolder, '--namespace', 'monitoring', '--values', '-'];
+  const { status, stdout, stderr } = spawnSync('helm', args, {
+    input: JSON.stringify(values),
+    encoding: 'utf8',
+  });
+  return { status, output: status === 0 ? stdout : stderr };
+}
+
+function rendered(values: Values): KubernetesObject[] {
+  const { status, output } = template(values);
+  expect(status, output).toBe(0);
+  return parseAllDocuments(output)
+    .map((document) => document.toJS() as KubernetesObject | null)
+    .filter((object) => object !== null);
+}
+
+it('the chart is of this version', () => {
+  const chart = parse(readFileSync(join(chartFolder, 'Chart.yaml'), 'utf8')) as { appVersion: string };
+  expect(chart.appVersion).toBe(packageVersion());
+});
+
+describe.skipIf(!hasHelm)(`the Helm chart${hasHelm ? '' : ' (helm is not installed)'}`, () => {
+  it('is well-formed', () => {
+    const values = JSON.stringify(chartValues['an agent']);
+    execFileSync('helm', ['lint', chartFolder, '--values', '-'], { input: values });
+  });
+
+  it('makes no field that Kubernetes and KEDA do not know', () => {
+    expect(typeErrorsOf(Object.values(chartValues).flatMap(rendered))).toEqual([]);
+  });
+
+  it.each(Object.entries(chartValues))(
+    'fits itself and the configuration with the values of %s',
+    (_, values) => {
+      const objects = rendered(values);
+      expect(objects.length).toBeGreaterThan(1);
+      expectFitting(objects);
+    },
+  );
+
+  it.each(wrongValues)('refuses values with $says', ({ values, says }) => {
+    expect(template(values).output).toMatch(says);
+  });
+
+  it.each([{ agent: { replica: 3 } }, { agent: { jobConcurrency: 11 } }, { image: { digest: 'latest' } }])(
+    'refuses the unknown or impossible value %j',
+    (values) => {
+      const agent = { serviceUrl: 'http://picket', existingSecret: 'key', ...values.agent };
+      expect(template({ ...values, agent }).status).not.toBe(0);
+    },
+  );
+});

@@ -1,0 +1,104 @@
+/**
+ * Every block of commands in the documents is in block-table.ts: run for real, or, where that would take minutes or the tests themselves,
+ * listed with the reason and what is proven instead. Commands that need containers or a cluster are linted. A block that is not in the table fails.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type BlockTest, blockTests } from './block-table.ts';
+import { blocksOf, commandLanguages, commandsOf, documents, root } from './command-blocks.ts';
+import { DocumentStage } from './stage.ts';
+
+const blocks = documents().flatMap((file) => blocksOf(file));
+const commandBlocks = blocks.filter(({ language }) => commandLanguages.includes(language));
+const otherLanguages = ['', 'yaml', 'json', 'js', 'ts'];
+
+let stage: DocumentStage;
+beforeAll(async () => {
+  stage = await DocumentStage.open();
+});
+afterAll(async () => await stage[Symbol.asyncDispose]());
+
+describe('blocks of commands', () => {
+  it('are all in the table, and nothing else is', () => {
+    expect(commandBlocks.map(({ place }) => place).sort()).toEqual(Object.keys(blockTests).sort());
+  });
+
+  it('say that they are commands', () => {
+    const program = /^\s*(\$ |(\w+=\S+ )*(npm|npx|node|picket|docker|kubectl|helm|curl|apt-get|git|sudo)\s)/m;
+    for (const { place, line, language, text } of blocks) {
+      if (commandLanguages.includes(language)) continue;
+      expect(otherLanguages, `${place}, line ${line}`).toContain(language);
+      expect(text, `${place}, line ${line}`).not.toMatch(program);
+    }
+  });
+
+  for (const block of commandBlocks) {
+    const test: BlockTest = blockTests[block.place] ?? {};
+    if (typeof test === 'function') {
+      it(`${block.place} does what it says`, async () => await test(stage, block.text));
+      continue;
+    }
+    it(`${block.place} has no other commands than those tried`, () => {
+      expect(commandsOf(block).sort()).toEqual(Object.keys(test).sort());
+    });
+    for (const [command, trial] of Object.entries(test)) {
+      if (typeof trial === 'function') {
+        it(`${block.place}: ${command}`, async () => await trial(stage, command));
+      } else {
+        it(`${block.place}: ${command} (not run: ${trial.reason})`, async () => await trial.proof(stage));
+      }
+    }
+  }
+});
+
+describe('commands within sentences', () => {
+  const inline = documents().flatMap((file) => {
+    const text = readFileSync(join(root, file), 'utf8').replaceAll(/^(\s*)```[\s\S]*?^\1```/gm, '');
+    return [...text.matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => ({ file, code }));
+  });
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    scripts: Record<string, string>;
+  };
+
+  it('call scripts and benchmarks that exist', () => {
+    const calls = inline.flatMap(({ file, code }) =>
+      [...code.matchAll(/npm run ([\w:]+)(?: -- (\w[\w-]*))?/g)].map(([, name = '', word]) => ({
+        file,
+        name,
+        word,
+      })),
+    );
+    expect(calls.length).toBeGreaterThan(10);
+    for (const { file, name, word } of calls) {
+      expect(Object.keys(scripts), file).toContain(name);
+      if (name === 'bench' && word !== undefined && word !== 'NAME')
+        expect(existsSync(join(root, `test/bench/${word}.bench.ts`)), `${file}: ${word}`).toBe(true);
+    }
+  });
+});
+
+describe('links between documents', () => {
+  it('lead to files and headings that exist', () => {
+    for (const file of documents()) {
+      const text = readFileSync(join(root, file), 'utf8');
+      for (const [link, target = ''] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
+        if (/^[a-z]+:/.test(target)) continue;
+        const [path = '', anchor] = target.split('#');
+        const linked = path === '' ? file : join(dirname(file), path);
+        expect(existsSync(join(root, linked)), `${file}: ${link}`).toBe(true);
+        if (anchor) expect(headingsOf(linked), `${file}: ${link}`).toContain(anchor);
+      }
+    }
+  });
+});
+
+function headingsOf(file: string): string[] {
+  const text = readFileSync(join(root, file), 'utf8').replaceAll(/^```[\s\S]*?^```/gm, '');
+  return [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}

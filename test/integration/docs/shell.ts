@@ -1,0 +1,97 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+
+export interface ShellEnding {
+  readonly code: number | null;
+  readonly output: string;
+}
+
+export interface ShellOptions {
+  readonly cwd: string;
+  /** All variables there are. */
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** Runs commands as one who copies them into a terminal, but stops at the first that fails. */
+export async function runInShell(script: string, options: ShellOptions): Promise<ShellEnding> {
+  const shell = start(script, options);
+  return await shell.ended;
+}
+
+/**
+ * Runs a command that does not end by itself until a condition holds, and then ends it as Ctrl-C does.
+ *
+ * @throws Error with its output when it ends before that, or leaves processes behind.
+ */
+export async function runUntil(
+  script: string,
+  options: ShellOptions,
+  condition: (output: string) => Promise<boolean> | boolean,
+): Promise<ShellEnding> {
+  const shell = startInShell(script, options);
+  try {
+    await shell.until(condition);
+    return await shell.interrupt();
+  } finally {
+    shell.signal('SIGKILL');
+  }
+}
+
+/** A command that runs in a terminal of its own while others are tried. */
+export type RunningCommand = ReturnType<typeof startInShell>;
+
+/** Starts a command that does not end by itself. */
+export function startInShell(script: string, options: ShellOptions) {
+  const shell = start(script, options);
+  let isOver = false;
+  const ending = shell.ended.finally(() => {
+    isOver = true;
+  });
+  return {
+    ...shell,
+    /** Waits until a condition holds. @throws Error with the output when the command ends before that, or takes too long. */
+    async until(condition: (output: string) => Promise<boolean> | boolean): Promise<void> {
+      const endsAtMs = performance.now() + 45_000;
+      while (!(await condition(shell.output()))) {
+        if (isOver || performance.now() > endsAtMs)
+          throw new Error(`${script} was not ready\n${shell.output()}`);
+        await delay(50);
+      }
+    },
+    /** Ends it as Ctrl-C does. */
+    async interrupt(): Promise<ShellEnding> {
+      shell.signal('SIGINT');
+      return await ending;
+    },
+  };
+}
+
+function start(script: string, { cwd, environment }: ShellOptions) {
+  const child = spawn('bash', ['-euo', 'pipefail', '-c', script], {
+    cwd,
+    env: environment,
+    // A group of its own, as in a terminal: Ctrl-C goes to all of it.
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, output }));
+  return {
+    ended,
+    output: () => output,
+    signal(name: NodeJS.Signals) {
+      if (child.pid === undefined) return;
+      try {
+        process.kill(-child.pid, name);
+      } catch (thrown) {
+        // The whole group has ended.
+        if ((thrown as NodeJS.ErrnoException).code !== 'ESRCH') throw thrown;
+      }
+    },
+  };
+}
