@@ -1,7 +1,7 @@
 import semver from 'semver';
 import { packageVersion } from '../../../lib/version.ts';
 import type { ClaimRequest } from '../../../protocol/agent/agent.ts';
-import type { Store } from '../../store.ts';
+import type { Repositories, Store } from '../../store.ts';
 import type { AgentRow } from '../tables.ts';
 
 /** An agent counts as running for this long after it was seen (check model 4.5). */
