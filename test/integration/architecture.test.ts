@@ -104,9 +104,12 @@ async function temporaryTree(sources: Readonly<Record<string, string>>): Promise
 }
 
 describe('rooms', () => {
-  it('of the service never import each other both ways, for a type neither', async () => {
-    expect(await roomPairs(root, 'src/service')).toEqual([]);
-  });
+  it.each(['src/service', 'src/sandbox', 'src/probes'])(
+    'of %s never import each other both ways, for a type neither',
+    async (folder) => {
+      expect(await roomPairs(root, folder)).toEqual([]);
+    },
+  );
 
   it('of the service know the files that compose them by their types only', async () => {
     const above = (await importsWithin(root, 'src/service')).filter(
