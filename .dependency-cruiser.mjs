@@ -1,5 +1,5 @@
 /**
- * The arrows of docs/architecture.md, checked: lib <- probes, sandbox <- checks <- protocol <- agent | service <- cli.
+ * The arrows of docs/explanation/architecture.md, checked: lib <- probes, sandbox <- checks <- protocol <- agent | service <- cli.
  * A folder may import the folders named for it here and itself; everything else is an error.
  */
 const mayImport = {

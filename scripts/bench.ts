@@ -1,6 +1,6 @@
 /**
  * Runs one benchmark: `npm run bench -- NAME [--write] [OPTIONS…]`. Without a name it lists them. Prints the benchmark's
- * table and ends with one line `BENCH name key=value …`. With `--write` the table is appended to docs/benchmarks.md with
+ * table and ends with one line `BENCH name key=value …`. With `--write` the table is appended to docs/explanation/benchmarks.md with
  * machine and date. A benchmark is a file of test/bench/ whose default export measures and returns a `BenchReport`.
  */
 import { appendFileSync, existsSync, readdirSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { styleText } from 'node:util';
 import Table from 'cli-table3';
 import { endChildrenOnSignal } from '../test/bench/parts/end-children.ts';
 import type { Bench, BenchReport } from '../test/bench/report.ts';
-import compile from '../test/compiled-program.ts';
+import compile from '../test/helpers/compiled-program.ts';
 
 const folder = join(import.meta.dirname, '..', 'test', 'bench');
 const names = readdirSync(folder)
@@ -48,7 +48,7 @@ async function measured(): Promise<BenchReport> {
 }
 
 function appendToDocs(): void {
-  const file = join(import.meta.dirname, '..', 'docs', 'benchmarks.md');
+  const file = join(import.meta.dirname, '..', 'docs', 'explanation', 'benchmarks.md');
   const cpu = cpus();
   const machine = `${cpu.length} × ${cpu[0]?.model ?? 'unknown CPU'}, ${Math.round(totalmem() / 2 ** 30)} GiB, ${platform()} ${release()} ${arch()}, Node ${process.versions.node}`;
   const command = ['npm run bench --', name, ...benchOptions].join(' ');
@@ -66,5 +66,5 @@ function appendToDocs(): void {
   ];
   if (!existsSync(file)) writeFileSync(file, '# Benchmarks\n');
   appendFileSync(file, lines.join('\n'));
-  console.log(`Appended to docs/benchmarks.md.`);
+  console.log(`Appended to docs/explanation/benchmarks.md.`);
 }

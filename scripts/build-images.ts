@@ -3,7 +3,7 @@
  * named), `dev` (full, with build tools) or `migration` (full, with every runtime on the way from 2024.09 to 2026.04).
  *
  * With Docker or Podman; without either, as root on Debian, with a Docker Engine of its own. Where the base image cannot be
- * pulled, with one made here. With `--compose` deploy/compose.yaml is then brought up as a whole, from the image `full`. Each image is then started as docs/install.md says it should be run, and has to do its work.
+ * pulled, with one made here. With `--compose` deploy/compose.yaml is then brought up as a whole, from the image `full`. Each image is then started as docs/how-to/install.md says it should be run, and has to do its work.
  */
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';

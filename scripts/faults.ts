@@ -2,18 +2,18 @@
  * Runs fault campaigns: `npm run faults -- [--seed 1] [--seeds 1] [--rounds 1] [--minutes 1] [--engine sqlite|postgres|both]
  * [--checks 100] [--folder DIR] [--report FILE] [--judge DIR]`. Each seed is one campaign; with `--rounds 10` a
  * campaign takes ten seeds, one after the other on the same processes. With `both`, campaigns use SQLite and PostgreSQL in turn. A campaign that violates an invariant leaves its histories, and the run ends with exit code 1.
- * `--judge` judges the histories of an earlier campaign again. `--report` writes the tables of docs/reliability.md, anew
+ * `--judge` judges the histories of an earlier campaign again. `--report` writes the tables of docs/explanation/reliability.md, anew
  * after each campaign.
  */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createLogUpdate } from 'log-update';
-import { runCampaign } from '../test/faults/campaign.ts';
-import { judge } from '../test/faults/checker.ts';
-import { figuresOf, percentile } from '../test/faults/figures.ts';
-import { readHistories } from '../test/faults/history.ts';
-import { type Row, reportOf } from '../test/faults/report.ts';
+import { runCampaign } from '../test/system/faults/campaign.ts';
+import { judge } from '../test/system/faults/checker.ts';
+import { figuresOf, percentile } from '../test/system/faults/figures.ts';
+import { readHistories } from '../test/system/faults/history.ts';
+import { type Row, reportOf } from '../test/system/faults/report.ts';
 
 const { values } = parseArgs({
   options: {

@@ -1,6 +1,6 @@
 /**
  * Style and structure: `npm run lint [-- --write]`. Biome checks format and lint rules (and mends what it can with
- * `--write`), dependency-cruiser checks the import arrows of docs/architecture.md.
+ * `--write`), dependency-cruiser checks the import arrows of docs/explanation/architecture.md.
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';

@@ -22,7 +22,7 @@ interface CheckResult {
 }
 
 /**
- * Brings deploy/compose.yaml up exactly as docs/install.md says, by running that block: PostgreSQL, the service, an agent. A
+ * Brings deploy/compose.yaml up exactly as docs/how-to/install.md says, by running that block: PostgreSQL, the service, an agent. A
  * check of several types has to pass from end to end, and everything to be there again after all containers were removed.
  *
  * @param debian an image of Debian, for where PostgreSQL's cannot be pulled.
@@ -49,7 +49,7 @@ export async function composeTrial(engine: Engine, debian: string, cacheFolder: 
   };
   try {
     await mustRun('bash', ['-euo', 'pipefail', '-c', await composeBlock()], { cwd: folder, environment });
-    expect('the commands of docs/install.md run', true);
+    expect('the commands of docs/how-to/install.md run', true);
     const key = (await readFile(join(deploy, 'secrets/api-key'), 'utf8')).trim();
     const api = <T>(method: string, path: string, body?: unknown) => callApi<T>(key, method, path, body);
     const checks = new Map<string, string>();
@@ -113,11 +113,11 @@ function checkBodies(): Readonly<Record<string, CheckBody>> {
   };
 }
 
-/** The commands of "Compose" in docs/install.md. */
+/** The commands of "Compose" in docs/how-to/install.md. */
 async function composeBlock(): Promise<string> {
-  const text = await readFile(join(root, 'docs/install.md'), 'utf8');
+  const text = await readFile(join(root, 'docs/how-to/install.md'), 'utf8');
   const [, block] = /^## Compose\n+```sh\n([\s\S]*?)^```/m.exec(text) ?? [];
-  if (!block) throw new Error('docs/install.md has no block of commands under "Compose"');
+  if (!block) throw new Error('docs/how-to/install.md has no block of commands under "Compose"');
   return block;
 }
 

@@ -8,7 +8,7 @@ const root = join(import.meta.dirname, '..', '..');
 const apiKey = `smoke-${randomBytes(12).toString('hex')}`;
 
 /**
- * How docs/install.md says that the images should be run: a user that is in no file, a root that cannot be written, no capability and
+ * How docs/how-to/install.md says that the images should be run: a user that is in no file, a root that cannot be written, no capability and
  * none to be had. The group is root's, as OpenShift has it.
  */
 export const hardened: readonly string[] = [

@@ -87,7 +87,7 @@ export const packagedRuntimes = fileURLToPath(new URL('runtimes', packageFolder(
 /** Names other tools use for our levels (check model 5.1: DEBUG, LOG, INFO, WARN, ERROR). */
 const levelAliases: Readonly<Record<string, LogLevel>> = { log: 'info', warning: 'warn' };
 
-/** Every variable an agent reads; the source of `picket agent --help` and docs/config.md. */
+/** Every variable an agent reads; the source of `picket agent --help` and docs/reference/config.md. */
 export const AgentConfig = z.object({
   API_KEY: z
     .string('is required: the key of a private location')

@@ -1,6 +1,5 @@
-import { type CaDirectory, readCaDirectory } from '../lib/ca-directory.ts';
+import { type CaDirectory, readCaDirectory, trustAlso } from '../lib/ca-directory.ts';
 import type { Logger } from '../lib/log.ts';
-import { trustAlso } from '../lib/trusted-roots.ts';
 
 /**
  * Reads CA_CERTS_DIR and has this thread trust what is in it, in addition to the usual authorities. What cannot be used is

@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { parseDocument } from 'yaml';
 import type { CheckType } from '../checks/contract/check-type.ts';
+import { codeBundleKey } from '../checks/contract/code-bundle.ts';
 import { definitionSchema, runnableSpec } from '../checks/contract/definition.ts';
 import type { Lifecycle } from '../checks/contract/lifecycle.ts';
 import { checkTypes, findCheckType } from '../checks/index.ts';
-import { codeBundleKey } from '../checks/playwright/bundle-key.ts';
 import { AppError, toError } from '../lib/errors.ts';
 
 /** A check read from a file, ready to be run. */

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { errorCodeOf, toError } from './errors.ts';
 
 /** A certificate of an authority that is to be trusted. */
@@ -126,4 +127,15 @@ function whatItIs(bytes: Buffer): string {
 
 function dayOf(date: Date): string {
   return date.toISOString().slice(0, 10);
+}
+
+/**
+ * Has this thread trust more authorities, beside those it trusts already (Node's own and NODE_EXTRA_CA_CERTS), for every TLS
+ * connection that names no authorities of its own. Threads do not inherit it.
+ *
+ * @param certificates PEM texts.
+ */
+export function trustAlso(certificates: readonly string[]): void {
+  if (certificates.length === 0) return;
+  setDefaultCACertificates([...getCACertificates('default'), ...certificates]);
 }

@@ -51,7 +51,7 @@ export function readEnvironment<Schema extends z.ZodObject>(
   return parsed.data;
 }
 
-/** Documentation of one variable, as docs/config.md and `--help` show it. */
+/** Documentation of one variable, as docs/reference/config.md and `--help` show it. */
 export interface VariableDoc {
   readonly name: string;
   readonly description: string;

@@ -1,6 +1,6 @@
 /**
  * The catalogue of errors a user can meet at the API or the command line. Every thrown error that leaves a process
- * is one of these; `docs/errors.md` is generated from this list. Failures of checks are values, not errors: see
+ * is one of these; `docs/reference/errors.md` is generated from this list. Failures of checks are values, not errors: see
  * `src/checks/contract/failure.ts`.
  */
 
@@ -9,7 +9,7 @@ interface ErrorEntry {
   readonly statusCode: number;
   /** The HTTP phrase, as the `error` field of the body shows it. */
   readonly phrase: string;
-  /** When it happens, for people who read docs/errors.md. */
+  /** When it happens, for people who read docs/reference/errors.md. */
   readonly meaning: string;
   /** What the reader can do about it. */
   readonly fix: string;
@@ -148,7 +148,7 @@ export const errorCatalogue = {
     statusCode: 0,
     phrase: 'Configuration',
     meaning: 'The configuration has problems; all of them are listed. The process exits with code 2.',
-    fix: 'Correct the listed settings; docs/config.md describes each.',
+    fix: 'Correct the listed settings; docs/reference/config.md describes each.',
     isRetryable: false,
   },
   CHECK_FILE_INVALID: {

@@ -1,13 +1,6 @@
 import { lookup } from 'node:dns';
-import { isIP } from 'node:net';
-import type { StampClock } from './kernel-thread/socket-watch.ts';
-
-export type IpFamily = 4 | 6;
-
-export interface ResolvedAddress {
-  readonly address: string;
-  readonly family: IpFamily;
-}
+import { type IpFamily, literalAddress, type ResolvedAddress } from './address.ts';
+import type { StampClock } from './sys/kernel-clock.ts';
 
 /** How long others took to answer a lookup. */
 export interface LookupTimes {
@@ -57,12 +50,6 @@ export class ResolveError extends Error {
 
 /** Nobody had to be asked. */
 export const ownAnswer: LookupTimes = { elapsedMs: 0, lagMs: 0, clock: 'kernel' };
-
-/** The address a literal stands for, or undefined when the host is a name. */
-export function literalAddress(hostname: string): ResolvedAddress | undefined {
-  const family = isIP(hostname);
-  return family === 4 || family === 6 ? { address: hostname, family } : undefined;
-}
 
 /** Answers of getaddrinfo that mean "the name has no such address"; all others blame the resolver. */
 const notFoundCodes: ReadonlySet<string> = new Set(['ENOTFOUND', 'EAI_NONAME', 'EAI_NODATA', 'ENODATA']);

@@ -37,7 +37,7 @@ export function addressList(text: string): string[] {
 
 const days = (defaultDays: number) => z.coerce.number().int().min(1).max(10_000).default(defaultDays);
 
-/** Every setting of the service: one variable each, documented in docs/config.md and `picket service --help`. */
+/** Every setting of the service: one variable each, documented in docs/reference/config.md and `picket service --help`. */
 export const ServiceConfig = z.object({
   PORT: z.coerce
     .number()

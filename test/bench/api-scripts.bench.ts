@@ -3,9 +3,9 @@ import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { readRuntimes } from '../../src/sandbox/runtimes/runtimes.ts';
-import { Stage } from '../agent/stage.ts';
-import { leasedRun } from '../helpers/fake-service/leased-run.ts';
-import { runtimesDirectory } from '../helpers/script-stage.ts';
+import { leasedRun } from '../helpers/agent/fake-service/leased-run.ts';
+import { Stage } from '../helpers/agent/stage.ts';
+import { runtimesDirectory } from '../helpers/scripts/script-stage.ts';
 import { type Bench, numberOption, quantile } from './report.ts';
 
 const setup =

@@ -7,9 +7,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { openBrowsers } from '../../src/sandbox/browsers/open-browsers.ts';
 import { unpackedChromiumPath } from '../../src/sandbox/browsers/unpacked-chromium.ts';
 import { type Runtime, readRuntimes } from '../../src/sandbox/runtimes/runtimes.ts';
-import { Stage } from '../agent/stage.ts';
-import { leasedRun } from '../helpers/fake-service/leased-run.ts';
-import { runtimesDirectory } from '../helpers/script-stage.ts';
+import { leasedRun } from '../helpers/agent/fake-service/leased-run.ts';
+import { Stage } from '../helpers/agent/stage.ts';
+import { runtimesDirectory } from '../helpers/scripts/script-stage.ts';
 import { type Bench, numberOption, quantile } from './report.ts';
 
 type CheckType = 'BROWSER' | 'MULTI_STEP';

@@ -4,7 +4,7 @@ import { mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises
 import { join } from 'node:path';
 import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { type BundleContent, codeBundleKey, readCodeBundleKey } from '../../checks/playwright/bundle-key.ts';
+import { type BundleContent, codeBundleKey, readCodeBundleKey } from '../../checks/contract/code-bundle.ts';
 import { errorCodeOf } from '../../lib/errors.ts';
 import { BundleMissing, type CodeBundles } from '../../sandbox/suites/suite-host.ts';
 

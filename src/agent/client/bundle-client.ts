@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { maxCodeBundleBytes } from '../../checks/playwright/bundle-key.ts';
+import { maxCodeBundleBytes } from '../../checks/contract/code-bundle.ts';
 import { agentBundleRoutes } from '../../protocol/agent/code-bundle.ts';
 import { openServiceLine, type ServiceAccess, type ServiceLine } from './service-connection.ts';
 

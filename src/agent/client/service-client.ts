@@ -16,8 +16,7 @@ import {
 } from '../../protocol/agent/agent.ts';
 import { agentErrorRoutes } from '../../protocol/agent/agent-error.ts';
 import { type Examination, examinationRoutes } from '../../protocol/agent/agent-examination.ts';
-import { ErrorBody } from '../../protocol/http/error-body.ts';
-import type { Route } from '../../protocol/http/route.ts';
+import { ErrorBody, type Route } from '../../protocol/http/route.ts';
 import { locationEventRoutes, type ReportedLocationEvent } from '../../protocol/locations/location-event.ts';
 import { type ArtifactReceipt, artifactRoutes } from '../../protocol/results/artifact.ts';
 import type { Scrubbed } from '../scrub/scrubber.ts';

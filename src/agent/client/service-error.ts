@@ -1,4 +1,4 @@
-import { backoffDelayMs } from '../../lib/backoff.ts';
+import { backoffDelayMs } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 
 /**

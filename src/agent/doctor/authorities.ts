@@ -1,6 +1,5 @@
 import { getCACertificates } from 'node:tls';
-import { readCaDirectory } from '../../lib/ca-directory.ts';
-import { trustAlso } from '../../lib/trusted-roots.ts';
+import { readCaDirectory, trustAlso } from '../../lib/ca-directory.ts';
 import type { Examination } from './examination.ts';
 import { ok, problem, skipped, type Verdict } from './finding.ts';
 

@@ -69,7 +69,7 @@ export const environment: Examination = {
     if (configurationProblems.length === 0) return ok(`the agent would start, for ${settings.serviceUrl}`);
     return configurationProblems.map((line) => {
       const name = variableOf(line);
-      const fix = fixes[name] ?? `Correct ${name}; docs/config.md says what it may be.`;
+      const fix = fixes[name] ?? `Correct ${name}; docs/reference/config.md says what it may be.`;
       return problem(line.slice(line.indexOf(':') + 1).trim(), fix, line.slice(0, line.indexOf(':')));
     });
   },

@@ -92,7 +92,7 @@ function remark(text: string): Verdict {
   if (text.startsWith('browsers do not trust')) {
     return problem(text, 'Install the library of the browser that keeps certificates (Debian: libnss3).');
   }
-  return warning(text, 'See docs/security.md, "Scripts", for what the host can give.');
+  return warning(text, 'See docs/explanation/security.md, "Scripts", for what the host can give.');
 }
 
 /** The browser of browser checks. That it opens pages is proven by a check; see checks.ts. */

@@ -4,9 +4,9 @@
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { checkTypes as allTypes } from '../../checks/index.ts';
+import { trustAlso } from '../../lib/ca-directory.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { toError } from '../../lib/errors.ts';
-import { trustAlso } from '../../lib/trusted-roots.ts';
 import { createEgressPolicy } from '../../probes/egress/policy.ts';
 import type { Capabilities, FinishedRun, RunOrder } from '../run/contracts.ts';
 import { AdmissionGate } from './admission-gate.ts';

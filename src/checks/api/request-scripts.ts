@@ -1,4 +1,4 @@
-import { beginningOf } from '../../lib/cut-text.ts';
+import { beginningOf } from '../../lib/text.ts';
 import type {
   PhaseEnd,
   PhaseProblem,

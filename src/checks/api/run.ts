@@ -1,4 +1,4 @@
-import { matchesGlob } from '../../lib/glob.ts';
+import { matchesGlob } from '../../lib/text.ts';
 import type { ClientCertificate, Runner } from '../contract/check-type.ts';
 import { hasScripts, lifecycleAllowanceMs } from '../contract/lifecycle.ts';
 import type { HttpDetail } from '../http/detail.ts';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { regions } from '../tables/regions.ts';
+import { runtimeIds } from '../tables/runtimes.ts';
 import { frequencies } from './frequency.ts';
 import type { MaskedValue } from './masking.ts';
 
@@ -15,16 +16,6 @@ export const checkTypeNames = [
   'PLAYWRIGHT',
   'URL',
   'DNS',
-] as const;
-
-export const runtimeIds = [
-  '2026.04',
-  '2025.04',
-  '2024.09',
-  '2024.02',
-  '2023.09',
-  '2023.02',
-  '2022.10',
 ] as const;
 
 export const AlertSettings = z

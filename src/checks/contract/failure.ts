@@ -37,7 +37,7 @@ const viaEither = (entry: FailureEntry): FailureEntry => ({ ...entry, fromLocati
 const agent = (meaning: string): FailureEntry => ({ owner: 'agent', meaning, isNetworkError: false });
 const config = (meaning: string): FailureEntry => ({ owner: 'config', meaning, isNetworkError: false });
 
-/** Every reason a run can fail for: stable codes, stored with results and listed in docs/errors.md. */
+/** Every reason a run can fail for: stable codes, stored with results and listed in docs/reference/errors.md. */
 export const failureCatalogue = {
   NAME_NOT_FOUND: {
     ...network('The name does not exist, or has no address of the wanted family.'),
@@ -76,7 +76,7 @@ export const failureCatalogue = {
   ),
   NETWORK_UNAVAILABLE: viaNetwork(location('This location has no route to that address family.')),
   ICMP_UNAVAILABLE: location(
-    'This location does not allow ICMP: neither ICMP sockets nor a ping program work there.',
+    'This location does not allow ICMP: neither datagram nor raw ICMP sockets can be used there.',
   ),
   PROXY_FAILED: location('The proxy of this location refused or broke the connection.'),
   AGENT_OUT_OF_RESOURCES: agent('The agent ran out of file descriptors, memory, ports or buffers.'),

@@ -1,4 +1,4 @@
-import { beginningOf } from '../../lib/cut-text.ts';
+import { beginningOf } from '../../lib/text.ts';
 import type { LogEntry, RunLog } from './check-type.ts';
 
 const maxEntries = 500;

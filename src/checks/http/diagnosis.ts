@@ -1,19 +1,18 @@
 import { toError } from '../../lib/errors.ts';
+import { hostAndPort, wireAddress } from '../../probes/address.ts';
 import { type Capture, CaptureUnavailable, ConnectionCapture } from '../../probes/capture/capture.ts';
-import type { ConnectionAttempt } from '../../probes/connection/attempt.ts';
-import { hostAndPort } from '../../probes/connection/host-and-port.ts';
+import type { ConnectionAttempt } from '../../probes/connection/target.ts';
+import { type IcmpBackend, IcmpUnavailable } from '../../probes/echo/backend.ts';
 import {
   type HttpProbeControls,
   type HttpProbeRequest,
   type HttpProbeResult,
   probeHttp,
 } from '../../probes/http/probe.ts';
-import { type IcmpBackend, IcmpUnavailable } from '../../probes/icmp/backend.ts';
 import { openIcmpBackend } from '../../probes/icmp/open-backend.ts';
 import { type Libc, loadLibc, SysUnavailable } from '../../probes/sys/libc.ts';
 import { routeSummary, routeText } from '../../probes/traceroute/route-text.ts';
 import { traceRoute } from '../../probes/traceroute/traceroute.ts';
-import { wireAddress } from '../../probes/wire-address.ts';
 import type { ArtifactSink, RunContext } from '../contract/check-type.ts';
 import { failureCatalogue } from '../contract/failure.ts';
 import { probeFailure } from '../judging/probe-failure.ts';

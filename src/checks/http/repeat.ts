@@ -1,5 +1,5 @@
-import type { ConnectionAttempt } from '../../probes/connection/attempt.ts';
 import { Connection } from '../../probes/connection/connection.ts';
+import type { ConnectionAttempt } from '../../probes/connection/target.ts';
 import { type HttpProbeControls, type HttpProbeRequest, probeHttp } from '../../probes/http/probe.ts';
 import type { Resolver } from '../../probes/resolver.ts';
 

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { z } from 'zod';
-import { codeBundleKey } from './bundle-key.ts';
+import { codeBundleKey } from '../contract/code-bundle.ts';
 
 export const defaultTestCommand = 'npx playwright test';
 

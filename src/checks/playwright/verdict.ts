@@ -1,4 +1,4 @@
-import { beginningOf, endingOf } from '../../lib/cut-text.ts';
+import { beginningOf, endingOf } from '../../lib/text.ts';
 import type { SandboxEndReason } from '../../sandbox/sandbox.ts';
 import type { SaidError, SaidSuiteTest } from '../../sandbox/scripts/events.ts';
 import type { SuiteReport, TestReport } from '../../sandbox/suites/suite-run.ts';

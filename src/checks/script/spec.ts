@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { z } from 'zod';
-import { runtimeIds } from '../contract/common-fields.ts';
+import { runtimeIds } from '../tables/runtimes.ts';
 
 const maxScriptLength = 1_000_000;
 const maxDependencies = 500;

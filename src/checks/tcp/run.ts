@@ -1,7 +1,6 @@
+import { usableFamily } from '../../probes/address.ts';
 import type { ProbeError } from '../../probes/connection/errors.ts';
-import { usableFamily } from '../../probes/ip-family.ts';
-import type { TcpPhases } from '../../probes/tcp/phases.ts';
-import { probeTcp, type TcpProbeResult } from '../../probes/tcp/probe.ts';
+import { probeTcp, type TcpPhases, type TcpProbeResult } from '../../probes/tcp/probe.ts';
 import { warmUpTcp } from '../../probes/tcp/warm-up.ts';
 import type { Outcome, RunContext, Runner } from '../contract/check-type.ts';
 import { type Failure, failure } from '../contract/failure.ts';

@@ -1,4 +1,4 @@
-import type { IpFamily } from '../resolver.ts';
+import type { IpFamily } from '../address.ts';
 import { encodeSocketAddress } from '../sys/socket-address.ts';
 
 /** Which packets are captured, and how much of them. */

@@ -1,53 +1,17 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type SecureContext } from 'node:tls';
+import { hostAndPort, isIpv6Enabled, type ResolvedAddress } from '../address.ts';
 import type { EgressPolicy } from '../egress/policy.ts';
-import { isIpv6Enabled } from '../ip-family.ts';
 import { quickestHandshakeStartMs, usualHandshakeStartMs, writeMoment } from '../kernel-thread/send-time.ts';
-import type { SentMoment, SocketWatch, StampClock } from '../kernel-thread/socket-watch.ts';
+import type { SentMoment, SocketWatch } from '../kernel-thread/socket-watch.ts';
 import { type Timekeeper, threadTimekeeper } from '../kernel-thread/timekeeper.ts';
-import type { IpFamily, LookupTimes, ResolvedAddress, Resolver } from '../resolver.ts';
-import type { ConnectionAttempt } from './attempt.ts';
+import type { LookupTimes } from '../resolver.ts';
+import type { StampClock } from '../sys/kernel-clock.ts';
 import { type CertificateFacts, CertificateReader } from './certificate.ts';
 import { classifyError, networkAnswer, ProbeError, type ProbePhase } from './errors.ts';
-import { hostAndPort } from './host-and-port.ts';
-import { type ForwardProxy, openTunnel } from './proxy-tunnel.ts';
+import { openTunnel } from './proxy-tunnel.ts';
 import { type ClientIdentity, secureContextFor } from './secure-contexts.ts';
-
-/** Where a connection goes and how. */
-export interface ConnectionTarget {
-  readonly hostname: string;
-  readonly port: number;
-  readonly isSecure: boolean;
-  readonly family: IpFamily;
-  readonly isCertificateChecked: boolean;
-  readonly clientIdentity: ClientIdentity | undefined;
-  readonly proxy: ForwardProxy | undefined;
-  /** Protocols offered in the TLS handshake, the preferred one first. */
-  readonly alpnProtocols: readonly string[];
-}
-
-/** What a connection needs besides its target. */
-export interface ConnectionMeans {
-  readonly resolver: Resolver;
-  /** Asked for the very address that is connected to, right before. */
-  readonly egress: EgressPolicy;
-  /** Who says when things happened; the one of this thread when absent. */
-  readonly timekeeper?: Timekeeper | undefined;
-  /** Hears of every connect that was begun, for whoever wants to watch the connection on the wire. */
-  readonly onAttempt?: ((attempt: ConnectionAttempt) => void) | undefined;
-}
-
-/**
- * What the network and the peers took for each step, in milliseconds; 0 for steps that were not reached. What this process
- * needed before, between and after them is in none.
- */
-export interface ConnectionTimes {
-  dnsMs: number;
-  tcpMs: number;
-  /** The TLS of the proxy and its answer to CONNECT; 0 without a tunnel. */
-  proxyMs: number;
-  tlsMs: number;
-}
+import type { ConnectionMeans, ConnectionTarget, ConnectionTimes } from './target.ts';
 
 /**
  * One fresh connection, made step by step so that every step can be timed and blamed: the name, one TCP connect to its

@@ -1,5 +1,5 @@
+import { hostAndPort } from '../address.ts';
 import { ProbeError } from '../connection/errors.ts';
-import { hostAndPort } from '../connection/host-and-port.ts';
 import { probeHttp } from '../http/probe.ts';
 import type { QueryControls } from './limits.ts';
 import { type DnsServer, serverText } from './server.ts';

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { joinedMeasurement, type ProbeMeasurement } from '../kernel-thread/measurement.ts';
+import { joinedMeasurement, type ProbeMeasurement } from '../kernel-thread/socket-watch.ts';
 import { queryHttps } from './https.ts';
 import type { QueryControls } from './limits.ts';
 import type { DnsServer } from './server.ts';

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { Connection } from '../connection/connection.ts';
 import { classifyError, ProbeError } from '../connection/errors.ts';
-import { joinedMeasurement } from '../kernel-thread/measurement.ts';
+import { joinedMeasurement } from '../kernel-thread/socket-watch.ts';
 import { ownAnswer, type Resolver } from '../resolver.ts';
 import { type QueryControls, type Settle, withinLimits } from './limits.ts';
 import { type DnsServer, serverText } from './server.ts';

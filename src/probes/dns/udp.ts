@@ -1,9 +1,8 @@
 import { createSocket } from 'node:dgram';
 import { errorCodeOf } from '../../lib/errors.ts';
+import { isIpv6Enabled } from '../address.ts';
 import { classifyError, networkAnswer, ProbeError } from '../connection/errors.ts';
-import { isIpv6Enabled } from '../ip-family.ts';
-import type { ProbeMeasurement } from '../kernel-thread/measurement.ts';
-import type { PacketTimes } from '../kernel-thread/socket-watch.ts';
+import type { PacketTimes, ProbeMeasurement } from '../kernel-thread/socket-watch.ts';
 import { threadTimekeeper } from '../kernel-thread/timekeeper.ts';
 import { noAnswer, type QueryControls, withinLimits } from './limits.ts';
 import { type DnsServer, serverText } from './server.ts';

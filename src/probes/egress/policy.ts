@@ -1,7 +1,7 @@
 import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
-import { matchesGlob } from '../../lib/glob.ts';
 import { LruMap } from '../../lib/lru.ts';
+import { matchesGlob } from '../../lib/text.ts';
 import {
   hostNetwork,
   type IpAddress,

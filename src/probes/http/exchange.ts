@@ -1,9 +1,10 @@
 import type { Socket } from 'node:net';
 import { Client, type Dispatcher } from 'undici';
 import type { CertificateFacts } from '../connection/certificate.ts';
-import { Connection, type ConnectionMeans, type ConnectionTarget } from '../connection/connection.ts';
+import { Connection } from '../connection/connection.ts';
 import { classifyError, ProbeError, type ProbePhase } from '../connection/errors.ts';
-import type { StampClock } from '../kernel-thread/socket-watch.ts';
+import type { ConnectionMeans, ConnectionTarget } from '../connection/target.ts';
+import type { StampClock } from '../sys/kernel-clock.ts';
 import { BodyCollector, type CollectedBody } from './body.ts';
 import type { HopTimes } from './phases.ts';
 import { observeSending } from './sending.ts';

@@ -1,6 +1,6 @@
-import type { ConnectionTimes } from '../connection/connection.ts';
+import type { ConnectionTimes } from '../connection/target.ts';
 
-/** Milliseconds each step took; `firstByte` holds `proxy` and `tls`. See docs/checks.md for the exact borders. */
+/** Milliseconds each step took; `firstByte` holds `proxy` and `tls`. See docs/reference/checks.md for the exact borders. */
 export interface HttpPhases {
   wait: number;
   dns: number;

@@ -1,7 +1,6 @@
+import { hostAndPort, type IpFamily } from '../address.ts';
 import type { CertificateFacts } from '../connection/certificate.ts';
-import type { ConnectionMeans } from '../connection/connection.ts';
 import { ProbeError } from '../connection/errors.ts';
-import { hostAndPort } from '../connection/host-and-port.ts';
 import {
   type Interruption,
   type InterruptionSources,
@@ -10,8 +9,8 @@ import {
 } from '../connection/interruption.ts';
 import { bareHostname, basicAuthorization, type ForwardProxy } from '../connection/proxy-tunnel.ts';
 import type { ClientIdentity } from '../connection/secure-contexts.ts';
-import { joinedMeasurement, type ProbeMeasurement } from '../kernel-thread/measurement.ts';
-import type { IpFamily } from '../resolver.ts';
+import type { ConnectionMeans } from '../connection/target.ts';
+import { joinedMeasurement, type ProbeMeasurement } from '../kernel-thread/socket-watch.ts';
 import type { CollectedBody } from './body.ts';
 import { Exchange, type ExchangeResult, type ResponseHead } from './exchange.ts';
 import { type HopTimes, type HttpPhases, sumPhases } from './phases.ts';

@@ -1,7 +1,8 @@
+import type { EchoAnswer } from '../echo/answers.ts';
+import { IcmpUnavailable } from '../echo/backend.ts';
+import type { FamilyReport, TrainOrder } from '../echo/messages.ts';
 import { KernelThread, type KernelThreadListener } from '../kernel-thread/kernel-thread.ts';
 import { type Libc, SysUnavailable } from '../sys/libc.ts';
-import { type EchoAnswer, IcmpUnavailable } from './backend.ts';
-import type { FamilyReport, TrainOrder } from './engine-messages.ts';
 
 export type FamilyReports = { readonly 4: FamilyReport; readonly 6: FamilyReport };
 

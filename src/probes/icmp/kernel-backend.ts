@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
+import type { EchoAnswer } from '../echo/answers.ts';
+import { type IcmpBackend, IcmpUnavailable, type PingTrain } from '../echo/backend.ts';
 import { type Libc, loadLibc, SysUnavailable } from '../sys/libc.ts';
-import { type EchoAnswer, type IcmpBackend, IcmpUnavailable, type PingTrain } from './backend.ts';
 import { EngineThread, type FamilyReports } from './engine-thread.ts';
 
 const selfTestTimeoutMs = 1000;

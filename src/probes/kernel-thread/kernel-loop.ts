@@ -1,4 +1,4 @@
-import { EchoEngine } from '../icmp/engine.ts';
+import { EchoEngine } from '../echo/engine.ts';
 import { EpollSet, EpollWaiter } from '../sys/epoll.ts';
 import type { Libc } from '../sys/libc.ts';
 import { EPOLLERR, EPOLLIN } from '../sys/linux.ts';
@@ -7,11 +7,12 @@ import {
   echoIndex,
   type FromKernelThread,
   type KernelThreadStart,
+  maxWaitMs,
+  stoodStillMs,
   type ToKernelThread,
   wakeUpIndex,
 } from './messages.ts';
 import { monotonicMs } from './monotonic-clock.ts';
-import { maxWaitMs, stoodStillMs } from './standstill.ts';
 import { slotCount, WatchSlots } from './watch-slots.ts';
 
 /** How long the thread stays up when nothing is left to do: waking it costs more than a few empty rounds. */

@@ -1,8 +1,9 @@
+import type { StampClock } from '../sys/kernel-clock.ts';
 import type { TcpInfo } from '../sys/tcp-info.ts';
+import { maxWaitMs, stoodStillMs } from './messages.ts';
 import type { MonotonicOffset } from './monotonic-clock.ts';
 import { quickestAnswerMs } from './send-time.ts';
-import type { SentMoment, SocketWatch, StampClock } from './socket-watch.ts';
-import { maxWaitMs, stoodStillMs } from './standstill.ts';
+import type { SentMoment, SocketWatch } from './socket-watch.ts';
 import type { Edge } from './watch-slots.ts';
 
 /** What Node keeps of a socket's descriptor. */

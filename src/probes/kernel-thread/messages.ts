@@ -1,4 +1,4 @@
-import type { FromEngine, ToEngine } from '../icmp/engine-messages.ts';
+import type { FromEngine, ToEngine } from '../echo/messages.ts';
 
 /** What the kernel's thread is started with. */
 export interface KernelThreadStart {
@@ -26,3 +26,11 @@ export type FromKernelThread =
 /** Indices of epoll events that are not slots. */
 export const wakeUpIndex = 0xffff_ff00;
 export const echoIndex = { 4: 0xffff_ff04, 6: 0xffff_ff06 } as const;
+
+/** How long the kernel's thread waits at most. No longer, because a thread that blocks in a system call cannot be ended. */
+export const maxWaitMs = 100;
+/**
+ * A wait that ends this much later than it may was not the kernel's: the whole process stood still (SIGSTOP, a suspended
+ * machine) or the thread got no time. The stamps of what arrived meanwhile are no better than events then.
+ */
+export const stoodStillMs = 250;

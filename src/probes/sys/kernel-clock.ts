@@ -1,6 +1,9 @@
 import type { Libc } from './libc.ts';
 import { CLOCK_MONOTONIC, CLOCK_REALTIME } from './linux.ts';
 
+/** Whose stamps times are made of: the kernel's, or those of events in a thread that may have been late. */
+export type StampClock = 'kernel' | 'event';
+
 /** A point in time of one of the kernel's clocks, exact to the nanosecond. */
 export interface KernelTime {
   readonly seconds: number;

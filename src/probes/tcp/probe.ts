@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
+import type { IpFamily } from '../address.ts';
 import type { CertificateFacts } from '../connection/certificate.ts';
-import { Connection, type ConnectionMeans } from '../connection/connection.ts';
+import { Connection } from '../connection/connection.ts';
 import { classifyError, ProbeError } from '../connection/errors.ts';
 import {
   type Interruption,
@@ -8,9 +9,8 @@ import {
   Interruptions,
   interruptionError,
 } from '../connection/interruption.ts';
-import type { ProbeMeasurement } from '../kernel-thread/measurement.ts';
-import type { IpFamily } from '../resolver.ts';
-import { type TcpPhases, tcpPhases } from './phases.ts';
+import type { ConnectionMeans, ConnectionTimes } from '../connection/target.ts';
+import type { ProbeMeasurement } from '../kernel-thread/socket-watch.ts';
 
 /** A connection to measure. */
 export interface TcpProbeRequest {
@@ -207,4 +207,26 @@ class Conversation {
       address: connection.address,
     });
   }
+}
+
+/** Milliseconds each step took; all but `total` add up to it. See docs/reference/checks.md for the exact borders. */
+export interface TcpPhases {
+  dns: number;
+  connection: number;
+  /** 0 without TLS. */
+  tls: number;
+  /** From what was sent, or the connection being ready, to the last byte that was read or to the peer's end. */
+  data: number;
+  total: number;
+}
+
+/** Phases of a conversation, each without what this process needed before it. */
+export function tcpPhases({ dnsMs, tcpMs, tlsMs }: ConnectionTimes, dataMs: number): TcpPhases {
+  return {
+    dns: dnsMs,
+    connection: tcpMs,
+    tls: tlsMs,
+    data: dataMs,
+    total: dnsMs + tcpMs + tlsMs + dataMs,
+  };
 }

@@ -1,5 +1,5 @@
-import { describeIcmpError } from '../icmp/error-words.ts';
-import type { IpFamily } from '../resolver.ts';
+import type { IpFamily } from '../address.ts';
+import { describeIcmpError } from '../icmp/errors.ts';
 import { type Hop, type HopAnswer, isTimeExceeded, maxHops, probesPerHop, type Route } from './traceroute.ts';
 
 const ends = {

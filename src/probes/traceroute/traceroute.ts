@@ -1,5 +1,6 @@
-import type { EchoAnswer, IcmpBackend } from '../icmp/backend.ts';
-import type { IpFamily } from '../resolver.ts';
+import type { IpFamily } from '../address.ts';
+import type { EchoAnswer } from '../echo/answers.ts';
+import type { IcmpBackend } from '../echo/backend.ts';
 
 /** What became of one echo request of a hop. */
 export type HopAnswer =

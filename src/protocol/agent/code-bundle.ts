@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { codeBundleKey } from '../../checks/playwright/bundle-key.ts';
+import { codeBundleKey } from '../../checks/contract/code-bundle.ts';
 import { created, defineRoute, successful } from '../http/route.ts';
 
 /**

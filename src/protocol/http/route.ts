@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 
 /**
  * Who may call a route: holders of an account's API key, of a location's key, or anybody. With `optional` anybody may,
@@ -70,3 +70,20 @@ export const successful = { statusCode: 200, label: 'Successful' } as const;
 export const created = { statusCode: 201, label: 'Created' } as const;
 export const accepted = { statusCode: 202, label: 'Accepted' } as const;
 export const noContent = { statusCode: 204, label: 'No Content' } as const;
+
+/** The body of every error answer. */
+export const ErrorBody = z
+  .object({
+    statusCode: z.int(),
+    error: z.string().describe('The HTTP phrase'),
+    message: z.string().describe('What is wrong, where, and how to fix it'),
+    attributes: z.record(z.string(), z.unknown()).optional(),
+    validation: z
+      .object({
+        source: z.enum(['payload', 'query', 'params', 'headers']),
+        keys: z.array(z.string()).describe('Every bad field, as a dotted path'),
+      })
+      .optional(),
+  })
+  .meta({ id: 'Error' });
+export type ErrorBody = z.infer<typeof ErrorBody>;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { beginningOf } from '../../lib/cut-text.ts';
+import { beginningOf } from '../../lib/text.ts';
 
 /**
  * What the processes of a run say (src/sandbox/program/events.cjs): the runner line by line on descriptor 3, its worker in

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { beginningOf } from '../../lib/cut-text.ts';
+import { beginningOf } from '../../lib/text.ts';
 import type { SandboxEndReason, SandboxedEnd } from '../sandbox.ts';
 import { readLine } from './events.ts';
 import type { Phase, PhaseEnd, PhaseLine, PhaseOrder, PhaseProblem, PhaseSession } from './phase-scripts.ts';

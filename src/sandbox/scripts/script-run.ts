@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path';
-import { endingOf } from '../../lib/cut-text.ts';
+import { endingOf } from '../../lib/text.ts';
 import type { SandboxedEnd } from '../sandbox.ts';
 import {
   RunEvent,

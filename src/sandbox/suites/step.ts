@@ -1,4 +1,4 @@
-import { endingOf } from '../../lib/cut-text.ts';
+import { endingOf } from '../../lib/text.ts';
 import type { Sandbox, SandboxedEnd, SandboxLimits } from '../sandbox.ts';
 import { OutputLines } from '../scripts/output-lines.ts';
 

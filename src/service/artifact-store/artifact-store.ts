@@ -9,7 +9,7 @@ export interface ByteRange {
 
 /**
  * Where the bytes of artifacts are kept. Objects are written once and never changed; keys are texts of the service's own
- * making, parts apart by `/`. Every implementation passes test/conformance/artifact-stores.test.ts.
+ * making, parts apart by `/`. Every implementation passes test/integration/conformance/artifact-stores.test.ts.
  */
 export interface ArtifactStore {
   /** For logs and diagnosis: what it is and where. */

@@ -3,7 +3,7 @@ import type { CheckType } from '../../checks/contract/check-type.ts';
 import type { CheckDefinition } from '../../checks/contract/definition.ts';
 import { runnableSpec } from '../../checks/contract/definition.ts';
 import { failure, resultFlags } from '../../checks/contract/failure.ts';
-import type { PingState } from '../../checks/heartbeat/ping-state.ts';
+import type { PingState } from '../../checks/heartbeat/spec.ts';
 import { findCheckType } from '../../checks/index.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import { sql } from 'kysely';
-import type { PingState } from '../../checks/heartbeat/ping-state.ts';
+import type { PingState } from '../../checks/heartbeat/spec.ts';
 import type { HeartbeatEventRow, HeartbeatRow } from '../sessions/tables.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
 import type { Tables } from '../store/schema/tables.ts';

@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError, errorCodeOf, toError } from '../../lib/errors.ts';
-import type { ErrorBody } from '../../protocol/http/error-body.ts';
-import type { Route } from '../../protocol/http/route.ts';
+import type { ErrorBody, Route } from '../../protocol/http/route.ts';
 import { asStoreError } from '../store/engine/dialect.ts';
 
 /** Gives every error of the API its one shape, those of the framework included. */

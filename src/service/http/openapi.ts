@@ -1,8 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
 import { packageVersion } from '../../lib/version.ts';
-import { ErrorBody } from '../../protocol/http/error-body.ts';
-import type { Route } from '../../protocol/http/route.ts';
+import { ErrorBody, type Route } from '../../protocol/http/route.ts';
 import { allRoutes } from '../../protocol/index.ts';
 
 type Json = Record<string, unknown>;

@@ -1,4 +1,4 @@
-import { staticIpRoutes } from '../../protocol/locations/static-ip.ts';
+import { staticIpRoutes } from '../../protocol/locations/location.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
 import { type AddressesByLocation, allAddresses } from './static-ips.ts';
 

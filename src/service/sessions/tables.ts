@@ -1,4 +1,4 @@
-import type { PingState } from '../../checks/heartbeat/ping-state.ts';
+import type { PingState } from '../../checks/heartbeat/spec.ts';
 
 type Flag = 0 | 1;
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import { sql } from 'kysely';
-import { backoffDelayMs } from '../../lib/backoff.ts';
+import { backoffDelayMs } from '../../lib/clock.ts';
 import { toError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import { Releasers } from '../../lib/releasers.ts';

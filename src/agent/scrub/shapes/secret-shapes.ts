@@ -10,7 +10,7 @@ const goodAnchorBytes = 8;
 /** Base64 shorter than this would be found by chance. */
 const minBase64Length = 6;
 
-/** Every way in which this secret is looked for. See docs/secrets.md for the list of forms. */
+/** Every way in which this secret is looked for. See docs/explanation/secrets.md for the list of forms. */
 export function secretShapes(secret: string): SecretShape[] {
   return [...textShapes(secret), ...base64Shapes(secret), ...exactShapes(secret)];
 }

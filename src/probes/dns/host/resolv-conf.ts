@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import type { ResolvedAddress } from '../../address.ts';
 import type { DnsServer } from '../server.ts';
 
 /** What resolv.conf(5) says about name servers. */
@@ -76,4 +77,24 @@ function serverOf(text: string): DnsServer | undefined {
 /** A server that is known by its address only. */
 function nameServer(address: string, port: number): DnsServer {
   return { hostname: address, address, family: isIP(address) === 6 ? 6 : 4, port };
+}
+
+/** Addresses by name, in the order of the file. Names are in lower case. */
+export type HostsFile = ReadonlyMap<string, readonly ResolvedAddress[]>;
+
+/** Reads hosts(5). A line that does not begin with an address is ignored. */
+export function parseHosts(text: string): HostsFile {
+  const hosts = new Map<string, ResolvedAddress[]>();
+  for (const line of text.split('\n')) {
+    const [address = '', ...names] = (line.split('#', 1)[0] ?? '').trim().split(/\s+/);
+    const family = isIP(address);
+    if (family !== 4 && family !== 6) continue;
+    for (const name of names) {
+      const key = name.toLowerCase().replace(/\.$/, '');
+      const known = hosts.get(key) ?? [];
+      if (!known.some((entry) => entry.address === address)) known.push({ address, family });
+      hosts.set(key, known);
+    }
+  }
+  return hosts;
 }

@@ -1,21 +1,13 @@
 import { domainToASCII } from 'node:url';
+import { type IpFamily, literalAddress, type ResolvedAddress } from '../../address.ts';
 import { ProbeError } from '../../connection/errors.ts';
-import type { StampClock } from '../../kernel-thread/socket-watch.ts';
-import {
-  type IpFamily,
-  type LookupControls,
-  literalAddress,
-  ownAnswer,
-  type ResolvedAddress,
-  ResolveError,
-  type Resolver,
-} from '../../resolver.ts';
+import { type LookupControls, ownAnswer, ResolveError, type Resolver } from '../../resolver.ts';
+import type { StampClock } from '../../sys/kernel-clock.ts';
 import { type DnsReply, queryDns } from '../query.ts';
 import { type DnsServer, serverText } from '../server.ts';
 import type { DnsMessage } from '../wire/message.ts';
 import { isSameName, queryName } from '../wire/name.ts';
-import { type HostsFile, parseHosts } from './hosts-file.ts';
-import { parseResolvConf, type ResolvConf } from './resolv-conf.ts';
+import { type HostsFile, parseHosts, parseResolvConf, type ResolvConf } from './resolv-conf.ts';
 import { WatchedFile } from './watched-file.ts';
 
 /** Longest chain of CNAME records that is followed. */

@@ -8,11 +8,11 @@ import {
   type OptAnswer,
   RECURSION_DESIRED,
 } from 'dns-packet';
+import { codecType, type RecordType, typeName } from '../../../lib/dns-record-type.ts';
 import { toError } from '../../../lib/errors.ts';
 import { decodingSteps } from './decoding-cost.ts';
 import { absoluteName, isSameName } from './name.ts';
 import { recordText } from './record-text.ts';
-import { codecType, type RecordType, typeName } from './record-type.ts';
 
 /** What is asked: a name without a dot at its end, and a record type; the class is always IN. */
 export interface DnsQuestion {

@@ -1,4 +1,5 @@
-import { type EchoAnswer, type IcmpBackend, IcmpUnavailable, type PingTrain } from '../backend.ts';
+import type { EchoAnswer } from '../../echo/answers.ts';
+import { type IcmpBackend, IcmpUnavailable, type PingTrain } from '../../echo/backend.ts';
 import { NetPingProcess } from './process.ts';
 
 const selfTestTimeoutMs = 1000;

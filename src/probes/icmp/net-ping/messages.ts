@@ -1,4 +1,5 @@
-import type { EchoAnswer, PingTrain } from '../backend.ts';
+import type { EchoAnswer } from '../../echo/answers.ts';
+import type { PingTrain } from '../../echo/backend.ts';
 
 /** What the net-ping process is told. */
 export type ToNetPing =

@@ -5,9 +5,10 @@
 import { networkInterfaces } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { toError } from '../../../lib/errors.ts';
-import type { IpFamily } from '../../resolver.ts';
-import { errnoOfWords } from '../../sys/libc-words.ts';
-import { type EchoAnswer, IcmpUnavailable, type PingTrain } from '../backend.ts';
+import type { IpFamily } from '../../address.ts';
+import type { EchoAnswer } from '../../echo/answers.ts';
+import { IcmpUnavailable, type PingTrain } from '../../echo/backend.ts';
+import { errnoOfWords } from '../../sys/errno.ts';
 import { loadNetPing, type NetPingLibrary } from './library.ts';
 import type { FromNetPing, RawSocketReport, ToNetPing } from './messages.ts';
 import { NetPingEcho } from './session.ts';

@@ -1,6 +1,6 @@
-import type { IpFamily } from '../../resolver.ts';
+import type { IpFamily } from '../../address.ts';
+import { echoHeaderBytes, echoReplyType, echoRequestType, tokenBytes } from '../../echo/packet.ts';
 import { canonicalAddress } from '../../sys/socket-address.ts';
-import { echoHeaderBytes, echoReplyType, echoRequestType, tokenBytes } from '../echo-packet.ts';
 
 /** The echo request that a message answers or is about. */
 interface EchoIdentity {

@@ -1,10 +1,11 @@
 import { randomBytes, randomInt } from 'node:crypto';
-import type { IpFamily } from '../../resolver.ts';
-import { errnoOfWords } from '../../sys/libc-words.ts';
+import type { IpFamily } from '../../address.ts';
+import type { EchoAnswer } from '../../echo/answers.ts';
+import type { PingTrain } from '../../echo/backend.ts';
+import { echoRequest, tokenBytes } from '../../echo/packet.ts';
+import { errnoOfWords } from '../../sys/errno.ts';
 import * as linux from '../../sys/linux.ts';
 import { canonicalAddress } from '../../sys/socket-address.ts';
-import type { EchoAnswer, PingTrain } from '../backend.ts';
-import { echoRequest, tokenBytes } from '../echo-packet.ts';
 import type { NetPingLibrary, NetPingRequest, NetPingSession } from './library.ts';
 import { type RawMessage, readRawMessage, wantedTypes } from './packet.ts';
 

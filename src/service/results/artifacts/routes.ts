@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../../lib/errors.ts';
-import { matchesGlob } from '../../../lib/glob.ts';
+import { matchesGlob } from '../../../lib/text.ts';
 import {
   type AssetQuery,
   type AssetType,

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { codeBundleKeyOf, maxCodeBundleBytes } from '../../../checks/playwright/bundle-key.ts';
+import { codeBundleKeyOf, maxCodeBundleBytes } from '../../../checks/contract/code-bundle.ts';
 import { AppError } from '../../../lib/errors.ts';
 import type { CodeBundle } from '../../../protocol/agent/code-bundle.ts';
 import type { ArtifactStore } from '../../artifact-store/artifact-store.ts';

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { readCodeBundleKey } from '../../../checks/playwright/bundle-key.ts';
+import { readCodeBundleKey } from '../../../checks/contract/code-bundle.ts';
 import { agentBundleRoutes, codeBundleRoutes } from '../../../protocol/agent/code-bundle.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/handler.ts';
 import { openCodeBundle, takeCodeBundle } from './code-bundles.ts';
