@@ -94,7 +94,7 @@ export class Agent {
       ...forRunners,
       caCertificates: () => this.#caCertificates,
       onReady: () => this.#poller.slotFreed(),
-      phasePort: () => this.#scripts.openPhasePort(),
+      lifecycleScriptPort: () => this.#scripts.openLifecycleScriptPort(),
     });
     this.#scripts = this.#createScriptPool(forRunners);
     this.#locationWatch = new LocationWatch({
@@ -175,7 +175,7 @@ export class Agent {
     return new ScriptPool({
       ...forRunners,
       onReady: () => {
-        this.#pool.connectPhases();
+        this.#pool.connectLifecycleScripts();
         this.#poller.slotFreed();
       },
       scripts: () => ({

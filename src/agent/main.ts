@@ -3,8 +3,8 @@ import { createLogger } from '../lib/log.ts';
 import { standardOutput } from '../lib/log-destination.ts';
 import { Agent } from './agent.ts';
 import { ownSecretsOf, readAgentSettings } from './config.ts';
-import { crashSite } from './runners/crash-site.ts';
-import { scrubbedLog } from './scrub/scrubbed-log.ts';
+import { crashSite } from './error-report/private-message.ts';
+import { scrubbedLog } from './scrub/scrubber.ts';
 
 /** How long the last log lines may take to leave; whoever reads them may have stopped. */
 const logGraceMs = 500;

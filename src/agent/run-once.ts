@@ -75,7 +75,7 @@ export async function runCheckOnce(options: OnceOptions): Promise<OnceResult> {
     ...common,
     threadCount: 1,
     caCertificates: () => options.caCertificates ?? [],
-    phasePort: () => scripts?.openPhasePort(),
+    lifecycleScriptPort: () => scripts?.openLifecycleScriptPort(),
   });
   const pools = [scripts, ...(isScript ? [] : [probes])].filter((pool) => pool !== undefined);
   const executor: Executor = (isScript && scripts) || probes;

@@ -9,21 +9,27 @@ export class LruMap<Key, Value> {
 
   /** The value of a key, made and kept when it is not there. What `make` throws is passed on and nothing is kept. */
   getOrMake(key: Key, make: () => Value): Value {
-    const known = this.#entries.get(key);
-    if (known !== undefined) {
-      this.#entries.delete(key);
-      this.#entries.set(key, known);
-      return known;
-    }
-    const value = make();
+    const value = this.#entries.get(key) ?? make();
+    this.set(key, value);
+    return value;
+  }
+
+  /** Reading is no use of an entry. */
+  get(key: Key): Value | undefined {
+    return this.#entries.get(key);
+  }
+
+  set(key: Key, value: Value): void {
+    this.#entries.delete(key);
     if (this.#entries.size >= this.#capacity) {
-      for (const oldest of this.#entries.keys()) {
-        this.#entries.delete(oldest);
-        break;
-      }
+      const [oldest] = this.#entries.keys();
+      if (oldest !== undefined) this.#entries.delete(oldest);
     }
     this.#entries.set(key, value);
-    return value;
+  }
+
+  values(): Iterable<Value> {
+    return this.#entries.values();
   }
 
   get size(): number {

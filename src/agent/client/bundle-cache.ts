@@ -6,9 +6,14 @@ import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type BundleContent, codeBundleKey, readCodeBundleKey } from '../../checks/contract/code-bundle.ts';
 import { errorCodeOf } from '../../lib/errors.ts';
+import { agentBundleRoutes } from '../../protocol/agent/code-bundle.ts';
 import { BundleMissing, type CodeBundles } from '../../sandbox/suites/suite-host.ts';
+import type { ServiceConnection } from './service-connection.ts';
 
-export interface CodeBundleOptions {
+/** A transfer that stands still for this long is given up. */
+const stallTimeoutMs = 30_000;
+
+export interface BundleCacheOptions {
   /** For this agent alone. */
   readonly directory: string;
   /** How large all bundles together may be, in bytes, before those not used for longest go. */
@@ -22,15 +27,15 @@ export interface CodeBundleOptions {
  * bytes have proved to be those its key tells. Runs that want the same one at once wait for one transfer.
  */
 export class FetchedBundles implements CodeBundles {
-  readonly #options: CodeBundleOptions;
+  readonly #options: BundleCacheOptions;
   readonly #fetching = new Map<string, Promise<void>>();
 
-  private constructor(options: CodeBundleOptions) {
+  private constructor(options: BundleCacheOptions) {
     this.#options = options;
   }
 
   /** Opens the directory, which is created when missing; what was left half fetched is removed. */
-  static async open(options: CodeBundleOptions): Promise<FetchedBundles> {
+  static async open(options: BundleCacheOptions): Promise<FetchedBundles> {
     const { directory } = options;
     await mkdir(directory, { recursive: true, mode: 0o700 });
     for (const name of await readdir(directory)) {
@@ -114,6 +119,26 @@ function aborted(signal: AbortSignal): Promise<never> {
     if (signal.aborted) reject(signal.reason);
     else signal.addEventListener('abort', () => reject(signal.reason), { once: true });
   });
+}
+
+/** Gets the bytes of a code bundle as they come; undefined when the service has none with that key. */
+export async function fetchBundle(
+  connection: ServiceConnection,
+  key: string,
+  signal: AbortSignal,
+): Promise<Readable | undefined> {
+  const { method, path } = agentBundleRoutes.fetchCodeBundle;
+  const { statusCode, body } = await connection.request({
+    path: path.replace('{key}', key),
+    method,
+    headersTimeout: stallTimeoutMs,
+    bodyTimeout: stallTimeoutMs,
+    signal,
+  });
+  if (statusCode === 200) return body;
+  await body.dump();
+  if (statusCode === 404) return undefined;
+  throw new Error(`the service answered ${statusCode}`);
 }
 
 /** Lets bytes pass and fails, before it tells its end, unless they are those expected. */

@@ -20,7 +20,7 @@ const spooledLeaseMs = 120_000;
 interface Held extends LeaseRef {
   expiresAtMs: number;
   /** From then on it is not renewed. */
-  letGoAtMs: number;
+  stopRenewingAtMs: number;
   readonly onEnd: (end: LeaseEnd) => void;
 }
 
@@ -80,7 +80,7 @@ export class LeaseKeeper {
   /** Takes a lease into care. `onEnd` is called at most once, unless the lease is dropped first. */
   hold(lease: LeaseRef, ttlMs: number, expiresAtMs: number, onEnd: (end: LeaseEnd) => void): void {
     this.#ttlMs = ttlMs;
-    this.#held.set(lease.runId, { ...lease, expiresAtMs, letGoAtMs: Number.POSITIVE_INFINITY, onEnd });
+    this.#held.set(lease.runId, { ...lease, expiresAtMs, stopRenewingAtMs: Number.POSITIVE_INFINITY, onEnd });
     this.#expiryTimer ??= setInterval(() => void this.verify(), expiryCheckMs);
     if (!this.#renewalTimer && !this.#isRenewing) this.#scheduleRenewal(this.#ttlMs / 3);
   }
@@ -96,9 +96,9 @@ export class LeaseKeeper {
    * The result of a run is safe on disk. Its lease is kept for some time more, so that no other agent does the work again
    * while the result is on its way; not for ever, should the service take no results.
    */
-  letGoSoon({ runId, leaseNumber }: LeaseRef): void {
+  stopRenewingSoon({ runId, leaseNumber }: LeaseRef): void {
     const held = this.#held.get(runId);
-    if (held?.leaseNumber === leaseNumber) held.letGoAtMs = this.#clock.monotonicMs() + spooledLeaseMs;
+    if (held?.leaseNumber === leaseNumber) held.stopRenewingAtMs = this.#clock.monotonicMs() + spooledLeaseMs;
   }
 
   isHeld({ runId, leaseNumber }: LeaseRef): boolean {
@@ -172,7 +172,7 @@ export class LeaseKeeper {
     let nextDelayMs = this.#ttlMs / 3;
     this.expireOverdue();
     for (const lease of this.#held.values()) {
-      if (lease.letGoAtMs <= this.#clock.monotonicMs()) this.drop(lease);
+      if (lease.stopRenewingAtMs <= this.#clock.monotonicMs()) this.drop(lease);
     }
     try {
       const leases = this.heldLeases();

@@ -50,7 +50,7 @@ export class Delivery {
       notBeforeMs: () =>
         Number.isFinite(serviceClock.errorMs) ? serviceClock.nowMs() - settings.spoolMaxAgeMs : 0,
       onDurable: ({ report }) => {
-        leaseKeeper.letGoSoon(report);
+        leaseKeeper.stopRenewingSoon(report);
         this.uploader.makeRoom();
       },
       onDropped: ({ report }) => {

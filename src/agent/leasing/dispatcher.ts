@@ -10,8 +10,8 @@ import type { LeasedRun, LeaseRef } from '../../protocol/agent/agent.ts';
 import type { LeaseEnd, LeaseKeeper } from '../client/lease-keeper.ts';
 import type { ServiceClock } from '../client/service-clock.ts';
 import { ownReport } from '../delivery/agent-failure-report.ts';
-import { builtInVariables } from '../run/built-in-variables.ts';
 import type { Executor, FinishedRun, RunIds, RunOrder } from '../run/contracts.ts';
+import { builtInVariables } from '../run/run-variables.ts';
 import type { Scrubber } from '../scrub/scrubber.ts';
 
 /** Why the agent stopped a run before its result: the lease ended, or the agent gives it back. */

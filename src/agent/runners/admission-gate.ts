@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
-import type { GateBoard } from './gate-stats.ts';
+import type { GateStats } from './gate-stats.ts';
 import type { ThreadLoad } from './lag/thread-load.ts';
 
 /** No run waits longer than this, whatever the load (as long as the thread runs at all). */
@@ -40,7 +40,7 @@ interface Waiting {
 export class AdmissionGate {
   readonly #clock: Clock;
   readonly #load: ThreadLoad;
-  readonly #board: GateBoard | undefined;
+  readonly #board: GateStats | undefined;
   readonly #random: () => number;
   readonly #waiting = new Set<Waiting>();
   readonly #costsMs = new Map<string, number>();
@@ -56,7 +56,7 @@ export class AdmissionGate {
     readonly clock: Clock;
     readonly load: ThreadLoad;
     /** Shows the state to the main thread. */
-    readonly board?: GateBoard | undefined;
+    readonly board?: GateStats | undefined;
     /** Numbers in [0, 1) for the jitter. */
     readonly random?: (() => number) | undefined;
   }) {

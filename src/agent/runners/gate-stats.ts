@@ -2,7 +2,7 @@
  * What the admission gate of a probe thread shows the main thread: memory that both share, because a message for each
  * change would cost more than the change.
  */
-export class GateBoard {
+export class GateStats {
   readonly memory: SharedArrayBuffer;
   readonly #values: Float64Array;
 

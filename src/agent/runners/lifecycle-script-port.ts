@@ -34,7 +34,7 @@ type Take = (answer: Answer) => void;
 const lost = 'the part of the agent that runs scripts ended, or is not there yet';
 
 /** Scripts as a probe thread has them. Where the other side is gone, they are missing until another one is connected. */
-export class PhaseLink implements PhaseScripts {
+export class LifecycleScriptPort implements PhaseScripts {
   readonly #takers = new Map<number, Take>();
   #port: MessagePort | undefined;
   #sessionCount = 0;
@@ -126,7 +126,11 @@ function lostEnd(): PhaseEnd {
  *
  * @param host undefined where no scripts can be run; `unavailable` then says why.
  */
-export function servePhases(port: MessagePort, host: PhaseScripts | undefined, unavailable: string): void {
+export function serveLifecycleScripts(
+  port: MessagePort,
+  host: PhaseScripts | undefined,
+  unavailable: string,
+): void {
   const sessions = new Map<number, { readonly stop: AbortController; opened?: PhaseSession }>();
   const answer = (text: Answer) => port.postMessage(text);
   const end = (session: number) => {

@@ -44,7 +44,7 @@ export class ProbePool implements Executor {
       maxHeapMb: options.maxHeapMb ?? defaultHeapMb(),
       restart,
       start: () => ({ caCertificates: options.caCertificates?.() }),
-      onStarted: (thread) => this.#connectPhases(thread),
+      onStarted: (thread) => this.#connectLifecycleScripts(thread),
       onReady: () => options.onReady?.(),
     });
   }
@@ -121,13 +121,13 @@ export class ProbePool implements Executor {
   }
 
   /** Gives every thread a line to the thread for scripts, when that has begun anew. */
-  connectPhases(): void {
-    for (const thread of this.#pool.threads) this.#connectPhases(thread);
+  connectLifecycleScripts(): void {
+    for (const thread of this.#pool.threads) this.#connectLifecycleScripts(thread);
   }
 
-  #connectPhases(thread: RunnerThread): void {
-    const port = this.#options.phasePort?.();
-    if (port) thread.connectPhases(port);
+  #connectLifecycleScripts(thread: RunnerThread): void {
+    const port = this.#options.lifecycleScriptPort?.();
+    if (port) thread.connectLifecycleScripts(port);
   }
 
   /** Has runs that wait for their start come back, marked `isUnstarted`. */
@@ -146,7 +146,7 @@ export interface ProbePoolOptions extends RunnerSettings {
   /** Certificates that runs trust in addition to the usual ones, as PEM texts; asked when a thread starts. */
   readonly caCertificates?: (() => readonly string[]) | undefined;
   /** A line to the thread for scripts, while there is one. */
-  readonly phasePort?: (() => MessagePort | undefined) | undefined;
+  readonly lifecycleScriptPort?: (() => MessagePort | undefined) | undefined;
   readonly threadCount?: number | undefined;
   readonly maxHeapMb?: number | undefined;
 }

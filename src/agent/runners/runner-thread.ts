@@ -1,9 +1,9 @@
 import type { EventLoopUtilization } from 'node:perf_hooks';
 import { type MessagePort, Worker } from 'node:worker_threads';
 import { toError } from '../../lib/errors.ts';
+import { crashSite } from '../error-report/private-message.ts';
 import type { Capabilities, FinishedRun, RunOrder } from '../run/contracts.ts';
-import { crashSite } from './crash-site.ts';
-import { GateBoard } from './gate-stats.ts';
+import { GateStats } from './gate-stats.ts';
 import type { FromWorker, RunSituation, ToWorker, WorkerStart } from './worker-protocol.ts';
 
 /** The thread that had a run ended before the run did. */
@@ -33,7 +33,7 @@ export class RunnerThread {
   readonly #pending = new Map<string, Pending>();
   readonly #situation: () => RunSituation;
   /** What waits in the thread's admission gate. */
-  readonly gate = new GateBoard();
+  readonly gate = new GateStats();
   #orders: RunOrder[] = [];
   #aborts: string[] = [];
   #isEnded = false;
@@ -123,9 +123,9 @@ export class RunnerThread {
   }
 
   /** Gives the thread its end of a line to another thread. */
-  connectPhases(port: MessagePort): void {
+  connectLifecycleScripts(port: MessagePort): void {
     if (this.#isEnded) port.close();
-    else this.#worker.postMessage({ type: 'phases', port } satisfies ToWorker, [port]);
+    else this.#worker.postMessage({ type: 'lifecycle-scripts', port } satisfies ToWorker, [port]);
   }
 
   /** How much of its time since the last call the thread's event loop was at work: 0 to 1. */

@@ -1,4 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
+import { LruMap } from '../../lib/lru.ts';
 import type { Room } from '../run/contracts.ts';
 
 /** For so long after its start a run has not yet taken what it will, in milliseconds. */
@@ -44,7 +45,7 @@ export class ScriptMemory {
     string,
     MemoryRun & { readonly neededBytes: number; readonly startedAtMs: number }
   >();
-  readonly #peaks = new Map<string, Peak>();
+  readonly #peaks = new LruMap<string, Peak>(maxKnownChecks);
   #idleBytes = Number.POSITIVE_INFINITY;
   #freeBytes = 0;
   #readAtMs = Number.NEGATIVE_INFINITY;
@@ -68,11 +69,8 @@ export class ScriptMemory {
     // What it took may be free now.
     this.#readAtMs = Number.NEGATIVE_INFINITY;
     if (run?.checkId === undefined || !peakBytes) return;
-    this.#peaks.delete(run.checkId);
     const atMs = this.#clock.monotonicMs();
     this.#peaks.set(run.checkId, { typeName: run.type.name, bytes: peakBytes, atMs });
-    const [oldest] = this.#peaks.keys();
-    if (oldest !== undefined && this.#peaks.size > maxKnownChecks) this.#peaks.delete(oldest);
   }
 
   /** What there is room for beside what runs, of types that all may come. */

@@ -92,10 +92,10 @@ export class ScriptPool implements Executor {
   }
 
   /** A line to the thread, for scripts around runs of others; undefined while it is not ready. */
-  openPhasePort(): MessagePort | undefined {
+  openLifecycleScriptPort(): MessagePort | undefined {
     if (!this.#thread || !this.isReady) return undefined;
     const { port1, port2 } = new MessageChannel();
-    this.#thread.connectPhases(port1);
+    this.#thread.connectLifecycleScripts(port1);
     return port2;
   }
 

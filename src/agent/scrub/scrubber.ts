@@ -1,8 +1,9 @@
 import type { LogEntry } from '../../checks/contract/check-type.ts';
 import { credentialHeaders, mask, maskedHeaders } from '../../checks/judging/credential-headers.ts';
+import type { LogDestination } from '../../lib/log-destination.ts';
 import type { ResultReport } from '../../protocol/agent/agent.ts';
 import { minSecretLength, SecretFinder, secretValues } from './secret-finder.ts';
-import { cutSpellings } from './shapes/cut-spellings.ts';
+import { cutSpellings } from './shapes/secret-shapes.ts';
 import { jsonEscaped } from './shapes/spellings.ts';
 
 declare const scrubbed: unique symbol;
@@ -290,5 +291,21 @@ export function withoutDetail({ envelopeJson }: ReportTexts): ReportTexts {
       errorMessages: [...errorMessages.slice(0, 199), note],
     }) as Scrubbed<string>,
     detailJson: 'null' as Scrubbed<string>,
+  };
+}
+
+/**
+ * A destination whose lines hold none of the agent's own secrets. Nobody logs what checks are made of, but the message of an error
+ * of a library can quote anything.
+ */
+export function scrubbedLog(destination: LogDestination, ownSecrets: readonly string[]): LogDestination {
+  const scrubber = new Scrubber(ownSecrets);
+  return {
+    write(line) {
+      // A URL of anybody's may hold a password that nobody told us.
+      const isClean = !line.includes('@') && scrubber.finder.find(Buffer.from(line)).length === 0;
+      destination.write(isClean ? line : `${scrubber.json(JSON.parse(line))}\n`);
+    },
+    close: (graceMs) => destination.close(graceMs),
   };
 }

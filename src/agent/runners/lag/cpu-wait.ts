@@ -6,7 +6,7 @@ import { errorCodeOf } from '../../../lib/errors.ts';
  * Linux's `schedstat`. Undefined where the system does not tell. The file stays open for the life of the thread; a
  * reading takes about a microsecond.
  */
-export function openRunDelay(): (() => number) | undefined {
+export function openCpuWait(): (() => number) | undefined {
   let descriptor: number;
   try {
     descriptor = openSync('/proc/thread-self/schedstat', 'r');

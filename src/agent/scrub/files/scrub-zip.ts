@@ -21,13 +21,18 @@ const maxInnerBytes = 32 * 1024 * 1024;
  * @throws Unscrubbable when the archive cannot be read, is encrypted, or holds more than any run leaves behind.
  */
 export async function scrubZip(source: string, target: string, options: ScrubOptions): Promise<ScrubReport> {
-  await using archive = await ZipSource.open(source);
-  await using output = await open(target, 'w', 0o600);
-  const totals = { memberCount: 0, unpackedBytes: 0 };
-  const writer = new ZipWriter((bytes) => writeAll(output, bytes));
-  const report = await repack({ archive, writer, totals, options, depth: 1 });
-  await output.sync();
-  return report;
+  const opened = new AsyncDisposableStack();
+  try {
+    const archive = opened.use(await ZipSource.open(source));
+    const output = opened.use(await open(target, 'w', 0o600));
+    const totals = { memberCount: 0, unpackedBytes: 0 };
+    const writer = new ZipWriter((bytes) => writeAll(output, bytes));
+    const report = await repack({ archive, writer, totals, options, depth: 1 });
+    await output.sync();
+    return report;
+  } finally {
+    await opened.disposeAsync();
+  }
 }
 
 interface Repacking {
