@@ -4,10 +4,10 @@
  * nothing of the main thread waits for it.
  */
 
-import { maxCodeBundleBytes } from '';
 import { createReadStream } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { CheckType } from '../../checks/contract/check-type.ts';
+import { maxCodeBundleBytes } from '../../checks/contract/code-bundle.ts';
 import { checkTypes as allTypes } from '../../checks/index.ts';
 import { trustAlso } from '../../lib/ca-directory.ts';
 import { systemClock } from '../../lib/clock.ts';
