@@ -23,8 +23,9 @@ export interface BundleCacheOptions {
 }
 
 /**
- * The code bundles of an agent: fetched when a run first needs them, kept by content. A bundle gets its name only once its
- * bytes have proved to be those its key tells. Runs that want the same one at once wait for one transfer.
+ * The code bundles of an agent: fetched when a run first needs them, kept by content. A bundle gets its name
+ * only once its bytes have proved to be those of its key. Runs that want the same one at once wait for one
+ * transfer.
  */
 export class FetchedBundles implements CodeBundles {
   readonly #options: BundleCacheOptions;
@@ -108,7 +109,7 @@ export class FetchedBundles implements CodeBundles {
       if (totalBytes <= maxBytes) return;
       if (name === newest) continue;
       totalBytes -= size;
-      // Whoever reads it has it open.
+      // Its readers have it open.
       await rm(join(directory, name), { force: true });
     }
   }
@@ -141,7 +142,7 @@ export async function fetchBundle(
   throw new Error(`the service answered ${statusCode}`);
 }
 
-/** Lets bytes pass and fails, before it tells its end, unless they are those expected. */
+/** Lets bytes pass and fails, before its end, unless they are those expected. */
 class ExpectedBytes extends Transform {
   readonly #expected: BundleContent;
   readonly #hash = createHash('sha256');

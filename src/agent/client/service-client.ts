@@ -65,9 +65,9 @@ interface Call<Schema extends z.ZodType> {
 }
 
 /**
- * The agent protocol over HTTP. Every method resolves with a validated answer or rejects with a ServiceError, which
- * says whether and when to repeat the call; nothing is repeated here. The key is in the request header and nowhere
- * else: no error and no log line holds it.
+ * The agent protocol over HTTP. Every method resolves with a validated answer or rejects with a ServiceError,
+ * which says whether and when to repeat the call; nothing is repeated here. The key is in the request header
+ * and nowhere else: no error and no log line holds it.
  */
 export class ServiceClient {
   readonly #identity: Identity;
@@ -163,7 +163,10 @@ export class ServiceClient {
     });
   }
 
-  /** Sends the envelope of an error report. What becomes of it matters to nobody, so nothing is counted or repeated. */
+  /**
+   * Sends the envelope of an error report. What becomes of it matters to nobody, so nothing is counted or
+   * repeated.
+   */
   async reportError(envelope: string): Promise<void> {
     const { method, path, bodyContentType } = agentErrorRoutes.reportAgentError;
     const response = await this.#connection.request({
@@ -178,8 +181,8 @@ export class ServiceClient {
   }
 
   /**
-   * Sends a file of a run whose result is stored. Fails as `unreachable` when the connection stands still for 30 seconds, however
-   * long the whole takes.
+   * Sends a file of a run whose result is stored. Fails as `unreachable` when the connection stands still for
+   * 30 seconds, however long the whole takes.
    */
   async putArtifact(
     { runId, leaseNumber }: LeaseRef,
@@ -230,7 +233,7 @@ export class ServiceClient {
     }
   }
 
-  /** Asks the service what it thinks of this agent, with a body of so many bytes that mean nothing. */
+  /** Asks the service what it thinks of this agent, with a body of that many meaningless bytes. */
   examine(options: {
     readonly agentVersion: string;
     readonly sizeBytes: number;
@@ -341,7 +344,7 @@ function parseAnswer<Schema extends z.ZodType>(schema: Schema, text: string, wha
   try {
     parsed = JSON.parse(text);
   } catch (thrown) {
-    // The message of a SyntaxError quotes the text, which may hold variables; its length is all that is told.
+    // The message of a SyntaxError quotes the text, which may hold variables; its length is all that is said.
     throw new ServiceError(
       'unreachable',
       `${what}: the answer is not JSON (${text.length} characters, ${toError(thrown).name})`,

@@ -11,7 +11,10 @@ type RequestOptions = Omit<Dispatcher.RequestOptions, 'origin' | 'headers'> & {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 };
 
-/** The one way to the service for every thread: address, key, proxy. The key is in the request header and nowhere else. */
+/**
+ * The one way to the service for every thread: address, key, proxy. The key is in the request header and
+ * nowhere else.
+ */
 export class ServiceConnection {
   readonly #origin: string;
   /** What stands before every path. */

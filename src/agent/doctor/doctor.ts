@@ -37,8 +37,8 @@ export const examinations: readonly Examination[] = [
 ];
 
 /**
- * Examines everything an agent with this environment would need, one thing after the other, by the agent's own parts. What
- * could only fail because of an earlier finding is skipped. Nothing is left behind.
+ * Examines everything an agent with this environment would need, one thing after the other, by the agent's
+ * own parts. What could only fail because of an earlier finding is skipped. Nothing is left behind.
  *
  * @param listener hears of each examination that begins, and of each finding.
  * @param signal ends it early: what was not examined then is `skipped`.

@@ -25,9 +25,10 @@ export interface ErrorReporterOptions {
 }
 
 /**
- * Reports errors of the agent itself to the service: message, stack, version, platform and runtime, and nothing else
- * (spec.md "Events"). The SDK parses stacks, builds envelopes and keeps the queue; whatever it adds beyond the schema of
- * an `AgentErrorEvent` is taken out again before anything is sent, because that schema is what was promised.
+ * Reports errors of the agent itself to the service: message, stack, version, platform and runtime, and
+ * nothing else (spec.md "Events"). The SDK parses stacks, builds envelopes and keeps the queue; whatever it
+ * adds beyond the schema of an `AgentErrorEvent` is taken out again before anything is sent, because that
+ * schema is what was promised.
  *
  * A report never makes anything worse: it neither throws nor waits, and what cannot be sent is dropped.
  */
@@ -106,7 +107,10 @@ export class ErrorReporter {
     });
   }
 
-  /** The envelope with one event that has what was promised and nothing else; undefined when it holds no event. */
+  /**
+   * The envelope with one event that has what was promised and nothing else; undefined when it holds no
+   * event.
+   */
   #onlyPromised(envelope: string): string | undefined {
     const item = envelope.split('\n').find((line) => line.startsWith('{') && line.includes('"exception"'));
     if (item === undefined) return undefined;

@@ -20,8 +20,10 @@ const releaseTimeoutMs = 1500;
  *
  * 1. NO MORE WORK: the claim under way is given up; leases that have not started are given back at once.
  * 2. FINISHING: runs under way go on, their results are sent and their leases renewed, for the grace at most.
- * 3. GIVING BACK (only when the grace is over or a second signal came): runs are stopped and their leases given back.
- * 4. FAREWELL: the last results are sent until each has its receipt, for five seconds at most beyond the grace.
+ * 3. GIVING BACK (only when the grace is over or a second signal came): runs are stopped and their leases
+ * given back.
+ * 4. FAREWELL: the last results are sent until each has its receipt, for five seconds at most beyond the
+ * grace.
  * 5. LAST FILES: artifacts of stored results are sent, until the grace is over, for five seconds at least.
  * The result says whether nothing was lost: no lease held, every result sent or safe in the spool.
  *
@@ -111,7 +113,8 @@ export class Drain {
     await spool.stored();
     const results = reporter.waitingCount;
     const isKept = spool.undurableCount === 0;
-    // What lies in the spool needs no lease any more: whoever sends it, the service knows it by its id.
+    // What lies in the spool needs no lease any more: the service recognises it by its id, whichever agent
+    // sends it.
     if (isKept) leaseKeeper.dropAll();
     leaseKeeper.stop();
     const left = { results, leases: leaseKeeper.heldCount, artifacts: uploader.count };

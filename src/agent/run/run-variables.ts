@@ -4,8 +4,9 @@ import type { LeasedRun } from '../../protocol/agent/agent.ts';
 import type { RunOrder } from './contracts.ts';
 
 /**
- * Variables every run has without anybody defining them (check model 5.5; spec.md "Versioning": `SERVICE` is set for
- * service-triggered runs, `CI` in runs of test sessions only). A check's own variables of the same name win.
+ * Variables every run has without anybody defining them (check model 5.5; spec.md "Versioning": `SERVICE` is
+ * set for service-triggered runs, `CI` in runs of test sessions only). A check's own variables of the same
+ * name win.
  */
 export function builtInVariables(run: LeasedRun): Record<string, string> {
   return {
@@ -21,7 +22,10 @@ export function builtInVariables(run: LeasedRun): Record<string, string> {
   };
 }
 
-/** What a run was given and must not show: secret variables, the proxy's password, keys of client certificates. */
+/**
+ * What a run was given and must not show: secret variables, the proxy's password, keys of client
+ * certificates.
+ */
 export function secretsOf({
   checkType,
   spec,

@@ -14,8 +14,8 @@ import { type RunnerThread, ThreadEnded } from './runner-thread.ts';
 const probeWorkerEntry = new URL(`./probe-worker${extname(import.meta.url)}`, import.meta.url);
 
 /**
- * Beyond the runner's own deadline, its grace, what it may wait for its start, and the making of its artifacts: then it is the
- * thread that hangs.
+ * Beyond the runner's own deadline, its grace, what it may wait for its start, and the making of its
+ * artifacts: then it is the thread that hangs.
  */
 const stuckGraceMs = deadlineGraceMs + maxGateWaitMs + sealLimitMs.probe + 5000;
 /** A run that the agent spoilt by being late is repeated once. */
@@ -28,7 +28,8 @@ export function defaultThreadCount(): number {
 }
 
 /**
- * Runs the probe lane. A run goes to the thread with the least to do, where what waits in its admission gate counts twice.
+ * Runs the probe lane. A run goes to the thread with the least to do, where what waits in its admission gate
+ * counts twice.
  */
 export class ProbePool implements Executor {
   readonly #options: ProbePoolOptions;
@@ -143,7 +144,7 @@ export class ProbePool implements Executor {
 export interface ProbePoolOptions extends RunnerSettings {
   /** Called whenever a thread has become ready. */
   readonly onReady?: (() => void) | undefined;
-  /** Certificates that runs trust in addition to the usual ones, as PEM texts; asked when a thread starts. */
+  /** Custom CA certificates that runs trust, as PEM texts; asked when a thread starts. */
   readonly caCertificates?: (() => readonly string[]) | undefined;
   /** A line to the thread for scripts, while there is one. */
   readonly lifecycleScriptPort?: (() => MessagePort | undefined) | undefined;
@@ -152,9 +153,9 @@ export interface ProbePoolOptions extends RunnerSettings {
 }
 
 /**
- * Half of what the process may use, between 256 MB and 1 GB. Not less: V8 ends a thread that eats memory cleanly only when
- * it can notice in time, and with a small limit one burst of allocations takes the whole process down (measured: at
- * 96 MB two of five ways to eat memory did, at 512 MB none).
+ * Half of what the process may use, between 256 MB and 1 GB. Not less: V8 ends a thread that eats memory
+ * cleanly only when it can notice in time, and with a small limit one burst of allocations takes the whole
+ * process down (measured: at 96 MB two of five ways to eat memory did, at 512 MB none).
  */
 function defaultHeapMb(): number {
   const limitMb = process.constrainedMemory() / 2 ** 20;

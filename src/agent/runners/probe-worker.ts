@@ -1,5 +1,5 @@
 /**
- * Entry of a probe thread. It loads the runners, runs what it is told and answers with finished reports. Orders and
+ * Entry of a probe thread. It loads the runners, runs orders and answers with finished reports. Orders and
  * answers travel in batches, because each message between threads has a price of its own.
  */
 import { parentPort, workerData } from 'node:worker_threads';
@@ -84,8 +84,8 @@ function flush(): void {
 }
 
 /**
- * Loads every runner of the probe lane now: the first check must not wait for it, and what does not load is not promised.
- * Other lanes' checks do not run in this thread.
+ * Loads every runner of the probe lane now: the first check must not wait for it, and what does not load is
+ * not promised. Other lanes' checks do not run in this thread.
  */
 async function loadAll(): Promise<Capabilities> {
   const loaded: string[] = [];

@@ -56,13 +56,13 @@ interface Try {
 const noOutcome = { responseTimeMs: 0, isDegraded: null, overMaxResponseTime: null, detail: null };
 
 /**
- * Takes one run from its order to the texts that are sent: specification checked, runner called with its deadline,
- * verdict, secrets removed, JSON written. All of it happens in the probe thread, so that the main thread never handles
- * anything large. Never rejects: whatever breaks becomes a failure with an owner.
+ * Takes one run from its order to the texts that are sent: specification checked, runner called with its
+ * deadline, verdict, secrets removed, JSON written. All of it happens in the probe thread, so that the main
+ * thread never handles anything large. Never rejects: whatever breaks becomes a failure with an owner.
  *
- * A run that the agent may have spoilt by being late itself (see starvation.ts) is repeated once at once where its type
- * says that it may be, with a deadline of its own and within the same lease. Spoilt again, or not repeatable, it says
- * nothing against the target.
+ * A run that the agent may have spoilt by being late itself (see starvation.ts) is repeated once at once
+ * where its type says that it may be, with a deadline of its own and within the same lease. Spoilt again, or
+ * not repeatable, it says nothing against the target.
  */
 export class RunPipeline {
   readonly #clock: Clock;

@@ -1,7 +1,7 @@
 /**
- * Entry of the thread for scripts. It holds the sandboxes and follows what happens in them; the scripts themselves run in
- * processes that a keeper process starts. What a run left is searched for secrets here too, so that no probe and
- * nothing of the main thread waits for it.
+ * Entry of the thread for scripts. It holds the sandboxes and follows what happens in them; the scripts
+ * themselves run in processes that a supervisor process starts. What a run left is searched for secrets here
+ * too, so that no probe and nothing of the main thread waits for it.
  */
 
 import { createReadStream } from 'node:fs';

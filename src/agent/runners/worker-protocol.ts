@@ -14,7 +14,7 @@ export interface WorkerStart {
   readonly egress: EgressSettings;
   /** Memory of the GateStats of the thread. */
   readonly gateMemory: SharedArrayBuffer;
-  /** Authorities that the thread trusts beside the usual ones, as PEM texts. */
+  /** Custom CA certificates that the thread trusts, as PEM texts. */
   readonly caCertificates?: readonly string[] | undefined;
   /** What the thread for scripts makes its sandboxes of; no other thread has it. */
   readonly scripts?: ScriptHostSettings | undefined;

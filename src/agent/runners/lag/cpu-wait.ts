@@ -2,9 +2,9 @@ import { openSync, readSync } from 'node:fs';
 import { errorCodeOf } from '../../../lib/errors.ts';
 
 /**
- * How long the calling thread has wanted a processor and had none since it began, in milliseconds: the second number of
- * Linux's `schedstat`. Undefined where the system does not tell. The file stays open for the life of the thread; a
- * reading takes about a microsecond.
+ * How long the calling thread has wanted a processor and had none since it began, in milliseconds: the second
+ * number of Linux's `schedstat`. Undefined where the system does not say. The file stays open for the life of
+ * the thread; a reading takes about a microsecond.
  */
 export function openCpuWait(): (() => number) | undefined {
   let descriptor: number;
