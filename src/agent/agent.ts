@@ -120,7 +120,7 @@ export class Agent {
     this.#dispatcher = new Dispatcher({
       ...base,
       laneSizes: settings.laneSizes,
-      phaseCount: settings.scripts.phaseCount,
+      lifecycleCount: settings.scripts.lifecycleCount,
       executors: { probe: this.#pool, script: this.#scripts },
       leaseKeeper: this.#leaseKeeper,
       scrubber: this.#scrubber,
@@ -184,7 +184,7 @@ export class Agent {
         scriptCount: laneSizes.script,
         caCertificates: this.#caCertificates,
         privatePaths: [...secretFiles, this.#delivery.spool.state.facts?.folder ?? []].flat(),
-        hasSpares: true,
+        hasWarmProcesses: true,
       }),
       service: { serviceUrl, apiKey, proxy },
     });

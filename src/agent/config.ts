@@ -285,7 +285,7 @@ export const AgentConfig = z.object(shapeOf(settingTree));
  * Lifecycle scripts are small and mostly wait for an answer: too few at once would make checks wait that take
  * a moment each.
  */
-const leastPhaseCount = 4;
+const minLifecycleCount = 4;
 
 export type AgentSettings = ReturnType<typeof readAgentSettings>;
 
@@ -304,7 +304,7 @@ export function readAgentSettings(environment: Readonly<Record<string, string | 
     scripts: {
       ...settings.scripts,
       /** For how many runs lifecycle scripts may run at the same time. */
-      phaseCount: Math.max(leastPhaseCount, settings.laneSizes.script),
+      lifecycleCount: Math.max(minLifecycleCount, settings.laneSizes.script),
     },
     /** `SERVICE_SECRET_*`: usable in checks as variables, removed from everything that leaves. */
     serviceSecrets: present(variables as Readonly<Record<string, string | undefined>>, secretNames),

@@ -5,7 +5,7 @@ import { findCheckType } from '../checks/index.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger } from '../lib/log.ts';
 import type { ClientCertificateMaterial, ResultReport } from '../protocol/agent/agent.ts';
-import type { ScriptHostSettings } from '../sandbox/open-script-host.ts';
+import type { ScriptHostSettings } from '../sandbox/host/script-host.ts';
 import { packagedRuntimes } from './config.ts';
 import type { SealedArtifact } from './delivery/artifacts/run-artifacts.ts';
 import type { Executor } from './run/contracts.ts';
@@ -119,10 +119,10 @@ function scriptSettings(options: OnceOptions): ScriptHostSettings {
     chromiumPath: options.chromiumPath,
     caCertificates: options.caCertificates,
     scriptCount: 1,
-    phaseCount: 1,
+    lifecycleCount: 1,
     isUnisolatedAllowed: true,
     privatePaths: options.artifactFolder === undefined ? [] : [options.artifactFolder],
-    hasSpares: false,
+    hasWarmProcesses: false,
     suites: { cacheMaxBytes: 0 },
   };
 }

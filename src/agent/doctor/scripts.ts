@@ -52,7 +52,7 @@ async function openScripts(patient: Patient): Promise<OpenedScripts> {
       ...settings.scripts,
       scriptCount: 1,
       privatePaths: [...settings.secretFiles],
-      hasSpares: false,
+      hasWarmProcesses: false,
       caCertificates: trustedByChecks(patient),
     }),
   });

@@ -60,7 +60,7 @@ export class Dispatcher {
     this.#options = options;
     const queue = (lane: Lane) => new PQueue({ concurrency: options.laneSizes[lane] });
     this.#queues = { probe: queue('probe'), script: queue('script') };
-    this.#phaseQueue = new PQueue({ concurrency: options.phaseCount });
+    this.#phaseQueue = new PQueue({ concurrency: options.lifecycleCount });
   }
 
   /** How many more runs each lane can take; none where nothing of the lane can be run. */
@@ -294,7 +294,7 @@ export class Dispatcher {
 export interface DispatcherOptions {
   readonly laneSizes: Readonly<Record<Lane, number>>;
   /** How many runs with scripts around them may be under way. */
-  readonly phaseCount: number;
+  readonly lifecycleCount: number;
   readonly executors: Readonly<Record<Lane, Executor>>;
   readonly leaseKeeper: LeaseKeeper;
   readonly clock: Clock;

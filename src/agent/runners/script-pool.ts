@@ -1,8 +1,8 @@
 import { extname } from 'node:path';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { checkTypes, findCheckType } from '../../checks/index.ts';
+import type { ScriptHostSettings } from '../../sandbox/host/script-host.ts';
 import { availableMemoryBytes } from '../../sandbox/host-memory.ts';
-import type { ScriptHostSettings } from '../../sandbox/open-script-host.ts';
 import type { ServiceAccess } from '../client/service-connection.ts';
 import { sealLimitMs } from '../delivery/artifacts/run-artifacts.ts';
 import type { Capabilities, Executor, FinishedRun, Room, RunOrder } from '../run/contracts.ts';

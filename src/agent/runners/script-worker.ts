@@ -14,7 +14,7 @@ import { systemClock } from '../../lib/clock.ts';
 import { toError } from '../../lib/errors.ts';
 import { packageVersion } from '../../lib/version.ts';
 import { createEgressPolicy } from '../../probes/egress/policy.ts';
-import { type OpenScriptHost, openScriptHost } from '../../sandbox/open-script-host.ts';
+import { type OpenScriptHost, openScriptHost } from '../../sandbox/host/script-host.ts';
 import { SandboxUnavailable } from '../../sandbox/sandbox.ts';
 import { BundleMissing, type CodeBundles } from '../../sandbox/suites/suite-host.ts';
 import { FetchedBundles, fetchBundle } from '../client/bundle-cache.ts';
@@ -116,12 +116,7 @@ async function capabilities(): Promise<Capabilities> {
       failed.push({ name: type.name, reason: toError(thrown).message });
     }
   }
-  const scriptTypes = types.filter(({ name, needsSuites }) => loaded.includes(name) && !needsSuites);
-  // Those without a browser are ready sooner.
-  const kinds = [false, true].filter((hasBrowser) =>
-    scriptTypes.some(({ needsBrowser = false }) => needsBrowser === hasBrowser),
-  );
-  await host?.prepare(kinds.map((hasBrowser) => ({ hasBrowser })));
+  if (types.some(({ name, needsSuites }) => loaded.includes(name) && !needsSuites)) await host?.warmUp();
   const facts = host && { ...host.facts, problems: [...host.facts.problems, ...host.problems] };
   return { loaded, backends: {}, failed, runtimes: host?.runtimes.ids ?? [], sandbox: facts };
 }

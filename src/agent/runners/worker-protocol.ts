@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { EgressSettings } from '../../probes/egress/policy.ts';
-import type { ScriptHostSettings } from '../../sandbox/open-script-host.ts';
+import type { ScriptHostSettings } from '../../sandbox/host/script-host.ts';
 import type { ServiceAccess } from '../client/service-connection.ts';
 import type { Capabilities, FinishedRun, RunOrder } from '../run/contracts.ts';
 
