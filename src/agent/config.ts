@@ -9,12 +9,10 @@ import { type SettingTree, setting, shapeOf, valuesOf } from '../lib/setting-tre
 import { packageFolder } from '../lib/version.ts';
 import { parseEgressRules } from '../probes/egress/rules.ts';
 import { parseCanaries } from './location/canary-targets.ts';
+import { present, secretShape, serviceSecretNames } from './service-secrets.ts';
 
-/** The longest value a `SERVICE_SECRET_*` variable may have, in characters. */
-const maxSecretLength = 128 * 1024;
 /** Less has no room for a segment of each kind and one large result. */
 const minSpoolBytes = 1_000_000;
-const secretPrefix = 'SERVICE_SECRET_';
 
 /** Keys that are mistaken for the one of a location. */
 const otherKeys = [
@@ -329,39 +327,6 @@ export function ownSecretsOf(settings: AgentSettings): string[] {
 }
 
 /**
- * The `SERVICE_SECRET_*` variables alone, given as values or as files.
- *
- * @throws AppError CONFIG_INVALID listing every problem.
- */
-export function readServiceSecrets(
-  environment: Readonly<Record<string, string | undefined>>,
-): Record<string, string> {
-  const names = serviceSecretNames(environment);
-  return present(readEnvironment(z.object(secretShape(names)), environment), names);
-}
-
-function secretShape(names: readonly string[]) {
-  const secret = z
-    .string()
-    .max(maxSecretLength, 'must not be longer than 128 KiB')
-    .optional()
-    .meta({ secret: true });
-  return Object.fromEntries(names.map((name) => [name, secret]));
-}
-
-function present(
-  values: Readonly<Record<string, string | undefined>>,
-  names: readonly string[],
-): Record<string, string> {
-  return Object.fromEntries(
-    names.flatMap((name) => {
-      const value = values[name];
-      return value === undefined ? [] : [[name, value]];
-    }),
-  );
-}
-
-/**
  * Two agents must never share an id by accident: replicas of one deployment have equal settings, and cloned
  * machines equal host names. Hence a random suffix, new at each start.
  */
@@ -371,14 +336,6 @@ function defaultAgentId(): string {
       .replaceAll(/[^\w.-]/g, '-')
       .slice(0, 100) || 'agent';
   return `${host}-${crypto.randomUUID().slice(0, 8)}`;
-}
-
-/** Names of the secrets, whether they are given as a value (`NAME`) or as a file (`NAME_FILE`). */
-function serviceSecretNames(environment: Readonly<Record<string, string | undefined>>): string[] {
-  const names = Object.keys(environment)
-    .filter((key) => key.startsWith(secretPrefix) && key.length > secretPrefix.length)
-    .map((key) => key.replace(/_FILE$/, ''));
-  return [...new Set(names)].sort();
 }
 
 /** Most programs read the proxy settings in lower case too; upper case wins here when both are set. */

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Clock } from '../../lib/clock.ts';
+import { type Clock, waitAtMost } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { LeaseRef } from '../../protocol/agent/agent.ts';
 import type { LeaseKeeper } from '../client/lease-keeper.ts';
@@ -133,11 +133,8 @@ export class Drain {
 
   /** Waits for a promise, for some time at most, or until somebody hurries. */
   async #wait(awaited: Promise<void>, atMostMs: number, options = { isHurryEnough: true }): Promise<void> {
-    const over = new AbortController();
-    const contenders = [awaited, this.#options.clock.sleep(atMostMs, over.signal)];
-    if (options.isHurryEnough) contenders.push(this.#hurried);
-    await Promise.race(contenders);
-    over.abort();
+    const either = options.isHurryEnough ? Promise.race([awaited, this.#hurried]) : awaited;
+    await waitAtMost(this.#options.clock, either, atMostMs);
   }
 }
 

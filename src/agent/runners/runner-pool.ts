@@ -1,5 +1,5 @@
 import { checkTypes } from '../../checks/index.ts';
-import type { Clock } from '../../lib/clock.ts';
+import { type Clock, waitAtMost } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { defaultEgressSettings, type EgressSettings } from '../../probes/egress/policy.ts';
 import type { Capabilities } from '../run/contracts.ts';
@@ -112,11 +112,7 @@ export class RunnerPool {
   }
 
   async #endThread(thread: RunnerThread, closeMs: number): Promise<void> {
-    if (closeMs > 0) {
-      const over = new AbortController();
-      await Promise.race([thread.close(), this.#options.settings.clock.sleep(closeMs, over.signal)]);
-      over.abort();
-    }
+    if (closeMs > 0) await waitAtMost(this.#options.settings.clock, thread.close(), closeMs);
     await thread.terminate('the agent stops');
   }
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Clock } from '../../../lib/clock.ts';
+import { type Clock, waitAtMost } from '../../../lib/clock.ts';
 import type { Logger } from '../../../lib/log.ts';
 import type { ServiceClock } from '../../client/service-clock.ts';
 import type { Report } from '../../run/contracts.ts';
@@ -11,10 +11,7 @@ import { reportOf, spooledText } from './spooled-report.ts';
 
 /** One append holds at most this much, so that the first of many is not kept waiting by the last. */
 const appendLimits = { maxCount: 500, maxSize: 4 * 1024 * 1024 };
-/**
- * How long to leave a disk alone that did not work, and how long one may take before results count as not
- * kept.
- */
+/** How long to leave a broken disk alone, and how long one may take before results count as not kept. */
 const retryMs = 5000;
 const slowMs = 5000;
 const closeMs = 2000;
@@ -112,9 +109,7 @@ export class Spool {
    * it.
    */
   async open(): Promise<void> {
-    const over = new AbortController();
-    await Promise.race([this.#open(), this.#options.clock.sleep(slowMs, over.signal)]);
-    over.abort();
+    await waitAtMost(this.#options.clock, this.#open(), slowMs);
   }
 
   /** Takes a result that is about to be sent. */
@@ -183,9 +178,7 @@ export class Spool {
     clearTimeout(this.#retryTimer);
     const thread = this.#thread;
     if (!thread) return;
-    const over = new AbortController();
-    await Promise.race([this.#finish(thread), this.#options.clock.sleep(closeMs, over.signal)]);
-    over.abort();
+    await waitAtMost(this.#options.clock, this.#finish(thread), closeMs);
     await thread.terminate();
   }
 
@@ -193,9 +186,7 @@ export class Spool {
   async stored(): Promise<void> {
     if (this.#unstored.size === 0 || this.#problem !== undefined) return;
     this.#stored ??= Promise.withResolvers();
-    const over = new AbortController();
-    await Promise.race([this.#stored.promise, this.#options.clock.sleep(closeMs, over.signal)]);
-    over.abort();
+    await waitAtMost(this.#options.clock, this.#stored.promise, closeMs);
   }
 
   async #finish(thread: SpoolThread): Promise<void> {
