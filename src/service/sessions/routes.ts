@@ -11,7 +11,9 @@ import {
 import { type AnyHandler, type Call, type HandlerDeps, handlersById } from '../http/handler.ts';
 import { fieldError } from '../http/validation.ts';
 import { resultView } from '../results/routes.ts';
-import type { ResultRow, RunRow } from '../store/schema/tables.ts';
+import type { ResultRow } from '../results/tables.ts';
+import type { Ledger } from '../runs/ledger.ts';
+import type { RunRow } from '../runs/tables.ts';
 import { waitUntilDone } from './completion.ts';
 import { sessionState } from './session-state.ts';
 import { noSession, Sessions, type TestSessionPlan } from './sessions.ts';
@@ -21,7 +23,7 @@ import type { TestSession as StoredTestSession } from './test-session-store.ts';
 type CheckTypeName = (typeof checkTypeNames)[number];
 
 /** The routes of check sessions and test sessions. */
-export function sessionHandlers(deps: HandlerDeps): [string, AnyHandler][] {
+export function sessionHandlers(deps: HandlerDeps & { readonly ledger: Ledger }): [string, AnyHandler][] {
   const sessions = new Sessions(deps);
   const views = new SessionViews(deps);
   const stopOf = ({ request }: Pick<Call, 'request'>) =>

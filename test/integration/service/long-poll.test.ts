@@ -1,8 +1,8 @@
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readServiceConfig } from '../../../src/service/config.ts';
+import type { RunRow } from '../../../src/service/runs/tables.ts';
 import { type RunningService, startService } from '../../../src/service/service.ts';
-import type { RunRow } from '../../../src/service/store/schema/tables.ts';
 import { quietLogger, temporaryFolder, until } from '../../helpers/service/service.ts';
 
 const key = 'bootstrap-key-of-the-tests';

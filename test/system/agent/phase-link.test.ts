@@ -1,14 +1,18 @@
 import { MessageChannel } from 'node:worker_threads';
 import { afterEach, beforeAll, expect, it, type TestContext } from 'vitest';
 import { PhaseLink, servePhases } from '../../../src/agent/runners/lifecycle-script-port.ts';
+import type {
+  LifecycleJob,
+  LifecycleScript,
+  LifecycleSession,
+} from '../../../src/sandbox/lifecycle/lifecycle-scripts.ts';
 import { type Runtimes, readRuntimes } from '../../../src/sandbox/runtimes/runtimes.ts';
-import type { Phase, PhaseOrder, PhaseSession } from '../../../src/sandbox/scripts/phase-scripts.ts';
-import { plainPhases } from '../../helpers/scripts/plain-sandbox.ts';
+import { plainLifecycleScripts } from '../../helpers/scripts/plain-sandbox.ts';
 import { runtimesDirectory } from '../../helpers/scripts/script-stage.ts';
 
 const request = { method: 'GET', url: 'http://a.test/', body: '', headers: {}, queryParameters: {} };
-const phase = (script: string): Phase => ({ script, timeoutMs: 10_000, request });
-const order = (runtimeId?: string): PhaseOrder => ({
+const phase = (script: string): LifecycleScript => ({ script, timeoutMs: 10_000, request });
+const order = (runtimeId?: string): LifecycleJob => ({
   runtimeId,
   variables: {},
   secretNames: [],
@@ -17,7 +21,7 @@ const order = (runtimeId?: string): PhaseOrder => ({
 const never = () => new AbortController().signal;
 
 let runtimes: Runtimes;
-const sessions: PhaseSession[] = [];
+const sessions: LifecycleSession[] = [];
 beforeAll(async () => {
   runtimes = await readRuntimes(runtimesDirectory);
 });
@@ -32,7 +36,7 @@ function needsRuntime(context: TestContext) {
 /** A link whose other side runs scripts, and that side's end of it. */
 function connected(link = new PhaseLink()) {
   const { port1, port2 } = new MessageChannel();
-  servePhases(port1, plainPhases(runtimes), '');
+  servePhases(port1, plainLifecycleScripts(runtimes), '');
   link.connect(port2);
   return { link, far: port1 };
 }

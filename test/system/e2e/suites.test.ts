@@ -85,7 +85,7 @@ describe('Playwright suites: a real service, a real agent', () => {
       ALLOW_UNISOLATED_SCRIPTS: 'true',
       ...(process.env.CHROMIUM_PATH ? { CHROMIUM_PATH: process.env.CHROMIUM_PATH } : {}),
     });
-    const { checkTypes } = await agent.logged('scripts can be run', 90_000);
+    const { checkTypes } = await agent.logged('script sandbox ready', 90_000);
     expect(checkTypes).toContain('PLAYWRIGHT');
     if (!(checkTypes as string[]).includes('BROWSER')) missing = 'this machine has no browser';
   }, 100_000);

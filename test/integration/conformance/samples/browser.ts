@@ -1,4 +1,4 @@
-import type { ScriptHost } from '../../../../src/sandbox/script-host.ts';
+import type { ScriptHost } from '../../../../src/sandbox/host/contract.ts';
 import type { Samples } from './samples.ts';
 import { minimalScript, refusedScripts, startScriptSamples } from './script-samples.ts';
 
@@ -17,7 +17,7 @@ function withoutBrowser(host: ScriptHost | undefined) {
   return (
     host && {
       ...host,
-      browser: { directory: '/nonexistent', executablePath: '/nonexistent', hasFfmpeg: false },
+      browser: { directory: '/nonexistent', executablePath: '/nonexistent' },
     }
   );
 }
