@@ -829,7 +829,7 @@ export type AlertNotification = {
   checkId: string;
   checkName: string;
   /** null when the alert is about a private location */
-  checkType: "AGENTIC" | "API" | "BROWSER" | "HEARTBEAT" | "ICMP" | "MULTI_STEP" | "TCP" | "PLAYWRIGHT" | "URL" | "DNS" | null;
+  checkType: "API" | "URL" | "DNS" | "TCP" | "ICMP" | "BROWSER" | "MULTI_STEP" | "PLAYWRIGHT" | "HEARTBEAT" | "AGENTIC" | null;
   alertType: string;
   created_at: string;
   endedAt: string | null;
@@ -874,7 +874,7 @@ export type AlertSettingsWrite = {
 export type AnalyticsAnswer = {
   checkId: string;
   name: string;
-  checkType: "AGENTIC" | "API" | "BROWSER" | "HEARTBEAT" | "ICMP" | "MULTI_STEP" | "TCP" | "PLAYWRIGHT" | "URL" | "DNS";
+  checkType: "API" | "URL" | "DNS" | "TCP" | "ICMP" | "BROWSER" | "MULTI_STEP" | "PLAYWRIGHT" | "HEARTBEAT" | "AGENTIC";
   activated: boolean;
   muted: boolean;
   frequency: number;
@@ -1888,7 +1888,7 @@ export type Check = {
   created_at: string;
   updated_at: string | null;
   alertChannels: AlertChannels;
-  checkType: "AGENTIC" | "API" | "BROWSER" | "HEARTBEAT" | "ICMP" | "MULTI_STEP" | "TCP" | "PLAYWRIGHT" | "URL" | "DNS";
+  checkType: "API" | "URL" | "DNS" | "TCP" | "ICMP" | "BROWSER" | "MULTI_STEP" | "PLAYWRIGHT" | "HEARTBEAT" | "AGENTIC";
 };
 
 export type CheckAlert = {
@@ -1898,7 +1898,7 @@ export type CheckAlert = {
   checkId: string;
   /** Such as ALERT_FAILURE, ALERT_RECOVERY, ALERT_SSL */
   alertType: string;
-  checkType: "AGENTIC" | "API" | "BROWSER" | "HEARTBEAT" | "ICMP" | "MULTI_STEP" | "TCP" | "PLAYWRIGHT" | "URL" | "DNS";
+  checkType: "API" | "URL" | "DNS" | "TCP" | "ICMP" | "BROWSER" | "MULTI_STEP" | "PLAYWRIGHT" | "HEARTBEAT" | "AGENTIC";
   runLocation: unknown;
   responseTime: unknown;
   error: unknown;
@@ -2058,7 +2058,7 @@ export type CheckPatch = Record<string, unknown>;
 export type CheckReport = {
   name: string;
   checkId: string;
-  checkType: "AGENTIC" | "API" | "BROWSER" | "HEARTBEAT" | "ICMP" | "MULTI_STEP" | "TCP" | "PLAYWRIGHT" | "URL" | "DNS";
+  checkType: "API" | "URL" | "DNS" | "TCP" | "ICMP" | "BROWSER" | "MULTI_STEP" | "PLAYWRIGHT" | "HEARTBEAT" | "AGENTIC";
   deactivated: boolean;
   tags: string[];
   aggregate: Aggregate;
@@ -2157,7 +2157,7 @@ export type CheckSession = {
   checkSessionId: string;
   checkSessionLink: string;
   checkId: string;
-  checkType: "AGENTIC" | "API" | "BROWSER" | "HEARTBEAT" | "ICMP" | "MULTI_STEP" | "TCP" | "PLAYWRIGHT" | "URL" | "DNS";
+  checkType: "API" | "URL" | "DNS" | "TCP" | "ICMP" | "BROWSER" | "MULTI_STEP" | "PLAYWRIGHT" | "HEARTBEAT" | "AGENTIC";
   name: string;
   status: "STARTED" | "PROGRESS" | "PROGRESS_FAILED" | "PROGRESS_DEGRADED" | "PASSED" | "FAILED" | "DEGRADED" | "TIMED_OUT" | "CANCELLED";
   startedAt: string;
@@ -2172,7 +2172,7 @@ export type CheckSession = {
     checkResultLink: unknown;
     sequenceId: string;
     checkId: string;
-    checkType: "AGENTIC" | "API" | "BROWSER" | "HEARTBEAT" | "ICMP" | "MULTI_STEP" | "TCP" | "PLAYWRIGHT" | "URL" | "DNS";
+    checkType: "API" | "URL" | "DNS" | "TCP" | "ICMP" | "BROWSER" | "MULTI_STEP" | "PLAYWRIGHT" | "HEARTBEAT" | "AGENTIC";
     name: string;
     runLocation: string;
     resultType: "FINAL" | "ATTEMPT";
@@ -2564,7 +2564,7 @@ export type DashboardData = {
   checks: ({
     checkId: string;
     name: string;
-    checkType: "AGENTIC" | "API" | "BROWSER" | "HEARTBEAT" | "ICMP" | "MULTI_STEP" | "TCP" | "PLAYWRIGHT" | "URL" | "DNS";
+    checkType: "API" | "URL" | "DNS" | "TCP" | "ICMP" | "BROWSER" | "MULTI_STEP" | "PLAYWRIGHT" | "HEARTBEAT" | "AGENTIC";
     /** unknown: it has not run yet, or the last run ended by a fault of the monitoring itself */
     state: "passing" | "degraded" | "failing" | "unknown";
     /** null where the dashboard hides the names of groups */
@@ -4890,7 +4890,7 @@ export type TestSession = {
     testSessionResultLink: unknown;
     sequenceId: string;
     checkId: string;
-    checkType: "AGENTIC" | "API" | "BROWSER" | "HEARTBEAT" | "ICMP" | "MULTI_STEP" | "TCP" | "PLAYWRIGHT" | "URL" | "DNS";
+    checkType: "API" | "URL" | "DNS" | "TCP" | "ICMP" | "BROWSER" | "MULTI_STEP" | "PLAYWRIGHT" | "HEARTBEAT" | "AGENTIC";
     name: string;
     runLocation: string;
     resultType: "FINAL" | "ATTEMPT" | "PENDING";
@@ -5215,7 +5215,7 @@ export type VariablePatch = {
 export interface Operations {
   /** Checks of the account, newest first */
   listChecks: {
-    query?: { limit?: number; page?: number; tag?: string | string[]; checkType?: "AGENTIC" | "API" | "BROWSER" | "HEARTBEAT" | "ICMP" | "MULTI_STEP" | "TCP" | "PLAYWRIGHT" | "URL" | "DNS"; search?: string; status?: "passing" | "failing" | "degraded"; apiCheckUrlFilterPattern?: string; applyGroupSettings?: boolean };
+    query?: { limit?: number; page?: number; tag?: string | string[]; checkType?: "API" | "URL" | "DNS" | "TCP" | "ICMP" | "BROWSER" | "MULTI_STEP" | "PLAYWRIGHT" | "HEARTBEAT" | "AGENTIC"; search?: string; status?: "passing" | "failing" | "degraded"; apiCheckUrlFilterPattern?: string; applyGroupSettings?: boolean };
     response: Check[];
   };
   /** Create a check of any type */
@@ -5375,13 +5375,13 @@ export interface Operations {
   /** Results of a check, newest first */
   listCheckResults: {
     path: { checkId: string };
-    query?: { limit?: number; page?: number; from?: string; to?: string; location?: string; checkType?: "AGENTIC" | "API" | "BROWSER" | "HEARTBEAT" | "ICMP" | "MULTI_STEP" | "TCP" | "PLAYWRIGHT" | "URL" | "DNS"; hasFailures?: boolean; resultType?: "FINAL" | "ATTEMPT" | "ALL" };
+    query?: { limit?: number; page?: number; from?: string; to?: string; location?: string; checkType?: "API" | "URL" | "DNS" | "TCP" | "ICMP" | "BROWSER" | "MULTI_STEP" | "PLAYWRIGHT" | "HEARTBEAT" | "AGENTIC"; hasFailures?: boolean; resultType?: "FINAL" | "ATTEMPT" | "ALL" };
     response: CheckResult[];
   };
   /** Results of a check, newest first, by cursor: results that come meanwhile move nothing */
   listCheckResultsByCursor: {
     path: { checkId: string };
-    query?: { limit?: number; from?: string; to?: string; location?: string; checkType?: "AGENTIC" | "API" | "BROWSER" | "HEARTBEAT" | "ICMP" | "MULTI_STEP" | "TCP" | "PLAYWRIGHT" | "URL" | "DNS"; hasFailures?: boolean; resultType?: "FINAL" | "ATTEMPT" | "ALL"; nextId?: string };
+    query?: { limit?: number; from?: string; to?: string; location?: string; checkType?: "API" | "URL" | "DNS" | "TCP" | "ICMP" | "BROWSER" | "MULTI_STEP" | "PLAYWRIGHT" | "HEARTBEAT" | "AGENTIC"; hasFailures?: boolean; resultType?: "FINAL" | "ATTEMPT" | "ALL"; nextId?: string };
     response: {
       /** Items on this page */
       length: number;
@@ -5642,7 +5642,7 @@ export interface Operations {
         checkSessionId: string;
         checkSessionLink: string;
         checkId: string;
-        checkType: "AGENTIC" | "API" | "BROWSER" | "HEARTBEAT" | "ICMP" | "MULTI_STEP" | "TCP" | "PLAYWRIGHT" | "URL" | "DNS";
+        checkType: "API" | "URL" | "DNS" | "TCP" | "ICMP" | "BROWSER" | "MULTI_STEP" | "PLAYWRIGHT" | "HEARTBEAT" | "AGENTIC";
         name: string;
         status: "STARTED" | "PROGRESS" | "PROGRESS_FAILED" | "PROGRESS_DEGRADED" | "PASSED" | "FAILED" | "DEGRADED" | "TIMED_OUT" | "CANCELLED";
         startedAt: string;

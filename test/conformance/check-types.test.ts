@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import {
@@ -18,6 +20,13 @@ type Schema = {
   readonly anyOf?: readonly Schema[];
   readonly type?: string;
 };
+
+const page = readFileSync(join(import.meta.dirname, '../../docs/reference/checks.md'), 'utf8');
+
+/** The section of docs/reference/checks.md with the name of a type in its heading. */
+function sectionOf(name: string): string | undefined {
+  return page.split(/^(?=## )/m).find((section) => section.split('\n', 1)[0]?.includes(`\`${name}\``));
+}
 
 /** Every field of a schema with a value of a JSON type it does not allow, as a path and that value. */
 function* wrongValues(schema: Schema, path: readonly (string | number)[]): Generator<[typeof path, unknown]> {
@@ -83,6 +92,13 @@ describe.each(checkTypes.map((type) => [type.name, type] as const))('check type 
     expect(outcome.errorMessages.length > 0).toBe(outcome.failure !== undefined);
     if (outcome.failure) expect(outcome.failure.message).not.toBe('');
   }
+
+  it('has a section in docs/reference/checks.md, with its analytics', () => {
+    const { route, metrics } = type.analytics;
+    const words = [route, ...metrics.map(({ name }) => name)].map((word) => `\`${word}\``);
+    const section = sectionOf(type.name) ?? `no heading with \`${type.name}\``;
+    expect(words.filter((word) => !section.includes(word))).toEqual([]);
+  });
 
   it('has defaults that are valid', () => {
     const definition = schema.parse({ name: 'sample', ...samples.minimal });

@@ -4,20 +4,6 @@ import { runtimeIds } from '../tables/runtimes.ts';
 import { frequencies } from './frequency.ts';
 import type { MaskedValue } from './masking.ts';
 
-/** The ten check types of the API; those of the registry can be created, all can be filtered for. */
-export const checkTypeNames = [
-  'AGENTIC',
-  'API',
-  'BROWSER',
-  'HEARTBEAT',
-  'ICMP',
-  'MULTI_STEP',
-  'TCP',
-  'PLAYWRIGHT',
-  'URL',
-  'DNS',
-] as const;
-
 export const AlertSettings = z
   .object({
     escalationType: z.enum(['RUN_BASED', 'TIME_BASED']).default('RUN_BASED'),

@@ -5,8 +5,7 @@ import { type DnsServer, locateServer, serverText } from '../../probes/dns/serve
 import { queryName, reverseName } from '../../probes/dns/wire/name.ts';
 import type { Measurement, Outcome, RunContext, Runner } from '../contract/check-type.ts';
 import { type Failure, type FailureCode, failure } from '../contract/failure.ts';
-import { measurementOf } from '../contract/measurement.ts';
-import { toMicroseconds } from '../contract/milliseconds.ts';
+import { measurementOf, toMicroseconds, unjudged } from '../contract/outcome.ts';
 import { jobLogOf } from '../contract/run-log.ts';
 import { evaluateAssertions, type Sources } from '../judging/evaluate.ts';
 import { probeFailure } from '../judging/probe-failure.ts';
@@ -216,10 +215,7 @@ function failedOutcome(
 ): Outcome<DnsDetail> {
   const { message } = run.failure;
   return {
-    failure: run.failure,
-    isDegraded: false,
-    overMaxResponseTime: false,
-    errorMessages: [message],
+    ...unjudged(run.failure),
     responseTimeMs: run.responseTimeMs ?? 0,
     detail: { ...emptyDetail(spec, context, run), requestError: message },
   };

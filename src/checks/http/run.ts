@@ -7,8 +7,7 @@ import type { HttpProbeResult } from '../../probes/http/probe.ts';
 import { warmUpHttp } from '../../probes/http/warm-up.ts';
 import type { ClientCertificate, Outcome, RunContext } from '../contract/check-type.ts';
 import { type Failure, failure } from '../contract/failure.ts';
-import { measurementOf } from '../contract/measurement.ts';
-import { timesToMicroseconds, toMicroseconds } from '../contract/milliseconds.ts';
+import { measurementOf, timesToMicroseconds, toMicroseconds, unjudged } from '../contract/outcome.ts';
 import { jobLogOf } from '../contract/run-log.ts';
 import type { EvaluatedAssertion } from '../judging/assertion.ts';
 import { evaluateAssertions, type Sources } from '../judging/evaluate.ts';
@@ -228,10 +227,6 @@ export function unsentOutcome(
       requestError,
     },
   };
-}
-
-function unjudged(failed: Failure) {
-  return { failure: failed, isDegraded: false, overMaxResponseTime: false, errorMessages: [failed.message] };
 }
 
 const noResponse: HttpDetail['response'] = {

@@ -6,7 +6,7 @@ import { BundleMissing, type SuiteHost } from '../../sandbox/suites/suite-host.t
 import { runSuite, type SuiteReport } from '../../sandbox/suites/suite-run.ts';
 import type { Outcome, RunContext } from '../contract/check-type.ts';
 import { type Failure, failure } from '../contract/failure.ts';
-import { toMicroseconds } from '../contract/milliseconds.ts';
+import { toMicroseconds } from '../contract/outcome.ts';
 import type { PlaywrightDetail } from './detail.ts';
 import { keepSuiteEvidence, noSuiteEvidence, type SuiteEvidence } from './evidence.ts';
 import type { PlaywrightSpec } from './spec.ts';

@@ -5,7 +5,7 @@ import { runScript, type ScriptReport, scriptFiles } from '../../sandbox/scripts
 import { isReadAtStart, type WaitingScript } from '../../sandbox/scripts/waiting-script.ts';
 import type { Outcome, RunContext } from '../contract/check-type.ts';
 import { type Failure, failure } from '../contract/failure.ts';
-import { toMicroseconds } from '../contract/milliseconds.ts';
+import { toMicroseconds } from '../contract/outcome.ts';
 import type { BrowserDetail, MultiStepDetail } from './detail.ts';
 import { type Evidence, keepEvidence } from './evidence.ts';
 import { scriptPages } from './pages.ts';

@@ -4,8 +4,7 @@ import { probeTcp, type TcpPhases, type TcpProbeResult } from '../../probes/tcp/
 import { warmUpTcp } from '../../probes/tcp/warm-up.ts';
 import type { Outcome, RunContext, Runner } from '../contract/check-type.ts';
 import { type Failure, failure } from '../contract/failure.ts';
-import { measurementOf } from '../contract/measurement.ts';
-import { timesToMicroseconds, toMicroseconds } from '../contract/milliseconds.ts';
+import { measurementOf, timesToMicroseconds, toMicroseconds, unjudged } from '../contract/outcome.ts';
 import { jobLogOf } from '../contract/run-log.ts';
 import { cutText, decodeText, maxStoredBytes } from '../http/body.ts';
 import { certificateDetail, expiryOf } from '../http/certificate.ts';
@@ -148,10 +147,6 @@ function unsentOutcome(spec: TcpSpec, context: RunContext, failed: Failure): Out
       requestError: failed.message,
     },
   };
-}
-
-function unjudged(failed: Failure) {
-  return { failure: failed, isDegraded: false, overMaxResponseTime: false, errorMessages: [failed.message] };
 }
 
 function emptyDetail({ log }: RunContext) {

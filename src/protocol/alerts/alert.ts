@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { AlertSettings, checkTypeNames } from '../../checks/contract/common-fields.ts';
+import { AlertSettings } from '../../checks/contract/common-fields.ts';
+import { checkTypeNames } from '../../checks/index.ts';
 import { NumericId, Paging, QueryBoolean, Timestamp } from '../http/query.ts';
 import { defineRoute, successful } from '../http/route.ts';
 import { channelTypes } from './alert-channel.ts';

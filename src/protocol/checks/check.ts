@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { CheckType } from '../../checks/contract/check-type.ts';
-import { CommonFields, checkTypeNames } from '../../checks/contract/common-fields.ts';
+import { CommonFields } from '../../checks/contract/common-fields.ts';
 import { definitionSchema, mergedInChecks } from '../../checks/contract/definition.ts';
-import { checkTypes } from '../../checks/index.ts';
+import { checkTypeNames, checkTypes } from '../../checks/index.ts';
 import { Paging, QueryBoolean } from '../http/query.ts';
 import { created, defineRoute, noContent, type Route, successful } from '../http/route.ts';
 
@@ -69,10 +69,8 @@ const includeDependencies = QueryBoolean.default(true).describe(
 );
 const checkRoute = { tag: 'Checks', credential: 'account' } as const;
 
-const knownTypes = z.enum(checkTypes.map((type) => type.name) as [string, ...string[]]);
-
 /** Fields of any type: validated by the definition schema of the type that `checkType` names. */
-const AnyDefinition = z.looseObject({ checkType: knownTypes });
+const AnyDefinition = z.looseObject({ checkType: z.enum(checkTypeNames) });
 const [firstInput, ...otherInputs] = checkTypes.map((type) =>
   definitionSchema(type)
     .safeExtend({ checkType: z.literal(type.name) })
