@@ -7,10 +7,12 @@ export default defineConfig({
     projects: [
       // These keep nothing for each other: one process can run many of their files.
       { extends: true, test: { name: 'unit', include: ['src/**/*.test.ts'], isolate: false } },
-      { extends: true, test: { name: 'whole', include: ['test/**/*.test.ts'] } },
+      // Needs no root, no browser, no PostgreSQL and no installed runtime.
+      { extends: true, test: { name: 'integration', include: ['test/integration/**/*.test.ts'] } },
+      { extends: true, test: { name: 'system', include: ['test/system/**/*.test.ts'] } },
     ],
     exclude: ['**/node_modules/**', 'test/bench/**'],
-    globalSetup: 'test/compiled-program.ts',
+    globalSetup: 'test/helpers/compiled-program.ts',
     // Real processes, sockets and databases: forks keep a crash in one file from taking others along.
     pool: 'forks',
     sequence: { sequencer: SlowestFirst },

@@ -10,7 +10,7 @@ import { styleText } from 'node:util';
 import Table from 'cli-table3';
 import { endChildrenOnSignal } from '../test/bench/parts/end-children.ts';
 import type { Bench, BenchReport } from '../test/bench/report.ts';
-import compile from '../test/compiled-program.ts';
+import compile from '../test/helpers/compiled-program.ts';
 
 const folder = join(import.meta.dirname, '..', 'test', 'bench');
 const names = readdirSync(folder)

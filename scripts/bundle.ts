@@ -30,7 +30,6 @@ const loadedByAgents = [
   'prom-client',
   'semver',
   'undici',
-  'yauzl',
   'zod',
 ];
 const kinds = {

@@ -9,11 +9,11 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createLogUpdate } from 'log-update';
-import { runCampaign } from '../test/faults/campaign.ts';
-import { judge } from '../test/faults/checker.ts';
-import { figuresOf, percentile } from '../test/faults/figures.ts';
-import { readHistories } from '../test/faults/history.ts';
-import { type Row, reportOf } from '../test/faults/report.ts';
+import { runCampaign } from '../test/system/faults/campaign.ts';
+import { judge } from '../test/system/faults/checker.ts';
+import { figuresOf, percentile } from '../test/system/faults/figures.ts';
+import { readHistories } from '../test/system/faults/history.ts';
+import { type Row, reportOf } from '../test/system/faults/report.ts';
 
 const { values } = parseArgs({
   options: {

@@ -10,12 +10,10 @@ import { describeEnvironment, type VariableDoc } from '../src/lib/env.ts';
 import { errorCatalogue } from '../src/lib/errors.ts';
 import { ServiceConfig } from '../src/service/config.ts';
 import { buildOpenApi } from '../src/service/http/openapi.ts';
-import { type ApiDocument, apiClient, apiPage } from './api-client.ts';
+import { type ApiDocument, apiPage } from './api-page.ts';
 
 const documents: Record<string, () => string | Promise<string>> = {
-  'docs/openapi.json': async () => `${JSON.stringify(await buildOpenApi(), null, 2)}\n`,
   'docs/reference/api.md': async () => apiPage((await buildOpenApi()) as ApiDocument),
-  'docs/api-client.ts': async () => apiClient((await buildOpenApi()) as ApiDocument),
   'docs/reference/config.md': configPage,
   'docs/reference/errors.md': errorsPage,
 };

@@ -11,7 +11,7 @@ import { describeEnvironment, type VariableDoc } from './lib/env.ts';
 import { AppError } from './lib/errors.ts';
 import { packageVersion } from './lib/version.ts';
 import { ServiceConfig } from './service/config.ts';
-import type { KeyRole } from './service/store/schema/tables.ts';
+import type { KeyRole } from './service/ids/keys.ts';
 
 /** Exit codes besides 0: a run that did not pass (or an error of ours) is 1, bad input is 2. */
 const exitCodes = { failure: 1, badInput: 2 } as const;

@@ -216,12 +216,12 @@ export const AgentConfig = z.object({
 });
 
 /** They are small, and mostly wait for an answer: too few would make checks wait that take a moment each. */
-const leastPhaseCount = 4;
+const minLifecycleCount = 4;
 
 export interface AgentSettings {
   readonly scripts: {
     /** For how many runs scripts may run before and after them at the same time. */
-    readonly phaseCount: number;
+    readonly lifecycleCount: number;
     readonly directory: string;
     readonly runtimesDirectory: string;
     readonly chromiumPath: string | undefined;
@@ -291,7 +291,7 @@ export function readAgentSettings(environment: Readonly<Record<string, string | 
     egress: { allow: variables.EGRESS_ALLOW, deny: variables.EGRESS_DENY },
     serviceSecrets: present(secrets, secretNames),
     scripts: {
-      phaseCount: Math.max(leastPhaseCount, variables.JOB_CONCURRENCY),
+      lifecycleCount: Math.max(minLifecycleCount, variables.JOB_CONCURRENCY),
       directory: variables.SCRIPTS_DIR ?? `/var/tmp/picket-scripts-${process.getuid?.() ?? 0}`,
       runtimesDirectory: variables.RUNTIMES_DIR ?? packagedRuntimes,
       chromiumPath: variables.CHROMIUM_PATH,

@@ -7,10 +7,7 @@ import type { Logger } from '../lib/log.ts';
  *
  * @returns the certificates as PEM texts, for everything else that is to trust them.
  */
-export async function trustOwnAuthorities(
-  directory: string | undefined,
-  log: Logger,
-): Promise<readonly string[]> {
+export async function trustCustomCa(directory: string | undefined, log: Logger): Promise<readonly string[]> {
   if (directory === undefined) return [];
   const found = await readCaDirectory(directory);
   tell(found, log);
@@ -20,14 +17,11 @@ export async function trustOwnAuthorities(
 }
 
 function tell({ path, files, certificates, problem }: CaDirectory, log: Logger): void {
-  if (problem !== undefined) log.error({ path, problem }, 'CA_CERTS_DIR cannot be used as it is');
+  if (problem !== undefined) log.error({ path, reason: problem }, 'CA_CERTS_DIR cannot be used');
   for (const { name, problems } of files) {
     for (const text of problems)
-      log.error({ path, file: name, problem: text }, 'a file of CA_CERTS_DIR has a problem');
+      log.error({ path, file: name, reason: text }, 'unusable file in CA_CERTS_DIR');
   }
   const authorities = certificates.map(({ subject }) => subject);
-  log.info(
-    { path, authorities },
-    'authorities of CA_CERTS_DIR are trusted; changes are seen at the next start',
-  );
+  log.info({ path, authorities }, 'trusting custom CA certificates; changes apply at the next start');
 }

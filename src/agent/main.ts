@@ -33,7 +33,7 @@ export async function runAgent(environment: Readonly<Record<string, string | und
   for (const signal of stopSignals) process.on(signal, onSignal);
   const onUncaught = (thrown: unknown) => {
     const error = toError(thrown);
-    log.fatal({ crash: crashSite(error) }, 'the agent broke and ends; its leases go to another one');
+    log.fatal({ crash: crashSite(error) }, 'agent crashed; its leases go to another agent');
     // Nothing can be relied on any more: a moment to tell, and the end. Whoever started it starts it again.
     const end = () => process.exit(1);
     agent

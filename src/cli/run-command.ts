@@ -1,8 +1,11 @@
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { readServiceSecrets } from '../agent/config.ts';
 import { runCheckOnce } from '../agent/run-once.ts';
 import { readCaDirectory } from '../lib/ca-directory.ts';
 import { AppError } from '../lib/errors.ts';
+import { copyArtifacts, openArtifactFolder } from './artifact-folder.ts';
 import { readCheckFile } from './check-file.ts';
 import { runText, verdictOf } from './run-text.ts';
 import { openLocalBundle } from './suite-folder.ts';
@@ -38,6 +41,7 @@ export async function runCommand(
     check.suiteSource === undefined
       ? undefined
       : await openLocalBundle(resolve(dirname(file), check.suiteSource));
+  const artifactFolder = options.artifacts === undefined ? undefined : await openArtifactFolder(tmpdir());
   const stop = new AbortController();
   const onInterrupt = () => stop.abort();
   process.once('SIGINT', onInterrupt);
@@ -46,7 +50,7 @@ export async function runCommand(
       process.stderr.write(`running ${check.name} (at most ${check.type.timeoutMs / 1000} s)\n`);
   }, quietMs);
   try {
-    const { report } = await runCheckOnce({
+    const { report, files } = await runCheckOnce({
       checkType: check.type.name,
       spec: bundle ? { ...check.spec, codeBundlePath: bundle.key } : check.spec,
       codeBundle: bundle && { key: bundle.key, path: bundle.path },
@@ -55,12 +59,13 @@ export async function runCommand(
       lifecycle: check.lifecycle,
       runtimeId: check.runtimeId,
       proxyUrl,
-      artifactsTo: options.artifacts,
+      artifactFolder,
       runtimesDirectory: environment.RUNTIMES_DIR,
       chromiumPath: environment.CHROMIUM_PATH,
       caCertificates,
       signal: stop.signal,
     });
+    if (options.artifacts !== undefined) await copyArtifacts(files, options.artifacts);
     const verdict = verdictOf(report);
     const shown = { name: check.name, checkType: check.type.name };
     console.log(
@@ -73,6 +78,7 @@ export async function runCommand(
     clearTimeout(patience);
     process.off('SIGINT', onInterrupt);
     await bundle?.remove();
+    if (artifactFolder !== undefined) await rm(artifactFolder, { recursive: true, force: true });
   }
 }
 

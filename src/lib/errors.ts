@@ -105,7 +105,7 @@ export const errorCatalogue = {
   RANGE_NOT_SATISFIABLE: {
     statusCode: 416,
     phrase: 'Range Not Satisfiable',
-    meaning: 'The range of bytes asked for begins behind the end.',
+    meaning: 'The requested range starts past the end of the file.',
     fix: 'Ask for a range within the size that `Content-Range` tells.',
     isRetryable: false,
   },

@@ -1,7 +1,12 @@
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { startPostgres } from '../helpers/postgres.ts';
-import { createCheck, openBench, type Bench as ServiceBench, temporaryFolder } from '../helpers/service.ts';
+import { startPostgres } from '../helpers/service/postgres.ts';
+import {
+  createCheck,
+  openBench,
+  type Bench as ServiceBench,
+  temporaryFolder,
+} from '../helpers/service/service.ts';
 import {
   insertIntoPostgres,
   insertIntoSqlite,

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
-import { plannedRequests, sendPlanned } from '../helpers/api-requests/api-requests.ts';
-import { inhabit } from '../helpers/api-requests/inhabited-account.ts';
-import { naughtyTexts } from '../helpers/api-requests/naughty-texts.ts';
-import { textFields, writeText } from '../helpers/api-requests/text-fields.ts';
-import { openBench } from '../helpers/service.ts';
+import { plannedRequests, sendPlanned } from '../helpers/service/api-requests/api-requests.ts';
+import { inhabit } from '../helpers/service/api-requests/inhabited-account.ts';
+import { naughtyTexts } from '../helpers/service/api-requests/naughty-texts.ts';
+import { textFields, writeText } from '../helpers/service/api-requests/text-fields.ts';
+import { openBench } from '../helpers/service/service.ts';
 import { type Bench, type BenchRun, numberOption } from './report.ts';
 
 /** So many requests go to one account; then a new one is made, so that lists stay short. */

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ResultReport } from '../../src/protocol/agent/agent.ts';
-import { AgentProcess } from '../agent/agent-process.ts';
-import { fillSpool } from '../agent/spool-backlog.ts';
-import { Target } from '../agent/target.ts';
-import { FakeService } from '../helpers/fake-service/fake-service.ts';
-import { leasedRun } from '../helpers/fake-service/leased-run.ts';
+import { AgentProcess } from '../helpers/agent/agent-process.ts';
+import { FakeService } from '../helpers/agent/fake-service/fake-service.ts';
+import { leasedRun } from '../helpers/agent/fake-service/leased-run.ts';
+import { fillSpool } from '../helpers/agent/spool-backlog.ts';
+import { Target } from '../helpers/agent/target.ts';
 import { type Bench, numberOption, quantile } from './report.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { LeasedRun } from '../../src/protocol/agent/agent.ts';
-import { leasedRun } from '../helpers/fake-service/leased-run.ts';
+import { leasedRun } from '../helpers/agent/fake-service/leased-run.ts';
 import { cpuMsOf } from '../helpers/picket-process.ts';
 import { AgentUnderLoad } from './parts/agent-load.ts';
 import { needPrograms } from './parts/bench-lab.ts';

@@ -1,9 +1,9 @@
 import { request } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { FakeService } from '../helpers/fake-service/fake-service.ts';
-import { leasedRun } from '../helpers/fake-service/leased-run.ts';
-import { startHoldingTarget } from '../helpers/holding-target.ts';
+import { FakeService } from '../helpers/agent/fake-service/fake-service.ts';
+import { leasedRun } from '../helpers/agent/fake-service/leased-run.ts';
 import { startAgentProcess, until } from '../helpers/picket-process.ts';
+import { startHoldingTarget } from '../helpers/targets/holding-target.ts';
 import { type Bench, numberOption, quantile } from './report.ts';
 
 /** `npm run bench -- drain [--rounds=10] [--runs=100] [--queued=50]` */

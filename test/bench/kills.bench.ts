@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AgentProcess } from '../agent/agent-process.ts';
-import { Target } from '../agent/target.ts';
-import { FakeService } from '../helpers/fake-service/fake-service.ts';
-import { leasedRun } from '../helpers/fake-service/leased-run.ts';
+import { AgentProcess } from '../helpers/agent/agent-process.ts';
+import { FakeService } from '../helpers/agent/fake-service/fake-service.ts';
+import { leasedRun } from '../helpers/agent/fake-service/leased-run.ts';
+import { Target } from '../helpers/agent/target.ts';
 import { type Bench, numberOption, quantile } from './report.ts';
 
 /**
@@ -103,6 +103,6 @@ export default bench;
 
 function note(agent: AgentProcess, kept: Set<string>): void {
   for (const { msg, results } of agent.logLines) {
-    if (msg === 'results are on disk') for (const id of results as string[]) kept.add(id);
+    if (msg === 'results written to disk') for (const id of results as string[]) kept.add(id);
   }
 }

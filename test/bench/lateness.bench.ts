@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { readLedger } from '../helpers/ledger-view.ts';
 import {
   cpuMsOf,
   createLocation,
   startAgentProcess,
   startServiceProcess,
 } from '../helpers/picket-process.ts';
+import { readLedger } from '../helpers/service/ledger-view.ts';
 import { startLineProcess } from './parts/line-process.ts';
 import { type Bench, numberOption, quantile } from './report.ts';
 

@@ -5,7 +5,7 @@ import {
   type RunningService,
   startServiceProcess,
 } from '../helpers/picket-process.ts';
-import { startPostgres } from '../helpers/postgres.ts';
+import { startPostgres } from '../helpers/service/postgres.ts';
 import { startLedgerAgents } from './parts/ledger-agents.ts';
 import { type LedgerDatabase, openLedgerOnPostgres, openLedgerOnSqlite } from './parts/ledger-queue.ts';
 import { type Bench, type BenchRun, numberOption, quantile, textOption } from './report.ts';

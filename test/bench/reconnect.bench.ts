@@ -8,7 +8,7 @@ import type { Scrubbed } from '../../src/agent/scrub/scrubber.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import type { LeasedRun } from '../../src/protocol/agent/agent.ts';
 import { createLocation, freePort, startServiceProcess } from '../helpers/picket-process.ts';
-import { reportOf, temporaryFolder } from '../helpers/service.ts';
+import { reportOf, temporaryFolder } from '../helpers/service/service.ts';
 import { type Bench, numberOption } from './report.ts';
 
 const longPollMs = 25_000;

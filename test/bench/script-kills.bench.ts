@@ -1,4 +1,4 @@
-import { runUnderKills, victimKinds } from '../helpers/script-kills.ts';
+import { runUnderKills, victimKinds } from '../helpers/scripts/script-kills.ts';
 import { type Bench, numberOption } from './report.ts';
 
 const scriptKills: Bench = {

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AgentProcess } from '../agent/agent-process.ts';
-import { Target } from '../agent/target.ts';
-import { FakeService } from '../helpers/fake-service/fake-service.ts';
-import { leasedRun } from '../helpers/fake-service/leased-run.ts';
+import { AgentProcess } from '../helpers/agent/agent-process.ts';
+import { FakeService } from '../helpers/agent/fake-service/fake-service.ts';
+import { leasedRun } from '../helpers/agent/fake-service/leased-run.ts';
+import { Target } from '../helpers/agent/target.ts';
 import { type Bench, numberOption } from './report.ts';
 
 const sampleMs = 5000;

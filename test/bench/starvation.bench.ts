@@ -1,7 +1,7 @@
 import { availableParallelism, setPriority } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LeasedRun, ResultReport } from '../../src/protocol/agent/agent.ts';
-import { leasedRun } from '../helpers/fake-service/leased-run.ts';
+import { leasedRun } from '../helpers/agent/fake-service/leased-run.ts';
 import { AgentUnderLoad } from './parts/agent-load.ts';
 import { type LineProcess, startLineProcess } from './parts/line-process.ts';
 import { type Bench, numberOption, quantile } from './report.ts';

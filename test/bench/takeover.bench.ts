@@ -1,4 +1,4 @@
-import { killAndTakeOver } from '../helpers/takeover.ts';
+import { killAndTakeOver } from '../helpers/service/takeover.ts';
 import { type Bench, numberOption } from './report.ts';
 
 /** `npm run bench -- takeover [--runs=50] [--rounds=3]` */

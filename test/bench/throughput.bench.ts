@@ -1,5 +1,5 @@
-import { FakeService } from '../helpers/fake-service/fake-service.ts';
-import { leasedRun } from '../helpers/fake-service/leased-run.ts';
+import { FakeService } from '../helpers/agent/fake-service/fake-service.ts';
+import { leasedRun } from '../helpers/agent/fake-service/leased-run.ts';
 import { cpuMsOf, startAgentProcess } from '../helpers/picket-process.ts';
 import { startLineProcess } from './parts/line-process.ts';
 import { type Bench, numberOption, quantile } from './report.ts';

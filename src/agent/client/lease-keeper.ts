@@ -5,7 +5,7 @@ import type { Answer, ServiceClient } from './service-client.ts';
 import type { ServiceClock } from './service-clock.ts';
 import { retryDelayMs, ServiceError } from './service-error.ts';
 
-/** Why a lease ended before its result was settled. */
+/** Why lease ended before its result was settled. */
 export type LeaseEnd = 'lost' | 'cancelled' | 'expired';
 
 const expiryCheckMs = 500;
@@ -135,7 +135,7 @@ export class LeaseKeeper {
     if (Math.abs(gapMs) > clockGapMs) {
       this.#log.warn(
         { gapMs: Math.round(gapMs), leases: this.#held.size },
-        'the clocks of this host have parted: it was asleep, or its clock was set; leases are asked for before results are sent',
+        'clock jump detected (suspend or clock change); verifying leases before sending results',
       );
       this.#serviceClock.distrust();
       this.#verifying ??= this.#renewNow();
@@ -186,8 +186,8 @@ export class LeaseKeeper {
       // A lease is worth more than politeness as long as nobody asked us to wait.
       if (thrown.kind === 'unreachable') nextDelayMs = Math.min(nextDelayMs, this.#ttlMs / 6);
       this.#log.warn(
-        { code: thrown.code, leases: this.#held.size },
-        `leases were not renewed: ${thrown.message}`,
+        { code: thrown.code, reason: thrown.message, leases: this.#held.size },
+        'failed to renew leases',
       );
     } finally {
       this.#isRenewing = false;
@@ -216,8 +216,8 @@ export class LeaseKeeper {
   #end(lease: Held, end: LeaseEnd): void {
     this.drop(lease);
     this.#log.warn(
-      { runId: lease.runId, leaseNumber: lease.leaseNumber, end },
-      'a lease ended before its result',
+      { runId: lease.runId, fencingToken: lease.leaseNumber, reason: end },
+      'lease ended before its result',
     );
     lease.onEnd(end);
   }

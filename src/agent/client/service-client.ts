@@ -151,8 +151,8 @@ export class ServiceClient {
     return answer;
   }
 
-  /** Tells of times in which the location was sick. */
-  async tellOfLocation(events: readonly ReportedLocationEvent[], signal: AbortSignal): Promise<void> {
+  /** Reports when parts of the location were unhealthy. */
+  async reportLocationEvents(events: readonly ReportedLocationEvent[], signal: AbortSignal): Promise<void> {
     await this.#call({
       route: locationEventRoutes.reportLocationEvents,
       body: JSON.stringify({ ...this.#identity, events }),

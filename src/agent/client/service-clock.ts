@@ -46,6 +46,11 @@ export class ServiceClock {
     return this.#best?.offsetMs ?? this.#clock.wallMs() - this.#clock.monotonicMs();
   }
 
+  /** Epoch milliseconds by the service's clock, as well as it is known. */
+  nowMs(): number {
+    return this.#clock.monotonicMs() + this.offsetMs;
+  }
+
   /** How far off the offset may be, in milliseconds; Infinity before any answer. */
   get errorMs(): number {
     if (!this.#best) return Number.POSITIVE_INFINITY;
@@ -54,7 +59,7 @@ export class ServiceClock {
 
   /** How far this host's wall clock is ahead of the service's, in milliseconds. */
   get wallSkewMs(): number {
-    return this.#clock.wallMs() - (this.#clock.monotonicMs() + this.offsetMs);
+    return this.#clock.wallMs() - this.nowMs();
   }
 
   /** True when there is no recent good sample: the next call should be a short one. */

@@ -1,11 +1,10 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { resultRetryDelayMs, type ServiceError } from '../client/service-error.ts';
-import type { Report } from '../runners/worker-protocol.ts';
-import { type BatchLimits, Outbox } from './outbox.ts';
+import type { Report } from '../run/contracts.ts';
+import { type BatchLimits, Outbox, type WaitingReport } from './outbox.ts';
 import type { SpoolKind } from './spool/segment.ts';
 import type { Spool } from './spool/spool.ts';
-import type { WaitingReport } from './spool/waiting-report.ts';
 import { type UploadOptions, upload } from './upload.ts';
 
 const batchLimits: BatchLimits = { maxCount: 100, maxSize: 4 * 1024 * 1024 };
@@ -155,7 +154,7 @@ export class Reporter {
       this.#options.spool.release(failed.unsettled);
       return;
     }
-    if (this.#failedAttempts > 0) this.#options.log.info('results are accepted again');
+    if (this.#failedAttempts > 0) this.#options.log.info('service accepts results again');
     this.#failedAttempts = 0;
     this.#isAskedToWait = false;
     this.#retryAtMs = 0;
@@ -170,8 +169,8 @@ export class Reporter {
     const level = this.#failedAttempts === 0 ? 'warn' : 'debug';
     this.#failedAttempts++;
     this.#options.log[level](
-      { code: error.code, waiting: this.waitingCount, retryMs: Math.round(delayMs) },
-      `results could not be sent and are kept: ${error.message}`,
+      { code: error.code, reason: error.message, waiting: this.waitingCount, retryMs: Math.round(delayMs) },
+      'failed to send results; keeping them',
     );
   }
 }

@@ -1,6 +1,5 @@
 import { systemClock } from '../../lib/clock.ts';
 import { toError } from '../../lib/errors.ts';
-import { Releasers } from '../../lib/releasers.ts';
 import { authorities } from './authorities.ts';
 import { runningChecks } from './checks.ts';
 import { disk } from './disk.ts';
@@ -49,7 +48,7 @@ export async function examineAgent(
   listener: { onBegin(examination: string): void; onFinding(finding: Finding): void },
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
-  const releasers = new Releasers();
+  await using resources = new AsyncDisposableStack();
   const findings: Finding[] = [];
   let contact: Promise<ServiceContact> | undefined;
   const read = readPatientSettings(variables);
@@ -57,27 +56,22 @@ export async function examineAgent(
     environment: variables,
     ...read,
     signal,
-    releasers,
+    resources,
     findings,
     caCertificates: [],
     contact: () => {
-      contact ??= contactService(read.settings, { clock: systemClock, signal, releasers });
+      contact ??= contactService(read.settings, { clock: systemClock, signal, resources });
       return contact;
     },
   };
-  try {
-    for (const examination of examinations) {
-      const { name } = examination;
-      listener.onBegin(name);
-      const verdicts = await examineOne(examination, patient);
-      for (const verdict of verdicts) {
-        const finding = { examination: name, ...verdict };
-        findings.push(finding);
-        listener.onFinding(finding);
-      }
+  for (const examination of examinations) {
+    const { name } = examination;
+    listener.onBegin(name);
+    for (const verdict of await examineOne(examination, patient)) {
+      const finding = { examination: name, ...verdict };
+      findings.push(finding);
+      listener.onFinding(finding);
     }
-  } finally {
-    await releasers.release();
   }
   return findings;
 }

@@ -1,4 +1,3 @@
-import type { Releasers } from '../../lib/releasers.ts';
 import type { AgentSettings } from '../config.ts';
 import type { Finding, Verdict } from './finding.ts';
 import type { ServiceContact } from './service-contact.ts';
@@ -15,8 +14,8 @@ export interface Patient {
   readonly hasKey: boolean;
   /** Ends everything that is under way. */
   readonly signal: AbortSignal;
-  /** Released once all is over. */
-  readonly releasers: Releasers;
+  /** Disposed of once all is over. */
+  readonly resources: AsyncDisposableStack;
   /** The one conversation with the service; made at the first call. */
   readonly contact: () => Promise<ServiceContact>;
   /** What was found so far. */
@@ -25,7 +24,7 @@ export interface Patient {
   caCertificates: readonly string[];
 }
 
-/** A look at one thing. */
+/** An examination of one thing. */
 export interface Examination {
   /** Stable, for programs. */
   readonly name: string;

@@ -138,7 +138,7 @@ export class ErrorReporter {
 
   #lost(thrown: unknown): void {
     this.#droppedCount += 1;
-    this.#options.log.debug({ error: toError(thrown).name }, 'an error report was lost');
+    this.#options.log.debug({ reason: toError(thrown).name }, 'error report lost');
   }
 }
 

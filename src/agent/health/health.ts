@@ -37,7 +37,7 @@ export class HealthServer {
     this.#log = log;
     this.#server = http.createServer({ ...limits, maxHeaderSize: maxHeaderBytes }, (request, response) => {
       this.#answer(request, response).catch((thrown: unknown) => {
-        this.#log.error({ error: toError(thrown).name }, 'a health request failed');
+        this.#log.error({ reason: toError(thrown).name }, 'health request failed');
         response.destroy();
       });
     });
@@ -61,7 +61,9 @@ export class HealthServer {
       });
     }
     this.#server.off('error', reject);
-    this.#server.on('error', (error) => this.#log.error({ code: errorCodeOf(error) }, 'health server'));
+    this.#server.on('error', (error) =>
+      this.#log.error({ reason: errorCodeOf(error) }, 'health server failed'),
+    );
     return (this.#server.address() as AddressInfo).port;
   }
 

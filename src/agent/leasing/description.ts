@@ -1,5 +1,5 @@
 import { packageVersion } from '../../lib/version.ts';
-import type { Capabilities } from '../runners/worker-protocol.ts';
+import type { Capabilities } from '../run/contracts.ts';
 
 const maxTextLength = 300;
 

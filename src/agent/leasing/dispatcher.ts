@@ -9,29 +9,10 @@ import type { Logger } from '../../lib/log.ts';
 import type { LeasedRun, LeaseRef } from '../../protocol/agent/agent.ts';
 import type { LeaseEnd, LeaseKeeper } from '../client/lease-keeper.ts';
 import type { ServiceClock } from '../client/service-clock.ts';
-import { ownReport, type RunIds } from '../delivery/agent-failure-report.ts';
+import { ownReport } from '../delivery/agent-failure-report.ts';
 import { builtInVariables } from '../run/built-in-variables.ts';
-import type { FinishedRun, RunOrder } from '../runners/worker-protocol.ts';
+import type { Executor, FinishedRun, RunIds, RunOrder } from '../run/contracts.ts';
 import type { Scrubber } from '../scrub/scrubber.ts';
-
-/** What runs the orders of a lane. */
-export interface Executor {
-  readonly checkTypes: readonly string[];
-  /** False while nothing could run an order: what was leased then would only be lost. */
-  readonly isReady: boolean;
-  run(order: RunOrder, signal: AbortSignal): Promise<FinishedRun>;
-  /** What more the host has room for; whatever the lane takes when absent. */
-  readonly room?: Room;
-  /** Has runs that it holds and has not begun come back, marked `isUnstarted`. */
-  withdrawWaiting?(): void;
-}
-
-/** How many more runs a host has room for, of any types but those that are full. */
-export interface Room {
-  readonly count: number;
-  /** Names of check types of which not even one more fits. */
-  readonly fullTypes: readonly string[];
-}
 
 /** Why the agent stopped a run before its result: the lease ended, or the agent gives it back. */
 type RunEnd = LeaseEnd | 'returned';
@@ -78,7 +59,7 @@ export class Dispatcher {
     this.#options = options;
     const queue = (lane: Lane) => new PQueue({ concurrency: options.laneSizes[lane] });
     this.#queues = { probe: queue('probe'), script: queue('script') };
-    this.#phaseQueue = new PQueue({ concurrency: options.phaseCount });
+    this.#phaseQueue = new PQueue({ concurrency: options.lifecycleCount });
   }
 
   /** How many more runs each lane can take; none where nothing of the lane can be run. */
@@ -119,10 +100,7 @@ export class Dispatcher {
     const existing = this.#active.get(run.runId);
     if (existing) {
       if (run.leaseNumber <= existing.order.leaseNumber) {
-        this.#options.log.warn(
-          { runId: run.runId },
-          'a lease that is already held came again and is ignored',
-        );
+        this.#options.log.warn({ runId: run.runId }, 'duplicate lease ignored');
         return;
       }
       this.#end(existing, 'lost');
@@ -225,14 +203,16 @@ export class Dispatcher {
       checkType: run.check.checkType,
       checkId: run.check.id,
       spec: run.check.spec,
-      variables: { ...builtInVariables(run), ...this.#options.serviceSecrets, ...run.variables },
-      secretNames: run.secretNames,
-      proxyUrl: run.location.proxyUrl,
-      clientCertificates: run.clientCertificates,
-      runtimeId: run.runtimeId,
-      snippets: run.snippets,
+      input: {
+        variables: { ...builtInVariables(run), ...this.#options.serviceSecrets, ...run.variables },
+        secretNames: run.secretNames,
+        proxyUrl: run.location.proxyUrl,
+        clientCertificates: run.clientCertificates,
+        runtimeId: run.runtimeId,
+        snippets: run.snippets,
+        lifecycle: run.lifecycle,
+      },
       mayBeRetried: run.mayBeRetried,
-      lifecycle: run.lifecycle,
       receivedAtMs: terms.receivedAtMs,
     };
   }
@@ -243,7 +223,7 @@ export class Dispatcher {
     if (active.end) return;
     // 2. From here on it ends by its own deadline, or by its signal.
     active.isStarted = true;
-    const startedAtMs = this.#serviceNowMs();
+    const startedAtMs = this.#options.serviceClock.nowMs();
     let finished: FinishedRun;
     try {
       finished = await executor.run(active.order, active.stop.signal);
@@ -251,7 +231,10 @@ export class Dispatcher {
       const { name } = toError(thrown);
       const message = `The part of the agent that ran the check ended unexpectedly (${name}).`;
       const { checkType } = active.order;
-      this.#options.log.error({ runId: active.order.runId, checkType, error: name }, 'a run was broken off');
+      this.#options.log.error(
+        { runId: active.order.runId, checkType, reason: name },
+        'run failed inside the agent',
+      );
       this.#options.onDiscarded?.(active.order);
       finished = this.#failedReport(active.order, 'RUNNER_CRASHED', { checkType, message }, startedAtMs);
     }
@@ -290,20 +273,16 @@ export class Dispatcher {
     this.#options.onSlotFree();
   }
 
-  #serviceNowMs(): number {
-    return this.#options.clock.monotonicMs() + this.#options.serviceClock.offsetMs;
-  }
-
   #failedReport(
     { runId, leaseNumber, resultId }: RunIds,
     code: FailureCode,
     reason: { readonly checkType: string; readonly message: string },
-    startedAtMs = this.#serviceNowMs(),
+    startedAtMs = this.#options.serviceClock.nowMs(),
   ): FinishedRun {
     return ownReport(
       { runId, leaseNumber, resultId },
       { code, ...reason },
-      { scrubber: this.#options.scrubber, startedAtMs, nowMs: this.#serviceNowMs() },
+      { scrubber: this.#options.scrubber, startedAtMs, nowMs: this.#options.serviceClock.nowMs() },
     );
   }
 }
@@ -311,7 +290,7 @@ export class Dispatcher {
 export interface DispatcherOptions {
   readonly laneSizes: Readonly<Record<Lane, number>>;
   /** How many runs with scripts around them may be under way. */
-  readonly phaseCount: number;
+  readonly lifecycleCount: number;
   readonly executors: Readonly<Record<Lane, Executor>>;
   readonly leaseKeeper: LeaseKeeper;
   readonly clock: Clock;

@@ -3,7 +3,7 @@ import { connect, isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { errorCodeOf } from '../../lib/errors.ts';
 import type { CanaryTarget } from './canary-targets.ts';
-import { type SelfCheck, type SelfCheckOutcome, sick, unknown, well } from './self-check.ts';
+import { healthy, type SelfCheck, type SelfCheckOutcome, unhealthy, unknown } from './host-checks.ts';
 
 const answerTimeoutMs = 1000;
 const tries = 2;
@@ -40,15 +40,15 @@ export function resolverCheck(serviceHost: string): SelfCheck {
       ]);
       const servers = resolver.getServers().join(', ');
       if (rootCode === undefined || aliveCodes.has(rootCode)) hasAnswered = true;
-      else if (hasAnswered) return sick(`the name servers (${servers}) do not answer: ${rootCode}`);
+      else if (hasAnswered) return unhealthy(`the name servers (${servers}) do not answer: ${rootCode}`);
       else return unknown;
       const [nameCode] = nameCodes;
-      if (names.length === 0) return well;
+      if (names.length === 0) return healthy;
       if (nameCode === undefined || nameCode === 'ENODATA') hasFound = true;
       else if (hasFound && brokenCodes.has(nameCode)) {
-        return sick(`the name servers (${servers}) cannot tell the address of the service: ${nameCode}`);
+        return unhealthy(`the name servers (${servers}) cannot tell the address of the service: ${nameCode}`);
       }
-      return well;
+      return healthy;
     },
   };
 }
@@ -67,7 +67,7 @@ export function networkCheck(
     kind: 'network',
     async look() {
       const upCount = interfacesUp();
-      if (upCount === 0 && hadInterface) return sick('no network interface is up');
+      if (upCount === 0 && hadInterface) return unhealthy('no network interface is up');
       hadInterface ||= upCount !== undefined && upCount > 0;
       const answers = await Promise.all(
         canaries.map(async (canary) => ({ canary, outcome: await knock(canary) })),
@@ -82,9 +82,9 @@ function verdictOf(
   answers: readonly { readonly canary: CanaryTarget; readonly outcome: string }[],
 ): SelfCheckOutcome {
   if (answers.length === 0) return unknown;
-  if (answers.some(({ outcome }) => outcome === 'answered')) return well;
+  if (answers.some(({ outcome }) => outcome === 'answered')) return healthy;
   const found = answers.map(({ canary: { host, port }, outcome }) => `${host}:${port} ${outcome}`);
-  return sick(`no canary can be reached: ${found.slice(0, 5).join(', ')}`);
+  return unhealthy(`no canary can be reached: ${found.slice(0, 5).join(', ')}`);
 }
 
 /** Tries a connection; resolves with `answered`, `unnamed` where its name was not found, or what went wrong. */

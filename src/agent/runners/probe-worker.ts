@@ -8,6 +8,7 @@ import { trustAlso } from '../../lib/ca-directory.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { toError } from '../../lib/errors.ts';
 import { createEgressPolicy } from '../../probes/egress/policy.ts';
+import type { Capabilities, FinishedRun, RunOrder } from '../run/contracts.ts';
 import { AdmissionGate } from './admission-gate.ts';
 import { GateBoard } from './gate-stats.ts';
 import { openRunDelay } from './lag/cpu-wait.ts';
@@ -15,15 +16,7 @@ import { LagMeter } from './lag/lag-meter.ts';
 import { ownThread, ThreadLoad } from './lag/thread-load.ts';
 import { PhaseLink } from './lifecycle-script-port.ts';
 import { RunPipeline } from './run-pipeline.ts';
-import type {
-  Capabilities,
-  FinishedRun,
-  FromWorker,
-  RunOrder,
-  RunSituation,
-  ToWorker,
-  WorkerStart,
-} from './worker-protocol.ts';
+import type { FromWorker, RunSituation, ToWorker, WorkerStart } from './worker-protocol.ts';
 
 /** Runs start apart and end apart; their reports wait this long for each other while more are under way. */
 const gatherMs = 5;

@@ -18,18 +18,19 @@ import type { EgressPolicy } from '../../probes/egress/policy.ts';
 import { ownReport } from '../delivery/agent-failure-report.ts';
 import { FileScrubber } from '../delivery/artifacts/artifact-scrubber.ts';
 import { RunArtifacts, sealLimitMs } from '../delivery/artifacts/run-artifacts.ts';
-import { runFolder } from '../delivery/artifacts/work-folder.ts';
+import { runFolder } from '../delivery/artifacts/run-folder.ts';
 import { privateMessage } from '../error-report/private-message.ts';
+import type { FinishedRun, RunFacts, RunOrder, Verdict } from '../run/contracts.ts';
 import { withDeadline } from '../run/run-deadline.ts';
 import { secretsOf } from '../run/run-secrets.ts';
 import { Scrubber } from '../scrub/scrubber.ts';
-import { isMaskable, SecretFinder } from '../scrub/secret-finder.ts';
+import { SecretFinder, unmaskableNames } from '../scrub/secret-finder.ts';
 import { credentialHeaderShapes } from '../scrub/shapes/credential-header-shape.ts';
 import { userInfoShapes } from '../scrub/shapes/user-info-shape.ts';
 import { crashSite } from './crash-site.ts';
 import type { LagMeter } from './lag/lag-meter.ts';
 import { agentLag, isSpoilt, isTimingDoubtful, spoiltPart, starvedOutcome } from './lag/starvation.ts';
-import type { FinishedRun, RunFacts, RunOrder, RunSituation, Verdict } from './worker-protocol.ts';
+import type { RunSituation, WorkerStart } from './worker-protocol.ts';
 
 const maxErrorMessages = 200;
 const maxCachedScrubbers = 200;
@@ -74,14 +75,15 @@ export class RunPipeline {
   readonly #scrubbers = new Map<string, Scrubber>();
   readonly #runners = new Map<string, Promise<AnyRunner>>();
 
-  constructor(options: {
-    readonly clock: Clock;
-    readonly lagMeter: LagMeter;
-    readonly ownSecrets: readonly string[];
-    readonly egress: EgressPolicy;
-    /** What runs scripts, and scripts around runs, in threads that have it. */
-    readonly hosts?: Pick<RunContext, 'scripts' | 'phases'> | undefined;
-  }) {
+  constructor(
+    options: Pick<WorkerStart, 'ownSecrets'> & {
+      readonly clock: Clock;
+      readonly lagMeter: LagMeter;
+      readonly egress: EgressPolicy;
+      /** What runs scripts, and scripts around runs, in threads that have it. */
+      readonly hosts?: Pick<RunContext, 'scripts' | 'phases'> | undefined;
+    },
+  ) {
     this.#clock = options.clock;
     this.#lagMeter = options.lagMeter;
     this.#ownSecrets = options.ownSecrets;
@@ -154,19 +156,14 @@ export class RunPipeline {
       peakMemoryBytes: last.outcome.peakMemoryBytes,
       crash,
       crashError: last.crashError,
-      unmaskedNames: order.secretNames.filter((name) => {
-        const value = order.variables[name];
-        return value !== undefined && value !== '' && !isMaskable(value);
-      }),
+      unmaskedNames: unmaskableNames(order.input.secretNames, order.input.variables),
     };
-    return {
-      runId: order.runId,
-      leaseNumber: order.leaseNumber,
-      resultId: order.resultId,
+    const { runId, leaseNumber, resultId } = order;
+    const ids = { runId, leaseNumber, resultId };
+    const report = {
+      ...ids,
       envelopeJson: scrubber.envelope({
-        resultId: order.resultId,
-        runId: order.runId,
-        leaseNumber: order.leaseNumber,
+        ...ids,
         startedAt: epoch(startedMs + serviceOffsetMs),
         stoppedAt: epoch(stoppedMs + serviceOffsetMs),
         hostStartedAt: epoch(last.hostStartedMs),
@@ -183,8 +180,11 @@ export class RunPipeline {
         ...(sealed ? { artifacts: [...sealed.reported] } : {}),
       }),
       detailJson,
-      facts,
       artifacts: sealed,
+    };
+    return {
+      report,
+      facts,
       log: order.isLogWanted ? scrubber.log(allEntries(log)) : undefined,
     };
   }
@@ -193,12 +193,12 @@ export class RunPipeline {
   unstarted(order: RunOrder, { serviceOffsetMs }: RunSituation): FinishedRun {
     const { runId, leaseNumber, resultId, checkType } = order;
     const nowMs = this.#clock.monotonicMs() + serviceOffsetMs;
-    const report = ownReport(
+    const finished = ownReport(
       { runId, leaseNumber, resultId },
       { code: 'RUN_ABORTED', message: 'The run was stopped before it began.', checkType },
       { scrubber: this.#ownScrubber, startedAtMs: nowMs, nowMs },
     );
-    return { ...report, facts: { ...report.facts, isAborted: true, isUnstarted: true } };
+    return { ...finished, facts: { ...finished.facts, isAborted: true, isUnstarted: true } };
   }
 
   async #try(
@@ -272,23 +272,17 @@ export class RunPipeline {
       if (thrown instanceof CapabilityMissing) return broken(thrown.failure);
       throw thrown;
     }
-    const timeoutMs = (order.timeoutMs ?? type.timeoutMs) + lifecycleAllowanceMs(order.lifecycle);
+    const timeoutMs = (order.timeoutMs ?? type.timeoutMs) + lifecycleAllowanceMs(order.input.lifecycle);
     return await withDeadline(timeoutMs, stop, () =>
       runner.run(spec.data, {
+        ...order.input,
+        ...this.#hosts,
         signal: stop.signal,
         timeoutMs,
         log,
-        variables: order.variables,
-        proxyUrl: order.proxyUrl,
-        clientCertificates: order.clientCertificates,
         resolver: this.#resolver,
         egress: this.#egress,
         artifacts,
-        ...this.#hosts,
-        runtimeId: order.runtimeId,
-        snippets: order.snippets,
-        lifecycle: order.lifecycle,
-        secretNames: order.secretNames,
       }),
     );
   }
@@ -340,7 +334,7 @@ function unsupported(message: string): Failure {
 }
 
 /** Whether the type says that a run of this check changes nothing at its target. */
-function isRepeatable({ checkType, spec, lifecycle }: RunOrder): boolean {
+function isRepeatable({ checkType, spec, input: { lifecycle } }: RunOrder): boolean {
   // Nobody knows what scripts change.
   if (hasScripts(lifecycle)) return false;
   const type = findCheckType(checkType);

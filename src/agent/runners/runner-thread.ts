@@ -1,18 +1,10 @@
 import type { EventLoopUtilization } from 'node:perf_hooks';
 import { type MessagePort, Worker } from 'node:worker_threads';
 import { toError } from '../../lib/errors.ts';
-import { threadHeap } from '../../lib/thread-heap.ts';
+import type { Capabilities, FinishedRun, RunOrder } from '../run/contracts.ts';
 import { crashSite } from './crash-site.ts';
 import { GateBoard } from './gate-stats.ts';
-import type {
-  Capabilities,
-  FinishedRun,
-  FromWorker,
-  RunOrder,
-  RunSituation,
-  ToWorker,
-  WorkerStart,
-} from './worker-protocol.ts';
+import type { FromWorker, RunSituation, ToWorker, WorkerStart } from './worker-protocol.ts';
 
 /** The thread that had a run ended before the run did. */
 export class ThreadEnded extends Error {
@@ -68,7 +60,8 @@ export class RunnerThread {
       // Runners get what they need through their context; the agent's own environment is none of their business.
       env: {},
       // A thread that eats memory mostly dies alone; when V8 notices too late the agent dies and its leases go on.
-      resourceLimits: { ...threadHeap, maxOldGenerationSizeMb: options.maxHeapMb },
+      // Few objects outlive a run: with more room for new ones V8 would take twice the memory for a few collections less.
+      resourceLimits: { maxYoungGenerationSizeMb: 24, maxOldGenerationSizeMb: options.maxHeapMb },
     });
     const ready = Promise.withResolvers<Capabilities>();
     const ended = Promise.withResolvers<string>();
@@ -165,8 +158,9 @@ export class RunnerThread {
   }
 
   #settle(run: FinishedRun): void {
-    this.#pending.get(run.runId)?.resolve(run);
-    this.#pending.delete(run.runId);
+    const { runId } = run.report;
+    this.#pending.get(runId)?.resolve(run);
+    this.#pending.delete(runId);
   }
 
   #sendOrders(): void {

@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
-import type { Room } from '../leasing/dispatcher.ts';
+import type { Room } from '../run/contracts.ts';
 
 /** For so long after its start a run has not yet taken what it will, in milliseconds. */
 const settlingMs = 5000;

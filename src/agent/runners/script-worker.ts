@@ -1,6 +1,6 @@
 /**
  * Entry of the thread for scripts. It holds the sandboxes and follows what happens in them; the scripts themselves run in
- * processes that a keeper process starts. What a run left is searched for secrets here too, so that no probe and
+ * processes that a supervisor process starts. What a run left is searched for secrets here too, so that no probe and
  * nothing of the main thread waits for it.
  */
 import { createReadStream } from 'node:fs';
@@ -12,22 +12,16 @@ import { systemClock } from '../../lib/clock.ts';
 import { toError } from '../../lib/errors.ts';
 import { packageVersion } from '../../lib/version.ts';
 import { createEgressPolicy } from '../../probes/egress/policy.ts';
-import { type OpenScriptHost, openScriptHost } from '../../sandbox/open-script-host.ts';
+import { type OpenScriptHost, openScriptHost } from '../../sandbox/host/script-host.ts';
 import { SandboxUnavailable } from '../../sandbox/sandbox.ts';
 import { BundleMissing, type CodeBundles } from '../../sandbox/suites/suite-host.ts';
 import { FetchedBundles } from '../client/bundle-cache.ts';
 import { BundleClient } from '../client/bundle-client.ts';
+import type { Capabilities, RunOrder } from '../run/contracts.ts';
 import { LagMeter } from './lag/lag-meter.ts';
 import { servePhases } from './lifecycle-script-port.ts';
 import { RunPipeline } from './run-pipeline.ts';
-import type {
-  Capabilities,
-  FromWorker,
-  RunOrder,
-  RunSituation,
-  ToWorker,
-  WorkerStart,
-} from './worker-protocol.ts';
+import type { FromWorker, RunSituation, ToWorker, WorkerStart } from './worker-protocol.ts';
 
 if (!parentPort) throw new Error('script-worker runs in a worker thread only');
 const port = parentPort;
@@ -116,12 +110,7 @@ async function capabilities(): Promise<Capabilities> {
       failed.push({ name: type.name, reason: toError(thrown).message });
     }
   }
-  const scriptTypes = types.filter(({ name, needsSuites }) => loaded.includes(name) && !needsSuites);
-  // Those without a browser are ready sooner.
-  const kinds = [false, true].filter((hasBrowser) =>
-    scriptTypes.some(({ needsBrowser = false }) => needsBrowser === hasBrowser),
-  );
-  await host?.prepare(kinds.map((hasBrowser) => ({ hasBrowser })));
+  if (types.some(({ name, needsSuites }) => loaded.includes(name) && !needsSuites)) await host?.warmUp();
   const facts = host && { ...host.facts, problems: [...host.facts.problems, ...host.problems] };
   return { loaded, backends: {}, failed, runtimes: host?.runtimes.ids ?? [], sandbox: facts };
 }

@@ -269,17 +269,20 @@ export function readBack(text: string): Scrubbed<string> {
   return text as Scrubbed<string>;
 }
 
+/** A report as two texts, so that one whose detail is too large can go without it. */
+export interface ReportTexts {
+  readonly envelopeJson: Scrubbed<string>;
+  readonly detailJson: Scrubbed<string>;
+}
+
 /** An envelope and its detail as one report. */
-export function wholeReport(envelope: Scrubbed<string>, detail: Scrubbed<string>): Scrubbed<string> {
-  return `${envelope.slice(0, -1)},"detail":${detail}}` as Scrubbed<string>;
+export function wholeReport({ envelopeJson, detailJson }: ReportTexts): Scrubbed<string> {
+  return `${envelopeJson.slice(0, -1)},"detail":${detailJson}}` as Scrubbed<string>;
 }
 
 /** The texts of a report whose detail is left out because of its size; the report says so. */
-export function withoutDetail(envelope: Scrubbed<string>): {
-  readonly envelopeJson: Scrubbed<string>;
-  readonly detailJson: Scrubbed<string>;
-} {
-  const { errorMessages, ...rest } = JSON.parse(envelope) as Envelope;
+export function withoutDetail({ envelopeJson }: ReportTexts): ReportTexts {
+  const { errorMessages, ...rest } = JSON.parse(envelopeJson) as Envelope;
   const note = 'The service did not take the detail of this result; it is left out.';
   return {
     envelopeJson: JSON.stringify({

@@ -22,6 +22,17 @@ export function isMaskable(secret: string): boolean {
   return length >= minSecretLength && secret.length <= maxSecretLength && !neverSecret.has(secret.trim());
 }
 
+/** Which of these secret variables have values that cannot be masked. */
+export function unmaskableNames(
+  names: readonly string[],
+  variables: Readonly<Record<string, string>>,
+): string[] {
+  return names.filter((name) => {
+    const value = variables[name];
+    return value !== undefined && value !== '' && !isMaskable(value);
+  });
+}
+
 /** The values to look for: white space at the ends does not count, and the lines of a long key also count one by one. */
 export function secretValues(secrets: Iterable<string>): Set<string> {
   const values = new Set<string>();

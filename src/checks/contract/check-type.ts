@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import type { ScriptHost } from '../../sandbox/script-host.ts';
-import type { PhaseScripts } from '../../sandbox/scripts/phase-scripts.ts';
+import type { ScriptHost } from '../../sandbox/host/contract.ts';
+import type { LifecycleScripts } from '../../sandbox/lifecycle/lifecycle-scripts.ts';
 import type { Failure } from './failure.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { MaskedValue } from './masking.ts';
@@ -128,7 +128,7 @@ export interface RunContext {
   /** Scripts before and after the operation of the run, for types with `usesLifecycleScripts`. */
   readonly lifecycle?: Lifecycle | undefined;
   /** What runs those; absent where nothing does. */
-  readonly phases?: PhaseScripts | undefined;
+  readonly phases?: LifecycleScripts | undefined;
   /** Which of the variables are secret, and stay so when a script gives them another value. */
   readonly secretNames?: readonly string[] | undefined;
 }

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import type { SaidTest } from '../../sandbox/scripts/events.ts';
 import { findLeft, leftFile } from '../../sandbox/scripts/left-files.ts';
-import { privateFolder } from '../../sandbox/scripts/waiting-script.ts';
+import { privateFolder } from '../../sandbox/scripts/script-process.ts';
 import type { ArtifactSink } from '../contract/check-type.ts';
 
 /** The names under which the evidence of a run is kept. */

@@ -1,7 +1,6 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { toError } from '../../lib/errors.ts';
-import { threadHeap } from '../../lib/thread-heap.ts';
 import { openEpoll } from '../sys/epoll.ts';
 import { type Libc, SysUnavailable } from '../sys/libc.ts';
 import { WakeUp } from '../sys/wake-up.ts';
@@ -70,7 +69,7 @@ export class KernelThread {
       name: 'kernel',
       workerData: start,
       env: {},
-      resourceLimits: threadHeap,
+      resourceLimits: { maxYoungGenerationSizeMb: 24 },
     });
     const ready = Promise.withResolvers<void>();
     this.ready = ready.promise;

@@ -141,8 +141,9 @@ function errorAnswer(status: number, schemas: SchemaCollection): Json {
 const componentRef = '#/components/schemas/';
 
 /**
- * The named schemas of the document. What is written and what is answered differ (fields with defaults may be left out
- * when writing), so a schema used both ways appears twice when the two forms are not the same: `Name` and `NameWrite`.
+ * The named schemas of the document. What is written and what is answered differ (fields with defaults may be
+ * left out when writing), so a schema used both ways appears twice when the two forms are not the same:
+ * `Name` and `NameWrite`.
  */
 class SchemaCollection {
   readonly #named: Record<Direction, Map<string, Json>> = { input: new Map(), output: new Map() };
@@ -181,7 +182,10 @@ class SchemaCollection {
     this.#named[direction].set(name, pointToComponents(schema) as Json);
   }
 
-  /** All named schemas by name. Renames inputs that differ from the output of the same name, in their uses too. */
+  /**
+   * All named schemas by name. Renames inputs that differ from the output of the same name, in their uses
+   * too.
+   */
   components(): Record<string, Json> {
     const { input, output } = this.#named;
     const differing = new Set<string>();

@@ -1,12 +1,11 @@
 import type { Kysely } from 'kysely';
 import type { Cursor } from '../../protocol/http/cursor.ts';
-import type { IncidentRow, IncidentUpdateRow, ServiceRow } from '../pages/tables.ts';
-import { batches } from '../store/engine/batches.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
-import { isBehind } from '../store/engine/keyset.ts';
-import type { Tables } from '../store/schema/tables.ts';
+import { batches, isBehind } from '../store/engine/queries.ts';
+import type { Tables } from '../tables.ts';
+import type { IncidentRow, IncidentUpdateRow, ServiceRow } from './tables.ts';
 
-/** Incidents of services, and what was told of them. */
+/** Incidents of services, and their updates. */
 export class Incidents {
   readonly #db: Kysely<Tables>;
   readonly #dialect: Dialect;
@@ -123,7 +122,7 @@ export class Incidents {
     await this.#db.deleteFrom('incident_updates').where('id', '=', id).execute();
   }
 
-  /** What was told of some incidents, newest first. */
+  /** The updates of some incidents, newest first. */
   async updates(incidentIds: readonly string[]): Promise<IncidentUpdateRow[]> {
     if (incidentIds.length === 0) return [];
     return this.#db

@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely';
-import type { LocationMinuteRow, Tables } from '../store/schema/tables.ts';
+import type { Tables } from '../tables.ts';
+import type { LocationMinuteRow } from './tables.ts';
 
 /** What waits at a location, in one lane. */
 export interface QueueState {

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import type { Dialect } from '../store/engine/dialect.ts';
-import type { AgentRow, LocationKeyRow, PrivateLocationRow, Tables } from '../store/schema/tables.ts';
+import type { Tables } from '../tables.ts';
+import type { AgentRow, LocationKeyRow, PrivateLocationRow } from './tables.ts';
 
 /** Private locations, their keys, and the agents that were seen there. */
 export class Locations {
@@ -133,7 +134,9 @@ export class Locations {
       .executeTakeFirst();
   }
 
-  /** Notes that a location misses slots for want of an agent. The location, or undefined when that was known. */
+  /**
+   * Notes that a location misses slots for want of an agent. The location, or undefined when that was known.
+   */
   async beginOutage(id: string, since: number): Promise<PrivateLocationRow | undefined> {
     return this.#db
       .updateTable('private_locations')

@@ -31,16 +31,19 @@ export function maintenanceWindowHandlers({ store, clock, publicUrl }: HandlerDe
       return view(foundWindow(await store.windows.find(caller.accountId, params.id), params.id));
     },
     async updateMaintenanceWindow({ caller, params, body }) {
-      return store.transaction(async (nouns) => {
-        const stored = foundWindow(await nouns.windows.findForUpdate(caller.accountId, params.id), params.id);
+      return store.transaction(async (repositories) => {
+        const stored = foundWindow(
+          await repositories.windows.findForUpdate(caller.accountId, params.id),
+          params.id,
+        );
         const merged = mergeDefinition(stored.definition, body, ['statusPageVisibility']);
         const parsed = MaintenanceWindowInput.safeParse(merged);
         if (!parsed.success) throw validationError('payload', parsed.error.issues);
         const now = clock.wallMs();
         const isOther = hasOtherOccurrences(stored.definition as unknown as WindowDefinition, parsed.data);
-        if (isOther) await nouns.maintenances.forget(stored.id);
-        const changes = await nouns.maintenances.changes([stored.id]);
-        await nouns.windows.update(stored.id, windowWrite(parsed.data, changes.get(stored.id)), now);
+        if (isOther) await repositories.maintenances.forget(stored.id);
+        const changes = await repositories.maintenances.changes([stored.id]);
+        await repositories.windows.update(stored.id, windowWrite(parsed.data, changes.get(stored.id)), now);
         return view({ ...stored, definition: parsed.data, updated: now });
       });
     },

@@ -1,8 +1,8 @@
 import { type Kysely, type Selectable, type SelectQueryBuilder, sql } from 'kysely';
 import type { MaintenanceWindowRow } from '../resources/tables.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
-import { type Page, readPage } from '../store/engine/page.ts';
-import type { Tables } from '../store/schema/tables.ts';
+import { type Page, readPage } from '../store/engine/queries.ts';
+import type { Tables } from '../tables.ts';
 
 /** A stored maintenance window. */
 export interface StoredWindow {

@@ -1,9 +1,9 @@
 import type { Kysely } from 'kysely';
 import type { Cursor } from '../../protocol/http/cursor.ts';
+import type { ServiceRow } from '../incidents/tables.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
-import { isBehind } from '../store/engine/keyset.ts';
-import type { Tables } from '../store/schema/tables.ts';
-import type { ServiceRow } from './tables.ts';
+import { isBehind } from '../store/engine/queries.ts';
+import type { Tables } from '../tables.ts';
 
 /** The services that status pages show and incidents are about. */
 export class Services {
@@ -49,7 +49,9 @@ export class Services {
       .executeTakeFirst();
   }
 
-  /** Of some ids, the services of the account, locked so that none is deleted before this transaction ends. */
+  /**
+   * Of some ids, the services of the account, locked so that none is deleted before this transaction ends.
+   */
   async findMany(accountId: string, ids: readonly string[]): Promise<Map<string, ServiceRow>> {
     if (ids.length === 0) return new Map();
     const rows = await this.#db

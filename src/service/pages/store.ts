@@ -1,10 +1,10 @@
 import type { Kysely } from 'kysely';
 import type { Cursor } from '../../protocol/http/cursor.ts';
-import { batches } from '../store/engine/batches.ts';
+import type { ServiceRow } from '../incidents/tables.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
-import { isBehind } from '../store/engine/keyset.ts';
-import type { Tables } from '../store/schema/tables.ts';
-import type { ServiceRow, StatusPageCardRow, StatusPageCardServiceRow, StatusPageRow } from './tables.ts';
+import { batches, isBehind } from '../store/engine/queries.ts';
+import type { Tables } from '../tables.ts';
+import type { StatusPageCardRow, StatusPageCardServiceRow, StatusPageRow } from './tables.ts';
 
 /** Status pages and their cards. */
 export class StatusPages {

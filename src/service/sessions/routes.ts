@@ -10,7 +10,9 @@ import {
 import { type AnyHandler, type Call, type HandlerDeps, handlersById } from '../http/handler.ts';
 import { fieldError } from '../http/validation.ts';
 import { resultView } from '../results/routes.ts';
-import type { ResultRow, RunRow } from '../store/schema/tables.ts';
+import type { ResultRow } from '../results/tables.ts';
+import type { Ledger } from '../runs/ledger.ts';
+import type { RunRow } from '../runs/tables.ts';
 import { waitUntilDone } from './completion.ts';
 import { sessionState } from './session-state.ts';
 import { noSession, Sessions, type TestSessionPlan } from './sessions.ts';
@@ -18,7 +20,7 @@ import type { CheckSessionRow } from './tables.ts';
 import type { TestSession as StoredTestSession } from './test-session-store.ts';
 
 /** The routes of check sessions and test sessions. */
-export function sessionHandlers(deps: HandlerDeps): [string, AnyHandler][] {
+export function sessionHandlers(deps: HandlerDeps & { readonly ledger: Ledger }): [string, AnyHandler][] {
   const sessions = new Sessions(deps);
   const views = new SessionViews(deps);
   const stopOf = ({ request }: Pick<Call, 'request'>) =>

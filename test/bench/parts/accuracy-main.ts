@@ -7,7 +7,7 @@ import { setPriority } from 'node:os';
 import { createInterface } from 'node:readline';
 import { HttpDetail } from '../../../src/checks/http/detail.ts';
 import type { ResultReport } from '../../../src/protocol/agent/agent.ts';
-import { leasedRun } from '../../helpers/fake-service/leased-run.ts';
+import { leasedRun } from '../../helpers/agent/fake-service/leased-run.ts';
 import { readExchanges, type WirePhases } from '../../helpers/wire/wire.ts';
 import { numberOption, textOption } from '../report.ts';
 import { accuracyReport, type Measured, type PhaseErrors } from './accuracy-report.ts';

@@ -1,5 +1,5 @@
 import type { LeasedRun, ResultReport } from '../../../src/protocol/agent/agent.ts';
-import { FakeService } from '../../helpers/fake-service/fake-service.ts';
+import { FakeService } from '../../helpers/agent/fake-service/fake-service.ts';
 import { type RunningAgent, startAgentProcess } from '../../helpers/picket-process.ts';
 
 /** A whole agent process with a service that leases it whatever runs a benchmark has, and no more. */

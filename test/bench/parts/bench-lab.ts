@@ -2,7 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { NetworkLab, whyNoNamespaces } from '../../helpers/network-namespaces.ts';
+import { NetworkLab, whyNoNamespaces } from '../../helpers/wire/network-namespaces.ts';
 import type { BenchReport, BenchRun } from '../report.ts';
 
 /** Debian packages of the programs a benchmark may need. */

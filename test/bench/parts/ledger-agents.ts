@@ -5,7 +5,7 @@ import type {
   ResultReport,
   ResultsResponse,
 } from '../../../src/protocol/agent/agent.ts';
-import { reportOf } from '../../helpers/service.ts';
+import { reportOf } from '../../helpers/service/service.ts';
 
 export interface LedgerLoad {
   /** Where the services answer; an agent goes on with the next one when its own is gone. */

@@ -6,7 +6,7 @@ import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { errorCodeOf, toError } from '../../../lib/errors.ts';
-import { artifactFolderOf } from './noted-folder.ts';
+import { artifactFolderOf } from '../artifacts/run-folder.ts';
 import { SpoolFolder } from './spool-folder.ts';
 import type {
   SpoolAnswer,

@@ -1,12 +1,13 @@
 import { join } from 'node:path';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Logger } from '../../../lib/log.ts';
-import type { Report } from '../../runners/worker-protocol.ts';
+import type { ServiceClock } from '../../client/service-clock.ts';
+import type { Report } from '../../run/contracts.ts';
+import { sizeOf, type WaitingReport } from '../outbox.ts';
 import type { SpoolKind } from './segment.ts';
 import type { SpoolFacts, SpoolItem } from './spool-message.ts';
 import { SpoolProblem, SpoolThread } from './spool-thread.ts';
 import { reportOf, spooledText } from './spooled-report.ts';
-import { sizeOf, type WaitingReport } from './waiting-report.ts';
 
 /** One append holds at most this much, so that the first of many is not kept waiting by the last. */
 const appendLimits = { maxCount: 500, maxSize: 4 * 1024 * 1024 };
@@ -22,9 +23,12 @@ export interface SpoolState {
   readonly facts: SpoolFacts | undefined;
   /** Results that are in memory alone. */
   readonly memoryCount: number;
-  /** Results of this process that were dropped because neither disk nor memory had room. */
-  readonly droppedCount: number;
+  /** How many results were dropped unsent since the agent started; `other`: neither disk nor memory had room. */
+  readonly dropped: Readonly<Record<DropKind, number>>;
 }
+
+/** Why results were dropped unsent: for want of room on disk, because they grew too old, or in memory. */
+export type DropKind = 'attempts' | 'finals' | 'expired' | 'other';
 
 /**
  * Keeps results until the service has them, on disk where that works.
@@ -63,12 +67,14 @@ export class Spool {
   get state(): SpoolState {
     const silentMs = this.#thread?.silentMs ?? 0;
     const problem = this.#problem ?? (silentMs > slowMs ? 'the disk does not answer' : undefined);
+    const facts = this.#thread?.facts;
+    const { attempts = 0, finals = 0, expired = 0 } = facts?.losses ?? {};
     return {
       mode: problem === undefined ? 'disk' : 'memory',
       problem,
-      facts: this.#thread?.facts,
+      facts,
       memoryCount: this.#unstored.size,
-      droppedCount: this.#droppedCount,
+      dropped: { attempts, finals, expired, other: this.#droppedCount },
     };
   }
 
@@ -103,7 +109,7 @@ export class Spool {
 
   /** Takes a result that is about to be sent. */
   add(report: Report, kind: SpoolKind): WaitingReport {
-    const atMs = Math.round(this.#options.serviceNowMs());
+    const atMs = Math.round(this.#options.serviceClock.nowMs());
     const waiting: WaitingReport = { report, kind, atMs, place: undefined, state: 'sending' };
     this.#unstored.add(waiting);
     this.#unstoredSize += sizeOf(waiting);
@@ -155,7 +161,7 @@ export class Spool {
       const report = reportOf(text, folder);
       const place = { ref, epoch };
       if (report) return { report, kind: 'final', atMs: 0, place, state: 'sending' };
-      this.#options.log.error('a spooled result cannot be understood and is left out');
+      this.#options.log.error('unreadable spooled result skipped');
       this.#tell({ op: 'settle', refs: [ref] });
       return [];
     });
@@ -206,7 +212,7 @@ export class Spool {
     if (facts && this.#openedEpoch !== this.#epoch) this.#tellOfFolder(facts);
     this.#openedEpoch = this.#epoch;
     this.#problem = undefined;
-    if (this.#isTold) log.info('results are kept on disk again');
+    if (this.#isTold) log.info('results are on disk again');
     this.#isTold = false;
     this.#store();
     this.#options.onBacklog();
@@ -215,17 +221,17 @@ export class Spool {
   #tellOfFolder(facts: SpoolFacts): void {
     const { log } = this.#options;
     const { openCount, losses, foreignFolders, folder } = facts;
-    if (openCount > 0) log.info({ results: openCount }, 'results were found in the spool and are sent');
+    if (openCount > 0) log.info({ results: openCount }, 'sending results found in the spool');
     if (losses.damagedParts > 0) {
       log.error(
         { parts: losses.damagedParts, folder: `${folder}/quarantine` },
-        'parts of the spool are damaged; they are kept aside, everything else is sent',
+        'damaged parts of the spool quarantined; everything else is sent',
       );
     }
     if (foreignFolders > 0) {
       log.warn(
         { folders: foreignFolders },
-        'there are spool folders of other keys or services; start an agent with their key, or remove them',
+        'spool folders of other keys or services found; start an agent with their key, or remove them',
       );
     }
   }
@@ -261,7 +267,10 @@ export class Spool {
   #noteStored(batch: readonly WaitingReport[], refs: readonly number[], epoch: number): void {
     const settled: number[] = [];
     const released: number[] = [];
-    this.#options.log.debug({ results: batch.map(({ report }) => report.resultId) }, 'results are on disk');
+    this.#options.log.debug(
+      { results: batch.map(({ report }) => report.resultId) },
+      'results written to disk',
+    );
     batch.forEach((waiting, index) => {
       const ref = refs[index] ?? 0;
       waiting.place = { ref, epoch };
@@ -331,7 +340,7 @@ export class Spool {
 
   #dropped(count: number): void {
     this.#droppedCount += count;
-    this.#options.log.error({ results: count }, 'the spool is full: the oldest results were dropped');
+    this.#options.log.error({ results: count }, 'spool full; oldest results dropped');
   }
 
   #forget(waiting: WaitingReport): void {
@@ -352,8 +361,8 @@ export class Spool {
     if (!this.#isTold) {
       this.#isTold = true;
       this.#options.log.error(
-        { problem: thrown.message, directory: this.#options.directory },
-        'SPOOL_DIR cannot be used: results are kept in memory until it can',
+        { reason: thrown.message, directory: this.#options.directory },
+        'SPOOL_DIR cannot be used; keeping results in memory',
       );
     }
     this.#problem = thrown.message;
@@ -376,8 +385,7 @@ export interface SpoolOptions {
   readonly maxMemorySize: number;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Epoch milliseconds by the service's clock, as well as it is known. */
-  readonly serviceNowMs: () => number;
+  readonly serviceClock: ServiceClock;
   /** Results that were spooled before that are dropped unsent; 0 while the service's clock is not known. */
   readonly notBeforeMs: () => number;
   /** A result is on disk. */

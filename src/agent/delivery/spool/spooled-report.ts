@@ -1,8 +1,8 @@
 import { basename, join } from 'node:path';
 import { z } from 'zod';
-import type { Report } from '../../runners/worker-protocol.ts';
+import type { Report } from '../../run/contracts.ts';
 import { readBack } from '../../scrub/scrubber.ts';
-import { runFolder } from '../artifacts/work-folder.ts';
+import { runFolder } from '../artifacts/run-folder.ts';
 
 /** What the spool notes of a report beside its texts. Files are named within the folder of the run. */
 const Note = z.object({

@@ -1,9 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import type { Entry } from 'yauzl';
-import { Releasers } from '../../../lib/releasers.ts';
 import { maxUnpackedBytes, type ScrubOptions, type ScrubReport, Unscrubbable } from '../scrub-report.ts';
 import { heldBytes, type ReadyMember, readyMember } from './scrub-member.ts';
-import { ZipSource } from './zip-source.ts';
+import { type Entry, ZipSource } from './zip-source.ts';
 import { ZipWriter } from './zip-writer.ts';
 
 const maxMembers = 50_000;
@@ -23,20 +21,13 @@ const maxInnerBytes = 32 * 1024 * 1024;
  * @throws Unscrubbable when the archive cannot be read, is encrypted, or holds more than any run leaves behind.
  */
 export async function scrubZip(source: string, target: string, options: ScrubOptions): Promise<ScrubReport> {
-  const releasers = new Releasers();
-  try {
-    const archive = await ZipSource.open(source);
-    releasers.push('source', () => archive.close());
-    const output = await open(target, 'w', 0o600);
-    releasers.push('target', () => output.close());
-    const totals = { memberCount: 0, unpackedBytes: 0 };
-    const writer = new ZipWriter((bytes) => writeAll(output, bytes));
-    const report = await repack({ archive, writer, totals, options, depth: 1 });
-    await output.sync();
-    return report;
-  } finally {
-    await releasers.release();
-  }
+  await using archive = await ZipSource.open(source);
+  await using output = await open(target, 'w', 0o600);
+  const totals = { memberCount: 0, unpackedBytes: 0 };
+  const writer = new ZipWriter((bytes) => writeAll(output, bytes));
+  const report = await repack({ archive, writer, totals, options, depth: 1 });
+  await output.sync();
+  return report;
 }
 
 interface Repacking {
@@ -106,7 +97,7 @@ function admit(entry: Entry, totals: Repacking['totals']): void {
   if (totals.unpackedBytes + entry.uncompressedSize > maxUnpackedBytes) {
     throw new Unscrubbable('the archive is too large once it is unpacked');
   }
-  if (entry.isEncrypted()) throw new Unscrubbable('the archive is encrypted');
+  if (entry.encrypted) throw new Unscrubbable('the archive is encrypted');
   totals.memberCount += 1;
   totals.unpackedBytes += entry.uncompressedSize;
 }
@@ -121,7 +112,7 @@ async function repackedWithin(bytes: Buffer, { totals, options, depth }: Repacki
     if (sizeBytes > maxInnerBytes) throw new Unscrubbable('an archive within the archive is too large');
     pieces.push(piece);
   });
-  const archive = await ZipSource.fromBytes(bytes);
+  const archive = ZipSource.fromBytes(bytes);
   const report = await repack({ archive, writer, totals, options, depth: depth + 1 });
   return { report, bytes: Buffer.concat(pieces) };
 }

@@ -10,7 +10,7 @@ import {
 import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/handler.ts';
 import { describePage, pageOffset } from '../../http/paging.ts';
 import { fieldError, validationError } from '../../http/validation.ts';
-import type { Nouns } from '../../store/store.ts';
+import type { Repositories } from '../../store.ts';
 import { templateProblems } from '../delivery/webhook.ts';
 import type { AlertSubscriptionRow } from '../tables.ts';
 import type { AlertChannel } from './store.ts';
@@ -37,12 +37,12 @@ export function alertChannelHandlers({ store, clock, publicUrl }: HandlerDeps): 
       return viewOf(await requireChannel(store, caller.accountId, params.id));
     },
     async updateAlertChannel({ caller, params, body }) {
-      const changed = await store.transaction(async (nouns) => {
-        const stored = await nouns.alertChannels.findForUpdate(caller.accountId, params.id);
+      const changed = await store.transaction(async (repositories) => {
+        const stored = await repositories.alertChannels.findForUpdate(caller.accountId, params.id);
         if (!stored) throw notFound(params.id);
         const { type, ...definition } = merged(stored, body);
-        await nouns.alertChannels.update(stored.id, type, definition, clock.wallMs());
-        return requireChannel(nouns, caller.accountId, stored.id);
+        await repositories.alertChannels.update(stored.id, type, definition, clock.wallMs());
+        return requireChannel(repositories, caller.accountId, stored.id);
       });
       return viewOf(changed);
     },
@@ -52,29 +52,33 @@ export function alertChannelHandlers({ store, clock, publicUrl }: HandlerDeps): 
     },
     async updateAlertChannelSubscriptions({ caller, params, body }) {
       const { checkId, groupId, activated } = body;
-      const row = await store.transaction(async (nouns) => {
-        const { id } = await requireChannel(nouns, caller.accountId, params.id);
+      const row = await store.transaction(async (repositories) => {
+        const { id } = await requireChannel(repositories, caller.accountId, params.id);
         if ((checkId === null) === (groupId === null)) {
           const message = 'or "groupId" is required, and not both';
           throw fieldError('payload', [{ key: 'checkId', message }]);
         }
         if (checkId !== null) {
-          const check = await nouns.checks.findForUpdate(caller.accountId, checkId.toLowerCase());
+          const check = await repositories.checks.findForUpdate(caller.accountId, checkId.toLowerCase());
           if (!check) throw new AppError('NOT_FOUND', `There is no check ${checkId}.`);
-          return nouns.alertChannels.subscribe(id, { checkId: check.id }, activated);
+          return repositories.alertChannels.subscribe(id, { checkId: check.id }, activated);
         }
         const group =
-          groupId === null ? undefined : await nouns.groups.findForUpdate(caller.accountId, groupId);
+          groupId === null ? undefined : await repositories.groups.findForUpdate(caller.accountId, groupId);
         if (!group) throw new AppError('NOT_FOUND', `There is no check group ${groupId}.`);
-        return nouns.alertChannels.subscribe(id, { groupId: group.id }, activated);
+        return repositories.alertChannels.subscribe(id, { groupId: group.id }, activated);
       });
       return subscriptionView(row);
     },
   });
 }
 
-async function requireChannel(nouns: Nouns, accountId: string, id: number): Promise<AlertChannel> {
-  const channel = await nouns.alertChannels.find(accountId, id);
+async function requireChannel(
+  repositories: Repositories,
+  accountId: string,
+  id: number,
+): Promise<AlertChannel> {
+  const channel = await repositories.alertChannels.find(accountId, id);
   if (!channel) throw notFound(id);
   return channel;
 }

@@ -1,8 +1,8 @@
 import type { Kysely, Selectable } from 'kysely';
-import { batches } from '../../store/engine/batches.ts';
+import type { Subscriber, Subscription } from '../../checks/store.ts';
 import type { Dialect } from '../../store/engine/dialect.ts';
-import { type Page, readPage } from '../../store/engine/page.ts';
-import type { Tables } from '../../store/schema/tables.ts';
+import { batches, type Page, readPage } from '../../store/engine/queries.ts';
+import type { Tables } from '../../tables.ts';
 import type { AlertSubscriptionRow } from '../tables.ts';
 
 /** A stored alert channel. */
@@ -14,15 +14,6 @@ export interface AlertChannel {
   readonly definition: Record<string, unknown>;
   readonly created: number;
   readonly updated: number | null;
-}
-
-/** Who is told: a check, or all checks of a group. */
-export type Subscriber = { readonly checkId: string } | { readonly groupId: number };
-
-/** A channel of a subscriber. */
-export interface Subscription {
-  readonly alertChannelId: number;
-  readonly activated: boolean;
 }
 
 /** Alert channels and the checks and groups that are subscribed to them. */
@@ -172,14 +163,20 @@ export class AlertChannels {
     return Map.groupBy(read, ({ checkId }) => checkId);
   }
 
-  /** The channels that are told of a check: those of its group when that has any, else its own; active ones only. */
+  /**
+   * The channels that are notified of a check: those of its group when that has any, else its own; active
+   * ones only.
+   */
   async toldOf(checkId: string, groupId: number | null): Promise<AlertChannel[]> {
     const ofGroup = groupId === null ? [] : await this.#subscribed({ groupId });
     const rows = ofGroup.length > 0 ? ofGroup : await this.#subscribed({ checkId });
     return rows.filter(({ activated }) => activated === 1).map(fromRow);
   }
 
-  /** Channels that are told of any check that runs at a location: active, not muted, by itself or with its group. */
+  /**
+   * Channels that are notified of any check that runs at a location: active, not muted, by itself or with its
+   * group.
+   */
   async toldOfLocation(accountId: string, slugName: string): Promise<AlertChannel[]> {
     const checks = this.#db
       .selectFrom('checks')
@@ -207,7 +204,7 @@ export class AlertChannels {
     return rows.map(fromRow);
   }
 
-  /** Channels that were, or are to be, told of an alert. */
+  /** Channels that were, or are to be, notified of an alert. */
   async toldOfAlert(alertId: string): Promise<AlertChannel[]> {
     const told = this.#db
       .selectFrom('alert_notifications')

@@ -1,8 +1,8 @@
 import { type Kysely, type Selectable, sql } from 'kysely';
 import type { CheckGroupRow } from '../../resources/tables.ts';
 import { type Dialect, escapeLike } from '../../store/engine/dialect.ts';
-import { type Page, readPage } from '../../store/engine/page.ts';
-import type { Tables } from '../../store/schema/tables.ts';
+import { type Page, readPage } from '../../store/engine/queries.ts';
+import type { Tables } from '../../tables.ts';
 
 /** A stored group of checks. */
 export interface CheckGroup {
@@ -75,7 +75,9 @@ export class CheckGroups {
     return row && fromRow(row);
   }
 
-  /** The same, keeping other transactions from changing or deleting it, and checks from joining or leaving it. */
+  /**
+   * The same, keeping other transactions from changing or deleting it, and checks from joining or leaving it.
+   */
   async findForUpdate(accountId: string, id: number): Promise<CheckGroup | undefined> {
     const row = await this.#one(accountId, id).modifyEnd(this.#dialect.forUpdate).executeTakeFirst();
     return row && fromRow(row);

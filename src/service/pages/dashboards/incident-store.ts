@@ -1,9 +1,9 @@
 import type { Kysely } from 'kysely';
 import type { Dialect } from '../../store/engine/dialect.ts';
-import type { Tables } from '../../store/schema/tables.ts';
+import type { Tables } from '../../tables.ts';
 import type { DashboardIncidentRow, DashboardIncidentUpdateRow } from '../tables.ts';
 
-/** The incidents of dashboards, and what was told of them. */
+/** The incidents of dashboards, and their updates. */
 export class DashboardIncidents {
   readonly #db: Kysely<Tables>;
   readonly #dialect: Dialect;
@@ -86,7 +86,7 @@ export class DashboardIncidents {
     await this.#db.deleteFrom('dashboard_incident_updates').where('id', '=', id).execute();
   }
 
-  /** What was told of some incidents, newest first. */
+  /** The updates of some incidents, newest first. */
   async updates(incidentIds: readonly string[]): Promise<DashboardIncidentUpdateRow[]> {
     if (incidentIds.length === 0) return [];
     return this.#db

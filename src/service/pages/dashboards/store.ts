@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Insertable, Kysely, Selectable } from 'kysely';
 import type { Dialect } from '../../store/engine/dialect.ts';
-import { type Page, readPage } from '../../store/engine/page.ts';
-import type { Tables } from '../../store/schema/tables.ts';
+import { type Page, readPage } from '../../store/engine/queries.ts';
+import type { Tables } from '../../tables.ts';
 import type { DashboardKeyRow, DashboardRow } from '../tables.ts';
 
 export type Dashboard = Selectable<DashboardRow>;

@@ -21,15 +21,18 @@ export function snippetHandlers({ store, clock, publicUrl }: HandlerDeps): [stri
       return view(found(await store.snippets.find(caller.accountId, params.id), params.id));
     },
     async updateSnippet({ caller, params, body }) {
-      return store.transaction(async (nouns) => {
-        const stored = found(await nouns.snippets.findForUpdate(caller.accountId, params.id), params.id);
+      return store.transaction(async (repositories) => {
+        const stored = found(
+          await repositories.snippets.findForUpdate(caller.accountId, params.id),
+          params.id,
+        );
         const changed = {
           ...stored,
           name: body.name ?? stored.name,
           script: body.script ?? stored.script,
           updated: clock.wallMs(),
         };
-        await nouns.snippets.update(changed);
+        await repositories.snippets.update(changed);
         return view(changed);
       });
     },

@@ -37,10 +37,13 @@ export function variableHandlers({ store, clock, publicUrl }: HandlerDeps): [str
       return view(found(await store.variables.find(caller.accountId, params.key), params.key));
     },
     async updateVariable({ caller, params, body }) {
-      return store.transaction(async (nouns) => {
-        const stored = found(await nouns.variables.findForUpdate(caller.accountId, params.key), params.key);
+      return store.transaction(async (repositories) => {
+        const stored = found(
+          await repositories.variables.findForUpdate(caller.accountId, params.key),
+          params.key,
+        );
         const changed = { ...changedRow(stored, body), updated: clock.wallMs() };
-        await nouns.variables.update(changed);
+        await repositories.variables.update(changed);
         return view(changed);
       });
     },

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Dialect } from '../../store/engine/dialect.ts';
-import { type Page, readPage } from '../../store/engine/page.ts';
-import type { Tables } from '../../store/schema/tables.ts';
+import { type Page, readPage } from '../../store/engine/queries.ts';
+import type { Tables } from '../../tables.ts';
 import type { VariableRow } from '../tables.ts';
 
 /** The variables of accounts. */

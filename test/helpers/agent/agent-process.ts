@@ -1,0 +1,120 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { program, sourceProgram } from '../program.ts';
+
+/** The key agents of tests have unless they are given another one. */
+export const agentKey = 'pl_0123456789abcdef';
+
+export interface LogLine {
+  readonly level: number;
+  readonly msg: string;
+  readonly [key: string]: unknown;
+}
+
+/** A real agent in a process of its own. */
+export class AgentProcess {
+  readonly child: ChildProcess;
+  readonly logLines: LogLine[] = [];
+  stderr = '';
+  /** Everything the process printed to stdout. */
+  stdout = '';
+  readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+  #waiters = new Set<() => void>();
+  /** A spool of its own, unless the test names one. */
+  readonly #spoolDir = mkdtempSync(join(tmpdir(), 'picket-agent-test-'));
+
+  /**
+   * @param nodeArguments with any, the agent runs from its sources: modules that are preloaded share those.
+   * @param wrapper a program that becomes the agent, and its arguments.
+   */
+  constructor(
+    environment: Readonly<Record<string, string>>,
+    nodeArguments: readonly string[] = [],
+    wrapper: readonly string[] = [],
+  ) {
+    const [command = '', ...commandArguments] = [
+      ...wrapper,
+      process.execPath,
+      ...nodeArguments,
+      nodeArguments.length > 0 ? sourceProgram : program,
+      'agent',
+    ];
+    this.child = spawn(command, commandArguments, {
+      env: {
+        PATH: process.env.PATH,
+        API_KEY: agentKey,
+        AGENT_HEALTH_PORT: '0',
+        LOG_LEVEL: 'debug',
+        // Tests of scripts name the runtimes; nothing else waits for them to be looked through.
+        RUNTIMES_DIR: '/nonexistent',
+        SPOOL_DIR: this.#spoolDir,
+        ...environment,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.exited = new Promise((resolve) => {
+      this.child.on('close', (code, signal) => {
+        rmSync(this.#spoolDir, { recursive: true, force: true });
+        resolve({ code, signal });
+      });
+    });
+    this.child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.stderr += text;
+    });
+    if (this.child.stdout) {
+      createInterface(this.child.stdout).on('line', (line) => {
+        this.stdout += `${line}\n`;
+        try {
+          this.logLines.push(JSON.parse(line) as LogLine);
+        } catch {
+          // Not a log line; it is in stdout all the same.
+        }
+        for (const look of [...this.#waiters]) look();
+      });
+    }
+  }
+
+  /** The first log line whose message contains the text. */
+  async logged(text: string, timeoutMs = 30_000): Promise<LogLine> {
+    const find = () => this.logLines.find(({ msg }) => msg?.includes(text));
+    const first = find();
+    if (first) return first;
+    return await new Promise<LogLine>((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#waiters.delete(look);
+        reject(new Error(`no log line with "${text}" in:\n${this.stdout}\n${this.stderr}`));
+      }, timeoutMs);
+      const look = () => {
+        const line = find();
+        if (!line) return;
+        clearTimeout(timer);
+        this.#waiters.delete(look);
+        resolve(line);
+      };
+      this.#waiters.add(look);
+    });
+  }
+
+  /** Status and body of a path of the health port. */
+  async get(path: string, method = 'GET'): Promise<{ status: number; body: string }> {
+    const { port } = await this.logged('agent starts');
+    const response = await fetch(`http://127.0.0.1:${String(port)}${path}`, { method });
+    return { status: response.status, body: await response.text() };
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.child.kill(signal);
+  }
+
+  /** Ends the process the hard way, if it still runs. */
+  async kill(): Promise<void> {
+    if (this.child.exitCode === null && this.child.signalCode === null) {
+      this.child.kill('SIGCONT');
+      this.child.kill('SIGKILL');
+    }
+    await this.exited;
+  }
+}

@@ -1,0 +1,26 @@
+import type { LeasedRun } from '../../../../src/protocol/agent/agent.ts';
+
+/** A leased run of a URL monitor, due now; whatever a test cares about is given. */
+export function leasedRun(url: string, overrides: Partial<LeasedRun> = {}): LeasedRun {
+  return {
+    runId: crypto.randomUUID(),
+    leaseNumber: 1,
+    resultId: crypto.randomUUID(),
+    slotAt: Date.now(),
+    attempt: 0,
+    mayBeRetried: false,
+    sequenceId: crypto.randomUUID(),
+    checkRunId: 1,
+    accountId: '0f8fad5b-d9cb-469f-a165-70867728950e',
+    location: { name: 'test-location', proxyUrl: null },
+    check: { id: crypto.randomUUID(), name: 'Test', checkType: 'URL', spec: { request: { url } } },
+    variables: {},
+    secretNames: [],
+    runtimeId: '2026.04',
+    lifecycle: { setup: [], teardown: [] },
+    snippets: [],
+    clientCertificates: [],
+    isTestSession: false,
+    ...overrides,
+  };
+}

@@ -1,0 +1,44 @@
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { createGzip } from 'node:zlib';
+import tar, { type Header } from 'tar-stream';
+import { codeBundleKeyOf } from '../../../src/checks/contract/code-bundle.ts';
+import { BundleMissing, type CodeBundles } from '../../../src/sandbox/suites/suite-host.ts';
+
+/** An entry as it is put into an archive, however strange. */
+export type BundleEntry = Omit<Partial<Header>, 'name'> & {
+  readonly name: string;
+  readonly content?: string | Buffer;
+};
+
+/** A tar.gz of files by path. */
+export function packFiles(files: Readonly<Record<string, string | Buffer>>): Promise<Buffer> {
+  return packEntries(Object.entries(files).map(([name, content]) => ({ name, content })));
+}
+
+export async function packEntries(entries: readonly BundleEntry[]): Promise<Buffer> {
+  const pack = tar.pack();
+  for (const { content, ...header } of entries) pack.entry(header, content ?? '');
+  pack.finalize();
+  return await buffer(pack.pipe(createGzip()));
+}
+
+/** Bundles as the agent has them, from memory. */
+export class MemoryBundles implements CodeBundles {
+  readonly #bundles = new Map<string, Buffer>();
+
+  /** Returns the key. */
+  add(bytes: Buffer): string {
+    const sha256 = createHash('sha256').update(bytes).digest('hex');
+    const key = codeBundleKeyOf({ sha256, sizeBytes: bytes.length });
+    this.#bundles.set(key, bytes);
+    return key;
+  }
+
+  async open(key: string): Promise<Readable> {
+    const bytes = this.#bundles.get(key);
+    if (!bytes) throw new BundleMissing(key);
+    return Readable.from([bytes]);
+  }
+}

@@ -1,0 +1,181 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import type { ArtifactFile, Outcome, RunContext } from '../../../src/checks/contract/check-type.ts';
+import type { PlaywrightDetail } from '../../../src/checks/playwright/detail.ts';
+import { runPlaywrightSuite } from '../../../src/checks/playwright/run.ts';
+import { PlaywrightSpec } from '../../../src/checks/playwright/spec.ts';
+import type { ScriptHost } from '../../../src/sandbox/host/contract.ts';
+import { DependencyCache } from '../../../src/sandbox/suites/dependency-cache.ts';
+import { type ManagerName, readPackageManagers } from '../../../src/sandbox/suites/package-managers.ts';
+import { runContext } from '../run-context.ts';
+import { plainHost } from './plain-sandbox.ts';
+import { runtimesDirectory, type ScriptStage, startScriptStage } from './script-stage.ts';
+import { MemoryBundles, packFiles } from './suite-bundle.ts';
+
+const run = promisify(execFile);
+
+export type SuiteFiles = Readonly<Record<string, string>>;
+
+export interface SuiteRunOptions {
+  readonly spec?: Readonly<Record<string, unknown>>;
+  readonly context?: Partial<RunContext>;
+  /** Instead of the stage's own. */
+  readonly host?: ScriptHost;
+}
+
+/** What this machine has for running Playwright suites. */
+export interface SuiteStage {
+  readonly scripts: ScriptStage;
+  readonly bundles: MemoryBundles;
+  readonly host: ScriptHost;
+  readonly dependencies: DependencyCache;
+  /** Why no suite can be run here. */
+  readonly missing: string | undefined;
+  /** Why a package manager cannot be used here. */
+  missingManager(name: ManagerName): string | undefined;
+  run(
+    bundle: SuiteFiles | Buffer,
+    options?: SuiteRunOptions,
+  ): Promise<{ readonly outcome: Outcome<PlaywrightDetail>; readonly artifacts: readonly ArtifactFile[] }>;
+  close(): Promise<void>;
+}
+
+/** Gets suites going in sandboxes that contain nothing: the suites are the tests' own. */
+export async function startSuiteStage(): Promise<SuiteStage> {
+  const directory = await mkdtemp(join(tmpdir(), 'picket-suites-'));
+  const scripts = await startScriptStage();
+  const bundles = new MemoryBundles();
+  const packageManagers = await readPackageManagers(runtimesDirectory);
+  const dependencies = await DependencyCache.open(join(directory, 'dependencies'), 2 ** 32);
+  const host = plainHost(scripts.runtimes, scripts.host.browser, {
+    bundles,
+    packageManagers,
+    dependencies,
+    nodePath: process.execPath,
+  });
+  return {
+    scripts,
+    bundles,
+    host,
+    dependencies,
+    missing: scripts.missingRuntimes,
+    missingManager: (name) =>
+      packageManagers.versions.has(name)
+        ? undefined
+        : `${name} is not installed: npm run runtimes:install package-managers`,
+    async run(bundle, options = {}) {
+      const bytes = Buffer.isBuffer(bundle) ? bundle : await packFiles(bundle as SuiteFiles);
+      const artifacts: ArtifactFile[] = [];
+      const spec = PlaywrightSpec.parse({
+        codeBundlePath: bundles.add(bytes),
+        browsers: [],
+        ...options.spec,
+      });
+      const outcome = await runPlaywrightSuite(
+        spec,
+        runContext({
+          scripts: options.host ?? host,
+          timeoutMs: 100_000,
+          artifacts: {
+            add: async (file) => {
+              artifacts.push(file);
+              return true;
+            },
+          },
+          ...options.context,
+        }),
+      );
+      return { outcome, artifacts };
+    },
+    close: async () => {
+      await scripts.close();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Instead of installing: the packages of a runtime of this machine, by a link. */
+export function linkRuntime(stage: SuiteStage): { readonly installCommand: string } {
+  const runtime = stage.scripts.runtimes.find(stage.scripts.runtimes.ids[0] ?? '');
+  return { installCommand: `ln -s '${runtime?.modulesDirectory}' node_modules` };
+}
+
+/** The registry of this machine, as the variables by which each manager knows it. */
+export async function registryVariables(): Promise<Record<string, string>> {
+  const { stdout } = await run('npm', ['config', 'get', 'registry']);
+  const registry = stdout.trim();
+  const { NODE_EXTRA_CA_CERTS, SSL_CERT_FILE } = process.env;
+  return {
+    ...(NODE_EXTRA_CA_CERTS === undefined ? {} : { NODE_EXTRA_CA_CERTS }),
+    ...(SSL_CERT_FILE === undefined ? {} : { SSL_CERT_FILE }),
+    npm_config_fetch_retries: '0',
+    npm_config_registry: registry,
+    YARN_NPM_REGISTRY_SERVER: registry,
+    YARN_REGISTRY: registry,
+    BUN_CONFIG_REGISTRY: registry,
+    ...(registry.startsWith('http:') ? { YARN_UNSAFE_HTTP_WHITELIST: new URL(registry).hostname } : {}),
+  };
+}
+
+/** A project as its developer has it: installed, with a lockfile, in a folder of its own. */
+export interface Project {
+  readonly directory: string;
+  /** Its files with the lockfile, without what is installed. */
+  files(lockfile: string): Promise<SuiteFiles>;
+  /** Runs Playwright directly, as the developer does; the numbers are those of its own JSON report. */
+  runDirectly(): Promise<Record<'expected' | 'unexpected' | 'flaky' | 'skipped', number>>;
+  close(): Promise<void>;
+}
+
+export async function developProject(files: SuiteFiles, manager: ManagerName): Promise<Project> {
+  const directory = await mkdtemp(join(tmpdir(), 'picket-project-'));
+  for (const [path, content] of Object.entries(files)) {
+    await mkdir(dirname(join(directory, path)), { recursive: true });
+    await writeFile(join(directory, path), content);
+  }
+  const packageManagers = await readPackageManagers(runtimesDirectory);
+  const name = manager.replace(/\d/, '');
+  const command = packageManagers
+    .programs('node', process.execPath)
+    .find((one) => one.name === name && (one.only === undefined || one.only === manager))?.command;
+  const [program = '', ...args] = command ?? [];
+  const env = {
+    ...(await registryVariables()),
+    HOME: directory,
+    YARN_NODE_LINKER: 'node-modules',
+    YARN_ENABLE_TELEMETRY: '0',
+    npm_config_manage_package_manager_versions: 'false',
+    npm_config_omit_lockfile_registry_resolved: 'true',
+    PATH: `${dirname(process.execPath)}${delimiter}/usr/bin:/bin`,
+  };
+  await run(program, [...args, 'install'], { cwd: directory, env, timeout: 60_000 });
+  return {
+    directory,
+    files: async (lockfile) => ({
+      ...files,
+      'package.json': await readFile(join(directory, 'package.json'), 'utf8'),
+      [lockfile]: await readFile(join(directory, lockfile), 'utf8'),
+    }),
+    runDirectly: async () => {
+      const report = join(directory, 'direct.json');
+      const cli = join(directory, 'node_modules/@playwright/test/cli.js');
+      await run(process.execPath, [cli, 'test', '--reporter=json'], {
+        cwd: directory,
+        env: { ...env, PLAYWRIGHT_JSON_OUTPUT_NAME: report },
+      }).catch((failed: { readonly code?: unknown }) => {
+        if (failed.code !== 1) throw failed;
+      });
+      const { stats } = JSON.parse(await readFile(report, 'utf8'));
+      return {
+        expected: stats.expected,
+        unexpected: stats.unexpected,
+        flaky: stats.flaky,
+        skipped: stats.skipped,
+      };
+    },
+    close: () => rm(directory, { recursive: true, force: true, maxRetries: 5 }),
+  };
+}

@@ -1,0 +1,190 @@
+import { failure } from '../../../../src/checks/contract/failure.ts';
+import { checkTypes } from '../../../../src/checks/index.ts';
+import type { Samples } from '../../../integration/conformance/samples/samples.ts';
+import { createAuthority } from '../../targets/certificates.ts';
+import { type Bench, createLocation, reportOf, TestAgent, type TestLocation } from '../service.ts';
+import { KnownObjects } from './known-objects.ts';
+
+/** An account in which every kind of object there is exists at least once. */
+export interface InhabitedAccount {
+  readonly bench: Bench;
+  readonly known: KnownObjects;
+  /** Bodies that are right, by method and path of their route, where the smallest one by the schema is not. */
+  readonly bodies: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
+  readonly location: TestLocation;
+  /** A certificate with its key, for bodies that need a real one. */
+  readonly certificate: { readonly cert: string; readonly key: string };
+}
+
+const oneHour = { startsAt: '2026-01-01T00:00:00Z', endsAt: '2036-01-01T01:00:00Z' };
+const update = { status: 'INVESTIGATING', description: 'x' };
+
+const errorEvent = {
+  event_id: 'a'.repeat(32),
+  timestamp: 1,
+  platform: 'node',
+  level: 'error',
+  release: '1',
+  contexts: { os: { name: 'linux' }, runtime: { name: 'node', version: '24' } },
+  exception: { values: [{ type: 'Error', value: 'x', stacktrace: { frames: [] } }] },
+};
+
+/** Fills the bench's account over the API. */
+export async function inhabit(bench: Bench): Promise<InhabitedAccount> {
+  const known = new KnownObjects();
+  const location = await createLocation(bench, 'lab');
+  const send = async (method: string, path: string, body?: unknown) => {
+    const answer = await bench.call(method, `/v1/${path}`, body);
+    if (answer.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  };
+  const make = (path: string, body?: unknown) => send('POST', path, body);
+
+  // Not the one that the agent works at: it may be removed.
+  const spare = await createLocation(bench, 'spare');
+  const { keys } = await send('GET', `private-locations/${spare.id}`);
+  known.add('/v1/private-locations/{}', [spare.id]);
+  known.add('/v1/private-locations/{}/keys/{}', [spare.id, keys[0].id]);
+
+  const bodies = new Map<string, Readonly<Record<string, unknown>>>();
+  for (const type of checkTypes) {
+    const { samples } = (await import(`../../conformance/samples/${type.route}.ts`)) as { samples: Samples };
+    const body = { name: type.name, ...samples.minimal };
+    const check = await make(`checks/${type.route}`, body);
+    bodies.set(`POST /v1/checks/${type.route}`, body);
+    bodies.set(
+      `PUT /v1/checks/${type.route}/{id}`,
+      type.requiredOnUpdate ? { ...body, script: 'x', heartbeat: {} } : {},
+    );
+    bodies.set('POST /v1/checks', { ...body, checkType: type.name });
+    known.add(`/v1/checks/${type.route}/{}`, [check.id]);
+    known.add('/v1/checks/{}', [check.id]);
+  }
+  bodies.set('POST /v1/maintenance-windows', { name: 'w', ...oneHour });
+  bodies.set('POST /api/{project}/envelope/', errorEvent);
+
+  const heartbeatId = known.idOf('/v1/checks/heartbeat/{}', 0) ?? '';
+  const { heartbeat } = await send('GET', `checks/${heartbeatId}`);
+  const token = heartbeat.pingUrl.split('/').at(-1);
+  known.add('/v1/ping/{}', [token]);
+  await make(`ping/${token}`);
+  const [page] = await send('GET', `checks/heartbeats/${heartbeatId}/events`);
+  known.add('/v1/checks/heartbeat/{}/events/{}', [heartbeatId, page.events[0].id]);
+  known.add('/v1/runtimes/{}', ['2026.04']);
+  known.add('/v1/accounts/{}', [bench.accountId]);
+
+  await make(`triggers/checks/${known.idOf('/v1/checks/{}', 0)}`);
+  const group = await make('check-groups', { name: 'group' });
+  known.add('/v1/check-groups/{}', [String(group.id)]);
+  const failing = await make('checks/url', {
+    name: 'failing',
+    groupId: group.id,
+    doubleCheck: false,
+    privateLocations: ['lab'],
+    request: { url: 'http://target.test/' },
+  });
+  known.add('/v1/check-groups/{}/checks/{}', [String(group.id), failing.id]);
+  known.add('/v1/checks/url/{}', [failing.id]);
+
+  await make(`triggers/check-groups/${group.id}`);
+  await make('variables', { key: 'STAGE', value: 'x' });
+  known.add('/v1/variables/{}', ['STAGE']);
+  known.add('/v1/snippets/{}', [String((await make('snippets', { name: 's', script: 'x' })).id)]);
+  const certificate = await (await createAuthority()).issue();
+  known.add('/v1/client-certificates/{}', [
+    (await make('client-certificates', { host: 'a.test', ...certificate })).id,
+  ]);
+  const window = await make('maintenance-windows', { name: 'w', ...oneHour });
+  known.add('/v1/maintenance-windows/{}', [String(window.id)]);
+  const maintenances = await send('GET', `maintenance-windows/${window.id}/maintenances`);
+  const [maintenance] = Array.isArray(maintenances) ? maintenances : maintenances.entries;
+  if (maintenance) {
+    const at = [String(window.id), String(maintenance.id)];
+    known.add('/v1/maintenance-windows/{}/maintenances/{}', at);
+    const told = await make(`maintenance-windows/${window.id}/maintenances/${maintenance.id}/updates`, {
+      description: 'x',
+    });
+    known.add('/v1/maintenance-windows/{}/maintenances/{}/updates/{}', [...at, told.id]);
+  }
+  const channel = await make('alert-channels', { type: 'EMAIL', config: { address: 'a@example.com' } });
+  known.add('/v1/alert-channels/{}', [String(channel.id)]);
+
+  await fillPages(make, send, known);
+  await fillSessions(bench, { make, known, location, failingId: failing.id });
+  return { bench, known, bodies, location, certificate };
+}
+
+type Make = (path: string, body?: unknown) => Promise<Answer>;
+type Send = (method: string, path: string, body?: unknown) => Promise<Answer>;
+// biome-ignore lint/suspicious/noExplicitAny: bodies of every shape
+type Answer = any;
+
+async function fillPages(make: Make, send: Send, known: KnownObjects): Promise<void> {
+  const dashboard = await make('dashboards', { header: 'd', customUrl: 'known-dashboard' });
+  known.add('/v1/dashboards/{}', [dashboard.dashboardId]);
+  known.add('/v1/public/dashboards/{}', ['known-dashboard']);
+  const legacy = await make('incidents', {
+    name: 'i',
+    impact: 'MAJOR',
+    dashboardId: dashboard.dashboardId,
+    startedAt: '2026-01-01T00:00:00Z',
+    incidentUpdates: [update],
+  });
+  known.add('/v1/incidents/{}', [legacy.id]);
+  known.add('/v1/incidents/{}/updates/{}', [legacy.id, legacy.incidentUpdates[0].id]);
+  const service = await make('status-pages/services', { name: 's' });
+  known.add('/v1/status-pages/services/{}', [service.id]);
+  const page = await make('status-pages', { name: 'p', url: 'known-page', cards: [] });
+  known.add('/v1/status-pages/{}', [page.id]);
+  known.add('/v1/public/status-pages/{}', ['known-page']);
+  const incident = await make('status-pages/incidents', {
+    name: 'i',
+    severity: 'MINOR',
+    services: [{ id: service.id }],
+    incidentUpdates: [update],
+  });
+  known.add('/v1/status-pages/incidents/{}', [incident.id]);
+  known.add('/v1/status-pages/incidents/{}/incident-updates/{}', [
+    incident.id,
+    incident.incidentUpdates[0].id,
+  ]);
+  const subscriptions = `status-pages/${page.id}/subscriptions`;
+  await make(`${subscriptions}/bulk`, {
+    subscriptions: [{ type: 'EMAIL', config: { address: 'a@example.com' } }],
+  });
+  const { entries } = await send('GET', subscriptions);
+  known.add('/v1/status-pages/{}/subscriptions/{}', [page.id, entries[0].id]);
+}
+
+/** Runs of sessions: an agent leases them and reports that they failed. */
+async function fillSessions(
+  bench: Bench,
+  parts: { make: Make; known: KnownObjects; location: TestLocation; failingId: string },
+): Promise<void> {
+  const { make, known, location, failingId } = parts;
+  const agent = new TestAgent(bench, location);
+  const {
+    sessions: [session],
+  } = await make('check-sessions/trigger', { target: { checkId: failingId } });
+  known.add('/v1/check-sessions/{}', [session.checkSessionId]);
+  const test = await make('test-sessions/trigger', {
+    name: 't',
+    projectId: 'project',
+    runLocation: 'lab',
+    target: { checkId: failingId },
+  });
+  known.add('/v1/test-sessions/{}', [test.testSessionId]);
+  known.add('/v1/test-session-error-groups/projects/{}', ['project']);
+  const refused = failure('CONNECTION_REFUSED', 'connect ECONNREFUSED 10.0.0.5:80');
+  for (const run of await agent.claim()) {
+    const more = { failure: refused, errorMessages: [refused.message] };
+    await agent.report([reportOf(run, more)]);
+    if (run.isTestSession) known.add('/v1/test-sessions/{}/results/{}', [test.testSessionId, run.resultId]);
+    else known.add('/v1/check-results/{}/{}', [run.check.id, run.resultId]);
+  }
+  const list = async (path: string) => (await bench.call('GET', path)).body;
+  for (const kind of ['error-groups', 'test-session-error-groups']) {
+    const [group] = await list(`/v1/${kind}`);
+    if (group) known.add(`/v1/${kind}/{}`, [group.id]);
+  }
+}

@@ -1,0 +1,318 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { FastifyInstance, InjectOptions } from 'fastify';
+import { type Clock, systemClock } from '../../../src/lib/clock.ts';
+import { createLogger, type Logger } from '../../../src/lib/log.ts';
+import type { ClaimResponse, LeasedRun, ResultReport } from '../../../src/protocol/agent/agent.ts';
+import { addAccount, addKey } from '../../../src/service/accounts/accounts.ts';
+import type { AlertingConfig } from '../../../src/service/alerts/delivery/notifier.ts';
+import type { ArtifactStore } from '../../../src/service/artifact-store/artifact-store.ts';
+import { DirectoryStore } from '../../../src/service/artifact-store/directory-store.ts';
+import { ServiceConfig } from '../../../src/service/config.ts';
+import type { KeyRole } from '../../../src/service/ids/keys.ts';
+import { backgroundJobs } from '../../../src/service/jobs/index.ts';
+import type { StaticIps } from '../../../src/service/locations/static-ips.ts';
+import { configuredMailServer, type MailConfig } from '../../../src/service/mail/mail-server.ts';
+import { ServiceMetrics } from '../../../src/service/metrics.ts';
+import { AnalyticsThread } from '../../../src/service/results/analytics/analytics-thread.ts';
+import { Ingest } from '../../../src/service/results/ingest.ts';
+import { buildApi } from '../../../src/service/routes.ts';
+import { Ledger } from '../../../src/service/runs/ledger.ts';
+import { openStore, type Store } from '../../../src/service/store.ts';
+
+export const metricsToken = 'metrics-token-of-the-tests';
+
+export const quietLogger: Logger = createLogger('test', 'silent');
+
+/** A folder that goes away with `remove()`. */
+export function temporaryFolder(): { readonly path: string; remove(): void } {
+  const path = mkdtempSync(join(tmpdir(), 'picket-service-'));
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, unknown>>;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
+  readonly body: any;
+}
+
+export interface Bench {
+  readonly app: FastifyInstance;
+  readonly store: Store;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly accountId: string;
+  readonly key: string;
+  /** Calls the API with the account's key unless the options say otherwise. */
+  call(method: string, path: string, body?: unknown, options?: CallOptions): Promise<Answer>;
+  startScheduler(): void;
+  startSweeper(): void;
+  startAlerting(): void;
+  startHeartbeatWatch(): void;
+  /** Results are kept for 30 days, files for 10, analytics for 60. */
+  startUpkeep(): void;
+  addAccount(role?: KeyRole): Promise<{ accountId: string; key: string }>;
+  addKey(role: KeyRole): Promise<string>;
+  close(): Promise<void>;
+}
+
+export interface CallOptions {
+  readonly key?: string | null;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface BenchOptions {
+  /** PostgreSQL to use; an SQLite database in a temporary folder when absent. */
+  readonly databaseUrl?: string;
+  /** Folder of the SQLite database; kept on close when given. */
+  readonly folder?: string;
+  readonly clock?: Clock;
+  readonly leaseTtlMs?: number;
+  /** Settings of alerting that are not the defaults. */
+  readonly alerting?: Partial<AlertingConfig & MailConfig>;
+  /** Where artifacts are kept; a temporary folder when absent. */
+  readonly artifactFolder?: string;
+  /** Another store of artifacts than a folder; closed with the bench. */
+  readonly artifactStore?: ArtifactStore;
+  /** Without it there are no rate limits. */
+  readonly requestsPerMinute?: number;
+  readonly trustedProxies?: readonly string[];
+  readonly staticIps?: StaticIps;
+  /** Whether mails to subscribers are stored, as where there is a mailer. */
+  readonly hasMailer?: boolean;
+}
+
+/** The service's real parts, put together without a listening socket; scheduler and sweeper run when started. */
+export async function openBench(options: BenchOptions = {}): Promise<Bench> {
+  const { databaseUrl, clock = systemClock, leaseTtlMs = 15_000 } = options;
+  const temporary = options.folder === undefined ? temporaryFolder() : undefined;
+  const folder = options.folder ?? temporary?.path ?? '';
+  const logger = quietLogger;
+  const store = await openStore({ databaseUrl, path: join(folder, 'picket.sqlite'), logger });
+  const analytics = new AnalyticsThread({ databaseUrl, path: join(folder, 'picket.sqlite') });
+  const metrics = new ServiceMetrics();
+  const ledger = new Ledger({ store, clock, leaseTtlMs });
+  const ingest = new Ingest({ store, clock, metrics });
+  const artifactFolder = temporary ?? temporaryFolder();
+  const artifactStore =
+    options.artifactStore ??
+    (await DirectoryStore.open(options.artifactFolder ?? join(artifactFolder.path, 'artifacts')));
+  const { requestsPerMinute, trustedProxies, staticIps, hasMailer } = options;
+  const app = await buildApi({
+    store,
+    artifactStore,
+    analytics,
+    clock,
+    ledger,
+    ingest,
+    metrics,
+    metricsToken,
+    logger,
+    isReady: () => true,
+    ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
+    ...(trustedProxies === undefined ? {} : { trustedProxies }),
+    ...(staticIps === undefined ? {} : { staticIps }),
+    ...(hasMailer === undefined ? {} : { hasMailer }),
+  });
+  const config = {
+    ...ServiceConfig.parse({}),
+    RESULT_RETENTION_DAYS: 30,
+    ARTIFACT_RETENTION_DAYS: 10,
+    ANALYTICS_RETENTION_DAYS: 60,
+    ...options.alerting,
+  };
+  const mail = configuredMailServer(config);
+  const jobs = backgroundJobs({ store, clock, logger, artifactStore, metrics, leaseTtlMs, config, mail });
+  const start = (...names: string[]) => {
+    for (const job of jobs) if (names.includes(job.name)) job.start();
+  };
+  const newAccount = async (role: KeyRole = 'ADMIN') => {
+    const { accountId } = await addAccount(store, clock, 'Test');
+    const { rawKey } = await addKey(store, clock, { accountId, name: 'test', role });
+    return { accountId, key: rawKey };
+  };
+  const { accountId, key } = await newAccount();
+  return {
+    app,
+    store,
+    ledger,
+    clock,
+    accountId,
+    key,
+    call: (method, path, body, callOptions = {}) => {
+      const credential = callOptions.key === undefined ? key : callOptions.key;
+      return inject(app, method, path, body, {
+        ...(credential === null ? {} : { authorization: `Bearer ${credential}` }),
+        ...callOptions.headers,
+      });
+    },
+    startScheduler: () => start('scheduler'),
+    startSweeper: () => start('lease sweep'),
+    startAlerting: () => start('notifier', 'alert timers'),
+    startHeartbeatWatch: () => start('heartbeat watch'),
+    startUpkeep: () => start('retention'),
+    addAccount: newAccount,
+    addKey: async (role) => (await addKey(store, clock, { accountId, name: 'test', role })).rawKey,
+    close: async () => {
+      for (const job of jobs.toReversed()) await job.stop();
+      mail?.close();
+      ledger.drain();
+      await app.close();
+      await analytics.close();
+      await artifactStore.close();
+      await store.close();
+      artifactFolder.remove();
+    },
+  };
+}
+
+async function inject(
+  app: FastifyInstance,
+  method: string,
+  url: string,
+  body: unknown,
+  headers: Record<string, string>,
+): Promise<Answer> {
+  const request: InjectOptions = { method: method as 'GET', url, headers };
+  if (body !== undefined) {
+    request.payload = typeof body === 'string' ? body : JSON.stringify(body);
+    request.headers = { 'content-type': 'application/json', ...headers };
+  }
+  const answer = await app.inject(request);
+  const isJson = String(answer.headers['content-type'] ?? '').includes('json');
+  return {
+    status: answer.statusCode,
+    headers: answer.headers,
+    body: isJson && answer.payload !== '' ? JSON.parse(answer.payload) : answer.payload,
+  };
+}
+
+export interface TestLocation {
+  readonly id: string;
+  readonly slugName: string;
+  readonly key: string;
+}
+
+export async function createLocation(bench: Bench, slugName: string): Promise<TestLocation> {
+  const answer = await bench.call('POST', '/v1/private-locations', { name: slugName, slugName });
+  if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
+  return { id: answer.body.id, slugName, key: answer.body.keys[0].rawKey };
+}
+
+/** Creates a URL monitor; every field may be overridden. */
+export async function createCheck(
+  bench: Bench,
+  fields: Readonly<Record<string, unknown>> = {},
+  // biome-ignore lint/suspicious/noExplicitAny: a check as the API shows it
+): Promise<any> {
+  const answer = await bench.call('POST', '/v1/checks/url', {
+    name: 'a monitor',
+    frequency: 1,
+    request: { url: 'http://target.test/' },
+    ...fields,
+  });
+  if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
+  return answer.body;
+}
+
+/** An agent of a location, by its calls. */
+export class TestAgent {
+  readonly agentId: string;
+  readonly sessionId = randomUUID();
+  readonly #bench: Bench;
+  readonly #location: TestLocation;
+
+  constructor(bench: Bench, location: TestLocation, agentId = 'agent-1') {
+    this.#bench = bench;
+    this.#location = location;
+    this.agentId = agentId;
+  }
+
+  get identity() {
+    return { agentId: this.agentId, sessionId: this.sessionId };
+  }
+
+  claimBody(fields: Readonly<Record<string, unknown>> = {}) {
+    return {
+      ...this.identity,
+      version: '8.0.0',
+      platform: 'test',
+      checkTypes: ['API', 'URL'],
+      freeSlots: { probe: 100, script: 0 },
+      waitMs: 0,
+      ...fields,
+    };
+  }
+
+  call(path: string, body: unknown): Promise<Answer> {
+    return this.#bench.call('POST', `/v1/agent/${path}`, body, { key: this.#location.key });
+  }
+
+  async claim(fields: Readonly<Record<string, unknown>> = {}): Promise<LeasedRun[]> {
+    const answer = await this.call('claims', this.claimBody(fields));
+    if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
+    return (answer.body as ClaimResponse).runs;
+  }
+
+  async renew(runs: readonly LeasedRun[]): Promise<{ lostRunIds: string[]; cancelledRunIds: string[] }> {
+    return (await this.call('leases/renew', { ...this.identity, leases: leaseRefs(runs) })).body;
+  }
+
+  async release(runs: readonly LeasedRun[]): Promise<number> {
+    const answer = await this.call('leases/release', { ...this.identity, leases: leaseRefs(runs) });
+    return answer.body.released;
+  }
+
+  /** Reports results; returns the status of each receipt. */
+  async report(results: readonly unknown[]): Promise<string[]> {
+    const answer = await this.call('results', { ...this.identity, results });
+    if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
+    return answer.body.items.map((item: { status: string }) => item.status);
+  }
+}
+
+function leaseRefs(runs: readonly LeasedRun[]) {
+  return runs.map(({ runId, leaseNumber }) => ({ runId, leaseNumber }));
+}
+
+/** What an agent reports of a leased run that passed; every field may be overridden. */
+export function reportOf(run: LeasedRun, fields: Partial<ResultReport> = {}): ResultReport {
+  return {
+    resultId: run.resultId,
+    runId: run.runId,
+    leaseNumber: run.leaseNumber,
+    startedAt: run.slotAt + 5,
+    stoppedAt: run.slotAt + 105,
+    hostStartedAt: null,
+    responseTimeMs: 100,
+    startDelayMs: 1,
+    agentLagMs: 0.5,
+    agentOverheadMs: 0,
+    isTimingDoubtful: false,
+    certificateExpiresAt: null,
+    isDegraded: false,
+    overMaxResponseTime: false,
+    failure: null,
+    errorMessages: [],
+    detail: null,
+    ...fields,
+  };
+}
+
+/** Waits for a condition, looking again and again. */
+export async function until<T>(
+  what: string,
+  look: () => Promise<T | undefined | false | null> | T | undefined | false | null,
+  timeoutMs = 30_000,
+): Promise<T> {
+  const deadline = performance.now() + timeoutMs;
+  for (;;) {
+    const seen = await look();
+    if (seen) return seen;
+    if (performance.now() > deadline) throw new Error(`not within ${timeoutMs} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}

@@ -1,0 +1,56 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Outcome } from '../../../src/checks/contract/check-type.ts';
+import type { HttpDetail } from '../../../src/checks/http/detail.ts';
+import { type Rights, rightsPrefix } from './icmp-process.ts';
+import type { NetworkLab } from './network-namespaces.ts';
+import { type PcapContent, readPcap } from './tcp-segments.ts';
+
+const program = new URL('./diagnosis-process-main.ts', import.meta.url).pathname;
+
+/** API checks to run, one after the other unless said otherwise, in one process: diagnoses are rationed per thread. */
+export interface DiagnosedOrder {
+  /** Each the `request` of an API check. */
+  readonly requests: readonly Readonly<Record<string, unknown>>[];
+  readonly isConcurrent?: boolean;
+  /** 5000 when absent. */
+  readonly timeoutMs?: number;
+  readonly proxyUrl?: string;
+  /** False where nothing keeps artifacts. */
+  readonly hasSink?: boolean;
+}
+
+export interface DiagnosedRun extends Pick<Outcome<HttpDetail>, 'failure' | 'responseTimeMs' | 'detail'> {
+  /** From start to outcome, diagnosis included. */
+  readonly elapsedMs: number;
+  /** Where its artifacts are. */
+  readonly folder: string;
+}
+
+/** Runs checks in a process of its own, on the lab's agent if there is a lab. */
+export async function diagnosedRuns(
+  order: DiagnosedOrder,
+  where: { readonly folder: string; readonly rights?: Rights; readonly lab?: NetworkLab },
+): Promise<DiagnosedRun[]> {
+  const { folder, rights = 'root', lab } = where;
+  const words = [...rightsPrefix(rights), process.execPath, program, JSON.stringify({ ...order, folder })];
+  const [command = '', ...args] = lab ? lab.commandOn('agent', words) : words;
+  const { stdout } = await promisify(execFile)(command, args);
+  return JSON.parse(stdout) as DiagnosedRun[];
+}
+
+/** Lines of a run's log about its diagnosis. */
+export function remarksOf({ detail }: DiagnosedRun): string[] {
+  const entries = detail.jobLog?.request ?? [];
+  return entries.map(({ msg }) => msg).filter((msg) => msg.startsWith('Diagnosis: '));
+}
+
+export function captureOf({ folder, detail }: DiagnosedRun): PcapContent {
+  return readPcap(readFileSync(join(folder, detail.pcapDataUrl ?? '')));
+}
+
+export function routeOf({ folder, detail }: DiagnosedRun): string {
+  return readFileSync(join(folder, detail.jobAssets?.[0] ?? ''), 'utf8');
+}

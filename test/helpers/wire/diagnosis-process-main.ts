@@ -1,0 +1,33 @@
+/** The program of diagnosed-runs.ts: runs checks whose artifacts go to a folder, and writes their outcomes. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { runApi } from '../../../src/checks/api/run.ts';
+import { ApiSpec } from '../../../src/checks/api/spec.ts';
+import type { ArtifactSink } from '../../../src/checks/contract/check-type.ts';
+import { runContext } from '../run-context.ts';
+import type { DiagnosedOrder, DiagnosedRun } from './diagnosed-runs.ts';
+
+const order = JSON.parse(process.argv[2] ?? '') as DiagnosedOrder & { readonly folder: string };
+const runs = order.requests.map((request, index) => () => run(request, join(order.folder, String(index))));
+const results: DiagnosedRun[] = [];
+if (order.isConcurrent) results.push(...(await Promise.all(runs.map((start) => start()))));
+else for (const start of runs) results.push(await start());
+// Nothing is closed at the end: what diagnoses share must not keep a process alive.
+process.stdout.write(JSON.stringify(results));
+
+async function run(request: unknown, folder: string): Promise<DiagnosedRun> {
+  const { timeoutMs = 5000, hasSink = true, proxyUrl = null } = order;
+  const sink: ArtifactSink = {
+    add: async ({ name, content }) => {
+      const path = join(folder, name);
+      mkdirSync(dirname(path), { recursive: true });
+      if (content instanceof Uint8Array) writeFileSync(path, content);
+      return true;
+    },
+  };
+  const context = runContext({ timeoutMs, proxyUrl, ...(hasSink && { artifacts: sink }) });
+  const startMs = performance.now();
+  const { failure, responseTimeMs, detail } = await runApi(ApiSpec.parse({ request }), context);
+  return { failure, responseTimeMs, detail, elapsedMs: performance.now() - startMs, folder };
+}

@@ -1,0 +1,151 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { diagnose } from '../../helpers/agent/doctor-run.ts';
+import { FakeService } from '../../helpers/agent/fake-service/fake-service.ts';
+import { startPicket } from '../../helpers/picket-process.ts';
+import { temporaryFolder } from '../../helpers/service/service.ts';
+import { createAuthority, type TestAuthority } from '../../helpers/targets/certificates.ts';
+
+/** Faults of settings and of the service, each brought about for real; the doctor names that one and nothing else. */
+describe('picket doctor', { timeout: 120_000 }, () => {
+  let authority: TestAuthority;
+  const opened: { close(): Promise<unknown> }[] = [];
+  const folder = temporaryFolder();
+  const authorities = join(folder.path, 'authorities');
+  let service: FakeService;
+
+  async function serve(tls?: { readonly key: string; readonly cert: string }): Promise<FakeService> {
+    const other = new FakeService(tls);
+    await other.listen();
+    opened.push(other);
+    return other;
+  }
+
+  beforeAll(async () => {
+    authority = await createAuthority('Corporate TLS Inspection');
+    mkdirSync(authorities);
+    writeFileSync(join(authorities, 'corporate.pem'), authority.cert);
+  });
+  beforeEach(async () => {
+    service = await serve();
+  });
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((one) => one.close()));
+  });
+  afterAll(() => folder.remove());
+
+  it('finds nothing where all is well, and says what it saw', async () => {
+    const secure = await serve(await authority.issue());
+    const { problems, exitCode, finding, findings } = await diagnose({
+      SERVICE_URL: secure.url,
+      CA_CERTS_DIR: authorities,
+    });
+    expect(problems).toEqual([]);
+    expect(exitCode).toBe(0);
+    expect(finding('key')?.detail).toContain('Test location (test-location)');
+    expect(finding('tls')?.detail).toContain('issued by "Corporate TLS Inspection"');
+    expect(finding('upload')).toMatchObject({ status: 'ok', detail: expect.stringContaining('1 MB in') });
+    expect(finding('authorities', 'CN=Corporate TLS Inspection')).toMatchObject({ status: 'ok' });
+    for (const type of ['URL', 'API', 'TCP']) expect(finding('checks', type)).toMatchObject({ status: 'ok' });
+    expect(JSON.stringify(findings)).not.toContain('0123456789abcdef');
+    // Nothing is claimed, and no agent is made known.
+    expect(new Set(secure.calls.map(({ name }) => name))).toEqual(new Set(['examine']));
+  });
+
+  it('names every problem of the configuration at once', async () => {
+    const { problems, problem, exitCode } = await diagnose({
+      API_KEY: 'ak_0123456789abcdef',
+      SERVICE_URL: service.url,
+      JOB_CONCURRENCY: 'many',
+      HTTPS_PROXY: 'proxy:3128',
+    });
+    expect(problems).toEqual([
+      'environment API_KEY',
+      'environment JOB_CONCURRENCY',
+      'environment HTTPS_PROXY',
+    ]);
+    expect(problem).toMatchObject({
+      detail: expect.stringContaining('an API key of an account'),
+      fix: expect.stringContaining('/v1/private-locations/{id}/keys'),
+    });
+    expect(exitCode).toBe(1);
+  });
+
+  it('names a key that is wrong or revoked', async () => {
+    service.script = () => ({ statusCode: 401 });
+    const { problems, problem } = await diagnose({ SERVICE_URL: service.url });
+    expect(problems).toEqual(['key']);
+    expect(problem?.fix).toContain('API_KEY');
+  });
+
+  it('names a service of an older protocol, and still tries the key', async () => {
+    service.script = ({ name }) => (name === 'examine' ? { statusCode: 404 } : undefined);
+    const { problems, problem, finding } = await diagnose({ SERVICE_URL: service.url });
+    expect(problems).toEqual(['protocol']);
+    expect(problem?.fix).toContain('Upgrade the service');
+    expect(finding('key')).toMatchObject({ status: 'ok' });
+  });
+
+  it('names an agent that the service takes for too old', async () => {
+    service.script = () => ({ change: (answer) => ({ ...answer, isOutdated: true, version: '99.0.0' }) });
+    const { problems, problem } = await diagnose({ SERVICE_URL: service.url });
+    expect(problems).toEqual(['protocol']);
+    expect(problem?.fix).toBe('Upgrade the agent to version 99.0.0.');
+  });
+
+  it('names something else that answers in its place', async () => {
+    const { problems, problem } = await diagnose({ SERVICE_URL: `${service.url}/elsewhere` });
+    expect(problems).toEqual(['protocol']);
+    expect(problem).toMatchObject({
+      detail: expect.stringContaining('no Picket service'),
+      fix: expect.stringContaining('SERVICE_URL'),
+    });
+  });
+
+  it('names a clock that is an hour off', async () => {
+    service.clockAheadMs = 3_600_000;
+    const { problems, problem } = await diagnose({ SERVICE_URL: service.url });
+    expect(problems).toEqual(['clock']);
+    expect(problem).toMatchObject({
+      detail: expect.stringMatching(/(60 min|1\.0 h) behind/),
+      fix: expect.stringContaining('chrony'),
+    });
+  });
+
+  it('names a proxy in front of the service that takes no large bodies', async () => {
+    service.script = ({ bodyBytes }) => (bodyBytes > 100_000 ? { statusCode: 413 } : undefined);
+    const { problems, problem } = await diagnose({ SERVICE_URL: service.url });
+    expect(problems).toEqual(['upload']);
+    expect(problem?.fix).toContain('client_max_body_size');
+  });
+
+  it('names the files of CA_CERTS_DIR that are of no use', async () => {
+    const broken = join(folder.path, 'broken');
+    mkdirSync(broken);
+    writeFileSync(join(broken, 'good.pem'), authority.cert);
+    writeFileSync(join(broken, 'bad.pem'), '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n');
+    const { problems, problem, finding } = await diagnose({ SERVICE_URL: service.url, CA_CERTS_DIR: broken });
+    expect(problems).toEqual(['authorities bad.pem']);
+    expect(problem?.fix).toContain('in PEM');
+    expect(finding('checks', 'URL')).toMatchObject({ status: 'ok' });
+  });
+
+  it('ends in order when it is interrupted', async () => {
+    service.script = () => ({ isSilent: true });
+    const process = startPicket(['doctor'], {
+      API_KEY: 'pl_x',
+      SERVICE_URL: service.url,
+      RUNTIMES_DIR: '/nonexistent',
+    });
+    await service.waitFor('the call', () => service.callsOf('examine').length > 0);
+    expect(await process.kill('SIGINT')).toEqual({ code: 130, signal: null });
+    expect(process.output()).toContain('Interrupted.');
+    expect(process.output()).not.toContain('problem');
+  });
+
+  it('refuses options it does not know', async () => {
+    const process = startPicket(['doctor', '--colour'], {});
+    expect(await process.ended).toEqual({ code: 2, signal: null });
+  });
+});

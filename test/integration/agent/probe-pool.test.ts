@@ -1,0 +1,147 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { FinishedRun, RunOrder } from '../../../src/agent/run/contracts.ts';
+import { runCheckOnce } from '../../../src/agent/run-once.ts';
+import { ProbePool, type ProbePoolOptions } from '../../../src/agent/runners/probe-pool.ts';
+import { ThreadEnded } from '../../../src/agent/runners/runner-thread.ts';
+import { wholeReport } from '../../../src/agent/scrub/scrubber.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { createLogger } from '../../../src/lib/log.ts';
+import type { ResultReport } from '../../../src/protocol/agent/agent.ts';
+import { Target } from '../../helpers/agent/target.ts';
+
+const fragileWorker = new URL('../../helpers/agent/fixtures/fragile-worker.ts', import.meta.url);
+const never = new AbortController().signal;
+
+function order(url: string, overrides: Partial<RunOrder> = {}): RunOrder {
+  return {
+    runId: crypto.randomUUID(),
+    leaseNumber: 1,
+    resultId: crypto.randomUUID(),
+    checkType: 'URL',
+    spec: { request: { url } },
+    input: { variables: {}, secretNames: [], proxyUrl: null, clientCertificates: [] },
+    receivedAtMs: systemClock.monotonicMs(),
+    ...overrides,
+  };
+}
+
+function reportOf(run: FinishedRun): ResultReport {
+  return JSON.parse(wholeReport(run.report)) as ResultReport;
+}
+
+describe('probe threads', () => {
+  const target = new Target();
+  let pool: ProbePool | undefined;
+
+  beforeEach(async () => await target.listen());
+  afterEach(async () => {
+    await pool?.stop();
+    await target.close();
+  });
+
+  async function started(options: Partial<ProbePoolOptions> = {}): Promise<ProbePool> {
+    pool = new ProbePool({
+      clock: systemClock,
+      log: createLogger('test', 'silent'),
+      ownSecrets: ['pl_the-key-of-the-agent'],
+      serviceOffsetMs: () => 1_000_000,
+      threadCount: 1,
+      ...options,
+    });
+    await pool.start();
+    return pool;
+  }
+
+  it('load the check types that are wanted, and no others', async () => {
+    const small = await started({ checkTypes: ['URL', 'DNS', 'BROWSER'] });
+    expect([...small.checkTypes].sort()).toEqual(['DNS', 'URL']);
+  });
+
+  // Running out of memory is left out: V8 ends such a thread most of the time, but not always before the process.
+  it.each(['throw-in-thread', 'exit-thread'])(
+    'that die (%s) take their runs along, and are replaced',
+    async (cause) => {
+      let readyThreads = 0;
+      const onReady = () => {
+        readyThreads += 1;
+      };
+      const fragile = await started({ entry: fragileWorker, maxHeapMb: 256, threadCount: 1, onReady });
+      expect(fragile.isReady).toBe(true);
+      const held = fragile.run(order(target.url('/hold')), never);
+      const heldEnd = expect(held).rejects.toBeInstanceOf(ThreadEnded);
+      await expect(fragile.run(order(target.url(`/${cause}`)), never)).rejects.toBeInstanceOf(ThreadEnded);
+      await heldEnd;
+      // While the new one loads, nothing could be run, and nothing is to be claimed.
+      expect(fragile.isReady).toBe(false);
+      // A new thread is there by itself.
+      let next: FinishedRun | undefined;
+      while (!next) {
+        next = await fragile.run(order(target.url('/next')), never).catch((thrown: unknown) => {
+          expect(thrown).toBeInstanceOf(ThreadEnded);
+          return systemClock.sleep(20).then(() => undefined);
+        });
+      }
+      expect(next.facts.verdict).toBe('passed');
+      expect(fragile.replacedCount).toBe(1);
+      // It takes orders while it loads; ready it is once all runners are there.
+      while (!fragile.isReady) await systemClock.sleep(20);
+      expect(readyThreads).toBe(2);
+    },
+  );
+
+  it('that hang are ended once a run is overdue', async () => {
+    const fragile = await started({ entry: fragileWorker });
+    const run = fragile.run(order(target.url('/hang-thread'), { timeoutMs: 1 }), never);
+    await expect(run).rejects.toBeInstanceOf(ThreadEnded);
+  }, 60_000);
+
+  it('end a run whose signal aborts, and say that they did', async () => {
+    const real = await started();
+    const stop = new AbortController();
+    const run = real.run(order(target.url('/hold')), stop.signal);
+    while (target.heldCount === 0) await systemClock.sleep(5);
+    stop.abort();
+    const { facts } = await run;
+    expect(facts).toMatchObject({ isAborted: true, verdict: 'error' });
+  });
+
+  it('end a run at its deadline, counted from its start', async () => {
+    const real = await started();
+    const run = await real.run(order(target.url('/hold'), { timeoutMs: 200 }), never);
+    expect(reportOf(run).failure).toMatchObject({ code: 'RESPONSE_TIMEOUT', owner: 'target' });
+    expect(run.facts.durationMs).toBeGreaterThanOrEqual(199);
+  });
+
+  it('report times of the service, and how long the lease waited', async () => {
+    const real = await started();
+    const receivedAtMs = systemClock.monotonicMs() - 5000;
+    const report = reportOf(await real.run(order(target.url(), { receivedAtMs }), never));
+    expect(report.startDelayMs).toBeGreaterThanOrEqual(5000);
+    expect(report.startedAt).toBeGreaterThanOrEqual(receivedAtMs + 5000 + 1_000_000 - 1);
+    expect(report.stoppedAt).toBeGreaterThanOrEqual(report.startedAt);
+    expect(report.agentLagMs).toBeGreaterThanOrEqual(0);
+  });
+
+  it('send nothing secret to the main thread', async () => {
+    const real = await started();
+    const run = await real.run(
+      order(target.url('/pl_the-key-of-the-agent/letmein99'), {
+        input: {
+          variables: { PASS: 'letmein99', PIN: '12' },
+          secretNames: ['PASS', 'PIN'],
+          proxyUrl: null,
+          clientCertificates: [],
+        },
+      }),
+      never,
+    );
+    expect(wholeReport(run.report)).not.toMatch(/letmein99|the-key-of/);
+    expect(target.requests.at(-1)).toBe('/pl_the-key-of-the-agent/letmein99');
+    expect(run.facts.unmaskedNames).toEqual(['PIN']);
+  });
+
+  it('run a single check for the command line', async () => {
+    const { report } = await runCheckOnce({ checkType: 'URL', spec: { request: { url: target.url() } } });
+    expect(report).toMatchObject({ failure: null, detail: { response: { status: 200 } } });
+  });
+});

@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest';
+import { ScriptMemory } from '../../../src/agent/runners/script-memory.ts';
+import { ManualClock } from '../../helpers/manual-clock.ts';
+
+const megabyte = 1024 ** 2;
+const browser = { name: 'BROWSER', firstBytes: 600 * megabyte };
+const suite = { name: 'PLAYWRIGHT', firstBytes: 1500 * megabyte };
+
+function host(availableMegabytes: number) {
+  const clock = new ManualClock();
+  const state = { freeBytes: availableMegabytes * megabyte, readCount: 0 };
+  const memory = new ScriptMemory({
+    clock,
+    availableBytes: () => {
+      state.readCount += 1;
+      return state.freeBytes;
+    },
+  });
+  return { clock, state, memory, room: () => memory.room([browser, suite]) };
+}
+
+describe('memory of scripts', () => {
+  it('has room for as many runs as fit, whichever types they are of', () => {
+    expect(host(6000).room()).toEqual({ count: 4, fullTypes: [] });
+    expect(host(2000).room()).toEqual({ count: 1, fullTypes: [] });
+    expect(host(1400).room()).toEqual({ count: 2, fullTypes: ['PLAYWRIGHT'] });
+  });
+
+  it('has room for a small run on a host that has little, and for none beside it', () => {
+    const { memory, room } = host(300);
+    expect(room()).toEqual({ count: 1, fullTypes: ['PLAYWRIGHT'] });
+    memory.begin('one', { type: browser, checkId: 'a' });
+    expect(room()).toEqual({ count: 0, fullTypes: ['BROWSER', 'PLAYWRIGHT'] });
+  });
+
+  it('sets aside for a suite what it will need, though it has not taken it long after its start', async () => {
+    const { clock, memory, room } = host(2000);
+    room();
+    memory.begin('one', { type: suite, checkId: 'a' });
+    await clock.advance(60_000);
+    expect(room()).toEqual({ count: 0, fullTypes: ['BROWSER', 'PLAYWRIGHT'] });
+    memory.end('one', undefined);
+    expect(room()).toEqual({ count: 1, fullTypes: [] });
+  });
+
+  it('never takes more than what others have left', async () => {
+    const { clock, state, memory, room } = host(8000);
+    room();
+    memory.begin('one', { type: browser, checkId: 'a' });
+    await clock.advance(60_000);
+    state.freeBytes = 700 * megabyte;
+    expect(room()).toEqual({ count: 1, fullTypes: ['PLAYWRIGHT'] });
+  });
+
+  it('reads what the host has free ten times a second at most, however often it is asked, and when a run has ended', async () => {
+    const { clock, state, memory, room } = host(2000);
+    for (let asked = 0; asked < 1000; asked += 1) room();
+    expect(state.readCount).toBe(1);
+    await clock.advance(100);
+    room();
+    expect(state.readCount).toBe(2);
+    memory.begin('one', { type: browser, checkId: 'a' });
+    state.freeBytes = 700 * megabyte;
+    memory.end('one', undefined);
+    expect(room()).toEqual({ count: 1, fullTypes: ['PLAYWRIGHT'] });
+  });
+
+  it('learns what checks take: a small suite needs less, a large one more, and it forgets', async () => {
+    const { clock, memory, room } = host(2000);
+    memory.begin('one', { type: suite, checkId: 'a' });
+    memory.end('one', 500 * megabyte);
+    expect(room()).toEqual({ count: 3, fullTypes: [] });
+    memory.begin('two', { type: suite, checkId: 'b' });
+    memory.end('two', 1900 * megabyte);
+    expect(room()).toEqual({ count: 3, fullTypes: ['PLAYWRIGHT'] });
+    await clock.advance(3 * 3_600_000);
+    expect(room()).toEqual({ count: 1, fullTypes: [] });
+  });
+
+  it('sets aside for a known check what that one takes', async () => {
+    const { clock, memory, room } = host(3000);
+    memory.begin('one', { type: suite, checkId: 'a' });
+    memory.end('one', 1000 * megabyte);
+    room();
+    memory.begin('two', { type: suite, checkId: 'a' });
+    await clock.advance(10_000);
+    // 3000 - 1150 are left; the next suite may be the same again.
+    expect(room()).toEqual({ count: 1, fullTypes: [] });
+  });
+});

@@ -1,0 +1,114 @@
+import { createWriteStream } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openPromise } from 'yauzl';
+import { ZipFile } from 'yazl';
+import { scrubFile } from '../../../src/agent/scrub/files/scrub-file.ts';
+import { Unscrubbable } from '../../../src/agent/scrub/scrub-report.ts';
+import { SecretFinder } from '../../../src/agent/scrub/secret-finder.ts';
+import { credentialHeaderShapes } from '../../../src/agent/scrub/shapes/credential-header-shape.ts';
+
+const secret = 'hunter2-&-"öther"';
+const finder = new SecretFinder([secret], credentialHeaderShapes());
+const options = { finder, mask: '*****' };
+const png = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
+let folder: string;
+const path = (name: string) => join(folder, name);
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'picket-scrub-'));
+});
+afterAll(async () => {
+  await rm(folder, { recursive: true });
+});
+
+async function writeZip(name: string, members: Readonly<Record<string, Buffer>>): Promise<string> {
+  const zip = new ZipFile();
+  for (const [member, bytes] of Object.entries(members)) zip.addBuffer(bytes, member);
+  zip.end();
+  await pipeline(zip.outputStream, createWriteStream(path(name)));
+  return path(name);
+}
+
+async function readZip(file: string): Promise<Map<string, Buffer>> {
+  const members = new Map<string, Buffer>();
+  const archive = await openPromise(file, { lazyEntries: true });
+  for await (const entry of archive.eachEntry()) {
+    members.set(entry.fileName, await buffer(await archive.openReadStreamPromise(entry)));
+  }
+  return members;
+}
+
+describe('a scrubbed file', () => {
+  it('has no secret left, wherever in a large file it stands', async () => {
+    const line = `${'x'.repeat(1000)}\n`;
+    await writeFile(
+      path('log.txt'),
+      line.repeat(3000) + secret + line.repeat(3000) + encodeURIComponent(secret),
+    );
+    const report = await scrubFile(path('log.txt'), path('log.out'), options);
+    expect(report).toEqual({ replacedCount: 2, memberCount: 1, withheldCount: 0 });
+    expect(await readFile(path('log.out'), 'utf8')).toBe(
+      `${line.repeat(3000)}*****${line.repeat(3000)}*****`,
+    );
+  });
+
+  it('is unpacked and packed again when it is compressed', async () => {
+    await writeFile(path('log.gz'), gzipSync(`a ${secret} b`));
+    await scrubFile(path('log.gz'), path('log.gz.out'), options);
+    expect(gunzipSync(await readFile(path('log.gz.out'))).toString()).toBe('a ***** b');
+  });
+
+  it('is refused when it is broken or an image that spells a secret', async () => {
+    await writeFile(path('broken.gz'), gzipSync('x'.repeat(1000)).subarray(0, 15));
+    await writeFile(path('text.png'), Buffer.concat([png, Buffer.from(secret)]));
+    await writeFile(path('broken.zip'), Buffer.from('PK\u0003\u0004 nothing'));
+    for (const name of ['broken.gz', 'text.png', 'broken.zip']) {
+      await expect(scrubFile(path(name), path(`${name}.out`), options)).rejects.toThrow(Unscrubbable);
+    }
+  });
+
+  it('keeps an image as it is', async () => {
+    await writeFile(path('shot.png'), png);
+    await scrubFile(path('shot.png'), path('shot.out'), options);
+    expect(await readFile(path('shot.out'))).toEqual(png);
+  });
+});
+
+describe('a scrubbed archive', () => {
+  it('has no secret in any member, name, compressed body or archive within', async () => {
+    const inner = await readFile(await writeZip('inner.zip', { 'deep.txt': Buffer.from(`deep ${secret}`) }));
+    const source = await writeZip('trace.zip', {
+      'trace.trace': Buffer.from(`{"text":${JSON.stringify(secret)}}\n`),
+      'trace.network': Buffer.from('{"headers":[{"name":"Authorization","value":"Basic abc"}]}'),
+      [`resources/${secret.replaceAll('"', '')}-"${secret}".json`]: Buffer.from('{}'),
+      'resources/body.gz': gzipSync(secret),
+      'resources/large.txt': Buffer.concat([Buffer.alloc(20 * 1024 * 1024, 'y'), Buffer.from(secret)]),
+      'shot.png': png,
+      'bad.png': Buffer.concat([png, Buffer.from(secret)]),
+      'attachments/inner.zip': inner,
+    });
+    const report = await scrubFile(source, path('trace.out'), options);
+    expect(report.withheldCount).toBe(1);
+    const members = await readZip(path('trace.out'));
+    expect([...members.keys()].some((name) => name.includes(secret))).toBe(false);
+    expect(members.get('trace.trace')?.toString()).toBe('{"text":"*****"}\n');
+    expect(members.get('trace.network')?.toString()).toBe(
+      '{"headers":[{"name":"Authorization","value":"*****"}]}',
+    );
+    expect(gunzipSync(members.get('resources/body.gz') ?? '').toString()).toBe('*****');
+    expect(members.get('resources/large.txt')?.includes(secret)).toBe(false);
+    expect(members.get('shot.png')).toEqual(png);
+    expect(members.has('bad.png')).toBe(false);
+    await writeFile(path('inner.out'), members.get('attachments/inner.zip') ?? '');
+    expect((await readZip(path('inner.out'))).get('deep.txt')?.toString()).toBe('deep *****');
+  });
+});

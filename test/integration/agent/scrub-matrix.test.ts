@@ -1,0 +1,162 @@
+import { createHash, generateKeyPairSync } from 'node:crypto';
+import naughtyStrings from 'big-list-of-naughty-strings' with { type: 'json' };
+import { describe, expect, it } from 'vitest';
+import { scrubBytes } from '../../../src/agent/scrub/files/scrub-bytes.ts';
+import { ScrubStream } from '../../../src/agent/scrub/files/scrub-stream.ts';
+import { isMaskable, SecretFinder } from '../../../src/agent/scrub/secret-finder.ts';
+import { compressedForms, type WrittenSecret, writtenForms } from '../../helpers/agent/scrub-forms.ts';
+
+const mask = '*****';
+const compressed = new Set(['gzip', 'deflate', 'brotli', 'zstd']);
+
+/** Repeatable text without structure. */
+function noise(seed: string, length: number): string {
+  let text = '';
+  for (let part = 0; text.length < length; part += 1) {
+    text += createHash('sha512').update(`${seed}-${part}`).digest('base64');
+  }
+  return text.slice(0, length);
+}
+
+const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+/** Some of these are words and numbers that any text may hold. */
+const naughty = new Set(naughtyStrings as string[]);
+const secrets = [
+  ...naughty,
+  pem,
+  pem.replaceAll('\n', '\r\n'),
+  JSON.stringify({ type: 'service', key: pem, nested: [1, 'a"b', { c: '\\' }] }, null, 2),
+  ...[1024, 8192, 65_536, 131_072].map((length) => noise(`long-${length}`, length)),
+  '.*+?^${}()|[]\\/',
+  '(a+)+$.{3}[x-y]',
+  'prefix-of-another',
+  'prefix-of-another-one',
+  'prefix-of-another-one-that-is-longer',
+  'line one\nline two\r\nline three',
+  '\ud800 half a character',
+  'Grüße-Ärger-Öl',
+  'tab\tand "quote" & <tag> 100% + more',
+  ...Array.from({ length: 60 }, (_, index) => noise(`short-${index}`, 6 + index)),
+  ...Array.from({ length: 40 }, (_, index) => `p@ss'w"${index}&<ö>/${noise(`mixed-${index}`, index)}`),
+].filter(isMaskable);
+
+/** The forms of a secret; of the longest only some, because each is several times as long as the secret. */
+function formsOf(secret: string): WrittenSecret[] {
+  const forms = writtenForms(secret);
+  const all = secret.length > 20_000 ? forms.filter((_, index) => index % 5 === 0) : forms;
+  return all.filter(({ leak }) => leak.length >= 8);
+}
+
+describe('the scrubber', () => {
+  it('has enough secrets to prove something', () => {
+    expect(new Set(secrets).size).toBeGreaterThanOrEqual(200);
+  });
+
+  it('finds every secret in every form', () => {
+    const missed: string[] = [];
+    for (const secret of new Set(secrets)) {
+      const finder = new SecretFinder([secret]);
+      for (const { form, bytes, leak } of [...formsOf(secret), ...compressedForms(secret)]) {
+        const text = Buffer.concat([Buffer.from('|before|'), bytes, Buffer.from('|after|')]);
+        const whole = compressed.has(form) ? bytes : text;
+        const clean = scrubBytes(whole, { finder, mask });
+        if (clean.count === 0 || clean.bytes.includes(leak))
+          missed.push(`${form}: ${JSON.stringify(secret.slice(0, 60))}`);
+      }
+    }
+    expect(missed).toEqual([]);
+  });
+
+  it('finds all secrets at once, those that begin like others too', () => {
+    const finder = new SecretFinder(secrets);
+    const missed: string[] = [];
+    for (const secret of secrets.filter(({ length }) => length < 200)) {
+      for (const { form, bytes, leak } of formsOf(secret)) {
+        const clean = scrubBytes(Buffer.concat([Buffer.from('|'), bytes, Buffer.from('|')]), {
+          finder,
+          mask,
+        });
+        if (clean.bytes.includes(leak)) missed.push(`${form}: ${JSON.stringify(secret)}`);
+      }
+    }
+    expect(missed).toEqual([]);
+  });
+
+  it('finds a secret wherever a block of the stream ends', async () => {
+    for (const secret of [
+      'p@ss/w"örd+& 1',
+      'tok-Abc123XYZ.longtoken~9',
+      'line one\nline two',
+      '!@#$%^&*()',
+      '日本語の秘密',
+    ]) {
+      const finder = new SecretFinder([secret]);
+      const forms = formsOf(secret);
+      const document = Buffer.concat(
+        forms.flatMap(({ bytes }) => [Buffer.from('|'), bytes, Buffer.from('|')]),
+      );
+      const whole = scrubBytes(document, { finder, mask }).bytes;
+      for (const { leak } of forms) expect(whole.includes(leak)).toBe(false);
+      // A block ends where 64 KiB have come: every byte of the document is that place once.
+      const filler = Buffer.alloc(64 * 1024, '.');
+      for (let cut = 1; cut < document.length; cut += 1) {
+        const stream = new ScrubStream(finder, mask);
+        const pieces: Buffer[] = [];
+        stream.on('data', (piece: Buffer) => pieces.push(piece));
+        stream.write(filler.subarray(cut));
+        stream.write(document.subarray(0, cut));
+        stream.end(document.subarray(cut));
+        const ended = Promise.withResolvers<void>();
+        stream.on('end', ended.resolve);
+        await ended.promise;
+        const clean = Buffer.concat(pieces).subarray(filler.length - cut);
+        if (!clean.equals(whole))
+          expect({ secret, cut, clean: clean.toString() }).toEqual({ secret, cut, clean: whole.toString() });
+      }
+    }
+  }, 120_000);
+
+  it('finds each of all the secrets wherever a block may end', async () => {
+    const filler = Buffer.alloc(64 * 1024, '.');
+    for (const secret of new Set(secrets.filter(({ length }) => length < 300))) {
+      const finder = new SecretFinder([secret]);
+      const forms = formsOf(secret);
+      const document = Buffer.concat(
+        forms.flatMap(({ bytes }) => [Buffer.from('|'), bytes, Buffer.from('|')]),
+      );
+      const whole = scrubBytes(document, { finder, mask }).bytes;
+      for (let turn = 0; turn < 8; turn += 1) {
+        const cut = 1 + Math.floor(Math.random() * (document.length - 1));
+        const stream = new ScrubStream(finder, mask);
+        const pieces: Buffer[] = [];
+        stream.on('data', (piece: Buffer) => pieces.push(piece));
+        const ended = Promise.withResolvers<void>();
+        stream.on('end', ended.resolve);
+        stream.write(filler.subarray(Math.min(cut, filler.length)));
+        stream.write(document.subarray(0, cut));
+        stream.end(document.subarray(cut));
+        await ended.promise;
+        const clean = Buffer.concat(pieces).subarray(Math.max(0, filler.length - cut));
+        expect({ secret, cut, isWhole: clean.equals(whole) }).toEqual({ secret, cut, isWhole: true });
+      }
+    }
+  }, 120_000);
+
+  it('changes nothing in ten megabytes without secrets', () => {
+    const finder = new SecretFinder(secrets.filter((secret) => !naughty.has(secret)));
+    const lines = Array.from({ length: 4000 }, (_, line) =>
+      JSON.stringify({
+        line,
+        url: `https://shop.example.com/products/${line}?page=${line % 7}&sort=price%20asc`,
+        id: createHash('md5').update(`${line}`).digest('hex'),
+        token: createHash('sha256').update(`${line}`).digest('base64'),
+        html: '<a href="/">Home &amp; garden &lt;3</a>',
+        message: 'the quick brown fox jumps over the lazy dog\n\tat Object.<anonymous> (file.js:1:2)',
+      }),
+    ).join('\n');
+    const corpus = Buffer.from(lines.repeat(8));
+    expect(corpus.length).toBeGreaterThan(10_000_000);
+    expect(finder.find(corpus)).toEqual([]);
+  });
+});

@@ -1,0 +1,243 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { clientCertificateFor, runApi } from '../../../src/checks/api/run.ts';
+import { ApiSpec } from '../../../src/checks/api/spec.ts';
+import type { ClientCertificate, RunContext } from '../../../src/checks/contract/check-type.ts';
+import { runUrl } from '../../../src/checks/url/run.ts';
+import { UrlSpec } from '../../../src/checks/url/spec.ts';
+import { runContext } from '../../helpers/run-context.ts';
+import {
+  createAuthority,
+  type KeyAndCertificate,
+  type TestAuthority,
+} from '../../helpers/targets/certificates.ts';
+import { startSilentTarget } from '../../helpers/targets/hostile-target.ts';
+import {
+  type HttpTarget,
+  startHttpsTarget,
+  startHttpTarget,
+  startTlsCloser,
+} from '../../helpers/targets/http-target.ts';
+import { type ProxyOptions, startProxyTarget } from '../../helpers/targets/proxy-target.ts';
+
+let authority: TestAuthority;
+let client: KeyAndCertificate;
+let secure: HttpTarget;
+let plain: HttpTarget;
+beforeAll(async () => {
+  authority = await createAuthority();
+  client = await authority.issue({ hosts: ['client'] });
+  secure = await startHttpsTarget({ identity: await authority.issue() });
+  plain = await startHttpTarget();
+});
+afterAll(async () => {
+  await secure.close();
+  await plain.close();
+});
+
+/** A client certificate whose `ca` makes the test authority trusted. */
+const trusting = (): ClientCertificate[] => [{ host: '*', ca: authority.cert, ...client }];
+
+function run(url: string, context: Partial<RunContext> = {}, request: Record<string, unknown> = {}) {
+  return runApi(ApiSpec.parse({ request: { ...request, url } }), runContext(context));
+}
+
+describe('TLS', () => {
+  it('checks the certificate, unless told not to', async () => {
+    const untrusted = await run(secure.url);
+    expect(untrusted.failure).toMatchObject({ code: 'TLS_CERTIFICATE_INVALID', owner: 'target' });
+    expect((await run(secure.url, {}, { skipSSL: true })).failure).toBeUndefined();
+    expect((await run(secure.url, { clientCertificates: trusting() })).failure).toBeUndefined();
+  });
+
+  it.each([
+    ['expired', { fromDays: -10, toDays: -1 }, /certificate has expired; this host's clock says/],
+    ['not yet valid', { fromDays: 1, toDays: 10 }, /not yet valid; this host's clock says/],
+    ['for another name', { hosts: ['other.example'] }, /does not match/],
+  ])('refuses a certificate that is %s', async (_name, options, message) => {
+    const target = await startHttpsTarget({ identity: await authority.issue(options) });
+    const context = { clientCertificates: trusting() };
+    const { failure } = await run(target.url, context);
+    const skipped = await run(target.url, context, { skipSSL: true });
+    await target.close();
+    expect(failure?.code).toBe('TLS_CERTIFICATE_INVALID');
+    expect(failure?.message).toMatch(message);
+    expect(failure?.message).toContain(`127.0.0.1:${target.port}`);
+    expect(skipped.failure).toBeUndefined();
+  });
+
+  it('sends the name to servers that hold several certificates', async () => {
+    const url = secure.url.replace('127.0.0.1', 'localhost');
+    expect((await run(url, { clientCertificates: trusting() })).failure).toBeUndefined();
+  });
+
+  it('shows a client certificate to servers that demand one', async () => {
+    const demanding = await startHttpsTarget({
+      identity: await authority.issue(),
+      clientAuthority: authority.cert,
+    });
+    const without = await run(demanding.url, {}, { skipSSL: true });
+    const shown = await run(demanding.url, { clientCertificates: trusting() });
+    const unusable = await run(demanding.url, {
+      clientCertificates: [{ host: '*', cert: client.cert, key: 'no key' }],
+    });
+    await demanding.close();
+    expect(without.failure).toMatchObject({ code: 'TLS_HANDSHAKE_FAILED', owner: 'target' });
+    expect(shown.failure).toBeUndefined();
+    expect(unusable.failure).toMatchObject({ code: 'REQUEST_INVALID', owner: 'config' });
+  });
+
+  it('is for API checks only when it comes to client certificates', async () => {
+    const spec = UrlSpec.parse({ request: { url: secure.url } });
+    const { failure } = await runUrl(spec, runContext({ clientCertificates: trusting() }));
+    expect(failure?.code).toBe('TLS_CERTIFICATE_INVALID');
+  });
+
+  it('that is too old, absent, or broken off is a failed handshake', async () => {
+    const identity = await authority.issue();
+    const old = await startHttpsTarget({
+      identity,
+      tls: { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL@SECLEVEL=0' },
+    });
+    const closer = await startTlsCloser(identity);
+    const skipSSL = { skipSSL: true };
+    expect((await run(old.url, {}, skipSSL)).failure?.code).toBe('TLS_HANDSHAKE_FAILED');
+    expect((await run(plain.url.replace('http', 'https'), {}, skipSSL)).failure?.code).toBe(
+      'TLS_HANDSHAKE_FAILED',
+    );
+    expect((await run(closer.url, {}, skipSSL)).failure?.code).toBe('CONNECTION_RESET');
+    expect((await run(secure.url.replace('https', 'http'))).failure?.owner).toBe('target');
+    await old.close();
+    await closer.close();
+  });
+
+  it('never resumes a session', async () => {
+    const handshakes: boolean[] = [];
+    const target = await startHttpsTarget({
+      identity: await authority.issue(),
+      onSecureConnection: (socket) => handshakes.push(socket.isSessionReused()),
+    });
+    for (let count = 0; count < 3; count += 1) await run(target.url, {}, { skipSSL: true });
+    await target.close();
+    expect(handshakes).toEqual([false, false, false]);
+  });
+});
+
+describe('client certificates', () => {
+  const certificate = (host: string, cert = host): ClientCertificate => ({ host, cert, key: '' });
+  it.each([
+    ['api.example.com', ['*.example.com', 'api.example.com'], 'api.example.com'],
+    ['API.example.com', ['api.EXAMPLE.com'], 'api.EXAMPLE.com'],
+    ['a.example.com', ['*.example.com', '*'], '*.example.com'],
+    ['a.example.com', ['*', '*.example.com'], '*'],
+    ['example.com', ['*.example.com'], undefined],
+    ['a.b.example.com', ['a.*.com'], 'a.*.com'],
+    ['aXexample.com', ['a.example.com'], undefined],
+    ['ab', ['ab*ba'], undefined],
+    ['a'.repeat(200), [`${'*a'.repeat(50)}b`], undefined],
+  ])('for %s from %j: %s', (hostname, hosts, expected) => {
+    const found = clientCertificateFor(
+      hostname,
+      hosts.map((host) => certificate(host)),
+    );
+    expect(found?.host).toBe(expected);
+  });
+});
+
+describe('through a proxy', () => {
+  async function withProxy(
+    options: ProxyOptions,
+    test: (proxy: Awaited<ReturnType<typeof startProxyTarget>>) => Promise<void>,
+  ): Promise<void> {
+    const proxy = await startProxyTarget(options);
+    try {
+      await test(proxy);
+    } finally {
+      await proxy.close();
+    }
+  }
+  const credentials = { username: 'us er', password: 'p%:w' };
+
+  it('plain HTTP is asked for by its whole URL', () =>
+    withProxy(credentials, async (proxy) => {
+      const { failure, detail } = await run(`${plain.url}/echo?a=1`, { proxyUrl: proxy.proxyUrl });
+      expect(failure).toBeUndefined();
+      expect(proxy.requests).toEqual([`GET ${plain.url}/echo?a=1`]);
+      expect(plain.requests.at(-1)?.headers).not.toHaveProperty('proxy-authorization');
+      expect(detail.response.ipAddress).toBeNull();
+      expect(JSON.stringify(detail.request)).not.toContain('Proxy-Authorization');
+    }));
+
+  it('HTTPS goes through a tunnel, which is a phase of its own', () =>
+    withProxy(credentials, async (proxy) => {
+      const { failure, detail } = await run(secure.url, {
+        proxyUrl: proxy.proxyUrl,
+        clientCertificates: trusting(),
+      });
+      expect(failure).toBeUndefined();
+      expect(proxy.requests).toEqual([`CONNECT 127.0.0.1:${secure.port}`]);
+      expect(detail.response.timingPhases?.proxy).toBeGreaterThan(0);
+      expect(detail.response.timingPhases?.tls).toBeGreaterThan(0);
+    }));
+
+  it('the proxy URL may hold templates', () =>
+    withProxy(credentials, async (proxy) => {
+      const variables = { PROXY: proxy.url, USER: credentials.username, PASS: credentials.password };
+      const proxyUrl = `http://{{USER}}:{{PASS}}@127.0.0.1:${proxy.port}`;
+      expect((await run(plain.url, { proxyUrl, variables })).failure).toBeUndefined();
+      const whole = await run(plain.url, { proxyUrl: '{{PROXY}}', variables });
+      expect(whole.failure?.code).toBe('PROXY_FAILED');
+    }));
+
+  it('a target that the proxy cannot reach is down', () =>
+    withProxy({}, async (proxy) => {
+      const { failure } = await run('https://127.0.0.1:1/', { proxyUrl: proxy.proxyUrl });
+      expect(failure).toMatchObject({ code: 'HOST_UNREACHABLE', owner: 'target' });
+      const plainDown = await run('http://127.0.0.1:1/', { proxyUrl: proxy.proxyUrl });
+      expect(plainDown.failure).toMatchObject({
+        code: 'STATUS_UNEXPECTED',
+        message: 'Unexpected status 502',
+      });
+    }));
+
+  it.each<[string, ProxyOptions, string]>([
+    ['refuses credentials', credentials, '407'],
+    ['refuses the target', { connectStatus: 403 }, '403'],
+    ['never answers', { isSilent: true }, 'timed out'],
+  ])('that %s it is the location’s fault', (_name, options, words) =>
+    withProxy(options, async (proxy) => {
+      const context = { proxyUrl: proxy.url, timeoutMs: 400 };
+      const { failure } = await run(secure.url, context, { skipSSL: true });
+      expect(failure).toMatchObject({ code: 'PROXY_FAILED', owner: 'location' });
+      expect(failure?.message).toContain(words);
+      expect(failure?.message).not.toContain(credentials.password);
+    }),
+  );
+
+  it('that is not there it is the location’s fault, whatever is asked for', async () => {
+    const silent = await startSilentTarget();
+    for (const proxyUrl of [
+      'http://127.0.0.1:1',
+      'http://nope.invalid:8080',
+      silent.url,
+      'socks://x',
+      'nonsense',
+    ]) {
+      for (const url of [secure.url, plain.url]) {
+        const { failure } = await run(url, { proxyUrl, timeoutMs: 300 });
+        const isLate = proxyUrl === silent.url && url === plain.url;
+        expect(failure?.owner, `${url} by ${proxyUrl}`).toBe(isLate ? 'target' : 'location');
+      }
+    }
+    await silent.close();
+  });
+
+  it('speaks TLS to a proxy that wants it', async () => {
+    const identity = await authority.issue();
+    const proxy = await startProxyTarget({ identity });
+    const { failure } = await run(plain.url, { proxyUrl: proxy.url });
+    await proxy.close();
+    // The test authority is nobody's: that it is checked is what can be seen here.
+    expect(failure).toMatchObject({ code: 'PROXY_FAILED', owner: 'location' });
+    expect(failure?.message).toContain('certificate');
+  });
+});

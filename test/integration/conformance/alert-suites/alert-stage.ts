@@ -1,0 +1,81 @@
+import { failure } from '../../../../src/checks/contract/failure.ts';
+import type { LeasedRun, ResultReport } from '../../../../src/protocol/agent/agent.ts';
+import { createCheck, reportOf, until } from '../../../helpers/service/service.ts';
+import { StoreStage } from '../store-suites/stage.ts';
+
+export type Verdict = 'passed' | 'degraded' | 'failed' | 'broken';
+
+const reports: Record<Verdict, Partial<ResultReport>> = {
+  passed: {},
+  degraded: { isDegraded: true },
+  failed: { failure: failure('CONNECTION_REFUSED', 'connect ECONNREFUSED "10.0.0.5"') },
+  broken: { failure: failure('AGENT_OUT_OF_RESOURCES', 'EMFILE') },
+};
+
+export const minuteMs = 60_000;
+/** Own settings: no retries, alerts at the first failure. */
+export const ownSettings = {
+  privateLocations: ['lab'],
+  retryStrategy: null,
+  doubleCheck: false,
+  useGlobalAlertSettings: false,
+};
+
+/** A stage whose checks go through verdicts. */
+export class AlertStage extends StoreStage {
+  /** Creates a check that is subscribed to every channel there is. */
+  async check(fields: Readonly<Record<string, unknown>> = {}): Promise<string> {
+    return (await createCheck(this.bench, { ...ownSettings, ...fields })).id;
+  }
+
+  async channel(type: string, config: object, flags: object = {}): Promise<number> {
+    const answer = await this.bench.call('POST', '/v1/alert-channels', { type, config, ...flags });
+    if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
+    return answer.body.id;
+  }
+
+  /** Runs the next slot of a check with these verdicts, one after the other. */
+  async runs(checkId: string, ...verdicts: readonly Verdict[]): Promise<void> {
+    for (const verdict of verdicts) await this.report(await this.lease(checkId), verdict);
+  }
+
+  async lease(checkId: string): Promise<LeasedRun> {
+    await this.queueNextSlot(checkId);
+    const runs = await this.agent.claim();
+    // Other checks may have been due as well.
+    const run = runs.find(({ check }) => check.id === checkId);
+    if (!run) throw new Error('nothing was leased');
+    return run;
+  }
+
+  async report(run: LeasedRun, verdict: Verdict, fields: Partial<ResultReport> = {}): Promise<void> {
+    const [status] = await this.agent.report([reportOf(run, { ...reports[verdict], ...fields })]);
+    if (status !== 'accepted') throw new Error(String(status));
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: notifications as the API shows them
+  async notifications(query = ''): Promise<any[]> {
+    const answer = await this.bench.call('GET', `/v1/alert-notifications?limit=100${query}`);
+    if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
+    return answer.body;
+  }
+
+  /** The types of a check's alerts, oldest first. */
+  async alertTypes(checkId: string): Promise<string[]> {
+    const answer = await this.bench.call('GET', `/v1/check-alerts/${checkId}?limit=100`);
+    return answer.body.map(({ alertType }: { alertType: string }) => alertType).reverse();
+  }
+
+  /** Starts alerting and waits until nothing is in progress; answers the notifications, oldest first. */
+  async delivered(stepMs = 20) {
+    this.bench.startAlerting();
+    return until('all notifications ended', async () => {
+      const all = await this.notifications();
+      if (all.some(({ status }) => status === 'IN_PROGRESS')) {
+        this.clock.advance(stepMs);
+        return false;
+      }
+      return all.reverse();
+    });
+  }
+}

@@ -1,0 +1,208 @@
+import { randomUUID } from 'node:crypto';
+import { beforeEach, expect, it } from 'vitest';
+import { createCheck } from '../../../helpers/service/service.ts';
+import { type AlertStage, ownSettings } from './alert-stage.ts';
+
+/** Alert channels over the API, and who is subscribed to them. */
+export function channelSuite(stage: AlertStage): void {
+  beforeEach(async () => {
+    stage.alerting = {};
+    await stage.start();
+  });
+  const call = (method: string, path: string, body?: unknown) => stage.bench.call(method, path, body);
+  const mailTo = (address: string, flags: object = {}) => stage.channel('EMAIL', { address }, flags);
+
+  it.each([
+    ['EMAIL', { address: 'ops@example.com' }, true],
+    ['SLACK', { url: 'https://hooks.example.com/x', channel: '#ops' }, true],
+    ['SLACK_APP', { slackChannels: ['#ops'] }, false],
+    ['WEBHOOK', { name: 'hook', url: 'https://example.com/{{CHECK_ID}}' }, true],
+    ['SMS', { name: 'me', number: '+491701234567' }, false],
+    ['CALL', { name: 'me', number: '+491701234567' }, false],
+    ['PAGERDUTY', { serviceKey: 'routing-key', serviceName: 'shop', account: 'acme' }, true],
+    ['OPSGENIE', { name: 'team', apiKey: 'key', region: 'EU', priority: 'P2' }, true],
+  ])('keeps a channel of type %s', async (type, config, isDelivered) => {
+    const made = await call('POST', '/v1/alert-channels', { type, config, sendDegraded: true });
+    expect(made.status).toBe(201);
+    const secrets = Object.fromEntries(
+      ['serviceKey', 'apiKey'].filter((key) => key in config).map((key) => [key, '']),
+    );
+    expect(made.body).toMatchObject({
+      type,
+      config: { ...config, ...secrets },
+      sendFailure: true,
+      sendRecovery: true,
+      sendDegraded: true,
+      sslExpiry: false,
+      sslExpiryThreshold: 30,
+      autoSubscribe: false,
+      isDelivered,
+      subscriptions: [],
+      updated_at: null,
+    });
+    const path = `/v1/alert-channels/${made.body.id}`;
+    expect((await call('GET', path)).body).toEqual(made.body);
+    expect((await call('GET', '/v1/alert-channels')).body).toEqual([made.body]);
+    // Writing an answer back changes nothing but the time.
+    const { id: _id, subscriptions: _none, created_at: _made, updated_at: _never, ...written } = made.body;
+    const changed = await call('PUT', path, written);
+    expect(changed.status).toBe(200);
+    const stored = await stage.bench.store.alertChannels.find(stage.bench.accountId, made.body.id);
+    expect(stored?.definition.config).toMatchObject(config);
+    expect((await call('DELETE', path)).status).toBe(204);
+    expect((await call('GET', path)).status).toBe(404);
+  });
+
+  it.each([
+    [{ type: 'FAX', config: {} }, ['type']],
+    [{ type: 'EMAIL', config: { address: 'nobody' } }, ['config.address']],
+    [{ type: 'EMAIL', config: { address: 'a@example.com, b@example.com' } }, ['config.address']],
+    [{ type: 'SLACK', config: { url: 'ftp://example.com' } }, ['config.url']],
+    [{ type: 'SMS', config: { number: '12' } }, ['config.number']],
+    [{ type: 'EMAIL', config: { address: 'a@example.com' }, sslExpiryThreshold: 31 }, ['sslExpiryThreshold']],
+    [{ type: 'WEBHOOK', config: { name: 'x', url: 'example.com' } }, ['config.url']],
+    [{ type: 'WEBHOOK', config: { name: 'x', url: 'http://x.test/{{' } }, ['config.url']],
+    [
+      { type: 'WEBHOOK', config: { name: 'x', url: 'http://x.test', template: '{{#if A}}' } },
+      ['config.template'],
+    ],
+    [
+      {
+        type: 'WEBHOOK',
+        config: { name: 'x', url: 'http://x.test', template: '{{#*inline "a"}}{{> a}}{{/inline}}{{> a}}' },
+      },
+      ['config.template'],
+    ],
+    [
+      { type: 'WEBHOOK', config: { name: 'x', url: 'http://x.test', headers: [{ key: 'a b', value: '' }] } },
+      ['config.headers.0.key'],
+    ],
+  ])('refuses %j and names the field', async (body, keys) => {
+    const answer = await call('POST', '/v1/alert-channels', body);
+    expect([answer.status, answer.body.validation?.keys]).toEqual([400, keys]);
+  });
+
+  it('changes single fields, and a whole config with its type', async () => {
+    const id = await stage.channel('WEBHOOK', {
+      name: 'hook',
+      url: 'http://x.test',
+      webhookSecret: 'secret',
+      headers: [{ key: 'authorization', value: 'Bearer x', locked: true }],
+    });
+    const path = `/v1/alert-channels/${id}`;
+    const changed = await call('PUT', path, { sendFailure: false, config: { url: 'http://y.test' } });
+    expect(changed.body).toMatchObject({
+      sendFailure: false,
+      config: { name: 'hook', url: 'http://y.test' },
+    });
+    expect(changed.body.config).toMatchObject({ webhookSecret: '', headers: [{ value: '' }] });
+    const stored = await stage.bench.store.alertChannels.find(stage.bench.accountId, id);
+    expect(stored?.definition.config).toMatchObject({
+      webhookSecret: 'secret',
+      headers: [{ value: 'Bearer x' }],
+    });
+    const broken = await call('PUT', path, { type: 'EMAIL' });
+    expect([broken.status, broken.body.validation.keys]).toEqual([400, ['config']]);
+    const other = await call('PUT', path, { type: 'EMAIL', config: { address: 'a@example.com' } });
+    expect(other.body.config).toEqual({ address: 'a@example.com' });
+  });
+
+  it('subscribes a new check to all channels, to those that ask for it, and to those it names', async () => {
+    const [first, second, third] = [
+      await mailTo('a@example.com'),
+      await mailTo('b@example.com', { autoSubscribe: true }),
+      await mailTo('c@example.com'),
+    ];
+    const everywhere = await createCheck(stage.bench, ownSettings);
+    const ids = (check: { alertChannelSubscriptions: { alertChannelId: number }[] }) =>
+      check.alertChannelSubscriptions.map(({ alertChannelId }) => alertChannelId);
+    expect(ids(everywhere)).toEqual([first, second, third]);
+    expect(everywhere.alertChannels.email.map(({ address }: { address: string }) => address)).toEqual([
+      'a@example.com',
+      'b@example.com',
+      'c@example.com',
+    ]);
+    const body = {
+      ...ownSettings,
+      name: 'named',
+      request: { url: 'http://target.test/' },
+      alertChannelSubscriptions: [{ alertChannelId: third, activated: false }],
+    };
+    const named = await call('POST', '/v1/checks/url?autoAssignAlerts=false', body);
+    expect(named.body.alertChannelSubscriptions).toEqual([
+      { alertChannelId: third, activated: false },
+      { alertChannelId: second, activated: true },
+    ]);
+    // A change that names none keeps them; one that names some replaces them; autoAssignAlerts changes nothing here.
+    const path = `/v1/checks/url/${named.body.id}`;
+    expect(ids((await call('PUT', path, { muted: true })).body)).toEqual([third, second]);
+    const replaced = await call('PUT', `${path}?autoAssignAlerts=true`, {
+      alertChannelSubscriptions: [{ alertChannelId: first }],
+    });
+    expect(ids(replaced.body)).toEqual([first]);
+    expect(ids((await call('GET', `/v1/checks/${named.body.id}`)).body)).toEqual([first]);
+    const listed = (await call('GET', '/v1/checks?search=named')).body;
+    expect(listed.map(ids)).toEqual([[first]]);
+    const wrong = await call('PUT', path, { alertChannelSubscriptions: [{ alertChannelId: 999_999 }] });
+    expect(wrong.body.validation.keys).toEqual(['alertChannelSubscriptions.0.alertChannelId']);
+    // A channel that goes away takes its subscriptions with it.
+    await call('DELETE', `/v1/alert-channels/${first}`);
+    expect(ids((await call('GET', `/v1/checks/${named.body.id}`)).body)).toEqual([]);
+  });
+
+  it('subscribes a check to a channel and switches that off', async () => {
+    const id = await mailTo('a@example.com');
+    const check = await createCheck(stage.bench, { ...ownSettings, alertChannelSubscriptions: [] });
+    const path = `/v1/alert-channels/${id}/subscriptions`;
+    for (const activated of [true, false]) {
+      const answer = await call('PUT', path, { checkId: check.id.toUpperCase(), activated });
+      expect(answer.status).toBe(200);
+      expect(answer.body).toMatchObject({ checkId: check.id, groupId: null, activated });
+      const channel = await call('GET', `/v1/alert-channels/${id}`);
+      expect(channel.body.subscriptions).toEqual([answer.body]);
+    }
+    await stage.runs(check.id, 'failed');
+    expect(await stage.notifications()).toEqual([]);
+    for (const [body, status] of [
+      [{ activated: true }, 400],
+      [{ checkId: check.id, groupId: 1, activated: true }, 400],
+      [{ checkId: check.id, activated: 'perhaps' }, 400],
+      [{ checkId: randomUUID(), activated: true }, 404],
+    ] as const) {
+      expect((await call('PUT', path, body)).status).toBe(status);
+    }
+  });
+
+  it('shows nothing of one account to another', async () => {
+    const id = await mailTo('a@example.com');
+    const mine = await createCheck(stage.bench, ownSettings);
+    await stage.runs(mine.id, 'failed');
+    const { key } = await stage.bench.addAccount();
+    const foreign = (method: string, path: string, body?: unknown) =>
+      stage.bench.call(method, path, body, { key });
+    for (const [method, path, body] of [
+      ['GET', `/v1/alert-channels/${id}`, undefined],
+      ['PUT', `/v1/alert-channels/${id}`, { sendFailure: false }],
+      ['DELETE', `/v1/alert-channels/${id}`, undefined],
+      ['PUT', `/v1/alert-channels/${id}/subscriptions`, { checkId: mine.id, activated: true }],
+      ['GET', `/v1/check-alerts/${mine.id}`, undefined],
+    ] as const) {
+      expect((await foreign(method, path, body)).status, `${method} ${path}`).toBe(404);
+    }
+    for (const path of ['/v1/alert-channels', '/v1/check-alerts', '/v1/alert-notifications']) {
+      expect((await foreign('GET', path)).body).toEqual([]);
+    }
+    const theirs = await foreign('POST', '/v1/alert-channels', {
+      type: 'EMAIL',
+      config: { address: 'x@example.com' },
+    });
+    const stolen = await call('PUT', `/v1/checks/${mine.id}`, {
+      alertChannelSubscriptions: [{ alertChannelId: theirs.body.id, activated: true }],
+    });
+    expect(stolen.status).toBe(400);
+    expect(await stage.notifications('&hasFailures=true')).toHaveLength(1);
+    expect(await stage.notifications('&hasFailures=false')).toEqual([]);
+    expect(await stage.notifications(`&alertChannelId=${theirs.body.id}`)).toEqual([]);
+    expect((await call('GET', '/v1/check-alerts?from=0&to=99999999')).status).toBe(400);
+  });
+}

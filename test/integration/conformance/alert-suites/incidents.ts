@@ -1,0 +1,135 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { IncidentEvent } from '../../../../src/service/incidents/trigger.ts';
+import { incidentFeedJob } from '../../../../src/service/jobs/index.ts';
+import { JobLoop } from '../../../../src/service/jobs/job-loop.ts';
+import { type HttpReceiver, startHttpReceiver } from '../../../helpers/service/alert-receivers.ts';
+import { quietLogger } from '../../../helpers/service/service.ts';
+import { type AlertStage, minuteMs } from './alert-stage.ts';
+
+const dayMs = 86_400_000;
+
+/** What alerts lead to beside notifications of failures: incidents, and news of certificates. */
+export function incidentSuite(stage: AlertStage): void {
+  let http: HttpReceiver;
+  const feeds: JobLoop[] = [];
+  beforeEach(async () => {
+    http = await startHttpReceiver();
+    stage.alerting = {};
+    await stage.start();
+  });
+  afterEach(async () => {
+    for (const feed of feeds.splice(0)) await feed.stop();
+    await http[Symbol.asyncDispose]();
+  });
+
+  const triggerIncident = {
+    serviceId: randomUUID(),
+    severity: 'CRITICAL',
+    name: 'Shop is down',
+    description: 'We are looking into it.',
+    notifySubscribers: true,
+  };
+  /** Starts a feed whose handler fails the first time. */
+  function startFeed(): IncidentEvent[] {
+    const events: IncidentEvent[] = [];
+    let calls = 0;
+    const { store, clock } = stage.bench;
+    const handler = async (_nouns: unknown, event: IncidentEvent) => {
+      calls += 1;
+      if (calls === 1) throw new Error('not yet');
+      events.push(event);
+    };
+    const feed = new JobLoop(incidentFeedJob({ store, clock, handler }), {
+      store,
+      clock,
+      logger: quietLogger,
+    });
+    feeds.push(feed);
+    feed.start();
+    return events;
+  }
+
+  it('opens an incident with the failure alert and resolves it with the recovery, each once', async () => {
+    const checkId = await stage.check({
+      triggerIncident,
+      alertSettings: { runBasedEscalation: { failedRunThreshold: 2 } },
+    });
+    await stage.runs(checkId, 'failed');
+    expect(await stage.bench.store.incidentEvents.hasAny()).toBe(false);
+    await stage.runs(checkId, 'failed', 'failed', 'degraded', 'failed');
+    const events = startFeed();
+    await stage.advanceUntil('it was opened', async () => events.length === 1);
+    await stage.runs(checkId, 'passed', 'passed');
+    await stage.advanceUntil('it was resolved', async () => events.length === 2);
+    expect(events.map(({ kind }) => kind)).toEqual(['open', 'resolve']);
+    expect(events[0]).toMatchObject({ checkId, accountId: stage.bench.accountId, incident: triggerIncident });
+    expect(events[1]?.triggerId).toBe(events[0]?.triggerId);
+    await stage.runs(checkId, 'failed', 'failed');
+    await stage.advanceUntil('another one was opened', async () => events.length === 3);
+    expect(events[2]?.triggerId).not.toBe(events[0]?.triggerId);
+    await stage.advanceUntil('none is left', async () => !(await stage.bench.store.incidentEvents.hasAny()));
+    expect(events).toHaveLength(3);
+  });
+
+  it('opens none for a muted check, and resolves one whose check was muted meanwhile', async () => {
+    const checkId = await stage.check({ triggerIncident, muted: true });
+    await stage.runs(checkId, 'failed', 'passed');
+    expect(await stage.bench.store.incidentEvents.hasAny()).toBe(false);
+    await stage.bench.call('PUT', `/v1/checks/${checkId}`, { muted: false });
+    await stage.runs(checkId, 'failed');
+    await stage.bench.call('PUT', `/v1/checks/${checkId}`, { muted: true });
+    await stage.runs(checkId, 'passed');
+    const events = startFeed();
+    await stage.advanceUntil('both came', async () => events.length === 2);
+    expect(events.map(({ kind }) => kind)).toEqual(['open', 'resolve']);
+  });
+
+  it('tells channels of a certificate at their own number of days, once each time', async () => {
+    const template = '{{SSL_CHECK_DOMAIN}} {{SSL_DAYS_REMAINING}}: {{ALERT_TITLE}}';
+    const webhook = (path: string, sslExpiryThreshold: number) =>
+      stage.channel(
+        'WEBHOOK',
+        { name: 'hook', url: `${http.url}${path}`, template },
+        { sslExpiry: true, sslExpiryThreshold },
+      );
+    await webhook('/early', 20);
+    await webhook('/late', 5);
+    await stage.channel('WEBHOOK', { name: 'hook', url: `${http.url}/never` });
+    const checkId = await stage.check({
+      name: 'Shop',
+      request: { url: 'https://shop.test/cart' },
+      frequency: 1440,
+    });
+    const run = await stage.lease(checkId);
+    const certificateExpiresAt = stage.clock.wallMs() + 25.5 * dayMs;
+    await stage.report(run, 'passed', { certificateExpiresAt });
+    const got = (path: string) => http.received.filter((one) => one.path === path).map(({ body }) => body);
+    stage.bench.startAlerting();
+    // Every hour would take long; what counts is how many days are left when it looks.
+    const look = async (daysBefore: number, early: number, late: number) => {
+      stage.clock.advance(certificateExpiresAt - daysBefore * dayMs - stage.clock.wallMs());
+      let looks = 0;
+      await stage.advanceUntil(`${daysBefore} days before`, async () => {
+        looks += 1;
+        // Had it just looked when the days went by, it looks again in an hour. Deliveries under way get their time all the same.
+        if (looks % 400 === 0) stage.clock.advance(61 * minuteMs);
+        // A delivery that is not recorded yet would be repeated after the next days have gone by.
+        const isRecorded = (await stage.bench.store.notifications.nextDueAt()) === null;
+        return isRecorded && got('/early').length === early && got('/late').length === late;
+      });
+    };
+    await look(20.5, 1, 0);
+    expect(got('/early')).toEqual(['shop.test 20: The certificate of shop.test expires in 20 days']);
+    await look(7.5, 2, 0);
+    await look(5.5, 2, 1);
+    await look(3.5, 3, 2);
+    await look(0.5, 4, 3);
+    expect(got('/late').at(-1)).toBe('shop.test 0: The certificate of shop.test expires today');
+    await look(-0.5, 5, 4);
+    expect(got('/late').at(-1)).toContain('has expired');
+    stage.clock.advance(120 * minuteMs);
+    expect(got('/never')).toEqual([]);
+    expect(got('/early')).toHaveLength(5);
+  });
+}

@@ -1,0 +1,103 @@
+import { expect, it } from 'vitest';
+import { createCheck, createLocation, TestAgent } from '../../../helpers/service/service.ts';
+import { type AlertStage, minuteMs } from './alert-stage.ts';
+
+/** Locations without agents: told once when that begins and once when it is over. */
+export function outageSuite(stage: AlertStage): void {
+  const notices = async () =>
+    (await stage.notifications()).map(({ alertType, checkName, alertChannelId }) => [
+      alertType,
+      checkName,
+      alertChannelId,
+    ]);
+  const location = async (id: string) =>
+    (await stage.bench.call('GET', `/v1/private-locations/${id}`)).body as {
+      agentCount: number;
+      noAgentSince: string | null;
+    };
+
+  it('are told once, and once more when an agent is there again', async () => {
+    await stage.start();
+    const channel = await stage.channel('WEBHOOK', { url: 'http://x.test', name: 'all', method: 'POST' });
+    await stage.channel(
+      'WEBHOOK',
+      { url: 'http://x.test', name: 'none', method: 'POST' },
+      {
+        sendFailure: false,
+        sendRecovery: false,
+      },
+    );
+    const quiet = await createLocation(stage.bench, 'quiet');
+    const ids: string[] = [];
+    for (const name of ['a', 'b', 'c']) {
+      ids.push((await createCheck(stage.bench, { name, privateLocations: ['quiet'] })).id);
+    }
+    stage.bench.startSweeper();
+    for (const id of ids) await stage.queueNextSlot(id);
+    const firstSlots = await Promise.all(ids.map(async (id) => (await stage.runsOf(id))[0]?.slot_at ?? 0));
+    const missed = async () =>
+      (await Promise.all(ids.map((id) => stage.runsOf(id))))
+        .flat()
+        .filter(({ reason }) => reason === 'no-agent').length;
+    await stage.advanceUntil('all are missed', async () => {
+      stage.clock.advance(500);
+      return (await missed()) >= 3;
+    });
+    // Whichever was missed first began it; the others changed nothing.
+    expect(await notices()).toEqual([['ALERT_LOCATION_AWAY', 'quiet', channel]]);
+    const { agentCount, noAgentSince } = await location(quiet.id);
+    expect(agentCount).toBe(0);
+    expect(firstSlots).toContain(Date.parse(noAgentSince ?? ''));
+    // It is about no check.
+    expect((await stage.bench.call('GET', '/v1/check-alerts')).body).toEqual([]);
+
+    const agent = new TestAgent(stage.bench, quiet);
+    await agent.claim();
+    await agent.claim();
+    expect((await notices()).toReversed()).toEqual([
+      ['ALERT_LOCATION_AWAY', 'quiet', channel],
+      ['ALERT_LOCATION_BACK', 'quiet', channel],
+    ]);
+    expect((await location(quiet.id)).noAgentSince).toBeNull();
+  });
+
+  it('begin anew after they were over', async () => {
+    await stage.start();
+    await stage.channel('WEBHOOK', { url: 'http://x.test', name: 'all', method: 'POST' });
+    const quiet = await createLocation(stage.bench, 'quiet');
+    const { id } = await createCheck(stage.bench, { privateLocations: ['quiet'] });
+    stage.bench.startSweeper();
+    const agent = new TestAgent(stage.bench, quiet);
+    for (const times of [1, 2]) {
+      await stage.queueNextSlot(id);
+      await stage.advanceUntil('the slot is missed', async () => {
+        stage.clock.advance(500);
+        const missed = (await stage.runsOf(id)).filter(({ reason }) => reason === 'no-agent');
+        return missed.length >= times;
+      });
+      await agent.claim();
+      // Long enough ago to count as gone.
+      stage.clock.advance(3 * minuteMs);
+    }
+    expect((await notices()).map(([type]) => type).toReversed()).toEqual([
+      'ALERT_LOCATION_AWAY',
+      'ALERT_LOCATION_BACK',
+      'ALERT_LOCATION_AWAY',
+      'ALERT_LOCATION_BACK',
+    ]);
+  });
+
+  it('are none while an agent is there that is only busy', async () => {
+    await stage.start();
+    await stage.channel('WEBHOOK', { url: 'http://x.test', name: 'all', method: 'POST' });
+    const id = await stage.check();
+    stage.bench.startSweeper();
+    await stage.queueNextSlot(id);
+    await stage.advanceUntil('the slot is missed', async () => {
+      stage.clock.advance(500);
+      await stage.agent.claim({ freeSlots: { probe: 0, script: 0 } });
+      return (await stage.runsOf(id))[0]?.state === 'missed';
+    });
+    expect(await notices()).toEqual([]);
+  });
+}

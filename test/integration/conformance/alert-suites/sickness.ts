@@ -1,0 +1,95 @@
+import { expect, it } from 'vitest';
+import { createCheck, createLocation, TestAgent } from '../../../helpers/service/service.ts';
+import { type AlertStage, minuteMs } from './alert-stage.ts';
+
+/** Sick locations: what agents tell of them is listed, and told once. */
+export function sicknessSuite(stage: AlertStage): void {
+  const event = (fields: object = {}) => ({
+    eventId: crypto.randomUUID(),
+    kind: 'resolver',
+    evidence: 'the name servers (10.0.0.53) do not answer: ETIMEOUT',
+    affectedRuns: 0,
+    startedAt: stage.clock.wallMs(),
+    endedAt: null as number | null,
+    ...fields,
+  });
+  const notices = async () =>
+    (await stage.notifications()).map(({ alertType, checkName }) => [alertType, checkName]).toReversed();
+  const open = async () => {
+    await stage.start();
+    const channel = await stage.channel('WEBHOOK', { url: 'http://x.test', name: 'all', method: 'POST' });
+    const office = await createLocation(stage.bench, 'office');
+    await createCheck(stage.bench, { privateLocations: ['office'] });
+    const tell = async (agentId: string, ...events: object[]) => {
+      const agent = new TestAgent(stage.bench, office, agentId);
+      return agent.call('location-events', { ...agent.identity, events });
+    };
+    const list = async () =>
+      (await stage.bench.call('GET', `/v1/private-locations/${office.id}/events`)).body;
+    return { channel, office, tell, list };
+  };
+
+  it('are told of once, however many agents find it so, and once when the last is well again', async () => {
+    const { tell } = await open();
+    const [one, other] = [event(), event()];
+    expect((await tell('a', one)).status).toBe(200);
+    await tell('a', { ...one, affectedRuns: 3 });
+    await tell('b', other);
+    expect(await notices()).toEqual([['ALERT_LOCATION_SICK', 'office']]);
+    await tell('a', { ...one, endedAt: stage.clock.wallMs() });
+    expect(await notices()).toHaveLength(1);
+    const end = { ...other, endedAt: stage.clock.wallMs() };
+    await tell('b', end);
+    // An answer that was lost makes an agent tell again.
+    await tell('b', end);
+    expect(await notices()).toEqual([
+      ['ALERT_LOCATION_SICK', 'office'],
+      ['ALERT_LOCATION_WELL', 'office'],
+    ]);
+    // It is about no check.
+    expect((await stage.bench.call('GET', '/v1/check-alerts')).body).toEqual([]);
+  });
+
+  it('are listed as they were told of last', async () => {
+    const { tell, list } = await open();
+    const lasting = event({ startedAt: stage.clock.wallMs() - 1000 });
+    await tell('a', lasting);
+    await tell('a', { ...lasting, affectedRuns: 7, evidence: 'still silent' });
+    expect(await list()).toMatchObject([
+      {
+        id: lasting.eventId,
+        agentId: 'a',
+        kind: 'resolver',
+        evidence: 'still silent',
+        affectedRuns: 7,
+        endedAt: null,
+      },
+    ]);
+    // Its agent is gone without a word.
+    stage.clock.advance(6 * minuteMs);
+    const [ended] = await list();
+    expect(Date.parse(ended.endedAt)).toBe(stage.clock.wallMs() - 6 * minuteMs);
+    // And that does not keep the next one from being told of.
+    await tell('b', event());
+    expect(await notices()).toHaveLength(2);
+  });
+
+  it('that are well again when they are first told of are listed and no news', async () => {
+    const { tell, list } = await open();
+    await tell('a', event({ endedAt: stage.clock.wallMs() }));
+    expect(await list()).toHaveLength(1);
+    expect(await notices()).toEqual([]);
+  });
+
+  it('are those of one account', async () => {
+    const { office, tell } = await open();
+    await tell('a', event());
+    const foreign = await createLocation(stage.bench, 'foreign');
+    const stranger = new TestAgent(stage.bench, foreign);
+    const [first] = (await stage.bench.call('GET', `/v1/private-locations/${office.id}/events`)).body;
+    const taken = event({ eventId: first.id, evidence: 'not yours' });
+    await stranger.call('location-events', { ...stranger.identity, events: [taken] });
+    const [after] = (await stage.bench.call('GET', `/v1/private-locations/${office.id}/events`)).body;
+    expect(after).toEqual(first);
+  });
+}

@@ -1,0 +1,99 @@
+import { expect, it } from 'vitest';
+import { failure } from '../../../../src/checks/contract/failure.ts';
+import { createCheck, reportOf } from '../../../helpers/service/service.ts';
+import type { StoreStage } from './stage.ts';
+
+/** Error groups: what belongs together, what comes back, and who sees it. */
+export function errorGroupSuite(stage: StoreStage): void {
+  /** Runs a check once with these messages; returns the result. */
+  const failWith = async (checkId: string, ...errorMessages: string[]) => {
+    await stage.queueNextSlot(checkId);
+    const run = (await stage.agent.claim()).find(({ check }) => check.id === checkId);
+    if (!run) throw new Error('nothing was leased');
+    const down = failure('CONNECTION_REFUSED', errorMessages[0] ?? 'down');
+    const report = reportOf(run, errorMessages.length === 0 ? {} : { failure: down, errorMessages });
+    expect(await stage.agent.report([report])).toEqual(['accepted']);
+    const result = await stage.bench.call('GET', `/v1/check-results/${checkId}/${run.resultId}`);
+    return result.body as { errorGroupIds: string[] };
+  };
+  const create = () =>
+    createCheck(stage.bench, { privateLocations: ['lab'], doubleCheck: false, retryStrategy: null });
+  const get = async (id: string | undefined) =>
+    (await stage.bench.call('GET', `/v1/error-groups/${id}`)).body;
+
+  it('puts errors that are alike into one group of their check', async () => {
+    await stage.start();
+    const check = await create();
+    expect((await failWith(check.id)).errorGroupIds).toEqual([]);
+    const first = await failWith(check.id, 'connect ECONNREFUSED 10.0.0.5:8443');
+    const firstSeen = new Date(stage.clock.wallMs()).toISOString();
+    const second = await failWith(check.id, 'connect ECONNREFUSED 10.0.0.77:80');
+    expect(first.errorGroupIds).toHaveLength(1);
+    expect(second.errorGroupIds).toEqual(first.errorGroupIds);
+    const group = await get(first.errorGroupIds[0]);
+    expect(group).toMatchObject({
+      checkId: check.id,
+      rawErrorMessage: 'connect ECONNREFUSED 10.0.0.5:8443',
+      cleanedErrorMessage: 'connect ECONNREFUSED <ip>',
+      count: 2,
+      firstSeen,
+      lastSeen: new Date(stage.clock.wallMs()).toISOString(),
+      archivedUntilNextEvent: false,
+      rootCauseAnalyses: [],
+    });
+    expect(group.errorHash).toMatch(/^[0-9a-f]{64}$/);
+    // Nearly the same words are the same error; others are another.
+    const similar = await failWith(check.id, 'connect ECONNREFUSED 10.0.0.5:8443!');
+    expect(similar.errorGroupIds).toEqual(first.errorGroupIds);
+    const other = await failWith(check.id, 'getaddrinfo ENOTFOUND api.test');
+    expect(other.errorGroupIds).not.toEqual(first.errorGroupIds);
+    // The same error of another check is another group.
+    const elsewhere = await create();
+    const foreign = await failWith(elsewhere.id, 'connect ECONNREFUSED 10.0.0.5:8443');
+    expect(foreign.errorGroupIds).not.toEqual(first.errorGroupIds);
+    expect((await get(foreign.errorGroupIds[0])).errorHash).toBe(group.errorHash);
+    const list = await stage.bench.call('GET', `/v1/error-groups/checks/${check.id}?limit=1`);
+    expect(list.body.map(({ id }: { id: string }) => id)).toEqual(other.errorGroupIds);
+    expect(list.headers['content-range']).toBe('0-0/2');
+    expect((await stage.bench.call('GET', '/v1/error-groups')).body).toHaveLength(3);
+  });
+
+  it('makes a group of every failing assertion, whatever was received', async () => {
+    await stage.start();
+    const check = await create();
+    const assertion = (target: string, actual: string) =>
+      `Assertion failed: RESPONSE_TIME LESS_THAN ${target}, received ${actual}`;
+    const first = await failWith(check.id, assertion('200', '512'), assertion('300', '512'));
+    const second = await failWith(check.id, assertion('200', '733'));
+    expect(new Set(first.errorGroupIds).size).toBe(2);
+    expect(first.errorGroupIds).toContain(second.errorGroupIds[0]);
+  });
+
+  it('shows an archived group again when its error comes back, unless it is archived for good', async () => {
+    await stage.start();
+    const check = await create();
+    const message = 'Unexpected status 503';
+    const [id] = (await failWith(check.id, message)).errorGroupIds;
+    const patch = async (body: object) =>
+      (await stage.bench.call('PATCH', `/v1/error-groups/${id}`, body)).body;
+    const listed = async () => (await stage.bench.call('GET', '/v1/error-groups')).body.length;
+    expect((await patch({ archivedUntilNextEvent: true })).archivedUntilNextEvent).toBe(true);
+    expect(await listed()).toBe(0);
+    expect((await stage.bench.call('GET', '/v1/error-groups?includeArchived=true')).body).toHaveLength(1);
+    await failWith(check.id, message);
+    expect((await get(id)).archivedUntilNextEvent).toBe(false);
+    expect(await listed()).toBe(1);
+    expect((await patch({ archiveForEver: true })).archivedUntilNextEvent).toBe(true);
+    await failWith(check.id, message);
+    expect(await get(id)).toMatchObject({ archivedUntilNextEvent: true, count: 3 });
+    expect(await listed()).toBe(0);
+    expect((await patch({ archivedUntilNextEvent: false })).archivedUntilNextEvent).toBe(false);
+    const neither = await stage.bench.call('PATCH', `/v1/error-groups/${id}`, {});
+    expect([neither.status, neither.body]).toEqual([200, await get(id)]);
+    const analysis = await stage.bench.call('POST', `/v1/root-cause-analyses/error-groups/${id}`);
+    expect(analysis.status).toBe(402);
+    expect(analysis.body).toMatchObject({ statusCode: 402, error: 'Payment Required' });
+    expect((await stage.bench.call('DELETE', `/v1/checks/${check.id}`)).status).toBe(204);
+    expect((await get(id)).statusCode).toBe(404);
+  });
+}

@@ -1,0 +1,124 @@
+import { expect, it } from 'vitest';
+import { failure } from '../../../../src/checks/contract/failure.ts';
+import type { ResultReport } from '../../../../src/protocol/agent/agent.ts';
+import { createCheck, reportOf } from '../../../helpers/service/service.ts';
+import type { StoreStage } from './stage.ts';
+
+const dayMs = 86_400_000;
+const down = failure('CONNECTION_REFUSED', 'connect ECONNREFUSED');
+
+/** What agents tell beside verdicts: certificates, doubt about times, and what they can do. */
+export function factSuite(stage: StoreStage): void {
+  async function startWithCheck(): Promise<string> {
+    await stage.start();
+    const fields = { privateLocations: ['lab'], retryStrategy: null, doubleCheck: false };
+    return (await createCheck(stage.bench, fields)).id;
+  }
+
+  async function report(checkId: string, fields: Partial<ResultReport>): Promise<void> {
+    await stage.queueNextSlot(checkId);
+    const [run] = await stage.agent.claim();
+    if (!run) throw new Error('nothing was leased');
+    expect(await stage.agent.report([reportOf(run, fields)])).toEqual(['accepted']);
+  }
+
+  async function daysRemaining(checkId: string): Promise<number | null> {
+    const one = await stage.bench.call('GET', `/v1/check-statuses/${checkId}`);
+    const all = await stage.bench.call('GET', '/v1/check-statuses');
+    expect(all.body).toEqual([one.body]);
+    return one.body.sslDaysRemaining;
+  }
+
+  it.each([
+    [30 * dayMs, 30],
+    [dayMs, 1],
+    [dayMs - 1, 0],
+    [0, 0],
+    [-1, -1],
+    [-dayMs, -1],
+    [-dayMs - 1, -2],
+  ])('counts the days of a certificate that expires in %i ms', async (inMs, days) => {
+    const checkId = await startWithCheck();
+    await report(checkId, {});
+    expect(await daysRemaining(checkId)).toBeNull();
+    await stage.queueNextSlot(checkId);
+    const [run] = await stage.agent.claim();
+    if (!run) throw new Error('nothing was leased');
+    const certificateExpiresAt = stage.clock.wallMs() + inMs;
+    await stage.agent.report([reportOf(run, { certificateExpiresAt })]);
+    // The stage may have moved its clock on while it looked for the slot; not since.
+    expect(await daysRemaining(checkId)).toBe(days);
+  });
+
+  it('keeps what is known of a certificate until a run passes without one', async () => {
+    const checkId = await startWithCheck();
+    await report(checkId, { certificateExpiresAt: stage.clock.wallMs() + 10.5 * dayMs });
+    expect(await daysRemaining(checkId)).toBe(10);
+    await report(checkId, { failure: down });
+    expect(await daysRemaining(checkId)).toBe(10);
+    await report(checkId, { failure: failure('AGENT_OUT_OF_RESOURCES', 'EMFILE') });
+    expect(await daysRemaining(checkId)).toBe(10);
+    stage.clock.advance(dayMs);
+    expect(await daysRemaining(checkId)).toBe(9);
+    const expired = failure('TLS_CERTIFICATE_INVALID', 'expired');
+    await report(checkId, { failure: expired, certificateExpiresAt: stage.clock.wallMs() - 3.5 * dayMs });
+    expect(await daysRemaining(checkId)).toBe(-4);
+    await report(checkId, {});
+    expect(await daysRemaining(checkId)).toBeNull();
+  });
+
+  it('lets no older slot change what is known of a certificate', async () => {
+    const checkId = await startWithCheck();
+    await stage.queueNextSlot(checkId);
+    const [older] = await stage.agent.claim();
+    await report(checkId, { certificateExpiresAt: stage.clock.wallMs() + 20.5 * dayMs });
+    if (!older) throw new Error('nothing was leased');
+    await stage.agent.report([reportOf(older, { certificateExpiresAt: stage.clock.wallMs() })]);
+    expect(await daysRemaining(checkId)).toBe(20);
+  });
+
+  it('shows what the agent cost a result, and doubt about its times', async () => {
+    const checkId = await startWithCheck();
+    const hostStartedAt = Date.UTC(1999, 11, 31);
+    await report(checkId, { agentLagMs: 12.5, agentOverheadMs: 0.75, isTimingDoubtful: true, hostStartedAt });
+    const { body } = await stage.bench.call('GET', `/v1/check-results/${checkId}`);
+    expect(body[0]).toMatchObject({
+      agentLagMs: 12.5,
+      agentOverheadMs: 0.75,
+      isTimingDoubtful: true,
+      hostStartedAt: '1999-12-31T00:00:00.000Z',
+    });
+    expect(body[0].startedAt).not.toContain('1999');
+  });
+
+  it('takes reports and claims of agents that know nothing of these facts', async () => {
+    const checkId = await startWithCheck();
+    await stage.queueNextSlot(checkId);
+    const [run] = await stage.agent.claim();
+    if (!run) throw new Error('nothing was leased');
+    const { agentOverheadMs, isTimingDoubtful, certificateExpiresAt, hostStartedAt, ...old } = reportOf(run);
+    expect(await stage.agent.report([old])).toEqual(['accepted']);
+    const { body } = await stage.bench.call('GET', `/v1/check-results/${checkId}`);
+    expect(body[0]).toMatchObject({ agentOverheadMs: 0, isTimingDoubtful: false, hostStartedAt: null });
+  });
+
+  it('shows how check types work where an agent runs, and why others do not', async () => {
+    await stage.start();
+    const shown = async () => {
+      const { body } = await stage.bench.call('GET', `/v1/private-locations/${stage.location.id}`);
+      return body.runningAgents[0].agents;
+    };
+    await stage.agent.claim();
+    expect(await shown()).toMatchObject([
+      { id: 'agent-1', backends: {}, unavailable: {}, droppedResults: 0 },
+    ]);
+    const facts = {
+      backends: { ICMP: 'ICMP datagram sockets' },
+      unavailable: { BROWSER: 'no browser is installed' },
+      droppedResults: 3,
+    };
+    // What changes is stored at once, however short ago the agent was seen.
+    await stage.agent.claim(facts);
+    expect(await shown()).toMatchObject([{ id: 'agent-1', ...facts }]);
+  });
+}

@@ -1,0 +1,178 @@
+import { expect, it } from 'vitest';
+import { until } from '../../../helpers/service/service.ts';
+import type { StoreStage } from './stage.ts';
+
+const second = 1000;
+const minute = 60 * second;
+const limits = { period: 5, periodUnit: 'minutes', grace: 1, graceUnit: 'minutes' };
+
+/** Heartbeats: pings from outside, the timer that notes their absence, and what the rest of the service sees of both. */
+export function heartbeatSuite(stage: StoreStage): void {
+  const create = async (fields: object = {}) => {
+    const answer = await stage.bench.call('POST', '/v1/checks/heartbeat', {
+      name: 'nightly',
+      heartbeat: limits,
+      ...fields,
+    });
+    expect(answer.status).toBe(201);
+    return answer.body as { id: string; heartbeat: { pingUrl: string; pingToken: string } };
+  };
+  const ping = (check: { heartbeat: { pingUrl: string } }, method = 'GET', headers = {}) =>
+    stage.bench.call(method, check.heartbeat.pingUrl, undefined, { key: null, headers });
+  const events = async (checkId: string, key = stage.bench.key) => {
+    const path = `/v1/checks/heartbeats/${checkId}/events`;
+    const answer = await stage.bench.call('GET', path, undefined, { key });
+    return answer.body[0].events as { id: string; state: string; source: string; userAgent: string }[];
+  };
+  const states = async (checkId: string, key?: string) =>
+    (await events(checkId, key)).map(({ state }) => state);
+  /** Lets time pass as it does: the watch looks every few seconds. */
+  const pass = async (ms: number) => {
+    const { clock } = stage;
+    const { heartbeats } = stage.bench.store;
+    await until('this process leads', () => stage.bench.store.isLeader());
+    const endAt = clock.wallMs() + ms;
+    let watchedAt = clock.wallMs();
+    while (clock.wallMs() < endAt) {
+      // One that falls asleep after time has moved on would sleep past the look that is waited for below.
+      await until('the watch sleeps', () => clock.sleeperCount > 0);
+      clock.advance(Math.min(endAt - clock.wallMs(), 2 * second));
+      if ((await heartbeats.nextDeadline()) === null) watchedAt = clock.wallMs();
+      await until('the watch has looked', async () => {
+        const lookedAt = (await heartbeats.lookedAt()) ?? 0;
+        return clock.wallMs() - Math.max(watchedAt, lookedAt) <= 15 * second;
+      });
+    }
+  };
+
+  it('takes pings and tells when they came', async () => {
+    await stage.start();
+    const check = await create();
+    expect((await ping(check, 'GET', { 'user-agent': 'curl/8.5.0' })).body).toEqual({});
+    stage.clock.advance(4 * minute);
+    await ping(check, 'POST');
+    stage.clock.advance(5 * minute + 4 * second);
+    await ping(check, 'HEAD', { referer: 'https://jobs.test/nightly' });
+    stage.clock.advance(5 * minute + 50 * second);
+    await ping(check);
+    stage.clock.advance(6 * minute + second);
+    expect((await ping(check)).status).toBe(200);
+    expect(await states(check.id)).toEqual(['LATE', 'GRACE', 'RECEIVED', 'EARLY', 'RECEIVED']);
+    const [, , third, , first] = await events(check.id);
+    expect(first).toMatchObject({ source: 'HTTP GET from curl', userAgent: 'curl/8.5.0' });
+    expect(third?.source).toBe('HTTP HEAD from https://jobs.test/nightly');
+    const one = await stage.bench.call('GET', `/v1/checks/heartbeats/${check.id}/events/${first?.id}`);
+    expect(one.body.event).toEqual(first);
+    expect(one.body.stats.last24Hours).toEqual({
+      successRatio: { previousPeriod: null, currentPeriod: 100 },
+      totalEntitiesCurrentPeriod: 5,
+    });
+    // Each is a record of the ledger too, and none was ever to be leased.
+    expect(await stage.bench.store.runs.countSlots(check.id)).toEqual({ final: 5 });
+    expect(await stage.agent.claim({ checkTypes: ['HEARTBEAT'] })).toEqual([]);
+    const status = await stage.bench.call('GET', `/v1/check-statuses/${check.id}`);
+    expect(status.body).toMatchObject({ hasFailures: false, longestRun: null });
+  });
+
+  it('notes a missed ping once, again after another period, and recovers with the next ping', async () => {
+    await stage.start();
+    stage.bench.startHeartbeatWatch();
+    const check = await create();
+    // Nothing is expected before the first ping.
+    await pass(20 * minute);
+    expect(await states(check.id)).toEqual([]);
+    await ping(check);
+    await pass(6 * minute - 10 * second);
+    expect(await states(check.id)).toEqual(['RECEIVED']);
+    await pass(40 * second);
+    expect(await states(check.id)).toEqual(['FAILING', 'RECEIVED']);
+    const failing = await stage.bench.call('GET', `/v1/check-statuses/${check.id}`);
+    expect(failing.body).toMatchObject({ hasFailures: true, hasErrors: false });
+    const [result] = (await stage.bench.call('GET', `/v1/check-results/${check.id}?hasFailures=true`)).body;
+    expect(result).toMatchObject({
+      resultType: 'FINAL',
+      failure: { owner: 'target', code: 'PING_MISSED' },
+      apiCheckResult: null,
+    });
+    const group = await stage.bench.call('GET', `/v1/error-groups/${result.errorGroupIds[0]}`);
+    expect(group.body).toMatchObject({ checkId: check.id, count: 1 });
+    await pass(6 * minute + 40 * second);
+    expect(await states(check.id)).toEqual(['FAILING', 'FAILING', 'RECEIVED']);
+    await ping(check);
+    const healthy = await stage.bench.call('GET', `/v1/check-statuses/${check.id}`);
+    expect(healthy.body.hasFailures).toBe(false);
+    const availability = await stage.bench.call('GET', `/v1/checks/heartbeats/${check.id}/availability`);
+    expect(availability.body).toEqual({ successRatio: 50, totalEntitiesCurrentPeriod: 4 });
+  });
+
+  it('goes on after a restart, and forgives what was due while the service was away', async () => {
+    await stage.start();
+    stage.bench.startHeartbeatWatch();
+    const [short, long] = [
+      await create(),
+      await create({ heartbeat: { ...limits, period: 10, periodUnit: 'hours' } }),
+    ];
+    await ping(short);
+    await ping(long);
+    await pass(10 * second);
+    const { key } = stage.bench;
+    await stage.bench.close();
+    stage.open.splice(0);
+    stage.clock.advance(3 * 60 * minute);
+    stage.bench = await stage.openHere();
+    stage.bench.startHeartbeatWatch();
+    await pass(10 * second);
+    expect(await states(short.id, key)).toEqual(['RECEIVED']);
+    // The rhythm goes on: five minutes after the one it would have made, and a minute of grace.
+    await pass(7 * minute);
+    expect(await states(short.id, key)).toEqual(['FAILING', 'RECEIVED']);
+    // The other one was not due meanwhile, and nothing changed for it.
+    const timer = await stage.bench.store.heartbeats.find(long.id);
+    expect((timer?.deadline_at ?? 0) - (timer?.last_at ?? 0)).toBe(10 * 60 * minute + minute);
+    expect(await states(long.id, key)).toEqual(['RECEIVED']);
+  });
+
+  it('forgets its last ping when it is switched off and on, and takes none meanwhile', async () => {
+    await stage.start();
+    stage.bench.startHeartbeatWatch();
+    const check = await create();
+    await ping(check);
+    const { heartbeat } = (
+      await stage.bench.call('PUT', `/v1/checks/heartbeat/${check.id}`, { activated: false })
+    ).body;
+    expect(heartbeat).toEqual(check.heartbeat);
+    await pass(30 * minute);
+    expect((await ping(check)).status).toBe(200);
+    expect(await states(check.id)).toEqual(['RECEIVED']);
+    await stage.bench.call('PUT', `/v1/checks/${check.id}`, { activated: true });
+    await pass(30 * minute);
+    expect(await states(check.id)).toEqual(['RECEIVED']);
+    await ping(check);
+    expect(await states(check.id)).toEqual(['RECEIVED', 'RECEIVED']);
+  });
+
+  it('gives a new URL on demand, refuses a token that is taken, and forgets deleted monitors', async () => {
+    await stage.start();
+    const check = await create();
+    const taken = await stage.bench.call('POST', '/v1/checks/heartbeat', {
+      name: 'thief',
+      heartbeat: { ...limits, pingToken: check.heartbeat.pingToken.toUpperCase() },
+    });
+    expect(taken.status).toBe(409);
+    const { body } = await stage.bench.call('PUT', `/v1/checks/${check.id}`, {
+      heartbeat: { pingToken: null },
+    });
+    expect(body.heartbeat).toMatchObject(limits);
+    expect(body.heartbeat.pingToken).not.toBe(check.heartbeat.pingToken);
+    expect((await ping(check)).status).toBe(404);
+    expect((await ping(body)).status).toBe(200);
+    expect((await ping(body)).status).toBe(200);
+    await stage.bench.call('DELETE', `/v1/checks/${check.id}`);
+    expect((await ping(body)).status).toBe(404);
+    stage.bench.startSweeper();
+    await stage.advanceUntil(
+      'the events are gone',
+      async () => (await stage.bench.store.heartbeats.countEvents(check.id, 0, 1e15)).total === 0,
+    );
+  });
+}

@@ -1,0 +1,248 @@
+import { expect, it } from 'vitest';
+import { type Bench, createCheck, reportOf, TestAgent } from '../../../helpers/service/service.ts';
+import { leaseTtlMs, type StoreStage } from './stage.ts';
+
+const minuteMs = 60_000;
+
+/** Leases: claims, renewals, fencing, releases and what happens to runs nobody takes. */
+export function leaseSuite(stage: StoreStage): void {
+  it('goes the whole way: slot, claim, result, status', async () => {
+    await stage.start();
+    const check = await createCheck(stage.bench, { privateLocations: ['lab'] });
+    await stage.queueNextSlot(check.id);
+    const [run] = await stage.agent.claim();
+    if (!run) throw new Error('nothing was leased');
+    expect(run).toMatchObject({ leaseNumber: 1, attempt: 0, location: { name: 'lab', proxyUrl: null } });
+    expect(run.check.spec.request).toMatchObject({ url: 'http://target.test/' });
+    expect(await stage.agent.claim()).toEqual([]);
+    expect(await stage.agent.report([reportOf(run)])).toEqual(['accepted']);
+    const results = await stage.bench.call('GET', `/v1/check-results/${check.id}`);
+    expect(results.body).toHaveLength(1);
+    expect(results.body[0]).toMatchObject({
+      id: run.resultId,
+      resultType: 'FINAL',
+      responseTime: 100,
+      attempts: 0,
+      runLocation: 'lab',
+    });
+    const status = await stage.bench.call('GET', `/v1/check-statuses/${check.id}`);
+    expect(status.body).toMatchObject({ hasFailures: false, longestRun: 100, lastRunLocation: 'lab' });
+    expect((await stage.runsOf(check.id)).map(({ state }) => state)).toEqual(['final']);
+  });
+
+  it('never leases one run to two agents that claim at once', async () => {
+    await stage.start();
+    const checks = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        createCheck(stage.bench, { name: `check ${index}`, privateLocations: ['lab'] }),
+      ),
+    );
+    stage.bench.startScheduler();
+    stage.clock.advance(minuteMs);
+    await stage.advanceUntil('all are queued', async () => {
+      const counts = await Promise.all(checks.map(async ({ id }) => (await stage.runsOf(id)).length));
+      return counts.every((count) => count > 0);
+    });
+    const agents = Array.from(
+      { length: 8 },
+      (_, index) => new TestAgent(stage.bench, stage.location, `agent-${index}`),
+    );
+    const claimed = await Promise.all(
+      agents.map((each) => each.claim({ freeSlots: { probe: 4, script: 0 } })),
+    );
+    const ids = [...claimed, await stage.agent.claim()].flat().map(({ runId }) => runId);
+    expect(new Set(ids).size).toBe(ids.length);
+    const leased = (await Promise.all(checks.map(({ id }) => stage.runsOf(id)))).flat();
+    expect(ids.length).toBeGreaterThanOrEqual(20);
+    expect(leased.every((run) => run.state === 'leased' && run.lease_number === 1)).toBe(true);
+    expect([...ids].sort()).toEqual(leased.map(({ id }) => id).sort());
+    expect(claimed.every((runs) => runs.length <= 4)).toBe(true);
+  });
+
+  it('renews the leases of a session and names those that are lost', async () => {
+    await stage.start();
+    const check = await createCheck(stage.bench, { privateLocations: ['lab'] });
+    await stage.queueNextSlot(check.id);
+    const runs = await stage.agent.claim();
+    stage.clock.advance(10_000);
+    expect(await stage.agent.renew(runs)).toMatchObject({ lostRunIds: [], cancelledRunIds: [] });
+    const [row] = await stage.runsOf(check.id);
+    expect(row?.lease_until).toBe(stage.clock.wallMs() + leaseTtlMs);
+    // A clone of the machine: the same agent id, another session.
+    const clone = new TestAgent(stage.bench, stage.location);
+    expect(await clone.renew(runs)).toMatchObject({ lostRunIds: runs.map(({ runId }) => runId) });
+    expect(await clone.release(runs)).toBe(0);
+    expect(await stage.agent.renew(runs)).toMatchObject({ lostRunIds: [] });
+    const bySession = (await stage.bench.call('GET', `/v1/private-locations/${stage.location.id}`)).body;
+    expect(bySession.agentCount).toBe(1);
+    await clone.claim();
+    stage.clock.advance(1000);
+    expect(
+      (await stage.bench.call('GET', `/v1/private-locations/${stage.location.id}`)).body.agentCount,
+    ).toBe(2);
+  });
+
+  it('fences a result whose lease was lost, and counts the run once', async () => {
+    await stage.start();
+    const check = await createCheck(stage.bench, { privateLocations: ['lab'] });
+    await stage.queueNextSlot(check.id);
+    const [late] = await stage.agent.claim();
+    stage.bench.startSweeper();
+    const second = new TestAgent(stage.bench, stage.location, 'agent-2');
+    const again = await stage.advanceUntil('the lease ran out', async () => {
+      stage.clock.advance(1000);
+      return (await second.claim())[0];
+    });
+    if (!late) throw new Error('nothing was leased');
+    expect(again).toMatchObject({ runId: late.runId, leaseNumber: 2 });
+    expect(again.resultId).not.toBe(late.resultId);
+    expect(await stage.agent.report([reportOf(late)])).toEqual(['stale']);
+    expect(await second.report([reportOf(again)])).toEqual(['accepted']);
+    expect(await stage.agent.report([reportOf(late)])).toEqual(['stale']);
+    expect(await second.report([reportOf(again), reportOf(again)])).toEqual(['duplicate', 'duplicate']);
+    const results = await stage.bench.call('GET', `/v1/check-results/${check.id}?resultType=ALL`);
+    expect(results.body.map(({ id }: { id: string }) => id)).toEqual([again.resultId]);
+    const evidence = await stage.bench.store.results.staleOf(late.runId);
+    expect(evidence.map(({ id, lease_number }) => [id, lease_number])).toEqual([[late.resultId, 1]]);
+  });
+
+  it('stores one result when the same batch arrives several times at once', async () => {
+    await stage.start();
+    const check = await createCheck(stage.bench, { privateLocations: ['lab'] });
+    await stage.queueNextSlot(check.id);
+    const [run] = await stage.agent.claim();
+    if (!run) throw new Error('nothing was leased');
+    const answers = await Promise.all(Array.from({ length: 6 }, () => stage.agent.report([reportOf(run)])));
+    expect(answers.flat().sort()).toEqual(['accepted', ...Array(5).fill('duplicate')]);
+    expect((await stage.runsOf(check.id)).map(({ state }) => state)).toEqual(['final']);
+  });
+
+  it('gives a run up after two agents were lost with it', async () => {
+    await stage.start();
+    const check = await createCheck(stage.bench, { privateLocations: ['lab'] });
+    await stage.queueNextSlot(check.id);
+    stage.bench.startSweeper();
+    const deaths: number[] = [];
+    await stage.advanceUntil('the run is given up', async () => {
+      const taken = await stage.agent.claim();
+      deaths.push(
+        ...taken.filter(({ check: { id } }) => id === check.id).map(({ leaseNumber }) => leaseNumber),
+      );
+      const [first] = await stage.runsOf(check.id);
+      stage.clock.advance(500);
+      return first?.state === 'missed';
+    });
+    const [run] = await stage.runsOf(check.id);
+    expect(run).toMatchObject({ state: 'missed', reason: 'agent-lost', lease_number: 2 });
+  });
+
+  it('takes released leases back at once and holds nothing against them', async () => {
+    await stage.start();
+    const check = await createCheck(stage.bench, { privateLocations: ['lab'] });
+    await stage.queueNextSlot(check.id);
+    for (let lease = 1; lease <= 4; lease += 1) {
+      const runs = await stage.agent.claim();
+      expect(runs[0]?.leaseNumber).toBe(lease);
+      expect(await stage.agent.release(runs)).toBe(1);
+      expect(await stage.agent.release(runs)).toBe(0);
+    }
+    expect((await stage.runsOf(check.id))[0]).toMatchObject({ state: 'queued', deaths: 0 });
+  });
+
+  it('leases a run of a script only to an agent that has its runtime', async () => {
+    await stage.start();
+    stage.bench.startSweeper();
+    const scripts = { checkTypes: ['MULTI_STEP'], freeSlots: { probe: 0, script: 2 } };
+    const own = await createScriptCheck(stage.bench, { runtimeId: '2025.04' });
+    const usual = await createScriptCheck(stage.bench, {});
+    await stage.queueNextSlot(own.id);
+    await stage.queueNextSlot(usual.id);
+    expect(await stage.agent.claim(scripts)).toEqual([]);
+    expect(await stage.agent.claim({ ...scripts, runtimes: ['2024.02'] })).toEqual([]);
+    const newest = await stage.agent.claim({ ...scripts, runtimes: ['2026.04'] });
+    expect(newest.map(({ check, runtimeId }) => [check.id, runtimeId])).toEqual([[usual.id, '2026.04']]);
+    const older = await stage.agent.claim({ ...scripts, runtimes: ['2025.04'] });
+    expect(older.map(({ check, runtimeId }) => [check.id, runtimeId])).toEqual([[own.id, '2025.04']]);
+  });
+
+  it.each([
+    ['of its own', { localSetupScript: 'x' }, {}],
+    ['of its group', {}, { localTearDownScript: 'x', runtimeId: '2025.04' }],
+  ])(
+    'leases a run with scripts %s around it only to an agent that has their runtime',
+    async (_whose, own, shared) => {
+      await stage.start();
+      stage.bench.startSweeper();
+      const post = async (path: string, body: object) => (await stage.bench.call('POST', path, body)).body;
+      const group = await post('/v1/check-groups', { name: 'g', ...shared });
+      const body = {
+        name: 'a check',
+        frequency: 1,
+        privateLocations: ['lab'],
+        request: { url: 'http://a.test/' },
+        groupId: group.id,
+      };
+      const check = await post('/v1/checks/api', { ...body, runtimeId: '2025.04', ...own });
+      await stage.queueNextSlot(check.id);
+      expect(await stage.agent.claim({})).toEqual([]);
+      expect(await stage.agent.claim({ runtimes: ['2026.04'] })).toEqual([]);
+      const [run] = await stage.agent.claim({ runtimes: ['2025.04'] });
+      expect(run).toMatchObject({ runtimeId: '2025.04', check: { id: check.id } });
+      expect((run?.lifecycle.setup.length ?? 0) + (run?.lifecycle.teardown.length ?? 0)).toBe(1);
+    },
+  );
+
+  it('calls a run unsupported when no agent has its runtime', async () => {
+    await stage.start();
+    stage.bench.startSweeper();
+    const check = await createScriptCheck(stage.bench, { runtimeId: '2025.04' });
+    await stage.queueNextSlot(check.id);
+    await stage.advanceUntil('it is missed', async () => {
+      stage.clock.advance(500);
+      await stage.agent.claim({
+        checkTypes: ['MULTI_STEP'],
+        freeSlots: { probe: 0, script: 1 },
+        runtimes: ['2026.04'],
+      });
+      return (await stage.runsOf(check.id))[0]?.state === 'missed';
+    });
+    expect((await stage.runsOf(check.id))[0]?.reason).toBe('unsupported');
+  });
+
+  it.each([
+    ['no-agent', 'nobody ever came', {}],
+    ['no-agent', 'a region has no agents here', { privateLocations: [], locations: ['eu-west-1'] }],
+    ['unsupported', 'the agents cannot run it', { checkTypes: ['API'] }],
+    ['over-capacity', 'the agents had no free slot', { freeSlots: { probe: 0, script: 0 } }],
+    ['expired', 'an agent gave it back', { gaveBack: true }],
+  ])('misses a run that waited too long: %s, %s', async (reason, _story, fields: Record<string, unknown>) => {
+    const { checkTypes, freeSlots, gaveBack, ...checkFields } = fields;
+    await stage.start();
+    stage.bench.startSweeper();
+    const check = await createCheck(stage.bench, { privateLocations: ['lab'], ...checkFields });
+    await stage.queueNextSlot(check.id);
+    if (gaveBack) expect(await stage.agent.release(await stage.agent.claim())).toBe(1);
+    await stage.advanceUntil('it is missed', async () => {
+      stage.clock.advance(500);
+      if (checkTypes) await stage.agent.claim({ checkTypes });
+      if (freeSlots) await stage.agent.claim({ freeSlots });
+      return (await stage.runsOf(check.id))[0]?.state === 'missed';
+    });
+    const [run] = await stage.runsOf(check.id);
+    expect(run?.reason).toBe(reason);
+    expect((run?.ended ?? 0) - (run?.slot_at ?? 0)).toBeGreaterThanOrEqual(minuteMs);
+    expect((run?.ended ?? 0) - (run?.slot_at ?? 0)).toBeLessThan(1.2 * minuteMs);
+  });
+}
+
+async function createScriptCheck(bench: Bench, fields: Readonly<Record<string, unknown>>) {
+  const answer = await bench.call('POST', '/v1/checks/multistep', {
+    name: 'a script',
+    frequency: 1,
+    script: "import { test } from '@playwright/test'; test('x', () => {});",
+    privateLocations: ['lab'],
+    ...fields,
+  });
+  if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
+  return answer.body as { readonly id: string };
+}

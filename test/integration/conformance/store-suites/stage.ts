@@ -1,0 +1,120 @@
+import { rmSync } from 'node:fs';
+import { afterEach } from 'vitest';
+import { ManualClock } from '../../../helpers/manual-clock.ts';
+import {
+  type Bench,
+  type BenchOptions,
+  createLocation,
+  openBench,
+  TestAgent,
+  type TestLocation,
+  temporaryFolder,
+  until,
+} from '../../../helpers/service/service.ts';
+
+/** Where a store keeps its data. */
+export interface StorePlace {
+  readonly databaseUrl?: string;
+  readonly folder?: string;
+}
+
+export const leaseTtlMs = 15_000;
+
+/**
+ * What every test of a store begins with: an empty store of one engine, a service on it, a location and an agent. The
+ * clock is the test's own.
+ */
+export class StoreStage {
+  place: StorePlace = {};
+  clock = new ManualClock();
+  readonly open: Bench[] = [];
+  /** Settings of alerting of the services to be opened. */
+  alerting: BenchOptions['alerting'] = {};
+  /** Whether mails to subscribers are stored. */
+  hasMailer = false;
+  readonly #nextPlace: () => Promise<StorePlace>;
+  #set: { bench: Bench; location: TestLocation; agent: TestAgent } | undefined;
+
+  constructor(nextPlace: () => Promise<StorePlace>) {
+    this.#nextPlace = nextPlace;
+    afterEach(async () => {
+      for (const opened of this.open.splice(0)) await opened.close();
+      if (this.place.folder) rmSync(this.place.folder, { recursive: true, force: true });
+    });
+  }
+
+  async start(): Promise<void> {
+    this.place = await this.#nextPlace();
+    this.clock = new ManualClock();
+    const bench = await this.openHere();
+    const location = await createLocation(bench, 'lab');
+    this.#set = { bench, location, agent: new TestAgent(bench, location) };
+  }
+
+  /** Opens a service on the present place: the same data after a restart. */
+  async openHere(): Promise<Bench> {
+    const opened = await openBench({
+      ...this.place,
+      clock: this.clock,
+      leaseTtlMs,
+      alerting: this.alerting,
+      hasMailer: this.hasMailer,
+    });
+    this.open.push(opened);
+    return opened;
+  }
+
+  get bench(): Bench {
+    return this.#current.bench;
+  }
+  set bench(bench: Bench) {
+    this.#current.bench = bench;
+  }
+
+  get agent(): TestAgent {
+    return this.#current.agent;
+  }
+  set agent(agent: TestAgent) {
+    this.#current.agent = agent;
+  }
+
+  get location(): TestLocation {
+    return this.#current.location;
+  }
+
+  get #current() {
+    if (!this.#set) throw new Error('the stage was not started');
+    return this.#set;
+  }
+
+  /** Advances in small steps until the condition holds, so that timers of the service fire on their way. */
+  advanceUntil<T>(what: string, look: () => Promise<T | undefined | false>) {
+    return until(what, async () => {
+      const seen = await look();
+      if (!seen) this.clock.advance(20);
+      return seen;
+    });
+  }
+
+  /** Makes the next slot of a check due and has it queued. */
+  async queueNextSlot(checkId: string, expected = 1): Promise<void> {
+    const { bench, clock } = this;
+    bench.startScheduler();
+    const before = (await this.runsOf(checkId)).length;
+    const check = await bench.store.checks.find(bench.accountId, checkId);
+    clock.advance(Math.max(0, (check?.nextSlotAt ?? 0) - clock.wallMs()));
+    await this.advanceUntil(
+      'the slot is queued',
+      async () => (await this.runsOf(checkId)).length >= before + expected,
+    );
+  }
+
+  runsOf(checkId: string) {
+    return this.bench.store.runs.ofCheck(checkId);
+  }
+}
+
+/** A folder for a store on SQLite. */
+export async function sqlitePlace(): Promise<StorePlace> {
+  return { folder: temporaryFolder().path };
+}

@@ -1,0 +1,239 @@
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect } from 'vitest';
+import { answersOk } from '../../helpers/picket-process.ts';
+import { type Block, blocksOf, root } from './command-blocks.ts';
+import { expectSound } from './container-commands.ts';
+import { runInShell, runUntil } from './shell.ts';
+import type { DocumentStage } from './stage.ts';
+
+/** What is done with a command, or with a whole block. @throws when it does not do what the document says. */
+type Trial = (stage: DocumentStage, text: string) => Promise<void>;
+
+/** A command that is not run here: why not, and what is proven of it all the same. */
+interface NotRun {
+  readonly reason: string;
+  readonly proof: (stage: DocumentStage) => Promise<void> | void;
+}
+
+/** A block that is run as a whole, or whose commands stand each for themselves. */
+export type BlockTest = Trial | Readonly<Record<string, Trial | NotRun>>;
+
+const run = promisify(execFile);
+
+/** Runs what is written, in the checkout, and judges how container programs were called. */
+const runsAsWritten: Trial = async (stage, text) => {
+  const { code, output } = await runInShell(stage.rewritten(text), {
+    cwd: root,
+    environment: stage.environment(),
+  });
+  expect(code, output).toBe(0);
+  for (const call of stage.takeCalls()) expectSound(call);
+};
+
+/** A command that runs until somebody ends it: it has to be ready, and Ctrl-C has to end it. */
+const runsUntilReady =
+  (
+    port: 'servicePort' | 'healthPort',
+    variables: (stage: DocumentStage) => Record<string, string> = () => ({}),
+  ): Trial =>
+  async (stage, text) => {
+    const url = `http://127.0.0.1:${stage[port]}`;
+    const { output } = await runUntil(
+      stage.rewritten(text),
+      { cwd: root, environment: stage.environment(variables(stage)) },
+      () => answersOk(`${url}/-/readiness`),
+    );
+    expect(output).not.toMatch(/"level":"(error|fatal)"/);
+    expect(await answersOk(`${url}/-/liveness`)).toBe(false);
+  };
+
+/** `doctor`, which has nothing to find fault with at the service of the stage. */
+const examines: Trial = async (stage, text) => {
+  const environment = stage.environment(stage.agentVariables());
+  const { code, output } = await runInShell(text, { cwd: root, environment });
+  expect(code, output).toBe(0);
+  if (text.includes('--json')) expect(() => JSON.parse(output)).not.toThrow();
+  else expect(output).toMatch(/ok +protocol/);
+};
+
+function scriptOf(command: string): NotRun['proof'] {
+  return () => {
+    const [, name = ''] = /^npm (?:run )?([\w:]+)/.exec(command) ?? [];
+    const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+      scripts: Record<string, string>;
+    };
+    const [, , , file = ''] = scripts[name]?.split(' ') ?? [];
+    expect(existsSync(join(root, file)), `${name}: ${file}`).toBe(true);
+  };
+}
+
+/** Blocks by place. What is in no document has to leave this table, and what is in one has to be here. */
+export const blockTests: Readonly<Record<string, BlockTest>> = {
+  'README.md#two-commands': {
+    'npm start': async (stage, text) => {
+      const { output } = await runUntil(text, { cwd: root, environment: stage.environment({}) }, (soFar) =>
+        /^PASSED /m.test(soFar),
+      );
+      expect(output).toContain('Stopping');
+      // The three lines that it prints to try.
+      expect(output.match(/^ {2}curl -s -H "Authorization/gm)).toHaveLength(3);
+    },
+    'npm test': { reason: 'it runs this test', proof: scriptOf('npm test') },
+  },
+  'README.md#install': runsAsWritten,
+  'README.md#for-operators': {
+    'npm run picket -- service': async (stage, text) => {
+      const own = () => ({
+        PORT: String(stage.servicePort),
+        DATA_DIR: join(stage.folder, 'state', 'operator'),
+      });
+      await runsUntilReady('servicePort', own)(stage, text);
+    },
+    'npm run picket -- agent': runsUntilReady('healthPort', (stage) => stage.agentVariables()),
+    'npm run picket -- run FILE': async (stage, text) => {
+      const example = blocksOf('README.md').find(({ language }) => language === 'yaml');
+      const file = join(stage.folder, 'home.yaml');
+      writeFileSync(file, stage.rewritten(example?.text ?? ''));
+      const environment = stage.environment();
+      const { code, output } = await runInShell(text.replace('FILE', file), { cwd: root, environment });
+      expect(output).toMatch(/PASSED {2}Home page/);
+      expect(code, output).toBe(0);
+    },
+    'npm run picket -- doctor': examines,
+    'npm run picket -- COMMAND --help': async (stage, text) => {
+      for (const command of ['agent', 'service', 'run', 'doctor']) {
+        const environment = stage.environment();
+        const { code, output } = await runInShell(`picket ${command} --help`, { cwd: root, environment });
+        expect(code, output).toBe(0);
+        expect(output, text).toContain(`Usage: picket ${command}`);
+      }
+    },
+  },
+  'CONTRIBUTING.md#contributing': {
+    'npm test': { reason: 'it runs this test', proof: scriptOf('npm test') },
+    'EVERY_PACKAGE_MANAGER=true npm test -- test/system/checks/playwright-installs.test.ts': {
+      reason: 'it takes minutes, and is tests itself',
+      proof: () => {
+        const test = readFileSync(join(root, 'test/system/checks/playwright-installs.test.ts'), 'utf8');
+        expect(test).toContain('process.env.EVERY_PACKAGE_MANAGER');
+      },
+    },
+    'npm run typecheck': { reason: '.ci/run runs it on all there is', proof: inCi('typecheck') },
+    'npm run lint -- --write': {
+      reason: 'it writes into the checkout; .ci/run runs it without',
+      proof: inCi('lint'),
+    },
+    'npm run gen': {
+      reason: 'it writes into the checkout; .ci/run runs it with --check',
+      proof: inCi('gen'),
+    },
+    'npm run bench': async (stage, text) => {
+      const { output } = await runInShell(text, { cwd: root, environment: stage.environment() });
+      for (const file of readdirSync(join(root, 'test/bench')))
+        if (file.endsWith('.bench.ts')) expect(output).toContain(file.slice(0, -'.bench.ts'.length));
+    },
+    'npm run faults -- --seed 7 --minutes 2': {
+      reason: 'it takes minutes; test/system/faults runs campaigns of its own',
+      proof: () => {
+        const options = readFileSync(join(root, 'scripts/faults.ts'), 'utf8');
+        for (const name of ['seed', 'minutes'])
+          expect(options).toMatch(new RegExp(`^ {4}${name}: \\{ type`, 'm'));
+      },
+    },
+    '.ci/run': {
+      reason: 'it runs this test',
+      proof: async () => {
+        await run('bash', ['-n', '.ci/run'], { cwd: root });
+      },
+    },
+  },
+  'docs/how-to/install.md#install': {
+    'docker build -t picket:8.0.0-alpha.1 .': runsAsWritten,
+    'docker build -t picket-uptime:8.0.0-alpha.1 -f Dockerfile.uptime .': runsAsWritten,
+    'docker buildx build --platform linux/amd64,linux/arm64 -t picket:8.0.0-alpha.1 .': runsAsWritten,
+    'npm run images': {
+      reason: 'it builds images, which takes minutes, a container engine and their base image',
+      proof: async (stage) => {
+        const environment = stage.environment();
+        const { code, output } = await runInShell('npm run images -- none', { cwd: root, environment });
+        expect(code).toBe(2);
+        for (const name of ['full', 'uptime', 'dev', 'migration']) expect(output).toContain(`[${name}]`);
+      },
+    },
+  },
+  'docs/how-to/install.md#docker': runsAsWritten,
+  'docs/how-to/install.md#compose': async (stage, text) => {
+    const cwd = stage.copyOf('deploy');
+    const serviceUrl = `http://127.0.0.1:${stage.servicePort}`;
+    const pids: number[] = [];
+    try {
+      const environment = stage.environment();
+      const { code, output } = await runInShell(stage.rewritten(text, { serviceUrl }), { cwd, environment });
+      const calls = stage.takeCalls();
+      pids.push(...calls.flatMap((call) => call.pids));
+      expect(code, output).toBe(0);
+      for (const call of calls) expectSound(call);
+      const secret = (name: string) => readFileSync(join(cwd, 'deploy/secrets', name), 'utf8');
+      expect(secret('location-key')).toMatch(/^pl_\w+$/);
+      const { password } = new URL(secret('database-url'));
+      expect(password).toBe(secret('database-password'));
+      expect(password.length).toBeGreaterThan(20);
+      expect(await answersOk(`http://127.0.0.1:${stage.healthPort}/-/readiness`)).toBe(true);
+    } finally {
+      for (const pid of pids) process.kill(pid, 'SIGKILL');
+    }
+  },
+  'docs/how-to/install.md#kubernetes': runsAsWritten,
+  'docs/how-to/install.md#helm': runsAsWritten,
+  'docs/how-to/install.md#without-internet': async (stage, text) => {
+    const cwd = stage.copyOf('deploy');
+    const { code, output } = await runInShell(text, { cwd, environment: stage.environment() });
+    expect(code, output).toBe(0);
+    const calls = stage.takeCalls();
+    expect(calls.map(({ args }) => args[0])).toEqual(['save', 'load']);
+    for (const call of calls) expectSound(call);
+    // What compose.yaml pulls has to be carried over too.
+    const compose = readFileSync(join(root, 'deploy/compose.yaml'), 'utf8');
+    const needed = [...compose.matchAll(/^ {4}image: (\S+)$/gm)].map(([, image]) => image);
+    expect(calls[0]?.args).toEqual(expect.arrayContaining(needed));
+  },
+  'docs/how-to/operations.md#the-service': runsUntilReady('servicePort'),
+  'docs/how-to/operations.md#a-private-location-and-its-agents': async (stage, text) => {
+    const options = { cwd: root, environment: stage.environment() };
+    const { code, output } = await runInShell(stage.rewritten(text), options);
+    expect(code, output).toBe(0);
+    expect(JSON.parse(output)).toMatchObject({ slugName: 'office', keys: [{ rawKey: /^pl_/ }] });
+  },
+  'docs/how-to/operations.md#a-private-location-and-its-agents#2': runsUntilReady('healthPort'),
+  'docs/how-to/operations.md#own-certificate-authorities': runsAsWritten,
+  'docs/reference/suites.md#uploading': async (stage, text) => {
+    const cwd = stage.copyOf();
+    mkdirSync(join(cwd, 'tests'));
+    for (const name of ['package.json', 'package-lock.json', 'playwright.config.ts', 'tests/one.spec.ts'])
+      writeFileSync(join(cwd, name), '{}');
+    const environment = stage.environment(stage.accountVariables());
+    const { code, output } = await runInShell(text, { cwd, environment });
+    expect(code, output).toBe(0);
+    const bytes = readFileSync(join(cwd, 'suite.tar.gz')).length;
+    expect(JSON.parse(output.slice(output.indexOf('{')))).toMatchObject({ contentLength: bytes });
+  },
+  'docs/how-to/troubleshooting.md#when-an-agent-does-not-work': {
+    'picket doctor': examines,
+    'picket doctor --json': examines,
+  },
+};
+
+function inCi(name: string): NotRun['proof'] {
+  return (stage) => {
+    expect(readFileSync(join(root, '.ci/run'), 'utf8')).toMatch(new RegExp(`for step in .*\\b${name}\\b`));
+    return scriptOf(`npm run ${name}`)(stage);
+  };
+}
+
+/** Where a block of commands is tried: its test by its place. */
+export function testOf(block: Block): BlockTest | undefined {
+  return blockTests[block.place];
+}

@@ -1,0 +1,146 @@
+import { createHash } from 'node:crypto';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { freePort, type RunningService, startServiceProcess } from '../../helpers/picket-process.ts';
+import { type HttpTarget, startHttpTarget } from '../../helpers/targets/http-target.ts';
+import { root } from './command-blocks.ts';
+import type { Call } from './container-commands.ts';
+
+const accountKey = 'test-key-of-the-first-account';
+
+/** Where blocks of the documents are run: a service, a target, a folder that goes, and programs in the place of container engines. */
+export class DocumentStage implements AsyncDisposable {
+  readonly folder: string;
+  readonly service: RunningService;
+  /** For parts that a block starts by itself. */
+  readonly servicePort: number;
+  readonly healthPort: number;
+  readonly #target: HttpTarget;
+  readonly #locationKey: string;
+
+  private constructor(
+    parts: Pick<DocumentStage, 'folder' | 'service' | 'servicePort' | 'healthPort'>,
+    target: HttpTarget,
+    locationKey: string,
+  ) {
+    this.folder = parts.folder;
+    this.service = parts.service;
+    this.servicePort = parts.servicePort;
+    this.healthPort = parts.healthPort;
+    this.#target = target;
+    this.#locationKey = locationKey;
+  }
+
+  static async open(): Promise<DocumentStage> {
+    expectInstalled();
+    const folder = await mkdtemp(join(tmpdir(), 'picket-documents-'));
+    for (const name of ['bin', 'home', 'state']) mkdirSync(join(folder, name));
+    for (const name of ['docker', 'kubectl', 'helm']) {
+      writeProgram(join(folder, 'bin', name), [join(root, 'test/integration/docs/stand-in.ts'), name]);
+    }
+    // What the images and an installed package have.
+    writeProgram(join(folder, 'bin', 'picket'), [join(root, 'src/cli.ts')]);
+    const service = await startServiceProcess();
+    const location = await service.api<{ keys: { rawKey: string }[] }>('POST', '/v1/private-locations', {
+      ...{ name: 'Documents', slugName: 'documents' },
+    });
+    const [servicePort, healthPort] = [await freePort(), await freePort()];
+    return new DocumentStage(
+      { folder, service, servicePort, healthPort },
+      await startHttpTarget(),
+      location.keys[0]?.rawKey ?? '',
+    );
+  }
+
+  /**
+   * A text as it would be for somebody whose service, target, keys and folders are those of this stage: the one place where
+   * examples are replaced.
+   *
+   * @param options.serviceUrl the service that the text speaks of; the stage's own when absent.
+   */
+  rewritten(text: string, { serviceUrl = this.service.url }: { readonly serviceUrl?: string } = {}): string {
+    return text
+      .replaceAll('https://picket.example.com', serviceUrl)
+      .replaceAll('http://127.0.0.1:8080', serviceUrl)
+      .replaceAll('https://example.com/', `${this.#target.url}/`)
+      .replaceAll('pl_…', this.#locationKey)
+      .replaceAll('/var/lib/picket', join(this.folder, 'state', 'service'))
+      .replaceAll('PORT=8080', `PORT=${this.servicePort}`);
+  }
+
+  /** What commands of the documents are run with, beside what they set themselves. */
+  environment(variables: Readonly<Record<string, string>> = {}): Record<string, string> {
+    return {
+      PATH: `${join(this.folder, 'bin')}${delimiter}${process.env.PATH ?? ''}`,
+      HOME: join(this.folder, 'home'),
+      NO_COLOR: '1',
+      npm_config_update_notifier: 'false',
+      // Blocks that use these say so in the text around them.
+      KEY: accountKey,
+      // Ports and places of parts that a block starts.
+      AGENT_HEALTH_PORT: String(this.healthPort),
+      PICKET_START_DIR: join(this.folder, 'state', 'start'),
+      CALLS: this.#callsFile,
+      SERVICE_PORT: String(this.servicePort),
+      HEALTH_PORT: String(this.healthPort),
+      STATE: join(this.folder, 'state'),
+      // Script checks are tried elsewhere, and would take their time here.
+      CHECK_TYPES: 'URL,DNS,TCP',
+      ...variables,
+    };
+  }
+
+  /** The key of the agent's location and the address of the service. */
+  agentVariables(): Record<string, string> {
+    return { API_KEY: this.#locationKey, SERVICE_URL: this.service.url };
+  }
+
+  /** The key of the account. */
+  accountVariables(): Record<string, string> {
+    return { API_KEY: accountKey, SERVICE_URL: this.service.url };
+  }
+
+  /** A fresh folder, with copies of parts of the checkout, for blocks that write beside them. */
+  copyOf(...parts: readonly string[]): string {
+    const copy = mkdtempSync(join(this.folder, 'copy-'));
+    for (const part of parts) cpSync(join(root, part), join(copy, part), { recursive: true });
+    return copy;
+  }
+
+  /** How stand-ins were called since this was last asked. */
+  takeCalls(): Call[] {
+    const text = existsSync(this.#callsFile) ? readFileSync(this.#callsFile, 'utf8') : '';
+    writeFileSync(this.#callsFile, '');
+    return text
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as Call);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.service[Symbol.asyncDispose]();
+    await this.#target.close();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  get #callsFile(): string {
+    return join(this.folder, 'calls.jsonl');
+  }
+}
+
+function writeProgram(file: string, args: readonly string[]): void {
+  const words = [process.execPath, ...args].map((word) => `'${word}'`).join(' ');
+  writeFileSync(file, `#!/bin/sh\nexec ${words} "$@"\n`, { mode: 0o755 });
+}
+
+/** `npm run` installs what is missing before anything else, which is not for a test to do. */
+function expectInstalled(): void {
+  const stamp = createHash('sha256')
+    .update(readFileSync(join(root, 'package-lock.json')))
+    .digest('hex');
+  const file = join(root, 'node_modules/.picket-setup');
+  if (!existsSync(file) || readFileSync(file, 'utf8') !== stamp)
+    throw new Error('the installed packages are not those of package-lock.json: start tests with npm test');
+}

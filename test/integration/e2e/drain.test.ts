@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import {
+  createLocation,
+  startAgentProcess,
+  startServiceProcess,
+  until,
+} from '../../helpers/picket-process.ts';
+import { readLedger } from '../../helpers/service/ledger-view.ts';
+import { startHoldingTarget } from '../../helpers/targets/holding-target.ts';
+
+describe('SIGTERM to an agent with work in hand', () => {
+  it('turns unready at once, stays live, reports what runs, gives back what waits, exits 0', {
+    timeout: 120_000,
+  }, async () => {
+    await using target = await startHoldingTarget();
+    await using service = await startServiceProcess();
+    const location = await createLocation(service, 'drained');
+    for (let index = 0; index < 6; index += 1) {
+      await service.api('POST', '/v1/checks/url', {
+        name: `check ${index}`,
+        frequency: 0,
+        frequencyOffset: 10,
+        privateLocations: [location.slugName],
+        request: { url: `${target.url}/${index}` },
+      });
+    }
+    const connection = { serviceUrl: service.url, key: location.key };
+    await using agent = await startAgentProcess(connection, { PROBE_CONCURRENCY: '3' });
+    await until('three runs are in flight', () => target.waiting().length === 3, { process: agent.process });
+    const heldBy = (state: string) => readLedger(service.dataDir).filter((run) => run.state === state);
+    const inFlight = heldBy('leased').map(({ id }) => id);
+    expect(inFlight.length).toBeGreaterThanOrEqual(3);
+
+    agent.process.child.kill('SIGTERM');
+    await until('readiness is 503', async () => (await status(`${agent.healthUrl}/-/readiness`)) === 503);
+    expect(await status(`${agent.healthUrl}/-/liveness`)).toBe(200);
+    // Draining, it takes no new work: the queue of the service grows and nobody leases from it.
+    target.release();
+    expect(await agent.process.ended).toEqual({ code: 0, signal: null });
+
+    expect(heldBy('leased')).toEqual([]);
+    const ended = readLedger(service.dataDir).filter(({ id }) => inFlight.includes(id));
+    const finished = ended.filter(({ state }) => state === 'final');
+    const givenBack = ended.filter(({ state }) => state === 'queued');
+    expect(finished.length).toBeGreaterThanOrEqual(3);
+    expect(finished.length + givenBack.length).toBe(inFlight.length);
+  });
+});
+
+async function status(url: string): Promise<number> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(2000) });
+  await response.arrayBuffer();
+  return response.status;
+}

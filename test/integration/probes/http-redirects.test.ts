@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { probe } from '../../helpers/targets/http-request.ts';
+import { type HttpTarget, startHttpTarget } from '../../helpers/targets/http-target.ts';
+
+let target: HttpTarget;
+let other: HttpTarget;
+beforeAll(async () => {
+  target = await startHttpTarget();
+  other = await startHttpTarget();
+});
+afterAll(async () => {
+  await target.close();
+  await other.close();
+});
+
+const to = (url: string, status = 302) =>
+  `${target.url}/redirect-to?status=${status}&url=${encodeURIComponent(url)}`;
+
+describe('redirects', () => {
+  it('are followed up to ten', async () => {
+    const ten = await probe(`${target.url}/redirect/10`);
+    expect(ten.error).toBeUndefined();
+    expect(ten.redirectCount).toBe(10);
+    expect(ten.url.pathname).toBe('/echo');
+    const eleven = await probe(`${target.url}/redirect/11`);
+    expect(eleven.error?.kind).toBe('redirect-limit');
+  });
+
+  it('end a loop at the limit', async () => {
+    const { error, redirectCount } = await probe(`${target.url}/redirect-loop`);
+    expect(error?.kind).toBe('redirect-limit');
+    expect(redirectCount).toBe(10);
+  });
+
+  it('are answers like others when they are not followed', async () => {
+    const { head, body, redirectCount } = await probe(`${target.url}/redirect/3`, { followRedirects: false });
+    expect(head?.status).toBe(302);
+    expect(body.bytes.toString()).toBe('moved');
+    expect(redirectCount).toBe(0);
+  });
+
+  it.each(['file:/etc/passwd', 'ftp://example.com/', 'javascript:alert(1)', 'http://', 'http://a b/'])(
+    'to %s are refused',
+    async (location) => {
+      const { error, head } = await probe(to(location));
+      expect(error?.kind).toBe('redirect-invalid');
+      expect(head?.status).toBe(302);
+    },
+  );
+
+  it('without a Location are answers', async () => {
+    const { error, head } = await probe(`${target.url}/status/302`);
+    expect(error).toBeUndefined();
+    expect(head?.status).toBe(302);
+  });
+
+  it.each([
+    [301, 'POST', 'GET', ''],
+    [302, 'POST', 'GET', ''],
+    [303, 'PUT', 'GET', ''],
+    [307, 'POST', 'POST', 'hello'],
+    [308, 'PUT', 'PUT', 'hello'],
+    [301, 'PUT', 'PUT', 'hello'],
+    [303, 'HEAD', 'HEAD', ''],
+  ])('%i after %s become %s', async (status, method, expectedMethod, expectedBody) => {
+    const result = await probe(to(`${target.url}/echo`, status), {
+      method,
+      headers: ['Content-Type', 'text/plain'],
+      body: method === 'HEAD' ? undefined : 'hello',
+    });
+    expect(result.error).toBeUndefined();
+    const last = target.requests.at(-1);
+    expect(last).toMatchObject({ method: expectedMethod, body: expectedBody, path: '/echo' });
+    expect(last?.headers['content-type']).toBe(expectedMethod === method ? 'text/plain' : undefined);
+  });
+
+  it('keep credentials from other origins', async () => {
+    const headers = ['Authorization', 'Bearer x', 'Cookie', 'a=b', 'X-Mine', 'y'];
+    await probe(to(`${other.url}/echo`), { headers });
+    const received = other.requests.at(-1)?.headers;
+    expect(received).toMatchObject({ 'x-mine': 'y' });
+    expect(received).not.toHaveProperty('authorization');
+    expect(received).not.toHaveProperty('cookie');
+    await probe(to(`${target.url}/echo`), { headers });
+    expect(target.requests.at(-1)?.headers).toMatchObject({ authorization: 'Bearer x', cookie: 'a=b' });
+  });
+
+  it('may be relative and may hold raw UTF-8', async () => {
+    const path = Buffer.from('/echo?ü').toString('latin1');
+    const raw = await startHttpTarget({
+      routes: {
+        raw: (_request, reply) => {
+          reply.writeHead(302, { location: path });
+          reply.end();
+        },
+      },
+    });
+    const { url } = await probe(`${raw.url}/raw`);
+    await raw.close();
+    expect(url.search).toBe('?%C3%BC');
+  });
+});
+
+describe('user and password in a URL', () => {
+  it('become basic authorization, and no part of the request otherwise', async () => {
+    await probe(target.url.replace('://', '://us%20er:p%25@').concat('/echo?a=b#secret'));
+    const last = target.requests.at(-1);
+    expect(last?.headers.authorization).toBe(`Basic ${Buffer.from('us er:p%').toString('base64')}`);
+    expect(last?.headers.host).toBe(`127.0.0.1:${target.port}`);
+  });
+
+  it('give way to an Authorization header', async () => {
+    const url = target.url.replace('://', '://user:pass@');
+    await probe(url, { headers: ['authorization', 'Bearer x'] });
+    expect(target.requests.at(-1)?.headers.authorization).toBe('Bearer x');
+  });
+});

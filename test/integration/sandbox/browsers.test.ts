@@ -1,0 +1,117 @@
+import { chmod, mkdir, mkdtemp, readdir, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { linkBrowsers } from '../../../src/sandbox/browsers/browser-links.ts';
+import { findBrowser } from '../../../src/sandbox/browsers/find-browser.ts';
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'picket-browsers-'));
+});
+afterEach(() => rm(directory, { recursive: true }));
+
+async function program(name: string): Promise<string> {
+  await writeFile(join(directory, name), '#!/bin/sh\n');
+  await chmod(join(directory, name), 0o755);
+  return join(directory, name);
+}
+
+describe('the browser of a host', () => {
+  it('is the one that is set, then the system’s in their order, then the unpacked one', async () => {
+    const [set, first, second, unpacked] = await Promise.all(
+      ['set', 'first', 'second', 'unpacked'].map(program),
+    );
+    const systemPaths = [join(directory, 'missing'), first ?? '', second ?? ''];
+    expect(await findBrowser({ chromiumPath: set, systemPaths })).toEqual({
+      executablePath: set,
+      source: 'setting',
+    });
+    expect(await findBrowser({ unpackedPath: unpacked, systemPaths })).toMatchObject({
+      executablePath: first,
+    });
+    expect(await findBrowser({ unpackedPath: unpacked, systemPaths: [] })).toEqual({
+      executablePath: unpacked,
+      source: 'package',
+    });
+  });
+
+  it('is never another one than the one that is set', async () => {
+    const systemPaths = [await program('system')];
+    const chromiumPath = join(directory, 'nothing');
+    await expect(findBrowser({ chromiumPath, systemPaths })).rejects.toThrow(
+      `CHROMIUM_PATH names ${chromiumPath}`,
+    );
+    await writeFile(chromiumPath, 'not a program');
+    await expect(findBrowser({ chromiumPath, systemPaths })).rejects.toThrow('not a program that can be run');
+  });
+
+  it('is missing with the places and the remedy', async () => {
+    await expect(findBrowser({ systemPaths: ['/nowhere/chromium'] })).rejects.toThrow(
+      /\/nowhere\/chromium.*chromium-headless-shell/s,
+    );
+  });
+});
+
+describe('the links to browsers', () => {
+  async function runtime(
+    name: string,
+    revision: string,
+    names = ['chromium', 'chromium-headless-shell', 'ffmpeg'],
+  ) {
+    const modulesDirectory = join(directory, name);
+    await mkdir(join(modulesDirectory, 'playwright-core'), { recursive: true });
+    const browsers = names.map((browser) => ({
+      name: browser,
+      revision,
+    }));
+    await writeFile(join(modulesDirectory, 'playwright-core/browsers.json'), JSON.stringify({ browsers }));
+    return { modulesDirectory };
+  }
+
+  it('leads every version of Playwright to the one browser', async () => {
+    const executablePath = await program('shell');
+    const runtimes = [await runtime('old', '1161'), await runtime('new', '1208')];
+    const links = join(directory, 'links');
+    const options = { directory: links, browser: { executablePath, source: 'system' as const }, runtimes };
+    expect(await linkBrowsers(options)).toEqual({
+      directory: links,
+      executablePath,
+      ffmpegPath: undefined,
+    });
+    for (const path of [
+      'chromium_headless_shell-1161/chrome-linux/headless_shell',
+      'chromium_headless_shell-1208/chrome-headless-shell-linux64/chrome-headless-shell',
+      'chromium-1161/chrome-linux/chrome',
+      'chromium-1208/chrome-linux64/chrome',
+    ]) {
+      expect(await readlink(join(links, path)), path).toBe(executablePath);
+    }
+    expect((await stat(join(links, 'chromium-1208/INSTALLATION_COMPLETE'))).size).toBe(0);
+    await expect(stat(join(links, 'ffmpeg-1208'))).rejects.toThrow('ENOENT');
+  });
+
+  it('does without a headless shell for a Playwright that knows none', async () => {
+    const executablePath = await program('chromium');
+    const runtimes = [await runtime('older', '1140', ['chromium', 'ffmpeg'])];
+    const links = join(directory, 'links');
+    await linkBrowsers({ directory: links, browser: { executablePath, source: 'system' }, runtimes });
+    expect(await readdir(links)).toEqual(['chromium-1140']);
+    expect(await readlink(join(links, 'chromium-1140/chrome-linux/chrome'))).toBe(executablePath);
+  });
+
+  it('is mended when the browser has moved, and has ffmpeg where there is one', async () => {
+    const runtimes = [await runtime('new', '1208')];
+    const links = join(directory, 'links');
+    const link = join(links, 'chromium-1208/chrome-linux64/chrome');
+    await mkdir(join(links, 'chromium-1208/chrome-linux64'), { recursive: true });
+    await symlink('/gone', link);
+    const browser = { executablePath: await program('shell'), source: 'system' as const };
+    const ffmpegPath = await program('ffmpeg');
+    expect(await linkBrowsers({ directory: links, browser, runtimes, ffmpegPath })).toMatchObject({
+      ffmpegPath,
+    });
+    expect(await readlink(link)).toBe(browser.executablePath);
+    expect(await readlink(join(links, 'ffmpeg-1208/ffmpeg-linux'))).toBe(ffmpegPath);
+  });
+});

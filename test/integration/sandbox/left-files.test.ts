@@ -1,0 +1,72 @@
+import { link, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { findLeft, leftFile, leftLines } from '../../../src/sandbox/scripts/left-files.ts';
+
+describe('files a run left', () => {
+  let outside: string;
+  let folder: string;
+  beforeEach(async () => {
+    outside = await mkdtemp(join(tmpdir(), 'picket-left-'));
+    folder = join(outside, 'run');
+    await mkdir(join(folder, 'shots/deep'), { recursive: true });
+    await writeFile(join(outside, 'key'), 'secret');
+    await writeFile(join(folder, 'shots/deep/a.png'), '12345');
+  });
+  afterEach(() => rm(outside, { recursive: true }));
+
+  it('are taken by relative and absolute paths', async () => {
+    const file = { path: join(folder, 'shots/deep/a.png'), sizeBytes: 5 };
+    expect(await leftFile(folder, 'shots/deep/a.png')).toEqual(file);
+    expect(await leftFile(folder, file.path)).toEqual(file);
+  });
+
+  it('are not taken when they are links, other names of other files, folders, or outside', async () => {
+    await symlink(join(outside, 'key'), join(folder, 'link.png'));
+    await symlink(outside, join(folder, 'up'));
+    await symlink('/dev/zero', join(folder, 'endless'));
+    await link(join(outside, 'key'), join(folder, 'hard.png'));
+    for (const path of [
+      'link.png',
+      'up/key',
+      'hard.png',
+      'endless',
+      'shots',
+      'missing',
+      '../key',
+      join(outside, 'key'),
+      '',
+      '.',
+    ]) {
+      expect(await leftFile(folder, path), path).toBeUndefined();
+    }
+    expect(await leftLines(folder, 'link.png', 1000)).toEqual([]);
+  });
+
+  it('are found by extension, not through links, and not where they are left out', async () => {
+    await symlink(outside, join(folder, 'up'));
+    await mkdir(join(folder, 'given'));
+    for (const path of ['given/b.png', 'c.PNG', 'd.txt']) await writeFile(join(folder, path), '');
+    const extensions = new Set(['png']);
+    expect(await findLeft(folder, { extensions, except: new Set(['given']) })).toEqual([
+      'c.PNG',
+      'shots/deep/a.png',
+    ]);
+    expect(await findLeft(join(folder, 'nothing'), { extensions, except: new Set() })).toEqual([]);
+  });
+
+  it('are not what a browser keeps for itself while it runs', async () => {
+    for (const name of ['playwright-artifacts-x1', 'playwright_chromiumdev_profile-x1']) {
+      await mkdir(join(folder, '.tmp', name), { recursive: true });
+      await writeFile(join(folder, '.tmp', name, 'page.png'), '1');
+    }
+    const found = await findLeft(folder, { extensions: new Set(['png']), except: new Set() });
+    expect(found).toEqual(['shots/deep/a.png']);
+  });
+
+  it('are read line by line up to a limit', async () => {
+    await writeFile(join(folder, 'notes'), 'one\n\ntwo\nthree\n');
+    expect(await leftLines(folder, 'notes', 10)).toEqual(['one', 'two', 't']);
+  });
+});

@@ -1,0 +1,92 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Route } from '../../../src/protocol/http/route.ts';
+import { allRoutes } from '../../../src/protocol/index.ts';
+import { plannedRequests, sendPlanned } from '../../helpers/service/api-requests/api-requests.ts';
+import { type InhabitedAccount, inhabit } from '../../helpers/service/api-requests/inhabited-account.ts';
+import { naughtyTexts } from '../../helpers/service/api-requests/naughty-texts.ts';
+import { textFields, writeText } from '../../helpers/service/api-requests/text-fields.ts';
+import { type Bench, openBench } from '../../helpers/service/service.ts';
+
+let bench: Bench;
+let account: InhabitedAccount;
+
+beforeAll(async () => {
+  bench = await openBench();
+  account = await inhabit(bench);
+});
+afterAll(async () => await bench.close());
+
+/** What has no right request here, and why. */
+const elsewhere: Readonly<Record<string, string>> = {
+  callTrigger: 'waits for runs',
+  awaitCheckSession: 'waits for runs',
+  awaitTestSession: 'waits for runs',
+  analyseErrorGroup: 'no model provider: 402',
+  analyseTestSessionErrorGroup: 'no model provider: 402',
+  getRootCauseAnalysis: 'there is none without a provider',
+  getAsset: 'bytes come over real connections',
+  getTestSessionAsset: 'bytes come over real connections',
+  getCodeBundle: 'bytes come over real connections',
+  fetchCodeBundle: 'bytes come over real connections',
+  unsubscribe: 'its token is in a mail',
+};
+
+/** What a query has to have. */
+function queryOf({ operationId, path }: Route): Readonly<Record<string, unknown>> {
+  const nowSeconds = Math.floor(Date.now() / 1000);
+  if (operationId === 'getPrivateLocationMetrics') return { from: nowSeconds - 3600, to: nowSeconds };
+  if (operationId === 'listAnalyticsMetrics') return { checkType: 'API' };
+  return path.startsWith('/v1/analytics/') ? { metrics: 'availability' } : {};
+}
+
+const order = ['POST', 'GET', 'PUT', 'PATCH', 'DELETE'];
+/** What belongs to something is deleted before it. */
+const depthOf = ({ method, path }: Route) => (method === 'DELETE' ? path.split('/').length : 0);
+const routes = [...allRoutes].sort(
+  (a, b) => order.indexOf(a.method) - order.indexOf(b.method) || depthOf(b) - depthOf(a),
+);
+
+describe('every operation', () => {
+  it('answers the smallest right request with success, in the form of its schema', async () => {
+    const missed: string[] = [];
+    for (const route of routes) {
+      if (route.operationId in elsewhere || route.isBodyRaw) continue;
+      const { status, problem, told } = await sendPlanned(account, {
+        route,
+        body: route.documentedBody || route.body ? {} : undefined,
+        query: queryOf(route),
+        wrong: undefined,
+        turn: 0,
+        // What was made just now belongs to nothing else; only triggers belong to what was there before.
+        pathValues: route.method === 'DELETE' && !route.path.startsWith('/v1/triggers') ? 'last' : 'first',
+        nonsense: [],
+      });
+      if (problem !== undefined || status !== route.success.statusCode) {
+        missed.push(`${route.operationId}: ${problem ?? told}`);
+      }
+    }
+    expect(missed).toEqual([]);
+  });
+
+  // `npm run bench -- api` sends as many as you like.
+  it('answers 2000 requests made of its schemas as these promise, and none with 5xx', async () => {
+    await fc.assert(
+      fc.asyncProperty(plannedRequests, async (plan) => {
+        const { problem } = await sendPlanned(account, plan);
+        expect(problem).toBeUndefined();
+      }),
+      { numRuns: 2000, endOnFailure: true },
+    );
+  }, 120_000);
+});
+
+it('gives back every naughty text as it was, or refuses it by name', async () => {
+  expect(naughtyTexts.length).toBeGreaterThan(515);
+  const wrong: (string | undefined)[] = [];
+  for (const [index, text] of naughtyTexts.entries()) {
+    const field = textFields[index % textFields.length];
+    if (field) wrong.push(await writeText(account, field, text));
+  }
+  expect(wrong.filter((problem) => problem !== undefined)).toEqual([]);
+}, 60_000);

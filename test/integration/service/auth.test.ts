@@ -1,0 +1,270 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Route } from '../../../src/protocol/http/route.ts';
+import { allRoutes } from '../../../src/protocol/index.ts';
+import { addKey, deleteKey } from '../../../src/service/accounts/accounts.ts';
+import { hashKey } from '../../../src/service/ids/keys.ts';
+import { minimalBody, minimalQuery } from '../../helpers/service/minimal-value.ts';
+import {
+  type Bench,
+  createCheck,
+  createLocation,
+  openBench,
+  TestAgent,
+  type TestLocation,
+  temporaryFolder,
+} from '../../helpers/service/service.ts';
+import { createAuthority } from '../../helpers/targets/certificates.ts';
+
+const folder = temporaryFolder();
+let bench: Bench;
+let location: TestLocation;
+
+beforeAll(async () => {
+  bench = await openBench({ folder: folder.path });
+  location = await createLocation(bench, 'lab');
+});
+afterAll(async () => {
+  await bench.close();
+  folder.remove();
+});
+
+const accountRoutes = allRoutes.filter(({ credential }) => credential === 'account');
+const locationRoutes = allRoutes.filter(({ credential }) => credential === 'location');
+const optionalRoutes = allRoutes.filter(({ credential }) => credential === 'optional');
+const openRoutes = allRoutes.filter(({ credential }) => credential === 'none');
+const named = (routes: readonly Route[]) => routes.map((route) => [route.operationId, route] as const);
+/** Calls a route with nothing valid in it, so that whatever judges first is seen. */
+const callBadly = (route: Route, key: string | null, headers: Record<string, string> = {}) =>
+  bench.call(route.method, route.path.replaceAll(/\{\w+\}/g, 'bad-id'), route.body ? '{broken' : undefined, {
+    key,
+    headers,
+  });
+
+/** What a call with nothing valid in it is answered once it is let in; names of text may be any text, and are not found. */
+const judged = (route: Route) => (/\{(key|id)\}/.test(route.path) ? [200, 400, 404] : [200, 400]);
+
+it('has routes of both kinds', () => {
+  expect(accountRoutes.length).toBeGreaterThan(15);
+  expect(locationRoutes.length).toBeGreaterThanOrEqual(5);
+  const others = allRoutes.length - accountRoutes.length - locationRoutes.length;
+  expect(optionalRoutes.length + openRoutes.length).toBe(others);
+});
+
+/** Keys that were good until they were revoked, or their account removed: of an account, of a location. */
+const revoked = { account: '', location: '', removedAccount: '', removedLocation: '' };
+beforeAll(async () => {
+  const isLetIn = async (key: string, path: string, method = 'GET', body?: unknown) =>
+    (await bench.call(method, path, body, { key })).status;
+  const { keyId, rawKey } = await addKey(bench.store, bench.clock, {
+    accountId: bench.accountId,
+    name: 'left the company',
+    role: 'ADMIN',
+  });
+  expect(await isLetIn(rawKey, '/v1/accounts/me')).toBe(200);
+  await deleteKey(bench.store, keyId);
+  revoked.account = rawKey;
+  const made = await bench.call('POST', `/v1/private-locations/${location.id}/keys`);
+  const claim = new TestAgent(bench, location).claimBody();
+  expect(await isLetIn(made.body.rawKey, '/v1/agent/claims', 'POST', claim)).toBe(200);
+  await bench.call('DELETE', `/v1/private-locations/${location.id}/keys/${made.body.id}`);
+  revoked.location = made.body.rawKey;
+
+  const removed = await bench.addAccount();
+  const owned = await bench.call('POST', '/v1/private-locations', { name: 'x', slugName: 'x' }, removed);
+  revoked.removedAccount = removed.key;
+  revoked.removedLocation = owned.body.keys[0].rawKey;
+  expect(await isLetIn(revoked.removedAccount, '/v1/accounts/me')).toBe(200);
+  expect(await isLetIn(revoked.removedLocation, '/v1/agent/claims', 'POST', claim)).toBe(200);
+  // There is no operation for it: an operator does so in the database.
+  const database = new DatabaseSync(join(folder.path, 'picket.sqlite'));
+  database.prepare('delete from accounts where id = ?').run(removed.accountId);
+  database.close();
+});
+
+describe.each(named([...accountRoutes, ...locationRoutes, ...optionalRoutes]))('%s', (_name, route) => {
+  it('refuses a key that was revoked, or whose account was removed', async () => {
+    for (const key of Object.values(revoked)) {
+      const answer = await callBadly(route, key);
+      expect([answer.status, answer.body.statusCode]).toEqual([401, 401]);
+      // Naming the account it was of does not help.
+      const named = await callBadly(route, key, { 'x-service-account': bench.accountId });
+      expect(named.status).toBe(401);
+    }
+  });
+});
+
+describe.each(named([...accountRoutes, ...locationRoutes]))('%s', (_name, route) => {
+  it('answers 401 before it looks at anything else', async () => {
+    const wrongKind = route.credential === 'account' ? location.key : bench.key;
+    for (const key of [null, 'unknown', wrongKind, 'x'.repeat(5000)]) {
+      const answer = await callBadly(route, key);
+      expect(answer.status).toBe(401);
+      expect(answer.body).toMatchObject({ statusCode: 401, error: 'Unauthorized' });
+      expect(answer.body.message).toMatch(/^Bad Token/);
+      expect(answer.headers['www-authenticate']).toBe('Bearer');
+    }
+    for (const authorization of ['', 'Bearer', `Basic ${bench.key}`, `Bearer ${bench.key} x`, bench.key]) {
+      expect((await callBadly(route, null, { authorization })).status).toBe(401);
+    }
+  });
+});
+
+describe.each(named(optionalRoutes))('%s', (_name, route) => {
+  it('takes a key or none, but no bad one', async () => {
+    for (const key of ['unknown', location.key, 'x'.repeat(5000)]) {
+      expect((await callBadly(route, key)).status).toBe(401);
+    }
+    for (const key of [null, bench.key]) expect((await callBadly(route, key)).status).toBe(400);
+    const foreign = { 'x-service-account': randomUUID() };
+    expect((await callBadly(route, bench.key, foreign)).status).toBe(403);
+  });
+});
+
+describe.each(named(openRoutes))('%s', (_name, route) => {
+  it('asks nobody for a key and knows nothing of what is not public', async () => {
+    const answer = await callBadly(route, null);
+    expect([400, 404]).toContain(answer.status);
+  });
+});
+
+describe.each(named(accountRoutes))('%s', (_name, route) => {
+  const writes = route.method !== 'GET' && !route.isReadOnly;
+
+  it.each([
+    ['ADMIN', true],
+    ['READ_WRITE', true],
+    ['READ_RUN', route.isRun === true],
+    ['READ_ONLY', false],
+  ] as const)(`lets the role %s in: ${writes ? 'to write %s' : 'to read'}`, async (role, mayWrite) => {
+    const answer = await callBadly(route, await bench.addKey(role));
+    if (writes && !mayWrite) {
+      expect(answer.status).toBe(403);
+      expect(answer.body).toMatchObject({ statusCode: 403, error: 'Forbidden' });
+      expect(answer.body.message).toContain(role);
+    } else expect(judged(route)).toContain(answer.status);
+  });
+
+  it('refuses a foreign account with 403 and takes its own', async () => {
+    const stranger = await bench.addAccount();
+    for (const account of [stranger.accountId, 'nonsense', randomUUID()]) {
+      const answer = await callBadly(route, bench.key, { 'x-service-account': account });
+      expect([route.operationId, answer.status]).toEqual([route.operationId, 403]);
+    }
+    const own = await callBadly(route, bench.key, { 'x-service-account': bench.accountId.toUpperCase() });
+    expect(judged(route)).toContain(own.status);
+  });
+});
+
+it("shows nothing of another account's objects", async () => {
+  const stranger = await bench.addAccount();
+  const check = await createCheck(bench, { privateLocations: ['lab'] });
+  const keys = await bench.call('GET', `/v1/private-locations/${location.id}`);
+  const asStranger = { key: stranger.key };
+  await bench.call('POST', '/v1/variables', { key: 'STAGE', value: 'a monitor' });
+  const snippet = await bench.call('POST', '/v1/snippets', { name: 's', script: 'a monitor' });
+  const certificate = await bench.call('POST', '/v1/client-certificates', {
+    host: 'a.test',
+    ...(await (await createAuthority()).issue()),
+  });
+  const group = await bench.call('POST', '/v1/check-groups', { name: 'a monitor' });
+  const window = await bench.call('POST', '/v1/maintenance-windows', {
+    name: 'a monitor',
+    startsAt: '2026-01-01T00:00:00Z',
+    endsAt: '2036-01-01T00:00:00Z',
+  });
+  const numbered: Record<string, string | undefined> = {
+    'private-locations': location.id,
+    snippets: String(snippet.body.id),
+    'check-groups': String(group.body.id),
+    'maintenance-windows': String(window.body.id),
+    'client-certificates': certificate.body.id,
+  };
+  const params: Record<string, string> = {
+    checkId: check.id,
+    checkResultId: randomUUID(),
+    keyId: keys.body.keys[0].id,
+    key: 'STAGE',
+    maintenanceId: '1',
+    groupId: '7',
+  };
+  // A project is any name: those of another account are other projects, and empty.
+  const ofObjects = accountRoutes.filter(({ path, params: has }) => has && !path.includes('{projectId}'));
+  for (const route of ofObjects) {
+    const id = numbered[route.path.split('/')[2] ?? ''] ?? check.id;
+    const filled = route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+      const schema = route.params?.shape[name];
+      // Objects that this test does not make have ids that nobody has.
+      const known = [params[name] ?? id, randomUUID(), '7', '999999', '1999.01', `${'0'.repeat(64)}-1`];
+      return known.find((text) => schema?.safeParse(text).success) ?? id;
+    });
+    const answer = await bench.call(
+      route.method,
+      filled + minimalQuery(route),
+      route.body
+        ? {
+            ...(minimalBody(route) as object),
+            name: 'taken over',
+            archiveForEver: true,
+            checkId: check.id,
+          }
+        : undefined,
+      asStranger,
+    );
+    expect([route.operationId, answer.status]).toEqual([route.operationId, 404]);
+    expect(JSON.stringify(answer.body)).not.toContain('a monitor');
+  }
+  for (const list of Object.keys({ checks: 0, 'check-statuses': 0, variables: 0, ...numbered })) {
+    expect((await bench.call('GET', `/v1/${list}`, undefined, asStranger)).body).toEqual([]);
+  }
+  const foreignLocation = await bench.call(
+    'POST',
+    '/v1/checks/url',
+    { name: 'x', privateLocations: ['lab'], request: { url: 'http://x.test' } },
+    asStranger,
+  );
+  expect(foreignLocation.status).toBe(400);
+  expect((await bench.call('GET', `/v1/checks/${check.id}`)).body).toEqual(check);
+});
+
+it('stores keys as hashes only and shows them in full only once', async () => {
+  const created = await bench.call('POST', '/v1/private-locations', { name: 'keys', slugName: 'keys' });
+  const [key] = created.body.keys;
+  expect(key.rawKey).toMatch(/^pl_[0-9a-f]{32}$/);
+  expect(key.maskedKey).toBe(`...${key.rawKey.slice(-4)}`);
+  const read = await bench.call('GET', `/v1/private-locations/${created.body.id}`);
+  expect(read.body.keys).toEqual([{ ...key, rawKey: key.maskedKey }]);
+  expect(await bench.store.locations.findByKey(hashKey(key.rawKey))).toMatchObject({ slug_name: 'keys' });
+  const [row] = await bench.store.locations.keys([created.body.id]);
+  expect(JSON.stringify(row)).not.toContain(key.rawKey);
+
+  const second = await bench.call('POST', `/v1/private-locations/${created.body.id}/keys`);
+  expect(second.status).toBe(201);
+  expect(second.body.rawKey).toMatch(/^pl_[0-9a-f]{32}$/);
+  const third = await bench.call('POST', `/v1/private-locations/${created.body.id}/keys`);
+  expect(third.status).toBe(409);
+  expect(third.body).toMatchObject({ statusCode: 409, error: 'Conflict' });
+
+  const claim = (raw: string) =>
+    bench.call(
+      'POST',
+      '/v1/agent/claims',
+      {
+        agentId: 'a',
+        sessionId: randomUUID(),
+        version: '8.0.0',
+        platform: 't',
+        checkTypes: [],
+        freeSlots: {},
+      },
+      { key: raw },
+    );
+  expect((await claim(key.rawKey)).status).toBe(200);
+  const gone = await bench.call('DELETE', `/v1/private-locations/${created.body.id}/keys/${key.id}`);
+  expect([gone.status, gone.body]).toEqual([204, '']);
+  expect((await claim(key.rawKey)).status).toBe(401);
+  expect((await claim(second.body.rawKey)).status).toBe(200);
+  expect((await bench.call('POST', `/v1/private-locations/${created.body.id}/keys`)).status).toBe(201);
+});

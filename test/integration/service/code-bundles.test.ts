@@ -1,0 +1,191 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { request as httpRequest } from 'node:http';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { FetchedBundles } from '../../../src/agent/client/bundle-cache.ts';
+import { maxCodeBundleBytes } from '../../../src/checks/contract/code-bundle.ts';
+import { BundleMissing } from '../../../src/sandbox/suites/suite-host.ts';
+import {
+  type Bench,
+  createLocation,
+  openBench,
+  type TestLocation,
+  temporaryFolder,
+} from '../../helpers/service/service.ts';
+
+const bytes = gzipSync(randomBytes(300_000));
+const sha256 = createHash('sha256').update(bytes).digest('hex');
+const key = `${sha256}-${bytes.length}`;
+
+let bench: Bench;
+let url: string;
+let location: TestLocation;
+beforeAll(async () => {
+  bench = await openBench();
+  url = await bench.app.listen({ port: 0, host: '127.0.0.1' });
+  location = await createLocation(bench, 'lab');
+});
+afterAll(() => bench.close());
+
+async function upload(body: Buffer, headers: Readonly<Record<string, string>> = {}, credential = bench.key) {
+  const response = await fetch(new URL('/v1/code-bundles', url), {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${credential}`,
+      'content-type': 'application/octet-stream',
+      ...headers,
+    },
+    body: new Uint8Array(body),
+  });
+  return { status: response.status, body: (await response.json()) as { readonly key: string } };
+}
+
+const download = (path: string, credential: string) =>
+  fetch(new URL(path, url), { headers: { authorization: `Bearer ${credential}` } });
+
+describe('code bundles', () => {
+  it('are uploaded, and come back as they were, for the account and its agents', async () => {
+    expect(await upload(bytes)).toEqual({
+      status: 201,
+      body: { key, contentLength: bytes.length, checksumSha256: sha256 },
+    });
+    for (const [path, credential] of [
+      [`/v1/code-bundles/${key}`, bench.key],
+      [`/v1/agent/code-bundles/${key}`, location.key],
+    ] as const) {
+      const response = await download(path, credential);
+      expect(response.status).toBe(200);
+      expect(response.headers.get('content-length')).toBe(String(bytes.length));
+      expect(Buffer.from(await response.arrayBuffer()).equals(bytes), path).toBe(true);
+    }
+  });
+
+  it('have one key for the same bytes', async () => {
+    expect((await upload(bytes)).body.key).toBe(key);
+    const base64 = Buffer.from(sha256, 'hex').toString('base64');
+    expect((await upload(bytes, { 'x-bundle-checksum-sha256': sha256.toUpperCase() })).status).toBe(201);
+    expect((await upload(bytes, { 'x-bundle-checksum-sha256': base64 })).status).toBe(201);
+  });
+
+  it('are refused when they are not what the checksum says, or no gzip', async () => {
+    const wrong = await upload(bytes, { 'x-bundle-checksum-sha256': '0'.repeat(64) });
+    expect(wrong).toMatchObject({
+      status: 400,
+      body: { error: 'Bad Request', validation: { keys: ['x-bundle-checksum-sha256'] } },
+    });
+    expect((await upload(Buffer.from('PK not a gzip'))).status).toBe(400);
+    expect((await upload(Buffer.alloc(0))).status).toBe(400);
+  });
+
+  it('are refused above the limit, before the bytes are read', async () => {
+    const status = await new Promise((resolve, reject) => {
+      const request = httpRequest(new URL('/v1/code-bundles', url), {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${bench.key}`,
+          'content-type': 'application/octet-stream',
+          'content-length': String(maxCodeBundleBytes + 1),
+        },
+      });
+      request.on('response', (response) => {
+        resolve(response.statusCode);
+        request.destroy();
+      });
+      request.on('error', reject);
+      request.write(bytes);
+    });
+    expect(status).toBe(413);
+  });
+
+  it('belong to their account, and need a key that may write', async () => {
+    await upload(bytes);
+    const other = await bench.addAccount();
+    expect((await download(`/v1/code-bundles/${key}`, other.key)).status).toBe(404);
+    expect((await upload(bytes, {}, await bench.addKey('READ_ONLY'))).status).toBe(403);
+    expect((await download(`/v1/agent/code-bundles/${key}`, bench.key)).status).toBe(401);
+    expect((await download('/v1/code-bundles/no-key', bench.key)).status).toBe(400);
+  });
+
+  it('are what a suite names; anything else is refused', async () => {
+    const suite = { name: 'shop', privateLocations: ['lab'], codeBundlePath: key };
+    const created = await bench.call('POST', '/v1/checks/playwright', suite);
+    expect(created.status).toBe(201);
+    expect(created.body).toMatchObject({
+      checkType: 'PLAYWRIGHT',
+      codeBundlePath: key,
+      testCommand: 'npx playwright test',
+      browsers: ['chromium'],
+      retryStrategy: null,
+      doubleCheck: false,
+    });
+    const refused = await bench.call('POST', '/v1/checks/playwright', {
+      ...suite,
+      codeBundlePath: 'x',
+      frequency: 0,
+    });
+    expect(refused.status).toBe(400);
+  });
+});
+
+describe('code bundles of an agent', () => {
+  const folder = temporaryFolder();
+  let fetches: number;
+  const signal = new AbortController().signal;
+  beforeEach(() => {
+    fetches = 0;
+  });
+  afterAll(() => folder.remove());
+
+  const openBundles = (directory: string, maxBytes = 10_000_000, answer?: Buffer) =>
+    FetchedBundles.open({
+      directory: join(folder.path, directory),
+      maxBytes,
+      fetch: async (wanted) => {
+        fetches += 1;
+        if (answer) return Readable.from([answer]);
+        const response = await download(`/v1/agent/code-bundles/${wanted}`, location.key);
+        return response.status === 200 && response.body ? Readable.fromWeb(response.body) : undefined;
+      },
+    });
+
+  it('are fetched once, also when several runs want one at the same time', async () => {
+    await upload(bytes);
+    const bundles = await openBundles('once');
+    const all = await Promise.all([1, 2, 3].map(async () => buffer(await bundles.open(key, signal))));
+    expect(all.every((one) => one.equals(bytes))).toBe(true);
+    const later = await openBundles('once');
+    expect((await buffer(await later.open(key, signal))).equals(bytes)).toBe(true);
+    expect(fetches).toBe(1);
+  });
+
+  it('are never used when the bytes are others', async () => {
+    for (const [name, answer] of Object.entries({
+      changed: Buffer.alloc(bytes.length, 1),
+      short: bytes.subarray(1),
+      long: Buffer.concat([bytes, bytes]),
+    })) {
+      const bundles = await openBundles(name, undefined, answer);
+      await expect(bundles.open(key, signal), name).rejects.toThrow(/the service sent/);
+      expect(readdirSync(join(folder.path, name))).toEqual([]);
+    }
+  });
+
+  it('that do not exist are told apart from those that cannot be had', async () => {
+    const bundles = await openBundles('missing');
+    await expect(bundles.open(`${'0'.repeat(64)}-5`, signal)).rejects.toThrow(BundleMissing);
+  });
+
+  it('make room for newer ones', async () => {
+    const second = gzipSync(randomBytes(300_000));
+    const { body } = await upload(second);
+    await upload(bytes);
+    const bundles = await openBundles('room', 400_000);
+    await buffer(await bundles.open(key, signal));
+    await buffer(await bundles.open(body.key, signal));
+    expect(readdirSync(join(folder.path, 'room'))).toEqual([body.key]);
+  });
+});

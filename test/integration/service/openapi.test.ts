@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { checkTypes } from '../../../src/checks/index.ts';
+import { allRoutes } from '../../../src/protocol/index.ts';
+import { buildOpenApi } from '../../../src/service/http/openapi.ts';
+
+describe('the OpenAPI document', () => {
+  it('has every route, resolves every reference and is the same every time', async () => {
+    const document = (await buildOpenApi()) as {
+      paths: Record<string, Record<string, { operationId: string }>>;
+      components: { schemas: Record<string, { required?: string[]; properties: object }> };
+    };
+    for (const route of allRoutes) {
+      expect(document.paths[route.path]?.[route.method.toLowerCase()]?.operationId).toBe(route.operationId);
+    }
+    const text = JSON.stringify(document);
+    const names = [...text.matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name);
+    expect(names.length).toBeGreaterThan(20);
+    for (const name of names) expect(document.components.schemas).toHaveProperty(String(name));
+    expect(text).not.toContain('$defs');
+    expect(JSON.stringify(await buildOpenApi())).toBe(text);
+    const patch = document.components.schemas.URLmonitorPatch as { description?: string } | undefined;
+    expect(patch?.description).toContain('alertSettings');
+  });
+
+  it('names the fields of every type where checks of any type are written, and the details of results', async () => {
+    // biome-ignore lint/suspicious/noExplicitAny: a document of many shapes
+    const document = (await buildOpenApi()) as any;
+    const { schemas } = document.components;
+    const nameOf = ({ $ref }: { $ref: string }) => $ref.split('/').at(-1) ?? '';
+    const body = document.paths['/v1/checks'].post.requestBody.content['application/json'].schema;
+    const input = schemas[nameOf(body)];
+    expect(input.discriminator).toEqual({ propertyName: 'checkType' });
+    const branches = input.oneOf.map((branch: { $ref: string }) => schemas[nameOf(branch)]);
+    expect(
+      branches.map(({ properties }: { properties: { checkType: object } }) => properties.checkType),
+    ).toEqual(checkTypes.map(({ name }) => ({ type: 'string', const: name })));
+    for (const branch of branches)
+      expect(branch.required).toEqual(expect.arrayContaining(['name', 'checkType']));
+    expect(branches[0].properties.frequencyOffset.description).toMatch(/floor\(frequency \* 10\).*ceil/);
+    const detail = JSON.stringify(schemas.CheckResult.properties.apiCheckResult);
+    expect(detail).toContain('HttpCheckDetail');
+    expect(schemas.HttpCheckDetail.properties).toHaveProperty('response');
+    const strategy = schemas.RetryStrategy.properties;
+    expect([strategy.onlyOn.type, schemas.RetryStrategyWrite.properties.onlyOn.anyOf.length]).toEqual([
+      'array',
+      2,
+    ]);
+  });
+
+  it('leaves every field of a change out of those that are needed', async () => {
+    const document = (await buildOpenApi()) as {
+      components: { schemas: Record<string, { required?: string[]; properties: object }> };
+    };
+    const patch = document.components.schemas.URLmonitorPatch;
+    expect(patch?.required).toBeUndefined();
+    expect(Object.keys(patch?.properties ?? {})).toContain('retryStrategy');
+  });
+});

@@ -1,0 +1,117 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { allRoutes } from '../../../src/protocol/index.ts';
+import { ManualClock } from '../../helpers/manual-clock.ts';
+import { type Bench, createLocation, openBench, TestAgent } from '../../helpers/service/service.ts';
+
+let bench: Bench;
+let clock: ManualClock;
+
+beforeEach(async () => {
+  clock = new ManualClock();
+  bench = await openBench({ clock, requestsPerMinute: 60 });
+});
+afterEach(async () => {
+  await bench.close();
+});
+
+const list = (key = bench.key) => bench.call('GET', '/v1/checks', undefined, { key });
+
+it('lets so many requests through at once, and the next when the bucket fills again', async () => {
+  for (let left = 59; left >= 0; left -= 1) {
+    const { status, headers } = await list();
+    expect([status, headers['x-ratelimit-limit'], headers['x-ratelimit-remaining']]).toEqual([
+      200,
+      '60',
+      String(left),
+    ]);
+  }
+  const refused = await list();
+  expect(refused.status).toBe(429);
+  expect(refused.headers['content-type']).toContain('application/json');
+  expect(refused.headers['retry-after']).toBe('1');
+  expect(Number(refused.headers['x-ratelimit-reset'])).toBe(Math.ceil(clock.wallMs() / 1000 + 60));
+  expect(refused.body).toEqual({
+    statusCode: 429,
+    error: 'Too Many Requests',
+    message: expect.stringContaining('60 in 60 seconds'),
+    attributes: { limit: 60, windowSeconds: 60, retryAfterSeconds: 1 },
+  });
+  // What was refused cost nothing: after the time that was told, the next one passes, and only that one.
+  for (let again = 0; again < 5; again += 1) await list();
+  clock.advance(1000);
+  expect([(await list()).status, (await list()).status]).toEqual([200, 429]);
+  clock.advance(60_000);
+  expect((await list()).headers['x-ratelimit-remaining']).toBe('59');
+});
+
+it('counts each key by itself, and one key over all its spellings', async () => {
+  for (let count = 0; count < 60; count += 1) await list();
+  expect((await list()).status).toBe(429);
+  const other = await bench.addKey('READ_ONLY');
+  expect((await list(other)).status).toBe(200);
+  const spelled = await bench.call('GET', '/v1/checks', undefined, {
+    key: null,
+    headers: { authorization: `bearer   ${bench.key} `, 'x-service-account': bench.accountId.toUpperCase() },
+  });
+  expect(spelled.status).toBe(429);
+});
+
+it('holds routes with a limit of their own to it, and counts them apart', async () => {
+  const { dashboardId } = (await bench.call('POST', '/v1/dashboards', { header: 'x' })).body;
+  const read = () => bench.call('GET', `/v1/dashboards/${dashboardId}`);
+  for (let count = 0; count < 10; count += 1) expect((await read()).status).toBe(200);
+  const refused = await read();
+  expect([refused.status, refused.headers['retry-after']]).toEqual([429, '2']);
+  expect((await list()).headers['x-ratelimit-remaining']).toBe('58');
+  const limits = allRoutes.filter((route) => route.rateLimit).map(({ operationId }) => operationId);
+  expect(limits).toEqual(expect.arrayContaining(['listCheckResults', 'getDashboard', 'getDashboardData']));
+});
+
+it('counts callers without a key by their address', async () => {
+  const read = (remoteAddress: string, forwarded = '') =>
+    bench.app.inject({
+      method: 'GET',
+      url: '/v1/public/status-pages/none',
+      remoteAddress,
+      headers: { 'x-forwarded-for': forwarded },
+    });
+  for (let count = 0; count < 60; count += 1) expect((await read('192.0.2.1')).statusCode).toBe(404);
+  expect((await read('192.0.2.1')).statusCode).toBe(429);
+  expect((await read('192.0.2.2')).statusCode).toBe(404);
+  // Nobody gets more by telling another address: no proxy is trusted here.
+  expect((await read('192.0.2.1', '198.51.100.9')).statusCode).toBe(429);
+});
+
+it('tells apart who is behind a trusted proxy', async () => {
+  const proxied = await openBench({ clock, requestsPerMinute: 60, trustedProxies: ['192.0.2.0/24'] });
+  const read = (forwarded: string) =>
+    proxied.app.inject({
+      method: 'GET',
+      url: '/v1/public/status-pages/none',
+      remoteAddress: '192.0.2.1',
+      headers: { 'x-forwarded-for': forwarded },
+    });
+  for (let count = 0; count < 60; count += 1) await read('198.51.100.1');
+  expect((await read('198.51.100.1')).statusCode).toBe(429);
+  expect((await read('203.0.113.7, 198.51.100.1')).statusCode).toBe(429);
+  expect((await read('198.51.100.2')).statusCode).toBe(404);
+  await proxied.close();
+});
+
+it('does not judge wrong keys twice, and leaves agents alone', async () => {
+  const location = await createLocation(bench, 'lab');
+  const agent = new TestAgent(bench, location);
+  for (let count = 0; count < 100; count += 1) {
+    expect((await agent.call('claims', agent.claimBody())).status).toBe(200);
+  }
+  expect((await list('unknown')).status).toBe(401);
+});
+
+it('can be turned off', async () => {
+  const free = await openBench({ clock, requestsPerMinute: 0 });
+  for (let count = 0; count < 50; count += 1) {
+    const answer = await free.call('GET', '/v1/reporting');
+    expect([answer.status, answer.headers['x-ratelimit-limit']]).toEqual([200, undefined]);
+  }
+  await free.close();
+});

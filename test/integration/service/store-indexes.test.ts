@@ -1,0 +1,179 @@
+import { DatabaseSync } from 'node:sqlite';
+import type { Kysely, KyselyPlugin, RootOperationNode } from 'kysely';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { AlertChannels } from '../../../src/service/alerts/channels/store.ts';
+import { AlertNotifications } from '../../../src/service/alerts/delivery/store.ts';
+import { Alerts } from '../../../src/service/alerts/store.ts';
+import { Checks } from '../../../src/service/checks/store.ts';
+import { Heartbeats } from '../../../src/service/heartbeats/store.ts';
+import { Retired } from '../../../src/service/jobs/retention-store.ts';
+import { ErrorGroups } from '../../../src/service/results/error-groups/store.ts';
+import { Results } from '../../../src/service/results/store.ts';
+import { Leases } from '../../../src/service/runs/lease-store.ts';
+import { Runs } from '../../../src/service/runs/store.ts';
+import { CheckSessions } from '../../../src/service/sessions/check-session-store.ts';
+import { TestSessions } from '../../../src/service/sessions/test-session-store.ts';
+import { connectSqlite, type Dialect } from '../../../src/service/store/engine/dialect.ts';
+import { migrate } from '../../../src/service/store/schema/migrations.ts';
+import type { Tables } from '../../../src/service/tables.ts';
+import { temporaryFolder } from '../../helpers/service/service.ts';
+
+let folder: ReturnType<typeof temporaryFolder>;
+let db: Kysely<Tables>;
+let dialect: Dialect;
+const statements: RootOperationNode[] = [];
+const recorder: KyselyPlugin = {
+  transformQuery: ({ node }) => {
+    statements.push(node);
+    return node;
+  },
+  transformResult: async ({ result }) => result,
+};
+
+beforeEach(async () => {
+  folder = temporaryFolder();
+  const connection = connectSqlite(`${folder.path}/picket.sqlite`);
+  dialect = connection.dialect;
+  db = connection.db;
+  await migrate(db, dialect);
+});
+afterEach(async () => {
+  await db.destroy();
+  folder.remove();
+});
+
+/** How SQLite would carry out the statements of some work. */
+async function plansOf(work: (recorded: Kysely<Tables>) => Promise<unknown>): Promise<string> {
+  statements.length = 0;
+  await work(db.withPlugin(recorder));
+  const database = new DatabaseSync(`${folder.path}/picket.sqlite`);
+  const lines = statements.flatMap((node) => {
+    const { sql: text, parameters } = db.getExecutor().compileQuery(node, { queryId: '' } as never);
+    return database
+      .prepare(`explain query plan ${text}`)
+      .all(...(parameters as (string | number)[]))
+      .map(({ detail }) => String(detail));
+  });
+  database.close();
+  return lines.join('\n');
+}
+
+it.each<[string, string, (recorded: Kysely<Tables>) => Promise<unknown>]>([
+  [
+    'cancelling the runs of a check',
+    'runs_live_by_check',
+    (recorded) => new Runs(recorded, dialect).cancelAll('c', 'deleted', 1),
+  ],
+  [
+    'cancelling its queued runs',
+    'runs_live_by_check',
+    (recorded) => new Runs(recorded, dialect).cancelQueued('c', 'x', ['a'], 1),
+  ],
+  [
+    'cancelling the runs of a location',
+    'runs_live_by_location',
+    (recorded) => new Runs(recorded, dialect).cancelAtLocation('l', 'x', 1),
+  ],
+  ['looking for work', 'runs_queue', (recorded) => new Leases(recorded, dialect).hasClaimable('l', 1)],
+  [
+    'giving back what was leased for a lost claim',
+    'runs_live_by_location',
+    (recorded) =>
+      new Leases(recorded, dialect).releaseClaims({ locationId: 'l', agentId: 'a', sessionId: 's' }, [1], 1),
+  ],
+  ['the next deadline', 'runs_lease_end', (recorded) => new Runs(recorded, dialect).nextDeadline()],
+  ['the next end of waiting', 'runs_queue_end', (recorded) => new Runs(recorded, dialect).nextDeadline()],
+  [
+    'the results of one kind',
+    'results_by_type',
+    (recorded) =>
+      new Results(recorded, dialect).list(
+        { checkId: 'c', from: 0, to: 9, resultType: 'FINAL' },
+        { limit: 10, offset: 0 },
+      ),
+  ],
+  [
+    'the next notification',
+    'alert_notifications_open',
+    (recorded) => new AlertNotifications(recorded, dialect).nextDueAt(),
+  ],
+  [
+    'whether an earlier notification is open',
+    'alert_notifications_in_order',
+    (recorded) => new AlertNotifications(recorded, dialect).claim(1, 10, 2),
+  ],
+  [
+    'the notifications of a channel in the last minute',
+    'alert_notifications_by_channel',
+    (recorded) => new AlertNotifications(recorded, dialect).triedSince(1, 1, 2),
+  ],
+  [
+    'alerts that time alone makes',
+    'alert_states_due',
+    (recorded) => new Alerts(recorded, dialect).nextDueAt(),
+  ],
+  [
+    'certificates that expire',
+    'statuses_by_certificate',
+    (recorded) => new Alerts(recorded, dialect).expiring(9, { checkId: '', expiresAt: 1 }, 10),
+  ],
+  [
+    'the channels of a check',
+    'alert_subscriptions_by_check',
+    (recorded) => new AlertChannels(recorded, dialect).toldOf('c', null),
+  ],
+  [
+    'the runs of a check session',
+    'runs_by_check_session',
+    (recorded) => new CheckSessions(recorded, dialect).runs(['s']),
+  ],
+  [
+    'the runs of a test session',
+    'runs_by_test_session',
+    (recorded) => new TestSessions(recorded, dialect).find('a', 's'),
+  ],
+  [
+    'cancelling a session',
+    'runs_by_check_session',
+    (recorded) =>
+      new Runs(recorded, dialect).cancelSession({ kind: 'check_session_id', id: 's' }, undefined, 1),
+  ],
+  [
+    'overdue heartbeats',
+    'heartbeats_overdue',
+    (recorded) => new Heartbeats(recorded, dialect).overdue(1, 10),
+  ],
+  [
+    'the events of a heartbeat',
+    'heartbeat_events_by_check',
+    (recorded) => new Heartbeats(recorded, dialect).countEvents('c', 0, 1),
+  ],
+  [
+    'the error groups of a check',
+    'error_groups_by_owner',
+    (recorded) =>
+      new ErrorGroups(recorded, dialect).newest({ accountId: 'a', kind: 'check', ownerId: 'c' }, 10),
+  ],
+  ['old records', 'alerts_by_time', (recorded) => new Retired(recorded, dialect).removeRecords(1, 10)],
+  [
+    'old records of runs and sessions',
+    'check_sessions_by_time',
+    (recorded) => new Retired(recorded, dialect).removeRecords(1, 10),
+  ],
+  [
+    'old test sessions',
+    'test_sessions_by_time',
+    (recorded) => new Retired(recorded, dialect).testSessions(1, 10),
+  ],
+  [
+    'checks whose slot is too far off',
+    'checks_ahead',
+    (recorded) => new Checks(recorded, dialect).ahead(1, 10),
+  ],
+])('%s uses %s', async (_what, index, work) => {
+  const plan = await plansOf(work);
+  expect(plan).toMatch(new RegExp(`INDEX ${index}\\b`));
+  expect(plan).not.toMatch(
+    /SCAN (runs|results|checks|alert_notifications|alert_states|alert_subscriptions|statuses)$/m,
+  );
+});

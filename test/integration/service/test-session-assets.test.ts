@@ -1,0 +1,81 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { artifactOf, upload } from '../../helpers/service/artifact-upload.ts';
+import {
+  createCheck,
+  createLocation,
+  openBench,
+  reportOf,
+  TestAgent,
+} from '../../helpers/service/service.ts';
+
+it('shows the artifacts of a result of a test session by the session, to its account only', async () => {
+  const bench = await openBench();
+  const url = await bench.app.listen({ port: 0, host: '127.0.0.1' });
+  try {
+    const location = await createLocation(bench, 'lab');
+    const agent = new TestAgent(bench, location);
+    const get = (path: string, headers: Record<string, string> = {}) =>
+      fetch(url + path, { headers: { authorization: `Bearer ${bench.key}`, ...headers } });
+    // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
+    const json = async (path: string): Promise<any> => (await get(path)).json();
+    const check = await createCheck(bench, { privateLocations: ['lab'], activated: false });
+    const triggered = await bench.call('POST', '/v1/test-sessions/trigger', {
+      name: 'try',
+      runLocation: 'lab',
+      target: { checkId: check.id, allowDeactivated: true },
+    });
+    const sessionId: string = triggered.body.testSessionId;
+    const [run] = await agent.claim();
+    if (!run) throw new Error('nothing was leased');
+    const one = artifactOf(randomBytes(5_000), { name: 'traces/a_b.zip' });
+    const log = artifactOf(Buffer.from('lines'), { name: 'out.log', contentType: 'text/plain' });
+    const artifacts = [one.reported, log.reported];
+    expect(await agent.report([reportOf(run, { artifacts })])).toEqual(['accepted']);
+    const path = `/v1/test-sessions/${sessionId}/results/${run.resultId}/assets`;
+    expect((await json(path)).assets).toEqual([]);
+    for (const sent of [one, log])
+      expect(
+        await upload({ url, key: location.key, run, bytes: sent.bytes, name: sent.reported.name }),
+      ).toMatchObject({ status: 200 });
+    const { assets } = await json(`${path}?name=traces/*`);
+    expect(assets).toEqual([
+      {
+        type: expect.any(String),
+        name: 'traces/a_b.zip',
+        url: `${path}/traces/a_b.zip`,
+        contentType: one.reported.contentType,
+        sizeBytes: 5_000,
+        sha256: one.reported.sha256,
+        source: {
+          type: 'test-session-result',
+          checkId: check.id,
+          resultId: run.resultId,
+          testSessionId: sessionId,
+        },
+      },
+    ]);
+    expect((await json(`${path}?type=log`)).assets.map(({ name }: { name: string }) => name)).toEqual([
+      'out.log',
+    ]);
+    const answer = await get(assets[0].url, { range: 'bytes=0-9' });
+    expect([answer.status, answer.headers.get('content-security-policy')]).toEqual([
+      206,
+      "default-src 'none'; sandbox",
+    ]);
+    expect(Buffer.from(await answer.arrayBuffer()).equals(one.bytes.subarray(0, 10))).toBe(true);
+    const stranger = await bench.addAccount();
+    const asStranger = { authorization: `Bearer ${stranger.key}` };
+    for (const [from, headers] of [
+      [path, asStranger],
+      [assets[0].url, asStranger],
+      [`${path}/other.png`, {}],
+      [path.replace(run.resultId, randomUUID()), {}],
+      [path.replace(sessionId, randomUUID()), {}],
+    ] as const) {
+      expect([from, (await get(from, headers)).status]).toEqual([from, 404]);
+    }
+  } finally {
+    await bench.close();
+  }
+});

@@ -1,0 +1,153 @@
+import { afterAll, beforeAll, describe, expect } from 'vitest';
+import {
+  ApiScriptStage,
+  itRuns as itRunsOn,
+  messages,
+  type ScriptedRun,
+} from '../../helpers/scripts/api-script-stage.ts';
+
+let stage: ApiScriptStage;
+beforeAll(async () => {
+  stage = await ApiScriptStage.open();
+});
+afterAll(() => stage.close());
+
+const run = (what: ScriptedRun) => stage.run(what);
+const itRuns = (name: string, test: () => Promise<void>) => itRunsOn(name, () => stage, test);
+
+describe('a setup script that fails', () => {
+  const failing: readonly [string, string, string, RegExp][] = [
+    [
+      'throws',
+      "\n\nthrow new Error('no token')",
+      'SCRIPT_FAILED',
+      /^Setup failed \(script 1\): Error: no token \(script\.js:3:\d+\)$/,
+    ],
+    [
+      'rejects without being awaited',
+      "Promise.reject(new Error('lost')); await new Promise((r) => setTimeout(r, 1000));",
+      'SCRIPT_FAILED',
+      /Error: lost/,
+    ],
+    [
+      'throws in a timer',
+      "setTimeout(() => { throw new Error('late') }, 1); await new Promise((r) => setTimeout(r, 1000));",
+      'SCRIPT_FAILED',
+      /Error: late/,
+    ],
+    ['throws no error at all', 'throw undefined', 'SCRIPT_FAILED', /Setup failed/],
+    ['is no JavaScript', '\nconst const = 1;', 'SCRIPT_INVALID', /SyntaxError: .*\(script\.js:2/],
+    ['throws a syntax error of its own', "JSON.parse('{')", 'SCRIPT_FAILED', /SyntaxError/],
+    [
+      'wants a package that is not there',
+      "require('left-pad')",
+      'SCRIPT_FAILED',
+      /Cannot find module 'left-pad'/,
+    ],
+    ['wants files', "require('node:fs')", 'SCRIPT_FAILED', /cannot use "node:fs"/],
+    ['wants Playwright', "require('@playwright/test')", 'SCRIPT_FAILED', /cannot use "@playwright\/test"/],
+    ['exits', 'process.exit(0)', 'SCRIPT_FAILED', /did not run to its end: it exited with code 0/],
+    [
+      'returns a huge request',
+      "request.body = 'x'.repeat(257 * 1024)",
+      'SCRIPT_FAILED',
+      /The request has 258 KB; scripts can pass on 256 KB/,
+    ],
+    [
+      'returns a huge header',
+      "request.headers.x = 'ü'.repeat(140 * 1024)",
+      'SCRIPT_FAILED',
+      /scripts can pass on 256 KB/,
+    ],
+    [
+      'returns huge variables',
+      "process.env.X = 'x'.repeat(257 * 1024)",
+      'SCRIPT_FAILED',
+      /process\.env has 258 KB/,
+    ],
+    [
+      'returns a body that grows on its way',
+      "request.body = '\\0'.repeat(200 * 1024)",
+      'SCRIPT_FAILED',
+      /too large to be passed on/,
+    ],
+    ['replaces the request by nothing', 'request = null', 'SCRIPT_FAILED', /request is no object/],
+    ['sets an unknown method', "request.method = 'BREW'", 'SCRIPT_FAILED', /method "BREW"/],
+    [
+      'sets a header to an object',
+      'request.headers.x = {}',
+      'SCRIPT_FAILED',
+      /request\.headers\["x"\] is no text/,
+    ],
+    [
+      'throws in a getter',
+      "Object.defineProperty(request, 'url', { get() { throw new Error('trap') } })",
+      'SCRIPT_FAILED',
+      /trap/,
+    ],
+  ];
+  for (const [what, setup, code, message] of failing) {
+    itRuns(`ends the run when it ${what}, and nothing is sent`, async () => {
+      const { outcome, requests, log } = await run({
+        setup,
+        teardown: "console.log('never')",
+        rest: { shouldFail: true },
+      });
+      expect(outcome.failure).toMatchObject({ code, message: expect.stringMatching(message) });
+      expect(outcome.errorMessages).toEqual([outcome.failure?.message]);
+      expect(outcome).toMatchObject({ responseTimeMs: 0, isDegraded: false, overMaxResponseTime: false });
+      expect(requests).toEqual([]);
+      expect(log?.teardown).toEqual([]);
+      expect(log?.setup.some(({ level }) => level === 'ERROR')).toBe(true);
+      expect(outcome.detail.requestError).toBeNull();
+    });
+  }
+
+  itRuns('keeps the scripts after it from running', async () => {
+    const { log } = await run({ setup: ["throw new Error('first')", "console.log('second')"] });
+    expect(messages(log?.setup)).not.toContain('second');
+  });
+
+  itRuns('ends the run at its limit, though it never lets go of the processor', async () => {
+    const { outcome, requests, log } = await run({ setup: "console.log('here'); for (;;);" });
+    expect(outcome.failure).toMatchObject({
+      code: 'SCRIPT_TIMED_OUT',
+      owner: 'target',
+      message: expect.stringContaining('longer than the 10 s'),
+    });
+    expect(requests).toEqual([]);
+    expect(messages(log?.setup)).toContain('here');
+  });
+
+  itRuns('is the end of its memory, not of ours', async () => {
+    const setup = 'const all = []; for (;;) all.push(new Array(1e5).fill(Math.random()));';
+    const { outcome, requests } = await run({ setup });
+    expect(outcome.failure).toMatchObject({ code: 'SCRIPT_OUT_OF_MEMORY' });
+    expect(requests).toEqual([]);
+  });
+
+  itRuns('cannot make too many values secret for all of them to be hidden', async () => {
+    const setup =
+      "for (let i = 0; i < 3000; i++) process.env.SERVICE_SECRET_X = 'secret-' + i; console.log('secret-2999');";
+    const { outcome, log } = await run({ setup });
+    expect(outcome.failure).toMatchObject({ code: 'SCRIPT_LIMIT_EXCEEDED' });
+    expect(messages(log?.setup)).not.toContain('secret-');
+  });
+
+  itRuns('leaves headers that cannot be sent to the request, which refuses them', async () => {
+    const setup = "request.headers['X-A'] = 'a\\r\\nX-Smuggled: 1'";
+    const { outcome, requests } = await run({ setup });
+    expect(outcome.failure).toMatchObject({ code: 'REQUEST_INVALID', owner: 'config' });
+    expect(requests).toEqual([]);
+    const named = await run({ setup: "request.headers['X-A: 1\\r\\nX-B'] = 'a'" });
+    expect(named.outcome.failure).toMatchObject({ code: 'REQUEST_INVALID' });
+    expect(named.requests).toEqual([]);
+  });
+
+  itRuns('is no concern of a run that was stopped', async () => {
+    const stop = new AbortController();
+    const running = run({ setup: 'await new Promise(() => {})', context: { signal: stop.signal } });
+    setTimeout(() => stop.abort(new DOMException('stopped', 'AbortError')), 300);
+    expect((await running).outcome.failure).toMatchObject({ code: 'RUN_ABORTED' });
+  });
+});

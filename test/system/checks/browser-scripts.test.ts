@@ -1,0 +1,213 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BrowserDetail } from '../../../src/checks/script/detail.ts';
+import { type ScriptStage, startScriptStage } from '../../helpers/scripts/script-stage.ts';
+import type { Reply, Route } from '../../helpers/targets/http-routes.ts';
+import { type HttpTarget, startHttpTarget } from '../../helpers/targets/http-target.ts';
+
+const html =
+  (body: string): Route =>
+  (_request, reply: Reply) => {
+    reply.writeHead(200, { 'content-type': 'text/html' });
+    reply.end(`<!doctype html><title>Shop</title>${body}`);
+  };
+
+const routes: Readonly<Record<string, Route>> = {
+  shop: html('<h1>Shop</h1><a href="/cart" target="_blank">Cart</a><input name="q"><button>Go</button>'),
+  cart: html('<h1>Cart</h1>'),
+  noisy: html(
+    '<h1>Noisy</h1><script>console.error("from the console"); setTimeout(() => { throw new Error("from the page") })</script>' +
+      '<script src="/status/404"></script>',
+  ),
+};
+
+describe('browser checks', () => {
+  let stage: ScriptStage;
+  let target: HttpTarget;
+  beforeAll(async () => {
+    stage = await startScriptStage();
+    target = await startHttpTarget({ routes });
+  });
+  afterAll(async () => {
+    await target.close();
+    await stage.close();
+  });
+
+  /** A test that needs a browser: left out, with the reason, where there is none; never on a build machine. */
+  function itBrowses(name: string, test: () => Promise<void>): void {
+    it(name, { timeout: 120_000 }, async (context) => {
+      const { missingBrowser } = stage;
+      if (missingBrowser && process.env.CI !== 'true') context.skip(missingBrowser);
+      expect(missingBrowser).toBeUndefined();
+      await test();
+    });
+  }
+  const visit = (path: string, body = '') =>
+    `import { test, expect } from '@playwright/test';
+     test('visits', async ({ page }) => { await page.goto('${target.url}${path}'); ${body} });`;
+
+  itBrowses('pass, and tell of the page, the steps, the log and the evidence', async () => {
+    const { outcome, artifacts } = await stage.runBrowser(
+      visit(
+        '/shop',
+        "console.log('buying'); await test.step('search', async () => { await page.fill('input', 'tea'); });" +
+          "await page.screenshot({ path: 'mine.png' });",
+      ),
+    );
+    expect(outcome.failure).toBeUndefined();
+    expect(outcome.isDegraded).toBe(false);
+    expect(BrowserDetail.parse(outcome.detail)).toEqual(outcome.detail);
+    const { detail } = outcome;
+    expect(detail).toMatchObject({
+      type: 'PLAYWRIGHT_TEST',
+      runtimeVersion: stage.runtimes.ids[0],
+      traceSummary: { consoleErrors: 0, networkErrors: 0, documentErrors: 0, userScriptErrors: 0 },
+      pages: [{ url: `${target.url}/shop`, webVitals: { CLS: { score: 'GOOD' }, TTFB: { score: 'GOOD' } } }],
+      tests: [{ title: 'visits', status: 'passed' }],
+      jobAssets: ['screenshots/mine.png'],
+      playwrightTestTraces: ['traces/visits.zip'],
+      playwrightTestJsonReportFile: 'report.json',
+    });
+    expect(detail.pages[0]?.pageTimings.onLoad).toBeGreaterThan(0);
+    expect(detail.jobLog.map(({ level, msg }) => [level, msg])).toContainEqual(['INFO', 'buying']);
+    const search = detail.steps.find(({ title }) => title === 'search');
+    expect(search).toMatchObject({ category: 'test.step', test: 'visits', location: { line: 2 } });
+    expect(detail.steps.some(({ depth, category }) => depth === 1 && category === 'pw:api')).toBe(true);
+    expect(artifacts.map(({ name, contentType }) => [name, contentType])).toEqual(
+      expect.arrayContaining([
+        ['traces/visits.zip', 'application/zip'],
+        ['screenshots/mine.png', 'image/png'],
+        ['report.json', 'application/json'],
+      ]),
+    );
+  });
+
+  itBrowses('fail by the script with a message, the place and a screenshot', async () => {
+    const { outcome } = await stage.runBrowser(
+      visit('/shop', "await expect(page.locator('h1')).toHaveText('Closed', { timeout: 300 });"),
+    );
+    expect(outcome.failure).toMatchObject({ code: 'SCRIPT_FAILED', owner: 'target' });
+    expect(outcome.failure?.message).toContain('toHaveText');
+    expect(outcome.errorMessages).toHaveLength(1);
+    expect(outcome.detail.errors).toMatchObject([{ test: 'visits' }]);
+    expect(outcome.detail.errors[0]?.stack).toContain('script.ts:2');
+    expect(outcome.detail.jobAssets).toHaveLength(1);
+    expect(outcome.detail.traceSummary.userScriptErrors).toBe(1);
+  });
+
+  itBrowses('count what goes wrong in pages, and pass all the same', async () => {
+    const { outcome } = await stage.runBrowser(visit('/noisy', 'await page.waitForTimeout(100);'));
+    expect(outcome.failure).toBeUndefined();
+    const { traceSummary, pageErrors } = outcome.detail;
+    // The browser itself writes to the console that the script was not found.
+    expect(traceSummary).toEqual({
+      consoleErrors: 2,
+      networkErrors: 1,
+      documentErrors: 1,
+      userScriptErrors: 0,
+    });
+    expect(pageErrors.map(({ kind, message }) => `${kind}: ${message}`)).toEqual(
+      expect.arrayContaining(['console: from the console', 'document: from the page', 'network: GET 404']),
+    );
+  });
+
+  itBrowses('follow popups', async () => {
+    const { outcome } = await stage.runBrowser(
+      visit(
+        '/shop',
+        "const [popup] = await Promise.all([page.waitForEvent('popup'), page.click('a')]);" +
+          "await expect(popup.locator('h1')).toHaveText('Cart');",
+      ),
+    );
+    expect(outcome.failure).toBeUndefined();
+    expect(outcome.detail.pages.map(({ url }) => new URL(url).pathname)).toEqual(['/shop', '/cart']);
+  });
+
+  itBrowses('run as plain scripts too, with types and await at the top', async () => {
+    const { outcome, artifacts } = await stage.runBrowser(`
+      import { chromium, type Page } from 'playwright';
+      const title: string = await Promise.resolve('Shop');
+      const browser = await chromium.launch();
+      const page: Page = await browser.newPage();
+      await page.goto('${target.url}/shop');
+      if ((await page.title()) !== title) throw new Error('wrong title');
+      console.log('done');
+      await browser.close();`);
+    expect(outcome.failure).toBeUndefined();
+    expect(outcome.detail).toMatchObject({
+      type: 'PLAYWRIGHT',
+      pages: [{ url: `${target.url}/shop` }],
+      jobLog: [{ msg: 'done', level: 'INFO' }],
+      playwrightTestTraces: ['traces/trace-1.zip'],
+    });
+    expect(artifacts).toHaveLength(1);
+  });
+
+  itBrowses('keep a picture of a plain script that fails with its browser open', async () => {
+    const { outcome } = await stage.runBrowser(`
+      const { chromium } = require('playwright');
+      (async () => {
+        const page = await (await chromium.launch()).newPage();
+        await page.goto('${target.url}/shop');
+        throw new Error('not here');
+      })();`);
+    expect(outcome.failure).toMatchObject({ code: 'SCRIPT_FAILED', message: 'not here' });
+    expect(outcome.detail.errors[0]?.stack).toContain('script.ts:6:');
+    expect(outcome.detail.jobAssets).toEqual(['screenshots/failure-1.png']);
+    expect(outcome.detail.playwrightTestTraces).toHaveLength(1);
+  });
+
+  itBrowses('survive a renderer that crashes, and say so', async () => {
+    const { outcome } = await stage.runBrowser(
+      `import { test } from '@playwright/test';
+       test('crash', async ({ page, context }) => {
+         await page.goto('${target.url}/shop');
+         const session = await context.newCDPSession(page);
+         session.send('Page.crash').catch(() => undefined);
+         await page.click('text=nowhere', { timeout: 20_000 });
+       });`,
+    );
+    expect(outcome.failure).toMatchObject({ code: 'SCRIPT_FAILED' });
+    expect(outcome.failure?.message).toMatch(/crashed/i);
+  });
+
+  itBrowses('do not open files or the browser’s own pages', async () => {
+    for (const url of ['file:///etc/hostname', 'chrome://crash']) {
+      const { outcome } = await stage.runBrowser(
+        `import { test } from '@playwright/test'; test('t', async ({ page }) => { await page.goto('${url}'); });`,
+      );
+      expect(outcome.failure?.message, url).toContain(`Checks may not open ${url}`);
+    }
+  });
+
+  itBrowses('are not held up by dialogs', async () => {
+    const { outcome } = await stage.runBrowser(
+      visit(
+        '/shop',
+        'await page.evaluate(() => { for (let i = 0; i < 20; i += 1) alert(i); });' +
+          'await page.evaluate(() => { addEventListener("beforeunload", (event) => event.preventDefault()); });',
+      ),
+    );
+    expect(outcome.failure).toBeUndefined();
+  });
+
+  itBrowses('open a browser in every runtime that is installed', async () => {
+    for (const runtimeId of stage.runtimes.ids) {
+      const { outcome } = await stage.runBrowser(visit('/shop'), { spec: { runtimeId } });
+      expect(outcome.failure, runtimeId).toBeUndefined();
+      expect(outcome.detail.runtimeVersion).toBe(runtimeId);
+      expect(outcome.detail.pages).toHaveLength(1);
+    }
+  });
+
+  it('say what to do where there is no browser', async (context) => {
+    if (stage.missingRuntimes) context.skip(stage.missingRuntimes);
+    const { outcome } = await stage.runBrowser(visit('/shop'), {
+      context: { scripts: { ...stage.host, browser: { missing: 'No browser was found: install one' } } },
+    });
+    expect(outcome.failure).toEqual({
+      owner: 'agent',
+      code: 'BROWSER_MISSING',
+      message: 'No browser was found: install one',
+    });
+  });
+});

@@ -1,0 +1,140 @@
+import { readdir } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { RunContext } from '../../../src/checks/contract/check-type.ts';
+import type { ManagerName } from '../../../src/sandbox/suites/package-managers.ts';
+import {
+  developProject,
+  type Project,
+  registryVariables,
+  type SuiteFiles,
+  type SuiteStage,
+  startSuiteStage,
+} from '../../helpers/scripts/suite-stage.ts';
+
+/** Fits the oldest package managers, and is what the newest runtime has, so that nothing more is fetched here. */
+const playwrightVersion = '1.58.2';
+
+const files: SuiteFiles = {
+  'package.json': JSON.stringify({
+    name: 'shop-e2e',
+    private: true,
+    devDependencies: { '@playwright/test': playwrightVersion },
+  }),
+  'playwright.config.ts':
+    "import { defineConfig } from '@playwright/test';\nexport default defineConfig({ retries: 1, projects: [{ name: 'one' }, { name: 'two' }] });",
+  'sums.spec.ts': `import { test, expect } from '@playwright/test';
+    test('right', () => { expect(1).toBe(1); });
+    test('wrong', () => { expect(1).toBe(2); });
+    test('later', ({}, info) => { expect(info.retry).toBe(1); });
+    test.skip('never', () => {});`,
+};
+
+const lockfiles: Readonly<Record<ManagerName, string>> = {
+  npm: 'package-lock.json',
+  pnpm: 'pnpm-lock.yaml',
+  yarn1: 'yarn.lock',
+  yarn4: 'yarn.lock',
+  bun: 'bun.lock',
+};
+
+/** A whole install takes a minute or more of two cores, so `npm test` makes one; see CONTRIBUTING.md for the others. */
+const comparedWithPlaywright: readonly ManagerName[] =
+  process.env.EVERY_PACKAGE_MANAGER === 'true' ? (Object.keys(lockfiles) as ManagerName[]) : ['npm'];
+
+describe('installing the dependencies of suites', () => {
+  let stage: SuiteStage;
+  let context: Partial<RunContext>;
+  beforeAll(async () => {
+    stage = await startSuiteStage();
+    context = { variables: await registryVariables(), timeoutMs: 170_000 };
+  });
+  afterAll(async () => {
+    await stage.close();
+  });
+
+  /** Package managers are optional: what is not installed is left out, with the reason. */
+  function itInstalls(manager: ManagerName, name: string, run: (project: Project) => Promise<void>): void {
+    it(name, { timeout: 180_000 }, async ({ skip, onTestFinished }) => {
+      const missing = stage.missingManager(manager);
+      if (missing !== undefined) skip(missing);
+      const project = await developProject(files, manager);
+      onTestFinished(() => project.close());
+      await run(project);
+    });
+  }
+
+  for (const manager of comparedWithPlaywright) {
+    itInstalls(
+      manager,
+      `${manager}: the counts are those of Playwright run directly, cold and cached`,
+      async (project) => {
+        const suite = await project.files(lockfiles[manager]);
+        const cold = (await stage.run(suite, { context })).outcome.detail;
+        expect(cold.install, JSON.stringify(cold.errors)).toMatchObject({ source: 'installed' });
+        const cached = (await stage.run(suite, { context })).outcome.detail;
+        expect(cached.install).toMatchObject({ source: 'cache' });
+        const direct = await project.runDirectly();
+        expect(direct).toEqual({ expected: 2, unexpected: 2, flaky: 2, skipped: 2 });
+        for (const detail of [cold, cached]) {
+          expect(detail.stats).toEqual(direct);
+          expect(detail.packageManager).toBe(manager);
+          expect(detail.playwrightVersion).toBe(playwrightVersion);
+        }
+        console.info(
+          `${manager}: install cold ${cold.install?.durationMs} ms, cached ${cached.install?.durationMs} ms; ` +
+            `whole run cold ${cold.endTime - cold.startTime} ms, cached ${cached.endTime - cached.startTime} ms`,
+        );
+      },
+    );
+  }
+
+  for (const manager of Object.keys(lockfiles) as ManagerName[]) {
+    itInstalls(
+      manager,
+      `${manager}: a lockfile that does not fit package.json is the suite's fault`,
+      async (project) => {
+        const suite = await project.files(lockfiles[manager]);
+        const changed = {
+          ...JSON.parse(suite['package.json'] ?? ''),
+          dependencies: { 'is-number': '7.0.0' },
+        };
+        const { outcome } = await stage.run(
+          { ...suite, 'package.json': JSON.stringify(changed) },
+          { context },
+        );
+        expect(outcome.failure).toMatchObject({ code: 'INSTALL_FAILED', owner: 'config' });
+        expect(outcome.failure?.message).toMatch(/lock|frozen/i);
+      },
+    );
+  }
+
+  itInstalls(
+    'npm',
+    'a package that is not to be had is the suite’s fault, and nothing is kept',
+    async (project) => {
+      const suite = await project.files('package-lock.json');
+      const variables = {
+        ...context.variables,
+        npm_config_registry: 'http://127.0.0.1:9/',
+        npm_config_fetch_retries: '0',
+      };
+      const { outcome } = await stage.run(suite, {
+        spec: { cacheHash: 'unreachable' },
+        context: { ...context, variables },
+      });
+      expect(outcome.failure).toMatchObject({ code: 'INSTALL_FAILED', owner: 'config' });
+      expect(outcome.failure?.message).toMatch(/ECONNREFUSED/);
+    },
+  );
+
+  itInstalls(
+    'npm',
+    'what is kept has its whole name only, and nothing half done lies beside it',
+    async (project) => {
+      const suite = await project.files('package-lock.json');
+      await stage.run(suite, { context });
+      const kept = await readdir(stage.dependencies.directory);
+      expect(kept.every((name) => /^[0-9a-f]{64}$/.test(name))).toBe(true);
+    },
+  );
+});

@@ -1,0 +1,314 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Releasers } from '../../../src/lib/releasers.ts';
+import { freePort } from '../../helpers/picket-process.ts';
+import { type PostgresServer, startPostgres } from '../../helpers/service/postgres.ts';
+import { judge, type Violation } from './checker.ts';
+import { type PlannedFault, planFaults } from './fault-plan.ts';
+import { type Figures, figuresOf } from './figures.ts';
+import { type CampaignCheck, HistoryBook, nowMs, readHistories } from './history.ts';
+import { type LedgerReader, postgresLedger, sqliteLedger } from './ledger-rows.ts';
+import { LoggedTarget } from './logged-target.ts';
+import { unleash, type Victim } from './nemesis.ts';
+import { SupervisedProcess } from './supervised-process.ts';
+import { Wire } from './wire.ts';
+
+const apiKey = 'key-of-the-fault-campaigns';
+const usualAgents = { 'agent-1': 'north', 'agent-2': 'north', 'agent-3': 'south' };
+/** Many processes start at once, on machines that are busy. */
+const readyTimeoutMs = 180_000;
+/** How long leases, retries and queues may need to run dry once all faults are over. */
+const settleTimeoutMs = 120_000;
+
+export interface CampaignOptions {
+  readonly seed: number;
+  /** How many seeds from that one on have their turn, one after the other on the same stage; 1 when absent. */
+  readonly rounds?: number;
+  readonly engine: 'sqlite' | 'postgres';
+  /** How long the nemesis works, in milliseconds; with each of the seeds. */
+  readonly durationMs: number;
+  readonly checkCount: number;
+  /** Where the histories go; a new folder when absent. */
+  readonly folder?: string;
+  /** What happens, and when; what the seed says when absent. */
+  readonly plan?: readonly PlannedFault[];
+  /** A nemesis of one's own, instead of a plan: resolves when everything is mended. */
+  readonly nemesis?: (victims: ReadonlyMap<string, Victim>) => Promise<void>;
+  /** Where each agent works; two at one location and one at another when absent. */
+  readonly agents?: Readonly<Record<string, string>>;
+  readonly progress?: (text: string) => void;
+  /** Ends the campaign early; it rejects then, with everything it started ended. */
+  readonly signal?: AbortSignal;
+}
+
+export interface CampaignReport {
+  readonly folder: string;
+  readonly violations: readonly Violation[];
+  readonly figures: Figures;
+}
+
+/**
+ * One campaign: real service processes (one on SQLite, two on PostgreSQL), three real agents at two locations, checks
+ * every ten seconds, and a nemesis with a seed. When it is over everything is mended, the checks are switched off, the
+ * runs come to their ends, and the histories are judged. The folder stays.
+ */
+export async function runCampaign(options: CampaignOptions): Promise<CampaignReport> {
+  const { seed, engine, durationMs, rounds = 1, progress = () => undefined } = options;
+  const folder = options.folder ?? mkdtempSync(join(tmpdir(), `picket-faults-${seed}-`));
+  const book = new HistoryBook(folder);
+  await using stage = await Stage.open(book, options);
+  const checks = await stage.createChecks(options.checkCount);
+  progress(`${checks.length} checks, ${engine}`);
+  const turns = Array.from({ length: rounds }, (_, round) =>
+    planFaults(seed + round, durationMs, stage.actors()).map((fault) => ({
+      ...fault,
+      fromMs: fault.fromMs + round * durationMs,
+    })),
+  );
+  const plan = options.plan ?? turns.flat();
+  const endsAtMs = nowMs() + rounds * durationMs;
+  const { signal } = options;
+  if (options.nemesis) await options.nemesis(stage.victims);
+  else await unleash({ plan, victims: stage.victims, database: stage.database, book, progress, signal });
+  await delay(Math.max(0, endsAtMs - nowMs()), undefined, { signal });
+  progress('the nemesis rests');
+  const ended = await stage.endChecks(checks);
+  await stage.settle();
+  book.writeLedger(ended, await stage.ledger.readAll());
+  const histories = readHistories(folder);
+  return { folder, violations: judge(histories), figures: figuresOf(histories) };
+}
+
+/** A disk so small that it can be filled; a plain folder where none can be mounted. */
+function smallDisk(path: string, sizeMb: number, releasers: Releasers): { path: string; isDisk: boolean } {
+  mkdirSync(path, { recursive: true });
+  const isDisk =
+    process.getuid?.() === 0 &&
+    spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${sizeMb}m`, 'tmpfs', path]).status === 0;
+  releasers.push(path, () => {
+    if (isDisk) spawnSync('umount', ['-l', path]);
+    rmSync(path, { recursive: true, force: true });
+  });
+  return { path, isDisk };
+}
+
+class Stage implements AsyncDisposable {
+  readonly victims = new Map<string, Victim>();
+  readonly #services: { readonly process: SupervisedProcess; readonly url: string }[] = [];
+  readonly #agents: SupervisedProcess[] = [];
+  readonly #releasers: Releasers;
+  #turn = 0;
+  database: PostgresServer | undefined;
+  ledger!: LedgerReader;
+  #target!: LoggedTarget;
+
+  private constructor(releasers: Releasers) {
+    this.#releasers = releasers;
+  }
+
+  static async open(book: HistoryBook, options: CampaignOptions): Promise<Stage> {
+    const stage = new Stage(new Releasers());
+    try {
+      await stage.#start(book, options);
+      return stage;
+    } catch (thrown) {
+      await stage[Symbol.asyncDispose]();
+      throw thrown;
+    }
+  }
+
+  async #start(book: HistoryBook, { engine, agents = usualAgents }: CampaignOptions): Promise<void> {
+    const { folder } = book;
+    this.#target = new LoggedTarget(book);
+    await this.#target.listen();
+    this.#releasers.push('target', () => this.#target[Symbol.asyncDispose]());
+    const disk = smallDisk(join(folder, 'data'), 64, this.#releasers);
+    const environment: Record<string, string> = { DATA_DIR: disk.path };
+    if (engine === 'postgres') {
+      const database = await startPostgres();
+      this.database = database;
+      this.#releasers.push('database', () => database.stop());
+      environment.DATABASE_URL = await database.createDatabase();
+      this.ledger = postgresLedger(environment.DATABASE_URL);
+    } else this.ledger = sqliteLedger(disk.path);
+    for (let number = 1; number <= (engine === 'postgres' ? 2 : 1); number += 1) {
+      await this.#addService(`service-${number}`, book, environment, disk.isDisk ? disk.path : undefined);
+    }
+    await Promise.all(this.#services.map(({ process }) => process.ready(readyTimeoutMs)));
+    for (const [name, location] of Object.entries(agents)) {
+      await this.#addAgent(name, location, book);
+    }
+    await Promise.all(this.#agents.map((agent) => agent.ready(readyTimeoutMs)));
+  }
+
+  async #addService(
+    name: string,
+    book: HistoryBook,
+    environment: Readonly<Record<string, string>>,
+    disk: string | undefined,
+  ): Promise<void> {
+    const port = await freePort();
+    const url = `http://127.0.0.1:${port}`;
+    const process = new SupervisedProcess({
+      name,
+      command: 'service',
+      book,
+      readinessUrl: `${url}/-/readiness`,
+      environment: {
+        PORT: String(port),
+        HOST: '127.0.0.1',
+        BOOTSTRAP_API_KEY: apiKey,
+        RATE_LIMIT_PER_MINUTE: '0',
+        ...environment,
+      },
+    });
+    this.#releasers.push(name, () => process.end('SIGKILL'));
+    process.start();
+    this.#services.push({ process, url });
+    this.victims.set(name, disk === undefined ? { process } : { process, disk });
+  }
+
+  async #addAgent(name: string, location: string, book: HistoryBook): Promise<void> {
+    const wire = new Wire({ agent: name, book, pickService: () => this.#pickService() });
+    await wire.listen();
+    this.#releasers.push(`wire of ${name}`, () => wire[Symbol.asyncDispose]());
+    const spool = smallDisk(join(book.folder, `${name}-spool`), 8, this.#releasers);
+    const clockFile = join(book.folder, `${name}-clock`);
+    writeFileSync(clockFile, '0');
+    const port = await freePort();
+    const process = new SupervisedProcess({
+      name,
+      command: 'agent',
+      book,
+      readinessUrl: `http://127.0.0.1:${port}/-/readiness`,
+      environment: {
+        API_KEY: await this.#keyOf(location),
+        SERVICE_URL: wire.url,
+        AGENT_HEALTH_PORT: String(port),
+        AGENT_ID: name,
+        SPOOL_DIR: spool.path,
+        SHUTDOWN_GRACE_SECONDS: '5',
+        PICKET_TEST_CLOCK_FILE: clockFile,
+        NODE_OPTIONS: `--import=${join(import.meta.dirname, 'shifted-clock.mjs')}`,
+      },
+    });
+    this.#releasers.push(name, () => process.end('SIGKILL'));
+    process.start();
+    this.#agents.push(process);
+    this.victims.set(name, { process, wire, clockFile, ...(spool.isDisk ? { disk: spool.path } : {}) });
+  }
+
+  readonly #keys = new Map<string, string>();
+
+  async #keyOf(slugName: string): Promise<string> {
+    const known = this.#keys.get(slugName);
+    if (known !== undefined) return known;
+    const made = await this.#api<{ keys: { rawKey: string }[] }>('POST', '/v1/private-locations', {
+      name: slugName,
+      slugName,
+    });
+    const key = made.keys[0]?.rawKey ?? '';
+    this.#keys.set(slugName, key);
+    return key;
+  }
+
+  /** One after the other of those that run, as a load balancer does that sees no more than that. */
+  #pickService(): string | undefined {
+    const running = this.#services.filter(({ process }) => process.isRunning);
+    this.#turn += 1;
+    return running[this.#turn % running.length]?.url;
+  }
+
+  actors() {
+    return {
+      agent: this.#agents.map(({ name }) => name),
+      service: this.#services.map(({ process }) => process.name),
+      database: this.database ? ['database'] : [],
+    };
+  }
+
+  /** Healthy and sick, quick and slow targets; at one location, at both in turn, at both at once. */
+  async createChecks(count: number): Promise<CampaignCheck[]> {
+    const checks: CampaignCheck[] = [];
+    const [first = '', second = first] = this.#keys.keys();
+    for (let number = 0; number < count; number += 1) {
+      const path = `/check/${number}`;
+      const isHealthy = number % 5 !== 4;
+      const hold = number % 4 === 1 ? `hold=${1_500 + (number % 3) * 1_000}` : '';
+      const query = [hold, isHealthy ? '' : 'sick'].filter(Boolean).join('&');
+      const locations = [[first], [first], [second], [...this.#keys.keys()]][number % 4] ?? [];
+      const isParallel = number % 8 === 7 && locations.length > 1;
+      const from = Date.now();
+      const { id } = await this.#api<{ id: string }>('POST', '/v1/checks/url', {
+        name: `check ${number}`,
+        frequency: 0,
+        frequencyOffset: 10,
+        privateLocations: locations,
+        runParallel: isParallel,
+        // Targets share the machine with everybody else: how long they take is not what is judged.
+        maxResponseTime: 30_000,
+        request: { url: `${this.#target.url}${path}?${query}` },
+        retryStrategy: isHealthy
+          ? null
+          : {
+              type: 'FIXED',
+              baseBackoffSeconds: 1,
+              maxRetries: 2,
+              maxDurationSeconds: 60,
+              sameRegion: number % 2 === 0,
+            },
+      });
+      checks.push({
+        id,
+        path,
+        intervalMs: 10_000,
+        locations,
+        isParallel,
+        isHealthy,
+        createdWithin: [from, Date.now()],
+        endedWithin: [0, 0],
+      });
+    }
+    return checks;
+  }
+
+  async endChecks(checks: readonly CampaignCheck[]): Promise<CampaignCheck[]> {
+    await Promise.all(this.#services.map(({ process }) => process.ready(readyTimeoutMs)));
+    const ended: CampaignCheck[] = [];
+    for (const check of checks) {
+      const from = Date.now();
+      await this.#api('PUT', `/v1/checks/url/${check.id}`, { activated: false });
+      ended.push({ ...check, endedWithin: [from, Date.now()] });
+    }
+    return ended;
+  }
+
+  async settle(): Promise<void> {
+    const endsAtMs = nowMs() + settleTimeoutMs;
+    while ((await this.ledger.countUnfinished()) > 0) {
+      if (nowMs() > endsAtMs) break; // The judge tells what is not terminal.
+      await delay(250);
+    }
+    // The ledger may know of an end before the agent has its answer.
+    await Promise.all([...this.victims.values()].map(({ wire }) => wire?.quiet()));
+  }
+
+  async #api<T>(method: string, path: string, body: unknown): Promise<T> {
+    const url = this.#services[0]?.url ?? '';
+    const response = await fetch(url + path, {
+      method,
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    return JSON.parse(text) as T;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#releasers.release();
+  }
+}

@@ -1,0 +1,144 @@
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type RecordType, recordTypes } from '../../../src/lib/dns-record-type.ts';
+import { type DnsProtocol, type DnsReply, queryDns } from '../../../src/probes/dns/query.ts';
+import { queryName, reverseName } from '../../../src/probes/dns/wire/name.ts';
+import { queryControls } from '../../helpers/dns/controls.ts';
+import { dig, type NamedServer, startNamed, whyNoNamed } from '../../helpers/dns/named.ts';
+import { bigStrings, fullZone, reverseZone } from '../../helpers/dns/zone.ts';
+import { createAuthority } from '../../helpers/targets/certificates.ts';
+
+const reason = whyNoNamed();
+
+describe.skipIf(reason !== null)(`queries to BIND${reason === null ? '' : ` (${reason})`}`, () => {
+  let named: NamedServer;
+  beforeAll(async () => {
+    const authority = await createAuthority();
+    setDefaultCACertificates([...getCACertificates('default'), authority.cert]);
+    named = await startNamed({
+      zones: {
+        'example.test': fullZone,
+        '2.0.192.in-addr.arpa': reverseZone,
+        'broken.test': 'no zone at all',
+      },
+      identity: await authority.issue({ hosts: ['localhost', '127.0.0.1'] }),
+    });
+  });
+  afterAll(() => named?.stop());
+
+  function ask(name: string, type: RecordType, protocol: DnsProtocol = 'UDP'): Promise<DnsReply> {
+    const ports = { UDP: named.port, TCP: named.port, DOT: named.tlsPort, DOH: named.httpsPort };
+    const server = { hostname: '127.0.0.1', address: '127.0.0.1', family: 4 as const, port: ports[protocol] };
+    return queryDns({ name, type }, server, { protocol }, queryControls());
+  }
+
+  /** TXT is the one type that dig shows in another way: quoted strings, bytes as \DDD. */
+  function withoutQuotes(text: string): string {
+    const strings = [...text.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map(([, inner = '']) =>
+      inner.replaceAll(/\\(\d{3})|\\(.)/g, (_, code: string | undefined, character: string) =>
+        code === undefined ? character : String.fromCharCode(Number(code)),
+      ),
+    );
+    return Buffer.from(strings.join(''), 'latin1').toString('utf8');
+  }
+
+  const names: readonly (readonly [RecordType, string])[] = [
+    ['A', 'www.example.test'],
+    ['AAAA', 'www.example.test'],
+    ['AAAA', 'six.example.test'],
+    ['AAAA', 'mapped.example.test'],
+    ['CNAME', 'alias.example.test'],
+    ['MX', 'example.test'],
+    ['TXT', 'example.test'],
+    ['TXT', 'text.example.test'],
+    ['TXT', 'big.example.test'],
+    ['SOA', 'example.test'],
+    ['NS', 'example.test'],
+    ['CAA', 'example.test'],
+    ['SRV', '_sip._tcp.example.test'],
+    ['PTR', '1.2.0.192.in-addr.arpa'],
+    ['DS', 'child.example.test'],
+    ['DNSKEY', 'example.test'],
+    ['TLSA', '_443._tcp.example.test'],
+    ['HTTPS', 'example.test'],
+    ['SVCB', 'svc.example.test'],
+    // Aliases, wildcards, letters in any case.
+    ['A', 'alias3.example.test'],
+    ['A', 'elsewhere.example.test'],
+    ['A', 'dead.example.test'],
+    ['A', 'loop1.example.test'],
+    ['A', 'anything.at.wild.example.test'],
+    ['A', 'WwW.eXample.TEST'],
+    // No records: of that type, of that name, of a zone that is broken, and of a zone of somebody else.
+    ['MX', 'www.example.test'],
+    ['A', 'nothing.example.test'],
+    ['A', 'www.broken.test'],
+    ['A', 'www.somebody-else.test'],
+  ];
+
+  it('cover every record type', () => {
+    expect(new Set(names.map(([type]) => type))).toEqual(new Set(recordTypes));
+  });
+
+  it.each(names)('see of %s %s what dig sees', async (type, name) => {
+    const { message } = await ask(name, type);
+    const seen = await dig(named.port, name, type);
+    expect(message.responseCode).toBe(seen.status);
+    const flags = Object.entries(message.flags).flatMap(([flag, isSet]) => (isSet ? flag.toLowerCase() : []));
+    expect(flags.sort()).toEqual(seen.flags);
+    const answers = message.answers.map((record) => ({
+      name: record.name,
+      type: record.type,
+      text: record.text,
+    }));
+    const wanted = seen.answers.map((record) =>
+      record.type === 'TXT' ? { ...record, text: withoutQuotes(record.text) } : record,
+    );
+    // The order of a set of records is no property of it.
+    expect(new Set(answers)).toEqual(new Set(wanted));
+    expect(answers).toHaveLength(wanted.length);
+  });
+
+  it.each(['UDP', 'TCP', 'DOT', 'DOH'] as const)('get the same answer over %s', async (protocol) => {
+    const { message, isRetriedOverTcp, elapsedMs } = await ask('www.example.test', 'A', protocol);
+    expect(message.responseCode).toBe('NOERROR');
+    expect(message.answers.map(({ text }) => text).sort()).toEqual(['192.0.2.1', '192.0.2.2']);
+    expect(message.answers[0]).toMatchObject({ name: 'www.example.test.', type: 'A', ttlSeconds: 300 });
+    expect(isRetriedOverTcp).toBe(false);
+    expect(elapsedMs).toBeGreaterThan(0);
+  });
+
+  it('ask again over TCP when the answer is truncated', async () => {
+    const { message, isRetriedOverTcp } = await ask('big.example.test', 'TXT');
+    expect(isRetriedOverTcp).toBe(true);
+    expect(message.flags.TC).toBe(false);
+    expect(message.answers[0]?.text).toBe(bigStrings.join(''));
+    const whole = await ask('big.example.test', 'TXT', 'TCP');
+    expect(whole.isRetriedOverTcp).toBe(false);
+    expect(whole.message.answers).toEqual(message.answers);
+  });
+
+  it('reach a server over IPv6', async () => {
+    const server = { hostname: '::1', address: '::1', family: 6 as const, port: named.port };
+    const question = { name: 'www.example.test', type: 'AAAA' } as const;
+    const { message } = await queryDns(question, server, { protocol: 'UDP' }, queryControls());
+    expect(message.answers.map(({ text }) => text)).toEqual(['2001:db8::1']);
+  });
+
+  it('ask for names of other scripts and for addresses', async () => {
+    const idn = queryName('Bücher.example.test') ?? '';
+    expect((await ask(idn, 'A')).message.answers[0]?.text).toBe('192.0.2.88');
+    const reversed = reverseName('192.0.2.1') ?? '';
+    expect((await ask(reversed, 'PTR')).message.answers[0]?.text).toBe('www.example.test.');
+  });
+
+  it.each(['DOT', 'DOH'] as const)(
+    'refuse a server over %s whose certificate is for another name',
+    async (protocol) => {
+      const port = protocol === 'DOT' ? named.tlsPort : named.httpsPort;
+      const server = { hostname: 'dns.example', address: '127.0.0.1', family: 4 as const, port };
+      const asking = queryDns({ name: 'a.test', type: 'A' }, server, { protocol }, queryControls());
+      await expect(asking).rejects.toMatchObject({ name: 'ProbeError', kind: 'certificate-invalid' });
+    },
+  );
+});

@@ -1,0 +1,152 @@
+import { readdirSync } from 'node:fs';
+import { Worker } from 'node:worker_threads';
+import { afterEach, describe, expect, it } from 'vitest';
+import { IcmpUnavailable, type PingTrain } from '../../../src/probes/echo/backend.ts';
+import { EchoEngine } from '../../../src/probes/echo/engine.ts';
+import type { FromEngine } from '../../../src/probes/echo/messages.ts';
+import { KernelBackend } from '../../../src/probes/icmp/kernel-backend.ts';
+import { loadLibc } from '../../../src/probes/sys/libc.ts';
+
+const reason = await whyNoSockets();
+const here: PingTrain = {
+  address: '127.0.0.1',
+  family: 4,
+  count: 5,
+  intervalMs: 5,
+  replyTimeoutMs: 1000,
+  dataBytes: 56,
+};
+const never = new AbortController().signal;
+
+async function whyNoSockets(): Promise<string | undefined> {
+  try {
+    await (await KernelBackend.open()).close();
+    return undefined;
+  } catch (thrown) {
+    if (!(thrown instanceof IcmpUnavailable) || process.env.CI === 'true') throw thrown;
+    return thrown.message;
+  }
+}
+
+const openDescriptors = () => readdirSync('/proc/self/fd').length;
+const threads = () => readdirSync('/proc/self/task').length;
+
+describe.skipIf(reason)(`the ICMP engine${reason ? ` (${reason})` : ''}`, () => {
+  let backend: KernelBackend | undefined;
+
+  afterEach(async () => {
+    await backend?.close();
+    backend = undefined;
+  });
+
+  it('leaves nothing behind when it is closed', async () => {
+    const before = { descriptors: openDescriptors(), threads: threads() };
+    backend = await KernelBackend.open();
+    expect(threads()).toBeGreaterThan(before.threads);
+    await backend.ping(here, never);
+    await backend.close();
+    expect({ descriptors: openDescriptors(), threads: threads() }).toEqual(before);
+  });
+
+  it('is closed while requests are open: they reject', async () => {
+    backend = await KernelBackend.open();
+    const pinging = backend.ping({ ...here, count: 1, address: '127.0.0.1' }, never);
+    const long = backend.ping({ ...here, count: 50, intervalMs: 500 }, never);
+    await pinging;
+    const outcome = expect(long).rejects.toThrow('ICMP engine');
+    await backend.close();
+    await outcome;
+  });
+
+  it('goes with its thread when that is ended in the middle of a train', async () => {
+    const before = { descriptors: openDescriptors(), threads: threads() };
+    const worker = new Worker(
+      `const { parentPort, workerData } = require('node:worker_threads');
+       import(workerData.module).then(async ({ KernelBackend }) => {
+         const backend = await KernelBackend.open();
+         backend.ping(workerData.train, new AbortController().signal);
+         backend.ping({ ...workerData.train, count: 1 }, new AbortController().signal)
+           .then(() => parentPort.postMessage('pinging'));
+       });`,
+      {
+        eval: true,
+        workerData: {
+          module: new URL('../../../src/probes/icmp/kernel-backend.ts', import.meta.url).href,
+          train: { ...here, count: 50, intervalMs: 500 },
+        },
+      },
+    );
+    await new Promise((resolve) => worker.once('message', resolve));
+    await worker.terminate();
+    await expect
+      .poll(() => ({ descriptors: openDescriptors(), threads: threads() }), { timeout: 5000 })
+      .toEqual(before);
+  });
+
+  it('returns what it has when it is stopped', async () => {
+    backend = await KernelBackend.open();
+    const stop = new AbortController();
+    const pinging = backend.ping({ ...here, count: 50, intervalMs: 500 }, stop.signal);
+    await backend.ping({ ...here, count: 1 }, never);
+    stop.abort();
+    expect((await pinging).map(({ kind }) => kind)).toEqual(['reply']);
+    expect(await backend.ping(here, AbortSignal.abort())).toEqual([]);
+  });
+
+  it('rejects the runs it breaks under, and serves the next one', async () => {
+    backend = await KernelBackend.open();
+    const impossible = { ...here, count: 1, dataBytes: -100 };
+    await expect(backend.ping(impossible, never)).rejects.toThrow('the ICMP engine ended unexpectedly');
+    expect(await backend.ping(here, never)).toHaveLength(5);
+  });
+
+  it('measures what the kernel saw, however busy the thread is that asks', async () => {
+    backend = await KernelBackend.open();
+    let isDone = false;
+    const busy = (async () => {
+      while (!isDone) {
+        const endMs = performance.now() + 60;
+        while (performance.now() < endMs);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    })();
+    const answers = await backend.ping({ ...here, count: 11, intervalMs: 10 }, never);
+    isDone = true;
+    await busy;
+    const times = answers.flatMap((answer) => (answer.kind === 'reply' ? [answer.rttMs] : []));
+    // Times taken in this thread would be those of its pauses, 60 ms.
+    expect(times.toSorted((left, right) => left - right)[5]).toBeLessThan(20);
+  });
+
+  it('says of an interface that does not exist that nothing was sent', async () => {
+    backend = await KernelBackend.open();
+    const answers = await backend.ping({ ...here, address: 'fe80::1%nowhere', family: 6, count: 2 }, never);
+    expect(answers).toEqual([
+      { kind: 'unsent', sequence: 0, errno: 'ENODEV' },
+      { kind: 'unsent', sequence: 1, errno: 'ENODEV' },
+    ]);
+  });
+
+  it('calls no reply missing that came in time, however late its own thread is', async () => {
+    const said: FromEngine[] = [];
+    const engine = new EchoEngine(
+      await loadLibc(),
+      (message) => said.push(message),
+      () => undefined,
+    );
+    const order = { id: 1, ...here, scopeId: 0, count: 3, intervalMs: 0, replyTimeoutMs: 20, ttl: undefined };
+    engine.handle({ type: 'open' });
+    engine.handle({ type: 'train', order });
+    engine.advance();
+    const endMs = performance.now() + 60;
+    while (performance.now() < endMs);
+    engine.advance();
+    engine.close();
+    const [, answered] = said;
+    if (answered?.type !== 'answers') throw new Error('the train is not over');
+    const [train] = answered.trains;
+    expect(train?.answers.map(({ kind }) => kind)).toEqual(['reply', 'reply', 'reply']);
+    for (const answer of train?.answers ?? [])
+      expect(answer.kind === 'reply' && answer.rttMs).toBeLessThan(60);
+  });
+});

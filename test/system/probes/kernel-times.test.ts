@@ -1,0 +1,181 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { proxyFromUrl } from '../../../src/probes/connection/proxy-tunnel.ts';
+import type { HttpProbeResult } from '../../../src/probes/http/probe.ts';
+import { eventTimekeeper, KernelTimekeeper } from '../../../src/probes/kernel-thread/timekeeper.ts';
+import { SysUnavailable } from '../../../src/probes/sys/libc.ts';
+import { createAuthority } from '../../helpers/targets/certificates.ts';
+import { probe } from '../../helpers/targets/http-request.ts';
+import { converse } from '../../helpers/targets/tcp-request.ts';
+import { keepBusy, startWireTarget } from '../../helpers/targets/wire-target.ts';
+import type { WireTargetOptions } from '../../helpers/targets/wire-target-main.ts';
+import { undisturbed } from '../../helpers/undisturbed.ts';
+
+const reason = await whyNoKernel();
+/** How long the thread that probes is deaf, again and again. Whatever contains such a pause is longer than the limit. */
+const blockMs = 300;
+const limitMs = 150;
+
+async function whyNoKernel(): Promise<string | undefined> {
+  try {
+    await (await KernelTimekeeper.open()).close();
+    return undefined;
+  } catch (thrown) {
+    if (!(thrown instanceof SysUnavailable) || process.env.CI === 'true') throw thrown;
+    return thrown.message;
+  }
+}
+
+describe.skipIf(reason)(`times of the kernel${reason ? ` (${reason})` : ''}`, () => {
+  let timekeeper: KernelTimekeeper;
+  let identity: { key: string; cert: string };
+
+  beforeAll(async () => {
+    timekeeper = await KernelTimekeeper.open();
+    identity = await (await createAuthority()).issue();
+    // The first request of a process pays for loading the parser.
+    await using target = await startWireTarget({ kind: 'http' });
+    await probe(target.url, { timekeeper });
+  });
+  afterAll(() => timekeeper.close());
+
+  const servers: readonly (readonly [string, Omit<WireTargetOptions, 'identity'>])[] = [
+    ['http', { kind: 'http' }],
+    ['TLS 1.3, with its tickets', { kind: 'https' }],
+    ['TLS 1.3, asked to say hello again', { kind: 'https', curve: 'P-521' }],
+    ['TLS 1.2, with its two flights', { kind: 'https', maxVersion: 'TLSv1.2' }],
+    ['HTTP/2', { kind: 'h2' }],
+  ];
+
+  it.each(servers)('do not contain what a busy thread made of them: %s', async (_name, options) => {
+    await using target = await startWireTarget({ ...options, identity });
+    using _busy = keepBusy(blockMs);
+    const { phases, measurement, error } = await undisturbed(
+      () => probe(`${target.url}/hold/20`, { timekeeper, isCertificateChecked: false }),
+      (result) => longestWaitMs(result.phases) >= limitMs || result.measurement.clock === 'event',
+    );
+    expect(error).toBeUndefined();
+    expect(measurement.clock).toBe('kernel');
+    expect(phases?.tcp).toBeLessThan(limitMs);
+    expect(phases?.tls).toBeLessThan(limitMs);
+    expect((phases?.firstByte ?? 0) - (phases?.tls ?? 0)).toBeGreaterThanOrEqual(19);
+    expect((phases?.firstByte ?? 0) - (phases?.tls ?? 0)).toBeLessThan(20 + limitMs);
+    expect(phases?.download).toBeLessThan(limitMs);
+    // All of it went somewhere.
+    expect(measurement.lagMs).toBeGreaterThan(blockMs / 2);
+    expect(measurement.overheadMs).toBeGreaterThan(blockMs);
+  });
+
+  it.each(servers)('would do so by the events: %s', async (_name, options) => {
+    await using target = await startWireTarget({ ...options, identity });
+    using _busy = keepBusy(blockMs);
+    const { phases, measurement } = await probe(`${target.url}/hold/20`, {
+      timekeeper: eventTimekeeper,
+      isCertificateChecked: false,
+    });
+    expect(measurement.clock).toBe('event');
+    expect(phases?.firstByte).toBeGreaterThan(blockMs);
+  });
+
+  it('know that a handshake takes time, though the target may answer before this thread goes on', async () => {
+    await using target = await startWireTarget({ kind: 'https', identity });
+    const tookMs: number[] = [];
+    for (let round = 0; round < 100; round += 1) {
+      const { phases } = await probe(target.url, { timekeeper, isCertificateChecked: false });
+      tookMs.push(phases?.tls ?? 0);
+    }
+    // Nobody signs and checks a handshake faster.
+    expect(Math.min(...tookMs)).toBeGreaterThan(0.05);
+  });
+
+  it('tell the first byte from tickets that come before it', async () => {
+    await using target = await startWireTarget({ kind: 'https', identity });
+    const { phases } = await probe(`${target.url}/hold/100`, { timekeeper, isCertificateChecked: false });
+    const waitMs = (phases?.firstByte ?? 0) - (phases?.tls ?? 0);
+    expect(waitMs).toBeGreaterThanOrEqual(99);
+  });
+
+  it.each(['http', 'h2'] as const)('end a large download with its last byte: %s', async (kind) => {
+    await using target = await startWireTarget({ kind, identity });
+    const pieces = { count: 40, pauseMs: 5 };
+    using _busy = keepBusy(40);
+    const { phases, body } = await probe(`${target.url}/parts/${pieces.count}/${pieces.pauseMs}`, {
+      timekeeper,
+      isCertificateChecked: false,
+    });
+    expect(body.bytes.length).toBe(pieces.count * 65_536);
+    expect(phases?.download).toBeGreaterThan((pieces.count - 1) * pieces.pauseMs - 45);
+  });
+
+  it('have the answer of a proxy apart', async () => {
+    await using target = await startWireTarget({ kind: 'https', identity });
+    await using proxy = await startWireTarget({ kind: 'late-proxy' });
+    using _busy = keepBusy(blockMs);
+    const via = { proxy: proxyFromUrl(new URL(proxy.url)) };
+    const { phases, error } = await undisturbed(
+      () => probe(`${target.url}/hold/20`, { timekeeper, isCertificateChecked: false, ...via }),
+      (result) => (result.phases?.proxy ?? 0) >= limitMs || longestWaitMs(result.phases) >= limitMs,
+    );
+    expect(error).toBeUndefined();
+    expect(phases?.proxy).toBeGreaterThanOrEqual(49);
+    expect(phases?.proxy).toBeLessThan(50 + limitMs);
+    expect(phases?.tls).toBeLessThan(limitMs);
+  });
+
+  it('end a conversation over TCP with its last byte', async () => {
+    await using target = await startWireTarget({ kind: 'banner' });
+    using _busy = keepBusy(blockMs);
+    const { phases, measurement } = await undisturbed(
+      () => converse({ host: '127.0.0.1', port: target.port }, { timekeeper, data: 'x', idleGapMs: 60_000 }),
+      (result) => (result.phases?.data ?? 0) >= limitMs || result.measurement.clock === 'event',
+    );
+    expect(measurement.clock).toBe('kernel');
+    expect(phases?.data).toBeGreaterThanOrEqual(29);
+    expect(phases?.data).toBeLessThan(30 + limitMs);
+  });
+
+  it('know when a connection was refused', async () => {
+    const { port } = await closedPort();
+    using _busy = keepBusy(blockMs);
+    const { error, elapsedMs } = await undisturbed(
+      () => probe(`http://127.0.0.1:${port}/`, { timekeeper }),
+      (result) => result.elapsedMs >= limitMs,
+    );
+    expect(error?.kind).toBe('connection-refused');
+    expect(elapsedMs).toBeLessThan(limitMs);
+  });
+
+  it('stay right when slots are used again and again', async () => {
+    await using target = await startWireTarget({ kind: 'http' });
+    for (let round = 0; round < 30; round += 1) {
+      const results = await Promise.all(
+        Array.from({ length: 100 }, () => probe(`${target.url}/`, { timekeeper })),
+      );
+      for (const { measurement, phases, elapsedMs } of results) {
+        expect(measurement.clock).toBe('kernel');
+        expect(phases?.total).toBe(elapsedMs);
+      }
+    }
+  });
+
+  it("become those of events while the thread is gone, and the kernel's again", async () => {
+    const own = await KernelTimekeeper.open();
+    await using target = await startWireTarget({ kind: 'http' });
+    expect((await probe(target.url, { timekeeper: own })).measurement.clock).toBe('kernel');
+    await own.close();
+    const { measurement, error } = await probe(target.url, { timekeeper: own });
+    expect(error).toBeUndefined();
+    expect(measurement.clock).toBe('event');
+  });
+});
+
+/** The longest of the phases in which somebody was waited for, without the time before the first one. */
+function longestWaitMs(phases: HttpProbeResult['phases']): number {
+  const { tcp = 0, tls = 0, firstByte = 0, download = 0 } = phases ?? {};
+  return Math.max(tcp ?? 0, tls ?? 0, (firstByte ?? 0) - (tls ?? 0), download ?? 0);
+}
+
+async function closedPort(): Promise<{ port: number }> {
+  const target = await startWireTarget({ kind: 'http' });
+  await target[Symbol.asyncDispose]();
+  return target;
+}

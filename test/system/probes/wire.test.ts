@@ -1,0 +1,149 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readExchanges, readRoundTrips } from '../../helpers/wire/wire.ts';
+
+const SYN = 0x02;
+const ACK = 0x10;
+const FIN = 0x01;
+const client = [10, 0, 0, 1];
+const server = [10, 0, 0, 2];
+const options = { serverPort: 443, isTls: true, waitMs: 100 };
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'picket-wire-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+/** A record of a capture: time, Ethernet header, IPv4 header, and what it holds. */
+function record(atMs: number, isOurs: boolean, protocol: number, content: Buffer, claimedBytes = 0): Buffer {
+  const header = Buffer.alloc(16);
+  const captured = Buffer.concat([
+    Buffer.alloc(14),
+    Buffer.from([0x45, 0, 0, 0, 0, 0, 0, 0, 64, protocol, 0, 0]),
+    Buffer.from(isOurs ? [...client, ...server] : [...server, ...client]),
+    content,
+  ]);
+  captured.writeUInt16BE(20 + content.length + claimedBytes, 16);
+  header.writeUInt32LE(1_000_000_000 + Math.floor(atMs / 1000), 0);
+  header.writeUInt32LE(Math.round((atMs % 1000) * 1e6), 4);
+  header.writeUInt32LE(captured.length, 8);
+  return Buffer.concat([header, captured]);
+}
+
+/** A segment as the snap length leaves it: its data is claimed by the IP header and not there. */
+function segment(atMs: number, from: 'us' | 'them', flags: number, dataBytes: number, port = 5000): Buffer {
+  const tcp = Buffer.alloc(20);
+  tcp.writeUInt16BE(from === 'us' ? port : 443, 0);
+  tcp.writeUInt16BE(from === 'us' ? 443 : port, 2);
+  tcp.writeUInt8(5 << 4, 12);
+  tcp.writeUInt8(flags, 13);
+  return record(atMs, from === 'us', 6, tcp, dataBytes);
+}
+
+function echo(atMs: number, isOurs: boolean, type: number, sequence: number): Buffer {
+  const icmp = Buffer.alloc(8);
+  icmp.writeUInt8(type, 0);
+  icmp.writeUInt16BE(77, 4);
+  icmp.writeUInt16BE(sequence, 6);
+  return record(atMs, isOurs, 1, icmp);
+}
+
+async function capture(...records: readonly Buffer[]): Promise<string> {
+  const header = Buffer.alloc(24);
+  header.writeUInt32LE(0xa1b23c4d, 0);
+  header.writeUInt32LE(1, 20);
+  const path = join(folder, `${crypto.randomUUID()}.pcap`);
+  await writeFile(path, Buffer.concat([header, ...records]));
+  return path;
+}
+
+const https = (port = 5000) => [
+  segment(0, 'us', SYN, 0, port),
+  segment(1, 'them', SYN | ACK, 0, port),
+  segment(1.1, 'us', ACK, 0, port),
+  segment(2, 'us', ACK, 1500, port), // ClientHello
+  segment(4, 'them', ACK, 1000, port),
+  segment(4.5, 'them', ACK, 200, port), // end of the server's flight
+  segment(6, 'us', ACK, 80, port), // Finished
+  segment(6.5, 'them', ACK, 250, port), // session ticket
+  segment(7, 'us', ACK, 120, port), // request
+  segment(7.5, 'them', ACK, 250, port), // another ticket
+  segment(107.5, 'them', ACK, 300, port),
+  segment(108.5, 'them', ACK, 500, port),
+];
+
+describe('what the wire says of an exchange', () => {
+  it('tells the phases of TLS and of the request apart from session tickets and the close', async () => {
+    const path = await capture(
+      ...https(),
+      segment(180, 'us', ACK, 24), // a client that noticed late closes
+      segment(180.2, 'them', ACK, 24),
+    );
+    const phases = (await readExchanges(path, options)).get(5000);
+    expect(phases?.connect).toBeCloseTo(1, 4);
+    expect(phases?.tls).toBeCloseTo(2.5, 4);
+    expect(phases?.wait).toBeCloseTo(100.5, 4);
+    expect(phases?.download).toBeCloseTo(1, 4);
+    expect(phases?.total).toBeCloseTo(105, 4);
+  });
+
+  it('does not take for the response what answers the end of the connection', async () => {
+    const path = await capture(
+      ...https(),
+      segment(180, 'us', FIN | ACK, 0), // a client that ends without a word
+      segment(180.2, 'them', ACK, 24),
+    );
+    expect((await readExchanges(path, options)).get(5000)?.download).toBeCloseTo(1, 4);
+  });
+
+  it('tells the phases of a plain exchange', async () => {
+    const path = await capture(
+      segment(0, 'us', SYN, 0),
+      segment(0.25, 'them', SYN | ACK, 0),
+      segment(1, 'us', ACK, 100),
+      segment(101, 'them', ACK, 600),
+    );
+    const phases = (await readExchanges(path, { ...options, isTls: false })).get(5000);
+    expect(phases).toMatchObject({ tls: 0, download: 0 });
+    expect(phases?.connect).toBeCloseTo(0.25, 4);
+    expect(phases?.wait).toBeCloseTo(100, 4);
+  });
+
+  it('judges no SYN that was sent twice, no port that was used twice and no half of an exchange', async () => {
+    const path = await capture(
+      segment(0, 'us', SYN, 0, 1),
+      ...https(1),
+      ...https(2),
+      ...https(2),
+      ...https(3).slice(0, 9),
+      ...https(4),
+    );
+    const exchanges = await readExchanges(path, options);
+    expect([1, 2, 3].map((port) => exchanges.get(port))).toEqual([null, null, null]);
+    expect(exchanges.get(4)).not.toBeNull();
+  });
+
+  it('gives round trips in the order of the requests', async () => {
+    const path = await capture(
+      echo(0, true, 8, 1),
+      echo(10, true, 8, 2),
+      echo(10.5, false, 0, 2),
+      echo(20, true, 8, 3),
+      echo(20.25, false, 0, 3),
+      echo(30, false, 0, 3),
+    );
+    const [first, second, third] = await readRoundTrips(path, '10.0.0.2');
+    expect(first).toBeNull();
+    expect(second).toBeCloseTo(0.5, 4);
+    expect(third).toBeCloseTo(0.25, 4);
+  });
+
+  it('refuses a capture without nanoseconds', async () => {
+    const path = join(folder, 'micro.pcap');
+    await writeFile(path, Buffer.concat([Buffer.from('d4c3b2a1', 'hex'), Buffer.alloc(20)]));
+    await expect(readExchanges(path, options)).rejects.toThrow('nanosecond');
+  });
+});

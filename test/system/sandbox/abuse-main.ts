@@ -1,0 +1,103 @@
+/**
+ * A process that stands for an agent: it has a secret in its environment, a key file and a spool, opens
+ * sandboxes with one mechanism and runs every abuse in one and the same slot. One line of JSON per case.
+ */
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { SandboxMechanism } from '../../../src/sandbox/mechanism.ts';
+import { openSandboxes } from '../../../src/sandbox/pool/pool.ts';
+import { abuseCases, abuseLimits, prelude } from './abuse-cases.ts';
+import { supervisorPidOf } from './processes.ts';
+
+const [mechanism, base = '', canary = '', runtime = ''] = process.argv.slice(2);
+process.chdir(join(base, 'private'));
+const pool = await openSandboxes({
+  directory: join(base, 'sandboxes'),
+  slotCount: 2,
+  firstUid: 24_000,
+  mechanism: mechanism as SandboxMechanism,
+  privatePaths: [join(base, 'private', 'key'), join(base, 'private', 'spool')],
+  readablePaths: [runtime],
+});
+const neighbour = await pool.acquire(AbortSignal.timeout(5000));
+await neighbour.write('secret', canary);
+
+/** What a run finds that starts with a clean slot. */
+const look = `
+const list = (path) => { try { return fs.readdirSync(path); } catch { return []; } };
+const mine = (path) => list(path).filter((name) => { try { return fs.lstatSync(path + '/' + name).uid === process.getuid() && name.startsWith('picket-left'); } catch { return false; } });
+const processes = list('/proc').filter((pid) => /^\\d+$/.test(pid) && pid !== String(process.pid)).filter((pid) => { try { return !/^State:\\s+[ZX]/m.test(fs.readFileSync('/proc/' + pid + '/status', 'utf8')) && fs.statSync('/proc/' + pid).uid === process.getuid() && !/^(sh|unshare)$/.test(fs.readFileSync('/proc/' + pid + '/comm', 'utf8').trim()); } catch { return false; } });
+const ipc = ['shm', 'sem', 'msg'].flatMap((kind) => fs.readFileSync('/proc/sysvipc/' + kind, 'utf8').trim().split('\\n').slice(1).filter((row) => row.trim().split(/\\s+/).includes(String(process.getuid()))));
+say(JSON.stringify({ folder: list('.').sort(), left: ['/tmp', '/var/tmp', '/dev/shm'].flatMap(mine), processes, ipc }));
+`;
+
+async function run(code: string, more: Partial<(typeof abuseCases)[number]> = {}) {
+  const sandbox = await pool.acquire(AbortSignal.timeout(20_000));
+  const given = {
+    agentPid: process.pid,
+    supervisorPid: supervisorPidOf(process.pid),
+    keyFile: join(base, 'private', 'key'),
+    spool: join(base, 'private', 'spool'),
+    otherSlot: neighbour.directory,
+    runtime,
+    canary,
+  };
+  await sandbox.write('main.cjs', prelude + code);
+  let output = '';
+  let outputBytes = 0;
+  const started = sandbox.start({
+    path: pool.facts.nodePath,
+    args: ['main.cjs', JSON.stringify({ ...given, canary: canary.split('').reverse().join('') })],
+    environment: more.environment ?? {},
+    limits: { ...abuseLimits, ...more.limits },
+    onOutput: (_stream, chunk) => {
+      outputBytes += chunk.length;
+      if (output.length < 100_000) output += chunk.toString('utf8');
+    },
+    onEvent: (line) => {
+      outputBytes += line.length;
+    },
+  });
+  const end = await started.ended;
+  const opened: string[] = [];
+  for (const path of more.refusedFiles ?? []) {
+    await sandbox.open(path).then(
+      (file) => {
+        opened.push(path);
+        return file.close();
+      },
+      () => undefined,
+    );
+  }
+  if (more.refusedWrite !== undefined) {
+    await sandbox.write(more.refusedWrite, 'x').then(
+      () => opened.push('written'),
+      () => undefined,
+    );
+  }
+  await sandbox.release();
+  return { output, outputBytes, end, opened };
+}
+
+for (const abuse of abuseCases) {
+  // The secret is spelt backwards on the way in, so that a program that prints its arguments gives nothing
+  // away.
+  const code = `given.canary = given.canary.split('').reverse().join('');\n${abuse.code}`;
+  const { output, outputBytes, end, opened } = await run(code, abuse);
+  const next = await run(look);
+  const planted = (await readdir(join(base, 'private'))).filter((name) => name !== 'key' && name !== 'spool');
+  console.log(
+    JSON.stringify({
+      name: abuse.name,
+      output,
+      outputBytes,
+      end,
+      opened,
+      next: next.output,
+      nextEnd: next.end,
+      planted,
+    }),
+  );
+}
+console.log(JSON.stringify({ name: 'all', facts: pool.facts }));
+await pool.close();
