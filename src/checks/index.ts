@@ -10,7 +10,10 @@ import { playwright } from './playwright/check.ts';
 import { tcp } from './tcp/check.ts';
 import { url } from './url/check.ts';
 
-/** The registry: one line per check type. Routes, storage, leasing, validation and the reference follow from it. */
+/**
+ * The registry: one line per check type. Routes, storage, leasing, validation and the reference follow from
+ * it.
+ */
 export const checkTypes: readonly CheckType[] = [
   api,
   url,

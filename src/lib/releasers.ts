@@ -1,9 +1,9 @@
 import { toError } from './errors.ts';
 
 /**
- * What was acquired, to be released in reverse order. Push a releaser right after acquiring; `release()` runs them all,
- * last first, even when one throws. One error is thrown as it is, several as an AggregateError. Releasing twice is a
- * bug in the caller and throws.
+ * What was acquired, to be released in reverse order. Push a releaser right after acquiring; `release()` runs
+ * them all, last first, even when one throws. One error is thrown as it is, several as an AggregateError.
+ * Releasing twice is a bug in the caller and throws.
  */
 export class Releasers {
   readonly #stack: { readonly name: string; readonly release: () => unknown }[] = [];

@@ -54,7 +54,10 @@ export interface HttpAfterword {
 export interface HttpMeans {
   /** The client certificate to offer a host. */
   readonly clientCertificateFor?: ((hostname: string) => ClientCertificate | undefined) | undefined;
-  /** Called once, when the request is over and before anything is judged; without an exchange when it could not be made. */
+  /**
+   * Called once, when the request is over and before anything is judged; without an exchange when it could
+   * not be made.
+   */
   readonly afterwards?: ((exchange: HttpExchange | undefined) => Promise<HttpAfterword>) | undefined;
 }
 
@@ -146,7 +149,7 @@ function judgedOutcome(
   return { ...verdict, ...measuredOf(result), responseTimeMs, detail };
 }
 
-/** What the probe knows beside its answer. */
+/** What the probe measured in addition to its answer. */
 function measuredOf({ measurement, certificate }: HttpProbeResult) {
   return { measurement: measurementOf(measurement), ...expiryOf(certificate) };
 }

@@ -25,7 +25,9 @@ interface SuiteRun {
   readonly endedAt: number;
 }
 
-/** Runs a Playwright suite: a whole project of the customer, with its own Playwright and its own dependencies. */
+/**
+ * Runs a Playwright suite: a whole project of the customer, with its own Playwright and its own dependencies.
+ */
 export async function runPlaywrightSuite(
   spec: PlaywrightSpec,
   context: RunContext,

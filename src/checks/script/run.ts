@@ -201,7 +201,9 @@ function outcome<Detail>(
   };
 }
 
-/** The time of the script itself: of its tests, or of the whole plain script; what ran when it was cut off. */
+/**
+ * The time of the script itself: of its tests, or of the whole plain script; what ran when it was cut off.
+ */
 function scriptDurationMs({ tests, end, mode, startedAt, ended }: ScriptReport): number {
   if (mode === 'test' && tests.length > 0) return tests.reduce((sum, { durationMs }) => sum + durationMs, 0);
   if (end) return end.durationMs;

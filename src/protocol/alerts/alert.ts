@@ -80,7 +80,7 @@ export const alertRoutes = {
     method: 'GET',
     path: '/v1/alert-notifications',
     operationId: 'listAlertNotifications',
-    summary: 'What channels were told, and whether it reached them; newest first',
+    summary: 'Notifications sent to channels, and whether they arrived; newest first',
     rateLimit: { requests: 5, windowSeconds: 10 },
     query: z.object({
       ...Paging,

@@ -161,7 +161,10 @@ export const checkRoutes = {
   }),
 };
 
-/** The typed routes of one check type: create and change. Their bodies name each field for the OpenAPI document. */
+/**
+ * The typed routes of one check type: create and change. Their bodies name each field for the OpenAPI
+ * document.
+ */
 export function typedCheckRoutes(type: CheckType): { readonly create: Route; readonly update: Route } {
   const pascal = idOf(type);
   return {
@@ -186,7 +189,8 @@ export function typedCheckRoutes(type: CheckType): { readonly create: Route; rea
       summary: `Change a check: ${type.title}; absent fields keep their value`,
       params,
       query: autoAssign,
-      // Loose, because what counts is the definition that results from merging; the document shows the fields.
+      // Loose, because what counts is the definition that results from merging; the document shows the
+      // fields.
       body: z.looseObject({}),
       documentedBody: z
         .object({

@@ -67,7 +67,9 @@ describe.each(checkTypes.map((type) => [type.name, type] as const))('check type 
   });
   afterAll(() => runs?.close());
 
-  /** A test that runs checks: left out, with the reason, on a machine that cannot; never on a build machine. */
+  /**
+   * A test that runs checks: left out, with the reason, on a machine that cannot; never on a build machine.
+   */
   function itRuns(name: string, test: (runs: RunSamples) => Promise<void>): void {
     if (!type.load) return;
     it(name, { timeout: type.lane === 'probe' ? 10_000 : 60_000 }, async (context) => {
@@ -130,7 +132,7 @@ describe.each(checkTypes.map((type) => [type.name, type] as const))('check type 
     expectWhole(outcome);
   });
 
-  itRuns('fails on each sick target by its code and owner, and never throws', async (runs) => {
+  itRuns('fails on each unhealthy target by its code and owner, and never throws', async (runs) => {
     expect(runs.failing.length).toBeGreaterThan(0);
     for (const { name, body, code, timeoutMs } of runs.failing) {
       const outcome = await start(body, timeoutMs === undefined ? {} : { timeoutMs });

@@ -105,8 +105,7 @@ describe.skipIf(noPostgres !== null)(
         };
         const start = () => startServiceProcess(environment, (process) => started.push(process));
         const services = await Promise.all([start(), start()]);
-        const leads = ({ process }: ServiceProcess) =>
-          process.output().includes('became leader');
+        const leads = ({ process }: ServiceProcess) => process.output().includes('became leader');
         const leader = await until('one of them schedules', () => services.find(leads));
         const victim = services.find(
           (service) => (service === leader) === (whom === 'the one that schedules'),

@@ -213,16 +213,12 @@ describe.skipIf(noPostgres !== null)(`services on PostgreSQL${noPostgres ? `: ${
     const runs = (await Promise.all(polls)).flatMap(({ body }) => body.runs);
     expect(runs).toHaveLength(2);
     expect(new Set(runs.map(({ runId }: { runId: string }) => runId)).size).toBe(2);
-    const leaders = [one, two].filter(({ process }) =>
-      process.output().includes('became leader'),
-    );
+    const leaders = [one, two].filter(({ process }) => process.output().includes('became leader'));
     expect(leaders).toHaveLength(1);
     const [leader] = leaders;
     const survivor = leader === one ? two : one;
     await leader?.process.kill('SIGKILL');
-    await until('the other one schedules', () =>
-      survivor.process.output().includes('became leader'),
-    );
+    await until('the other one schedules', () => survivor.process.output().includes('became leader'));
     const next = await survivor.call('POST', '/v1/agent/claims', claimBody({ waitMs: 30_000 }), locationKey);
     expect(next.body.runs.length).toBeGreaterThan(0);
   }, 90_000);
