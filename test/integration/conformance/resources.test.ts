@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ResourceApi } from '../../../src/protocol/http/resource.ts';
 import { addKey } from '../../../src/service/accounts/accounts.ts';
-import { resources } from '../../../src/service/resources/index.ts';
+import { resourceMigrations, resources } from '../../../src/service/resources/index.ts';
+import { migrations } from '../../../src/service/store/schema/migrations.ts';
 import { type PostgresServer, startPostgres, whyNoPostgres } from '../../helpers/service/postgres.ts';
 import { type Bench, openBench } from '../../helpers/service/service.ts';
 import { namesPath, withValue, wrongValuesFor } from '../../helpers/service/wrong-values.ts';
@@ -11,6 +12,12 @@ const noPostgres = whyNoPostgres();
 const all = Object.entries(resources).map(
   ([name, { api }]) => [api.plural, name, api as ResourceApi] as const,
 );
+
+it('number each migration once', () => {
+  const numbers = [...migrations, ...resourceMigrations].map(({ name }) => /^\d{4}(?=-)/.exec(name)?.[0]);
+  expect(numbers).not.toContain(undefined);
+  expect(numbers.filter((number, index) => numbers.indexOf(number) !== index)).toEqual([]);
+});
 
 describe('on SQLite', () => {
   resourceSuites(async () => ({}));
