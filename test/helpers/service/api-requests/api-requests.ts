@@ -306,14 +306,13 @@ function remember(
     return;
   }
   const made = (body ?? {}) as Json;
-  const id = route.path === '/v1/dashboards' ? made.dashboardId : (made.id ?? made.key);
-  const isMade =
-    route.method === 'POST' &&
-    !waits.has(route.operationId) &&
-    (typeof id === 'string' || typeof id === 'number');
-  if (!isMade) return;
+  if (route.method !== 'POST' || waits.has(route.operationId)) return;
   const path = keyOf(`${route.path}/{id}`);
-  if (!allRoutes.some((one) => one.method === 'GET' && keyOf(one.path) === path)) return;
+  const shows = allRoutes.find((one) => one.method === 'GET' && keyOf(one.path) === path);
+  if (!shows) return;
+  const keyName = /\{(\w+)\}$/.exec(shows.path)?.[1] ?? 'id';
+  const id = made[keyName] ?? made.id;
+  if (typeof id !== 'string' && typeof id !== 'number') return;
   known.add(path, [...values, String(id)]);
   if (/^\/v1\/checks\/\w+$/.test(route.path)) known.add('/v1/checks/{}', [String(id)]);
 }
