@@ -34,8 +34,8 @@ interface Event {
 }
 
 /**
- * Watches the health of the location the agent runs in. Problems of the location itself are reported as such,
- * never as failures of targets.
+ * Watches the health of the location the agent runs in. Problems of the location itself are reported as
+ * its own, never as failures of targets.
  *
  * HEALTHY: every ten seconds each part is examined. → UNHEALTHY, part by part, when a self-check finds it so:
  * an event begins, and all parts are examined every two seconds. → HEALTHY when a self-check finds that part
@@ -90,7 +90,8 @@ export class LocationWatch {
     const { fromLocation } = failureCatalogue[code];
     if (fromLocation === undefined || this.#stop.signal.aborted) return undefined;
     // A resolver is reached through the network.
-    const kinds: readonly UnhealthyKind[] = fromLocation === 'network' ? ['network'] : ['network', 'resolver'];
+    const kinds: readonly UnhealthyKind[] =
+      fromLocation === 'network' ? ['network'] : ['network', 'resolver'];
     const find = () => kinds.map((kind) => this.#unhealthy.get(kind)).find((found) => found !== undefined);
     let event = find();
     if (!event) {
