@@ -17,7 +17,6 @@ import { locationHandlers, staticIpHandlers } from './locations/public-routes.ts
 import { privateLocationHandlers } from './locations/routes.ts';
 import type { StaticIps } from './locations/static-ips.ts';
 import { maintenanceHandlers } from './maintenance/routes.ts';
-import { maintenanceWindowHandlers } from './maintenance/window-routes.ts';
 import { addMetricsRoute, type MetricsRouteDeps } from './metrics-route.ts';
 import { badgeHandlers } from './pages/badges/routes.ts';
 import { dashboardIncidentHandlers } from './pages/dashboards/incident-routes.ts';
@@ -25,9 +24,7 @@ import { dashboardHandlers } from './pages/dashboards/routes.ts';
 import { publicPageHandlers } from './pages/public-routes.ts';
 import { statusPageHandlers } from './pages/routes.ts';
 import { subscriptionHandlers } from './pages/subscription-routes.ts';
-import { clientCertificateHandlers } from './resources/client-certificates/routes.ts';
-import { snippetHandlers } from './resources/snippets/routes.ts';
-import { variableHandlers } from './resources/variables/routes.ts';
+import { resourceHandlers } from './resources/handlers.ts';
 import type { AnalyticsDeps } from './results/analytics/routes.ts';
 import { analyticsHandlers } from './results/analytics/routes.ts';
 import { artifactHandlers, assetHandlers } from './results/artifacts/routes.ts';
@@ -36,13 +33,14 @@ import { errorGroupHandlers, rootCauseAnalysisHandlers } from './results/error-g
 import { reportingHandlers } from './results/report-routes.ts';
 import { checkResultHandlers } from './results/routes.ts';
 import { checkStatusHandlers } from './results/status-routes.ts';
+import { allRoutes } from './route-table.ts';
 import { rescheduler } from './runs/rescheduling.ts';
 import { agentHandlers } from './runs/routes.ts';
 import { sessionHandlers } from './sessions/routes.ts';
 import { triggerHandlers } from './sessions/trigger-routes.ts';
 
 /** What all routes together work with. */
-export type RouteDeps = Omit<AppDeps, 'handlers'> &
+export type RouteDeps = Omit<AppDeps, 'handlers' | 'routes'> &
   MetricsRouteDeps &
   Parameters<typeof agentHandlers>[0] &
   AnalyticsDeps & {
@@ -52,7 +50,11 @@ export type RouteDeps = Omit<AppDeps, 'handlers'> &
 
 /** The HTTP API with the handlers of all nouns, and the route of the process's metrics. */
 export async function buildApi(deps: RouteDeps): Promise<FastifyInstance> {
-  const app = await buildApp({ ...deps, handlers: allHandlers({ ...deps, reschedule: rescheduler() }) });
+  const app = await buildApp({
+    ...deps,
+    routes: allRoutes,
+    handlers: allHandlers({ ...deps, reschedule: rescheduler() }),
+  });
   addMetricsRoute(app, deps);
   return app;
 }
@@ -85,11 +87,8 @@ function allHandlers(deps: RouteDeps & CheckDeps): ReadonlyMap<string, AnyHandle
     ...reportingHandlers(deps),
     ...badgeHandlers(deps),
     ...checkGroupHandlers(deps),
-    ...maintenanceWindowHandlers(deps),
+    ...resourceHandlers(deps),
     ...maintenanceHandlers(deps),
-    ...variableHandlers(deps),
-    ...snippetHandlers(deps),
-    ...clientCertificateHandlers(deps),
     ...runtimeHandlers(),
     ...accountHandlers(deps),
     ...agentHandlers(deps),

@@ -20,15 +20,12 @@ import { LocationMinutes } from './locations/minute-store.ts';
 import { Locations } from './locations/store.ts';
 import { SubscriberMails } from './mail/store.ts';
 import { Maintenances } from './maintenance/store.ts';
-import { MaintenanceWindows } from './maintenance/window-store.ts';
 import { DashboardIncidents } from './pages/dashboards/incident-store.ts';
 import { Dashboards } from './pages/dashboards/store.ts';
 import { Services } from './pages/service-store.ts';
 import { StatusPages } from './pages/store.ts';
 import { Subscriptions } from './pages/subscription-store.ts';
-import { ClientCertificates } from './resources/client-certificates/store.ts';
-import { Snippets } from './resources/snippets/store.ts';
-import { Variables } from './resources/variables/store.ts';
+import { resourceMigrations, resourceRepositories } from './resources/index.ts';
 import { Artifacts } from './results/artifacts/store.ts';
 import { ResultColumns } from './results/columns/result-columns.ts';
 import { ErrorGroups } from './results/error-groups/store.ts';
@@ -50,7 +47,7 @@ import {
 } from './store/engine/dialect.ts';
 import { PostgresLink } from './store/engine/postgres.ts';
 import { LocalSignals, type Signals } from './store/engine/signals.ts';
-import { migrate } from './store/schema/migrations.ts';
+import { migrate, migrations } from './store/schema/migrations.ts';
 import type { Tables } from './tables.ts';
 
 /** What is stored: one repository for each kind of thing. Inside a transaction they act within it. */
@@ -103,7 +100,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const { db, dialect, clientConfig } = connection;
   resources.defer(() => db.destroy());
   try {
-    await migrate(db, dialect);
+    await migrate(db, dialect, [...migrations, ...resourceMigrations]);
     let link: PostgresLink | undefined;
     if (clientConfig) {
       link = new PostgresLink(clientConfig, db, logger);
@@ -134,14 +131,11 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 
 function repositoriesOf(db: Kysely<Tables>, dialect: Dialect) {
   return {
+    ...resourceRepositories(db, dialect),
     accounts: new Accounts(db, dialect),
     agentErrors: new AgentErrors(db),
     checks: new Checks(db, dialect),
     groups: new CheckGroups(db, dialect),
-    variables: new Variables(db, dialect),
-    snippets: new Snippets(db, dialect),
-    certificates: new ClientCertificates(db, dialect),
-    windows: new MaintenanceWindows(db, dialect),
     maintenances: new Maintenances(db),
     locations: new Locations(db, dialect),
     locationEvents: new LocationEvents(db),

@@ -165,7 +165,7 @@ export const checkRoutes = {
  * The typed routes of one check type: create and change. Their bodies name each field for the OpenAPI
  * document.
  */
-export function typedCheckRoutes(type: CheckType): { readonly create: Route; readonly update: Route } {
+function typedRoutesOf(type: CheckType): { readonly create: Route; readonly update: Route } {
   const pascal = idOf(type);
   return {
     create: defineRoute({
@@ -230,3 +230,6 @@ function withoutDefault(field: z.ZodType): z.ZodType {
     ? bare
     : bare.describe(field.description);
 }
+
+/** The typed routes of each check type, by its name. */
+export const typedCheckRoutes = new Map(checkTypes.map((type) => [type.name, typedRoutesOf(type)]));

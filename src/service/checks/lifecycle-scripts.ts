@@ -1,5 +1,5 @@
 import type { LifecycleScript } from '../../protocol/agent/agent.ts';
-import type { Snippet } from '../resources/snippets/store.ts';
+import type { Snippet } from '../resources/snippets.ts';
 
 /** Where a check or a group names the scripts of its phases. */
 interface ScriptFields {

@@ -5,8 +5,8 @@ import { type CheckDefinition, maskedValues, mergeDefinition } from '../../check
 import { keepMasked } from '../../checks/contract/masking.ts';
 import { findCheckType } from '../../checks/index.ts';
 import { AppError } from '../../lib/errors.ts';
+import { typedCheckRoutes } from '../../protocol/checks/check.ts';
 import type { Route } from '../../protocol/http/route.ts';
-import { allRoutes } from '../../protocol/index.ts';
 import type { HandlerDeps } from '../http/handler.ts';
 import { requireGroup, requireLocations } from '../http/known-names.ts';
 import { fieldError, validationError } from '../http/validation.ts';
@@ -187,13 +187,11 @@ function writeOf(
   };
 }
 
-/** The typed routes of a check type, as they stand in the table. */
+/** The typed routes of a check type. */
 export function routesOf(type: CheckType): { create: Route; update: Route } {
-  const path = `/v1/checks/${type.route}`;
-  const create = allRoutes.find((route) => route.method === 'POST' && route.path === path);
-  const update = allRoutes.find((route) => route.method === 'PUT' && route.path === `${path}/{id}`);
-  if (!create || !update) throw new Error(`the table of routes has no typed routes for ${type.name}`);
-  return { create, update };
+  const routes = typedCheckRoutes.get(type.name);
+  if (!routes) throw new Error(`there are no typed routes for ${type.name}`);
+  return routes;
 }
 
 export function typeNamed(name: string): CheckType {

@@ -10,7 +10,6 @@ import Fastify, {
 import { z } from 'zod';
 import { AppError } from '../../lib/errors.ts';
 import type { Route } from '../../protocol/http/route.ts';
-import { allRoutes } from '../../protocol/index.ts';
 import { authenticate, type Caller } from './auth.ts';
 import { answerErrors, badRequestLine } from './errors.ts';
 import type { AnyHandler, Call, HandlerDeps } from './handler.ts';
@@ -20,6 +19,8 @@ import { RawTransfers } from './raw-transfers.ts';
 import { fieldError, findUnstorable, validationError } from './validation.ts';
 
 export interface AppDeps extends Pick<HandlerDeps, 'store' | 'clock' | 'logger'> {
+  /** Every operation, in the order of the reference. */
+  readonly routes: readonly Route[];
   /** The handler of every operation, by operationId. */
   readonly handlers: ReadonlyMap<string, AnyHandler>;
   /** Whether new work is welcome; false while shutting down. */
@@ -62,20 +63,20 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   // Only JSON is understood.
   app.removeContentTypeParser('text/plain');
   acceptEmptyJson(app);
-  for (const contentType of new Set(allRoutes.flatMap((route) => route.bodyContentType ?? []))) {
+  for (const contentType of new Set(deps.routes.flatMap((route) => route.bodyContentType ?? []))) {
     app.addContentTypeParser(contentType, { parseAs: 'string' }, (_request, body, done) => done(null, body));
   }
   app.decorateRequest('caller');
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);
   });
-  answerErrors(app, allRoutes);
+  answerErrors(app, deps.routes);
   app.setValidatorCompiler<ValidatedSchema>(({ schema, httpPart }) => validator(schema.zod, httpPart));
   app.setSerializerCompiler<ValidatedSchema>(({ schema }) => serializer(schema.zod));
   const transfers = new RawTransfers(app);
   const limits = deps.requestsPerMinute ? new RateLimits(deps.clock, deps.requestsPerMinute) : undefined;
   const addRoutes = (instance: FastifyInstance, bodyKind: ReturnType<typeof bodyKindOf>) => {
-    for (const route of allRoutes.filter((one) => bodyKindOf(one) === bodyKind)) {
+    for (const route of deps.routes.filter((one) => bodyKindOf(one) === bodyKind)) {
       const handler = deps.handlers.get(route.operationId);
       if (!handler) throw new Error(`no handler for ${route.operationId} (${route.method} ${route.path})`);
       addRoute(instance, route, { handler, deps, transfers, limits });
@@ -226,7 +227,7 @@ function addProbes(app: FastifyInstance, deps: AppDeps): void {
   });
   let document: Promise<object> | undefined;
   app.get('/v1/openapi.json', async () => {
-    document ??= buildOpenApi();
+    document ??= buildOpenApi(deps.routes);
     return document;
   });
 }

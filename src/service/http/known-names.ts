@@ -1,5 +1,16 @@
+import { AppError } from '../../lib/errors.ts';
 import type { Repositories } from '../store.ts';
 import { fieldError } from './validation.ts';
+
+/** @throws AppError NOT_FOUND when what a path names is not there: "There is no snippet 7." */
+export function found<T>(value: T | undefined, what: string): T {
+  if (value === undefined) throw notFound(what);
+  return value;
+}
+
+export function notFound(what: string): AppError {
+  return new AppError('NOT_FOUND', `There is no ${what}.`);
+}
 
 /**
  * Every private location that a check or a group names must exist, and stays while this transaction runs.

@@ -2,7 +2,6 @@ import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
 import { packageVersion } from '../../lib/version.ts';
 import { ErrorBody, type Route } from '../../protocol/http/route.ts';
-import { allRoutes } from '../../protocol/index.ts';
 
 type Json = Record<string, unknown>;
 type Direction = 'input' | 'output';
@@ -15,10 +14,10 @@ const security = {
 } as const;
 
 /** The OpenAPI 3.1 document of the API, from the table of routes. */
-export async function buildOpenApi(): Promise<object> {
+export async function buildOpenApi(routes: readonly Route[]): Promise<object> {
   const schemas = new SchemaCollection();
   const paths: Record<string, Json> = {};
-  for (const route of allRoutes) {
+  for (const route of routes) {
     paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation(route, schemas) };
   }
   return {
@@ -29,7 +28,7 @@ export async function buildOpenApi(): Promise<object> {
       description: 'Checks, their results and statuses, private locations, and the protocol of their agents.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    tags: [...new Set(allRoutes.map((route) => route.tag))].map((name) => ({ name })),
+    tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({ name })),
     paths,
     components: {
       securitySchemes: {

@@ -8,6 +8,7 @@ import {
 } from '../../protocol/pages/incident.ts';
 import type { Service } from '../../protocol/pages/status-page.ts';
 import { type AnyHandler, type HandlerDeps, handlersById, iso, optionalIso } from '../http/handler.ts';
+import { found, notFound } from '../http/known-names.ts';
 import { pageOf } from '../http/paging.ts';
 import type { Repositories } from '../store.ts';
 import { mailIncidentUpdate } from './subscriber-mails.ts';
@@ -21,14 +22,18 @@ const updatesShown = 100;
 export function incidentHandlers(deps: HandlerDeps): [string, AnyHandler][] {
   const { store, clock } = deps;
   const view = async (accountId: string, id: string): Promise<Incident> => {
-    const [shown] = await views(store, [found(await store.incidents.find(accountId, id), id)]);
-    if (!shown) throw notFound(id);
+    const [shown] = await views(store, [found(await store.incidents.find(accountId, id), `incident ${id}`)]);
+    if (!shown) throw notFound(`incident ${id}`);
     return shown;
   };
   const mailing = { hasMailer: deps.hasMailer ?? false, publicUrl: deps.publicUrl };
   return handlersById(incidentRoutes, {
     async listIncidents({ caller, query }) {
-      const rows = await store.incidents.list(caller.accountId, query.limit + 1, parseCursor(query.nextId));
+      const rows = await store.incidents.listBehind(
+        caller.accountId,
+        query.limit + 1,
+        parseCursor(query.nextId),
+      );
       return pageOf(rows, query.limit, (shown) => views(store, shown));
     },
     async createIncident({ caller, body }) {
@@ -71,12 +76,12 @@ export function incidentHandlers(deps: HandlerDeps): [string, AnyHandler][] {
     },
     async deleteIncident({ caller, params }) {
       const isDeleted = await store.incidents.delete(caller.accountId, params.incidentId);
-      if (!isDeleted) throw notFound(params.incidentId);
+      if (!isDeleted) throw notFound(`incident ${params.incidentId}`);
     },
     async listIncidentUpdates({ caller, params }) {
       const { id } = found(
         await store.incidents.find(caller.accountId, params.incidentId),
-        params.incidentId,
+        `incident ${params.incidentId}`,
       );
       return (await store.incidents.updates([id])).slice(0, updatesShown).map(updateView);
     },
@@ -93,7 +98,7 @@ export function incidentHandlers(deps: HandlerDeps): [string, AnyHandler][] {
     async getIncidentUpdate({ caller, params }) {
       const { id } = found(
         await store.incidents.find(caller.accountId, params.incidentId),
-        params.incidentId,
+        `incident ${params.incidentId}`,
       );
       return updateView(await foundUpdate(store, id, params.incidentUpdateId));
     },
@@ -127,16 +132,7 @@ function newUpdate(body: IncidentUpdateInput, now: number): NewUpdate {
 }
 
 async function locked(repositories: Repositories, accountId: string, id: string): Promise<IncidentRow> {
-  return found(await repositories.incidents.findForUpdate(accountId, id), id);
-}
-
-function found(row: IncidentRow | undefined, id: string): IncidentRow {
-  if (!row) throw notFound(id);
-  return row;
-}
-
-function notFound(id: string): AppError {
-  return new AppError('NOT_FOUND', `There is no incident ${id}.`);
+  return found(await repositories.incidents.findForUpdate(accountId, id), `incident ${id}`);
 }
 
 async function foundUpdate(

@@ -7,6 +7,7 @@ import {
   privateLocationRoutes,
 } from '../../protocol/locations/private-location.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
+import { found } from '../http/known-names.ts';
 import { fieldError } from '../http/validation.ts';
 import { createKey } from '../ids/keys.ts';
 import { isUniqueViolation } from '../store/engine/dialect.ts';
@@ -28,7 +29,7 @@ export function privateLocationHandlers(deps: HandlerDeps): [string, AnyHandler]
   };
   return handlersById(privateLocationRoutes, {
     async listPrivateLocations({ caller, query }) {
-      const all = await views(store, await store.locations.list(caller.accountId), clock.wallMs());
+      const all = await views(store, await store.locations.listBehind(caller.accountId), clock.wallMs());
       if (query.versions) return all;
       return all.map(({ minAgentVersion: _lowest, runningAgents: _agents, ...view }) => view);
     },
@@ -59,13 +60,13 @@ export function privateLocationHandlers(deps: HandlerDeps): [string, AnyHandler]
       return { ...view, keys: view.keys.map((shown) => ({ ...shown, rawKey: key.rawKey })) };
     },
     async getPrivateLocation({ caller, params }) {
-      return one(found(await store.locations.find(caller.accountId, params.id), params.id));
+      return one(found(await store.locations.find(caller.accountId, params.id), named(params)));
     },
     async updatePrivateLocation({ caller, params, body }) {
       const row = await store.transaction(async (repositories) => {
         const stored = found(
           await repositories.locations.findForUpdate(caller.accountId, params.id),
-          params.id,
+          named(params),
         );
         if (body.slugName !== undefined && body.slugName !== stored.slug_name) {
           throw fieldError('payload', [
@@ -73,19 +74,22 @@ export function privateLocationHandlers(deps: HandlerDeps): [string, AnyHandler]
           ]);
         }
         const patch = {
+          updated: clock.wallMs(),
           ...(body.name === undefined ? {} : { name: body.name }),
           ...(body.icon === undefined ? {} : { icon: body.icon }),
           ...(body.proxyUrl === undefined ? {} : { proxy_url: body.proxyUrl }),
         };
-        const now = clock.wallMs();
-        await repositories.locations.update(stored.id, patch, now);
-        return { ...stored, ...patch, updated: now };
+        await repositories.locations.update({ account_id: caller.accountId, id: stored.id, ...patch });
+        return { ...stored, ...patch };
       });
       return one(row);
     },
     async deletePrivateLocation({ caller, params }) {
       const cancelled = await store.transaction(async (repositories) => {
-        const row = found(await repositories.locations.findForUpdate(caller.accountId, params.id), params.id);
+        const row = found(
+          await repositories.locations.findForUpdate(caller.accountId, params.id),
+          named(params),
+        );
         const users = await repositories.checks.namesUsing(
           caller.accountId,
           row.slug_name,
@@ -99,7 +103,7 @@ export function privateLocationHandlers(deps: HandlerDeps): [string, AnyHandler]
         );
         if (groups.length > 0) throw inUse(row.slug_name, groups, 'check groups');
         const runs = await repositories.runs.cancelAtLocation(row.id, 'location-deleted', clock.wallMs());
-        await repositories.locations.delete(row.id);
+        await repositories.locations.delete(caller.accountId, row.id);
         return runs;
       });
       store.signals.send([...cancelledSignals(cancelled), { kind: 'dismiss', locationId: params.id }]);
@@ -109,7 +113,7 @@ export function privateLocationHandlers(deps: HandlerDeps): [string, AnyHandler]
       const row = await store.transaction(async (repositories) => {
         const location = found(
           await repositories.locations.findForUpdate(caller.accountId, params.id),
-          params.id,
+          named(params),
         );
         const active = await repositories.locations.keys([location.id]);
         if (active.length >= maxKeys) {
@@ -124,7 +128,10 @@ export function privateLocationHandlers(deps: HandlerDeps): [string, AnyHandler]
     },
     async deletePrivateLocationKey({ caller, params }) {
       await store.transaction(async (repositories) => {
-        const row = found(await repositories.locations.findForUpdate(caller.accountId, params.id), params.id);
+        const row = found(
+          await repositories.locations.findForUpdate(caller.accountId, params.id),
+          named(params),
+        );
         if (!(await repositories.locations.deleteKey(row.id, params.keyId))) {
           throw new AppError('NOT_FOUND', `The location has no key ${params.keyId}.`);
         }
@@ -135,9 +142,8 @@ export function privateLocationHandlers(deps: HandlerDeps): [string, AnyHandler]
   });
 }
 
-function found(row: PrivateLocationRow | undefined, id: string): PrivateLocationRow {
-  if (!row) throw new AppError('NOT_FOUND', `There is no private location ${id}.`);
-  return row;
+function named({ id }: { readonly id: string }): string {
+  return `private location ${id}`;
 }
 
 function inUse(slugName: string, users: readonly string[], kind: string): AppError {

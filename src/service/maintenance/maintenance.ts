@@ -23,7 +23,7 @@ export class Maintenance {
     time: { readonly from: number; readonly to: number },
   ): Promise<Maintenance> {
     return new Maintenance(
-      await withCalendars(repositories, await repositories.windows.ofAccounts(accountIds, time)),
+      await withCalendars(repositories, await repositories.windows.ofAccountsWithin(accountIds, time)),
     );
   }
 
@@ -61,7 +61,7 @@ export async function withCalendars(
     id,
     accountId,
     calendar: new MaintenanceCalendar(definition, changes.get(id) ?? []),
-    definition: definition as unknown as WindowDefinition,
+    definition,
   }));
 }
 

@@ -1,14 +1,14 @@
 import { AppError } from '../../lib/errors.ts';
+import { instantOf } from '../../protocol/http/query.ts';
 import { maintenanceRoutes } from '../../protocol/pages/maintenance.ts';
-import type { WindowDefinition } from '../../protocol/pages/maintenance-window.ts';
 import { type AnyHandler, type HandlerDeps, handlersById, iso } from '../http/handler.ts';
+import { found } from '../http/known-names.ts';
 import { pageOffset } from '../http/paging.ts';
 import type { Repositories } from '../store.ts';
 import { MaintenanceCalendar, type PlannedMaintenance } from './calendar.ts';
 import { endNotice, startNotice } from './notices.ts';
 import { mailMaintenance } from './pages.ts';
 import type { MaintenanceUpdateRow } from './tables.ts';
-import { foundWindow, instantOf } from './window-routes.ts';
 import type { StoredWindow } from './window-store.ts';
 import {
   addMaintenanceUpdate,
@@ -29,7 +29,7 @@ interface MaintenanceIds {
 export function maintenanceHandlers(deps: HandlerDeps): [string, AnyHandler][] {
   const { store, clock } = deps;
   const viewOf = async (accountId: string, ids: MaintenanceIds) => {
-    const window = foundWindow(await store.windows.find(accountId, ids.id), ids.id);
+    const window = found(await store.windows.find(accountId, ids.id), `maintenance window ${ids.id}`);
     const changes = await store.maintenances.changes([window.id]);
     const one = new MaintenanceCalendar(window.definition, changes.get(window.id) ?? []).find(
       ids.maintenanceId,
@@ -40,7 +40,10 @@ export function maintenanceHandlers(deps: HandlerDeps): [string, AnyHandler][] {
   };
   return handlersById(maintenanceRoutes, {
     async listMaintenances({ caller, params, query }) {
-      const window = foundWindow(await store.windows.find(caller.accountId, params.id), params.id);
+      const window = found(
+        await store.windows.find(caller.accountId, params.id),
+        `maintenance window ${params.id}`,
+      );
       const changes = (await store.maintenances.changes([window.id])).get(window.id) ?? [];
       const now = clock.wallMs();
       const shown = new MaintenanceCalendar(window.definition, changes).from(instantOf(query.from) ?? now, {
@@ -163,14 +166,13 @@ function maintenanceView(
   updates: readonly MaintenanceUpdateRow[],
   now: number,
 ) {
-  const definition = window.definition as unknown as WindowDefinition;
   return {
     id: planned.id,
     maintenanceWindowId: window.id,
-    name: definition.name,
+    name: window.definition.name,
     startsAt: iso(planned.startsAt),
     endsAt: iso(planned.endsAt),
-    status: statusIn(definition, planned, now),
+    status: statusIn(window.definition, planned, now),
     updates: updates.filter((row) => row.occurrence === planned.id).map(updateView),
   };
 }

@@ -1,6 +1,21 @@
+import type { Generated } from 'kysely';
 import type { MaintenanceStatus } from '../../protocol/pages/maintenance.ts';
 
 type Flag = 0 | 1;
+
+export interface MaintenanceWindowRow {
+  id: Generated<number>;
+  account_id: string;
+  starts_at: number;
+  /** When its last occurrence ends; null when it repeats for ever. */
+  last_ends_at: number | null;
+  /** The window as its schema returned it. */
+  definition: string;
+  /** Whether status pages may show its maintenances. */
+  is_visible: Flag;
+  created: number;
+  updated: number | null;
+}
 
 /** What was changed of one occurrence of a maintenance window. Times are epoch milliseconds. */
 export interface MaintenanceRow {
@@ -48,6 +63,7 @@ export interface MaintenanceNoticeRow {
 }
 
 export interface MaintenanceTables {
+  maintenance_windows: MaintenanceWindowRow;
   maintenances: MaintenanceRow;
   maintenance_updates: MaintenanceUpdateRow;
   maintenance_notices: MaintenanceNoticeRow;

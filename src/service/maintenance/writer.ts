@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { AppError } from '../../lib/errors.ts';
 import type { MaintenanceStatus } from '../../protocol/pages/maintenance.ts';
 import type { WindowDefinition } from '../../protocol/pages/maintenance-window.ts';
+import { found } from '../http/known-names.ts';
 import { fieldError } from '../http/validation.ts';
 import type { Repositories } from '../store.ts';
 import { MaintenanceCalendar, type PlannedMaintenance, statusAt } from './calendar.ts';
 import type { MaintenanceRow, MaintenanceUpdateRow } from './tables.ts';
-import type { StoredWindow, WindowWrite } from './window-store.ts';
+import type { StoredWindow } from './window-store.ts';
 
 /** How many occurrences of a window may differ from its rule: all are looked at whenever the window is. */
 const maxChanged = 1000;
@@ -55,8 +56,10 @@ export async function openMaintenance(
   accountId: string,
   ids: { readonly id: number; readonly maintenanceId: number },
 ): Promise<OpenMaintenance> {
-  const window = await repositories.windows.findForUpdate(accountId, ids.id);
-  if (!window) throw new AppError('NOT_FOUND', `There is no maintenance window ${ids.id}.`);
+  const window = found(
+    await repositories.windows.findForUpdate(accountId, ids.id),
+    `maintenance window ${ids.id}`,
+  );
   const changes = (await repositories.maintenances.changes([window.id])).get(window.id) ?? [];
   const calendar = new MaintenanceCalendar(window.definition, changes);
   const planned = calendar.find(ids.maintenanceId);
@@ -78,8 +81,7 @@ export async function openMaintenance(
     begun: null,
     ended: null,
   };
-  const definition = window.definition as unknown as WindowDefinition;
-  return { window, definition, calendar, planned, change, changes };
+  return { window, definition: window.definition, calendar, planned, change, changes };
 }
 
 export function noMaintenance(ids: { readonly id: number; readonly maintenanceId: number }): AppError {
@@ -194,17 +196,5 @@ async function writeChange(
     changes,
     calendar,
     planned: calendar.find(change.occurrence) ?? opened.planned,
-  };
-}
-
-/** What is stored of a window whose occurrences were changed so. */
-export function windowWrite(
-  definition: WindowDefinition,
-  changes: readonly MaintenanceRow[] = [],
-): WindowWrite {
-  return {
-    ...new MaintenanceCalendar(definition, changes).bounds(),
-    isVisible: definition.statusPageVisibility?.enabled ?? false,
-    definition,
   };
 }

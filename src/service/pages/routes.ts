@@ -8,6 +8,7 @@ import {
   statusPageRoutes,
 } from '../../protocol/pages/status-page.ts';
 import { type AnyHandler, type HandlerDeps, handlersById, iso, optionalIso } from '../http/handler.ts';
+import { found, notFound } from '../http/known-names.ts';
 import { pageOf } from '../http/paging.ts';
 import { fieldError } from '../http/validation.ts';
 import { serviceView } from '../incidents/routes.ts';
@@ -27,7 +28,7 @@ export function statusPageHandlers({ store, clock }: HandlerDeps): [string, AnyH
   return handlersById(statusPageRoutes, {
     async listStatusPages({ caller, query }) {
       const cursor = parseCursor(query.nextId);
-      const rows = await store.statusPages.list(caller.accountId, query.limit + 1, cursor);
+      const rows = await store.statusPages.listBehind(caller.accountId, query.limit + 1, cursor);
       return pageOf(rows, query.limit, (shown) => views(store, shown));
     },
     async createStatusPage({ caller, body }) {
@@ -53,7 +54,9 @@ export function statusPageHandlers({ store, clock }: HandlerDeps): [string, AnyH
       return one(row);
     },
     async getStatusPage({ caller, params }) {
-      return one(found(await store.statusPages.find(caller.accountId, params.statusPageId), params));
+      return one(
+        found(await store.statusPages.find(caller.accountId, params.statusPageId), pageNamed(params)),
+      );
     },
     async updateStatusPage({ caller, params, body }) {
       const now = clock.wallMs();
@@ -61,7 +64,7 @@ export function statusPageHandlers({ store, clock }: HandlerDeps): [string, AnyH
         store.transaction(async (repositories) => {
           const stored = found(
             await repositories.statusPages.findForUpdate(caller.accountId, params.statusPageId),
-            params,
+            pageNamed(params),
           );
           const { name, url, customDomain, cards, ...options } = body;
           const row: StatusPageRow = {
@@ -84,11 +87,11 @@ export function statusPageHandlers({ store, clock }: HandlerDeps): [string, AnyH
     },
     async deleteStatusPage({ caller, params }) {
       const isDeleted = await store.statusPages.delete(caller.accountId, params.statusPageId);
-      if (!isDeleted) throw notFound(params.statusPageId);
+      if (!isDeleted) throw notFound(pageNamed(params));
     },
     async listServices({ caller, query }) {
       const limit = query.paginated ? query.limit : undefined;
-      const rows = await store.services.list(
+      const rows = await store.services.listBehind(
         caller.accountId,
         limit === undefined ? undefined : limit + 1,
         parseCursor(query.nextId),
@@ -107,17 +110,21 @@ export function statusPageHandlers({ store, clock }: HandlerDeps): [string, AnyH
       return serviceView(row);
     },
     async getService({ caller, params }) {
-      return serviceView(foundService(await store.services.find(caller.accountId, params.serviceId), params));
+      return serviceView(
+        found(await store.services.find(caller.accountId, params.serviceId), serviceNamed(params)),
+      );
     },
     async updateService({ caller, params, body }) {
-      if (body.name !== undefined) {
-        await store.services.rename(caller.accountId, params.serviceId, body.name, clock.wallMs());
-      }
-      return serviceView(foundService(await store.services.find(caller.accountId, params.serviceId), params));
+      const identity = { account_id: caller.accountId, id: params.serviceId };
+      const row =
+        body.name === undefined
+          ? await store.services.find(identity.account_id, identity.id)
+          : await store.services.update({ ...identity, name: body.name, updated: clock.wallMs() });
+      return serviceView(found(row, serviceNamed(params)));
     },
     async deleteService({ caller, params }) {
       const isDeleted = await store.services.delete(caller.accountId, params.serviceId);
-      if (!isDeleted) throw serviceNotFound(params);
+      if (!isDeleted) throw notFound(serviceNamed(params));
     },
   });
 }
@@ -187,22 +194,12 @@ async function refusingTakenAddress<T>(write: () => Promise<T>): Promise<T> {
   }
 }
 
-function found(row: StatusPageRow | undefined, { statusPageId }: { statusPageId: string }): StatusPageRow {
-  if (!row) throw notFound(statusPageId);
-  return row;
+function pageNamed({ statusPageId }: { readonly statusPageId: string }): string {
+  return `status page ${statusPageId}`;
 }
 
-function notFound(id: string): AppError {
-  return new AppError('NOT_FOUND', `There is no status page ${id}.`);
-}
-
-function foundService(row: ServiceRow | undefined, params: { serviceId: string }): ServiceRow {
-  if (!row) throw serviceNotFound(params);
-  return row;
-}
-
-function serviceNotFound({ serviceId }: { serviceId: string }): AppError {
-  return new AppError('NOT_FOUND', `There is no service ${serviceId}.`);
+function serviceNamed({ serviceId }: { readonly serviceId: string }): string {
+  return `service ${serviceId}`;
 }
 
 async function views(

@@ -7,8 +7,9 @@ import type { CheckGroup } from '../checks/groups/store.ts';
 import { lifecycleScripts } from '../checks/lifecycle-scripts.ts';
 import type { Check } from '../checks/store.ts';
 import type { LocationCaller } from '../http/auth.ts';
-import type { Snippet } from '../resources/snippets/store.ts';
-import type { ClientCertificateRow, VariableRow } from '../resources/tables.ts';
+import type { ClientCertificateRow } from '../resources/client-certificates.ts';
+import type { Snippet } from '../resources/snippets.ts';
+import type { VariableRow } from '../resources/variables.ts';
 import type { Repositories } from '../store.ts';
 import { resultIdOf } from './lease-store.ts';
 import { mayBeRetried } from './retries.ts';
@@ -54,7 +55,8 @@ async function resourcesFor(
   const needsCertificates = types.some((type) => type?.usesClientCertificates);
   return {
     variables: await repositories.variables.ofAccounts([accountId]),
-    snippets: needsSnippets ? await repositories.snippets.ofAccounts([accountId]) : [],
+    // Oldest first.
+    snippets: needsSnippets ? (await repositories.snippets.ofAccounts([accountId])).toReversed() : [],
     certificates: needsCertificates ? await repositories.certificates.ofAccounts([accountId]) : [],
   };
 }

@@ -1,5 +1,4 @@
 import { keepMasked, maskDefinition } from '../../../checks/contract/masking.ts';
-import { AppError } from '../../../lib/errors.ts';
 import {
   AlertChannelInput,
   alertChannelRoutes,
@@ -8,6 +7,7 @@ import {
   undeliveredTypes,
 } from '../../../protocol/alerts/alert-channel.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/handler.ts';
+import { found, notFound } from '../../http/known-names.ts';
 import { describePage, pageOffset } from '../../http/paging.ts';
 import { fieldError, validationError } from '../../http/validation.ts';
 import type { Repositories } from '../../store.ts';
@@ -22,7 +22,7 @@ export function alertChannelHandlers({ store, clock, publicUrl }: HandlerDeps): 
   return handlersById(alertChannelRoutes, {
     async listAlertChannels({ caller, query, request, reply }) {
       const page = { limit: query.limit, offset: pageOffset(query) };
-      const { total, channels } = await store.alertChannels.list(caller.accountId, page);
+      const { total, rows: channels } = await store.alertChannels.list(caller.accountId, page);
       const subscriptions = await store.alertChannels.subscriptionsOf(channels.map(({ id }) => id));
       const byChannel = Map.groupBy(subscriptions, (row) => row.channel_id);
       describePage(request, reply, { query, total, publicUrl });
@@ -31,24 +31,32 @@ export function alertChannelHandlers({ store, clock, publicUrl }: HandlerDeps): 
     async createAlertChannel({ caller, body }) {
       requireTemplates(body);
       const { type, ...definition } = body;
-      return viewOf(await store.alertChannels.insert(caller.accountId, type, definition, clock.wallMs()));
+      const inserted = await store.alertChannels.insert({
+        account_id: caller.accountId,
+        type,
+        definition: JSON.stringify(definition),
+        created: clock.wallMs(),
+        updated: null,
+      });
+      return viewOf(inserted);
     },
     async getAlertChannel({ caller, params }) {
       return viewOf(await requireChannel(store, caller.accountId, params.id));
     },
     async updateAlertChannel({ caller, params, body }) {
       const changed = await store.transaction(async (repositories) => {
-        const stored = await repositories.alertChannels.findForUpdate(caller.accountId, params.id);
-        if (!stored) throw notFound(params.id);
+        const [accountId, what] = [caller.accountId, `alert channel ${params.id}`];
+        const stored = found(await repositories.alertChannels.findForUpdate(accountId, params.id), what);
         const { type, ...definition } = merged(stored, body);
-        await repositories.alertChannels.update(stored.id, type, definition, clock.wallMs());
-        return requireChannel(repositories, caller.accountId, stored.id);
+        const row = { type, definition: JSON.stringify(definition), updated: clock.wallMs() };
+        const identity = { account_id: accountId, id: stored.id };
+        return found(await repositories.alertChannels.update({ ...row, ...identity }), what);
       });
       return viewOf(changed);
     },
     async deleteAlertChannel({ caller, params }) {
-      await requireChannel(store, caller.accountId, params.id);
-      await store.alertChannels.delete(params.id);
+      const isDeleted = await store.alertChannels.delete(caller.accountId, params.id);
+      if (!isDeleted) throw notFound(`alert channel ${params.id}`);
     },
     async updateAlertChannelSubscriptions({ caller, params, body }) {
       const { checkId, groupId, activated } = body;
@@ -59,14 +67,16 @@ export function alertChannelHandlers({ store, clock, publicUrl }: HandlerDeps): 
           throw fieldError('payload', [{ key: 'checkId', message }]);
         }
         if (checkId !== null) {
-          const check = await repositories.checks.findForUpdate(caller.accountId, checkId.toLowerCase());
-          if (!check) throw new AppError('NOT_FOUND', `There is no check ${checkId}.`);
+          const check = found(
+            await repositories.checks.findForUpdate(caller.accountId, checkId.toLowerCase()),
+            `check ${checkId}`,
+          );
           return repositories.alertChannels.subscribe(id, { checkId: check.id }, activated);
         }
         const group =
           groupId === null ? undefined : await repositories.groups.findForUpdate(caller.accountId, groupId);
-        if (!group) throw new AppError('NOT_FOUND', `There is no check group ${groupId}.`);
-        return repositories.alertChannels.subscribe(id, { groupId: group.id }, activated);
+        const subscriber = { groupId: found(group, `check group ${groupId}`).id };
+        return repositories.alertChannels.subscribe(id, subscriber, activated);
       });
       return subscriptionView(row);
     },
@@ -78,13 +88,7 @@ async function requireChannel(
   accountId: string,
   id: number,
 ): Promise<AlertChannel> {
-  const channel = await repositories.alertChannels.find(accountId, id);
-  if (!channel) throw notFound(id);
-  return channel;
-}
-
-function notFound(id: number): AppError {
-  return new AppError('NOT_FOUND', `There is no alert channel ${id}.`);
+  return found(await repositories.alertChannels.find(accountId, id), `alert channel ${id}`);
 }
 
 /** A body merged into the stored channel; a config of another type replaces the old one whole. */

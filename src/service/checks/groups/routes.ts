@@ -9,7 +9,7 @@ import {
   mergedInGroups,
 } from '../../../protocol/checks/check-group.ts';
 import { type AnyHandler, handlersById } from '../../http/handler.ts';
-import { requireLocations } from '../../http/known-names.ts';
+import { found, requireLocations } from '../../http/known-names.ts';
 import { describePage, pageOffset } from '../../http/paging.ts';
 import { validationError } from '../../http/validation.ts';
 import type { Signal } from '../../store/engine/signals.ts';
@@ -29,7 +29,7 @@ export function checkGroupHandlers(deps: CheckDeps): [string, AnyHandler][] {
   const { store, clock, publicUrl } = deps;
   return handlersById(checkGroupRoutes, {
     async listCheckGroups({ caller, query, request, reply }) {
-      const { total, groups } = await store.groups.list(
+      const { total, rows: groups } = await store.groups.listMatching(
         caller.accountId,
         { tags: query.tag === undefined ? undefined : [query.tag].flat(), name: query.name },
         { limit: query.limit, offset: pageOffset(query) },
@@ -41,11 +41,7 @@ export function checkGroupHandlers(deps: CheckDeps): [string, AnyHandler][] {
       const group = await store.transaction(async (repositories) => {
         const definition = body as GroupDefinition;
         await requireLocations(repositories, caller.accountId, definition);
-        const created = await repositories.groups.insert(
-          caller.accountId,
-          writeOf(definition),
-          clock.wallMs(),
-        );
+        const created = await repositories.groups.add(caller.accountId, writeOf(definition), clock.wallMs());
         const named = definition.alertChannelSubscriptions ?? [];
         await subscribeNew(
           repositories,
@@ -57,15 +53,18 @@ export function checkGroupHandlers(deps: CheckDeps): [string, AnyHandler][] {
       return view(group);
     },
     async getCheckGroup({ caller, params }) {
-      return view(found(await store.groups.find(caller.accountId, params.id), params.id));
+      return view(found(await store.groups.find(caller.accountId, params.id), `check group ${params.id}`));
     },
     async updateCheckGroup({ caller, params, body }) {
       const { group, signals } = await store.transaction(async (repositories) => {
         const now = clock.wallMs();
-        const before = found(await repositories.groups.findForUpdate(caller.accountId, params.id), params.id);
+        const before = found(
+          await repositories.groups.findForUpdate(caller.accountId, params.id),
+          `check group ${params.id}`,
+        );
         const definition = changedDefinition(before, body);
         await requireLocations(repositories, caller.accountId, definition);
-        await repositories.groups.update(before.id, writeOf(definition), now);
+        await repositories.groups.change(before.id, writeOf(definition), now);
         const isNamed = (body as Readonly<Record<string, unknown>>).alertChannelSubscriptions !== undefined;
         const named = isNamed ? (definition.alertChannelSubscriptions ?? []) : undefined;
         await changeSubscriptions(
@@ -84,17 +83,20 @@ export function checkGroupHandlers(deps: CheckDeps): [string, AnyHandler][] {
     },
     async deleteCheckGroup({ caller, params }) {
       await store.transaction(async (repositories) => {
-        const group = found(await repositories.groups.findForUpdate(caller.accountId, params.id), params.id);
+        const group = found(
+          await repositories.groups.findForUpdate(caller.accountId, params.id),
+          `check group ${params.id}`,
+        );
         const { checks } = await repositories.checks.listOfGroup(group.id, {
           limit: namesInMessage + 1,
           offset: 0,
         });
         if (checks.length > 0) throw hasChecks(group, checks);
-        await repositories.groups.delete(group.id);
+        await repositories.groups.delete(caller.accountId, group.id);
       });
     },
     async listChecksOfGroup({ caller, params, query, request, reply }) {
-      const group = found(await store.groups.find(caller.accountId, params.id), params.id);
+      const group = found(await store.groups.find(caller.accountId, params.id), `check group ${params.id}`);
       const page = { limit: query.limit, offset: pageOffset(query) };
       const { checks, total } = await store.checks.listOfGroup(group.id, page);
       describePage(request, reply, { query, total, publicUrl });
@@ -104,7 +106,10 @@ export function checkGroupHandlers(deps: CheckDeps): [string, AnyHandler][] {
       );
     },
     async getCheckOfGroup({ caller, params }) {
-      const group = found(await store.groups.find(caller.accountId, params.groupId), params.groupId);
+      const group = found(
+        await store.groups.find(caller.accountId, params.groupId),
+        `check group ${params.groupId}`,
+      );
       const check = await store.checks.find(caller.accountId, params.checkId);
       if (!check || check.groupId !== group.id) throw checkNotFound(params.checkId);
       return oneCheckView(deps, withGroup(check, group));
@@ -156,11 +161,6 @@ function hasChecks(group: CheckGroup, checks: readonly Check[]): AppError {
     'CONFLICT',
     `The group ${group.id} has checks: ${named.join(', ')}${more}. Take them out of it or delete them first.`,
   );
-}
-
-function found(group: CheckGroup | undefined, id: number): CheckGroup {
-  if (!group) throw new AppError('NOT_FOUND', `There is no check group ${id}.`);
-  return group;
 }
 
 function writeOf(definition: GroupDefinition): CheckGroupWrite {

@@ -6,6 +6,7 @@ import {
   dashboardIncidentRoutes,
 } from '../../../protocol/pages/dashboard-incident.ts';
 import { type AnyHandler, type HandlerDeps, handlersById, iso, optionalIso } from '../../http/handler.ts';
+import { found, notFound } from '../../http/known-names.ts';
 import { fieldError } from '../../http/validation.ts';
 import type { Repositories } from '../../store.ts';
 import type { DashboardIncidentRow, DashboardIncidentUpdateRow } from '../tables.ts';
@@ -13,7 +14,10 @@ import type { DashboardIncidentRow, DashboardIncidentUpdateRow } from '../tables
 /** The routes of the incidents of dashboards. */
 export function dashboardIncidentHandlers({ store, clock }: HandlerDeps): [string, AnyHandler][] {
   const view = async (accountId: string, id: string): Promise<DashboardIncident> => {
-    const { row, dashboardId } = found(await store.dashboardIncidents.find(accountId, id), id);
+    const { row, dashboardId } = found(
+      await store.dashboardIncidents.findShown(accountId, id),
+      `incident ${id}`,
+    );
     return dashboardIncidentView(row, dashboardId, await store.dashboardIncidents.updates([id]));
   };
   return handlersById(dashboardIncidentRoutes, {
@@ -23,8 +27,10 @@ export function dashboardIncidentHandlers({ store, clock }: HandlerDeps): [strin
       if (!update) throw new Error('the schema lets no incident without an update through');
       const id = randomUUID();
       await store.transaction(async (repositories) => {
-        const dashboard = await repositories.dashboards.findForUpdate(caller.accountId, body.dashboardId);
-        if (!dashboard) throw new AppError('NOT_FOUND', `There is no dashboard ${body.dashboardId}.`);
+        const dashboard = found(
+          await repositories.dashboards.findForUpdate(caller.accountId, body.dashboardId),
+          `dashboard ${body.dashboardId}`,
+        );
         const times = {
           started: Date.parse(body.startedAt),
           stopped: body.stoppedAt === null ? null : Date.parse(body.stoppedAt),
@@ -70,7 +76,8 @@ export function dashboardIncidentHandlers({ store, clock }: HandlerDeps): [strin
       return view(caller.accountId, params.id);
     },
     async deleteDashboardIncident({ caller, params }) {
-      if (!(await store.dashboardIncidents.delete(caller.accountId, params.id))) throw notFound(params.id);
+      if (!(await store.dashboardIncidents.delete(caller.accountId, params.id)))
+        throw notFound(`incident ${params.id}`);
     },
     async createDashboardIncidentUpdate({ caller, params, body }) {
       const now = clock.wallMs();
@@ -137,8 +144,7 @@ async function lockedIncident(
   accountId: string,
   id: string,
 ): Promise<DashboardIncidentRow> {
-  if (!(await repositories.dashboardIncidents.lock(accountId, id))) throw notFound(id);
-  return found(await repositories.dashboardIncidents.find(accountId, id), id).row;
+  return found(await repositories.dashboardIncidents.findForUpdate(accountId, id), `incident ${id}`);
 }
 
 async function lockedUpdate(
@@ -150,15 +156,6 @@ async function lockedUpdate(
   const row = (await repositories.dashboardIncidents.updates([id])).find((update) => update.id === updateId);
   if (!row) throw new AppError('NOT_FOUND', `The incident has no update ${updateId}.`);
   return row;
-}
-
-function found<T>(row: T | undefined, id: string): T {
-  if (row === undefined) throw notFound(id);
-  return row;
-}
-
-function notFound(id: string): AppError {
-  return new AppError('NOT_FOUND', `There is no incident ${id}.`);
 }
 
 /** An incident of a dashboard as answers show it. */

@@ -6,6 +6,7 @@ import {
   dashboardRoutes,
 } from '../../../protocol/pages/dashboard.ts';
 import { type AnyHandler, type HandlerDeps, handlersById, iso, optionalIso } from '../../http/handler.ts';
+import { found, notFound } from '../../http/known-names.ts';
 import { describePage, pageOffset } from '../../http/paging.ts';
 import { createKey } from '../../ids/keys.ts';
 import { isUniqueViolation } from '../../store/engine/dialect.ts';
@@ -54,7 +55,7 @@ export function dashboardHandlers(deps: HandlerDeps): [string, AnyHandler][] {
       return viewOf(row, key?.rawKey);
     },
     async getDashboard({ caller, params }) {
-      return viewOf(found(await store.dashboards.find(caller.accountId, params.dashboardId), params));
+      return viewOf(found(await store.dashboards.find(caller.accountId, params.dashboardId), named(params)));
     },
     async updateDashboard({ caller, params, body }) {
       const now = clock.wallMs();
@@ -62,7 +63,7 @@ export function dashboardHandlers(deps: HandlerDeps): [string, AnyHandler][] {
         store.transaction(async (repositories) => {
           const stored = found(
             await repositories.dashboards.findForUpdate(caller.accountId, params.dashboardId),
-            params,
+            named(params),
           );
           const { customUrl, customDomain, isPrivate, ...options } = body;
           const changed: Dashboard = {
@@ -82,7 +83,7 @@ export function dashboardHandlers(deps: HandlerDeps): [string, AnyHandler][] {
     },
     async deleteDashboard({ caller, params }) {
       const isDeleted = await store.dashboards.delete(caller.accountId, params.dashboardId);
-      if (!isDeleted) throw notFound(params);
+      if (!isDeleted) throw notFound(named(params));
     },
   });
 }
@@ -118,13 +119,8 @@ async function refusingTakenAddress<T>(write: () => Promise<T>): Promise<T> {
   }
 }
 
-function found(row: Dashboard | undefined, params: { dashboardId: string }): Dashboard {
-  if (!row) throw notFound(params);
-  return row;
-}
-
-function notFound({ dashboardId }: { dashboardId: string }): AppError {
-  return new AppError('NOT_FOUND', `There is no dashboard ${dashboardId}.`);
+function named({ dashboardId }: { readonly dashboardId: string }): string {
+  return `dashboard ${dashboardId}`;
 }
 
 /** `rawKey` is given where its dashboard's key was just made: it is never shown again. */

@@ -240,7 +240,7 @@ export const migrations: readonly Migration[] = [
 ];
 
 /**
- * Brings the schema up to date. Safe when several processes start at once: PostgreSQL holds a lock meanwhile,
+ * Brings the schema up to date, in the order of the numbers that names of migrations begin with. Safe when several processes start at once: PostgreSQL holds a lock meanwhile,
  * SQLite has one writer.
  *
  * @throws AppError CONFIG_INVALID when the database was written by a newer build: an older one must not
@@ -249,8 +249,9 @@ export const migrations: readonly Migration[] = [
 export async function migrate(
   db: Kysely<Tables>,
   dialect: Dialect,
-  all: readonly Migration[] = migrations,
+  known: readonly Migration[] = migrations,
 ): Promise<void> {
+  const all = known.toSorted((one, other) => (one.name < other.name ? -1 : 1));
   await db.transaction().execute(async (transaction) => {
     await dialect.lockSchema(transaction);
     await sql`create table if not exists schema_migrations (
