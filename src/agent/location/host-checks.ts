@@ -21,7 +21,10 @@ export const healthy: SelfCheckOutcome = { state: 'healthy' };
 export const unknown: SelfCheckOutcome = { state: 'unknown' };
 export const unhealthy = (evidence: string): SelfCheckOutcome => ({ state: 'unhealthy', evidence });
 
-/** The main thread does nothing but control: later than this at one time in a hundred, and leases are in danger. */
+/**
+ * The main thread does nothing but control: later than this at one time in a hundred, and leases are in
+ * danger.
+ */
 const maxLoopDelayMs = 1000;
 const memoryReserve = 0.05;
 const descriptorReserve = 0.05;
