@@ -37,11 +37,11 @@ const block = /-----BEGIN ((?:X509 |TRUSTED )?CERTIFICATE)-----[^-]*-----END \1-
 const begin = /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----/g;
 
 /**
- * Reads a folder of PEM files. Never fails: whatever cannot be used is told, and the rest counts. Names that begin with a
- * dot are passed over (Kubernetes keeps the files of a volume behind such).
+ * Reads a folder of PEM files. Never fails: whatever cannot be used is reported, and the rest counts. Names
+ * that begin with a dot are passed over (Kubernetes keeps the files of a volume behind such).
  *
- * Certificates out of their validity are taken all the same, and told: whether they are valid is decided when they are
- * used, by a clock that may be right by then. Those that belong to no authority are not taken.
+ * Certificates out of their validity are taken anyway, and reported: whether they are valid is decided when
+ * they are used, by a clock that may be right by then. Those that belong to no authority are not taken.
  *
  * @param now for what has expired.
  */
@@ -130,8 +130,9 @@ function dayOf(date: Date): string {
 }
 
 /**
- * Has this thread trust more authorities, beside those it trusts already (Node's own and NODE_EXTRA_CA_CERTS), for every TLS
- * connection that names no authorities of its own. Threads do not inherit it.
+ * Has this thread trust more authorities, in addition to those it trusts already (Node's own and
+ * NODE_EXTRA_CA_CERTS), for every TLS connection that names no authorities of its own. Threads do not inherit
+ * it.
  *
  * @param certificates PEM texts.
  */
