@@ -113,9 +113,7 @@ program
 
 program
   .command('doctor')
-  .description(
-    "diagnose the agent's environment and suggest fixes",
-  )
+  .description("diagnose the agent's environment and suggest fixes")
   .option('--json', 'print one JSON object')
   .addHelpText(
     'after',

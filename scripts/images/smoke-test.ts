@@ -189,7 +189,7 @@ async function showCapabilities(url: string, isFull: boolean, findings: Findings
   const backend = health.capabilities.backends.ICMP ?? 'none';
   findings.expect('pings through datagram sockets', /datagram/.test(backend), backend);
   if (!isFull) {
-    const others = health.checkTypes.filter((type) => !['URL', 'DNS', 'TCP', 'ICMP'].includes(type));
+    const others = health.checkTypes.filter((type) => !(type.toLowerCase() in probeChecks));
     findings.expect('offers the uptime monitors only', others.length === 0, others.join(', '));
     return;
   }

@@ -37,8 +37,8 @@ const block = /-----BEGIN ((?:X509 |TRUSTED )?CERTIFICATE)-----[^-]*-----END \1-
 const begin = /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----/g;
 
 /**
- * Reads a folder of PEM files. Never fails: whatever cannot be used is reported, and the rest counts. Names
- * that begin with a dot are passed over (Kubernetes keeps the files of a volume behind such).
+ * Reads a folder of PEM files. Never fails: what cannot be used is reported, and the rest counts. Names that
+ * begin with a dot are passed over (Kubernetes keeps the files of a volume behind such).
  *
  * Certificates out of their validity are taken anyway, and reported: whether they are valid is decided when
  * they are used, by a clock that may be right by then. Those that belong to no authority are not taken.

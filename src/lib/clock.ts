@@ -6,13 +6,16 @@ export interface Clock {
   wallMs(): number;
   /** Milliseconds since some fixed instant of this process, the same in all its threads. Never jumps. */
   monotonicMs(): number;
-  /** Resolves after `ms`, or at once when `signal` aborts: the caller looks at the signal, nothing is thrown. */
+  /**
+   * Resolves after `ms`, or at once when `signal` aborts: the caller looks at the signal, nothing is thrown.
+   */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
 export const systemClock: Clock = {
   wallMs: () => Date.now(),
-  // Not performance.now(): that counts from the start of each thread, so threads could not compare their readings.
+  // Not performance.now(): that counts from the start of each thread, so threads could not compare their
+  // readings.
   monotonicMs: () => {
     const [seconds, nanoseconds] = process.hrtime();
     return seconds * 1e3 + nanoseconds / 1e6;
@@ -42,8 +45,8 @@ export async function waitAtMost(
 }
 
 /**
- * Full-jitter exponential back-off: a random delay between 0 and min(cap, base * 2^attempt) milliseconds. Jitter over
- * the whole range keeps many clients that failed together from coming back together.
+ * Full-jitter exponential back-off: a random delay between 0 and min(cap, base * 2^attempt) milliseconds.
+ * Jitter over the whole range keeps many clients that failed together from coming back together.
  *
  * @param attempt 0 for the first retry.
  */

@@ -5,7 +5,10 @@ export class LruMap<Key, Value> {
   readonly #entries = new Map<Key, { readonly value: Value; readonly size: number }>();
   #size = 0;
 
-  /** @param sizeOf what an entry takes of the capacity; 1 when absent, so that the capacity is a number of entries. */
+  /**
+   * @param sizeOf what an entry takes of the capacity; 1 when absent, so that the capacity is a number of
+   * entries.
+   */
   constructor(capacity: number, sizeOf: (value: Value, key: Key) => number = () => 1) {
     this.#capacity = capacity;
     this.#sizeOf = sizeOf;
@@ -19,7 +22,10 @@ export class LruMap<Key, Value> {
     return entry.value;
   }
 
-  /** Keeps an entry, and drops the oldest ones that no longer fit; one larger than the capacity is not kept either. */
+  /**
+   * Keeps an entry, and drops the oldest ones that no longer fit; one larger than the capacity is not kept
+   * either.
+   */
   set(key: Key, value: Value): void {
     this.#remove(key);
     const entry = { value, size: this.#sizeOf(value, key) };
@@ -31,7 +37,10 @@ export class LruMap<Key, Value> {
     }
   }
 
-  /** The value of a key, made and kept when it is not there. What `make` throws is passed on and nothing is kept. */
+  /**
+   * The value of a key, made and kept when it is not there. What `make` throws is passed on and nothing is
+   * kept.
+   */
   getOrMake(key: Key, make: () => Value): Value {
     const known = this.get(key);
     if (known !== undefined) return known;

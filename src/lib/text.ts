@@ -1,4 +1,6 @@
-/** Stands where a part of a text is missing. Who looks for secrets knows by it that one may be there in part. */
+/**
+ * Stands where a part of a text is missing. Who looks for secrets knows by it that one may be there in part.
+ */
 const mark = '…';
 
 /** The beginning of a text, marked where its end is missing; at most `maxLength` characters. */
@@ -12,8 +14,8 @@ export function endingOf(text: string, maxLength: number): string {
 }
 
 /**
- * Whether a text fits a pattern in which `*` stands for any characters, or none. Matches piece by piece instead of by a
- * regular expression, which a pattern of many stars would make slow.
+ * Whether a text fits a pattern in which `*` stands for any characters, or none. Matches piece by piece
+ * instead of by a regular expression, which a pattern of many stars would make slow.
  */
 export function matchesGlob(text: string, pattern: string): boolean {
   const [first = '', ...rest] = pattern.split('*');

@@ -29,8 +29,8 @@ export function hostAndPort(hostname: string, port: number): string {
 }
 
 /**
- * True when this host has IPv6 switched on at all: with `disable_ipv6` not even the loopback interface has an IPv6
- * address. A host with IPv6 but without a route says so only when it connects (ENETUNREACH).
+ * True when this host has IPv6 switched on at all: with `disable_ipv6` not even the loopback interface has an
+ * IPv6 address. A host with IPv6 but without a route says so only when it connects (ENETUNREACH).
  */
 export function isIpv6Enabled(): boolean {
   return Object.values(networkInterfaces()).some((addresses) =>
@@ -39,8 +39,8 @@ export function isIpv6Enabled(): boolean {
 }
 
 /**
- * The family to connect with: the wanted one, or IPv4 where IPv6 is switched off (spec: the agent falls back to IPv4
- * when IPv6 is disabled).
+ * The family to connect with: the wanted one, or IPv4 where IPv6 is switched off (spec: the agent falls back
+ * to IPv4 when IPv6 is disabled).
  */
 export function usableFamily(
   wanted: IpFamily,

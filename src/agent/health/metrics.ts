@@ -1,7 +1,7 @@
 import { type EventLoopUtilization, performance } from 'node:perf_hooks';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Lane } from '../../checks/contract/check-type.ts';
-import { type SicknessKind, sicknessKinds } from '../../protocol/locations/location-event.ts';
+import { type UnhealthyKind, unhealthyKinds } from '../../protocol/locations/location-event.ts';
 import type { ServiceClock } from '../client/service-clock.ts';
 import type { ArtifactEnd } from '../delivery/artifacts/artifact-uploader.ts';
 import type { SpoolState } from '../delivery/spool/spool.ts';
@@ -26,7 +26,7 @@ export interface MetricsSource {
   readonly waitingResults: () => number;
   readonly spool: () => SpoolState;
   /** Parts of the location that are unhealthy now. */
-  readonly unhealthyParts: () => readonly SicknessKind[];
+  readonly unhealthyParts: () => readonly UnhealthyKind[];
   readonly serviceClock: Pick<ServiceClock, 'errorMs' | 'wallSkewMs'>;
   readonly isConnected: () => boolean;
   readonly probes: Pick<ProbePool, 'replacedCount' | 'gateState' | 'utilizations'>;
@@ -266,7 +266,7 @@ export class AgentMetrics {
       ['kind'],
       (gauge) => {
         const unhealthy = source.unhealthyParts();
-        for (const kind of sicknessKinds) gauge.set({ kind }, unhealthy.includes(kind) ? 1 : 0);
+        for (const kind of unhealthyKinds) gauge.set({ kind }, unhealthy.includes(kind) ? 1 : 0);
       },
     );
   }

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { errorCodeOf } from '../../lib/errors.ts';
-import type { SicknessKind } from '../../protocol/locations/location-event.ts';
+import type { UnhealthyKind } from '../../protocol/locations/location-event.ts';
 
 /** The health of one part of the location; `unknown` where nothing can be said. */
 export type SelfCheckOutcome =
@@ -10,7 +10,7 @@ export type SelfCheckOutcome =
 
 /** An examination of one part of the location. */
 export interface SelfCheck {
-  readonly kind: SicknessKind;
+  readonly kind: UnhealthyKind;
   /** Never rejects for what it finds; takes a few seconds at most. */
   look(): Promise<SelfCheckOutcome> | SelfCheckOutcome;
   /** Gives back what it holds. */

@@ -4,7 +4,7 @@ import type { Logger } from '../../lib/log.ts';
 import {
   maxLocationEventsPerCall,
   type ReportedLocationEvent,
-  type SicknessKind,
+  type UnhealthyKind,
 } from '../../protocol/locations/location-event.ts';
 import type { ServiceClock } from '../client/service-clock.ts';
 import { retryDelayMs, ServiceError } from '../client/service-error.ts';
@@ -21,7 +21,7 @@ const evidenceLimit = 900;
 
 /** A part of the location that the agent finds unhealthy now. */
 export interface UnhealthyPart {
-  readonly kind: SicknessKind;
+  readonly kind: UnhealthyKind;
   readonly evidence: string;
   readonly sinceMs: number;
 }
@@ -47,7 +47,7 @@ interface Event {
  */
 export class LocationWatch {
   readonly #options: LocationWatchOptions;
-  readonly #unhealthy = new Map<SicknessKind, Event>();
+  readonly #unhealthy = new Map<UnhealthyKind, Event>();
   readonly #events = new Map<string, Event>();
   readonly #stop = new AbortController();
   #looking: Promise<void> | undefined;
@@ -61,7 +61,7 @@ export class LocationWatch {
   /** What is unhealthy now. */
   get unhealthyParts(): UnhealthyPart[] {
     return [...this.#unhealthy.values()].map(({ reported }) => ({
-      kind: reported.kind as SicknessKind,
+      kind: reported.kind as UnhealthyKind,
       evidence: reported.evidence,
       sinceMs: reported.startedAt,
     }));
@@ -90,7 +90,8 @@ export class LocationWatch {
     const { fromLocation } = failureCatalogue[code];
     if (fromLocation === undefined || this.#stop.signal.aborted) return undefined;
     // A resolver is reached through the network.
-    const kinds: readonly SicknessKind[] = fromLocation === 'network' ? ['network'] : ['network', 'resolver'];
+    const kinds: readonly UnhealthyKind[] =
+      fromLocation === 'network' ? ['network'] : ['network', 'resolver'];
     const find = () => kinds.map((kind) => this.#unhealthy.get(kind)).find((found) => found !== undefined);
     let event = find();
     if (!event) {
@@ -100,7 +101,7 @@ export class LocationWatch {
     if (!event) return undefined;
     this.#change(event, { affectedRuns: event.reported.affectedRuns + 1 });
     const { kind, evidence, startedAt } = event.reported;
-    return { kind: kind as SicknessKind, evidence, sinceMs: startedAt };
+    return { kind: kind as UnhealthyKind, evidence, sinceMs: startedAt };
   }
 
   async #watch(): Promise<void> {
@@ -139,7 +140,7 @@ export class LocationWatch {
     );
   }
 
-  #becomeUnhealthy(kind: SicknessKind, evidence: string): void {
+  #becomeUnhealthy(kind: UnhealthyKind, evidence: string): void {
     const lasting = this.#unhealthy.get(kind);
     if (lasting) {
       if (lasting.reported.evidence !== evidence) lasting.reported = { ...lasting.reported, evidence };
@@ -167,7 +168,7 @@ export class LocationWatch {
     this.#report();
   }
 
-  #recover(kind: SicknessKind): void {
+  #recover(kind: UnhealthyKind): void {
     const event = this.#unhealthy.get(kind);
     if (!event) return;
     this.#unhealthy.delete(kind);

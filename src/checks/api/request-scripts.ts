@@ -34,11 +34,13 @@ const codes: Readonly<Record<Exclude<LifecycleProblem, 'stopped'>, FailureCode>>
 };
 
 /**
- * The scripts around the request of one run (check model 5.4). Setup scripts may change the request and variables; the first that
- * fails ends the run before anything is sent. Teardown scripts always run once the request is over, see its response, and
- * may put another body in its place; one that fails keeps none of the others from running.
+ * The scripts around the request of one run (check model 5.4). Setup scripts may change the request and
+ * variables; the first that fails ends the run before anything is sent. Teardown scripts always run once the
+ * request is over, see its response, and may put another body in its place; one that fails keeps none of the
+ * others from running.
  *
- * All of them share a process. When one has ended it, the next gets another, with the variables as they were left.
+ * All of them share a process. When one has ended it, the next gets another, with the variables as they were
+ * left.
  */
 export class RequestScripts {
   /** Values that turned out to be secret. */

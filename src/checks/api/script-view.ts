@@ -7,7 +7,10 @@ import type { ApiSpec } from './spec.ts';
 
 type ApiRequest = ApiSpec['request'];
 
-/** The request as it is defined: templates are filled in after setup, with the variables that scripts have set by then. */
+/**
+ * The request as it is defined: templates are filled in after setup, with the variables that scripts have set
+ * by then.
+ */
 export function definedRequest(request: ApiRequest): ScriptRequest {
   const { method, url, body, bodyType, headers, queryParameters } = request;
   return {
@@ -30,7 +33,10 @@ export function sentRequest({ request }: HttpExchange): ScriptRequest {
   };
 }
 
-/** A definition with what scripts have made of its request. A body that was given to a request without one is sent as it is. */
+/**
+ * A definition with what scripts have made of its request. A body that was given to a request without one is
+ * sent as it is.
+ */
 export function changedRequest(
   given: ApiRequest,
   seen: ScriptRequest,

@@ -1,6 +1,6 @@
 /**
- * The key of a code bundle tells its content: the SHA-256 in lower case hexadecimal, a hyphen, the size in bytes. So the
- * same bytes have the same key, and whoever holds a key can tell whether bytes are the right ones.
+ * The key of a code bundle identifies its content: the SHA-256 in lower case hexadecimal, a hyphen, the size in
+ * bytes. So the same bytes have the same key, and the key alone tells whether bytes are the right ones.
  */
 export const codeBundleKey = /^[0-9a-f]{64}-[1-9]\d{0,9}$/;
 

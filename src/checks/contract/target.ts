@@ -2,11 +2,12 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 
 /**
- * A host as people write it, in the one form that everything else uses: an address without brackets, however it was
- * spelled (`127.1`, `0x7f.1`, `2130706433` and fullwidth digits are 127.0.0.1), or a name in lower case with
- * international letters in their `xn--` form (WHATWG URL standard, "host parsing").
+ * A host as people write it, in the one form that everything else uses: an address without brackets, however
+ * it was spelled (`127.1`, `0x7f.1`, `2130706433` and fullwidth digits are 127.0.0.1), or a name in lower
+ * case with international letters in their `xn--` form (WHATWG URL standard, "host parsing").
  *
- * @returns undefined when it is no host: it has a scheme, port, path, space or user in it, or an impossible address.
+ * @returns undefined when it is no host: it has a scheme, port, path, space or user in it, or an impossible
+ *   address.
  */
 export function parseHostname(written: string): string | undefined {
   const text = written.trim();

@@ -30,7 +30,10 @@ export const noEvidence: Evidence = { pcapDataUrl: null, jobAssets: null };
 const captureName = 'network.pcap';
 const routeName = 'traceroute.txt';
 
-/** A request without an answer is diagnosed while it still hangs, when so much of its time is left, or this part of it. */
+/**
+ * A request without an answer is diagnosed while it still hangs, when this much of its time is left, or this
+ * part of it.
+ */
 const hangingReserveMs = 8000;
 const hangingReserveShare = 0.4;
 /** Less time than this shows nothing. */
@@ -64,11 +67,13 @@ interface Subject {
 }
 
 /**
- * Sends the request of a check, and gathers evidence when the network fails it: a capture of the connection's packets while
- * the request is repeated, and a route to the target. The result is that of the first request alone, times and all.
+ * Sends the request of a check, and gathers evidence when the network fails it: a capture of the connection's
+ * packets while the request is repeated, and a route to the target. The result is that of the first request
+ * alone, times and all.
  *
- * A request that failed is diagnosed at once. One that hangs would leave no time for that, so it is diagnosed while it
- * hangs, shortly before its time is over; should it be answered after all, what was found is forgotten.
+ * A request that failed is diagnosed at once. One that hangs would leave no time for that, so it is diagnosed
+ * while it hangs, shortly before its time is over; should it be answered after all, what was found is
+ * forgotten.
  */
 export async function probeWithDiagnosis(
   request: HttpProbeRequest,
@@ -79,7 +84,8 @@ export async function probeWithDiagnosis(
   if (!artifacts) return { result: await probeHttp(request, controls), evidence: noEvidence };
   const { timeoutMs } = controls;
   const endMs = performance.now() + timeoutMs - marginMs;
-  // Made only when it is needed: an abort makes an error with a stack, which costs more than much else of a run.
+  // Made only when it is needed: an abort makes an error with a stack, which costs more than much else of a
+  // run.
   let stop: AbortController | undefined;
   const attempts: ConnectionAttempt[] = [];
   let findings: Promise<Findings> | undefined;

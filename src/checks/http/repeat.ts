@@ -30,7 +30,8 @@ export async function repeatRequest(
 }
 
 /**
- * Makes the connection of a request once more, TLS included, and closes it before anything of a request is sent.
+ * Makes the connection of a request once more, TLS included, and closes it before anything of a request is
+ * sent.
  *
  * @returns what became of it, in words.
  */
@@ -67,7 +68,10 @@ export async function repeatConnection(
   }
 }
 
-/** Looks a name up as ever, but for the peer's: its address is known, and another one would show something else. */
+/**
+ * Looks a name up as ever, but for the peer's: its address is known, and another one would show something
+ * else.
+ */
 function pinned(resolver: Resolver, { hostname, address }: ConnectionAttempt): Resolver {
   return {
     resolve: async (name, family) =>

@@ -13,7 +13,7 @@ import {
   type Runner,
 } from '../contract/check-type.ts';
 import { type Failure, failure } from '../contract/failure.ts';
-import { timesToMicroseconds, toMicroseconds } from '../contract/milliseconds.ts';
+import { timesToMicroseconds, toMicroseconds, unjudged } from '../contract/outcome.ts';
 import { jobLogOf } from '../contract/run-log.ts';
 import { parseHostname } from '../contract/target.ts';
 import type { Assertion, EvaluatedAssertion } from '../judging/assertion.ts';
@@ -177,10 +177,6 @@ function unsentOutcome({ request }: IcmpSpec, context: RunContext, failed: Failu
   };
   const run = { request: { hostname, count: pingCount ?? defaultPingCount, assertions: [] }, result };
   return failedOutcome(context, run, failed);
-}
-
-function unjudged(failed: Failure) {
-  return { failure: failed, isDegraded: false, overMaxResponseTime: false, errorMessages: [failed.message] };
 }
 
 function responseOf({ request, result }: IcmpRun): IcmpDetail['response'] {

@@ -27,7 +27,7 @@ export const PlaywrightSpec = z.object({
     .max(256)
     .nullable()
     .default(null)
-    .describe('Installed dependencies are kept apart by it, beside lockfile and manifests'),
+    .describe('Part of the cache key of installed dependencies, in addition to lockfile and manifests'),
   playwrightVersion: z
     .string()
     .max(50)

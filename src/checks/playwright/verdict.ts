@@ -34,8 +34,9 @@ const brokenLimits: Readonly<
 };
 
 /**
- * What a run of a suite means for its check: what Playwright said and how its command ended. A flaky test, which passed in
- * a later try, fails nothing unless the suite says so by its exit code; limits come before everything else.
+ * What a run of a suite means for its check: what Playwright said and how its command ended. A flaky test,
+ * which passed in a later try, fails nothing unless the suite says so by its exit code; limits come before
+ * everything else.
  */
 export function judgeSuite(report: SuiteReport, limits: SuiteLimits): SuiteVerdict {
   switch (report.stage) {

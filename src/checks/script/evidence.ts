@@ -25,8 +25,8 @@ const imageTypes: Readonly<Record<string, string>> = {
 };
 
 /**
- * Hands the files a run left to the sink: traces, videos, Playwright's report, screenshots it took of failures and images
- * the script wrote by itself. Nothing of the run may be alive any more.
+ * Hands the files a run left to the sink: traces, videos, Playwright's report, screenshots it took of
+ * failures and images the script wrote by itself. Nothing of the run may be alive any more.
  *
  * @param ownFiles paths that came with the check and are no evidence.
  */

@@ -13,7 +13,8 @@ const maxPages = 100;
 const maxUrlLength = 2048;
 
 /**
- * Up to which value a web vital is good, and from which it is poor; milliseconds, except for CLS (check model 3.2).
+ * Up to which value a web vital is good, and from which it is poor; milliseconds, except for CLS (check model
+ * 3.2).
  */
 const vitalLimits = {
   CLS: [0.1, 0.25],
@@ -25,7 +26,8 @@ const vitalLimits = {
 
 /** The pages of a run in their order, one per navigation, with what was told last of each. */
 export function scriptPages(told: readonly ToldPage[]): ScriptPage[] {
-  // A page tells of itself when it goes, and may have been asked before: the origin of its clock is its identity.
+  // A page tells of itself when it goes, and may have been asked before: the origin of its clock is its
+  // identity.
   const last = new Map(told.map((page) => [`${page.timeOrigin} ${page.url}`, page]));
   return [...last.values()]
     .sort((one, other) => one.timeOrigin - other.timeOrigin)

@@ -7,7 +7,7 @@ import { runScript, type ScriptReport, scriptFiles } from '../../sandbox/scripts
 import type { ScriptTrust } from '../../sandbox/trust/script-trust.ts';
 import type { Outcome, RunContext } from '../contract/check-type.ts';
 import { type Failure, failure } from '../contract/failure.ts';
-import { toMicroseconds } from '../contract/milliseconds.ts';
+import { toMicroseconds } from '../contract/outcome.ts';
 import type { BrowserDetail, MultiStepDetail } from './detail.ts';
 import { type Evidence, keepEvidence } from './evidence.ts';
 import { scriptPages } from './pages.ts';
@@ -201,7 +201,9 @@ function outcome<Detail>(
   };
 }
 
-/** The time of the script itself: of its tests, or of the whole plain script; what ran when it was cut off. */
+/**
+ * The time of the script itself: of its tests, or of the whole plain script; what ran when it was cut off.
+ */
 function scriptDurationMs({ tests, end, mode, startedAt, ended }: ScriptReport): number {
   if (mode === 'test' && tests.length > 0) return tests.reduce((sum, { durationMs }) => sum + durationMs, 0);
   if (end) return end.durationMs;

@@ -14,13 +14,13 @@ import { type ClientIdentity, secureContextFor } from './secure-contexts.ts';
 import type { ConnectionMeans, ConnectionTarget, ConnectionTimes } from './target.ts';
 
 /**
- * One fresh connection, made step by step so that every step can be timed and blamed: the name, one TCP connect to its
- * first address if the egress policy allows that, the tunnel through a proxy if there is one, and TLS without session
- * resumption (a monitor has to see the full handshake). After `open` has called back, the socket belongs to the caller;
- * `destroy` works at any time.
+ * One fresh connection, made step by step so that every step can be timed and blamed: the name, one TCP
+ * connect to its first address if the egress policy allows that, the tunnel through a proxy if there is one,
+ * and TLS without session resumption (a monitor has to see the full handshake). After `open` has called back,
+ * the socket belongs to the caller; `destroy` works at any time.
  *
- * Each step is timed from the moment its first packet has left to the arrival of the last one it needs, by the kernel's
- * stamps where those are to be had (see kernel-thread/socket-watch.ts).
+ * Each step is timed from the moment its first packet has left to the arrival of the last one it needs, by
+ * the kernel's stamps where those are to be had (see kernel-thread/socket-watch.ts).
  */
 export class Connection {
   readonly times: ConnectionTimes = { dnsMs: 0, tcpMs: 0, proxyMs: 0, tlsMs: 0 };
@@ -104,7 +104,10 @@ export class Connection {
     return this.#noted(this.#watch?.arrivalOf(receivedBytes, eventMs) ?? eventMs, eventMs);
   }
 
-  /** When the first byte after the first `knownBytes` arrived; `receivedBytes` have been read in this very event. */
+  /**
+   * When the first byte after the first `knownBytes` arrived; `receivedBytes` have been read in this very
+   * event.
+   */
   arrivalAfter(knownBytes: number, receivedBytes: number, eventMs: number): number {
     const arrivedMs = this.#watch?.arrivalAfter(knownBytes, receivedBytes, eventMs) ?? eventMs;
     return this.#noted(arrivedMs, eventMs);
@@ -187,8 +190,8 @@ export class Connection {
   }
 
   /**
-   * Judges the resolved address itself, which is then connected to without another lookup. Through a proxy that is the
-   * proxy's; the target, which the proxy resolves, is judged by what is known of it.
+   * Judges the resolved address itself, which is then connected to without another lookup. Through a proxy
+   * that is the proxy's; the target, which the proxy resolves, is judged by what is known of it.
    */
   #refusal(egress: EgressPolicy, address: string): string | undefined {
     const { proxy, hostname, port } = this.#target;
@@ -226,7 +229,8 @@ export class Connection {
         onAttempt?.({ hostname, isSecure, address, port: proxy?.port ?? port, localPort });
       });
     });
-    // An error that comes after this connection is done concerns nobody, but unheard it would end the process.
+    // An error that comes after this connection is done concerns nobody, but unheard it would end the
+    // process.
     socket.on('error', ignore);
     const onError = (error: NodeJS.ErrnoException) => {
       const eventMs = performance.now();

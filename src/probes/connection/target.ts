@@ -25,13 +25,13 @@ export interface ConnectionMeans {
   readonly egress: EgressPolicy;
   /** Who says when things happened; the one of this thread when absent. */
   readonly timekeeper?: Timekeeper | undefined;
-  /** Hears of every connect that was begun, for whoever wants to watch the connection on the wire. */
+  /** Called with every connect that was begun, so that the connection can be watched on the wire. */
   readonly onAttempt?: ((attempt: ConnectionAttempt) => void) | undefined;
 }
 
 /**
- * What the network and the peers took for each step, in milliseconds; 0 for steps that were not reached. What this process
- * needed before, between and after them is in none.
+ * What the network and the peers took for each step, in milliseconds; 0 for steps that were not reached. What
+ * this process needed before, between and after them is in none.
  */
 export interface ConnectionTimes {
   dnsMs: number;

@@ -20,8 +20,9 @@ export interface DnsReply {
 }
 
 /**
- * Asks one server one question. A truncated UDP answer is asked for again over TCP (RFC 7766 section 5); a server that
- * refuses EDNS is asked again without it (RFC 6891 section 7). Nothing else is repeated: a lost datagram is news.
+ * Asks one server one question. A truncated UDP answer is asked for again over TCP (RFC 7766 section 5); a
+ * server that refuses EDNS is asked again without it (RFC 6891 section 7). Nothing else is repeated: a lost
+ * datagram is news.
  *
  * @param options.isEdns false leaves EDNS out, which limits UDP answers to 512 bytes.
  * @throws ProbeError when there is no usable answer.

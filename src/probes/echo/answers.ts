@@ -3,7 +3,7 @@ export interface EchoReply {
   readonly kind: 'reply';
   readonly sequence: number;
   readonly rttMs: number;
-  /** Time to live, or hop limit, of the reply; null when the system does not tell. */
+  /** Time to live, or hop limit, of the reply; null when the system does not say. */
   readonly ttl: number | null;
   readonly type: number;
   readonly code: number;
@@ -17,7 +17,7 @@ export interface EchoError {
   readonly rttMs: number;
   readonly type: number;
   readonly code: number;
-  /** The host or router that sent the error; null when the system does not tell. */
+  /** The host or router that sent the error; null when the system does not say. */
   readonly from: string | null;
   /** The largest packet that fits, in bytes, when that was the problem. */
   readonly mtuBytes: number | null;

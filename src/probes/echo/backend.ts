@@ -21,13 +21,15 @@ export interface PingTrain {
 export interface IcmpBackend {
   /** How it does so, for logs. */
   readonly description: string;
-  /** Whose stamps the round trips are made of: the kernel's, or those of a process that may have been late. */
+  /**
+   * Whose stamps the round trips are made of: the kernel's, or those of a process that may have been late.
+   */
   readonly clock: 'kernel' | 'event';
   /**
    * Sends a train and waits for its answers, in the order of their sequence.
    *
-   * @param signal stops sending and waiting; what was answered until then is returned. Requests without an entry were not
-   *   sent or are still open.
+   * @param signal stops sending and waiting; what was answered until then is returned. Requests without an
+   *   entry were not sent or are still open.
    * @throws when the backend itself broke.
    */
   ping(train: PingTrain, signal: AbortSignal): Promise<readonly EchoAnswer[]>;

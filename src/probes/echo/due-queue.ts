@@ -4,7 +4,10 @@ interface Due {
   readonly dueAtMs: number;
 }
 
-/** Things in the order in which they are due: a binary heap, because it holds a thousand at a time and each one often. */
+/**
+ * Things in the order in which they are due: a binary heap, because it holds a thousand at a time and each
+ * one often.
+ */
 export class DueQueue<T extends Due> {
   readonly #heap: T[] = [];
 

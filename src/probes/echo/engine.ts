@@ -10,17 +10,18 @@ import { EchoSocket, type SocketAnswer, SocketsRefused } from './socket.ts';
 import { EchoTrain, type OpenEcho } from './train.ts';
 
 const sendAttempts = 3;
-/** So many requests are sent before answers are taken in: they must not fill the socket's buffer. */
+/** Requests sent before answers are taken in: the answers must not fill the socket's buffer. */
 const sendsBetweenReceives = 64;
 const neverOpened: FamilyReport = { mode: null, datagramErrno: 'ENOTSOCK', rawErrno: 'ENOTSOCK' };
 
 /**
- * The echo engine: sends trains of requests at their pace and matches what comes back, in the kernel's thread, whose time is
- * never anybody else's for long. That thread waits at the engine's sockets and calls `receive` when one of them has
- * something, and `advance` when it is time for something. Nobody hears of a single request: a train is answered as a whole.
+ * The echo engine: sends trains of requests at their pace and matches what comes back, in the kernel's
+ * thread, whose time is never anybody else's for long. That thread waits at the engine's sockets and calls
+ * `receive` when one of them has something, and `advance` when it is time for something. A train is answered
+ * as a whole, never request by request.
  *
- * CLOSED: no sockets. → OPEN by the message `open`, which is answered with what the sockets turned out to be. → CLOSED by
- * the message `close`; trains that are under way then get no answer.
+ * CLOSED: no sockets. → OPEN by the message `open`, which is answered with what the sockets turned out to be.
+ * → CLOSED by the message `close`; trains that are under way then get no answer.
  */
 export class EchoEngine {
   readonly #libc: Libc;
@@ -39,7 +40,7 @@ export class EchoEngine {
   #wireSequence = 0;
   #finished: TrainAnswers[] = [];
 
-  /** @param watch told of each socket that is opened; a closed one needs no word. */
+  /** @param watch called with each socket that is opened; a closed one leaves the epoll set by itself. */
   constructor(
     libc: Libc,
     post: (message: FromEngine) => void,
@@ -71,10 +72,11 @@ export class EchoEngine {
         this.#post({ type: 'opened', families: this.#reports });
         break;
       case 'train': {
-        // While nothing was under way nobody looked: a raw socket gets everybody's replies, and a full one loses ours.
+        // While nothing was under way nobody looked: a raw socket gets everybody's replies, and a full one
+        // loses ours.
         if (!this.isBusy) for (const socket of this.#sockets.values()) this.#receive(socket, true);
-        const train = new EchoTrain(message.order, performance.now());
-        this.#trains.set(train.order.id, train);
+        const train = new EchoTrain(message.spec, performance.now());
+        this.#trains.set(train.spec.id, train);
         this.#queue.add(train);
         break;
       }
@@ -95,7 +97,7 @@ export class EchoEngine {
     if (socket) this.#receive(socket, has.errors);
   }
 
-  /** Sends what is due, gives up what has waited for too long, and tells of the trains that are over. */
+  /** Sends what is due, gives up what has waited for too long, and reports the trains that are over. */
   advance(): void {
     const nowMs = performance.now();
     let sentCount = 0;
@@ -144,7 +146,7 @@ export class EchoEngine {
 
   /** Sends the next request of a train. */
   #send(train: EchoTrain): void {
-    const { family, order } = train;
+    const { family, spec } = train;
     const socket = this.#sockets.get(family);
     if (!socket) {
       const report = this.#reports[family];
@@ -153,22 +155,22 @@ export class EchoEngine {
     }
     const wireSequence = this.#freeSequence(family);
     const token = this.#tokens.next();
-    const request = { sequence: wireSequence, token, dataBytes: order.dataBytes };
-    socket.setTtl(order.ttl);
+    const request = { sequence: wireSequence, token, dataBytes: spec.dataBytes };
+    socket.setTtl(spec.ttl);
     let errno: string | undefined;
     for (let attempt = 0; attempt < sendAttempts; attempt += 1) {
       const sentAtMs = performance.now();
       const sentAt = this.#clock.realtime();
       errno = socket.send(train.socketAddress, request);
       if (errno === undefined) {
-        const expiresAtMs = sentAtMs + order.replyTimeoutMs;
+        const expiresAtMs = sentAtMs + spec.replyTimeoutMs;
         const sequence = train.sentCount;
         const echo: OpenEcho = { train, sequence, wireSequence, token, sentAt, sentAtMs, expiresAtMs };
         train.addOpen(echo);
         this.#open.set(keyOf(family, wireSequence), echo);
         return;
       }
-      // An error about another target's packet is reported to whoever sends next.
+      // An error about another target's packet is reported by the next send.
       this.#receive(socket, true);
     }
     train.addUnsent(errno ?? '');
@@ -187,7 +189,7 @@ export class EchoEngine {
       if (!echo || !isAnswerTo(echo, answer)) return;
       const rttMs = this.#rttMs(echo, answer);
       // Too late is too late, also when this thread is even later; the request expires.
-      if (rttMs > echo.train.order.replyTimeoutMs) return;
+      if (rttMs > echo.train.spec.replyTimeoutMs) return;
       this.#open.delete(key);
       this.#settle(echo, answer, rttMs);
     });
@@ -215,8 +217,8 @@ export class EchoEngine {
     if (train.isOver) return;
     train.isOver = true;
     for (const { wireSequence } of train.openEchoes) this.#open.delete(keyOf(train.family, wireSequence));
-    this.#trains.delete(train.order.id);
-    this.#finished.push({ id: train.order.id, answers: train.answers });
+    this.#trains.delete(train.spec.id);
+    this.#finished.push({ id: train.spec.id, answers: train.answers });
   }
 
   #flush(): void {
@@ -246,12 +248,12 @@ class TokenSource {
 const keyOf = (family: IpFamily, wireSequence: number) => (family === 6 ? 0x1_0000 : 0) + wireSequence;
 
 /**
- * Whether a packet is the answer to that request: from the target (or about a packet to it), with the token of the
- * request. Errors may quote less than the token; then what they quote has to fit.
+ * Whether a packet is the answer to that request: from the target (or about a packet to it), with the token
+ * of the request. Errors may quote less than the token; then what they quote has to fit.
  */
 function isAnswerTo({ train, token }: OpenEcho, answer: SocketAnswer): boolean {
   if (answer.target !== train.target) return false;
-  const expectedBytes = Math.min(tokenBytes, train.order.dataBytes);
+  const expectedBytes = Math.min(tokenBytes, train.spec.dataBytes);
   const returned = answer.token.subarray(0, expectedBytes);
   if (!answer.error && returned.length !== expectedBytes) return false;
   return returned.equals(token.subarray(0, returned.length));

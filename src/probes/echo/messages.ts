@@ -1,8 +1,8 @@
 import type { EchoAnswer } from './answers.ts';
 
-/** Echo requests to one address, as the engine's thread is told to send them, at their pace. */
-export interface TrainOrder {
-  /** Chosen by whoever orders; the answers carry it. */
+/** Echo requests to one address, for the engine to send at their pace. */
+export interface TrainSpec {
+  /** Chosen by the sender; the answers carry it. */
   readonly id: number;
   readonly address: string;
   /** The interface of a link-local address, 0 otherwise. */
@@ -14,7 +14,10 @@ export interface TrainOrder {
   readonly replyTimeoutMs: number;
 }
 
-/** What became of a train: in the order of their sequence, without what was not sent or not answered when it was stopped. */
+/**
+ * What became of a train: in the order of their sequence, without what was not sent or not answered when it
+ * was stopped.
+ */
 export interface TrainAnswers {
   readonly id: number;
   readonly answers: readonly EchoAnswer[];
@@ -24,7 +27,7 @@ export type ToEngine =
   /** Opens the sockets, again if need be; answered by `opened`. */
   | { readonly type: 'open' }
   /** Answered by `answers`, when the last request has its own. */
-  | { readonly type: 'train'; readonly order: TrainOrder }
+  | { readonly type: 'train'; readonly spec: TrainSpec }
   /** Sends and waits no more; answered by `answers` with what there is, if the train is not over. */
   | { readonly type: 'stop'; readonly id: number }
   | { readonly type: 'close' };

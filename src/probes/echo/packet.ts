@@ -13,8 +13,8 @@ export const echoRequestType = (family: IpFamily): number => requestTypes[family
 export const echoReplyType = (family: IpFamily): number => replyTypes[family];
 
 /**
- * An echo request (RFC 792, RFC 4443): type, code, checksum, identifier, sequence, data. Data beyond the token counts up,
- * so that a capture shows it is ours.
+ * An echo request (RFC 792, RFC 4443): type, code, checksum, identifier, sequence, data. Data beyond the
+ * token counts up, so that a capture shows it is ours.
  */
 export function echoRequest(options: {
   readonly family: IpFamily;

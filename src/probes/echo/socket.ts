@@ -17,9 +17,9 @@ import {
 } from './packet.ts';
 
 /**
- * How a socket is opened. `datagram`: a ping socket, which needs no privilege where `net.ipv4.ping_group_range` allows
- * it; the kernel chooses the identifier and hands out nothing but its replies. `raw`: needs NET_RAW; sees all replies of
- * the network namespace.
+ * How a socket is opened. `datagram`: a ping socket, which needs no privilege where
+ * `net.ipv4.ping_group_range` allows it; the kernel chooses the identifier and hands out nothing but its
+ * replies. `raw`: needs NET_RAW; sees all replies of the network namespace.
  */
 export type SocketMode = 'datagram' | 'raw';
 

@@ -2,7 +2,7 @@ import type { IpFamily } from '../address.ts';
 import type { KernelTime } from '../sys/kernel-clock.ts';
 import { canonicalAddress, encodeSocketAddress } from '../sys/socket-address.ts';
 import type { EchoAnswer } from './answers.ts';
-import type { TrainOrder } from './messages.ts';
+import type { TrainSpec } from './messages.ts';
 
 /** A request that waits for its answer. */
 export interface OpenEcho {
@@ -21,7 +21,7 @@ type Unnumbered<Answer> = Answer extends unknown ? Omit<Answer, 'sequence'> : ne
 
 /** A train under way: which requests are sent, which of them are open, what became of the others. */
 export class EchoTrain {
-  readonly order: TrainOrder;
+  readonly spec: TrainSpec;
   readonly family: IpFamily;
   /** The target as a `struct sockaddr`, and in its one way to write it. */
   readonly socketAddress: Buffer;
@@ -38,11 +38,11 @@ export class EchoTrain {
   #firstOpen = 0;
 
   /** @param nowMs the first request is due at once. */
-  constructor(order: TrainOrder, nowMs: number) {
-    this.order = order;
-    this.family = order.address.includes(':') ? 6 : 4;
-    this.socketAddress = encodeSocketAddress(order.address, order.scopeId);
-    this.target = canonicalAddress(order.address);
+  constructor(spec: TrainSpec, nowMs: number) {
+    this.spec = spec;
+    this.family = spec.address.includes(':') ? 6 : 4;
+    this.socketAddress = encodeSocketAddress(spec.address, spec.scopeId);
+    this.target = canonicalAddress(spec.address);
     this.#startMs = nowMs;
     this.dueAtMs = nowMs;
   }
@@ -52,12 +52,12 @@ export class EchoTrain {
   }
 
   get isAnswered(): boolean {
-    return this.sentCount >= this.order.count && this.#openCount === 0;
+    return this.sentCount >= this.spec.count && this.#openCount === 0;
   }
 
   /** Counted from the start, so that one late request does not delay all others. */
   isRequestDue(nowMs: number): boolean {
-    return this.sentCount < this.order.count && this.#nextRequestMs <= nowMs;
+    return this.sentCount < this.spec.count && this.#nextRequestMs <= nowMs;
   }
 
   /** What was answered so far. */
@@ -88,7 +88,10 @@ export class EchoTrain {
     this.#answers[sequence] = { ...answer, sequence };
   }
 
-  /** The oldest request that waits, if it has waited for too long. All wait equally long, so the oldest is the first. */
+  /**
+   * The oldest request that waits, if it has waited for too long. All wait equally long, so the oldest is the
+   * first.
+   */
   expired(nowMs: number): OpenEcho | undefined {
     const echo = this.#oldestOpen();
     return echo && echo.expiresAtMs <= nowMs ? echo : undefined;
@@ -96,7 +99,7 @@ export class EchoTrain {
 
   /** Finds out when something is to be done next. Not while the train is queued. */
   plan(): void {
-    const requestMs = this.sentCount < this.order.count ? this.#nextRequestMs : Number.POSITIVE_INFINITY;
+    const requestMs = this.sentCount < this.spec.count ? this.#nextRequestMs : Number.POSITIVE_INFINITY;
     this.dueAtMs = Math.min(requestMs, this.#oldestOpen()?.expiresAtMs ?? Number.POSITIVE_INFINITY);
   }
 
@@ -107,6 +110,6 @@ export class EchoTrain {
   }
 
   get #nextRequestMs(): number {
-    return this.#startMs + this.sentCount * this.order.intervalMs;
+    return this.#startMs + this.sentCount * this.spec.intervalMs;
   }
 }

@@ -38,7 +38,9 @@ export interface HttpProbeRequest {
 /** The limits hold for the whole chain of redirects. */
 export interface HttpProbeControls extends ConnectionMeans, InterruptionSources {}
 
-/** What a probe found. Either `error` is there, or `head` and `phases` are; a broken-off download has both. */
+/**
+ * What a probe found. Either `error` is there, or `head` and `phases` are; a broken-off download has both.
+ */
 export interface HttpProbeResult {
   readonly error: ProbeError | undefined;
   readonly head: ResponseHead | undefined;
@@ -58,8 +60,8 @@ export interface HttpProbeResult {
 }
 
 /**
- * Sends one request and follows its redirects, each on a fresh connection with one connect attempt. Never throws for
- * what a peer does; a rejection is a fault of ours.
+ * Sends one request and follows its redirects, each on a fresh connection with one connect attempt. Never
+ * throws for what a peer does; a rejection is a fault of ours.
  */
 export async function probeHttp(
   request: HttpProbeRequest,
@@ -75,8 +77,8 @@ export async function probeHttp(
 }
 
 /**
- * The requests of one probe: at most one is under way. An interruption (deadline or signal) stops the one under way, or
- * the next before it starts.
+ * The requests of one probe: at most one is under way. An interruption (deadline or signal) stops the one
+ * under way, or the next before it starts.
  */
 class Chain {
   readonly #request: HttpProbeRequest;

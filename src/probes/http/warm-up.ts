@@ -11,9 +11,10 @@ const http = process.getBuiltinModule('node:http');
 const requests = 3;
 
 /**
- * Sends a few requests to a server of our own on loopback. The first request of a thread compiles the parser and loads
- * what is loaded late, which takes tens of milliseconds; without this the first check would report them as its target's
- * time. Where nothing can listen on loopback, the first check is measured cold; nothing else depends on it.
+ * Sends a few requests to a server of our own on loopback. The first request of a thread compiles the parser
+ * and loads what is loaded late, which takes tens of milliseconds; without this the first check would report
+ * them as its target's time. Where nothing can listen on loopback, the first check is measured cold; nothing
+ * else depends on it.
  */
 export async function warmUpHttp(): Promise<void> {
   await openTimekeeper();

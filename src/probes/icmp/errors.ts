@@ -1,7 +1,9 @@
 import type { IpFamily } from '../address.ts';
 import type { IcmpBackend } from '../echo/backend.ts';
 
-/** Why a train of echo requests has no answers that could be judged; the kinds are among those of connections. */
+/**
+ * Why a train of echo requests has no answers that could be judged; the kinds are among those of connections.
+ */
 export type IcmpErrorKind =
   | 'name-not-found'
   | 'resolver-unavailable'
@@ -39,8 +41,8 @@ interface ErrorWords {
 }
 
 /**
- * The ICMP errors that can come back for an echo request (RFC 792, RFC 1812, RFC 4443), in the words that `ping` made
- * familiar.
+ * The ICMP errors that can come back for an echo request (RFC 792, RFC 1812, RFC 4443), in the words that
+ * `ping` made familiar.
  */
 const table: readonly ErrorWords[] = [
   ...unreachables(4, 3, [

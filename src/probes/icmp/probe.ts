@@ -38,8 +38,8 @@ export interface IcmpProbeResult {
 }
 
 /**
- * Pings a host: looks its name up, sends echo requests to its first address at a steady pace and collects what comes
- * back.
+ * Pings a host: looks its name up, sends echo requests to its first address at a steady pace and collects
+ * what comes back.
  *
  * @throws when the backend itself broke; all else is part of the result.
  */

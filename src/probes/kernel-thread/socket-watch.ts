@@ -1,8 +1,8 @@
 import type { StampClock } from '../sys/kernel-clock.ts';
 
 /**
- * What is known of one TCP connection beside the events of its thread. All instants are of `performance.now()`; an answer
- * is never later than the event it is about.
+ * What is known of one TCP connection in addition to the events of its thread. All instants are of
+ * `performance.now()`; an answer is never later than the event it is about.
  */
 export interface SocketWatch {
   readonly clock: StampClock;
@@ -16,11 +16,13 @@ export interface SocketWatch {
   notSentBefore(nowMs: number): number;
   /** When the last of the first `receivedBytes` bytes arrived, which have been read in that event. */
   arrivalOf(receivedBytes: number, eventMs: number): number;
-  /** When the first byte after the first `knownBytes` arrived. `receivedBytes` have been read in that event. */
+  /**
+   * When the first byte after the first `knownBytes` arrived. `receivedBytes` have been read in that event.
+   */
   arrivalAfter(knownBytes: number, receivedBytes: number, eventMs: number): number;
   /**
-   * How long the peer and the network took for their part of an exchange that ended with the first `receivedBytes`: like
-   * `arrivalOf`, but without the time this side needed to answer in between.
+   * How long the peer and the network took for their part of an exchange that ended with the first
+   * `receivedBytes`: like `arrivalOf`, but without the time this side needed to answer in between.
    *
    * @param sent when this side had said its first word.
    */

@@ -38,7 +38,10 @@ const errnos: Readonly<Record<string, string>> = {
   'Too many open files': 'EMFILE',
 };
 
-/** The name of the error that words of the C library stand for, such as `EPERM`; the words themselves when unknown. */
+/**
+ * The name of the error that words of the C library stand for, such as `EPERM`; the words themselves when
+ * unknown.
+ */
 export function errnoOfWords(words: string): string {
   return errnos[words.trim()] ?? words;
 }

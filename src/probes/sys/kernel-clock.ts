@@ -49,9 +49,9 @@ export class KernelClock {
 }
 
 /**
- * The time from sending a packet to the kernel's receive stamp. A stamp is of the realtime clock; when somebody set
- * that clock meanwhile, the difference lies outside of what the monotonic clock allows, which then is the answer: never
- * too short, and too long by no more than the time the packet waited for us.
+ * The time from sending a packet to the kernel's receive stamp. A stamp is of the realtime clock; when
+ * somebody set that clock meanwhile, the difference lies outside of what the monotonic clock allows, which
+ * then is the answer: never too short, and too long by no more than the time the packet waited for us.
  *
  * @param elapsedMs monotonic time from sending until now.
  */

@@ -5,7 +5,7 @@ import { type Hop, type HopAnswer, isTimeExceeded, maxHops, probesPerHop, type R
 const ends = {
   reached: 'the target answered',
   unreachable: 'there is no way on, says the last hop',
-  silent: 'nobody behind the last hop answered; whoever is there may just not answer to ICMP',
+  silent: 'nobody behind the last hop answered; hosts there may just not answer to ICMP',
   'hop-limit': `the target is not among the first ${maxHops} hops`,
   'time-limit': 'the time for it was over',
   unsent: 'this host could not send any further request',
@@ -61,7 +61,10 @@ interface Row {
   readonly error: string;
 }
 
-/** A line for each address that answered from that distance. Requests nobody answered stand as `*` in the first. */
+/**
+ * A line for each address that answered from that distance. Requests nobody answered stand as `*` in the
+ * first.
+ */
 function rowsOf({ ttl, answers }: Hop, family: IpFamily): Row[] {
   const byAddress = Map.groupBy(
     answers.filter((answer) => answer.kind === 'answer'),

@@ -41,7 +41,7 @@ const WindowFields = z.object({
     .max(1000)
     .nullable()
     .default(null)
-    .describe('Every so many units; null: the window does not repeat'),
+    .describe('Every N units; null: the window does not repeat'),
   repeatUnit: z
     .enum(repeatUnits)
     .nullable()

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { checkTypeNames } from '../../checks/contract/common-fields.ts';
 import { type CheckDefinition, completeDefinition, maskedValues } from '../../checks/contract/definition.ts';
 import { maskDefinition } from '../../checks/contract/masking.ts';
 import { findCheckType } from '../../checks/index.ts';
@@ -26,7 +25,7 @@ function checkView(check: Check, publicUrl: string | undefined, subscribed: read
   return {
     ...definition,
     id: check.id,
-    checkType: check.checkType as (typeof checkTypeNames)[number],
+    checkType: check.checkType,
     frequencyOffset: definition.frequencyOffset ?? defaultOffset(check.id, definition.frequency),
     ...channelsView(subscribed),
     created_at: new Date(check.created).toISOString(),

@@ -1,4 +1,3 @@
-import type { checkTypeNames } from '../../checks/contract/common-fields.ts';
 import { regions } from '../../checks/tables/regions.ts';
 import { AppError } from '../../lib/errors.ts';
 import { parseTimestamp } from '../../protocol/http/query.ts';
@@ -19,8 +18,6 @@ import { sessionState } from './session-state.ts';
 import { noSession, Sessions, type TestSessionPlan } from './sessions.ts';
 import type { CheckSessionRow } from './tables.ts';
 import type { TestSession as StoredTestSession } from './test-session-store.ts';
-
-type CheckTypeName = (typeof checkTypeNames)[number];
 
 /** The routes of check sessions and test sessions. */
 export function sessionHandlers(deps: HandlerDeps & { readonly ledger: Ledger }): [string, AnyHandler][] {
@@ -218,7 +215,7 @@ export class SessionViews {
       checkSessionId: session.id,
       checkSessionLink: `${this.#base}/v1/check-sessions/${session.id}`,
       checkId: session.check_id,
-      checkType: check.checkType as CheckTypeName,
+      checkType: check.checkType,
       name: check.name,
       status,
       ...this.#times(session.started, stopped),
@@ -304,7 +301,7 @@ function resultLine(row: ResultRow, name: string) {
   return {
     sequenceId: row.sequence_id,
     checkId: row.check_id,
-    checkType: row.check_type as CheckTypeName,
+    checkType: row.check_type,
     name,
     runLocation: row.run_location,
     hasErrors: row.has_errors === 1,
@@ -319,7 +316,7 @@ function runLine(run: RunRow, name: string) {
   return {
     sequenceId: run.sequence_id,
     checkId: run.check_id,
-    checkType: run.check_type as CheckTypeName,
+    checkType: run.check_type,
     name,
     runLocation: run.location,
     hasErrors: run.state === 'missed',

@@ -202,7 +202,7 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
 
 function inCi(name: string): NotRun['proof'] {
   return (stage) => {
-    expect(readFileSync(join(root, '.ci/run'), 'utf8')).toMatch(new RegExp(`for step in .*\\b${name}\\b`));
+    expect(readFileSync(join(root, '.ci/run'), 'utf8')).toMatch(new RegExp(`^steps=.*\\b${name}\\b`, 'm'));
     return scriptOf(`npm run ${name}`)(stage);
   };
 }

@@ -21,7 +21,9 @@ afterAll(() => Promise.all([web.close(), echo.close(), proxy.close()]));
 
 const metadataAddress = '169.254.169.254';
 
-/** A name server of somebody who means harm: each lookup gets the next answer, the last one again and again. */
+/**
+ * A name server of somebody who means harm: each lookup gets the next answer, the last one again and again.
+ */
 class RebindingResolver implements Resolver {
   readonly #answers: readonly string[];
   lookups = 0;

@@ -134,9 +134,9 @@ describe.skipIf(reason)(`the ICMP engine${reason ? ` (${reason})` : ''}`, () => 
       (message) => said.push(message),
       () => undefined,
     );
-    const order = { id: 1, ...here, scopeId: 0, count: 3, intervalMs: 0, replyTimeoutMs: 20, ttl: undefined };
+    const spec = { id: 1, ...here, scopeId: 0, count: 3, intervalMs: 0, replyTimeoutMs: 20, ttl: undefined };
     engine.handle({ type: 'open' });
-    engine.handle({ type: 'train', order });
+    engine.handle({ type: 'train', spec });
     engine.advance();
     const endMs = performance.now() + 60;
     while (performance.now() < endMs);

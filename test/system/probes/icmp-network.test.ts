@@ -27,7 +27,7 @@ describe.skipIf(reason)(`ICMP over a network of its own${reason ? ` (${reason})`
     beforeAll(async () => {
       lab.exec('agent', `sysctl -qw net.ipv4.ping_group_range=${groupRange.replace(' ', '\t')}`);
       icmp = await IcmpProcess.start(lab, rights, backend);
-      // Whoever answers first has to find his neighbours.
+      // Each host has to find its neighbours first.
       for (const address of ['10.80.2.1', 'fd80:2::1'])
         await icmp.ping({ address, count: 2, intervalMs: 200 });
     });

@@ -11,7 +11,10 @@ import type { WireTargetOptions } from '../../helpers/targets/wire-target-main.t
 import { undisturbed } from '../../helpers/undisturbed.ts';
 
 const reason = await whyNoKernel();
-/** How long the thread that probes is deaf, again and again. Whatever contains such a pause is longer than the limit. */
+/**
+ * How long the thread that probes is deaf, again and again. Whatever contains such a pause is longer than the
+ * limit.
+ */
 const blockMs = 300;
 const limitMs = 150;
 
@@ -144,7 +147,7 @@ describe.skipIf(reason)(`times of the kernel${reason ? ` (${reason})` : ''}`, ()
     expect(elapsedMs).toBeLessThan(limitMs);
   });
 
-  it('stay right when slots are used again and again', async () => {
+  it('stay right when rows are used again and again', async () => {
     await using target = await startWireTarget({ kind: 'http' });
     for (let round = 0; round < 30; round += 1) {
       const results = await Promise.all(

@@ -20,9 +20,10 @@ const systemFiles: HostResolverFiles = {
 };
 
 /**
- * Looks names up as this host does, without its threads where that is possible: names of /etc/hosts and DNS by our own
- * resolver, names that other modules of nsswitch.conf may know by the system's (see name-service-switch.ts). Outside Linux
- * these files do not tell the whole story, and everything goes to the system.
+ * Looks names up as this host does, without its threads where that is possible: names of /etc/hosts and DNS
+ * by our own resolver, names that other modules of nsswitch.conf may know by the system's (see
+ * name-service-switch.ts). Outside Linux these files do not tell the whole story, and everything goes to the
+ * system.
  */
 export class HostResolver implements Resolver {
   readonly #stub: StubResolver;

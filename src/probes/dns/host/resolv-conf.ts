@@ -8,7 +8,7 @@ export interface ResolvConf {
   readonly servers: readonly DnsServer[];
   /** Domains to try a short name in. */
   readonly search: readonly string[];
-  /** A name with at least so many dots is tried as it is first. */
+  /** A name with at least this many dots is tried as it is first. */
   readonly ndots: number;
   /** How long one server may take, in milliseconds. */
   readonly timeoutMs: number;
@@ -27,9 +27,9 @@ const maxTimeoutSeconds = 30;
 const maxAttempts = 5;
 
 /**
- * Reads resolv.conf(5): nameserver (also as `[address]:port`, as OpenBSD writes it), search, domain and the options
- * ndots, timeout, attempts, rotate, use-vc and edns0. Whatever else there is is ignored, as it is by libc. Without a
- * name server it is the local host's.
+ * Reads resolv.conf(5): nameserver (also as `[address]:port`, as OpenBSD writes it), search, domain and the
+ * options ndots, timeout, attempts, rotate, use-vc and edns0. Whatever else there is is ignored, as it is by
+ * libc. Without a name server it is the local host's.
  */
 export function parseResolvConf(text: string): ResolvConf {
   const servers: DnsServer[] = [];

@@ -67,7 +67,8 @@ export class DnsDecodeError extends Error {
 const udpPayloadBytes = 1232;
 
 /**
- * A query with recursion desired. It asks for the AD flag as well (RFC 6840 section 5.7), but not for signatures.
+ * A query with recursion desired. It asks for the AD flag as well (RFC 6840 section 5.7), but not for
+ * signatures.
  *
  * @param isEdns whether the query carries an OPT record; a few old servers refuse those.
  */
@@ -83,7 +84,8 @@ export function encodeQuery(question: DnsQuestion, id: number, isEdns: boolean):
 }
 
 /**
- * Labels and pointers of all names of a message that are decoded: 4000 addresses of a name with six labels have fewer.
+ * Labels and pointers of all names of a message that are decoded: 4000 addresses of a name with six labels
+ * have fewer.
  */
 const maxDecodingSteps = 32_768;
 
@@ -165,8 +167,8 @@ function responseCodeName(code: number): string {
 }
 
 /**
- * Why a message is no answer to a question, or undefined when it is one. A server that cannot read a query may leave
- * the question out, but then it has nothing to say besides an error code.
+ * Why a message is no answer to a question, or undefined when it is one. A server that cannot read a query
+ * may leave the question out, but then it has nothing to say besides an error code.
  */
 export function mismatch(message: DnsMessage, question: DnsQuestion, id: number): string | undefined {
   if (!message.isResponse) return 'it is a query';

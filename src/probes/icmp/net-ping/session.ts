@@ -24,10 +24,11 @@ const maxPacketBytes = 1 << 16;
 const sessionIds = 65_535;
 
 /**
- * A session of net-ping of one family, with what it lacks. Its id is random instead of the process id, which is 1 in every
- * container; it never sends again by itself; an answer counts only from the target (or about a packet to it) and with
- * the random token of the request, which old and foreign replies do not have; times are those of the monotonic clock
- * around the send and the receipt; IPv6 errors are read where they are; the hop limit is IPv6's own option.
+ * A session of net-ping of one family, with what it lacks. Its id is random instead of the process id, which
+ * is 1 in every container; it never sends again by itself; an answer counts only from the target (or about a
+ * packet to it) and with the random token of the request, which old and foreign replies do not have; times
+ * are those of the monotonic clock around the send and the receipt; IPv6 errors are read where they are; the
+ * hop limit is IPv6's own option.
  */
 export class NetPingEcho {
   readonly family: IpFamily;
@@ -130,7 +131,9 @@ export class NetPingEcho {
     this.#applyTtl();
   }
 
-  /** net-ping sets 128 for IPv4 and an option that means something else for IPv6. All ones: the system's own. */
+  /**
+   * net-ping sets 128 for IPv4 and an option that means something else for IPv6. All ones: the system's own.
+   */
   #applyTtl(): void {
     const value = this.#ttl ?? 0xffff_ffff;
     const { socket } = this.#session;

@@ -1,4 +1,3 @@
-import type { checkTypeNames } from '../../../checks/contract/common-fields.ts';
 import type { DashboardOptions } from '../../../protocol/pages/dashboard.ts';
 import type { DashboardData } from '../../../protocol/pages/public-page.ts';
 import { aggregateView, measuredFailures, stateOf } from '../../results/check-report.ts';
@@ -55,7 +54,7 @@ export async function dashboardData(
     checks: shown.map((check) => ({
       checkId: check.id,
       name: check.name,
-      checkType: check.checkType as (typeof checkTypeNames)[number],
+      checkType: check.checkType,
       state: stateOf(check.flags),
       groupName: options.showGroupNames ? check.groupName : null,
       tags: options.hideTags ? [] : [...check.tags],

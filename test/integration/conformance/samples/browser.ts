@@ -12,7 +12,10 @@ export const samples: Samples = {
   },
 };
 
-/** Browser checks refuse to start where there is none; scripts that open none need only a place where it would be. */
+/**
+ * Browser checks refuse to start where there is none; scripts that open none need only a place where it would
+ * be.
+ */
 function withoutBrowser(host: ScriptHost | undefined) {
   return (
     host && {
