@@ -1,6 +1,6 @@
 /**
- * Style and structure: `npm run lint [-- --write]`. Biome checks format and lint rules (and mends what it can with
- * `--write`), dependency-cruiser checks the import arrows of docs/explanation/architecture.md.
+ * Style and structure: `npm run lint [-- --write]`. Biome checks format and lint rules (and fixes what it can with
+ * `--write`), dependency-cruiser checks the import arrows of docs/explanation/architecture.md, words.ts the words.
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -12,6 +12,7 @@ const isWrite = process.argv.includes('--write');
 const steps: readonly (readonly [string, readonly string[]])[] = [
   [bin('biome'), isWrite ? ['check', '--write', '.'] : ['ci', '.']],
   [bin('depcruise'), ['--config', '.dependency-cruiser.mjs', 'src']],
+  [process.execPath, [join(root, 'scripts', 'words.ts')]],
 ];
 let failed = 0;
 for (const [command, args] of steps) {

@@ -33,6 +33,8 @@ export const words: readonly { readonly pattern: RegExp; readonly use: string }[
 
 const root = join(import.meta.dirname, '..');
 const documents = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', 'docs/**/*.md'];
+/** The list itself, and released migrations, which name columns and are frozen. */
+const unchecked = ['scripts/words.ts', 'src/service/store/schema/migrations.ts'];
 const sources = ['src/**/*.{ts,cjs,mjs}', 'scripts/**/*.{ts,mjs}'];
 
 /** Words in a file that are not used here, as `file:line: word: use …`. */
@@ -71,7 +73,7 @@ if (import.meta.main) {
   const named = process.argv.slice(2);
   const files = named.length > 0 ? named : globSync([...documents, ...sources], { cwd: root });
   const hits = files
-    .filter((file) => file !== 'scripts/words.ts')
+    .filter((file) => !unchecked.includes(file))
     .sort()
     .flatMap((file) => wordHits(file, readFileSync(join(root, file), 'utf8')));
   for (const hit of hits) console.error(hit);

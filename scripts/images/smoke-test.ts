@@ -39,7 +39,7 @@ export async function smokeTest(
   image: {
     readonly tag: string;
     readonly kind: 'full' | 'uptime';
-    /** Runtimes whose scripts are tried one by one, beside the one that is used when a check names none. */
+    /** Runtimes whose scripts are tried one by one, in addition to the one that is used when a check names none. */
     readonly runtimes?: readonly string[] | undefined;
   },
   nodeImage: string,

@@ -113,7 +113,7 @@ export class Agent {
       log,
       scrubber: this.#scrubber,
       locationWatch: this.#locationWatch,
-      metrics: this.#metrics,
+      count: (facts, slotAtMs) => this.#metrics.runFinished(facts, slotAtMs),
       errorReporter: this.#errorReporter,
       delivery: this.#delivery,
     });

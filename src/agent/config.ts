@@ -220,7 +220,7 @@ const settingTree = {
   caCertsDir: setting(
     'CA_CERTS_DIR',
     absolutePath,
-    'Folder of PEM files: custom CA certificates, trusted in addition to the usual ones by everything the agent does, scripts and browsers too; read at start. See operations.md, "Own certificate authorities"',
+    'Folder of PEM files: custom CA certificates, trusted in addition to the usual ones by everything the agent does, scripts and browsers too; read at start. See operations.md, "Custom CA certificates"',
   ),
   isErrorReportingOn: setting(
     'EXTERNAL_OBSERVABILITY',

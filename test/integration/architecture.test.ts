@@ -98,7 +98,7 @@ async function temporaryTree(sources: Readonly<Record<string, string>>): Promise
 }
 
 describe('rooms', () => {
-  it.each(['src/service', 'src/sandbox', 'src/probes'])(
+  it.each(['src/agent', 'src/service', 'src/sandbox', 'src/probes', 'src/checks', 'src/protocol'])(
     'of %s never import each other both ways, for a type neither',
     async (folder) => {
       expect(await roomPairs(root, folder)).toEqual([]);

@@ -381,7 +381,7 @@ function explain(thrown: unknown): string {
     return `${text} (if the certificate is in order, this machine's clock is wrong)`;
   }
   if (code?.includes('CERT') || code?.includes('SIGNATURE')) {
-    return `${text} (put the certificate of your own authority into CA_CERTS_DIR, or name it in NODE_EXTRA_CA_CERTS)`;
+    return `${text} (add your CA certificate to CA_CERTS_DIR, or name it in NODE_EXTRA_CA_CERTS)`;
   }
   return text;
 }

@@ -1,9 +1,8 @@
 import type { Logger } from '../../lib/log.ts';
 import type { ErrorReporter } from '../error-report/error-reporter.ts';
-import type { AgentMetrics } from '../health/metrics.ts';
 import type { LocationWatch } from '../location/location-watch.ts';
 import { unhealthyReport } from '../location/unhealthy-report.ts';
-import type { FinishedRun } from '../run/contracts.ts';
+import type { FinishedRun, RunFacts } from '../run/contracts.ts';
 import type { Scrubber } from '../scrub/scrubber.ts';
 import { minSecretLength } from '../scrub/secret-finder.ts';
 import type { Delivery } from './delivery.ts';
@@ -59,8 +58,8 @@ export class FinishedRuns {
   }
 
   #deliver({ report, facts }: FinishedRun, slotAtMs: number | undefined): void {
-    const { metrics, log, errorReporter, delivery } = this.#options;
-    metrics.runFinished(facts, slotAtMs);
+    const { count, log, errorReporter, delivery } = this.#options;
+    count(facts, slotAtMs);
     if (facts.crash) {
       log.error(
         { runId: report.runId, checkType: facts.checkType, crash: facts.crash },
@@ -77,7 +76,8 @@ export interface FinishedRunsOptions {
   readonly log: Logger;
   readonly scrubber: Scrubber;
   readonly locationWatch: LocationWatch;
-  readonly metrics: AgentMetrics;
+  /** @param slotAtMs when the run was due, where that is known. */
+  readonly count: (facts: RunFacts, slotAtMs: number | undefined) => void;
   readonly errorReporter: ErrorReporter | undefined;
   readonly delivery: Delivery;
 }

@@ -100,7 +100,7 @@ export function diskCheck(problem: () => string | undefined): SelfCheck {
   };
 }
 
-/** Whether the service can be reached. Told when it can again. */
+/** Whether the service can be reached. */
 export function serviceCheck(
   connection: () => { readonly awayMs: number | undefined; readonly problem: string },
 ): SelfCheck {

@@ -34,8 +34,8 @@ interface Event {
 }
 
 /**
- * Watches the health of the location the agent runs in. Problems of the location itself are reported as such,
- * never as failures of targets.
+ * Watches the health of the location the agent runs in. Problems of the location itself are reported as
+ * its own, never as failures of targets.
  *
  * HEALTHY: every ten seconds each part is examined. → UNHEALTHY, part by part, when a self-check finds it so:
  * an event begins, and all parts are examined every two seconds. → HEALTHY when a self-check finds that part

@@ -1,8 +1,8 @@
 import type { LogEntry, RunContext } from '../../checks/contract/check-type.ts';
 import type { FailureCode } from '../../checks/contract/failure.ts';
 import type { LeasedRun, LeaseRef } from '../../protocol/agent/agent.ts';
+import type { ReportedArtifact } from '../../protocol/results/artifact.ts';
 import type { SandboxFacts } from '../../sandbox/mechanism.ts';
-import type { SealedArtifacts } from '../delivery/artifacts/run-artifacts.ts';
 import type { ReportTexts } from '../scrub/scrubber.ts';
 
 /**
@@ -73,6 +73,21 @@ export interface RunFacts {
     | undefined;
   /** Secret variables whose values are too short to be masked. */
   readonly unmaskedNames: readonly string[];
+}
+
+/** An artifact that is ready to be sent. */
+export interface SealedArtifact {
+  readonly name: string;
+  readonly path: string;
+  readonly sizeBytes: number;
+  readonly sha256: string;
+}
+
+/** The artifacts of a finished run: what its result says of them, and the files. */
+export interface SealedArtifacts {
+  readonly folder: string;
+  readonly files: readonly SealedArtifact[];
+  readonly reported: readonly ReportedArtifact[];
 }
 
 /** A report, ready to be sent. */

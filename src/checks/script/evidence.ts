@@ -101,7 +101,7 @@ export function extensionOf(path: string): string {
 
 /** A name that the sink takes and no other file of the run has. */
 export function freeName(names: Set<string>, folder: string, label: string, extension: string): string {
-  // A long label is not cut: half a secret in a name could not be told from a word.
+  // A long label is not cut: half a secret in a name would look like a word.
   const plain = label.length > maxLabelLength ? '' : label.replaceAll(/[^A-Za-z0-9_-]+/g, '-');
   const base = posix.join(folder, plain || 'file');
   const suffix = /^\.[a-z0-9]{1,5}$/i.test(extension) ? extension.toLowerCase() : '';

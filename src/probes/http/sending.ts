@@ -9,7 +9,7 @@ export interface SendingObserver {
   /** Whether the socket still has something that the kernel did not take at once. */
   isSending(): boolean;
   /**
-   * What was written until now has left. The last call tells of the end of the request.
+   * What was written until now has left. The last call reports the end of the request.
    *
    * @param beforeMs when the write began that has just returned; absent when the kernel took what was left of
    *   it later.

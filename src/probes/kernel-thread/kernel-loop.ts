@@ -19,7 +19,7 @@ import { rowCount, WatchTable } from './watch-table.ts';
 const lingerMs = 1000;
 
 /**
- * What the kernel's thread does: it waits for the kernel, for all who want to know when something happened,
+ * What the kernel's thread does: it waits for the kernel, for everything that must know when something happened,
  * and notes the time before anything else. It does nothing that takes long.
  *
  * SLEEPING: nothing to wait for; the thread is in its event loop, as any thread, and a message wakes it. →

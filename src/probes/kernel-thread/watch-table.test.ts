@@ -35,7 +35,7 @@ describe('the rows of watched sockets', () => {
     expect(rows.descriptorOf(5)).toBe(4);
   });
 
-  it('tell of the first answer only', () => {
+  it('report the first answer only', () => {
     const rows = new WatchTable();
     rows.begin(1, 3);
     rows.addAnswer(1, 10);

@@ -65,7 +65,7 @@ const applyGroupSettings = QueryBoolean.default(false).describe(
   'Show what is in effect: the check with the settings of its group',
 );
 const includeDependencies = QueryBoolean.default(true).describe(
-  'Show `dependencies`, the files beside the script of a check; they may be large',
+  'Show `dependencies`, the files next to the script of a check; they may be large',
 );
 const checkRoute = { tag: 'Checks', credential: 'account' } as const;
 

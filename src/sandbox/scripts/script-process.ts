@@ -10,7 +10,7 @@ export interface ScriptListener {
   readonly onEvent: (line: string) => void;
 }
 
-/** A process in its own sandbox that waits to be told which script to run. It is used once. */
+/** A process in its own sandbox that waits for a script to run. It is used once. */
 export interface ScriptProcess {
   readonly runtime: Runtime;
   readonly sandbox: Sandbox;

@@ -84,7 +84,7 @@ export function launch(plan: LaunchPlan): Launch {
     Writable,
     Readable,
   ];
-  // Whoever reads or writes sees the end of the process; an EPIPE of its input is the code's own decision.
+  // The reader or writer sees the end of the process; an EPIPE of its input is the code's own decision.
   for (const stream of [commands, stdout, messages, events, input, stderr]) {
     stream?.on('error', () => undefined);
   }

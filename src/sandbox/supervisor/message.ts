@@ -7,7 +7,7 @@ export const supervisorSecretName = 'PICKET_SUPERVISOR';
 /** What the supervisor is started for. */
 export interface SupervisorSettings {
   readonly directory: string;
-  /** Folders of other keepers that may be dead: what those left is removed. */
+  /** Folders of other supervisors that may be dead: what those left is removed. */
   readonly neighbours: readonly string[];
   readonly slotCount: number;
   readonly firstUid: number;

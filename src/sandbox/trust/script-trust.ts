@@ -10,13 +10,13 @@ export interface ScriptTrust {
   /** Folder with the files named below; scripts must be able to read it. */
   readonly directory: string;
   /**
-   * Variables for every process of a script: Node adds the file they name to its own authorities, and so does
+   * Variables for every process of a script: Node adds the file they name to its built-in certificates, and so does
    * Firefox.
    */
   readonly environment: Readonly<Record<string, string>>;
   /**
    * Variables for the installation of packages, in addition. npm, pnpm, Yarn 1 and 4 and Bun add what
-   * `environment` names to their own authorities (a setting of their own would replace those, and go before
+   * `environment` names to their built-in certificates (a setting of their own would replace those, and go before
    * one of the project). What they call for dependencies from Git does not, and gets a file of all
    * authorities.
    */

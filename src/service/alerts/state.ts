@@ -15,7 +15,7 @@ import type { AlertSettings } from '../../checks/contract/common-fields.ts';
  * episode was.
  *
  * A notice that is suppressed (the check is muted, or in maintenance) settles its streak like any other: it
- * is not sent later, has no reminders, and what nobody heard of has no recovery.
+ * is not sent later, has no reminders, and an alert that was never sent has no recovery.
  */
 export interface AlertState {
   readonly phase: Verdict;

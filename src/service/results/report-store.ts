@@ -129,7 +129,7 @@ export class Reports {
 
   /**
    * The runs of checks in a window (epoch milliseconds, the end exclusive), by check. Percentiles are by
-   * nearest rank (check model 3.6): the smallest time that at least so many percent of the measured runs did
+   * nearest rank (check model 3.6): the smallest time that at least that percentage of the measured runs did
    * not exceed.
    *
    * One check at a time: its times are sorted here, several times faster than window functions do it, no more

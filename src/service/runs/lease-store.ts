@@ -110,7 +110,7 @@ export class Leases {
     return row?.at ?? null;
   }
 
-  /** Prolongs the leases that are still this session's; returns their run ids. */
+  /** Renews the leases that are still this session's; returns their run ids. */
   async renew(held: SessionLeases, leaseUntil: number): Promise<string[]> {
     if (held.leases.length === 0) return [];
     const rows = await this.#db

@@ -108,6 +108,7 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
   },
   'CONTRIBUTING.md#contributing': {
     'npm test': { reason: 'it runs this test', proof: scriptOf('npm test') },
+    'npm run test:system': { reason: 'it takes minutes and root', proof: scriptOf('npm run test:system') },
     'EVERY_PACKAGE_MANAGER=true npm test -- test/system/checks/playwright-installs.test.ts': {
       reason: 'it takes minutes, and is tests itself',
       proof: () => {

@@ -20,8 +20,8 @@ export interface ArtifactScrubber {
 }
 
 /**
- * Formats that hide texts in ways nobody here can undo. Told by their first bytes: names and types are the
- * script's word.
+ * Formats that hide texts in ways nobody here can undo. Recognised by their first bytes: names and types
+ * are the script's word.
  */
 const opaqueFormats: readonly (readonly [string, Buffer])[] = [
   ['xz', Buffer.from('fd377a585a00', 'hex')],

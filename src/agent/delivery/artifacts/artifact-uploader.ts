@@ -5,7 +5,7 @@ import type { Logger } from '../../../lib/log.ts';
 import type { LeaseRef } from '../../../protocol/agent/agent.ts';
 import type { ServiceClient } from '../../client/service-client.ts';
 import { retryDelayMs, ServiceError } from '../../client/service-error.ts';
-import type { SealedArtifact, SealedArtifacts } from './run-artifacts.ts';
+import type { SealedArtifact, SealedArtifacts } from '../../run/contracts.ts';
 import { attemptKey } from './run-folder.ts';
 
 /** Few at a time: results, renewals and claims share the line with them. */

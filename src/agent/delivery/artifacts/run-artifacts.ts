@@ -14,6 +14,7 @@ import {
   maxArtifactsPerRun,
   type ReportedArtifact,
 } from '../../../protocol/results/artifact.ts';
+import type { SealedArtifact, SealedArtifacts } from '../../run/contracts.ts';
 import type { Scrubber } from '../../scrub/scrubber.ts';
 import type { ArtifactScrubber } from './artifact-scrubber.ts';
 import { openSource } from './source-file.ts';
@@ -30,21 +31,6 @@ const maxListedRefusals = 50;
  * Probes leave captures of a megabyte at most, scripts traces and videos.
  */
 export const sealLimitMs: Readonly<Record<Lane, number>> = { probe: 5000, script: 60_000 };
-
-/** An artifact that is ready to be sent. */
-export interface SealedArtifact {
-  readonly name: string;
-  readonly path: string;
-  readonly sizeBytes: number;
-  readonly sha256: string;
-}
-
-/** The artifacts of a finished run: what its result says of them, and the files. */
-export interface SealedArtifacts {
-  readonly folder: string;
-  readonly files: readonly SealedArtifact[];
-  readonly reported: readonly ReportedArtifact[];
-}
 
 interface Kept {
   readonly name: string;

@@ -310,7 +310,7 @@ export class SpoolStore {
       writeFileSync(join(folder, name), bytes, { mode: 0o600 });
       trim(folder);
     } catch (thrown) {
-      // It is kept for users who want to look at it; a disk that is full or read-only has no room for that.
+      // It is kept to be examined; a disk that is full or read-only has no room for that.
       if (errorCodeOf(thrown) === undefined) throw thrown;
     }
   }

@@ -119,8 +119,8 @@ export class ZipWriter {
   }
 
   /**
-   * The name a member gets: its own, or another when it is taken, as when secrets were all that told two
-   * names apart.
+   * The name a member gets: its own, or another when it is taken, as when two names differed in secrets
+   * alone.
    */
   #listed({ name }: MemberHead): string {
     let free = name;

@@ -26,7 +26,7 @@ const nameBefore = /(?:^|[^a-z0-9-])(?:(?:proxy-)?a|(?:set-)?c|x-a)$/i;
 const pairAfter = /^(\\*["'])\s*,\s*(?:\\*["'])?value(?:\\*["'])?\s*:\s*(\\*["'])/i;
 /** A key of an object: `"cookie": "…"`, or of a list of headers in code. */
 const keyAfter = /^(\\*["'])\s*:\s*(?:\[\s*)?(\\*["'])/;
-/** A list of cookies, as HAR files have beside the headers. */
+/** A list of cookies, as HAR files have next to the headers. */
 const listAfter = /^s(\\*["'])\s*:\s*\[/;
 const closingBracket = 0x5d;
 /** A line of a protocol or of a log. */

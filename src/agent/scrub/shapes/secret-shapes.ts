@@ -114,7 +114,7 @@ export function innerBase64(bytes: Buffer, offset: number): string {
   const encoded = Buffer.concat([Buffer.alloc(offset), bytes])
     .toString('base64')
     .replaceAll('=', '');
-  // Bits of a character beside the secret's own first or last one belong to its neighbours: leave it out.
+  // Bits of a character next to the secret's own first or last one belong to its neighbours: leave it out.
   return encoded.slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + bytes.length) * 8) / 6));
 }
 

@@ -104,7 +104,7 @@ export class TextUnit implements Unit {
   #addPercents(bytes: Buffer, at: number, add: (end: number) => void): void {
     if (this.#isLatin) add(percentEnd(bytes, at, Buffer.of(this.#codePoint)));
     if (this.#codePoint === percent) {
-      // %, %25, %2525 … are all the same character, escaped more and more often.
+      // %, %25, %2525 … are one character, escaped more and more often.
       let end = at + 1;
       const all = [end];
       while (bytes[end] === 0x32 && bytes[end + 1] === 0x35 && all.length <= maxPercentNesting + 1) {

@@ -4,7 +4,7 @@ import type { SecretRange, SecretShape } from './shape.ts';
 const maxUserInfoBytes = 1024;
 
 /**
- * What no user info holds, beside white space and control characters: where it would begin or end instead.
+ * What no user info holds, besides white space and control characters: where it would begin or end instead.
  */
 const strangers: ReadonlySet<number> = new Set(Array.from('?#"\'<>', (stranger) => stranger.charCodeAt(0)));
 const slash = 0x2f;

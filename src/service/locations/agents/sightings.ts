@@ -107,7 +107,7 @@ export function agentCapabilities(row: Pick<AgentRow, 'capabilities'>): AgentCap
 /**
  * The agents that run, of the sessions of a location. An agent that restarted is one agent: a session ends
  * where a later one of the same agent begins. Sessions of one agent id that overlap are two machines and
- * count as such.
+ * count as two.
  */
 export function runningSessions(sessions: readonly AgentRow[]): AgentRow[] {
   return sessions.filter(

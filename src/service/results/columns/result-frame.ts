@@ -37,7 +37,7 @@ export interface Frame {
   readonly texts: ReadonlyMap<string, TextColumn>;
 }
 
-/** More distinct texts than an index can tell apart share the last place. */
+/** More distinct texts than an index can distinguish share the last place. */
 const maxTexts = 65_535;
 const otherTexts = '(other)';
 

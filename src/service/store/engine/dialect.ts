@@ -146,7 +146,7 @@ export interface Connection {
   readonly clientConfig?: pg.ClientConfig;
 }
 
-/** Opens the embedded database beside the process's own connection, for reading only. */
+/** Opens the embedded database on a second connection, for reading only. */
 export function connectSqliteToRead(path: string): Connection {
   const dialect = sqliteKyselyDialect(path, { isReadOnly: true });
   return { db: new Kysely<Tables>({ dialect }), dialect: sqliteSql };
