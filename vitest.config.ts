@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
-import SlowestFirst from './test/slowest-first.ts';
+import LongestFirst from './test/helpers/longest-first.ts';
 
 export default defineConfig({
   test: {
@@ -15,7 +15,7 @@ export default defineConfig({
     globalSetup: 'test/helpers/compiled-program.ts',
     // Real processes, sockets and databases: forks keep a crash in one file from taking others along.
     pool: 'forks',
-    sequence: { sequencer: SlowestFirst },
+    sequence: { sequencer: LongestFirst },
     // Most tests wait for processes and sockets rather than for a core: more files at once than cores keep them busy.
     maxWorkers: Math.max(3, availableParallelism()),
     testTimeout: 60_000,

@@ -1,49 +1,47 @@
 /**
- * Runs the tests: `npm test [-- FILTER…]`. Arguments go to vitest. Ends with one line `N passed, N failed`, counted from
- * vitest's own JSON report, and with exit code 1 when anything failed. With CI=true a skipped test counts as failed: on
- * a build machine nothing may be left out. There a test that failed is tried once more, and named with its first error
- * when it then passes: what depends on an instant is to be mended, but must not hide what the other tests say.
+ * Runs tests: `npm test [-- FILTER…]`. Without a filter these are the tiers unit and integration, which need no root, no browser, no
+ * PostgreSQL and no installed runtime; `npm run test:system` runs the third, and a filter finds files of every tier. Other arguments
+ * go to vitest. `--record-durations` writes test/durations.json, by which the longest files start first.
+ *
+ * Ends with one line `N passed, N failed`, counted from vitest's own report, and with exit code 1 when anything failed. With CI=true
+ * a skipped test counts as failed, unless it says that it needs a program that no build machine has.
  */
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
+import { durationsFile } from '../test/helpers/longest-first.ts';
 
 interface VitestReport {
   readonly numPassedTests: number;
   readonly numFailedTests: number;
-  readonly numPendingTests: number;
-  readonly numTodoTests: number;
-  readonly numFailedTestSuites: number;
   readonly success: boolean;
   readonly testResults: readonly {
     readonly name: string;
     readonly status: string;
-    readonly assertionResults: readonly {
-      readonly fullName: string;
-      readonly status: string;
-      readonly failureMessages: readonly string[];
-    }[];
+    readonly startTime: number;
+    readonly endTime: number;
+    readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[];
   }[];
 }
 
+const root = join(import.meta.dirname, '..');
 const folder = mkdtempSync(join(tmpdir(), 'picket-test-'));
 const reportFile = join(folder, 'report.json');
 const isCi = process.env.CI === 'true';
-const vitest = join(import.meta.dirname, '..', 'node_modules', 'vitest', 'vitest.mjs');
-const child = spawn(
-  process.execPath,
-  [
-    vitest,
-    'run',
-    '--reporter=default',
-    '--reporter=json',
-    `--outputFile.json=${reportFile}`,
-    ...(isCi ? ['--retry=1'] : []),
-    ...process.argv.slice(2),
-  ],
-  { stdio: 'inherit', cwd: join(import.meta.dirname, '..') },
-);
+/** Skipped with their reason even on a build machine, which has no container engine and no Helm. */
+const absentByDesign = /\((docker|podman|helm) is not installed\)/;
+
+const given = process.argv.slice(2).filter((argument) => argument !== '--record-durations');
+const isRecording = process.argv.includes('--record-durations');
+const isFiltered = given.some((argument) => !argument.startsWith('-'));
+const tiers = isFiltered ? [] : ['--project=unit', '--project=integration'];
+const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
+const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`];
+const child = spawn(process.execPath, [vitest, 'run', ...reporters, ...tiers, ...given], {
+  stdio: 'inherit',
+  cwd: root,
+});
 process.on('SIGINT', () => undefined);
 process.on('SIGTERM', () => child.kill('SIGTERM'));
 child.on('close', (code) => {
@@ -59,24 +57,35 @@ function summarise(vitestCode: number): number {
     console.log(`vitest ended with code ${vitestCode} and left no report\n0 passed, 1 failed`);
     return 1;
   }
-  const skipped = report.testResults.flatMap((file) =>
-    file.assertionResults.filter((test) => ['pending', 'skipped', 'todo'].includes(test.status)),
+  if (isRecording) recordDurations(report);
+  const skipped = report.testResults.flatMap(({ assertionResults }) =>
+    assertionResults
+      .filter(({ status }) => ['pending', 'skipped', 'todo'].includes(status))
+      .map(({ fullName }) => fullName),
   );
-  for (const test of skipped) console.log(`skipped: ${test.fullName}`);
-  for (const test of report.testResults.flatMap((file) => file.assertionResults)) {
-    const [firstError] = test.failureMessages;
-    if (test.status === 'passed' && firstError !== undefined)
-      console.log(
-        `passed at the second attempt only: ${test.fullName}\n  first: ${firstError.split('\n    at ')[0]}`,
-      );
-  }
+  for (const name of skipped) console.log(`skipped: ${name}`);
   // A file that could not be loaded has no tests of its own to count as failed.
   const brokenFiles = report.testResults.filter(
     (file) => file.status === 'failed' && file.assertionResults.every((test) => test.status !== 'failed'),
   );
   for (const file of brokenFiles) console.log(`failed to run: ${file.name}`);
-  let failed = report.numFailedTests + brokenFiles.length + (isCi ? skipped.length : 0);
+  const skippedInCi = isCi ? skipped.filter((name) => !absentByDesign.test(name)).length : 0;
+  let failed = report.numFailedTests + brokenFiles.length + skippedInCi;
   if (failed === 0 && (vitestCode !== 0 || !report.success || report.numPassedTests === 0)) failed = 1;
+  if (!isFiltered)
+    console.log('These were the tiers unit and integration. npm run test:system runs the third.');
   console.log(`${report.numPassedTests} passed, ${failed} failed`);
   return failed === 0 ? 0 : 1;
+}
+
+/** Files of a tenth of a second and more: the others fit anywhere. */
+function recordDurations({ testResults }: VitestReport): void {
+  const known = JSON.parse(readFileSync(durationsFile, 'utf8')) as Record<string, number>;
+  const now = testResults.map(({ name, startTime, endTime }) => [
+    relative(root, name),
+    Math.round(endTime - startTime),
+  ]);
+  const all = Object.entries<number>({ ...known, ...Object.fromEntries(now) });
+  const kept = all.filter(([, ms]) => ms >= 100).sort(([left], [right]) => (left < right ? -1 : 1));
+  writeFileSync(durationsFile, `${JSON.stringify(Object.fromEntries(kept), null, 2)}\n`);
 }

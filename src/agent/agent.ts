@@ -29,9 +29,10 @@ import { unmaskableNames } from './scrub/secret-finder.ts';
 /**
  * One agent: its parts and what connects them.
  *
- * STARTING: the health port answers, probe threads load their runners. → RUNNING: the poller claims. → DRAINING with
- * the first `stop`: not ready from that instant on; see Drain. → STOPPED: everything is released in reverse order,
- * the health port last, so that liveness is 200 to the end. A second `stop` hurries the drain.
+ * STARTING: the health port answers, probe threads load their runners. → RUNNING: the poller claims. →
+ * DRAINING with the first `stop`: not ready from that instant on; see Drain. → STOPPED: everything is
+ * released in reverse order, the health port last, so that liveness is 200 to the end. A second `stop`
+ * hurries the drain.
  */
 export class Agent {
   readonly #settings: AgentSettings;
@@ -94,7 +95,7 @@ export class Agent {
       ...forRunners,
       caCertificates: () => this.#caCertificates,
       onReady: () => this.#poller.slotFreed(),
-      phasePort: () => this.#scripts.openPhasePort(),
+      lifecycleScriptPort: () => this.#scripts.openLifecycleScriptPort(),
     });
     this.#scripts = this.#createScriptPool(forRunners);
     this.#locationWatch = new LocationWatch({
@@ -175,7 +176,7 @@ export class Agent {
     return new ScriptPool({
       ...forRunners,
       onReady: () => {
-        this.#pool.connectPhases();
+        this.#pool.connectLifecycleScripts();
         this.#poller.slotFreed();
       },
       scripts: () => ({
@@ -236,8 +237,8 @@ export class Agent {
   /**
    * Starts everything and begins to claim. Returns early when `stop` was called meanwhile.
    *
-   * @throws AppError CONFIG_INVALID when the health port cannot be had, and an Error when no runner loads; everything is
-   * released then.
+   * @throws AppError CONFIG_INVALID when the health port cannot be had, and an Error when no runner loads;
+   * everything is released then.
    */
   async start(): Promise<void> {
     try {
@@ -290,8 +291,8 @@ export class Agent {
   }
 
   /**
-   * Stops: the first call drains, the second hurries the drain. Resolves with true when nothing was left behind: no
-   * lease held, every result settled.
+   * Stops: the first call drains, the second hurries the drain. Resolves with true when nothing was left
+   * behind: no lease held, every result settled.
    */
   async stop(): Promise<boolean> {
     if (this.#stopped) this.#drain?.hurry();

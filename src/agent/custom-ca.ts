@@ -2,21 +2,21 @@ import { type CaDirectory, readCaDirectory, trustAlso } from '../lib/ca-director
 import type { Logger } from '../lib/log.ts';
 
 /**
- * Reads CA_CERTS_DIR and has this thread trust what is in it, in addition to the usual authorities. What cannot be used is
- * logged, file by file, and stops nobody.
+ * Reads CA_CERTS_DIR and has this thread trust what is in it, in addition to the usual certificates. What
+ * cannot be used is logged, file by file, and stops nobody.
  *
  * @returns the certificates as PEM texts, for everything else that is to trust them.
  */
 export async function trustCustomCa(directory: string | undefined, log: Logger): Promise<readonly string[]> {
   if (directory === undefined) return [];
   const found = await readCaDirectory(directory);
-  tell(found, log);
+  logFindings(found, log);
   const certificates = found.certificates.map(({ pem }) => pem);
   trustAlso(certificates);
   return certificates;
 }
 
-function tell({ path, files, certificates, problem }: CaDirectory, log: Logger): void {
+function logFindings({ path, files, certificates, problem }: CaDirectory, log: Logger): void {
   if (problem !== undefined) log.error({ path, reason: problem }, 'CA_CERTS_DIR cannot be used');
   for (const { name, problems } of files) {
     for (const text of problems)

@@ -32,7 +32,7 @@ export interface OnceOptions {
   readonly artifactFolder?: string | undefined;
   /** Where the runtimes of scripts are; those of this build when absent. */
   readonly runtimesDirectory?: string | undefined;
-  /** Authorities that the run trusts beside the usual ones, as PEM texts. */
+  /** Custom CA certificates that the run trusts, as PEM texts. */
   readonly caCertificates?: readonly string[] | undefined;
   /** The browser of scripts; see find-browser.ts. */
   readonly chromiumPath?: string | undefined;
@@ -50,7 +50,8 @@ export interface OnceResult {
 }
 
 /**
- * Runs one check here and now, in a thread like the agent's own (a script in a sandbox), and returns the report the agent would send.
+ * Runs one check here and now, in a thread like the agent's own (a script in a sandbox), and returns the
+ * report the agent would send.
  *
  * @throws ThreadEnded when the thread that runs it dies.
  */
@@ -75,7 +76,7 @@ export async function runCheckOnce(options: OnceOptions): Promise<OnceResult> {
     ...common,
     threadCount: 1,
     caCertificates: () => options.caCertificates ?? [],
-    phasePort: () => scripts?.openPhasePort(),
+    lifecycleScriptPort: () => scripts?.openLifecycleScriptPort(),
   });
   const pools = [scripts, ...(isScript ? [] : [probes])].filter((pool) => pool !== undefined);
   const executor: Executor = (isScript && scripts) || probes;

@@ -8,8 +8,9 @@ import { errorCodeOf } from '../lib/errors.ts';
 const prefix = 'picket-artifacts';
 
 /**
- * The folder in which `picket run` collects the artifacts of its run: `picket-artifacts.HOST.PID.START.RANDOM` in the folder for
- * temporary files, for this user alone. The name identifies the process, so that a later run can remove what a killed one left.
+ * The folder in which `picket run` collects the artifacts of its run:
+ * `picket-artifacts.HOST.PID.START.RANDOM` in the folder for temporary files, for this user alone. The name
+ * identifies the process, so that a later run can remove what a killed one left.
  *
  * @returns its path; folders of dead processes are gone.
  */
@@ -57,7 +58,10 @@ function hostPart(): string {
     .slice(0, 64);
 }
 
-/** When a process started, in the kernel's ticks since boot: tells it from a later one with the same id. 0: no such process. */
+/**
+ * When a process started, in the kernel's ticks since boot: tells it from a later one with the same id. 0: no
+ * such process.
+ */
 async function startOfProcess(pid: number): Promise<string> {
   try {
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8');

@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, resolve } from 'node:path';
-import { readServiceSecrets } from '../agent/config.ts';
 import { runCheckOnce } from '../agent/run-once.ts';
+import { readServiceSecrets } from '../agent/service-secrets.ts';
 import { readCaDirectory } from '../lib/ca-directory.ts';
 import { AppError } from '../lib/errors.ts';
 import { copyArtifacts, openArtifactFolder } from './artifact-folder.ts';
@@ -19,7 +19,7 @@ export interface RunOptions {
   readonly artifacts?: string;
 }
 
-/** Longer runs tell that they are under way, so that nobody takes them for hung. */
+/** Longer runs say that they are under way, so that they do not seem to hang. */
 const quietMs = 1000;
 
 /**
@@ -36,7 +36,7 @@ export async function runCommand(
   const check = await readCheckFile(file);
   const secrets = readServiceSecrets(environment);
   const proxyUrl = options.proxy === undefined ? null : checkedProxy(options.proxy);
-  const caCertificates = await authoritiesOf(environment.CA_CERTS_DIR);
+  const caCertificates = await customCaOf(environment.CA_CERTS_DIR);
   const bundle =
     check.suiteSource === undefined
       ? undefined
@@ -82,8 +82,8 @@ export async function runCommand(
   }
 }
 
-/** The authorities of CA_CERTS_DIR; what is wrong with its files is told where it does not mix with the result. */
-async function authoritiesOf(directory: string | undefined): Promise<readonly string[]> {
+/** The certificates of CA_CERTS_DIR; problems of its files go to standard error, apart from the result. */
+async function customCaOf(directory: string | undefined): Promise<readonly string[]> {
   if (directory === undefined || directory === '') return [];
   const { files, certificates, problem } = await readCaDirectory(directory);
   if (problem !== undefined) console.error(`picket: CA_CERTS_DIR: ${problem}`);

@@ -30,6 +30,20 @@ export const systemClock: Clock = {
   },
 };
 
+/** Waits for a promise, or for some time if that is over sooner. What it rejects with is thrown. */
+export async function waitAtMost(
+  clock: Pick<Clock, 'sleep'>,
+  awaited: Promise<unknown>,
+  ms: number,
+): Promise<void> {
+  const over = new AbortController();
+  try {
+    await Promise.race([awaited, clock.sleep(ms, over.signal)]);
+  } finally {
+    over.abort();
+  }
+}
+
 /**
  * Full-jitter exponential back-off: a random delay between 0 and min(cap, base * 2^attempt) milliseconds.
  * Jitter over the whole range keeps many clients that failed together from coming back together.

@@ -49,6 +49,11 @@ export class LruMap<Key, Value> {
     return value;
   }
 
+  /** Every value; reading them is no use of their entries. */
+  *values(): Generator<Value> {
+    for (const { value } of this.#entries.values()) yield value;
+  }
+
   get size(): number {
     return this.#entries.size;
   }

@@ -68,7 +68,7 @@ export class ServiceMetrics {
       labelNames: ['account', 'location'] as const,
       registers,
     });
-    const places = await repositories.locationMinutes.places(accountId);
+    const privateLocations = await repositories.locationMinutes.locations(accountId);
     const queues = new Map(
       (await repositories.locationMinutes.queues(now, accountId)).map((queue) => [
         `${queue.locationId} ${queue.lane}`,
@@ -77,12 +77,12 @@ export class ServiceMetrics {
     );
     const sessions = Map.groupBy(
       await repositories.locations.agents(
-        places.map(({ id }) => id),
+        privateLocations.map(({ id }) => id),
         now - agentSeenWindowMs,
       ),
       (session) => session.location_id,
     );
-    for (const { id, accountId: account, slugName: location } of places) {
+    for (const { id, accountId: account, slugName: location } of privateLocations) {
       agents.set({ account, location }, runningSessions(sessions.get(id) ?? []).length);
       for (const lane of lanes) {
         const queue = queues.get(`${id} ${lane}`);

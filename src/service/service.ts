@@ -3,7 +3,6 @@ import type { FastifyInstance } from 'fastify';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { errorCodeOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
-import { Releasers } from '../lib/releasers.ts';
 import { bootstrap } from './accounts/accounts.ts';
 import { openArtifactStore } from './artifact-store/open-store.ts';
 import { addressList, type ServiceConfig } from './config.ts';
@@ -48,24 +47,24 @@ function storePlace(config: ServiceConfig): StorePlace {
 /** Starts the service: store, first account, API and background jobs. */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
   const { config, logger, clock = systemClock, leaseTtlMs = defaultLeaseTtlMs } = options;
-  const releasers = new Releasers();
+  const resources = new AsyncDisposableStack();
   let isReady = true;
   try {
     if (config.DATABASE_URL === undefined) {
-      releasers.push('data directory', lockDataDir(config.DATA_DIR));
+      resources.defer(lockDataDir(config.DATA_DIR));
     }
     const store = await openConfiguredStore(config, logger);
-    releasers.push('store', () => store.close());
+    resources.defer(() => store.close());
     await bootstrap(store, clock, config, logger);
 
     const artifactStore = await openArtifactStore(config);
-    releasers.push('artifact store', () => artifactStore.close());
+    resources.defer(() => artifactStore.close());
 
     const analytics = new AnalyticsThread(storePlace(config));
-    releasers.push('analytics', () => analytics.close());
+    resources.defer(() => analytics.close());
 
     const mail = configuredMailServer(config);
-    if (mail) releasers.push('mail server', () => mail.close());
+    if (mail) resources.defer(() => mail.close());
 
     const ledger = new Ledger({ store, clock, leaseTtlMs });
     const metrics = new ServiceMetrics();
@@ -90,20 +89,20 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       },
       isReady: () => isReady,
     });
-    releasers.push('HTTP server', () => app.close());
-    releasers.push('waiting polls', () => ledger.drain());
+    resources.defer(() => app.close());
+    resources.defer(() => ledger.drain());
 
     const jobs = backgroundJobs({ store, clock, logger, artifactStore, metrics, leaseTtlMs, config, mail });
-    for (const job of jobs) releasers.push(job.name, () => job.stop());
+    for (const job of jobs) resources.defer(() => job.stop());
 
     const address = await listen(app, config);
     for (const job of jobs) job.start();
-    releasers.push('readiness', () => {
+    resources.defer(() => {
       isReady = false;
     });
-    return { address, store, close: () => releasers.release() };
+    return { address, store, close: () => resources.disposeAsync() };
   } catch (thrown) {
-    await releasers.release();
+    await resources.disposeAsync();
     throw thrown;
   }
 }

@@ -4,7 +4,6 @@ import { sql } from 'kysely';
 import { backoffDelayMs } from '../lib/clock.ts';
 import { toError } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
-import { Releasers } from '../lib/releasers.ts';
 import { Accounts } from './accounts/store.ts';
 import { AlertChannels } from './alerts/channels/store.ts';
 import { AlertNotifications } from './alerts/delivery/store.ts';
@@ -94,7 +93,7 @@ export interface StoreOptions extends StorePlace {
 /** Opens the store and brings its schema up to date. */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { databaseUrl, path, logger } = options;
-  const releasers = new Releasers();
+  const resources = new AsyncDisposableStack();
   const connection: Connection =
     databaseUrl === undefined
       ? connectSqlite(path)
@@ -102,14 +101,14 @@ export async function openStore(options: StoreOptions): Promise<Store> {
           logger.warn({ reason: error.message }, 'database connection lost'),
         );
   const { db, dialect, clientConfig } = connection;
-  releasers.push('database', () => db.destroy());
+  resources.defer(() => db.destroy());
   try {
     await migrate(db, dialect);
     let link: PostgresLink | undefined;
     if (clientConfig) {
       link = new PostgresLink(clientConfig, db, logger);
       await link.open();
-      releasers.push('notifications', () => link?.close());
+      resources.defer(() => link?.close());
     }
     const transaction = <T>(work: (transaction: Kysely<Tables>) => Promise<T>) =>
       guard(() => db.transaction().execute(work));
@@ -125,10 +124,10 @@ export async function openStore(options: StoreOptions): Promise<Store> {
           return work(repositoriesOf(db, dialect));
         }),
       ping: () => guard(async () => void (await sql`select 1`.execute(db))),
-      close: () => releasers.release(),
+      close: () => resources.disposeAsync(),
     };
   } catch (thrown) {
-    await releasers.release();
+    await resources.disposeAsync();
     throw asStoreError(toError(thrown));
   }
 }

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
@@ -6,7 +5,6 @@ import { cruise, type ICruiseResult } from 'dependency-cruiser';
 import extractOptions from 'dependency-cruiser/config-utl/extract-depcruise-options';
 import { describe, expect, it } from 'vitest';
 import { checkTypes } from '../../src/checks/index.ts';
-import { slowest } from '../slowest-first.ts';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -30,10 +28,6 @@ describe('files', () => {
       if (lines > 401) long.push(`${file}: ${lines}`);
     }
     expect(long).toEqual([]);
-  });
-
-  it('that tests begin with are there', async () => {
-    expect(slowest.filter((file) => !existsSync(join(root, file)))).toEqual([]);
   });
 
   it('read the environment only at the command line and through lib/env', async () => {
@@ -104,9 +98,12 @@ async function temporaryTree(sources: Readonly<Record<string, string>>): Promise
 }
 
 describe('rooms', () => {
-  it('of the service never import each other both ways, for a type neither', async () => {
-    expect(await roomPairs(root, 'src/service')).toEqual([]);
-  });
+  it.each(['src/service', 'src/sandbox', 'src/probes'])(
+    'of %s never import each other both ways, for a type neither',
+    async (folder) => {
+      expect(await roomPairs(root, folder)).toEqual([]);
+    },
+  );
 
   it('of the service know the files that compose them by their types only', async () => {
     const above = (await importsWithin(root, 'src/service')).filter(

@@ -21,10 +21,11 @@ const maxMemorySize = 64 * 1024 * 1024;
 /**
  * The way of a result from the run to the service: spool, reporter and artifacts, and the lease on the way.
  *
- * HELD: the report is sent and at the same time put on disk; its lease is renewed, so that nobody does the work again. →
- * SETTLED when the service has given its receipt: the lease is dropped and the artifacts are sent, or thrown away where the
- * result does not count. → gone from the disk when no artifact of it is left. An agent that finds it on disk before that sends
- * it again, which the service knows by its id, and then its artifacts.
+ * HELD: the report is sent and at the same time put on disk; its lease is renewed, so that nobody does the
+ * work again. →
+ * SETTLED when the service has given its receipt: the lease is dropped and the artifacts are sent, or thrown
+ * away where the result does not count. → gone from the disk when no artifact of it is left. An agent that
+ * finds it on disk before that sends it again, which the service knows by its id, and then its artifacts.
  */
 export class Delivery {
   readonly spool: Spool;
@@ -50,7 +51,7 @@ export class Delivery {
       notBeforeMs: () =>
         Number.isFinite(serviceClock.errorMs) ? serviceClock.nowMs() - settings.spoolMaxAgeMs : 0,
       onDurable: ({ report }) => {
-        leaseKeeper.letGoSoon(report);
+        leaseKeeper.stopRenewingSoon(report);
         this.uploader.makeRoom();
       },
       onDropped: ({ report }) => {

@@ -13,8 +13,9 @@ const maxNamesWarnedOf = 1000;
 /**
  * Between the executor and the delivery of a run.
  *
- * JUDGED: a failure that the location may have caused waits until it is known whether the location is healthy. → COUNTED and
- * logged, where the runner crashed or a secret could not be masked. → handed to Delivery.
+ * JUDGED: a failure that the location may have caused waits until it is known whether the location is
+ * healthy. → COUNTED and logged, where the runner crashed or a secret could not be masked. → handed to
+ * Delivery.
  */
 export class FinishedRuns {
   readonly #options: FinishedRunsOptions;

@@ -9,7 +9,10 @@ export interface WaitingReport {
   readonly atMs: number;
   /** Where it lies on disk, once it does. */
   place: { readonly ref: number; readonly epoch: number } | undefined;
-  /** `sending`: the reporter has it. `backlog`: it waits for its turn. `settled`: the service has it, or it was dropped. */
+  /**
+   * `sending`: the reporter has it. `backlog`: it waits for its turn. `settled`: the service has it, or it
+   * was dropped.
+   */
   state: 'sending' | 'backlog' | 'settled';
 }
 
@@ -25,8 +28,9 @@ export interface BatchLimits {
 }
 
 /**
- * Fresh reports: those that nobody has tried to send yet, in memory, oldest first. It stays small, so that what comes now is
- * sent now: what does not fit any more is handed to whoever made the outbox, for the backlog.
+ * Fresh reports: those that nobody has tried to send yet, in memory, oldest first. It stays small, so that
+ * what comes now is sent now: what does not fit any more is handed to the owner of the outbox, for the
+ * backlog.
  */
 export class Outbox {
   readonly #limits: BatchLimits;
@@ -56,7 +60,10 @@ export class Outbox {
     if (surplus.length > 0) this.#onOverflow(surplus);
   }
 
-  /** Takes the oldest reports out, as many as fit a batch, one at least. Those that were dropped meanwhile are left out. */
+  /**
+   * Takes the oldest reports out, as many as fit a batch, one at least. Those that were dropped meanwhile are
+   * left out.
+   */
   take(limits: BatchLimits): WaitingReport[] {
     let count = 0;
     let size = 0;

@@ -25,8 +25,9 @@ export interface UploadOptions {
 }
 
 /**
- * Sends one batch of reports until each is settled. A receipt settles a report. An answer that blames the content (400, 413,
- * 422) is met by halving the batch until the bad report is alone, so that the others flow. Any other failure ends the upload.
+ * Sends one batch of reports until each is settled. A receipt settles a report. An answer that blames the
+ * content (400, 413, 422) is met by halving the batch until the bad report is alone, so that the others flow.
+ * Any other failure ends the upload.
  *
  * @returns the failure and what is not settled, or undefined.
  */
@@ -55,7 +56,10 @@ export async function upload(
   return undefined;
 }
 
-/** @returns what the service rejected together with its detail, without it: the verdict must not be lost with it. */
+/**
+ * @returns what the service rejected together with its detail, without it: the verdict must not be lost with
+ * it.
+ */
 async function send(
   batch: readonly Sending[],
   options: UploadOptions,

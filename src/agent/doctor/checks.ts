@@ -24,8 +24,9 @@ const timeoutMs = { probe: 10_000, script: 60_000 } as const;
 const reportFix = 'Try it with picket run; if the check is in order there, report it.';
 
 /**
- * Every check type against a server of our own, in the threads and sandboxes of an agent. With CA_CERTS_DIR the server
- * speaks TLS with a certificate of an authority that came to the checks the way of those in that folder, and nobody else knows.
+ * Every check type against a server of our own, in the threads and sandboxes of an agent. With CA_CERTS_DIR
+ * the server speaks TLS with a certificate of an authority that came to the checks the way of those in that
+ * folder, and nobody else knows.
  */
 export const runningChecks: Examination = {
   name: 'checks',
@@ -120,7 +121,7 @@ async function tryType(
   return ok(`works${how === undefined ? '' : ` (${how})`}, ${ms} ms`, type.name);
 }
 
-/** Whether two texts tell of the same: one begins as the other does. */
+/** Whether two texts say the same: one begins as the other does. */
 function areAlike(left: string, right: string): boolean {
   const beginning = (text: string) => text.slice(0, 40);
   return left.startsWith(beginning(right)) || right.startsWith(beginning(left));

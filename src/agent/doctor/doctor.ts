@@ -37,8 +37,8 @@ export const examinations: readonly Examination[] = [
 ];
 
 /**
- * Examines everything an agent with this environment would need, one thing after the other, by the agent's own parts. What
- * could only fail because of an earlier finding is skipped. Nothing is left behind.
+ * Examines everything an agent with this environment would need, one thing after the other, by the agent's
+ * own parts. What could only fail because of an earlier finding is skipped. Nothing is left behind.
  *
  * @param listener hears of each examination that begins, and of each finding.
  * @param signal ends it early: what was not examined then is `skipped`.
@@ -48,7 +48,7 @@ export async function examineAgent(
   listener: { onBegin(examination: string): void; onFinding(finding: Finding): void },
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
-  await using resources = new AsyncDisposableStack();
+  const resources = new AsyncDisposableStack();
   const findings: Finding[] = [];
   let contact: Promise<ServiceContact> | undefined;
   const read = readPatientSettings(variables);
@@ -64,14 +64,18 @@ export async function examineAgent(
       return contact;
     },
   };
-  for (const examination of examinations) {
-    const { name } = examination;
-    listener.onBegin(name);
-    for (const verdict of await examineOne(examination, patient)) {
-      const finding = { examination: name, ...verdict };
-      findings.push(finding);
-      listener.onFinding(finding);
+  try {
+    for (const examination of examinations) {
+      const { name } = examination;
+      listener.onBegin(name);
+      for (const verdict of await examineOne(examination, patient)) {
+        const finding = { examination: name, ...verdict };
+        findings.push(finding);
+        listener.onFinding(finding);
+      }
     }
+  } finally {
+    await resources.disposeAsync();
   }
   return findings;
 }

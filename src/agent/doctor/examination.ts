@@ -29,8 +29,8 @@ export interface Examination {
   /** Stable, for programs. */
   readonly name: string;
   /**
-   * Examinations without whose success this one would only repeat their findings; with what of them it is about, behind a
-   * space, if only that matters (`disk SPOOL_DIR`).
+   * Examinations without whose success this one would only repeat their findings; with what of them it is
+   * about, behind a space, if only that matters (`disk SPOOL_DIR`).
    */
   readonly needs?: readonly string[];
   /** Never throws for what it looks at: that is a verdict. */

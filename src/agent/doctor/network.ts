@@ -183,7 +183,7 @@ function certificateTrouble(
         );
       }
       return problem(
-        `nothing here trusts ${issuer}, which issued the certificate of ${hostname}: a proxy that opens TLS, or an authority of your own`,
+        `nothing here trusts ${issuer}, which issued the certificate of ${hostname}: a proxy that opens TLS, or a custom CA`,
         `Put the certificate of ${issuer} as a PEM file into a folder, and set CA_CERTS_DIR to it.`,
       );
   }

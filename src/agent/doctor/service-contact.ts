@@ -26,7 +26,7 @@ export interface ServiceContact {
   readonly attitude: ServiceAttitude;
   /** What is known of the service's clock. */
   readonly serviceClock: ServiceClock;
-  /** Sends so many bytes; resolves with what arrived and how long it took. @throws ServiceError */
+  /** Sends that many bytes; resolves with what arrived and how long it took. @throws ServiceError */
   upload(sizeBytes: number): Promise<{ readonly receivedBytes: number; readonly elapsedMs: number }>;
 }
 

@@ -14,7 +14,10 @@ export interface HealthSource {
   readonly metrics: () => Promise<{ readonly contentType: string; readonly body: string }>;
 }
 
-/** Whoever connects must ask within these limits: a port full of idle connections must not starve the probes. */
+/**
+ * Clients must send their request within these limits: a port full of idle connections must not starve the
+ * probes.
+ */
 const limits = {
   headersTimeout: 3000,
   requestTimeout: 5000,
@@ -24,8 +27,9 @@ const limits = {
 const maxHeaderBytes = 8192;
 
 /**
- * The agent's HTTP port, on all interfaces (spec.md "Private-location agent endpoints"): `/-/readiness`, `/-/liveness`,
- * `/health` and `/metrics`. It answers from memory, so it answers while everything else is busy.
+ * The agent's HTTP port, on all interfaces (spec.md "Private-location agent endpoints"): `/-/readiness`,
+ * `/-/liveness`, `/health` and `/metrics`. It answers from memory, so it answers while everything else is
+ * busy.
  */
 export class HealthServer {
   readonly #source: HealthSource;

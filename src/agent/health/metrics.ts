@@ -103,7 +103,10 @@ const readCounters: readonly (readonly [
   ],
 ];
 
-/** The agent's own numbers, and those of its process, for Prometheus. Durations are in seconds, as its conventions want. */
+/**
+ * The agent's own numbers, and those of its process, for Prometheus. Durations are in seconds, as its
+ * conventions want.
+ */
 export class AgentMetrics {
   readonly #registry = new Registry();
   readonly #runs = this.#counter('runs', 'Finished runs', ['check_type', 'verdict']);

@@ -16,19 +16,23 @@ const maxLostClaims = 100;
 const maxClockErrorMs = 500;
 const clockAnswerMs = 2000;
 
-/** What every lease must have for its run to be reported, whatever else this agent does not understand about it. */
+/**
+ * What every lease must have for its run to be reported, whatever else this agent does not understand about
+ * it.
+ */
 const LeaseIds = z.object({ runId: z.uuid(), leaseNumber: z.int().min(1), resultId: z.uuid() });
 const LeaseType = z.object({ check: z.object({ checkType: z.string().max(64) }) });
 
 /**
  * Single claims: asking for runs, and putting those of an answer into their lanes.
  *
- * LOST CLAIMS. Each claim has a number. One that failed may have leased runs anyway: its number is sent with every later claim,
- * until an answer shows that the service knows.
+ * LOST CLAIMS. Each claim has a number. One that failed may have leased runs anyway: its number is sent with
+ * every later claim, until an answer shows that the service knows.
  *
- * THE TIME. The times of runs are made of the service's clock, of which an answer that took long says too little. Then it is
- * asked for again before the first runs begin, once for each connection. The question is a renewal of no leases: of all calls
- * whose answers carry the time the one that costs least and changes nothing.
+ * THE TIME. The times of runs are made of the service's clock, of which an answer that took long says too
+ * little. Then it is asked for again before the first runs begin, once for each connection. The question is a
+ * renewal of no leases: of all calls whose answers carry the time the one that costs least and changes
+ * nothing.
  */
 export class Claims {
   readonly #options: ClaimsOptions;

@@ -10,8 +10,8 @@ import type { LeasedRun, LeaseRef } from '../../protocol/agent/agent.ts';
 import type { LeaseEnd, LeaseKeeper } from '../client/lease-keeper.ts';
 import type { ServiceClock } from '../client/service-clock.ts';
 import { ownReport } from '../delivery/agent-failure-report.ts';
-import { builtInVariables } from '../run/built-in-variables.ts';
 import type { Executor, FinishedRun, RunIds, RunOrder } from '../run/contracts.ts';
+import { builtInVariables } from '../run/run-variables.ts';
 import type { Scrubber } from '../scrub/scrubber.ts';
 
 /** Why the agent stopped a run before its result: the lease ended, or the agent gives it back. */
@@ -38,13 +38,14 @@ interface Active {
 /**
  * Puts leased runs into lanes and sees each to its report.
  *
- * A run is QUEUED with its lease held. → RUNNING when its lane has room and the lease still stands. → gone when its
- * report was handed over (the lease is then kept until the result is settled). When the lease ends, or the agent gives
- * the run back, a queued run is gone at once and a running one is stopped through its signal and gone when its executor
- * returns. A run stopped that way sends no report, unless it had found something out already and the lease ran out
- * under it: that goes as evidence, and the service fences it.
+ * A run is QUEUED with its lease held. → RUNNING when its lane has room and the lease still stands. → gone
+ * when its report was handed over (the lease is then kept until the result is settled). When the lease ends,
+ * or the agent gives the run back, a queued run is gone at once and a running one is stopped through its
+ * signal and gone when its executor returns. A run stopped that way sends no report, unless it had found
+ * something out already and the lease ran out under it: that goes as evidence, and the service fences it.
  *
- * One run id is never active twice: the same lease again is ignored; a newer one waits until the older has gone.
+ * One run id is never active twice: the same lease again is ignored; a newer one waits until the older has
+ * gone.
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
@@ -132,15 +133,18 @@ export class Dispatcher {
   }
 
   /**
-   * Takes the runs that have not started out of the lanes. Returns their leases, which are then nobody's care; those of
-   * runs that wait for their start inside an executor follow through `onReturned`.
+   * Takes the runs that have not started out of the lanes. Returns their leases, which nothing renews any
+   * more; those of runs that wait for their start inside an executor follow through `onReturned`.
    */
   dropUnstarted(): LeaseRef[] {
     for (const executor of Object.values(this.#options.executors)) executor.withdrawWaiting?.();
     return this.#drop([...this.#active.values()].filter((active) => !active.isStarted));
   }
 
-  /** Stops everything. Returns the leases, which are then nobody's care; `idle` tells when the runs have ended. */
+  /**
+   * Stops everything. Returns the leases, which nothing renews any more; `idle` resolves when the runs have
+   * ended.
+   */
   dropAll(): LeaseRef[] {
     return this.#drop([...this.#active.values()]);
   }
@@ -301,7 +305,7 @@ export interface DispatcherOptions {
   readonly serviceSecrets: Readonly<Record<string, string>>;
   /** Gets every report to send; `slotAtMs` is when the run was due, where that is known. */
   readonly onFinished: (run: FinishedRun, slotAtMs: number | undefined) => void;
-  /** Gets leases of runs that come back unstarted after `dropUnstarted`; they are then nobody's care. */
+  /** Gets leases of runs that come back unstarted after `dropUnstarted`; nothing renews them any more. */
   readonly onReturned: (lease: LeaseRef) => void;
   /** Called when whatever a run left on disk is of no use: it was stopped, or died. */
   readonly onDiscarded?: ((lease: LeaseRef) => void) | undefined;

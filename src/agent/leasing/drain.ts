@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Clock } from '../../lib/clock.ts';
+import { type Clock, waitAtMost } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { LeaseRef } from '../../protocol/agent/agent.ts';
 import type { LeaseKeeper } from '../client/lease-keeper.ts';
@@ -20,8 +20,10 @@ const releaseTimeoutMs = 1500;
  *
  * 1. NO MORE WORK: the claim under way is given up; leases that have not started are given back at once.
  * 2. FINISHING: runs under way go on, their results are sent and their leases renewed, for the grace at most.
- * 3. GIVING BACK (only when the grace is over or a second signal came): runs are stopped and their leases given back.
- * 4. FAREWELL: the last results are sent until each has its receipt, for five seconds at most beyond the grace.
+ * 3. GIVING BACK (only when the grace is over or a second signal came): runs are stopped and their leases
+ * given back.
+ * 4. FAREWELL: the last results are sent until each has its receipt, for five seconds at most beyond the
+ * grace.
  * 5. LAST FILES: artifacts of stored results are sent, until the grace is over, for five seconds at least.
  * The result says whether nothing was lost: no lease held, every result sent or safe in the spool.
  *
@@ -111,7 +113,8 @@ export class Drain {
     await spool.stored();
     const results = reporter.waitingCount;
     const isKept = spool.undurableCount === 0;
-    // What lies in the spool needs no lease any more: whoever sends it, the service knows it by its id.
+    // What lies in the spool needs no lease any more: the service recognises it by its id, whichever agent
+    // sends it.
     if (isKept) leaseKeeper.dropAll();
     leaseKeeper.stop();
     const left = { results, leases: leaseKeeper.heldCount, artifacts: uploader.count };
@@ -130,11 +133,8 @@ export class Drain {
 
   /** Waits for a promise, for some time at most, or until somebody hurries. */
   async #wait(awaited: Promise<void>, atMostMs: number, options = { isHurryEnough: true }): Promise<void> {
-    const over = new AbortController();
-    const contenders = [awaited, this.#options.clock.sleep(atMostMs, over.signal)];
-    if (options.isHurryEnough) contenders.push(this.#hurried);
-    await Promise.race(contenders);
-    over.abort();
+    const either = options.isHurryEnough ? Promise.race([awaited, this.#hurried]) : awaited;
+    await waitAtMost(this.#options.clock, either, atMostMs);
   }
 }
 

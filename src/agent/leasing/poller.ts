@@ -6,7 +6,10 @@ import { Claims, type ClaimsOptions } from './claims.ts';
 
 const longPollMs = 25_000;
 const settlingPollMs = 1000;
-/** After a full lane got a free slot, others follow soon; claims for one slot each would cost more than they bring. */
+/**
+ * After a full lane got a free slot, others follow soon; claims for one slot each would cost more than they
+ * bring.
+ */
 const slotGatherMs = 20;
 /** An empty answer that came much too early must not make the agent ask again without a pause. */
 const hastyPauseMs = 1000;
@@ -48,16 +51,18 @@ interface LongClaim {
 /**
  * Asks the service for work, one long claim at a time.
  *
- * CREATED. → CLAIMING when some lane has room: a long poll with the free slots of each lane is under way, and its runs are put
- * into their lanes. → CLAIMING again at once. → WAITING_FOR_SLOT when no lane has room; a finished run wakes it, after a short
- * time to let more slots gather. → PAUSING when a claim failed (`retryDelayMs` says for how long; a refusal of any other call,
- * `interrupt`, counts as one), or an empty answer came much too early. → STOPPED from any state by `stop`: the claim under way
- * is given up, and leases in an answer that had already come are given back unstarted.
+ * CREATED. → CLAIMING when some lane has room: a long poll with the free slots of each lane is under way, and
+ * its runs are put into their lanes. → CLAIMING again at once. → WAITING_FOR_SLOT when no lane has room; a
+ * finished run wakes it, after a short time to let more slots gather. → PAUSING when a claim failed
+ * (`retryDelayMs` says for how long; a refusal of any other call, `interrupt`, counts as one), or an empty
+ * answer came much too early. → STOPPED from any state by `stop`: the claim under way is given up, and leases
+ * in an answer that had already come are given back unstarted.
  *
- * TOP-UP, beside CLAIMING: a lane that was full when the long claim was sent, and has room now, gets a short claim of its own,
- * and another whenever more slots have gathered. Once such a claim brings nothing, the long one is given up for another that asks
- * for all lanes; so it is at once when a check type that it leaves out has room again. A long claim never begins while a top-up
- * is under way: two claims for the same slots would lease twice what fits.
+ * TOP-UP, during CLAIMING: a lane that was full when the long claim was sent, and has room now, gets a short
+ * claim of its own, and another whenever more slots have gathered. Once such a claim brings nothing, the long
+ * one is given up for another that asks for all lanes; so it is at once when a check type that it leaves out
+ * has room again. A long claim never begins while a top-up is under way: two claims for the same slots would
+ * lease twice what fits.
  */
 export class Poller {
   readonly #options: PollerOptions;
@@ -161,7 +166,10 @@ export class Poller {
     await this.#options.clock.sleep(slotGatherMs, this.#stop.signal);
   }
 
-  /** One long claim from request to runs in their lanes. Returns how long to pause before the next, in milliseconds. */
+  /**
+   * One long claim from request to runs in their lanes. Returns how long to pause before the next, in
+   * milliseconds.
+   */
   async #claimOnce(): Promise<number> {
     const { serviceClock, isSettled, log } = this.#options;
     await this.#topUp;

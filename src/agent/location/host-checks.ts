@@ -21,7 +21,10 @@ export const healthy: SelfCheckOutcome = { state: 'healthy' };
 export const unknown: SelfCheckOutcome = { state: 'unknown' };
 export const unhealthy = (evidence: string): SelfCheckOutcome => ({ state: 'unhealthy', evidence });
 
-/** The main thread does nothing but control: later than this at one time in a hundred, and leases are in danger. */
+/**
+ * The main thread does nothing but control: later than this at one time in a hundred, and leases are in
+ * danger.
+ */
 const maxLoopDelayMs = 1000;
 const memoryReserve = 0.05;
 const descriptorReserve = 0.05;
@@ -97,7 +100,7 @@ export function diskCheck(problem: () => string | undefined): SelfCheck {
   };
 }
 
-/** Whether the service can be reached. Told when it can again. */
+/** Whether the service can be reached. */
 export function serviceCheck(
   connection: () => { readonly awayMs: number | undefined; readonly problem: string },
 ): SelfCheck {

@@ -34,15 +34,16 @@ interface Event {
 }
 
 /**
- * Watches the health of the location the agent runs in. Problems of the location itself are reported as such, never as
- * failures of targets.
+ * Watches the health of the location the agent runs in. Problems of the location itself are reported as
+ * its own, never as failures of targets.
  *
- * HEALTHY: every ten seconds each part is examined. → UNHEALTHY, part by part, when a self-check finds it so: an event begins, and
- * all parts are examined every two seconds. → HEALTHY when a self-check finds that part healthy again (not when nothing can be
- * said): the event ends. Events are reported to the service at once, every minute while they last, and until it has them.
+ * HEALTHY: every ten seconds each part is examined. → UNHEALTHY, part by part, when a self-check finds it so:
+ * an event begins, and all parts are examined every two seconds. → HEALTHY when a self-check finds that part
+ * healthy again (not when nothing can be said): the event ends. Events are reported to the service at once,
+ * every minute while they last, and until it has them.
  *
- * Runs that failed in a way that an unhealthy part would explain are judged by `explain`: where nothing is known to be unhealthy
- * it looks anew, so that no failure is younger than what is known of the location.
+ * Runs that failed in a way that an unhealthy part would explain are judged by `explain`: where nothing is
+ * known to be unhealthy it looks anew, so that no failure is younger than what is known of the location.
  */
 export class LocationWatch {
   readonly #options: LocationWatchOptions;
@@ -82,14 +83,15 @@ export class LocationWatch {
   }
 
   /**
-   * The unhealthy part that explains a failure; undefined when the location is healthy, as far as anybody can tell. Counts the
-   * run as affected.
+   * The unhealthy part that explains a failure; undefined when the location is healthy, as far as anybody can
+   * tell. Counts the run as affected.
    */
   async explain(code: FailureCode): Promise<UnhealthyPart | undefined> {
     const { fromLocation } = failureCatalogue[code];
     if (fromLocation === undefined || this.#stop.signal.aborted) return undefined;
     // A resolver is reached through the network.
-    const kinds: readonly UnhealthyKind[] = fromLocation === 'network' ? ['network'] : ['network', 'resolver'];
+    const kinds: readonly UnhealthyKind[] =
+      fromLocation === 'network' ? ['network'] : ['network', 'resolver'];
     const find = () => kinds.map((kind) => this.#unhealthy.get(kind)).find((found) => found !== undefined);
     let event = find();
     if (!event) {
@@ -111,7 +113,7 @@ export class LocationWatch {
     }
   }
 
-  /** A look that begins after the call; whoever asks meanwhile shares it. */
+  /** An examination that begins after the call; callers meanwhile share it. */
   #lookAnew(): Promise<void> {
     if (!this.#looking) {
       this.#looking = this.#look().finally(() => {

@@ -21,9 +21,9 @@ const aliveCodes: ReadonlySet<string> = new Set([
 const brokenCodes: ReadonlySet<string> = new Set(['ESERVFAIL', 'EREFUSED']);
 
 /**
- * Whether the resolver of this host answers: any answer to a question about the root will do, because resolvers of private
- * networks need not know it. Where the service has a name, that name is looked up too, and has to be found. A question that
- * was never answered says nothing: not every host has a resolver.
+ * Whether the resolver of this host answers: any answer to a question about the root will do, because
+ * resolvers of private networks need not know it. Where the service has a name, that name is looked up too,
+ * and has to be found. A question that was never answered says nothing: not every host has a resolver.
  */
 export function resolverCheck(serviceHost: string): SelfCheck {
   const names = isIP(serviceHost) === 0 && serviceHost !== 'localhost' ? [serviceHost] : [];
@@ -32,7 +32,8 @@ export function resolverCheck(serviceHost: string): SelfCheck {
   return {
     kind: 'resolver',
     async look() {
-      // A new one each time: it reads resolv.conf when it is made. Its sockets are of this process, no thread waits.
+      // A new one each time: it reads resolv.conf when it is made. Its sockets are of this process, no thread
+      // waits.
       const resolver = new dns.Resolver({ timeout: answerTimeoutMs, tries });
       const [rootCode, ...nameCodes] = await Promise.all([
         codeOf(resolver.resolveSoa('.')),
@@ -46,7 +47,7 @@ export function resolverCheck(serviceHost: string): SelfCheck {
       if (names.length === 0) return healthy;
       if (nameCode === undefined || nameCode === 'ENODATA') hasFound = true;
       else if (hasFound && brokenCodes.has(nameCode)) {
-        return unhealthy(`the name servers (${servers}) cannot tell the address of the service: ${nameCode}`);
+        return unhealthy(`the name servers (${servers}) do not resolve the name of the service: ${nameCode}`);
       }
       return healthy;
     },
@@ -54,8 +55,9 @@ export function resolverCheck(serviceHost: string): SelfCheck {
 }
 
 /**
- * Whether the network of this host works: an interface beside loopback is up, where one ever was, and one of the canaries
- * answers, be it with a refusal. Canaries that never answered are left out, and names that cannot be looked up say nothing.
+ * Whether the network of this host works: an interface other than loopback is up, where one ever was, and one
+ * of the canaries answers, be it with a refusal. Canaries that never answered are left out, and names that
+ * cannot be looked up say nothing.
  */
 export function networkCheck(
   canaries: readonly CanaryTarget[],
@@ -87,7 +89,9 @@ function verdictOf(
   return unhealthy(`no canary can be reached: ${found.slice(0, 5).join(', ')}`);
 }
 
-/** Tries a connection; resolves with `answered`, `unnamed` where its name was not found, or what went wrong. */
+/**
+ * Tries a connection; resolves with `answered`, `unnamed` where its name was not found, or what went wrong.
+ */
 async function knock({ host, port }: CanaryTarget): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   const socket = connect({ host, port, timeout: connectTimeoutMs });
@@ -105,7 +109,10 @@ async function knock({ host, port }: CanaryTarget): Promise<string> {
   }
 }
 
-/** How many interfaces beside loopback are up; undefined where the system does not say, as without a free descriptor. */
+/**
+ * How many interfaces other than loopback are up; undefined where the system does not say, as without a free
+ * descriptor.
+ */
 function externalInterfaces(): number | undefined {
   try {
     return Object.values(networkInterfaces())

@@ -6,8 +6,8 @@ import type { SealedArtifacts } from '../delivery/artifacts/run-artifacts.ts';
 import type { ReportTexts } from '../scrub/scrubber.ts';
 
 /**
- * What the stages of the agent hand to each other. A lease becomes a RunOrder (leasing/), which an Executor turns into a
- * FinishedRun (runners/); its Report is sent (delivery/), its facts are counted and logged.
+ * What the stages of the agent hand to each other. A lease becomes a RunOrder (leasing/), which an Executor
+ * turns into a FinishedRun (runners/); its Report is sent (delivery/), its facts are counted and logged.
  */
 
 /** What names one attempt of a run, from its lease to its result. */
@@ -34,7 +34,7 @@ export interface RunOrder extends RunIds {
   readonly receivedAtMs: number;
   /** Limit of the attempt; the check type's own when absent. */
   readonly timeoutMs?: number | undefined;
-  /** Whether the log of the run is wanted beside the report. */
+  /** Whether the log of the run is wanted in addition to the report. */
   readonly isLogWanted?: boolean | undefined;
 }
 
@@ -57,12 +57,15 @@ export interface RunFacts {
   readonly startDelayMs: number;
   readonly agentLagMs: number;
   readonly isTimingDoubtful: boolean;
-  /** What became of a run that the agent spoilt by being late: good on repetition, or nothing could be found out. */
+  /**
+   * What became of a run that the agent spoilt by being late: good on repetition, or nothing could be found
+   * out.
+   */
   readonly spoilt?: 'recovered' | 'starved' | undefined;
   readonly durationMs: number;
   /** What the processes of the run took of the host's memory at most, in bytes; for scripts. */
   readonly peakMemoryBytes?: number | undefined;
-  /** Name of what was thrown and where, when the runner broke; without its message. */
+  /** Name of what was thrown and where, when the runner crashed; without its message. */
   readonly crash?: string | undefined;
   /** The same for the error report: without what may be private. */
   readonly crashError?:
@@ -74,7 +77,7 @@ export interface RunFacts {
 
 /** A report, ready to be sent. */
 export interface Report extends RunIds, ReportTexts {
-  /** The files the run left, which wait on disk; the envelope tells of them. */
+  /** The files the run left, which wait on disk; the envelope lists them. */
   readonly artifacts?: SealedArtifacts | undefined;
 }
 

@@ -9,8 +9,9 @@ import type {
 } from '../../sandbox/lifecycle/lifecycle-scripts.ts';
 
 /**
- * Runs happen on probe threads, their scripts in sandboxes that the thread for scripts has: this is the line between the two, a
- * port that neither the main thread nor anything else listens on. A session is numbered by the side that asks.
+ * Runs happen on probe threads, their scripts in sandboxes that the thread for scripts has: this is the line
+ * between the two, a port that neither the main thread nor anything else listens on. A session is numbered by
+ * the side that asks.
  */
 type Ask =
   | { readonly kind: 'open'; readonly session: number; readonly order: LifecycleJob }
@@ -38,8 +39,11 @@ type Take = (answer: Answer) => void;
 
 const lost = 'the part of the agent that runs scripts ended, or is not there yet';
 
-/** Scripts as a probe thread has them. Where the other side is gone, they are missing until another one is connected. */
-export class PhaseLink implements LifecycleScripts {
+/**
+ * Scripts as a probe thread has them. Where the other side is gone, they are missing until another one is
+ * connected.
+ */
+export class LifecycleScriptPort implements LifecycleScripts {
   readonly #takers = new Map<number, Take>();
   #port: MessagePort | undefined;
   #sessionCount = 0;
@@ -127,11 +131,12 @@ function lostEnd(): LifecycleScriptEnd {
 }
 
 /**
- * Serves one port with what this host has for running scripts. When the other side dies, its sessions are ended.
+ * Serves one port with what this host has for running scripts. When the other side dies, its sessions are
+ * ended.
  *
  * @param host undefined where no scripts can be run; `unavailable` then says why.
  */
-export function servePhases(
+export function serveLifecycleScripts(
   port: MessagePort,
   host: LifecycleScripts | undefined,
   unavailable: string,
@@ -166,7 +171,7 @@ export function servePhases(
       const message = `no process could be started: ${toError(thrown).message}`;
       if (!entry.stop.signal.aborted) answer({ kind: 'missing', session, missing: 'sandbox', message });
     }
-    // Whoever asked has gone, or waits to hear that it was stopped.
+    // The caller has gone, or waits to hear that it was stopped.
     if (entry.stop.signal.aborted) {
       answer({ kind: 'missing', session, missing: 'sandbox', message: 'the run was stopped' });
     }

@@ -14,8 +14,8 @@ import { type RunnerThread, ThreadEnded } from './runner-thread.ts';
 const probeWorkerEntry = new URL(`./probe-worker${extname(import.meta.url)}`, import.meta.url);
 
 /**
- * Beyond the runner's own deadline, its grace, what it may wait for its start, and the making of its artifacts: then it is the
- * thread that hangs.
+ * Beyond the runner's own deadline, its grace, what it may wait for its start, and the making of its
+ * artifacts: then it is the thread that hangs.
  */
 const stuckGraceMs = deadlineGraceMs + maxGateWaitMs + sealLimitMs.probe + 5000;
 /** A run that the agent spoilt by being late is repeated once. */
@@ -28,7 +28,8 @@ export function defaultThreadCount(): number {
 }
 
 /**
- * Runs the probe lane. A run goes to the thread with the least to do, where what waits in its admission gate counts twice.
+ * Runs the probe lane. A run goes to the thread with the least to do, where what waits in its admission gate
+ * counts twice.
  */
 export class ProbePool implements Executor {
   readonly #options: ProbePoolOptions;
@@ -44,7 +45,7 @@ export class ProbePool implements Executor {
       maxHeapMb: options.maxHeapMb ?? defaultHeapMb(),
       restart,
       start: () => ({ caCertificates: options.caCertificates?.() }),
-      onStarted: (thread) => this.#connectPhases(thread),
+      onStarted: (thread) => this.#connectLifecycleScripts(thread),
       onReady: () => options.onReady?.(),
     });
   }
@@ -121,13 +122,13 @@ export class ProbePool implements Executor {
   }
 
   /** Gives every thread a line to the thread for scripts, when that has begun anew. */
-  connectPhases(): void {
-    for (const thread of this.#pool.threads) this.#connectPhases(thread);
+  connectLifecycleScripts(): void {
+    for (const thread of this.#pool.threads) this.#connectLifecycleScripts(thread);
   }
 
-  #connectPhases(thread: RunnerThread): void {
-    const port = this.#options.phasePort?.();
-    if (port) thread.connectPhases(port);
+  #connectLifecycleScripts(thread: RunnerThread): void {
+    const port = this.#options.lifecycleScriptPort?.();
+    if (port) thread.connectLifecycleScripts(port);
   }
 
   /** Has runs that wait for their start come back, marked `isUnstarted`. */
@@ -143,18 +144,18 @@ export class ProbePool implements Executor {
 export interface ProbePoolOptions extends RunnerSettings {
   /** Called whenever a thread has become ready. */
   readonly onReady?: (() => void) | undefined;
-  /** Certificates that runs trust in addition to the usual ones, as PEM texts; asked when a thread starts. */
+  /** Custom CA certificates that runs trust, as PEM texts; asked when a thread starts. */
   readonly caCertificates?: (() => readonly string[]) | undefined;
   /** A line to the thread for scripts, while there is one. */
-  readonly phasePort?: (() => MessagePort | undefined) | undefined;
+  readonly lifecycleScriptPort?: (() => MessagePort | undefined) | undefined;
   readonly threadCount?: number | undefined;
   readonly maxHeapMb?: number | undefined;
 }
 
 /**
- * Half of what the process may use, between 256 MB and 1 GB. Not less: V8 ends a thread that eats memory cleanly only when
- * it can notice in time, and with a small limit one burst of allocations takes the whole process down (measured: at
- * 96 MB two of five ways to eat memory did, at 512 MB none).
+ * Half of what the process may use, between 256 MB and 1 GB. Not less: V8 ends a thread that eats memory
+ * cleanly only when it can notice in time, and with a small limit one burst of allocations takes the whole
+ * process down (measured: at 96 MB two of five ways to eat memory did, at 512 MB none).
  */
 function defaultHeapMb(): number {
   const limitMb = process.constrainedMemory() / 2 ** 20;

@@ -13,21 +13,21 @@ import { allEntries, createRunLog } from '../../checks/contract/run-log.ts';
 import { findCheckType } from '../../checks/index.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { toError } from '../../lib/errors.ts';
+import { LruMap } from '../../lib/lru.ts';
 import { HostResolver } from '../../probes/dns/host/host-resolver.ts';
 import type { EgressPolicy } from '../../probes/egress/policy.ts';
 import { ownReport } from '../delivery/agent-failure-report.ts';
 import { FileScrubber } from '../delivery/artifacts/artifact-scrubber.ts';
 import { RunArtifacts, sealLimitMs } from '../delivery/artifacts/run-artifacts.ts';
 import { runFolder } from '../delivery/artifacts/run-folder.ts';
-import { privateMessage } from '../error-report/private-message.ts';
+import { crashSite, privateMessage } from '../error-report/private-message.ts';
 import type { FinishedRun, RunFacts, RunOrder, Verdict } from '../run/contracts.ts';
 import { withDeadline } from '../run/run-deadline.ts';
-import { secretsOf } from '../run/run-secrets.ts';
+import { secretsOf } from '../run/run-variables.ts';
 import { Scrubber } from '../scrub/scrubber.ts';
 import { SecretFinder, unmaskableNames } from '../scrub/secret-finder.ts';
 import { credentialHeaderShapes } from '../scrub/shapes/credential-header-shape.ts';
 import { userInfoShapes } from '../scrub/shapes/user-info-shape.ts';
-import { crashSite } from './crash-site.ts';
 import type { LagMeter } from './lag/lag-meter.ts';
 import { agentLag, isSpoilt, isTimingDoubtful, spoiltPart, starvedOutcome } from './lag/starvation.ts';
 import type { RunSituation, WorkerStart } from './worker-protocol.ts';
@@ -56,13 +56,13 @@ interface Try {
 const noOutcome = { responseTimeMs: 0, isDegraded: null, overMaxResponseTime: null, detail: null };
 
 /**
- * Takes one run from its order to the texts that are sent: specification checked, runner called with its deadline,
- * verdict, secrets removed, JSON written. All of it happens in the probe thread, so that the main thread never handles
- * anything large. Never rejects: whatever breaks becomes a failure with an owner.
+ * Takes one run from its order to the texts that are sent: specification checked, runner called with its
+ * deadline, verdict, secrets removed, JSON written. All of it happens in the probe thread, so that the main
+ * thread never handles anything large. Never rejects: whatever breaks becomes a failure with an owner.
  *
- * A run that the agent may have spoilt by being late itself (see starvation.ts) is repeated once at once where its type
- * says that it may be, with a deadline of its own and within the same lease. Spoilt again, or not repeatable, it says
- * nothing against the target.
+ * A run that the agent may have spoilt by being late itself (see starvation.ts) is repeated once at once
+ * where its type says that it may be, with a deadline of its own and within the same lease. Spoilt again, or
+ * not repeatable, it says nothing against the target.
  */
 export class RunPipeline {
   readonly #clock: Clock;
@@ -72,7 +72,7 @@ export class RunPipeline {
   readonly #hosts: Pick<RunContext, 'scripts' | 'phases'>;
   readonly #resolver = new HostResolver();
   readonly #ownScrubber: Scrubber;
-  readonly #scrubbers = new Map<string, Scrubber>();
+  readonly #scrubbers = new LruMap<string, Scrubber>(maxCachedScrubbers);
   readonly #runners = new Map<string, Promise<AnyRunner>>();
 
   constructor(
@@ -301,21 +301,16 @@ export class RunPipeline {
     );
   }
 
-  /** Checks share secrets and repeat, so scrubbers are kept; the oldest makes room. */
+  /** Checks share secrets and repeat, so scrubbers are kept. */
   #scrubberFor(order: RunOrder, found: readonly string[] = []): Scrubber {
     const secrets = secretsOf(order);
     // What a script made up is of this run alone.
     if (found.length > 0) return new Scrubber([...this.#ownSecrets, ...secrets, ...found]);
     if (secrets.length === 0) return this.#ownScrubber;
-    const key = JSON.stringify(secrets);
-    let scrubber = this.#scrubbers.get(key);
-    if (!scrubber) {
-      const [oldest] = this.#scrubbers.keys();
-      if (oldest !== undefined && this.#scrubbers.size >= maxCachedScrubbers) this.#scrubbers.delete(oldest);
-      scrubber = new Scrubber([...this.#ownSecrets, ...secrets]);
-      this.#scrubbers.set(key, scrubber);
-    }
-    return scrubber;
+    return this.#scrubbers.getOrMake(
+      JSON.stringify(secrets),
+      () => new Scrubber([...this.#ownSecrets, ...secrets]),
+    );
   }
 }
 

@@ -1,5 +1,5 @@
 import { checkTypes } from '../../checks/index.ts';
-import type { Clock } from '../../lib/clock.ts';
+import { type Clock, waitAtMost } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { defaultEgressSettings, type EgressSettings } from '../../probes/egress/policy.ts';
 import type { Capabilities } from '../run/contracts.ts';
@@ -25,7 +25,10 @@ export interface RunnerSettings extends Pick<WorkerStart, 'ownSecrets'> {
   readonly entry?: URL | undefined;
 }
 
-/** How soon a thread that ended is replaced: at once, until too many in a row were short-lived; then with back-off. */
+/**
+ * How soon a thread that ended is replaced: at once, until too many in a row were short-lived; then with
+ * back-off.
+ */
 export interface RestartPolicy {
   /** A thread that lived for less than this was short-lived. */
   readonly shortLifeMs: number;
@@ -53,9 +56,10 @@ export interface RunnerPoolOptions {
 /**
  * Supervises the threads of a lane: starts them, ends those that hang, replaces those that ended.
  *
- * STARTING: a thread loads its runners. → READY when it has told what it can run. → ENDED when it dies, or is ended because a
- * run should have come back long ago; its runs reject with ThreadEnded. → STARTING: another takes its place, after the delay
- * of the restart policy. `stop` ends all threads from any state, and starts none.
+ * STARTING: a thread loads its runners. → READY when it has said what it can run. → ENDED when it dies, or is
+ * ended because a run should have come back long ago; its runs reject with ThreadEnded. → STARTING: another
+ * takes its place, after the delay of the restart policy. `stop` ends all threads from any state, and starts
+ * none.
  */
 export class RunnerPool {
   readonly #options: RunnerPoolOptions;
@@ -108,11 +112,7 @@ export class RunnerPool {
   }
 
   async #endThread(thread: RunnerThread, closeMs: number): Promise<void> {
-    if (closeMs > 0) {
-      const over = new AbortController();
-      await Promise.race([thread.close(), this.#options.settings.clock.sleep(closeMs, over.signal)]);
-      over.abort();
-    }
+    if (closeMs > 0) await waitAtMost(this.#options.settings.clock, thread.close(), closeMs);
     await thread.terminate('the agent stops');
   }
 

@@ -13,7 +13,9 @@ import { type MemoryType, ScriptMemory } from './script-memory.ts';
 import type { WorkerStart } from './worker-protocol.ts';
 
 const scriptWorkerEntry = new URL(`./script-worker${extname(import.meta.url)}`, import.meta.url);
-/** Beyond the run's own deadline, its grace and the making of its artifacts: then it is the thread that hangs. */
+/**
+ * Beyond the run's own deadline, its grace and the making of its artifacts: then it is the thread that hangs.
+ */
 const stuckGraceMs = deadlineGraceMs + sealLimitMs.script + 5000;
 const restart = { shortLifeMs: 60_000, immediateRestarts: 0, firstDelayMs: 1000, maxDelayMs: 60_000 };
 const maxHeapMb = 1024;
@@ -26,9 +28,10 @@ const usualRunBytes = 600 * 1024 ** 2;
 const nothing: Capabilities = { loaded: [], backends: {}, failed: [] };
 
 /**
- * What runs the script lane: one thread, which has the sandboxes. It opens them in the background, and what it can run is
- * known when it has; until then, and while a thread that died is replaced, nothing is leased for it. The runs of a thread
- * that dies reject with ThreadEnded; what they had started is ended by the supervisor of the sandboxes.
+ * What runs the script lane: one thread, which has the sandboxes. It opens them in the background, and what
+ * it can run is known when it has; until then, and while a thread that died is replaced, nothing is leased
+ * for it. The runs of a thread that dies reject with ThreadEnded; what they had started is ended by the
+ * supervisor of the sandboxes.
  */
 export class ScriptPool implements Executor {
   readonly #options: ScriptPoolOptions;
@@ -66,7 +69,10 @@ export class ScriptPool implements Executor {
     });
   }
 
-  /** Begins to open the sandboxes; resolves with what can be run, once that is known: nothing, when the thread dies of it. */
+  /**
+   * Begins to open the sandboxes; resolves with what can be run, once that is known: nothing, when the thread
+   * dies of it.
+   */
   async start(): Promise<Capabilities> {
     if (this.#pool.isStopping || !this.isWanted) return nothing;
     this.#pool.start(1);
@@ -92,10 +98,10 @@ export class ScriptPool implements Executor {
   }
 
   /** A line to the thread, for scripts around runs of others; undefined while it is not ready. */
-  openPhasePort(): MessagePort | undefined {
+  openLifecycleScriptPort(): MessagePort | undefined {
     if (!this.#thread || !this.isReady) return undefined;
     const { port1, port2 } = new MessageChannel();
-    this.#thread.connectPhases(port1);
+    this.#thread.connectLifecycleScripts(port1);
     return port2;
   }
 

@@ -12,9 +12,9 @@ export interface WorkerStart {
   readonly checkTypes: readonly string[];
   /** Where runs may connect to. */
   readonly egress: EgressSettings;
-  /** Memory of the GateBoard of the thread. */
+  /** Memory of the GateStats of the thread. */
   readonly gateMemory: SharedArrayBuffer;
-  /** Authorities that the thread trusts beside the usual ones, as PEM texts. */
+  /** Custom CA certificates that the thread trusts, as PEM texts. */
   readonly caCertificates?: readonly string[] | undefined;
   /** What the thread for scripts makes its sandboxes of; no other thread has it. */
   readonly scripts?: ScriptHostSettings | undefined;
@@ -38,7 +38,7 @@ export type ToWorker =
   /** Everything that waits in the admission gate comes back unstarted. */
   | { readonly type: 'withdraw' }
   /** The line between a probe thread and the thread for scripts: one end for each. */
-  | { readonly type: 'phases'; readonly port: MessagePort }
+  | { readonly type: 'lifecycle-scripts'; readonly port: MessagePort }
   /** The thread cleans up and ends. */
   | { readonly type: 'close' };
 

@@ -238,7 +238,7 @@ class AlertRound {
       facts: JSON.stringify(facts),
       created: this.#now,
     };
-    const channels = await this.#repositories.alertChannels.toldOf(check.id, groupId);
+    const channels = await this.#repositories.alertChannels.notifiedOfCheck(check.id, groupId);
     await storeAlert(
       this.#repositories,
       alert,

@@ -136,14 +136,14 @@ function afterRun(state: AlertState, verdict: Verdict, slotAt: number, context: 
       };
   const isEscalation = !isSame && state.phase !== 'passed';
   const isDue = !streak.isSettled && (isEscalation || hasReached(streak, slotAt, context.settings));
-  return isDue ? told(streak, type, context) : silent(streak, type);
+  return isDue ? announced(streak, type, context) : silent(streak, type);
 }
 
 function afterTimer(state: AlertState, context: StepContext): Step {
   const type = transitions[state.phase][state.phase];
   const dueAt = nextTimerAt(state, context.settings);
   if (dueAt === null || dueAt > context.now) return silent(state, type);
-  if (!state.isSettled) return told(state, type, context);
+  if (!state.isSettled) return announced(state, type, context);
   const { amount } = context.settings.reminders;
   const reminder = state.remindersSent + 1;
   // There may be fewer to send than when this one was planned.
@@ -161,7 +161,7 @@ function recovered(state: AlertState, type: AlertType, { isSuppressed }: StepCon
   return { state: quietState, type, notice, reminder: 0, recoversFrom };
 }
 
-function told(state: AlertState, type: AlertType, context: StepContext): Step {
+function announced(state: AlertState, type: AlertType, context: StepContext): Step {
   const notice = noticeOf(state.phase);
   if (context.isSuppressed) return silent({ ...state, isSettled: true, nextReminderAt: null }, type);
   const settled: AlertState = {

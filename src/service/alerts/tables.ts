@@ -23,7 +23,7 @@ export interface AlertSubscriptionRow {
   activated: Flag;
 }
 
-/** The alert state of a check that does not just pass; see raise-alerts.ts. */
+/** The alert state of a check that does not just pass; see raise.ts. */
 export interface AlertStateRow {
   check_id: string;
   account_id: string;

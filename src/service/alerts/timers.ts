@@ -86,14 +86,14 @@ async function notifyOfCertificates(
     const daysRemaining = Math.floor((expiresAt - now) / dayMs);
     const certificate = { domain: certificateDomain(check), daysRemaining, expiresAt };
     const facts = factsOf(check, undefined, { groupName, certificate });
-    const channels = await repositories.alertChannels.toldOf(checkId, groupId);
+    const channels = await repositories.alertChannels.notifiedOfCheck(checkId, groupId);
     const byStage = Map.groupBy(channels, (channel) => {
       const definition = channel.definition as StoredChannel;
       return wantsNotice(definition, 'ssl', facts)
         ? certificateStage(daysRemaining, definition.sslExpiryThreshold)
         : null;
     });
-    for (const [stage, told] of byStage) {
+    for (const [stage, notified] of byStage) {
       if (stage === null) continue;
       const isNew = await storeAlert(
         repositories,
@@ -107,7 +107,7 @@ async function notifyOfCertificates(
           facts: JSON.stringify(facts),
           created: now,
         },
-        told,
+        notified,
       );
       hasNews ||= isNew;
     }

@@ -19,7 +19,7 @@ import type { HeartbeatEventRow, HeartbeatRow } from './tables.ts';
  * It stands still until the first ping. From every ping on, the next one is expected one period later, and
  * the grace time begins then. A ping is `EARLY` before the expected time, `RECEIVED` around it (the first one
  * is that too), `GRACE` within the grace time, and `LATE` when that is over and nobody has noticed yet. When
- * nobody calls by the end of the grace time, the watch (heartbeat-watch.ts) notes a `FAILING` event, and the
+ * nobody calls by the end of the grace time, the watch (watch.ts) notes a `FAILING` event, and the
  * timer starts again from there. A check that is switched off, or on again, waits for a first ping once more.
  *
  * Every event is also a record of the ledger, a run that is final from the start, with a FINAL result: what

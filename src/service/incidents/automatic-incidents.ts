@@ -30,7 +30,7 @@ async function open(
   options: AutomaticIncidentsOptions,
 ): Promise<void> {
   const { serviceId, severity, name, description, notifySubscribers } = event.incident;
-  // Locks the service, so that two tellings of one event take turns.
+  // Locks the service, so that two deliveries of one event take turns.
   const services = await repositories.services.findMany(event.accountId, [serviceId.toLowerCase()]);
   const [service] = services.values();
   if (!service || (await repositories.incidents.findByTrigger(event.triggerId))) return;

@@ -24,14 +24,14 @@ export class LocationEvents {
   }
 
   /** Events of a kind that last and were reported since an instant. */
-  async lasting(locationId: string, kind: string, toldSince: number): Promise<LocationEventRow[]> {
+  async lasting(locationId: string, kind: string, reportedSince: number): Promise<LocationEventRow[]> {
     return this.#db
       .selectFrom('location_events')
       .selectAll()
       .where('location_id', '=', locationId)
       .where('kind', '=', kind)
       .where('ended', 'is', null)
-      .where('told', '>=', toldSince)
+      .where('told', '>=', reportedSince)
       .execute();
   }
 

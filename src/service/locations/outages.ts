@@ -32,8 +32,11 @@ export async function beginOutages(
     const since = Math.min(...(byLocation.get(locationId) ?? []).map((run) => run.slot_at));
     const location = await repositories.locations.beginOutage(locationId, since);
     if (!location) continue;
-    const channels = await repositories.alertChannels.toldOfLocation(location.account_id, location.slug_name);
-    await tell(repositories, { location, since, notice: 'failure', now }, channels);
+    const channels = await repositories.alertChannels.notifiedOfLocation(
+      location.account_id,
+      location.slug_name,
+    );
+    await notify(repositories, { location, since, notice: 'failure', now }, channels);
     hasAlerts = true;
   }
   return hasAlerts;
@@ -45,8 +48,8 @@ export async function endOutage(store: Store, location: LocationCaller, now: num
   if (since === null) return;
   const isOver = await store.transaction(async (repositories) => {
     if (!(await repositories.locations.endOutage(location.id, since))) return false;
-    const channels = await repositories.alertChannels.toldOfAlert(outageId(location.id, since));
-    await tell(repositories, { location, since, notice: 'recovery', now }, channels);
+    const channels = await repositories.alertChannels.notifiedOfAlert(outageId(location.id, since));
+    await notify(repositories, { location, since, notice: 'recovery', now }, channels);
     return true;
   });
   if (isOver) store.signals.send([{ kind: 'alerts' }]);
@@ -59,7 +62,7 @@ interface OutageNews {
   readonly now: number;
 }
 
-async function tell(
+async function notify(
   repositories: Repositories,
   news: OutageNews,
   channels: readonly AlertChannel[],

@@ -65,13 +65,19 @@ async function record(
   if (others.length > 0) return false;
   const begin = alertId(location.id, 'sick', event.eventId);
   if (!known && event.endedAt === null) {
-    const channels = await repositories.alertChannels.toldOfLocation(location.account_id, location.slug_name);
-    return tell(repositories, { id: begin, location, event, notice: 'failure', now }, channels);
+    const channels = await repositories.alertChannels.notifiedOfLocation(
+      location.account_id,
+      location.slug_name,
+    );
+    return notify(repositories, { id: begin, location, event, notice: 'failure', now }, channels);
   }
   if (known?.ended === null && event.endedAt !== null) {
     // It does not matter which agent's event was notified when it began: this one is the last to end.
-    const channels = await repositories.alertChannels.toldOfLocation(location.account_id, location.slug_name);
-    return tell(
+    const channels = await repositories.alertChannels.notifiedOfLocation(
+      location.account_id,
+      location.slug_name,
+    );
+    return notify(
       repositories,
       { id: alertId(begin, 'well'), location, event, notice: 'recovery', now },
       channels,
@@ -88,7 +94,7 @@ interface HealthChange {
   readonly now: number;
 }
 
-async function tell(
+async function notify(
   repositories: Repositories,
   news: HealthChange,
   channels: readonly AlertChannel[],

@@ -7,7 +7,7 @@ import { locationsOf } from '../checks/slots.ts';
 import type { Check } from '../checks/store.ts';
 import type { LocationCaller } from '../http/auth.ts';
 import { describeIssues } from '../http/validation.ts';
-import { agentSeenWindowMs } from '../locations/agents/sightings.ts';
+import { type KnownLocations, knownLocations } from '../locations/agents/sightings.ts';
 import type { ServiceMetrics } from '../metrics.ts';
 import { resultIdOf } from '../runs/lease-store.ts';
 import { decideRetry, type Retry } from '../runs/retries.ts';
@@ -219,14 +219,17 @@ class Batch {
     const stored = await this.#repositories.checks.findMany(failed.map(({ run }) => run.check_id));
     const inEffect = await withGroups(this.#repositories, [...stored.values()]);
     const checks = new Map(inEffect.map((check) => [check.id, check]));
-    const locations = failed.length === 0 ? new Map<string, string>() : await this.#locationsWithAgents();
+    const locations: KnownLocations =
+      failed.length === 0
+        ? { ids: new Map(), withAgents: new Set() }
+        : await knownLocations(this.#repositories, this.#location.account_id, this.#now);
     const final: FinalResult[] = [];
     const retried: RetriedResult[] = [];
     for (const { run, row, report } of accepted) {
       const retry = decide(report, run, {
         check: checks.get(run.check_id),
         session: sessions.get(run.test_session_id ?? ''),
-        locationsWithAgents: [...locations.keys()],
+        locationsWithAgents: locations.withAgents,
         now: this.#now,
       });
       if (!retry) {
@@ -234,7 +237,7 @@ class Batch {
         continue;
       }
       const staysHere = retry.location === run.location;
-      const locationId = staysHere ? run.location_id : (locations.get(retry.location) ?? null);
+      const locationId = staysHere ? run.location_id : (locations.ids.get(retry.location) ?? null);
       retried.push({ run, row: { ...row, result_type: 'ATTEMPT' }, retry, locationId });
     }
     return { final, retried };
@@ -250,20 +253,6 @@ class Batch {
         lastResultId: row.id,
       });
     }
-  }
-
-  /** Private locations of the account where an agent was seen lately: slug → id. */
-  async #locationsWithAgents(): Promise<Map<string, string>> {
-    const accountId = this.#location.account_id;
-    const ids = await this.#repositories.locations.idsBySlug([accountId]);
-    const agents = await this.#repositories.locations.agents(
-      [...ids.values()],
-      this.#now - agentSeenWindowMs,
-    );
-    const alive = new Set(agents.map((agent) => agent.location_id));
-    return new Map(
-      [...ids].filter(([, id]) => alive.has(id)).map(([key, id]) => [key.slice(accountId.length + 1), id]),
-    );
   }
 }
 
@@ -288,7 +277,7 @@ function decide(
   }: {
     readonly check: Check | undefined;
     readonly session: SessionSettings | undefined;
-    readonly locationsWithAgents: readonly string[];
+    readonly locationsWithAgents: ReadonlySet<string>;
     readonly now: number;
   },
 ): Retry | null {
@@ -307,7 +296,7 @@ function decide(
     doubleCheck: own === null && check.definition.doubleCheck === true,
     runParallel: check.definition.runParallel === true,
     location: run.location,
-    otherLocations: locations.filter((name) => name !== run.location && locationsWithAgents.includes(name)),
+    otherLocations: locations.filter((name) => name !== run.location && locationsWithAgents.has(name)),
   });
 }
 

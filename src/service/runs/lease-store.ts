@@ -6,7 +6,7 @@ import type { Tables } from '../tables.ts';
 import { lockedRuns } from './store.ts';
 import type { RunRow } from './tables.ts';
 
-// As in runs.ts: SQLite uses a partial index only when it sees its states.
+// As in store.ts: SQLite uses a partial index only when it sees its states.
 const queued = sql.lit('queued' as const);
 const leased = sql.lit('leased' as const);
 

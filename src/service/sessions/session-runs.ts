@@ -1,7 +1,7 @@
 import type { EffectiveCheck } from '../checks/effective-check.ts';
 import { gridOf, locationsOf, nextSlotAfter } from '../checks/slots.ts';
 import type { Check } from '../checks/store.ts';
-import { agentSeenWindowMs } from '../locations/agents/sightings.ts';
+import type { KnownLocations } from '../locations/agents/sightings.ts';
 import { queuedRun, type RunNumbers } from '../runs/due-runs.ts';
 import type { RunRow } from '../runs/tables.ts';
 import type { Repositories } from '../store.ts';
@@ -9,29 +9,14 @@ import type { Repositories } from '../store.ts';
 /** How long a run that somebody asked for waits for an agent. */
 const freshMs = 6 * 60_000;
 
-/** The private locations of an account, and which of them have agents that could take a run. */
-export interface Places {
-  /** Location id by slug. */
-  readonly ids: ReadonlyMap<string, string>;
-  readonly withAgents: ReadonlySet<string>;
-}
-
-export async function placesOf(repositories: Repositories, accountId: string, now: number): Promise<Places> {
-  const bySlug = await repositories.locations.idsBySlug([accountId]);
-  const ids = new Map([...bySlug].map(([key, id]) => [key.slice(accountId.length + 1), id]));
-  const agents = await repositories.locations.agents([...ids.values()], now - agentSeenWindowMs);
-  const alive = new Set(agents.map((agent) => agent.location_id));
-  return { ids, withAgents: new Set([...ids].filter(([, id]) => alive.has(id)).map(([slug]) => slug)) };
-}
-
 /**
  * Where a check runs when somebody asks: at all its locations when it runs in parallel, else at one that has
  * agents.
  */
-export function locationsNow(check: Check, places: Places): string[] {
+export function locationsNow(check: Check, known: KnownLocations): string[] {
   const locations = locationsOf(check.definition);
   if (check.definition.runParallel === true) return locations;
-  const location = locations.find((name) => places.withAgents.has(name)) ?? locations[0];
+  const location = locations.find((name) => known.withAgents.has(name)) ?? locations[0];
   return location === undefined ? [] : [location];
 }
 
@@ -40,14 +25,14 @@ export function askedRun(
   check: EffectiveCheck,
   at: {
     readonly location: string;
-    readonly places: Places;
+    readonly known: KnownLocations;
     readonly now: number;
     readonly numbers: RunNumbers;
     readonly session: Partial<Pick<RunRow, 'check_session_id' | 'test_session_id'>>;
   },
 ): RunRow {
-  const { location, places, now, numbers, session } = at;
-  const locationId = places.ids.get(location) ?? null;
+  const { location, known, now, numbers, session } = at;
+  const locationId = known.ids.get(location) ?? null;
   const checkRunId = numbers.next(now);
   const slotAt = offGrid(check, now);
   return {

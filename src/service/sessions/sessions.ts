@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
+import { knownLocations } from '../locations/agents/sightings.ts';
 import { RunNumbers } from '../runs/due-runs.ts';
 import type { RunRow } from '../runs/tables.ts';
 import { cancelledSignals, queuedSignals } from '../store/engine/signals.ts';
 import type { Store } from '../store.ts';
-import { askedRun, locationsNow, placesOf, queueAlone } from './session-runs.ts';
+import { askedRun, locationsNow, queueAlone } from './session-runs.ts';
 import type { CheckSessionRow, TestSessionRow } from './tables.ts';
 import { matchingChecks, type SessionTarget } from './target.ts';
 
@@ -39,7 +40,7 @@ export class Sessions {
     const { sessions, runs } = await this.#store.transaction(async (repositories) => {
       const now = this.#clock.wallMs();
       const checks = await matchingChecks(repositories, accountId, { ...target, needsLocation: true });
-      const places = await placesOf(repositories, accountId, now);
+      const known = await knownLocations(repositories, accountId, now);
       const made = checks.map((check) => {
         const session: CheckSessionRow = {
           id: randomUUID(),
@@ -51,8 +52,8 @@ export class Sessions {
           cancelled: null,
         };
         const numbers = this.#numbers;
-        const runs = locationsNow(check, places).map((location) =>
-          askedRun(check, { location, places, now, numbers, session: { check_session_id: session.id } }),
+        const runs = locationsNow(check, known).map((location) =>
+          askedRun(check, { location, known, now, numbers, session: { check_session_id: session.id } }),
         );
         return { session, runs };
       });
@@ -83,7 +84,7 @@ export class Sessions {
     const { session, runs } = await this.#store.transaction(async (repositories) => {
       const now = this.#clock.wallMs();
       const checks = await matchingChecks(repositories, accountId, { ...target, needsLocation: false });
-      const places = await placesOf(repositories, accountId, now);
+      const known = await knownLocations(repositories, accountId, now);
       const session: TestSessionRow = {
         id: randomUUID(),
         account_id: accountId,
@@ -95,7 +96,7 @@ export class Sessions {
       const location = plan.run_location;
       const numbers = this.#numbers;
       const asked = checks.map((check) =>
-        askedRun(check, { location, places, now, numbers, session: { test_session_id: session.id } }),
+        askedRun(check, { location, known, now, numbers, session: { test_session_id: session.id } }),
       );
       return { session, runs: await queueAlone(repositories, checks, asked) };
     });

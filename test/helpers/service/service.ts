@@ -49,11 +49,11 @@ export interface Bench {
   /** Calls the API with the account's key unless the options say otherwise. */
   call(method: string, path: string, body?: unknown, options?: CallOptions): Promise<Answer>;
   startScheduler(): void;
-  startSweeper(): void;
+  startLeaseSweep(): void;
   startAlerting(): void;
   startHeartbeatWatch(): void;
   /** Results are kept for 30 days, files for 10, analytics for 60. */
-  startUpkeep(): void;
+  startRetention(): void;
   addAccount(role?: KeyRole): Promise<{ accountId: string; key: string }>;
   addKey(role: KeyRole): Promise<string>;
   close(): Promise<void>;
@@ -85,7 +85,7 @@ export interface BenchOptions {
   readonly hasMailer?: boolean;
 }
 
-/** The service's real parts, put together without a listening socket; scheduler and sweeper run when started. */
+/** The service's real parts, put together without a listening socket; background jobs run when started. */
 export async function openBench(options: BenchOptions = {}): Promise<Bench> {
   const { databaseUrl, clock = systemClock, leaseTtlMs = 15_000 } = options;
   const temporary = options.folder === undefined ? temporaryFolder() : undefined;
@@ -150,10 +150,10 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
       });
     },
     startScheduler: () => start('scheduler'),
-    startSweeper: () => start('lease sweep'),
+    startLeaseSweep: () => start('lease sweep'),
     startAlerting: () => start('notifier', 'alert timers'),
     startHeartbeatWatch: () => start('heartbeat watch'),
-    startUpkeep: () => start('retention'),
+    startRetention: () => start('retention'),
     addAccount: newAccount,
     addKey: async (role) => (await addKey(store, clock, { accountId, name: 'test', role })).rawKey,
     close: async () => {

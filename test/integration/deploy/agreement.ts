@@ -1,7 +1,8 @@
+import type { IDeployment } from 'kubernetes-models/apps/v1';
+import type { IContainer } from 'kubernetes-models/v1';
 import { expect } from 'vitest';
 import { AgentConfig, readAgentSettings } from '../../../src/agent/config.ts';
 import { readServiceConfig, ServiceConfig } from '../../../src/service/config.ts';
-import { type Deployment, KubernetesObject } from './kubernetes-schemas.ts';
 
 /** What a stop may take beyond SHUTDOWN_GRACE_SECONDS: last results, last files, sandboxes (src/agent/leasing/drain.ts). */
 const stopMarginSeconds = 30;
@@ -34,30 +35,31 @@ export function expectGraceFor(variables: Variables, graceSeconds: number): void
   expect(graceSeconds).toBeGreaterThanOrEqual(shutdownGraceMs / 1000 + stopMarginSeconds);
 }
 
+/** As much of an object as tells it from others and what it selects. */
+export interface KubernetesObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  // biome-ignore lint/suspicious/noExplicitAny: the compiler has checked it against the type of its kind (object-types.ts)
+  readonly spec?: any;
+}
+
 /**
- * Checks the objects of one installation: each by its schema, and that they fit each other: selectors, volumes, ports, names.
+ * Checks that the objects of one installation fit each other (selectors, volumes, ports, names), that they confine what they run, and that
+ * the configuration knows the variables they set. Their fields are checked by object-types.ts.
  *
  * @param configMaps what deployments take variables from.
  */
-export function expectWhole(
-  objects: readonly unknown[],
+export function expectFitting(
+  objects: readonly KubernetesObject[],
   configMaps: Readonly<Record<string, Variables>> = {},
-): KubernetesObject[] {
-  const parsed = objects.map((object) => {
-    const result = KubernetesObject.safeParse(object);
-    const name = (object as { metadata?: { name?: string } }).metadata?.name;
-    expect(
-      result.success ? [] : result.error.issues,
-      `${(object as { kind?: string }).kind} ${name}`,
-    ).toEqual([]);
-    return result.data as KubernetesObject;
-  });
-  const names = parsed.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+): void {
+  const names = objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
   expect(new Set(names).size).toBe(names.length);
-  const deployments = parsed.filter((object) => object.kind === 'Deployment');
-  for (const deployment of deployments) expectDeployment(deployment, parsed, configMaps);
-  const podLabels = deployments.map(({ spec }) => spec.template.metadata.labels);
-  for (const object of parsed) {
+  const deployments = objects.filter(({ kind }) => kind === 'Deployment') as unknown as IDeployment[];
+  for (const deployment of deployments) expectDeployment(deployment, objects, configMaps);
+  const podLabels = deployments.map(({ spec }) => spec?.template.metadata?.labels ?? {});
+  for (const object of objects) {
     const selector = selectorOf(object);
     if (selector) {
       const selected = podLabels.filter((labels) => isSelected(labels, selector));
@@ -65,55 +67,68 @@ export function expectWhole(
     }
     if (object.kind === 'ScaledObject' && deployments.length > 0) {
       const { name } = object.spec.scaleTargetRef;
-      const target = deployments.find(({ metadata }) => metadata.name === name);
-      expect(target?.spec.replicas, 'replicas of what is scaled').toBeUndefined();
+      const target = deployments.find(({ metadata }) => metadata?.name === name);
+      expect(target?.spec?.replicas, 'replicas of what is scaled').toBeUndefined();
     }
   }
-  return parsed;
 }
 
 function expectDeployment(
-  { metadata, spec }: Deployment,
+  { metadata, spec }: IDeployment,
   all: readonly KubernetesObject[],
   configMaps: Readonly<Record<string, Variables>>,
 ): void {
-  const { template } = spec;
-  expect(isSelected(template.metadata.labels, spec.selector.matchLabels), metadata.name).toBe(true);
-  const [container] = template.spec.containers;
-  if (!container) throw new Error('no container');
-  const volumes = template.spec.volumes.map(({ name }) => name).sort();
-  expect(container.volumeMounts.map(({ name }) => name).sort()).toEqual(volumes);
-  const ports = container.ports.map(({ name }) => name);
-  for (const probe of [container.startupProbe, container.readinessProbe, container.livenessProbe]) {
-    expect(ports).toContain(probe.httpGet.port);
-  }
-  expect(container.readinessProbe.httpGet.path).toBe('/-/readiness');
-  expect(container.livenessProbe.httpGet.path).toBe('/-/liveness');
-  expect(
-    all.some(
-      ({ kind, metadata: other }) =>
-        kind === 'ServiceAccount' && other.name === template.spec.serviceAccountName,
-    ),
-  ).toBe(true);
-  const fromMaps = (container.envFrom ?? []).map(({ configMapRef }) => configMaps[configMapRef.name]);
-  expect(fromMaps).not.toContain(undefined);
-  const own = container.env.map((one) => [one.name, 'value' in one ? one.value : undefined] as const);
-  expect(new Set(own.map(([name]) => name)).size).toBe(own.length);
-  const variables: Variables = Object.assign({}, ...fromMaps, Object.fromEntries(own));
-  const [role = ''] = container.args;
+  const pod = spec?.template.spec;
+  const [container] = pod?.containers ?? [];
+  if (!pod || !container) throw new Error(`${metadata?.name} has no container`);
+  expect(isSelected(spec.template.metadata?.labels ?? {}, spec.selector.matchLabels ?? {})).toBe(true);
+  const mounts = container.volumeMounts ?? [];
+  expect(mounts.map(({ name }) => name).sort()).toEqual((pod.volumes ?? []).map(({ name }) => name).sort());
+  const ports = (container.ports ?? []).map(({ name }) => name);
+  for (const probe of [container.startupProbe, container.readinessProbe, container.livenessProbe])
+    expect(ports).toContain(probe?.httpGet?.port);
+  expect(container.readinessProbe?.httpGet?.path).toBe('/-/readiness');
+  expect(container.livenessProbe?.httpGet?.path).toBe('/-/liveness');
+  const accounts = all
+    .filter(({ kind }) => kind === 'ServiceAccount')
+    .map((account) => account.metadata.name);
+  expect(accounts).toContain(pod.serviceAccountName);
+  // All of the profile "restricted" of the pod security standards, and more.
+  expect(pod).toMatchObject({ automountServiceAccountToken: false, enableServiceLinks: false });
+  expect(pod.securityContext).toMatchObject({ runAsNonRoot: true });
+  for (const id of ['runAsUser', 'runAsGroup', 'fsGroup'] as const)
+    expect(pod.securityContext?.[id]).toBeGreaterThan(0);
+  expect(['RuntimeDefault', 'Localhost']).toContain(pod.securityContext?.seccompProfile?.type);
+  expect(container.securityContext).toEqual({
+    allowPrivilegeEscalation: false,
+    readOnlyRootFilesystem: true,
+    capabilities: { drop: ['ALL'] },
+  });
+  const variables = variablesOf(container, configMaps);
+  const [role = ''] = container.args ?? [];
   expectAccepted(role, variables);
-  if (role === 'agent') expectGraceFor(variables, template.spec.terminationGracePeriodSeconds);
+  if (role === 'agent') expectGraceFor(variables, pod.terminationGracePeriodSeconds ?? 30);
   // What is written has a place although the root cannot be written.
-  const places = container.volumeMounts.map(({ mountPath }) => mountPath);
+  const places = mounts.map(({ mountPath }) => mountPath);
   expect(places).toContain('/tmp');
   for (const place of [variables.SPOOL_DIR, variables.DATA_DIR]) if (place) expect(places).toContain(place);
 }
 
+function variablesOf(container: IContainer, configMaps: Readonly<Record<string, Variables>>): Variables {
+  const fromMaps = (container.envFrom ?? []).map(
+    ({ configMapRef }) => configMaps[configMapRef?.name ?? 'none'],
+  );
+  expect(fromMaps).not.toContain(undefined);
+  const own = (container.env ?? []).map(({ name, value }) => [name, value] as const);
+  expect(new Set(own.map(([name]) => name)).size).toBe(own.length);
+  return Object.assign({}, ...fromMaps, Object.fromEntries(own));
+}
+
 function selectorOf(object: KubernetesObject): Readonly<Record<string, string>> | undefined {
-  if (object.kind === 'Service') return object.spec.selector;
-  if (object.kind === 'PodDisruptionBudget') return object.spec.selector.matchLabels;
-  if (object.kind === 'NetworkPolicy') return object.spec.podSelector.matchLabels;
-  return undefined;
+  const { kind, spec } = object;
+  if (kind === 'Service') return spec.selector;
+  if (kind === 'PodDisruptionBudget') return spec.selector.matchLabels;
+  return kind === 'NetworkPolicy' ? spec.podSelector.matchLabels : undefined;
 }
 
 function isSelected(labels: Readonly<Record<string, string>>, selector: Readonly<Record<string, string>>) {

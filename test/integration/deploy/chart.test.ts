@@ -1,95 +1,66 @@
-import { readdirSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
 import { packageVersion } from '../../../src/lib/version.ts';
-import { expectWhole } from './agreement.ts';
-import {
-  areValidValues,
-  chart,
-  chartFolder,
-  defaultValues,
-  merged,
-  readOfChart,
-  renderChart,
-} from './chart.ts';
-import { chartValues, wrongValues } from './chart-values.ts';
-import { TemplateSet } from './go-template.ts';
+import { expectFitting, type KubernetesObject } from './agreement.ts';
+import { chartValues, type Values, wrongValues } from './chart-values.ts';
+import { typeErrorsOf } from './object-types.ts';
 
-describe('the Helm chart', () => {
-  it('is of this version', () => {
-    expect(chart.appVersion).toBe(packageVersion());
-  });
+const chartFolder = join(import.meta.dirname, '../../../deploy/helm/picket');
+const hasHelm = spawnSync('helm', ['version']).error === undefined;
 
-  it.each(Object.entries(chartValues))('makes whole objects of the values of %s', (_, values) => {
-    const objects = expectWhole(renderChart(values));
-    expect(objects.length).toBeGreaterThan(1);
+function template(values: Values): { readonly status: number | null; readonly output: string } {
+  const args = ['template', 'lab', chartFolder, '--namespace', 'monitoring', '--values', '-'];
+  const { status, stdout, stderr } = spawnSync('helm', args, {
+    input: JSON.stringify(values),
+    encoding: 'utf8',
   });
+  return { status, output: status === 0 ? stdout : stderr };
+}
 
-  it('reads each of its values', () => {
-    const inUse = new Set<string>();
-    const seen = (value: unknown, path: string): unknown =>
-      typeof value === 'object' && value !== null && !Array.isArray(value)
-        ? new Proxy(value as object, {
-            get: (target, name) => {
-              const inner = Reflect.get(target, name) as unknown;
-              if (typeof name !== 'string') return inner;
-              inUse.add(`${path}${name}`);
-              return seen(inner, `${path}${name}.`);
-            },
-          })
-        : value;
-    for (const values of Object.values(chartValues)) {
-      const templates = new TemplateSet();
-      const files = readdirSync(join(chartFolder, 'templates')).sort();
-      const all = files.map((name) => templates.parse(readOfChart(`templates/${name}`)));
-      const data = {
-        Values: seen(merged(defaultValues, values), ''),
-        Chart: chart,
-        Release: { Name: 'lab' },
-      };
-      for (const one of all) one(data);
-    }
-    const leaves = (value: unknown, path: string): string[] =>
-      typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0
-        ? Object.entries(value).flatMap(([name, inner]) =>
-            leaves(inner, path === '' ? name : `${path}.${name}`),
-          )
-        : [path];
-    const unused = leaves(defaultValues, '').filter(
-      (path) =>
-        !inUse.has(path) && ![...inUse].some((used) => path.startsWith(`${used}.`) && isPassedOn(used)),
-    );
-    expect(unused).toEqual([]);
-  });
+function rendered(values: Values): KubernetesObject[] {
+  const { status, output } = template(values);
+  expect(status, output).toBe(0);
+  return parseAllDocuments(output)
+    .map((document) => document.toJS() as KubernetesObject | null)
+    .filter((object) => object !== null);
+}
 
-  it.each(wrongValues)('refuses values with $says', ({ values, says }) => {
-    expect(() => renderChart(values)).toThrow(says);
-  });
-
-  it('refuses values that it does not know', () => {
-    expect(areValidValues(merged(defaultValues, { agent: { replica: 3 } }))).toBe(false);
-    expect(areValidValues(merged(defaultValues, { agent: { jobConcurrency: 11 } }))).toBe(false);
-    expect(areValidValues(merged(defaultValues, { image: { digest: 'latest' } }))).toBe(false);
-  });
-
-  it('is not taken in by misspelt fields', () => {
-    const objects = renderChart(chartValues['an agent'] ?? {});
-    const text = JSON.stringify(objects);
-    for (const [right, wrong] of [
-      ['"runAsNonRoot"', '"runAsNonRot"'],
-      ['"readinessProbe"', '"readinesProbe"'],
-      ['"SHUTDOWN_GRACE_SECONDS"', '"SHUTDOWN_GRACE_SECOND"'],
-      ['"terminationGracePeriodSeconds":330', '"terminationGracePeriodSeconds":300'],
-      ['"name":"spool","mountPath"', '"name":"spol","mountPath"'],
-    ] as const) {
-      expect(text).toContain(right);
-      const broken = JSON.parse(text.replace(right, wrong)) as unknown[];
-      expect(() => expectWhole(broken), wrong).toThrow();
-    }
-  });
+it('the chart is of this version', () => {
+  const chart = parse(readFileSync(join(chartFolder, 'Chart.yaml'), 'utf8')) as { appVersion: string };
+  expect(chart.appVersion).toBe(packageVersion());
 });
 
-/** Values that go into the object as they are. */
-function isPassedOn(path: string): boolean {
-  return /(resources|settings|podAnnotations|nodeSelector|tolerations|affinity)$/.test(path);
-}
+describe.skipIf(!hasHelm)(`the Helm chart${hasHelm ? '' : ' (helm is not installed)'}`, () => {
+  it('is well-formed', () => {
+    const values = JSON.stringify(chartValues['an agent']);
+    execFileSync('helm', ['lint', chartFolder, '--values', '-'], { input: values });
+  });
+
+  it('makes no field that Kubernetes and KEDA do not know', () => {
+    expect(typeErrorsOf(Object.values(chartValues).flatMap(rendered))).toEqual([]);
+  });
+
+  it.each(Object.entries(chartValues))(
+    'fits itself and the configuration with the values of %s',
+    (_, values) => {
+      const objects = rendered(values);
+      expect(objects.length).toBeGreaterThan(1);
+      expectFitting(objects);
+    },
+  );
+
+  it.each(wrongValues)('refuses values with $says', ({ values, says }) => {
+    expect(template(values).output).toMatch(says);
+  });
+
+  it.each([{ agent: { replica: 3 } }, { agent: { jobConcurrency: 11 } }, { image: { digest: 'latest' } }])(
+    'refuses the unknown or impossible value %j',
+    (values) => {
+      const agent = { serviceUrl: 'http://picket', existingSecret: 'key', ...values.agent };
+      expect(template({ ...values, agent }).status).not.toBe(0);
+    },
+  );
+});

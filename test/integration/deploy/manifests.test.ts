@@ -4,7 +4,14 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { packageVersion } from '../../../src/lib/version.ts';
-import { expectAccepted, expectGraceFor, expectWhole, type Variables } from './agreement.ts';
+import {
+  expectAccepted,
+  expectFitting,
+  expectGraceFor,
+  type KubernetesObject,
+  type Variables,
+} from './agreement.ts';
+import { typeErrorsOf } from './object-types.ts';
 
 const deploy = join(import.meta.dirname, '../../../deploy');
 const read = (path: string) => parse(readFileSync(join(deploy, path), 'utf8'), { merge: true }) as unknown;
@@ -46,14 +53,14 @@ const Patch = z.array(
 );
 
 /** What `kubectl kustomize` makes of a folder, as far as deploy/kubernetes needs it. */
-function kustomized(folder: string): { objects: unknown[]; configMaps: Record<string, Variables> } {
+function kustomized(folder: string): { objects: KubernetesObject[]; configMaps: Record<string, Variables> } {
   const { resources, configMapGenerator, patches } = Kustomization.parse(
     read(`${folder}/kustomization.yaml`),
   );
-  const objects: unknown[] = [];
+  const objects: KubernetesObject[] = [];
   const configMaps: Record<string, Variables> = {};
   for (const resource of resources) {
-    if (resource.endsWith('.yaml')) objects.push(read(`${folder}/${resource}`));
+    if (resource.endsWith('.yaml')) objects.push(read(`${folder}/${resource}`) as KubernetesObject);
     else {
       const base = kustomized(join(folder, resource));
       objects.push(...base.objects);
@@ -65,10 +72,9 @@ function kustomized(folder: string): { objects: unknown[]; configMaps: Record<st
     configMaps[name] = { ...configMaps[name], ...Object.fromEntries(variables) };
   }
   for (const { target, patch } of patches ?? []) {
-    const object = objects.find((one) => {
-      const { kind, metadata } = one as { kind: string; metadata: { name: string } };
-      return kind === target.kind && metadata.name === target.name;
-    });
+    const object = objects.find(
+      ({ kind, metadata }) => kind === target.kind && metadata.name === target.name,
+    );
     if (!object) throw new Error(`nothing to patch: ${target.kind} ${target.name}`);
     for (const step of Patch.parse(parse(patch))) apply(object, step);
   }
@@ -86,9 +92,37 @@ function apply(object: unknown, step: z.output<typeof Patch>[number]): void {
 }
 
 describe('the manifests for Kubernetes', () => {
-  it.each(['agent', 'agent-uptime', 'service', 'autoscaling'])('%s is whole', (name) => {
+  const folders = ['agent', 'agent-uptime', 'service', 'autoscaling'];
+
+  it('have no field that Kubernetes and KEDA do not know, and none of a wrong type', () => {
+    expect(typeErrorsOf(folders.flatMap((name) => kustomized(`kubernetes/${name}`).objects))).toEqual([]);
+  });
+
+  it.each(folders)('%s fits itself and the configuration', (name) => {
     const { objects, configMaps } = kustomized(`kubernetes/${name}`);
-    expectWhole(objects, configMaps);
+    expectFitting(objects, configMaps);
+  });
+
+  it.each([
+    ['"runAsNonRoot"', '"runAsNonRot"'],
+    ['"readinessProbe"', '"readinesProbe"'],
+    ['"terminationGracePeriodSeconds":330', '"terminationGracePeriodSeconds":"330"'],
+  ])('are checked so that %s cannot be written %s', (right, wrong) => {
+    const text = JSON.stringify(kustomized('kubernetes/agent').objects);
+    expect(text).toContain(right);
+    expect(typeErrorsOf(JSON.parse(text.replace(right, wrong)))).toHaveLength(1);
+  });
+
+  it.each([
+    ['"terminationGracePeriodSeconds":330', '"terminationGracePeriodSeconds":300'],
+    ['"SPOOL_DIR"', '"SPOL_DIR"'],
+    ['"name":"spool","mountPath"', '"name":"spol","mountPath"'],
+    ['"drop":["ALL"]', '"drop":[]'],
+  ])('fit no more with %s as %s', (right, wrong) => {
+    const { objects, configMaps } = kustomized('kubernetes/agent');
+    const text = JSON.stringify(objects);
+    expect(text).toContain(right);
+    expect(() => expectFitting(JSON.parse(text.replace(right, wrong)), configMaps)).toThrow();
   });
 
   it('leave the small agent without what only scripts need', () => {

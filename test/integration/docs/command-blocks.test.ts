@@ -1,7 +1,6 @@
 /**
- * Every block of commands in the documents is tried as it is written (block-table.ts): run for real, with container programs replaced by
- * ones that note how they were called, or, where that would take minutes or itself, listed with the reason and what is proven
- * instead. A block that is not in the table fails.
+ * Every block of commands in the documents is in block-table.ts: run for real, or, where that would take minutes or the tests themselves,
+ * listed with the reason and what is proven instead. Commands that need containers or a cluster are linted. A block that is not in the table fails.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -6,11 +6,11 @@ import { delimiter, join } from 'node:path';
 import { freePort, type RunningService, startServiceProcess } from '../../helpers/picket-process.ts';
 import { type HttpTarget, startHttpTarget } from '../../helpers/targets/http-target.ts';
 import { root } from './command-blocks.ts';
-import type { Call } from './container-commands.ts';
+import { type RunningCommand, startInShell } from './shell.ts';
 
 const accountKey = 'test-key-of-the-first-account';
 
-/** Where blocks of the documents are run: a service, a target, a folder that goes, and programs in the place of container engines. */
+/** Where blocks of the documents are run: a service, a target, and a folder that goes. */
 export class DocumentStage implements AsyncDisposable {
   readonly folder: string;
   readonly service: RunningService;
@@ -19,6 +19,7 @@ export class DocumentStage implements AsyncDisposable {
   readonly healthPort: number;
   readonly #target: HttpTarget;
   readonly #locationKey: string;
+  readonly #leftRunning: RunningCommand[] = [];
 
   private constructor(
     parts: Pick<DocumentStage, 'folder' | 'service' | 'servicePort' | 'healthPort'>,
@@ -37,9 +38,6 @@ export class DocumentStage implements AsyncDisposable {
     expectInstalled();
     const folder = await mkdtemp(join(tmpdir(), 'picket-documents-'));
     for (const name of ['bin', 'home', 'state']) mkdirSync(join(folder, name));
-    for (const name of ['docker', 'kubectl', 'helm']) {
-      writeProgram(join(folder, 'bin', name), [join(root, 'test/integration/docs/stand-in.ts'), name]);
-    }
     // What the images and an installed package have.
     writeProgram(join(folder, 'bin', 'picket'), [join(root, 'src/cli.ts')]);
     const service = await startServiceProcess();
@@ -82,10 +80,6 @@ export class DocumentStage implements AsyncDisposable {
       // Ports and places of parts that a block starts.
       AGENT_HEALTH_PORT: String(this.healthPort),
       PICKET_START_DIR: join(this.folder, 'state', 'start'),
-      CALLS: this.#callsFile,
-      SERVICE_PORT: String(this.servicePort),
-      HEALTH_PORT: String(this.healthPort),
-      STATE: join(this.folder, 'state'),
       // Script checks are tried elsewhere, and would take their time here.
       CHECK_TYPES: 'URL,DNS,TCP',
       ...variables,
@@ -109,24 +103,18 @@ export class DocumentStage implements AsyncDisposable {
     return copy;
   }
 
-  /** How stand-ins were called since this was last asked. */
-  takeCalls(): Call[] {
-    const text = existsSync(this.#callsFile) ? readFileSync(this.#callsFile, 'utf8') : '';
-    writeFileSync(this.#callsFile, '');
-    return text
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line) => JSON.parse(line) as Call);
+  /** Starts a command that runs until the stage is taken down. */
+  keepRunning(script: string, variables: Readonly<Record<string, string>>): RunningCommand {
+    const command = startInShell(script, { cwd: root, environment: this.environment(variables) });
+    this.#leftRunning.push(command);
+    return command;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    for (const command of this.#leftRunning) await command.interrupt();
     await this.service[Symbol.asyncDispose]();
     await this.#target.close();
     await rm(this.folder, { recursive: true, force: true });
-  }
-
-  get #callsFile(): string {
-    return join(this.folder, 'calls.jsonl');
   }
 }
 

@@ -120,7 +120,7 @@ it.each<[string, string, (recorded: Kysely<Tables>) => Promise<unknown>]>([
   [
     'the channels of a check',
     'alert_subscriptions_by_check',
-    (recorded) => new AlertChannels(recorded, dialect).toldOf('c', null),
+    (recorded) => new AlertChannels(recorded, dialect).notifiedOfCheck('c', null),
   ],
   [
     'the runs of a check session',

@@ -1,6 +1,9 @@
 import { MessageChannel } from 'node:worker_threads';
 import { afterEach, beforeAll, expect, it, type TestContext } from 'vitest';
-import { PhaseLink, servePhases } from '../../../src/agent/runners/lifecycle-script-port.ts';
+import {
+  LifecycleScriptPort,
+  serveLifecycleScripts,
+} from '../../../src/agent/runners/lifecycle-script-port.ts';
 import type {
   LifecycleJob,
   LifecycleScript,
@@ -34,14 +37,14 @@ function needsRuntime(context: TestContext) {
 }
 
 /** A link whose other side runs scripts, and that side's end of it. */
-function connected(link = new PhaseLink()) {
+function connected(link = new LifecycleScriptPort()) {
   const { port1, port2 } = new MessageChannel();
-  servePhases(port1, plainLifecycleScripts(runtimes), '');
+  serveLifecycleScripts(port1, plainLifecycleScripts(runtimes), '');
   link.connect(port2);
   return { link, far: port1 };
 }
 
-async function opened(link: PhaseLink, signal = never()) {
+async function opened(link: LifecycleScriptPort, signal = never()) {
   const answer = await link.open(order(), signal);
   if ('missing' in answer) throw new Error(answer.message);
   sessions.push(answer.session);
@@ -64,12 +67,12 @@ it('runs scripts of several runs at a time, each with a process of its own', asy
 });
 
 it('says what is missing', async () => {
-  const unconnected = new PhaseLink();
+  const unconnected = new LifecycleScriptPort();
   expect(await unconnected.open(order(), never())).toMatchObject({ missing: 'sandbox' });
   const { link } = connected();
   expect(await link.open(order('1999.01'), never())).toMatchObject({ missing: 'runtime' });
   const { port1, port2 } = new MessageChannel();
-  servePhases(port1, undefined, 'no user namespaces here');
+  serveLifecycleScripts(port1, undefined, 'no user namespaces here');
   link.connect(port2);
   expect(await link.open(order(), never())).toEqual({
     missing: 'sandbox',

@@ -74,7 +74,7 @@ describe('Playwright suites: a real service, a real agent', () => {
     }));
     bench = await openBench({ leaseTtlMs });
     url = await bench.app.listen({ port: 0, host: '127.0.0.1' });
-    bench.startSweeper();
+    bench.startLeaseSweep();
     const location = await createLocation(bench, 'lab');
     agent = new AgentProcess({
       SERVICE_URL: url,

@@ -15,7 +15,10 @@ const giveUpMs = 30 * 60_000;
 /** Bytes may be spoiled on the way once; spoiled again and again they are not those of the result. */
 const maxMismatches = 3;
 
-/** What became of an artifact: `stored`; `given-up` after errors; `dropped` to make room or because the agent stops. */
+/**
+ * What became of an artifact: `stored`; `given-up` after errors; `dropped` to make room or because the agent
+ * stops.
+ */
 export type ArtifactEnd = 'stored' | 'given-up' | 'dropped';
 
 interface Waiting {
@@ -28,12 +31,13 @@ interface Waiting {
 }
 
 /**
- * Sends artifacts from the disk, beside everything else.
+ * Sends artifacts from the disk, concurrently with everything else.
  *
- * HELD with the report of their run, which is on its way. → RELEASED when the service has stored the result: their files
- * are sent, two at a time over all runs. A file whose upload breaks is sent again from its start, after a back-off, until
- * the service has it whole, says that nobody waits for it, or half an hour is over. → gone, with their folder, when no file
- * is left, or by `discard`, or when the room for all is used up and they are the oldest.
+ * HELD with the report of their run, which is on its way. → RELEASED when the service has stored the result:
+ * their files are sent, two at a time over all runs. A file whose upload breaks is sent again from its start,
+ * after a back-off, until the service has it whole, says that nobody waits for it, or half an hour is over. →
+ * gone, with their folder, when no file is left, or by `discard`, or when the room for all is used up and
+ * they are the oldest.
  */
 export class ArtifactUploader {
   readonly #options: ArtifactUploaderOptions;

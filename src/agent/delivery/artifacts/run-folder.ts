@@ -12,8 +12,9 @@ export function runFolder(workFolder: string, lease: LeaseRef): string {
 }
 
 /**
- * The name of the folder that holds the artifacts of a record (see spooled-report.ts); undefined when it has none. It looks at no more of the
- * note than it needs, so that the spool's thread does without schemas, which take 6 MB of memory and a twentieth of a second.
+ * The name of the folder that holds the artifacts of a record (see spooled-report.ts); undefined when it has
+ * none. It looks at no more of the note than it needs, so that the spool's thread does without schemas, which
+ * take 6 MB of memory and a twentieth of a second.
  */
 export function artifactFolderOf(body: Buffer): string | undefined {
   const end = body.indexOf(0x0a);

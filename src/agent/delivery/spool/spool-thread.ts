@@ -28,8 +28,8 @@ interface Pending {
 }
 
 /**
- * The thread with the store, seen from the main thread. When it ends, whatever was asked of it rejects, and so does everything
- * that is asked later.
+ * The thread with the store, seen from the main thread. When it ends, whatever was asked of it rejects, and
+ * so does everything that is asked later.
  */
 export class SpoolThread {
   readonly #worker: Worker;

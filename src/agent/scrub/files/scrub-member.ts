@@ -37,8 +37,8 @@ export function heldBytes(entry: Entry): number {
 }
 
 /**
- * Does for a member what can be done before its turn: unpacking, searching and packing it. Archives within, and members too
- * large for the memory, wait for their turn.
+ * Does for a member what can be done before its turn: unpacking, searching and packing it. Archives within,
+ * and members too large for the memory, wait for their turn.
  *
  * @throws Unscrubbable when the archive must not be sent.
  */
@@ -105,7 +105,10 @@ function cleanHead(
   return { head: { name, modifiedAt: entry.lastModDate }, count };
 }
 
-/** undefined when the member is withheld. Sizes and checksum are of what was unpacked here: what the archive says is not believed. */
+/**
+ * undefined when the member is withheld. Sizes and checksum are of what was unpacked here: what the archive
+ * says is not believed.
+ */
 async function searchedMember(
   entry: Entry,
   archive: ZipSource,

@@ -14,20 +14,27 @@ const maxHeldBytes = 24 * 1024 * 1024;
 const maxInnerBytes = 32 * 1024 * 1024;
 
 /**
- * Writes a copy of an archive in which no member, and no name of one, holds a secret. Several members are unpacked, searched
- * and packed at once, as many as fit into a bound, and are written in the order of the archive; those in which nothing was
- * found are copied as they are packed. Memory stays bounded whatever the archive.
+ * Writes a copy of an archive in which no member, and no name of one, holds a secret. Several members are
+ * unpacked, searched and packed at once, as many as fit into a bound, and are written in the order of the
+ * archive; those in which nothing was found are copied as they are packed. Memory stays bounded whatever the
+ * archive.
  *
- * @throws Unscrubbable when the archive cannot be read, is encrypted, or holds more than any run leaves behind.
+ * @throws Unscrubbable when the archive cannot be read, is encrypted, or holds more than any run leaves
+ * behind.
  */
 export async function scrubZip(source: string, target: string, options: ScrubOptions): Promise<ScrubReport> {
-  await using archive = await ZipSource.open(source);
-  await using output = await open(target, 'w', 0o600);
-  const totals = { memberCount: 0, unpackedBytes: 0 };
-  const writer = new ZipWriter((bytes) => writeAll(output, bytes));
-  const report = await repack({ archive, writer, totals, options, depth: 1 });
-  await output.sync();
-  return report;
+  const opened = new AsyncDisposableStack();
+  try {
+    const archive = opened.use(await ZipSource.open(source));
+    const output = opened.use(await open(target, 'w', 0o600));
+    const totals = { memberCount: 0, unpackedBytes: 0 };
+    const writer = new ZipWriter((bytes) => writeAll(output, bytes));
+    const report = await repack({ archive, writer, totals, options, depth: 1 });
+    await output.sync();
+    return report;
+  } finally {
+    await opened.disposeAsync();
+  }
 }
 
 interface Repacking {
@@ -40,9 +47,9 @@ interface Repacking {
 }
 
 /**
- * Members are begun in the order of the archive while there is room for them, and written in the same order: the oldest is
- * waited for and written before the next is begun without room. When one fails, or the signal gives the work up, the others
- * are told, and waited for: nothing goes on once the promise is settled.
+ * Members are begun in the order of the archive while there is room for them, and written in the same order:
+ * the oldest is waited for and written before the next is begun without room. When one fails, or the signal
+ * gives the work up, the others are aborted, and waited for: nothing goes on once the promise is settled.
  */
 async function repack(repacking: Repacking): Promise<ScrubReport> {
   const { archive, writer } = repacking;
@@ -78,7 +85,7 @@ async function repack(repacking: Repacking): Promise<ScrubReport> {
       const hasRoom = () => underWay.length < maxAtOnce && underWayBytes + bytes <= maxHeldBytes;
       while (underWay.length > 0 && !hasRoom()) await writeOldest();
       const ready = readyMember(entry, { archive, options, repackInner });
-      // Its fault is told when its turn comes; by then it may have waited for a while.
+      // Its error is thrown when its turn comes; by then it may have waited for a while.
       ready.catch(() => undefined);
       underWay.push({ bytes, ready });
       underWayBytes += bytes;

@@ -11,10 +11,13 @@ const maxDirectoryBytes = 32 * 1024 * 1024;
 const localHeaderBytes = 30;
 const localHeaderSignature = 0x04034b50;
 
-/** Headers beside the directory's own are not believed, so they need not agree with it. */
+/** Headers of members are not believed, so they need not agree with it. */
 const readerOptions = { checkLocalDirectory: false, useWebWorkers: false } as const;
 
-/** An archive to read: its directory, and the packed bytes of its members. Whatever fails here throws Unscrubbable. */
+/**
+ * An archive to read: its directory, and the packed bytes of its members. Whatever fails here throws
+ * Unscrubbable.
+ */
 export class ZipSource {
   readonly #reader: Reader<unknown>;
   readonly #close: () => Promise<void>;

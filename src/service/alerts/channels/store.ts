@@ -167,7 +167,7 @@ export class AlertChannels {
    * The channels that are notified of a check: those of its group when that has any, else its own; active
    * ones only.
    */
-  async toldOf(checkId: string, groupId: number | null): Promise<AlertChannel[]> {
+  async notifiedOfCheck(checkId: string, groupId: number | null): Promise<AlertChannel[]> {
     const ofGroup = groupId === null ? [] : await this.#subscribed({ groupId });
     const rows = ofGroup.length > 0 ? ofGroup : await this.#subscribed({ checkId });
     return rows.filter(({ activated }) => activated === 1).map(fromRow);
@@ -177,7 +177,7 @@ export class AlertChannels {
    * Channels that are notified of any check that runs at a location: active, not muted, by itself or with its
    * group.
    */
-  async toldOfLocation(accountId: string, slugName: string): Promise<AlertChannel[]> {
+  async notifiedOfLocation(accountId: string, slugName: string): Promise<AlertChannel[]> {
     const checks = this.#db
       .selectFrom('checks')
       .innerJoin('check_locations', 'check_locations.check_id', 'checks.id')
@@ -205,15 +205,15 @@ export class AlertChannels {
   }
 
   /** Channels that were, or are to be, notified of an alert. */
-  async toldOfAlert(alertId: string): Promise<AlertChannel[]> {
-    const told = this.#db
+  async notifiedOfAlert(alertId: string): Promise<AlertChannel[]> {
+    const notified = this.#db
       .selectFrom('alert_notifications')
       .select('channel_id')
       .where('alert_id', '=', alertId);
     const rows = await this.#db
       .selectFrom('alert_channels')
       .selectAll()
-      .where('id', 'in', told)
+      .where('id', 'in', notified)
       .orderBy('id')
       .execute();
     return rows.map(fromRow);

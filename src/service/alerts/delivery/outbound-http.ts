@@ -12,7 +12,7 @@ export interface OutboundRequest {
   readonly body: string | null;
 }
 
-/** How telling somebody went. */
+/** How a delivery went. */
 export type Delivery =
   | { readonly isDelivered: true; readonly result: string }
   | {

@@ -1,7 +1,7 @@
 import semver from 'semver';
 import { packageVersion } from '../../../lib/version.ts';
 import type { ClaimRequest } from '../../../protocol/agent/agent.ts';
-import type { Store } from '../../store.ts';
+import type { Repositories, Store } from '../../store.ts';
 import type { AgentRow } from '../tables.ts';
 
 /** An agent counts as running for this long after it was seen (check model 4.5). */
@@ -120,4 +120,23 @@ export function runningSessions(sessions: readonly AgentRow[]): AgentRow[] {
 export function isOutdated(agentVersion: string): boolean {
   const parsed = semver.parse(agentVersion);
   return parsed === null || parsed.major < semver.major(packageVersion());
+}
+
+/** The private locations of an account, and which of them have agents that could take a run. */
+export interface KnownLocations {
+  /** Location id by slug. */
+  readonly ids: ReadonlyMap<string, string>;
+  readonly withAgents: ReadonlySet<string>;
+}
+
+export async function knownLocations(
+  repositories: Repositories,
+  accountId: string,
+  now: number,
+): Promise<KnownLocations> {
+  const bySlug = await repositories.locations.idsBySlug([accountId]);
+  const ids = new Map([...bySlug].map(([key, id]) => [key.slice(accountId.length + 1), id]));
+  const agents = await repositories.locations.agents([...ids.values()], now - agentSeenWindowMs);
+  const alive = new Set(agents.map((agent) => agent.location_id));
+  return { ids, withAgents: new Set([...ids].filter(([, id]) => alive.has(id)).map(([slug]) => slug)) };
 }

@@ -300,7 +300,7 @@ function retries(frame: Frame, rows: RowSet, ordinals: Float64Array | undefined)
 
 /**
  * Percent of the results that did not fail, of those that say something about the target. The same as the
- * success ratio of reports (reports.ts); null where there are none.
+ * success ratio of reports (report-store.ts); null where there are none.
  */
 function availability(frame: Frame, rows: RowSet, ordinals: Float64Array | undefined): number | null {
   const status = frame.texts.get(statusColumn);

@@ -5,7 +5,7 @@ const alikeFrom = 0.8;
 
 /**
  * Whether two cleaned messages are at least 80 % alike: 1 minus the Levenshtein distance of their first 500
- * characters by the length of the longer one. Texts that cannot be are told without counting, and the count
+ * characters by the length of the longer one. Texts that cannot be are recognised without counting, and the count
  * ends where it is clear.
  */
 export function areAlike(left: string, right: string): boolean {

@@ -207,7 +207,7 @@ export function changeSuite(stage: StoreStage): void {
       (await results.staleOf(first.runId)).length,
     ];
     expect(await left()).toEqual([1, 1]);
-    stage.bench.startSweeper();
+    stage.bench.startLeaseSweep();
     await stage.advanceUntil('they are gone', async () => {
       stage.clock.advance(leaseTtlMs);
       return (await results.nextPurge()) === undefined;

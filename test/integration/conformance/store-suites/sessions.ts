@@ -67,7 +67,7 @@ export function sessionSuite(stage: StoreStage): void {
 
   it('answers 408 while a session goes on, and TIMED_OUT when nobody takes it', async () => {
     await stage.start();
-    stage.bench.startSweeper();
+    stage.bench.startLeaseSweep();
     const check = await create();
     const [session] = await trigger({ checkId: [check.id] });
     const path = `check-sessions/${session?.checkSessionId}`;
@@ -252,7 +252,7 @@ export function sessionSuite(stage: StoreStage): void {
 
   it('makes the last attempt of a test final when the retry never starts', async () => {
     await stage.start();
-    stage.bench.startSweeper();
+    stage.bench.startLeaseSweep();
     const check = await create();
     const session = await test({
       target: { checkId: check.id },
