@@ -66,7 +66,7 @@ export interface Resource<Api extends ResourceApi = ResourceApi, Table = unknown
 }
 
 /**
- * Declares a plain account resource; docs/adding-a-resource.md shows the whole change.
+ * Declares a plain account resource; docs/how-to/adding-a-resource.md shows the whole change.
  *
  * @param api its schemas and operations.
  * @param table the class of its repository: an `accountTable`, or one that extends it.
