@@ -1,7 +1,7 @@
 /**
  * Makes few files of many: `node scripts/bundle.ts full|uptime FOLDER`. Each thread and each command is one file with what it
  * needs; a process starts in half the time from few files and takes less memory. All of them lie in FOLDER, so that threads are
- * found beside the file that starts them, as in the sources.
+ * found next to the file that starts them, as in the sources.
  *
  * `uptime` is an agent alone, with all the packages it needs but those with native code. `full` is every command; there only the
  * packages that an agent loads when it starts are part of the files, the others stay packages.
@@ -30,7 +30,6 @@ const loadedByAgents = [
   'prom-client',
   'semver',
   'undici',
-  'yauzl',
   'zod',
 ];
 const kinds = {

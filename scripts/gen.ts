@@ -10,10 +10,11 @@ import { describeEnvironment, type VariableDoc } from '../src/lib/env.ts';
 import { errorCatalogue } from '../src/lib/errors.ts';
 import { ServiceConfig } from '../src/service/config.ts';
 import { buildOpenApi } from '../src/service/http/openapi.ts';
+import { allRoutes } from '../src/service/route-table.ts';
 import { type ApiDocument, apiPage } from './api-page.ts';
 
 const documents: Record<string, () => string | Promise<string>> = {
-  'docs/reference/api.md': async () => apiPage((await buildOpenApi()) as ApiDocument),
+  'docs/reference/api.md': async () => apiPage((await buildOpenApi(allRoutes)) as ApiDocument),
   'docs/reference/config.md': configPage,
   'docs/reference/errors.md': errorsPage,
 };

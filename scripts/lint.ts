@@ -1,5 +1,5 @@
 /**
- * Style and structure: `npm run lint [-- --write]`. Biome checks format and lint rules (and mends what it can with
+ * Style and structure: `npm run lint [-- --write]`. Biome checks format and lint rules (and fixes what it can with
  * `--write`), dependency-cruiser checks the import arrows of docs/explanation/architecture.md.
  */
 import { spawnSync } from 'node:child_process';

@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 /**
- * `picket`: argument parsing only. What a command does is loaded when it is called, so that the agent never loads the
- * service's code and the other way round; only their configuration schemas are read here, for `--help`.
+ * `picket`: argument parsing only. What a command does is loaded when it is called, so that the agent never
+ * loads the service's code and the other way round; only their configuration schemas are read here, for
+ * `--help`.
  */
 import { Command, CommanderError, Option } from 'commander';
 import { AgentConfig } from './agent/config.ts';
@@ -11,13 +12,13 @@ import { describeEnvironment, type VariableDoc } from './lib/env.ts';
 import { AppError } from './lib/errors.ts';
 import { packageVersion } from './lib/version.ts';
 import { ServiceConfig } from './service/config.ts';
-import type { KeyRole } from './service/store/schema/tables.ts';
+import type { KeyRole } from './service/ids/keys.ts';
 
 /** Exit codes besides 0: a run that did not pass (or an error of ours) is 1, bad input is 2. */
 const exitCodes = { failure: 1, badInput: 2 } as const;
 
-// Name lookups by the host's resolver use libuv's threads; with the default of four, a few dead names would hold up all
-// others. libuv reads this when the first of them starts, which is after this line.
+// Name lookups by the host's resolver use libuv's threads; with the default of four, a few dead names would
+// hold up all others. libuv reads this when the first of them starts, which is after this line.
 process.env.UV_THREADPOOL_SIZE ??= '64';
 
 const program = new Command('picket')
@@ -112,13 +113,11 @@ program
 
 program
   .command('doctor')
-  .description(
-    'examine everything an agent with this environment needs, and say how to mend what is not in order',
-  )
+  .description("diagnose the agent's environment and suggest fixes")
   .option('--json', 'print one JSON object')
   .addHelpText(
     'after',
-    '\nIt reads the variables of "picket agent". Exit code: 0 all is well, perhaps with warnings; 1 problems were found; 2 an option is wrong; 130 it was interrupted.',
+    '\nIt reads the variables of "picket agent". Exit code: 0 no problems, perhaps warnings; 1 problems were found; 2 an option is wrong; 130 it was interrupted.',
   )
   .action(async (options: DoctorOptions) => {
     const { doctorCommand } = await import('./cli/doctor-command.ts');

@@ -22,7 +22,7 @@ export const probeChecks: Readonly<Record<string, CheckBody>> = {
   icmp: { ...often, request: { hostname: 'target', pingCount: 3 } },
 };
 
-/** What the full image runs beside those. */
+/** What the full image runs in addition. */
 export const fullChecks: Readonly<Record<string, CheckBody>> = {
   api: {
     ...often,
@@ -49,7 +49,7 @@ export const fullChecks: Readonly<Record<string, CheckBody>> = {
   },
 };
 
-/** A browser check that is under way for some seconds, during which the agent is told to stop. */
+/** A browser check that is under way for some seconds, during which the agent is asked to stop. */
 export const heldBrowserCheck: CheckBody = {
   ...everyMinute,
   script: `${imports}

@@ -24,7 +24,7 @@ export const hardened: readonly string[] = [
     'net.ipv4.ping_group_range=0 2147483647',
   ],
 ];
-/** What scripts need beside that. */
+/** What scripts need in addition. */
 export const hardenedForScripts: readonly string[] = [
   ...hardened,
   ...['--tmpfs', '/var/tmp:rw,nosuid,nodev,mode=1777,size=2g', '--memory', '3g'],

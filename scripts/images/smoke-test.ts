@@ -39,7 +39,7 @@ export async function smokeTest(
   image: {
     readonly tag: string;
     readonly kind: 'full' | 'uptime';
-    /** Runtimes whose scripts are tried one by one, beside the one that is used when a check names none. */
+    /** Runtimes whose scripts are tried one by one, in addition to the one that is used when a check names none. */
     readonly runtimes?: readonly string[] | undefined;
   },
   nodeImage: string,
@@ -189,7 +189,7 @@ async function showCapabilities(url: string, isFull: boolean, findings: Findings
   const backend = health.capabilities.backends.ICMP ?? 'none';
   findings.expect('pings through datagram sockets', /datagram/.test(backend), backend);
   if (!isFull) {
-    const others = health.checkTypes.filter((type) => !['URL', 'DNS', 'TCP', 'ICMP'].includes(type));
+    const others = health.checkTypes.filter((type) => !(type.toLowerCase() in probeChecks));
     findings.expect('offers the uptime monitors only', others.length === 0, others.join(', '));
     return;
   }

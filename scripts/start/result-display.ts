@@ -29,7 +29,7 @@ export const ShownResult = z.object({
 });
 export type ShownResult = z.infer<typeof ShownResult>;
 
-/** One result beside the type of its check. */
+/** One result with the type of its check. */
 export interface ResultRow {
   readonly checkType: string;
   readonly result: ShownResult;

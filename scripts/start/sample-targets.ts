@@ -54,7 +54,7 @@ const handle: Handler = async (request, response) => {
 };
 
 const [httpPort, httpsPort] = process.argv.slice(2).map(Number);
-const authority = await createAuthority('The shop’s own authority');
+const authority = await createAuthority('The shop’s own CA');
 const certificate = await authority.issue();
 const http = createHttpServer((request, response) => void handle(request, response));
 const https = createHttpsServer(certificate, (request, response) => void handle(request, response));

@@ -33,7 +33,7 @@ describe('readAgentSettings', () => {
         runtimesDirectory: expect.stringMatching(/runtimes$/),
         chromiumPath: undefined,
         isUnisolatedAllowed: false,
-        phaseCount: 4,
+        lifecycleCount: 4,
         suites: { cacheMaxBytes: 5_000_000_000 },
       },
       secretFiles: [],

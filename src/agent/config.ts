@@ -5,15 +5,14 @@ import { z } from 'zod';
 import { checkTypes } from '../checks/index.ts';
 import { readEnvironment } from '../lib/env.ts';
 import { type LogLevel, logLevels } from '../lib/log.ts';
+import { type SettingTree, setting, shapeOf, valuesOf } from '../lib/setting-tree.ts';
 import { packageFolder } from '../lib/version.ts';
 import { parseEgressRules } from '../probes/egress/rules.ts';
-import { type CanaryTarget, parseCanaries } from './location/canary-targets.ts';
+import { parseCanaries } from './location/canary-targets.ts';
+import { present, secretShape, serviceSecretNames } from './service-secrets.ts';
 
-/** The longest value a `SERVICE_SECRET_*` variable may have, in characters. */
-const maxSecretLength = 128 * 1024;
 /** Less has no room for a segment of each kind and one large result. */
 const minSpoolBytes = 1_000_000;
-const secretPrefix = 'SERVICE_SECRET_';
 
 /** Keys that are mistaken for the one of a location. */
 const otherKeys = [
@@ -44,7 +43,8 @@ const canaryTargets = z
   .superRefine((value, context) => {
     for (const message of parseCanaries(value).problems) context.addIssue({ code: 'custom', message });
   })
-  .default('')
+  .transform((value) => parseCanaries(value).targets)
+  .default([])
   .meta({ defaultText: 'none' });
 
 const absolutePath = z
@@ -84,220 +84,229 @@ const checkTypeNames = z
 /** Where the runtimes of this build are. */
 export const packagedRuntimes = fileURLToPath(new URL('runtimes', packageFolder()));
 
-/** Names other tools use for our levels (check model 5.1: DEBUG, LOG, INFO, WARN, ERROR). */
+/** Names that other tools use for our levels. */
 const levelAliases: Readonly<Record<string, LogLevel>> = { log: 'info', warning: 'warn' };
 
-/** Every variable an agent reads; the source of `picket agent --help` and docs/reference/config.md. */
-export const AgentConfig = z.object({
-  API_KEY: z
-    .string('is required: the key of a private location')
-    .superRefine((value, context) => {
-      if (/^pl_[\x21-\x7e]+$/.test(value)) return;
-      const kind = otherKeys.find(({ prefix }) => value.startsWith(prefix))?.kind;
-      const what = 'must be the key of a private location: it starts with "pl_"';
-      context.addIssue({ code: 'custom', message: kind ? `is ${kind}; it ${what}` : what });
-    })
-    .meta({ secret: true })
-    .describe('Key of the private location this agent belongs to (`pl_…`)'),
-  SERVICE_URL: z
-    .string('is required: the address of the service')
-    .superRefine((value, context) => {
-      const problem = serviceUrlProblem(value);
-      if (problem) context.addIssue({ code: 'custom', message: problem });
-    })
-    .describe('Address of the service, such as `https://picket.example.com`; a path is kept as a prefix'),
-  AGENT_HEALTH_PORT: wholeNumber({ min: 0, max: 65_535, default: 8081 }).describe(
+/** One of two words, of which the first means yes. */
+const choice = (yes: string, no: string, byDefault: string) =>
+  z
+    .string()
+    .transform((value) => value.toLowerCase())
+    .pipe(z.enum([yes, no], `must be ${yes} or ${no}`))
+    .default(byDefault)
+    .transform((value) => value === yes)
+    .meta({ defaultText: byDefault });
+
+const wholeBytes = z
+  .string()
+  .regex(/^\d{1,15}$/, 'must be a whole number of bytes')
+  .transform(Number);
+
+/** Every setting that comes from one variable, as the agent's parts know it. */
+const settingTree = {
+  apiKey: setting(
+    'API_KEY',
+    z
+      .string('is required: the key of a private location')
+      .superRefine((value, context) => {
+        if (/^pl_[\x21-\x7e]+$/.test(value)) return;
+        const kind = otherKeys.find(({ prefix }) => value.startsWith(prefix))?.kind;
+        const what = 'must be the key of a private location: it starts with "pl_"';
+        context.addIssue({ code: 'custom', message: kind ? `is ${kind}; it ${what}` : what });
+      })
+      .meta({ secret: true }),
+    'Key of the private location this agent belongs to (`pl_…`)',
+  ),
+  serviceUrl: setting(
+    'SERVICE_URL',
+    z
+      .string('is required: the address of the service')
+      .superRefine((value, context) => {
+        const problem = serviceUrlProblem(value);
+        if (problem) context.addIssue({ code: 'custom', message: problem });
+      })
+      .transform((value) => value.replace(/\/+$/, '')),
+    'Address of the service, such as `https://picket.example.com`; a path is kept as a prefix',
+  ),
+  healthPort: setting(
+    'AGENT_HEALTH_PORT',
+    wholeNumber({ min: 0, max: 65_535, default: 8081 }),
     'Port of the health probes and metrics, on all interfaces; 0 takes any free port and logs it',
   ),
-  JOB_CONCURRENCY: wholeNumber({ min: 1, max: 10, default: 1 }).describe(
-    'Script checks (browser, multi-step, Playwright) that run at the same time, 1 to 10',
+  laneSizes: {
+    script: setting(
+      'JOB_CONCURRENCY',
+      wholeNumber({ min: 1, max: 10, default: 1 }),
+      'Script checks (browser, multi-step, Playwright) that run at the same time, 1 to 10',
+    ),
+    probe: setting(
+      'PROBE_CONCURRENCY',
+      wholeNumber({ min: 1, max: 1000, default: 100 }),
+      'Probe checks (URL, API, …) that run at the same time, 1 to 1000',
+    ),
+  },
+  checkTypes: setting(
+    'CHECK_TYPES',
+    checkTypeNames,
+    'Check types this agent offers, separated by commas; if none of them runs scripts, the sandbox is not started',
   ),
-  PROBE_CONCURRENCY: wholeNumber({ min: 1, max: 1000, default: 100 }).describe(
-    'Probe checks (URL, API, …) that run at the same time, 1 to 1000',
+  logLevel: setting(
+    'LOG_LEVEL',
+    z
+      .string()
+      .transform((value) => levelAliases[value.toLowerCase()] ?? value.toLowerCase())
+      .pipe(z.enum(logLevels, `must be one of ${logLevels.join(', ')}`))
+      .default('info'),
+    `How much is logged: ${logLevels.join(', ')}; upper or lower case`,
   ),
-  CHECK_TYPES: checkTypeNames.describe(
-    'Check types this agent offers, separated by commas; without one among them that has scripts nothing is started for scripts',
+  agentId: setting(
+    'AGENT_ID',
+    z
+      .string()
+      .regex(/^[\w.:-]{1,128}$/, 'must have 1 to 128 letters, digits or any of _ . : -')
+      .optional()
+      .transform((value) => value ?? defaultAgentId())
+      .meta({ defaultText: 'host name and a random suffix, new at each start' }),
+    'Name of this agent in its location; keep it unique among the agents of a location',
   ),
-  LOG_LEVEL: z
-    .string()
-    .transform((value) => levelAliases[value.toLowerCase()] ?? value.toLowerCase())
-    .pipe(z.enum(logLevels, `must be one of ${logLevels.join(', ')}`))
-    .default('info')
-    .describe(`How much is logged: ${logLevels.join(', ')}; upper or lower case`),
-  AGENT_ID: z
-    .string()
-    .regex(/^[\w.:-]{1,128}$/, 'must have 1 to 128 letters, digits or any of _ . : -')
-    .optional()
-    .meta({ defaultText: 'host name and a random suffix, new at each start' })
-    .describe('Name of this agent in its location; keep it unique among the agents of a location'),
-  SHUTDOWN_GRACE_SECONDS: wholeNumber({ min: 0, max: 86_400, default: 300 }).describe(
+  shutdownGraceMs: setting(
+    'SHUTDOWN_GRACE_SECONDS',
+    wholeNumber({ min: 0, max: 86_400, default: 300 })
+      .transform((seconds) => seconds * 1000)
+      .meta({ defaultText: '300' }),
     'How long running checks may go on after SIGTERM before they are given back',
   ),
-  SPOOL_DIR: z
-    .string()
-    .min(1, 'must not be empty')
-    .optional()
-    .meta({ defaultText: "the system's folder for temporary files" })
-    .describe(
-      'Folder for results and artifacts that wait to be sent; several agents may share one. It should outlive the agent',
-    ),
-  SPOOL_MAX_BYTES: z
-    .string()
-    .regex(/^\d{1,15}$/, 'must be a whole number of bytes')
-    .transform(Number)
-    .pipe(z.number().min(minSpoolBytes, `must be at least ${minSpoolBytes}`))
-    .default(2 ** 30)
-    .describe(
-      'How much may wait there; when it is more, the oldest artifacts are dropped, then attempts, then final results',
-    ),
-  SPOOL_MAX_AGE_HOURS: wholeNumber({ min: 1, max: 8760, default: 24 }).describe(
+  spoolDir: setting(
+    'SPOOL_DIR',
+    z
+      .string()
+      .min(1, 'must not be empty')
+      .optional()
+      .transform((value) => value ?? tmpdir())
+      .meta({ defaultText: "the system's folder for temporary files" }),
+    'Folder for results and artifacts that wait to be sent; several agents may share one. It should outlive the agent',
+  ),
+  spoolMaxBytes: setting(
+    'SPOOL_MAX_BYTES',
+    wholeBytes.pipe(z.number().min(minSpoolBytes, `must be at least ${minSpoolBytes}`)).default(2 ** 30),
+    'How much may wait there; when it is more, the oldest artifacts are dropped, then attempts, then final results',
+  ),
+  spoolMaxAgeMs: setting(
+    'SPOOL_MAX_AGE_HOURS',
+    wholeNumber({ min: 1, max: 8760, default: 24 })
+      .transform((hours) => hours * 3_600_000)
+      .meta({ defaultText: '24' }),
     'Results that have waited longer than this are dropped',
   ),
-  SPOOL_REQUIRED: z
-    .string()
-    .transform((value) => value.toLowerCase())
-    .pipe(z.enum(['true', 'false'], 'must be true or false'))
-    .default('false')
-    .describe('Whether the agent refuses to start where SPOOL_DIR cannot be used, instead of using memory'),
-  CANARY_TARGETS: canaryTargets.describe(
-    'Hosts that can be connected to as long as this network is well, such as `router.lan:443,10.0.0.53:53`; while none of them can, failures of checks are the location’s',
+  isSpoolRequired: setting(
+    'SPOOL_REQUIRED',
+    choice('true', 'false', 'false'),
+    'Whether the agent refuses to start where SPOOL_DIR cannot be used, instead of using memory',
   ),
-  HTTPS_PROXY: proxyUrl.describe('Proxy for an https:// SERVICE_URL; `https_proxy` works too'),
-  HTTP_PROXY: proxyUrl.describe('Proxy for an http:// SERVICE_URL; `http_proxy` works too'),
-  NO_PROXY: z
-    .string()
-    .optional()
-    .describe('Hosts reached without a proxy, separated by commas; `no_proxy` works too'),
-  CA_CERTS_DIR: absolutePath.describe(
-    'Folder of PEM files: certificates of your own authorities, trusted beside the usual ones by everything the agent does, scripts and browsers too; read at start. See operations.md, "Own certificate authorities"',
+  canaries: setting(
+    'CANARY_TARGETS',
+    canaryTargets,
+    'Canary hosts, such as `router.lan:443,10.0.0.53:53`. While none is reachable, check failures are attributed to the location',
   ),
-  EXTERNAL_OBSERVABILITY: z
-    .string()
-    .transform((value) => value.toLowerCase())
-    .pipe(z.enum(['on', 'off'], 'must be on or off'))
-    .default('on')
-    .describe(
-      'Whether the agent reports errors of its own to the service: message, stack, version, platform and runtime; `off` sends none',
+  proxy: {
+    https: setting('HTTPS_PROXY', proxyUrl, 'Proxy for an https:// SERVICE_URL; `https_proxy` works too'),
+    http: setting('HTTP_PROXY', proxyUrl, 'Proxy for an http:// SERVICE_URL; `http_proxy` works too'),
+    except: setting(
+      'NO_PROXY',
+      z.string().optional(),
+      'Hosts reached without a proxy, separated by commas; `no_proxy` works too',
     ),
-  EGRESS_ALLOW: egressRules.describe(
-    'What checks may connect to although it is closed by default or by a wider rule of EGRESS_DENY: addresses, networks (`10.0.0.0/8`) and host names (`*.example.com`), separated by commas; `*` is everything',
+  },
+  caCertsDir: setting(
+    'CA_CERTS_DIR',
+    absolutePath,
+    'Folder of PEM files: custom CA certificates, trusted in addition to the usual ones by everything the agent does, scripts and browsers too; read at start. See operations.md, "Custom CA certificates"',
   ),
-  CHROMIUM_PATH: z
-    .string()
-    .min(1, 'must not be empty')
-    .optional()
-    .meta({ defaultText: "the system's Chromium, else one unpacked by `npm run runtimes:install chromium`" })
-    .describe('The browser of browser checks; see scripts.md, "Runtimes and browsers of an agent"'),
-  RUNTIMES_DIR: absolutePath
-    .meta({ defaultText: '`runtimes` beside the program' })
-    .describe('Folder with the runtimes, whose packages scripts can use'),
-  SCRIPTS_DIR: absolutePath
-    .meta({ defaultText: '`/var/tmp/picket-scripts-UID`' })
-    .describe(
+  isErrorReportingOn: setting(
+    'EXTERNAL_OBSERVABILITY',
+    choice('on', 'off', 'on'),
+    'Whether the agent reports errors of its own to the service: message, stack, version, platform and runtime; `off` sends none',
+  ),
+  egress: {
+    allow: setting(
+      'EGRESS_ALLOW',
+      egressRules,
+      'What checks may connect to although it is closed by default or by a wider rule of EGRESS_DENY: addresses, networks (`10.0.0.0/8`) and host names (`*.example.com`), separated by commas; `*` is everything',
+    ),
+    deny: setting(
+      'EGRESS_DENY',
+      egressRules,
+      'What checks must not connect to, written as for EGRESS_ALLOW; see operations.md, "What checks may connect to"',
+    ),
+  },
+  scripts: {
+    chromiumPath: setting(
+      'CHROMIUM_PATH',
+      z.string().min(1, 'must not be empty').optional().meta({
+        defaultText: "the system's Chromium, else one unpacked by `npm run runtimes:install chromium`",
+      }),
+      'The browser of browser checks; see scripts.md, "Runtimes and browsers of an agent"',
+    ),
+    runtimesDirectory: setting(
+      'RUNTIMES_DIR',
+      absolutePath
+        .transform((value) => value ?? packagedRuntimes)
+        .meta({ defaultText: '`runtimes` next to the program' }),
+      'Folder with the runtimes, whose packages scripts can use',
+    ),
+    directory: setting(
+      'SCRIPTS_DIR',
+      absolutePath
+        .transform((value) => value ?? `/var/tmp/picket-scripts-${process.getuid?.() ?? 0}`)
+        .meta({ defaultText: '`/var/tmp/picket-scripts-UID`' }),
       'Folder for the private folders of running scripts. Several agents of one user may share one; every user must be able to pass the folders above it; not below /tmp, where scripts get none of their own',
     ),
-  ALLOW_UNISOLATED_SCRIPTS: z
-    .string()
-    .transform((value) => value.toLowerCase())
-    .pipe(z.enum(['true', 'false'], 'must be true or false'))
-    .default('false')
-    .describe(
+    isUnisolatedAllowed: setting(
+      'ALLOW_UNISOLATED_SCRIPTS',
+      choice('true', 'false', 'false'),
       'Runs scripts even where nothing keeps them from reading the key and files of the agent; only where all scripts are your own',
     ),
-  SUITE_CACHE_MAX_BYTES: z
-    .string()
-    .regex(/^\d{1,15}$/, 'must be a whole number of bytes')
-    .transform(Number)
-    .default(5_000_000_000)
-    .describe('How much of what Playwright suites installed is kept for later runs, below SCRIPTS_DIR'),
-  EGRESS_DENY: egressRules.describe(
-    'What checks must not connect to, written as for EGRESS_ALLOW; see operations.md, "What checks may connect to"',
-  ),
-});
+    suites: {
+      cacheMaxBytes: setting(
+        'SUITE_CACHE_MAX_BYTES',
+        wholeBytes.default(5_000_000_000),
+        'How much of what Playwright suites installed is kept for later runs, below SCRIPTS_DIR',
+      ),
+    },
+  },
+} satisfies SettingTree;
 
-/** They are small, and mostly wait for an answer: too few would make checks wait that take a moment each. */
-const leastPhaseCount = 4;
+/** Every variable an agent reads; the source of `picket agent --help` and docs/reference/config.md. */
+export const AgentConfig = z.object(shapeOf(settingTree));
 
-export interface AgentSettings {
-  readonly scripts: {
-    /** For how many runs scripts may run before and after them at the same time. */
-    readonly phaseCount: number;
-    readonly directory: string;
-    readonly runtimesDirectory: string;
-    readonly chromiumPath: string | undefined;
-    readonly isUnisolatedAllowed: boolean;
-    readonly suites: { readonly cacheMaxBytes: number };
-  };
-  /** Files that secrets were read from. */
-  readonly secretFiles: readonly string[];
-  readonly apiKey: string;
-  /** Without a slash at its end. */
-  readonly serviceUrl: string;
-  readonly healthPort: number;
-  /** Names of the check types to offer. */
-  readonly checkTypes: readonly string[];
-  readonly laneSizes: { readonly probe: number; readonly script: number };
-  readonly logLevel: LogLevel;
-  readonly agentId: string;
-  readonly shutdownGraceMs: number;
-  /** Folder for what waits to be sent. */
-  readonly spoolDir: string;
-  readonly spoolMaxBytes: number;
-  readonly spoolMaxAgeMs: number;
-  readonly isSpoolRequired: boolean;
-  readonly canaries: readonly CanaryTarget[];
-  readonly proxy: {
-    readonly https: string | undefined;
-    readonly http: string | undefined;
-    readonly except: string | undefined;
-  };
-  /** Folder with certificates of the operator's own authorities. */
-  readonly caCertsDir: string | undefined;
-  /** Whether errors of the agent itself are reported to the service. */
-  readonly isErrorReportingOn: boolean;
-  /** Rules on what checks may connect to. */
-  readonly egress: { readonly allow: string; readonly deny: string };
-  /** `SERVICE_SECRET_*`: usable in checks as variables, removed from everything that leaves. */
-  readonly serviceSecrets: Readonly<Record<string, string>>;
-}
+/**
+ * Lifecycle scripts are small and mostly wait for an answer: too few at once would make checks wait that take
+ * a moment each.
+ */
+const minLifecycleCount = 4;
+
+export type AgentSettings = ReturnType<typeof readAgentSettings>;
 
 /**
  * The agent's configuration from its environment.
  *
  * @throws AppError CONFIG_INVALID listing every problem.
  */
-export function readAgentSettings(environment: Readonly<Record<string, string | undefined>>): AgentSettings {
+export function readAgentSettings(environment: Readonly<Record<string, string | undefined>>) {
   const secretNames = serviceSecretNames(environment);
-  const schema = AgentConfig.extend(secretShape(secretNames)) as unknown as typeof AgentConfig;
+  const schema = AgentConfig.extend(secretShape(secretNames));
   const variables = readEnvironment(schema, withLowerCaseProxies(environment));
-  const secrets = variables as unknown as Readonly<Record<string, string | undefined>>;
+  const settings = valuesOf(settingTree, variables);
   return {
-    apiKey: variables.API_KEY,
-    serviceUrl: variables.SERVICE_URL.replace(/\/+$/, ''),
-    healthPort: variables.AGENT_HEALTH_PORT,
-    checkTypes: variables.CHECK_TYPES,
-    laneSizes: { probe: variables.PROBE_CONCURRENCY, script: variables.JOB_CONCURRENCY },
-    logLevel: variables.LOG_LEVEL,
-    agentId: variables.AGENT_ID ?? defaultAgentId(),
-    shutdownGraceMs: variables.SHUTDOWN_GRACE_SECONDS * 1000,
-    spoolDir: variables.SPOOL_DIR ?? tmpdir(),
-    spoolMaxBytes: variables.SPOOL_MAX_BYTES,
-    spoolMaxAgeMs: variables.SPOOL_MAX_AGE_HOURS * 3_600_000,
-    isSpoolRequired: variables.SPOOL_REQUIRED === 'true',
-    canaries: parseCanaries(variables.CANARY_TARGETS).targets,
-    proxy: { https: variables.HTTPS_PROXY, http: variables.HTTP_PROXY, except: variables.NO_PROXY },
-    caCertsDir: variables.CA_CERTS_DIR,
-    isErrorReportingOn: variables.EXTERNAL_OBSERVABILITY === 'on',
-    egress: { allow: variables.EGRESS_ALLOW, deny: variables.EGRESS_DENY },
-    serviceSecrets: present(secrets, secretNames),
+    ...settings,
     scripts: {
-      phaseCount: Math.max(leastPhaseCount, variables.JOB_CONCURRENCY),
-      directory: variables.SCRIPTS_DIR ?? `/var/tmp/picket-scripts-${process.getuid?.() ?? 0}`,
-      runtimesDirectory: variables.RUNTIMES_DIR ?? packagedRuntimes,
-      chromiumPath: variables.CHROMIUM_PATH,
-      isUnisolatedAllowed: variables.ALLOW_UNISOLATED_SCRIPTS === 'true',
-      suites: { cacheMaxBytes: variables.SUITE_CACHE_MAX_BYTES },
+      ...settings.scripts,
+      /** For how many runs lifecycle scripts may run at the same time. */
+      lifecycleCount: Math.max(minLifecycleCount, settings.laneSizes.script),
     },
+    /** `SERVICE_SECRET_*`: usable in checks as variables, removed from everything that leaves. */
+    serviceSecrets: present(variables as Readonly<Record<string, string | undefined>>, secretNames),
+    /** Files that secrets were read from. */
     secretFiles: ['API_KEY', ...secretNames].flatMap((name) => {
       const path = environment[`${name}_FILE`];
       return path ? [resolve(path)] : [];
@@ -305,7 +314,10 @@ export function readAgentSettings(environment: Readonly<Record<string, string | 
   };
 }
 
-/** What the agent itself was given and must never show: its key, its secret variables, passwords of its proxies. */
+/**
+ * What the agent itself was given and must never show: its key, its secret variables, passwords of its
+ * proxies.
+ */
 export function ownSecretsOf(settings: AgentSettings): string[] {
   const { http, https } = settings.proxy;
   const passwords = [http, https].flatMap((proxy) => URL.parse(proxy ?? '')?.password ?? []);
@@ -315,41 +327,8 @@ export function ownSecretsOf(settings: AgentSettings): string[] {
 }
 
 /**
- * The `SERVICE_SECRET_*` variables alone, given as values or as files.
- *
- * @throws AppError CONFIG_INVALID listing every problem.
- */
-export function readServiceSecrets(
-  environment: Readonly<Record<string, string | undefined>>,
-): Record<string, string> {
-  const names = serviceSecretNames(environment);
-  return present(readEnvironment(z.object(secretShape(names)), environment), names);
-}
-
-function secretShape(names: readonly string[]) {
-  const secret = z
-    .string()
-    .max(maxSecretLength, 'must not be longer than 128 KiB')
-    .optional()
-    .meta({ secret: true });
-  return Object.fromEntries(names.map((name) => [name, secret]));
-}
-
-function present(
-  values: Readonly<Record<string, string | undefined>>,
-  names: readonly string[],
-): Record<string, string> {
-  return Object.fromEntries(
-    names.flatMap((name) => {
-      const value = values[name];
-      return value === undefined ? [] : [[name, value]];
-    }),
-  );
-}
-
-/**
- * Two agents must never share an id by accident: replicas of one deployment have equal settings, and cloned machines
- * equal host names. Hence a random suffix, new at each start.
+ * Two agents must never share an id by accident: replicas of one deployment have equal settings, and cloned
+ * machines equal host names. Hence a random suffix, new at each start.
  */
 function defaultAgentId(): string {
   const host =
@@ -357,14 +336,6 @@ function defaultAgentId(): string {
       .replaceAll(/[^\w.-]/g, '-')
       .slice(0, 100) || 'agent';
   return `${host}-${crypto.randomUUID().slice(0, 8)}`;
-}
-
-/** Names of the secrets, whether they are given as a value (`NAME`) or as a file (`NAME_FILE`). */
-function serviceSecretNames(environment: Readonly<Record<string, string | undefined>>): string[] {
-  const names = Object.keys(environment)
-    .filter((key) => key.startsWith(secretPrefix) && key.length > secretPrefix.length)
-    .map((key) => key.replace(/_FILE$/, ''));
-  return [...new Set(names)].sort();
 }
 
 /** Most programs read the proxy settings in lower case too; upper case wins here when both are set. */

@@ -1,34 +1,27 @@
-import { type CaDirectory, readCaDirectory } from '../lib/ca-directory.ts';
+import { type CaDirectory, readCaDirectory, trustAlso } from '../lib/ca-directory.ts';
 import type { Logger } from '../lib/log.ts';
-import { trustAlso } from '../lib/trusted-roots.ts';
 
 /**
- * Reads CA_CERTS_DIR and has this thread trust what is in it, in addition to the usual authorities. What cannot be used is
- * logged, file by file, and stops nobody.
+ * Reads CA_CERTS_DIR and has this thread trust what is in it, in addition to the usual certificates. What
+ * cannot be used is logged, file by file, and stops nobody.
  *
  * @returns the certificates as PEM texts, for everything else that is to trust them.
  */
-export async function trustOwnAuthorities(
-  directory: string | undefined,
-  log: Logger,
-): Promise<readonly string[]> {
+export async function trustCustomCa(directory: string | undefined, log: Logger): Promise<readonly string[]> {
   if (directory === undefined) return [];
   const found = await readCaDirectory(directory);
-  tell(found, log);
+  logFindings(found, log);
   const certificates = found.certificates.map(({ pem }) => pem);
   trustAlso(certificates);
   return certificates;
 }
 
-function tell({ path, files, certificates, problem }: CaDirectory, log: Logger): void {
-  if (problem !== undefined) log.error({ path, problem }, 'CA_CERTS_DIR cannot be used as it is');
+function logFindings({ path, files, certificates, problem }: CaDirectory, log: Logger): void {
+  if (problem !== undefined) log.error({ path, reason: problem }, 'CA_CERTS_DIR cannot be used');
   for (const { name, problems } of files) {
     for (const text of problems)
-      log.error({ path, file: name, problem: text }, 'a file of CA_CERTS_DIR has a problem');
+      log.error({ path, file: name, reason: text }, 'unusable file in CA_CERTS_DIR');
   }
   const authorities = certificates.map(({ subject }) => subject);
-  log.info(
-    { path, authorities },
-    'authorities of CA_CERTS_DIR are trusted; changes are seen at the next start',
-  );
+  log.info({ path, authorities }, 'trusting custom CA certificates; changes apply at the next start');
 }

@@ -3,19 +3,19 @@ import { createLogger } from '../lib/log.ts';
 import { standardOutput } from '../lib/log-destination.ts';
 import { Agent } from './agent.ts';
 import { ownSecretsOf, readAgentSettings } from './config.ts';
-import { crashSite } from './runners/crash-site.ts';
-import { scrubbedLog } from './scrub/scrubbed-log.ts';
+import { crashSite } from './error-report/private-message.ts';
+import { scrubbedLog } from './scrub/scrubber.ts';
 
-/** How long the last log lines may take to leave; whoever reads them may have stopped. */
+/** How long the last log lines may take to leave; their reader may have stopped. */
 const logGraceMs = 500;
-/** How long a broken agent may take to tell the service of it. */
+/** How long a crashed agent may take to report it to the service. */
 const errorReportGraceMs = 2000;
 
 const stopSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
 /**
- * Runs an agent until a signal stops it. The first signal drains, the second hurries; `process.exitCode` is then 0 when
- * no lease is held, every result is sent or safe in the spool, and nobody hurried, otherwise 1.
+ * Runs an agent until a signal stops it. The first signal drains, the second hurries; `process.exitCode` is
+ * then 0 when no lease is held, every result is sent or safe in the spool, and nobody hurried, otherwise 1.
  *
  * @param environment the variables of `AgentConfig`.
  * @throws AppError CONFIG_INVALID listing every problem of the configuration.
@@ -33,8 +33,8 @@ export async function runAgent(environment: Readonly<Record<string, string | und
   for (const signal of stopSignals) process.on(signal, onSignal);
   const onUncaught = (thrown: unknown) => {
     const error = toError(thrown);
-    log.fatal({ crash: crashSite(error) }, 'the agent broke and ends; its leases go to another one');
-    // Nothing can be relied on any more: a moment to tell, and the end. Whoever started it starts it again.
+    log.fatal({ crash: crashSite(error) }, 'agent crashed; its leases go to another agent');
+    // Nothing can be relied on any more: report, then exit. The service manager restarts the agent.
     const end = () => process.exit(1);
     agent
       .reportFatal(error, errorReportGraceMs)

@@ -1,6 +1,3 @@
-import { copyFile, mkdir } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
 import type { z } from 'zod';
 import type { LogEntry } from '../checks/contract/check-type.ts';
 import { hasScripts, type Lifecycle } from '../checks/contract/lifecycle.ts';
@@ -8,11 +5,10 @@ import { findCheckType } from '../checks/index.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger } from '../lib/log.ts';
 import type { ClientCertificateMaterial, ResultReport } from '../protocol/agent/agent.ts';
-import type { ScriptHostSettings } from '../sandbox/open-script-host.ts';
+import type { ScriptHostSettings } from '../sandbox/host/script-host.ts';
 import { packagedRuntimes } from './config.ts';
 import type { SealedArtifact } from './delivery/artifacts/run-artifacts.ts';
-import { WorkFolder } from './delivery/artifacts/work-folder.ts';
-import type { Executor } from './leasing/dispatcher.ts';
+import type { Executor } from './run/contracts.ts';
 import { ProbePool } from './runners/probe-pool.ts';
 import { ScriptPool } from './runners/script-pool.ts';
 import { wholeReport } from './scrub/scrubber.ts';
@@ -32,11 +28,11 @@ export interface OnceOptions {
   readonly clientCertificates?: readonly z.output<typeof ClientCertificateMaterial>[] | undefined;
   /** Limit of the run in milliseconds; the check type's own when absent. */
   readonly timeoutMs?: number | undefined;
-  /** Where copies of the run's artifacts are put, under their names; without it the run keeps none. */
-  readonly artifactsTo?: string | undefined;
+  /** Where the run's artifacts are put; without it the run keeps none. */
+  readonly artifactFolder?: string | undefined;
   /** Where the runtimes of scripts are; those of this build when absent. */
   readonly runtimesDirectory?: string | undefined;
-  /** Authorities that the run trusts beside the usual ones, as PEM texts. */
+  /** Custom CA certificates that the run trusts, as PEM texts. */
   readonly caCertificates?: readonly string[] | undefined;
   /** The browser of scripts; see find-browser.ts. */
   readonly chromiumPath?: string | undefined;
@@ -49,28 +45,30 @@ export interface OnceOptions {
 export interface OnceResult {
   readonly report: ResultReport;
   readonly log: readonly LogEntry[];
+  /** The artifacts of the run, in the folder that was named for them. */
+  readonly files: readonly SealedArtifact[];
 }
 
 /**
- * Runs one check here and now, in a thread like the agent's own (a script in a sandbox), and returns the report the agent would send.
+ * Runs one check here and now, in a thread like the agent's own (a script in a sandbox), and returns the
+ * report the agent would send.
  *
  * @throws ThreadEnded when the thread that runs it dies.
  */
 export async function runCheckOnce(options: OnceOptions): Promise<OnceResult> {
-  const workFolder = options.artifactsTo === undefined ? undefined : await WorkFolder.open(tmpdir());
   const common = {
     clock: systemClock,
     log: createLogger('picket', 'silent'),
     ownSecrets: [],
     serviceOffsetMs: () => systemClock.wallMs() - systemClock.monotonicMs(),
-    artifactFolder: () => workFolder?.path,
+    artifactFolder: () => options.artifactFolder,
   };
   const isScript = findCheckType(options.checkType)?.lane === 'script';
   const scripts =
     isScript || hasScripts(options.lifecycle)
       ? new ScriptPool({
           ...common,
-          scripts: () => scriptSettings(options, workFolder),
+          scripts: () => scriptSettings(options),
           codeBundle: options.codeBundle,
         })
       : undefined;
@@ -78,7 +76,7 @@ export async function runCheckOnce(options: OnceOptions): Promise<OnceResult> {
     ...common,
     threadCount: 1,
     caCertificates: () => options.caCertificates ?? [],
-    phasePort: () => scripts?.openPhasePort(),
+    lifecycleScriptPort: () => scripts?.openLifecycleScriptPort(),
   });
   const pools = [scripts, ...(isScript ? [] : [probes])].filter((pool) => pool !== undefined);
   const executor: Executor = (isScript && scripts) || probes;
@@ -92,51 +90,39 @@ export async function runCheckOnce(options: OnceOptions): Promise<OnceResult> {
         resultId: crypto.randomUUID(),
         checkType: options.checkType,
         spec: options.spec,
-        variables: options.variables ?? {},
-        secretNames: options.secretNames ?? [],
-        proxyUrl: options.proxyUrl ?? null,
-        clientCertificates: options.clientCertificates ?? [],
+        input: {
+          variables: options.variables ?? {},
+          secretNames: options.secretNames ?? [],
+          proxyUrl: options.proxyUrl ?? null,
+          clientCertificates: options.clientCertificates ?? [],
+          lifecycle: options.lifecycle,
+          runtimeId: options.runtimeId,
+        },
         receivedAtMs: systemClock.monotonicMs(),
         timeoutMs: options.timeoutMs,
-        lifecycle: options.lifecycle,
-        runtimeId: options.runtimeId,
         isLogWanted: true,
       },
       options.signal ?? new AbortController().signal,
     );
-    if (options.artifactsTo !== undefined) {
-      await copyArtifacts(finished.artifacts?.files ?? [], options.artifactsTo);
-    }
-    const report = JSON.parse(wholeReport(finished.envelopeJson, finished.detailJson)) as ResultReport;
-    return { report, log: finished.log ?? [] };
+    const report = JSON.parse(wholeReport(finished.report)) as ResultReport;
+    return { report, log: finished.log ?? [], files: finished.report.artifacts?.files ?? [] };
   } finally {
     for (const pool of pools) await pool.stop();
-    await workFolder?.remove();
   }
 }
 
 /** The scripts are the user's own, so a host without containment is good enough. */
-function scriptSettings(options: OnceOptions, workFolder: WorkFolder | undefined): ScriptHostSettings {
+function scriptSettings(options: OnceOptions): ScriptHostSettings {
   return {
     directory: `/var/tmp/picket-scripts-${process.getuid?.() ?? 0}`,
     runtimesDirectory: options.runtimesDirectory ?? packagedRuntimes,
     chromiumPath: options.chromiumPath,
     caCertificates: options.caCertificates,
     scriptCount: 1,
-    phaseCount: 1,
+    lifecycleCount: 1,
     isUnisolatedAllowed: true,
-    privatePaths: workFolder ? [workFolder.path] : [],
-    hasSpares: false,
+    privatePaths: options.artifactFolder === undefined ? [] : [options.artifactFolder],
+    hasWarmProcesses: false,
     suites: { cacheMaxBytes: 0 },
   };
-}
-
-/** Puts artifacts into a folder; those of an earlier run with the same names are replaced. */
-async function copyArtifacts(files: readonly SealedArtifact[], folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true });
-  for (const file of files) {
-    const target = join(folder, file.name);
-    await mkdir(dirname(target), { recursive: true });
-    await copyFile(file.path, target);
-  }
 }

@@ -10,7 +10,10 @@ import { playwright } from './playwright/check.ts';
 import { tcp } from './tcp/check.ts';
 import { url } from './url/check.ts';
 
-/** The registry: one line per check type. Routes, storage, leasing, validation and docs follow from it. */
+/**
+ * The registry: one line per check type. Routes, storage, leasing, validation and the reference follow from
+ * it.
+ */
 export const checkTypes: readonly CheckType[] = [
   api,
   url,
@@ -23,6 +26,9 @@ export const checkTypes: readonly CheckType[] = [
   heartbeat,
   agentic,
 ];
+
+/** The `checkType` of each, for fields that hold one. */
+export const checkTypeNames: readonly string[] = checkTypes.map(({ name }) => name);
 
 const byName = new Map(checkTypes.map((type) => [type.name, type]));
 

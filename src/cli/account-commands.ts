@@ -2,9 +2,9 @@ import { systemClock } from '../lib/clock.ts';
 import { createLogger } from '../lib/log.ts';
 import { addAccount, addKey, deleteKey, listKeys } from '../service/accounts/accounts.ts';
 import { readServiceConfig } from '../service/config.ts';
+import type { KeyRole } from '../service/ids/keys.ts';
 import { openConfiguredStore } from '../service/service.ts';
-import type { KeyRole } from '../service/store/schema/tables.ts';
-import type { Store } from '../service/store/store.ts';
+import type { Store } from '../service/store.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

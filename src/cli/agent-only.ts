@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * What the uptime image runs: `agent`, `doctor [--json]` or `--version`. Nothing else is there, so that an agent loads nothing but
- * itself: no parser of commands, no service.
+ * What the uptime image runs: `agent`, `doctor [--json]` or `--version`. Nothing else is there, so that an
+ * agent loads nothing but itself: no parser of commands, no service.
  */
 import { runAgent } from '../agent/main.ts';
 import { AppError } from '../lib/errors.ts';

@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { parseDocument } from 'yaml';
 import type { CheckType } from '../checks/contract/check-type.ts';
+import { codeBundleKey } from '../checks/contract/code-bundle.ts';
 import { definitionSchema, runnableSpec } from '../checks/contract/definition.ts';
 import type { Lifecycle } from '../checks/contract/lifecycle.ts';
 import { checkTypes, findCheckType } from '../checks/index.ts';
-import { codeBundleKey } from '../checks/playwright/bundle-key.ts';
 import { AppError, toError } from '../lib/errors.ts';
 
 /** A check read from a file, ready to be run. */
@@ -18,7 +18,9 @@ export interface FileCheck {
   /** Scripts around the run. */
   readonly lifecycle: Lifecycle;
   readonly runtimeId: string | undefined;
-  /** For suites: the folder or the archive that the file names in `codeBundlePath`, as it is written there. */
+  /**
+   * For suites: the folder or the archive that the file names in `codeBundlePath`, as it is written there.
+   */
   readonly suiteSource: string | undefined;
 }
 
@@ -26,8 +28,9 @@ export interface FileCheck {
 const unknownKey = `${'0'.repeat(64)}-1`;
 
 /**
- * Reads one check from a YAML or JSON file: the fields of the API plus `checkType`. A file is written by hand, so a key
- * the check type does not know is an error here (a typo would otherwise change what is checked without a word).
+ * Reads one check from a YAML or JSON file: the fields of the API plus `checkType`. A file is written by
+ * hand, so a key the check type does not know is an error here (a typo would otherwise change what is checked
+ * without a word).
  *
  * @throws AppError CHECK_FILE_INVALID naming every problem with its field.
  */

@@ -11,8 +11,9 @@ const interruptedCode = 130;
 const clearLine = '\r\u001b[2K';
 
 /**
- * `picket doctor`: examines what an agent with this environment would meet, and prints each finding as soon as it is made. On a
- * terminal the examination under way is shown. The first Ctrl-C ends it in order, the second at once.
+ * `picket doctor`: examines what an agent with this environment would meet, and prints each finding as soon
+ * as it is made. On a terminal the examination under way is shown. The first Ctrl-C ends it in order, the
+ * second at once.
  *
  * @returns the exit code: 0 without problems, 1 with some, 130 when it was interrupted.
  */

@@ -12,7 +12,10 @@ const markWidth = 9;
 /** The longest name of an examination. */
 const nameWidth = 13;
 
-/** One finding: a line with its status, and below it what to do. Colours are left out where the stream has none. */
+/**
+ * One finding: a line with its status, and below it what to do. Colours are left out where the stream has
+ * none.
+ */
 export function findingText(finding: Finding, stream: NodeJS.WriteStream): string {
   const { status, examination, about, detail, fix } = finding;
   const paint = (format: Parameters<typeof styleText>[0], text: string) =>
@@ -37,7 +40,7 @@ export function summaryText(findings: readonly Finding[], stream: NodeJS.WriteSt
   return styleText(['bold', colour], text, { stream, validateStream: true });
 }
 
-/** The findings that an exit code tells of. */
+/** The findings that decide the exit code. */
 export function hasProblems(findings: readonly Finding[]): boolean {
   return findings.some(({ status }) => status === 'problem');
 }

@@ -1,9 +1,11 @@
 /**
- * What the images' HEALTHCHECK runs: `node health-probe.js [agent|service]`. Exit code 0 when the agent lives, or the service
- * is ready; without an argument either will do. An agent that cannot reach its service is not broken, so its readiness
- * does not count here. It loads nothing, because it is started again and again.
+ * What the images' HEALTHCHECK runs: `node health-probe.js [agent|service]`. Exit code 0 when the agent
+ * lives, or the service is ready; without an argument either will do. An agent that cannot reach its service
+ * is not broken, so its readiness does not count here. It loads nothing, because it is started again and
+ * again.
  */
-import { http } from '../lib/node-http.ts';
+// Not imported as a module: that would load the web socket of Node's own undici, 45 ms of CPU in each thread.
+const http = process.getBuiltinModule('node:http');
 
 const timeoutMs = 4000;
 const roles: Readonly<Record<string, { readonly port: string; readonly path: string }>> = {

@@ -1,8 +1,11 @@
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { dirname, resolve } from 'node:path';
-import { readServiceSecrets } from '../agent/config.ts';
 import { runCheckOnce } from '../agent/run-once.ts';
+import { readServiceSecrets } from '../agent/service-secrets.ts';
 import { readCaDirectory } from '../lib/ca-directory.ts';
 import { AppError } from '../lib/errors.ts';
+import { copyArtifacts, openArtifactFolder } from './artifact-folder.ts';
 import { readCheckFile } from './check-file.ts';
 import { runText, verdictOf } from './run-text.ts';
 import { openLocalBundle } from './suite-folder.ts';
@@ -16,7 +19,7 @@ export interface RunOptions {
   readonly artifacts?: string;
 }
 
-/** Longer runs tell that they are under way, so that nobody takes them for hung. */
+/** Longer runs say that they are under way, so that they do not seem to hang. */
 const quietMs = 1000;
 
 /**
@@ -33,11 +36,12 @@ export async function runCommand(
   const check = await readCheckFile(file);
   const secrets = readServiceSecrets(environment);
   const proxyUrl = options.proxy === undefined ? null : checkedProxy(options.proxy);
-  const caCertificates = await authoritiesOf(environment.CA_CERTS_DIR);
+  const caCertificates = await customCaOf(environment.CA_CERTS_DIR);
   const bundle =
     check.suiteSource === undefined
       ? undefined
       : await openLocalBundle(resolve(dirname(file), check.suiteSource));
+  const artifactFolder = options.artifacts === undefined ? undefined : await openArtifactFolder(tmpdir());
   const stop = new AbortController();
   const onInterrupt = () => stop.abort();
   process.once('SIGINT', onInterrupt);
@@ -46,7 +50,7 @@ export async function runCommand(
       process.stderr.write(`running ${check.name} (at most ${check.type.timeoutMs / 1000} s)\n`);
   }, quietMs);
   try {
-    const { report } = await runCheckOnce({
+    const { report, files } = await runCheckOnce({
       checkType: check.type.name,
       spec: bundle ? { ...check.spec, codeBundlePath: bundle.key } : check.spec,
       codeBundle: bundle && { key: bundle.key, path: bundle.path },
@@ -55,12 +59,13 @@ export async function runCommand(
       lifecycle: check.lifecycle,
       runtimeId: check.runtimeId,
       proxyUrl,
-      artifactsTo: options.artifacts,
+      artifactFolder,
       runtimesDirectory: environment.RUNTIMES_DIR,
       chromiumPath: environment.CHROMIUM_PATH,
       caCertificates,
       signal: stop.signal,
     });
+    if (options.artifacts !== undefined) await copyArtifacts(files, options.artifacts);
     const verdict = verdictOf(report);
     const shown = { name: check.name, checkType: check.type.name };
     console.log(
@@ -73,11 +78,12 @@ export async function runCommand(
     clearTimeout(patience);
     process.off('SIGINT', onInterrupt);
     await bundle?.remove();
+    if (artifactFolder !== undefined) await rm(artifactFolder, { recursive: true, force: true });
   }
 }
 
-/** The authorities of CA_CERTS_DIR; what is wrong with its files is told where it does not mix with the result. */
-async function authoritiesOf(directory: string | undefined): Promise<readonly string[]> {
+/** The certificates of CA_CERTS_DIR; problems of its files go to standard error, apart from the result. */
+async function customCaOf(directory: string | undefined): Promise<readonly string[]> {
   if (directory === undefined || directory === '') return [];
   const { files, certificates, problem } = await readCaDirectory(directory);
   if (problem !== undefined) console.error(`picket: CA_CERTS_DIR: ${problem}`);

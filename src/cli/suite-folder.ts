@@ -7,7 +7,7 @@ import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import tar, { type Pack } from 'tar-stream';
-import { codeBundleKeyOf, maxCodeBundleBytes } from '../checks/playwright/bundle-key.ts';
+import { codeBundleKeyOf, maxCodeBundleBytes } from '../checks/contract/code-bundle.ts';
 import { AppError, toError } from '../lib/errors.ts';
 
 /** The archive of a suite on disk, with the key its content has. */
@@ -16,11 +16,12 @@ export interface LocalBundle {
   readonly path: string;
 }
 
-/** What is made anew on the way to a run, or is nobody's code. */
+/** What is built for each run, or is not code. */
 const leftOut: ReadonlySet<string> = new Set(['node_modules', '.git', 'test-results', 'playwright-report']);
 
 /**
- * The archive of a suite: a tar.gz as it is, or a folder, which is packed without what is installed or was reported.
+ * The archive of a suite: a tar.gz as it is, or a folder, which is packed without what is installed or was
+ * reported.
  *
  * @throws AppError CHECK_FILE_INVALID when there is nothing to run at the path, or too much.
  */

@@ -13,9 +13,9 @@ let script: Script | undefined;
 let context: Context | undefined;
 
 /**
- * The first match of a user's regular expression, or null. The time is bounded: an expression that backtracks without
- * end is stopped after `timeoutMs`, during which this thread does nothing else. `vm` serves as a stop-watch here, not as
- * a sandbox: nothing but the expression runs in it.
+ * The first match of a user's regular expression, or null. The time is bounded: an expression that backtracks
+ * without end is stopped after `timeoutMs`, during which this thread does nothing else. `vm` serves as a
+ * stop-watch here, not as a sandbox: nothing but the expression runs in it.
  *
  * @throws RegexError
  */

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { errorCodeOf, toError } from './errors.ts';
 
 /** A certificate of an authority that is to be trusted. */
@@ -36,11 +37,11 @@ const block = /-----BEGIN ((?:X509 |TRUSTED )?CERTIFICATE)-----[^-]*-----END \1-
 const begin = /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----/g;
 
 /**
- * Reads a folder of PEM files. Never fails: whatever cannot be used is told, and the rest counts. Names that begin with a
- * dot are passed over (Kubernetes keeps the files of a volume behind such).
+ * Reads a folder of PEM files. Never fails: what cannot be used is reported, and the rest counts. Names that
+ * begin with a dot are passed over (Kubernetes keeps the files of a volume behind such).
  *
- * Certificates out of their validity are taken all the same, and told: whether they are valid is decided when they are
- * used, by a clock that may be right by then. Those that belong to no authority are not taken.
+ * Certificates out of their validity are taken anyway, and reported: whether they are valid is decided when
+ * they are used, by a clock that may be right by then. Those that belong to no authority are not taken.
  *
  * @param now for what has expired.
  */
@@ -126,4 +127,16 @@ function whatItIs(bytes: Buffer): string {
 
 function dayOf(date: Date): string {
   return date.toISOString().slice(0, 10);
+}
+
+/**
+ * Has this thread trust more authorities, in addition to those it trusts already (Node's own and
+ * NODE_EXTRA_CA_CERTS), for every TLS connection that names no authorities of its own. Threads do not inherit
+ * it.
+ *
+ * @param certificates PEM texts.
+ */
+export function trustAlso(certificates: readonly string[]): void {
+  if (certificates.length === 0) return;
+  setDefaultCACertificates([...getCACertificates('default'), ...certificates]);
 }

@@ -6,13 +6,16 @@ export interface Clock {
   wallMs(): number;
   /** Milliseconds since some fixed instant of this process, the same in all its threads. Never jumps. */
   monotonicMs(): number;
-  /** Resolves after `ms`, or at once when `signal` aborts: the caller looks at the signal, nothing is thrown. */
+  /**
+   * Resolves after `ms`, or at once when `signal` aborts: the caller looks at the signal, nothing is thrown.
+   */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
 export const systemClock: Clock = {
   wallMs: () => Date.now(),
-  // Not performance.now(): that counts from the start of each thread, so threads could not compare their readings.
+  // Not performance.now(): that counts from the start of each thread, so threads could not compare their
+  // readings.
   monotonicMs: () => {
     const [seconds, nanoseconds] = process.hrtime();
     return seconds * 1e3 + nanoseconds / 1e6;
@@ -26,3 +29,32 @@ export const systemClock: Clock = {
     }
   },
 };
+
+/** Waits for a promise, or for some time if that is over sooner. What it rejects with is thrown. */
+export async function waitAtMost(
+  clock: Pick<Clock, 'sleep'>,
+  awaited: Promise<unknown>,
+  ms: number,
+): Promise<void> {
+  const over = new AbortController();
+  try {
+    await Promise.race([awaited, clock.sleep(ms, over.signal)]);
+  } finally {
+    over.abort();
+  }
+}
+
+/**
+ * Full-jitter exponential back-off: a random delay between 0 and min(cap, base * 2^attempt) milliseconds.
+ * Jitter over the whole range keeps many clients that failed together from coming back together.
+ *
+ * @param attempt 0 for the first retry.
+ */
+export function backoffDelayMs(
+  attempt: number,
+  options: { readonly baseMs: number; readonly capMs: number; readonly random?: () => number },
+): number {
+  const { baseMs, capMs, random = Math.random } = options;
+  const ceilingMs = Math.min(capMs, baseMs * 2 ** Math.min(attempt, 30));
+  return Math.floor(random() * ceilingMs);
+}

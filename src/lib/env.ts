@@ -3,12 +3,12 @@ import type { z } from 'zod';
 import { AppError, toError } from './errors.ts';
 
 /**
- * Reads configuration from environment variables with one schema. A field of the schema is a variable of the same
- * name; `.meta({ description, secret })` documents it and, for secrets, allows `NAME_FILE` with the path of a file that
- * holds the value. An empty variable counts as absent. Every problem is listed at once.
+ * Reads configuration from environment variables with one schema. A field of the schema is a variable of the
+ * same name; `.meta({ description, secret })` documents it and, for secrets, allows `NAME_FILE` with the path
+ * of a file that holds the value. An empty variable counts as absent. Every problem is listed at once.
  *
- * @throws AppError CONFIG_INVALID naming each bad variable and what it allows; its attribute `problems` is a list of lines
- *   that begin with the variable and a colon.
+ * @throws AppError CONFIG_INVALID naming each bad variable and what it allows; its attribute `problems` is a
+ *   list of lines that begin with the variable and a colon.
  */
 export function readEnvironment<Schema extends z.ZodObject>(
   schema: Schema,

@@ -1,7 +1,7 @@
 /**
- * The catalogue of errors a user can meet at the API or the command line. Every thrown error that leaves a process
- * is one of these; `docs/reference/errors.md` is generated from this list. Failures of checks are values, not errors: see
- * `src/checks/contract/failure.ts`.
+ * The catalogue of errors a user can meet at the API or the command line. Every thrown error that leaves a
+ * process is one of these; `docs/reference/errors.md` is generated from this list. Failures of checks are
+ * values, not errors: see `src/checks/contract/failure.ts`.
  */
 
 interface ErrorEntry {
@@ -84,7 +84,7 @@ export const errorCatalogue = {
   NOT_FINISHED: {
     statusCode: 408,
     phrase: 'Request Time-out',
-    meaning: 'What the request waits for did not end within the time it may take.',
+    meaning: 'What the request waits for did not end in time.',
     fix: 'Ask again, as the `Retry-After` header says.',
     isRetryable: true,
   },
@@ -105,8 +105,8 @@ export const errorCatalogue = {
   RANGE_NOT_SATISFIABLE: {
     statusCode: 416,
     phrase: 'Range Not Satisfiable',
-    meaning: 'The range of bytes asked for begins behind the end.',
-    fix: 'Ask for a range within the size that `Content-Range` tells.',
+    meaning: 'The requested range starts past the end of the file.',
+    fix: 'Ask for a range within the size in `Content-Range`.',
     isRetryable: false,
   },
   UNSUPPORTED_MEDIA_TYPE: {
@@ -140,7 +140,7 @@ export const errorCatalogue = {
   ARTIFACT_STORE_FULL: {
     statusCode: 507,
     phrase: 'Insufficient Storage',
-    meaning: 'There is no room for an artifact where the service keeps them.',
+    meaning: 'The artifact store is full.',
     fix: 'Make room there; agents try again by themselves for a while.',
     isRetryable: true,
   },
@@ -161,7 +161,7 @@ export const errorCatalogue = {
   SERVICE_REFUSED: {
     statusCode: 0,
     phrase: 'Service',
-    meaning: 'The service answered the agent with an error that repeating the request cannot cure.',
+    meaning: 'The service answered the agent with an error that repeating the request cannot fix.',
     fix: 'The message holds the service’s answer; a 401 means the location key was revoked or mistyped.',
     isRetryable: false,
   },
@@ -186,7 +186,9 @@ export interface ErrorDetails {
   readonly cause?: unknown;
 }
 
-/** An error of the catalogue. Its message is written for the user who meets it: what, where, how to fix it. */
+/**
+ * An error of the catalogue. Its message is written for the user who meets it: what, where, how to fix it.
+ */
 export class AppError extends Error {
   readonly code: ErrorCode;
   readonly statusCode: number;

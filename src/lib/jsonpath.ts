@@ -13,8 +13,8 @@ export class JsonPathError extends Error {
 }
 
 /**
- * The values a JSON path (RFC 9535) selects, in document order. One extension: `.length` at the end of a path gives the
- * length of the arrays and strings before it, unless members of that name exist.
+ * The values a JSON path (RFC 9535) selects, in document order. One extension: `.length` at the end of a path
+ * gives the length of the arrays and strings before it, unless members of that name exist.
  *
  * @param document a JSON value, as `JSON.parse` gives it.
  * @throws JsonPathError

@@ -9,14 +9,17 @@ export interface LogDestination {
   close(graceMs: number): Promise<void>;
 }
 
-/** Lines that may wait for a reader that does not read, in bytes. What comes on top is dropped and counted. */
+/**
+ * Lines that may wait for a reader that does not read, in bytes. What comes on top is dropped and counted.
+ */
 const maxWaitingBytes = 1024 * 1024;
 
 /**
- * The process's standard output as a destination. A reader that stops reading must never stop the process, neither
- * while it runs nor when it ends. Hence pipes and sockets are written without blocking; a blocking write would sit in
- * one of libuv's threads, and the process could not even exit until it is over. Files and terminals take the ordinary
- * way. To be opened once, by a process that writes nothing else to its standard output; closing it closes that.
+ * The process's standard output as a destination. A reader that stops reading must never stop the process,
+ * neither while it runs nor when it ends. Hence pipes and sockets are written without blocking; a blocking
+ * write would sit in one of libuv's threads, and the process could not even exit until it is over. Files and
+ * terminals take the ordinary way. To be opened once, by a process that writes nothing else to its standard
+ * output; closing it closes that.
  */
 export function standardOutput(): LogDestination {
   const stats = fstatSync(1);
@@ -29,9 +32,9 @@ class PipeDestination implements LogDestination {
 
   constructor(fd: number) {
     this.#socket = new Socket({ fd, readable: false, writable: true });
-    // The reader has gone. There is nowhere left to tell it.
+    // The reader has gone. There is nowhere left to report it.
     this.#socket.on('error', () => this.#socket.destroy());
-    this.#socket.on('drain', () => this.#tellDropped());
+    this.#socket.on('drain', () => this.#reportDropped());
     this.#socket.unref();
   }
 
@@ -52,13 +55,13 @@ class PipeDestination implements LogDestination {
     this.#socket.destroy();
   }
 
-  #tellDropped(): void {
+  #reportDropped(): void {
     if (this.#droppedCount === 0) return;
     const line = {
       level: 40,
       time: new Date().toISOString(),
       dropped: this.#droppedCount,
-      msg: 'log lines were dropped because nobody read them',
+      msg: 'log lines dropped: standard output is not being read',
     };
     this.#droppedCount = 0;
     this.#socket.write(`${JSON.stringify(line)}\n`);

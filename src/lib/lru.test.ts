@@ -26,3 +26,14 @@ it('keeps nothing when making fails', () => {
   ).toThrow('no');
   expect(map.size).toBe(0);
 });
+
+it('weighs its entries where they differ in size', () => {
+  const map = new LruMap<string, string>(10, (value) => value.length);
+  map.set('a', 'xxxx');
+  map.set('b', 'xxxx');
+  map.set('a', 'xxxxx');
+  map.set('c', 'xxxxx');
+  expect([map.get('a'), map.get('b'), map.get('c')]).toEqual(['xxxxx', undefined, 'xxxxx']);
+  map.set('d', 'x'.repeat(11));
+  expect(map.size).toBe(0);
+});

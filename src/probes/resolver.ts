@@ -1,13 +1,6 @@
 import { lookup } from 'node:dns';
-import { isIP } from 'node:net';
-import type { StampClock } from './kernel-thread/socket-watch.ts';
-
-export type IpFamily = 4 | 6;
-
-export interface ResolvedAddress {
-  readonly address: string;
-  readonly family: IpFamily;
-}
+import { type IpFamily, literalAddress, type ResolvedAddress } from './address.ts';
+import type { StampClock } from './sys/kernel-clock.ts';
 
 /** How long others took to answer a lookup. */
 export interface LookupTimes {
@@ -21,15 +14,17 @@ export interface LookupTimes {
 export interface LookupControls {
   /** Aborting ends the lookup and its queries; it then rejects. */
   readonly signal?: AbortSignal | undefined;
-  /** Told before the lookup ends, however it ends, by resolvers that know more than how long it took in all. */
+  /**
+   * Called before the lookup ends, however it ends, by resolvers that know more than how long it took in all.
+   */
   readonly onMeasured?: ((times: LookupTimes) => void) | undefined;
 }
 
 /** Where addresses of host names come from. */
 export interface Resolver {
   /**
-   * The addresses of a host name in the order they should be tried, at least one. A literal address is answered as it
-   * is, whatever family was asked for: the one who wrote it has already chosen.
+   * The addresses of a host name in the order they should be tried, at least one. A literal address is
+   * answered as it is, whatever family was asked for: the one who wrote it has already chosen.
    *
    * @param hostname a name, or an IPv4 or IPv6 address without brackets.
    * @param family the only family wanted, or 'any'.
@@ -58,19 +53,13 @@ export class ResolveError extends Error {
 /** Nobody had to be asked. */
 export const ownAnswer: LookupTimes = { elapsedMs: 0, lagMs: 0, clock: 'kernel' };
 
-/** The address a literal stands for, or undefined when the host is a name. */
-export function literalAddress(hostname: string): ResolvedAddress | undefined {
-  const family = isIP(hostname);
-  return family === 4 || family === 6 ? { address: hostname, family } : undefined;
-}
-
 /** Answers of getaddrinfo that mean "the name has no such address"; all others blame the resolver. */
 const notFoundCodes: ReadonlySet<string> = new Set(['ENOTFOUND', 'EAI_NONAME', 'EAI_NODATA', 'ENODATA']);
 
 /**
- * The host's own resolver (getaddrinfo: resolv.conf, /etc/hosts, nsswitch). The agent uses it for the names that
- * host-resolver.ts cannot look up by itself. Each lookup holds a thread of libuv's pool
- * until it is answered, so the process has to set UV_THREADPOOL_SIZE well above the number of names that may hang at
+ * The host's own resolver (getaddrinfo: resolv.conf, /etc/hosts, nsswitch). The agent uses it for the names
+ * that host-resolver.ts cannot look up by itself. Each lookup holds a thread of libuv's pool until it is
+ * answered, so the process has to set UV_THREADPOOL_SIZE well above the number of names that may hang at
  * once; the default of 4 lets a few dead names delay all others by many seconds.
  */
 export const systemResolver: Resolver = {
@@ -80,7 +69,7 @@ export const systemResolver: Resolver = {
       onMeasured?.(ownAnswer);
       return Promise.resolve([literal]);
     }
-    // There is no way to stop getaddrinfo: an answer nobody waits for any more is dropped by whoever asked.
+    // There is no way to stop getaddrinfo: an answer nobody waits for any more is dropped by the caller.
     return new Promise((resolve, reject) => {
       lookup(
         hostname,

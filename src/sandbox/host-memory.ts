@@ -4,14 +4,16 @@ import { dirname, join } from 'node:path';
 const noLimit = 2 ** 60;
 
 /**
- * How much memory programs can still take before this host, or a control group this process is in, has none left, in
- * bytes. The kernel's cache of files counts as free where it would give way.
+ * How much memory programs can still take before this host, or a control group this process is in, has none
+ * left, in bytes. The kernel's cache of files counts as free where it would give way.
  */
 export function availableMemoryBytes(): number {
   return Math.min(onHost('MemAvailable'), ...groupsOf(read('/proc/self/cgroup') ?? '').map(leftInGroup));
 }
 
-/** How much memory there is at most, in bytes: this host's, or what a control group this process is in allows. */
+/**
+ * How much memory there is at most, in bytes: this host's, or what a control group this process is in allows.
+ */
 export function memoryLimitBytes(): number {
   return Math.min(onHost('MemTotal'), ...groupsOf(read('/proc/self/cgroup') ?? '').map(limitOf));
 }
@@ -67,6 +69,6 @@ function read(path: string): string | undefined {
   try {
     return readFileSync(path, 'latin1');
   } catch {
-    return undefined;
+    return undefined; // not on this kernel
   }
 }

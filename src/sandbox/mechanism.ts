@@ -1,27 +1,29 @@
 /**
  * Ways to contain code, strongest first.
  *
- * - `uid+namespaces`: as root. An unprivileged user per slot, in namespaces of its own for processes, mounts and IPC. The
- *   file system is read-only but for the slot's folder.
- * - `uid`: as root where namespaces are refused (a container without SYS_ADMIN). An unprivileged user per slot.
- * - `user-namespaces`: as a plain user whose kernel allows them. The same user, in namespaces as above; private paths are
- *   covered.
- * - `none`: as a plain user without them. Nothing but limits and a clean environment; only where it is explicitly allowed.
+ * - `uid+namespaces`: as root. An unprivileged user per slot, in namespaces of its own for processes, mounts
+ *   and IPC. The file system is read-only but for the slot's folder.
+ * - `uid`: as root where namespaces are refused (a container without SYS_ADMIN). An unprivileged user per
+ *   slot.
+ * - `user-namespaces`: as a plain user whose kernel allows them. The same user, in namespaces as above;
+ *   private paths are covered.
+ * - `none`: as a plain user without them. Nothing but limits and a clean environment; only where it is
+ *   explicitly allowed.
  */
 export const sandboxMechanisms = ['uid+namespaces', 'uid', 'user-namespaces', 'none'] as const;
 export type SandboxMechanism = (typeof sandboxMechanisms)[number];
 
-/** What contains code on this host, for health and logs. */
+/** How code is contained on this host, for health and logs. */
 export interface SandboxFacts {
   readonly mechanism: SandboxMechanism;
-  /** One line for people. */
+  /** One line to be read by operators. */
   readonly description: string;
   /** Controllers of control groups in use; what is not among them is watched by polling instead. */
   readonly controllers: readonly string[];
   readonly slotCount: number;
   /** The executable of Node that sandboxed code can reach: a copy where the usual one is out of reach. */
   readonly nodePath: string;
-  /** What is weaker than it could be, with what to change. Empty when all is well. */
+  /** What is degraded, with what to change. Empty when nothing is. */
   readonly problems: readonly string[];
 }
 
@@ -37,7 +39,7 @@ const descriptions: Readonly<Record<SandboxMechanism, string>> = {
   none: 'NO ISOLATION: scripts can read whatever the agent can read',
 };
 
-/** The line for people. */
+/** The line for operators. */
 export function describeMechanism(mechanism: SandboxMechanism, controllers: readonly string[]): string {
   const bounds =
     controllers.length > 0 ? `control groups (${controllers.join(', ')})` : 'memory watched by polling';

@@ -1,14 +1,23 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { Writable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+
+/** The programs that run inside sandboxes. They are files of their own in bundles, too. */
+export const programDirectory = fileURLToPath(new URL('./program/', import.meta.url));
 
 /** Bounds of everything that runs in one sandbox, counted over all its processes. */
 export interface SandboxLimits {
-  /** Resident and shared memory, in bytes. The kernel's cache of files counts too where control groups measure, but gives way. */
+  /**
+   * Resident and shared memory, in bytes. The kernel's cache of files counts too where control groups
+   * measure, but gives way.
+   */
   readonly memoryBytes: number;
   /** From the start of a program until it is killed, in milliseconds. */
   readonly wallMs: number;
   readonly cpuMs: number;
-  /** Processes and threads together, as the kernel counts them: Node takes 11, a headless Chromium about 100. */
+  /**
+   * Processes and threads together, as the kernel counts them: Node takes 11, a headless Chromium about 100.
+   */
   readonly processCount: number;
   /** What a program may write to stdout, stderr and its events together, in bytes. */
   readonly outputBytes: number;
@@ -29,8 +38,8 @@ export interface SandboxedProgram {
   /** Called with what the program writes, as it comes; chunks may end anywhere. */
   readonly onOutput: (stream: 'stdout' | 'stderr', chunk: Buffer) => void;
   /**
-   * Called with every line the program writes to descriptor 3. Whatever runs in the sandbox can write there, so a line
-   * is the script's word, never the agent's. A line is cut at `maxEventLineBytes`.
+   * Called with every line the program writes to descriptor 3. Whatever runs in the sandbox can write there,
+   * so a line is the script's word, never the agent's. A line is cut at `maxEventLineBytes`.
    */
   readonly onEvent?: ((line: string) => void) | undefined;
 }
@@ -39,8 +48,8 @@ export interface SandboxedProgram {
 export const maxEventLineBytes = 1024 * 1024;
 
 /**
- * Why a program ended: by itself, because somebody asked, or because it reached a limit. `notStarted`: it never ran, because the
- * executable is missing or the host could not start it; `problem` says which.
+ * Why a program ended: by itself, because it was killed, or because it reached a limit. `notStarted`: it
+ * never ran, because the executable is missing or the host could not start it; `problem` says which.
  */
 export type SandboxEndReason =
   | 'exited'
@@ -77,27 +86,34 @@ export interface SandboxedProcess {
 }
 
 /**
- * A place for one run of untrusted code: a private folder and an identity that nobody else has meanwhile. Whatever runs in it
- * cannot read the agent's key, environment, files or descriptors, and is dead when `release` has resolved.
+ * A place for one run of untrusted code: a private folder and an identity that no other run has at the time.
+ * What runs in it cannot read the agent's key, environment, files or descriptors, and is dead when `release`
+ * has resolved.
  */
 export interface Sandbox {
   /** Absolute path of the private folder, which the code owns. HOME and TMPDIR lie in it. */
   readonly directory: string;
-  /** Writes a file below the folder, owned by the code; folders on the way are made. Refuses paths that lead out of it. */
+  /**
+   * Writes a file below the folder, owned by the code; folders on the way are made. Refuses paths that lead
+   * out of it.
+   */
   write(path: string, content: string | Uint8Array): Promise<void>;
   /**
-   * Opens a regular file that the code left behind. Links of any kind on the way, pipes and devices are refused, so that
-   * nothing outside the folder is ever read in its place.
+   * Opens a regular file that the code left behind. Links of any kind on the way, pipes and devices are
+   * refused, so that nothing outside the folder is ever read in its place.
    *
    * @throws what `fs.open` throws, and an Error for what is not a plain file of this sandbox.
    */
   open(path: string): Promise<FileHandle>;
-  /** Makes a link below the folder to something outside that the code may read, such as a runtime's packages. */
+  /**
+   * Makes a link below the folder to something outside that the code may read, such as a runtime's packages.
+   */
   link(path: string, target: string): Promise<void>;
   /**
    * Starts a program. Several may run one after the other.
    *
-   * @throws SandboxUnavailable when this host cannot start processes now (descriptors, memory, processes ran out).
+   * @throws SandboxUnavailable when this host cannot start processes now (descriptors, memory, processes ran
+   *   out).
    */
   start(program: SandboxedProgram): SandboxedProcess;
   /** Ends everything that still runs and wipes the folder. */

@@ -14,7 +14,7 @@ const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https U
 
 import { isAddress, readStaticIps } from './locations/static-ips.ts';
 
-/** Addresses by location, as text: problems are told when the configuration is read. */
+/** Addresses by location, as text: problems are reported when the configuration is read. */
 function staticIpSetting(family: '4' | '6') {
   const example = family === '4' ? 'lab=203.0.113.0/28,203.0.113.77' : 'lab=2001:db8:4:100::/56';
   return z
@@ -37,7 +37,10 @@ export function addressList(text: string): string[] {
 
 const days = (defaultDays: number) => z.coerce.number().int().min(1).max(10_000).default(defaultDays);
 
-/** Every setting of the service: one variable each, documented in docs/reference/config.md and `picket service --help`. */
+/**
+ * Every setting of the service: one variable each, documented in docs/reference/config.md and `picket service
+ * --help`.
+ */
 export const ServiceConfig = z.object({
   PORT: z.coerce
     .number()
@@ -45,22 +48,22 @@ export const ServiceConfig = z.object({
     .min(0)
     .max(65_535)
     .default(8080)
-    .describe('Port of the HTTP API; 0 takes any free one'),
+    .describe('Port of the HTTP API. 0 picks a free port'),
   HOST: z
     .string()
     .optional()
     .meta({ defaultText: 'all addresses' })
-    .describe('Address to listen on; 127.0.0.1 keeps the API to this machine'),
+    .describe('Address to listen on. 127.0.0.1 restricts the API to this machine'),
   DATABASE_URL: z
     .string()
     .regex(/^postgres(ql)?:\/\//, 'must start with postgres:// or postgresql://')
     .optional()
     .meta({ secret: true, defaultText: 'none' })
-    .describe('PostgreSQL to store everything in; without it an SQLite database under DATA_DIR is used'),
+    .describe('PostgreSQL connection URL. Without it the service uses an SQLite database under DATA_DIR'),
   DATA_DIR: z
     .string()
     .default('./data')
-    .describe('Folder of the SQLite database and of the first API key; created when missing'),
+    .describe('Folder for the SQLite database and the first API key. Created when missing'),
   ARTIFACT_STORE: z
     .string()
     .refine(
@@ -72,31 +75,33 @@ export const ServiceConfig = z.object({
     .optional()
     .meta({ defaultText: '`artifacts` under DATA_DIR' })
     .describe(
-      'Where the files that runs leave behind are kept: a folder, or `s3://bucket/prefix`. Several service processes need one they share',
+      'Where artifacts of runs are stored: a folder, or `s3://bucket/prefix`. Several service processes must share one',
     ),
   S3_ENDPOINT: z
     .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
     .optional()
     .meta({ defaultText: "Amazon's" })
-    .describe('Address of the server behind an s3:// ARTIFACT_STORE, when it is not Amazon’s'),
+    .describe('Endpoint of an s3:// ARTIFACT_STORE that is not hosted by Amazon'),
   S3_REGION: z.string().min(1).optional().meta({ defaultText: 'us-east-1' }).describe('Region of the bucket'),
   S3_ACCESS_KEY_ID: z
     .string()
     .min(1)
     .optional()
     .meta({ secret: true, defaultText: 'none' })
-    .describe('Key for the bucket; without it the AWS variables, profile or role of the machine hold'),
+    .describe(
+      'Access key for the bucket. Without it the AWS variables, profile or role of the machine apply',
+    ),
   S3_SECRET_ACCESS_KEY: z
     .string()
     .min(1)
     .optional()
     .meta({ secret: true, defaultText: 'none' })
-    .describe('Secret that belongs to S3_ACCESS_KEY_ID'),
+    .describe('Secret key for S3_ACCESS_KEY_ID'),
   PUBLIC_URL: z
     .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
     .optional()
     .meta({ defaultText: 'none' })
-    .describe('Where clients reach the API, for links in answers; without it links are relative'),
+    .describe('Base URL under which clients reach the API, used in links. Without it links are relative'),
   RATE_LIMIT_PER_MINUTE: z.coerce
     .number()
     .int()
@@ -104,19 +109,21 @@ export const ServiceConfig = z.object({
     .max(1_000_000)
     .default(600)
     .describe(
-      'What one API key (on public pages: one address) may ask of one service process in a minute; some operations have a lower limit of their own. 0 turns all of these limits off',
+      'Requests per minute that one API key (on public pages: one address) may send to one service process. Some operations have a lower limit. 0 disables all rate limits',
     ),
   TRUSTED_PROXIES: z
     .string()
     .superRefine((text, context) => {
       for (const address of addressList(text)) {
         if (isAddress(address, '4') || isAddress(address, '6')) continue;
-        context.addIssue({ code: 'custom', message: `"${address}" is no address or network (CIDR)` });
+        context.addIssue({ code: 'custom', message: `"${address}" is not an IP address or network (CIDR)` });
       }
     })
     .default('')
     .meta({ defaultText: 'none' })
-    .describe('Proxies in front of the service whose `X-Forwarded-For` tells where a request came from'),
+    .describe(
+      'Proxies in front of the service whose `X-Forwarded-For` header is trusted for the client address',
+    ),
   STATIC_IPS: staticIpSetting('4'),
   STATIC_IPV6S: staticIpSetting('6'),
   BOOTSTRAP_API_KEY: z
@@ -127,45 +134,45 @@ export const ServiceConfig = z.object({
     .optional()
     .meta({ secret: true, defaultText: 'none' })
     .describe(
-      'API key with role ADMIN that exists after start; without it an empty store gets a random one, written to DATA_DIR/api-key',
+      'API key with role ADMIN to create at start. Without it an empty store gets a random key, written to DATA_DIR/api-key',
     ),
   SMTP_URL: z
     .url({ protocol: /^smtps?$/, error: 'must look like smtp://user:password@host:port or smtps://…' })
     .optional()
     .meta({ secret: true, defaultText: 'none' })
-    .describe('Mail server for alerts by e-mail; without it and MAIL_FROM there are none'),
+    .describe('Mail server for alerts by e-mail. E-mail is off unless this and MAIL_FROM are set'),
   MAIL_FROM: z
     .string()
     .regex(/^[^\r\n]*[^\s@]+@[^\s@]+$/, 'must hold an e-mail address')
     .optional()
     .meta({ defaultText: 'none' })
-    .describe('Sender of alerts by e-mail: an address, or `Name <address>`'),
+    .describe('Sender of e-mail alerts: an address, or `Name <address>`'),
   EGRESS_ALLOW: egressRules.describe(
-    'Where notifications may go although it is closed by default or by a wider rule of EGRESS_DENY, written as for the agent',
+    'Destinations that notifications may reach although the default or a wider EGRESS_DENY rule blocks them. Same syntax as for the agent',
   ),
-  EGRESS_DENY: egressRules.describe('Where notifications must not go, written as for EGRESS_ALLOW'),
+  EGRESS_DENY: egressRules.describe(
+    'Destinations that notifications must not reach. Same syntax as EGRESS_ALLOW',
+  ),
   PAGERDUTY_URL: httpUrl
     .default('https://events.pagerduty.com')
     .describe('Events API of PagerDuty; https://events.eu.pagerduty.com for accounts in the EU'),
   OPSGENIE_URL: httpUrl
     .optional()
     .meta({ defaultText: "that of the channel's region" })
-    .describe('Alert API of Opsgenie, when it is not Opsgenie’s own'),
+    .describe('URL of the Opsgenie Alert API, to override the default of the region of a channel'),
   ALERTS_PER_MINUTE: z.coerce
     .number()
     .int()
     .min(0)
     .max(10_000)
     .default(60)
-    .describe(
-      'Notifications a channel gets in a minute; more of them wait, ten minutes at most; 0: no limit',
-    ),
+    .describe('Notifications a channel gets per minute. Further ones wait up to ten minutes. 0: no limit'),
   RESULT_RETENTION_DAYS: days(30).describe(
-    'How long results with their details, fenced results, events of heartbeats, the records of runs, sessions and alerts, and groups of errors that do not come back are kept, in days',
+    'Days to keep results with their details, fenced results, heartbeat events, records of runs, sessions and alerts, and error groups that do not recur',
   ),
-  ARTIFACT_RETENTION_DAYS: days(30).describe('How long the files that runs leave behind are kept, in days'),
+  ARTIFACT_RETENTION_DAYS: days(30).describe('Days to keep artifacts of runs'),
   ANALYTICS_RETENTION_DAYS: days(400).describe(
-    'How long analytics can look back, in days; they need some 20 bytes of a result',
+    'Days that analytics can look back. They take about 20 bytes per result',
   ),
   METRICS_TOKEN: z
     .string()
@@ -174,14 +181,14 @@ export const ServiceConfig = z.object({
     .optional()
     .meta({ secret: true, defaultText: 'none' })
     .describe(
-      'Bearer token for `/metrics` of all accounts; an API key sees its own account there, with or without it',
+      'Bearer token that sees all accounts on `/metrics`. An API key always sees its own account there',
     ),
   LOG_LEVEL: z
     .string()
     .toLowerCase()
     .pipe(z.enum(logLevels, { error: `must be one of ${logLevels.join(', ')}` }))
     .default('info')
-    .describe('Lowest level that is logged'),
+    .describe('Minimum log level'),
 });
 export type ServiceConfig = z.output<typeof ServiceConfig>;
 

@@ -5,25 +5,26 @@ import { packageVersion } from '../lib/version.ts';
 import { readServiceConfig } from './config.ts';
 import { type RunningService, startService } from './service.ts';
 
-/** How long the last log lines may take to leave; whoever reads them may have stopped, or gone. */
+/** How long the last log lines may take to leave; their reader may have stopped, or gone. */
 const logGraceMs = 500;
 
 /**
- * Runs the service until SIGTERM or SIGINT, then drains and ends the process with exit code 0. A second signal ends it
- * at once with exit code 1.
+ * Runs the service until SIGTERM or SIGINT, then drains and ends the process with exit code 0. A second
+ * signal ends it at once with exit code 1.
  *
  * @throws AppError CONFIG_INVALID when it cannot start as configured.
  */
 export async function runService(environment: Readonly<Record<string, string | undefined>>): Promise<void> {
   const config = readServiceConfig(environment);
-  // Not written by pino itself: where the reader has gone, it would throw at the exit, and keep the process from ending.
+  // Not written by pino itself: where the reader has gone, it would throw at the exit, and keep the process
+  // from ending.
   const output = standardOutput();
   const logger = createLogger('picket-service', config.LOG_LEVEL, output);
   let stopping: string | undefined;
   const stopped = Promise.withResolvers<void>();
   const onSignal = (signal: NodeJS.Signals) => {
     if (stopping !== undefined) {
-      logger.warn({ signal }, 'second signal: ending at once');
+      logger.warn({ signal }, 'second signal received; exiting immediately');
       process.exit(1);
     }
     stopping = signal;
@@ -56,7 +57,7 @@ async function close(service: RunningService, logger: Logger): Promise<number> {
     logger.info('stopped');
     return 0;
   } catch (thrown) {
-    logger.error({ err: thrown }, 'the shutdown was not clean');
+    logger.error({ err: thrown }, 'shutdown failed');
     return 1;
   }
 }
@@ -65,7 +66,7 @@ async function close(service: RunningService, logger: Logger): Promise<number> {
 function asStartError(error: Error, port: number): Error {
   const code = errorCodeOf(error);
   if (code === 'EADDRINUSE') {
-    return new AppError('CONFIG_INVALID', `PORT: port ${port} is taken by another process.`, {
+    return new AppError('CONFIG_INVALID', `PORT: port ${port} is in use by another process.`, {
       cause: error,
     });
   }

@@ -4,7 +4,7 @@ import type { Clock } from '../lib/clock.ts';
 import { bearerKey, findAccount } from './http/auth.ts';
 import { hashKey } from './ids/keys.ts';
 import type { ServiceMetrics } from './metrics.ts';
-import type { Store } from './store/store.ts';
+import type { Store } from './store.ts';
 
 export interface MetricsRouteDeps {
   readonly store: Store;
@@ -15,8 +15,8 @@ export interface MetricsRouteDeps {
 }
 
 /**
- * `GET /metrics`, beside the probes of operators: it belongs to the process, not to the API. The metrics token sees all
- * accounts, an API key of any role its own.
+ * `GET /metrics`, next to the operators' probes: it belongs to the process, not to the API. The metrics token
+ * sees all accounts, an API key of any role its own.
  *
  * @throws AppError BAD_TOKEN or FOREIGN_ACCOUNT.
  */

@@ -1,15 +1,26 @@
 import { Counter, Gauge, Registry } from 'prom-client';
 import { lanes } from '../checks/contract/check-type.ts';
 import { agentSeenWindowMs, runningSessions } from './locations/agents/sightings.ts';
-import type { ResultRow, RunRow } from './store/schema/tables.ts';
-import type { Nouns } from './store/store.ts';
+import type { Repositories } from './store.ts';
 
-type CountedResult = Pick<ResultRow, 'account_id' | 'run_location' | 'has_failures' | 'has_errors'>;
+interface CountedResult {
+  readonly account_id: string;
+  readonly run_location: string;
+  readonly has_failures: 0 | 1;
+  readonly has_errors: 0 | 1;
+}
+
+interface MissedRun {
+  readonly account_id: string;
+  readonly slot_location: string;
+  readonly slot_count: number;
+}
 
 /**
- * Numbers of the service for Prometheus, made for autoscalers of agents: what waits at each location and lane, what is
- * under way, how long the oldest run has waited, how many agents there are. These come from the database and are the
- * same at every process. What was taken and what was missed is counted since the process started: add up the processes.
+ * Numbers of the service for Prometheus, made for autoscalers of agents: what waits at each location and
+ * lane, what is under way, how long the oldest run has waited, how many agents there are. These come from the
+ * database and are the same at every process. What was taken and what was missed is counted since the process
+ * started: add up the processes.
  */
 export class ServiceMetrics {
   readonly #results = new Map<string, number>();
@@ -24,12 +35,12 @@ export class ServiceMetrics {
   }
 
   /** Counts slots that were missed. */
-  countMissed(runs: readonly RunRow[], reason: string): void {
+  countMissed(runs: readonly MissedRun[], reason: string): void {
     for (const run of runs) add(this.#missed, [run.account_id, run.slot_location, reason], run.slot_count);
   }
 
   /** The numbers of one account, or of all, as Prometheus text. */
-  async text(nouns: Nouns, now: number, accountId?: string): Promise<string> {
+  async text(repositories: Repositories, now: number, accountId?: string): Promise<string> {
     const registry = new Registry();
     const registers = [registry];
     const perLane = ['account', 'location', 'lane'] as const;
@@ -57,21 +68,21 @@ export class ServiceMetrics {
       labelNames: ['account', 'location'] as const,
       registers,
     });
-    const places = await nouns.locationMinutes.places(accountId);
+    const privateLocations = await repositories.locationMinutes.locations(accountId);
     const queues = new Map(
-      (await nouns.locationMinutes.queues(now, accountId)).map((queue) => [
+      (await repositories.locationMinutes.queues(now, accountId)).map((queue) => [
         `${queue.locationId} ${queue.lane}`,
         queue,
       ]),
     );
     const sessions = Map.groupBy(
-      await nouns.locations.agents(
-        places.map(({ id }) => id),
+      await repositories.locations.agents(
+        privateLocations.map(({ id }) => id),
         now - agentSeenWindowMs,
       ),
       (session) => session.location_id,
     );
-    for (const { id, accountId: account, slugName: location } of places) {
+    for (const { id, accountId: account, slugName: location } of privateLocations) {
       agents.set({ account, location }, runningSessions(sessions.get(id) ?? []).length);
       for (const lane of lanes) {
         const queue = queues.get(`${id} ${lane}`);

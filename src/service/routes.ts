@@ -1,30 +1,31 @@
+import type { FastifyInstance } from 'fastify';
 import { accountHandlers } from './accounts/routes.ts';
 import { alertChannelHandlers } from './alerts/channels/routes.ts';
 import { alertHandlers } from './alerts/routes.ts';
 import { checkGroupHandlers } from './checks/groups/routes.ts';
-import { checkHandlers } from './checks/routes.ts';
-import { runtimeHandlers } from './checks/runtimes.ts';
+import { checkHandlers, runtimeHandlers } from './checks/routes.ts';
+import type { CheckDeps } from './checks/writer.ts';
 import { heartbeatHandlers } from './heartbeats/routes.ts';
-import type { AnyHandler, HandlerDeps } from './http/handler.ts';
+import { type AppDeps, buildApp } from './http/app.ts';
+import type { AnyHandler } from './http/handler.ts';
 import { incidentHandlers } from './incidents/routes.ts';
 import { agentErrorHandlers } from './locations/agents/error-routes.ts';
 import { agentExaminationHandlers } from './locations/agents/examination-routes.ts';
 import { locationEventHandlers } from './locations/event-routes.ts';
 import { locationMetricsHandlers } from './locations/metric-routes.ts';
-import { locationHandlers } from './locations/public-routes.ts';
+import { locationHandlers, staticIpHandlers } from './locations/public-routes.ts';
 import { privateLocationHandlers } from './locations/routes.ts';
-import { staticIpHandlers } from './locations/static-ip-routes.ts';
+import type { StaticIps } from './locations/static-ips.ts';
 import { maintenanceHandlers } from './maintenance/routes.ts';
-import { maintenanceWindowHandlers } from './maintenance/window-routes.ts';
+import { addMetricsRoute, type MetricsRouteDeps } from './metrics-route.ts';
 import { badgeHandlers } from './pages/badges/routes.ts';
 import { dashboardIncidentHandlers } from './pages/dashboards/incident-routes.ts';
 import { dashboardHandlers } from './pages/dashboards/routes.ts';
 import { publicPageHandlers } from './pages/public-routes.ts';
 import { statusPageHandlers } from './pages/routes.ts';
 import { subscriptionHandlers } from './pages/subscription-routes.ts';
-import { clientCertificateHandlers } from './resources/client-certificates/routes.ts';
-import { snippetHandlers } from './resources/snippets/routes.ts';
-import { variableHandlers } from './resources/variables/routes.ts';
+import { resourceHandlers } from './resources/handlers.ts';
+import type { AnalyticsDeps } from './results/analytics/routes.ts';
 import { analyticsHandlers } from './results/analytics/routes.ts';
 import { artifactHandlers, assetHandlers } from './results/artifacts/routes.ts';
 import { codeBundleHandlers } from './results/bundles/routes.ts';
@@ -32,12 +33,34 @@ import { errorGroupHandlers, rootCauseAnalysisHandlers } from './results/error-g
 import { reportingHandlers } from './results/report-routes.ts';
 import { checkResultHandlers } from './results/routes.ts';
 import { checkStatusHandlers } from './results/status-routes.ts';
+import { allRoutes } from './route-table.ts';
+import { rescheduler } from './runs/rescheduling.ts';
 import { agentHandlers } from './runs/routes.ts';
 import { sessionHandlers } from './sessions/routes.ts';
 import { triggerHandlers } from './sessions/trigger-routes.ts';
 
+/** What all routes together work with. */
+export type RouteDeps = Omit<AppDeps, 'handlers' | 'routes'> &
+  MetricsRouteDeps &
+  Parameters<typeof agentHandlers>[0] &
+  AnalyticsDeps & {
+    /** Source addresses of check runs by location. */
+    readonly staticIps?: StaticIps;
+  };
+
+/** The HTTP API with the handlers of all nouns, and the route of the process's metrics. */
+export async function buildApi(deps: RouteDeps): Promise<FastifyInstance> {
+  const app = await buildApp({
+    ...deps,
+    routes: allRoutes,
+    handlers: allHandlers({ ...deps, reschedule: rescheduler() }),
+  });
+  addMetricsRoute(app, deps);
+  return app;
+}
+
 /** The handler of every operation, by operationId. */
-export function allHandlers(deps: HandlerDeps): ReadonlyMap<string, AnyHandler> {
+function allHandlers(deps: RouteDeps & CheckDeps): ReadonlyMap<string, AnyHandler> {
   return new Map([
     ...checkHandlers(deps),
     ...checkResultHandlers(deps),
@@ -54,7 +77,7 @@ export function allHandlers(deps: HandlerDeps): ReadonlyMap<string, AnyHandler> 
     ...privateLocationHandlers(deps),
     ...locationMetricsHandlers(deps),
     ...locationHandlers(),
-    ...staticIpHandlers(deps),
+    ...staticIpHandlers(deps.staticIps),
     ...dashboardHandlers(deps),
     ...dashboardIncidentHandlers(deps),
     ...statusPageHandlers(deps),
@@ -64,11 +87,8 @@ export function allHandlers(deps: HandlerDeps): ReadonlyMap<string, AnyHandler> 
     ...reportingHandlers(deps),
     ...badgeHandlers(deps),
     ...checkGroupHandlers(deps),
-    ...maintenanceWindowHandlers(deps),
+    ...resourceHandlers(deps),
     ...maintenanceHandlers(deps),
-    ...variableHandlers(deps),
-    ...snippetHandlers(deps),
-    ...clientCertificateHandlers(deps),
     ...runtimeHandlers(),
     ...accountHandlers(deps),
     ...agentHandlers(deps),

@@ -3,28 +3,19 @@ import type { FastifyInstance } from 'fastify';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { errorCodeOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
-import { Releasers } from '../lib/releasers.ts';
 import { bootstrap } from './accounts/accounts.ts';
-import { Alerting } from './alerts/alerting.ts';
 import { openArtifactStore } from './artifact-store/open-store.ts';
 import { addressList, type ServiceConfig } from './config.ts';
-import { HeartbeatWatch } from './heartbeats/watch.ts';
-import { buildApp } from './http/app.ts';
-import { automaticIncidents } from './incidents/automatic-incidents.ts';
-import { IncidentFeed } from './incidents/trigger.ts';
-import { Sweeper } from './jobs/lease-sweep.ts';
-import { type Retention, Upkeep } from './jobs/retention.ts';
+import { backgroundJobs } from './jobs/index.ts';
 import { readStaticIps } from './locations/static-ips.ts';
 import { configuredMailServer } from './mail/mail-server.ts';
-import { SubscriberNotifier } from './mail/subscriber-notifier.ts';
-import { MaintenanceNotices } from './maintenance/notices.ts';
 import { ServiceMetrics } from './metrics.ts';
 import { AnalyticsThread } from './results/analytics/analytics-thread.ts';
 import { Ingest } from './results/ingest.ts';
+import { buildApi } from './routes.ts';
 import { Ledger } from './runs/ledger.ts';
-import { Scheduler } from './runs/scheduler.ts';
 import { lockDataDir } from './store/engine/data-dir-lock.ts';
-import { openStore, type Store, type StorePlace } from './store/store.ts';
+import { openStore, type Store, type StorePlace } from './store.ts';
 
 export interface ServiceOptions {
   readonly config: ServiceConfig;
@@ -53,32 +44,32 @@ function storePlace(config: ServiceConfig): StorePlace {
   return { databaseUrl: config.DATABASE_URL, path: join(config.DATA_DIR, 'picket.sqlite') };
 }
 
-/** Starts the service: store, first account, API, scheduler and sweeper. */
+/** Starts the service: store, first account, API and background jobs. */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
   const { config, logger, clock = systemClock, leaseTtlMs = defaultLeaseTtlMs } = options;
-  const releasers = new Releasers();
+  const resources = new AsyncDisposableStack();
   let isReady = true;
   try {
     if (config.DATABASE_URL === undefined) {
-      releasers.push('data directory', lockDataDir(config.DATA_DIR));
+      resources.defer(lockDataDir(config.DATA_DIR));
     }
     const store = await openConfiguredStore(config, logger);
-    releasers.push('store', () => store.close());
+    resources.defer(() => store.close());
     await bootstrap(store, clock, config, logger);
 
     const artifactStore = await openArtifactStore(config);
-    releasers.push('artifact store', () => artifactStore.close());
+    resources.defer(() => artifactStore.close());
 
     const analytics = new AnalyticsThread(storePlace(config));
-    releasers.push('analytics', () => analytics.close());
+    resources.defer(() => analytics.close());
 
     const mail = configuredMailServer(config);
-    if (mail) releasers.push('mail server', () => mail.close());
+    if (mail) resources.defer(() => mail.close());
 
     const ledger = new Ledger({ store, clock, leaseTtlMs });
     const metrics = new ServiceMetrics();
     const ingest = new Ingest({ store, clock, metrics });
-    const app = await buildApp({
+    const app = await buildApi({
       store,
       clock,
       ledger,
@@ -98,60 +89,22 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       },
       isReady: () => isReady,
     });
-    releasers.push('HTTP server', () => app.close());
-    releasers.push('waiting polls', () => ledger.drain());
+    resources.defer(() => app.close());
+    resources.defer(() => ledger.drain());
 
-    const alerting = new Alerting({ store, clock, logger, config, mail });
-    releasers.push('alerting', () => alerting.stop());
-    const incidents = new IncidentFeed({
-      store,
-      clock,
-      logger,
-      handler: automaticIncidents({ hasMailer: mail !== undefined, publicUrl: config.PUBLIC_URL }),
-    });
-    releasers.push('incident feed', () => incidents.stop());
-    const subscriberNotifier = mail && new SubscriberNotifier({ store, clock, logger, mail });
-    if (subscriberNotifier) releasers.push('subscriber notifier', () => subscriberNotifier.stop());
-    const maintenanceNotices =
-      mail && new MaintenanceNotices({ store, clock, logger, publicUrl: config.PUBLIC_URL });
-    if (maintenanceNotices) releasers.push('maintenance notices', () => maintenanceNotices.stop());
-    const heartbeatWatch = new HeartbeatWatch({ store, clock, logger });
-    releasers.push('heartbeat watch', () => heartbeatWatch.stop());
-    const sweeper = new Sweeper({ store, artifactStore, clock, logger, leaseTtlMs, metrics });
-    releasers.push('sweeper', () => sweeper.stop());
-    const scheduler = new Scheduler({ store, clock, logger, metrics });
-    releasers.push('scheduler', () => scheduler.stop());
-
-    const upkeep = new Upkeep({ store, artifactStore, clock, logger, retention: retentionOf(config) });
-    releasers.push('upkeep', () => upkeep.stop());
+    const jobs = backgroundJobs({ store, clock, logger, artifactStore, metrics, leaseTtlMs, config, mail });
+    for (const job of jobs) resources.defer(() => job.stop());
 
     const address = await listen(app, config);
-    sweeper.start();
-    scheduler.start();
-    alerting.start();
-    incidents.start();
-    subscriberNotifier?.start();
-    maintenanceNotices?.start();
-    heartbeatWatch.start();
-    upkeep.start();
-    releasers.push('readiness', () => {
+    for (const job of jobs) job.start();
+    resources.defer(() => {
       isReady = false;
     });
-    return { address, store, close: () => releasers.release() };
+    return { address, store, close: () => resources.disposeAsync() };
   } catch (thrown) {
-    await releasers.release();
+    await resources.disposeAsync();
     throw thrown;
   }
-}
-
-const dayMs = 86_400_000;
-
-function retentionOf(config: ServiceConfig): Retention {
-  return {
-    resultsMs: config.RESULT_RETENTION_DAYS * dayMs,
-    artifactsMs: config.ARTIFACT_RETENTION_DAYS * dayMs,
-    analyticsMs: config.ANALYTICS_RETENTION_DAYS * dayMs,
-  };
 }
 
 /** Listens on the configured address; by default on all, IPv4 only where the machine has no IPv6. */

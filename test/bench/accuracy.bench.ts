@@ -3,7 +3,7 @@ import { type Bench, numberOption } from './report.ts';
 
 /** `npm run bench -- accuracy [--seconds=10] [--wait=100] [--only=PART]`, with a part such as `https bursts` or `icmp` */
 const bench: Bench = {
-  title: 'Reported times against the wire, beside blackbox_exporter',
+  title: 'Reported times against the wire, compared with blackbox_exporter',
   async run(run) {
     needPrograms('tcpdump', 'chrt', 'prometheus-blackbox-exporter');
     const waitMs = numberOption(run, 'wait', 100);

@@ -60,8 +60,8 @@ const bench: Bench = {
         ALLOW_UNISOLATED_SCRIPTS: 'true',
         LOG_LEVEL: 'info',
       });
-      await agent.logged('scripts can be run', 120_000);
-      await delay(5000); // spares of other kinds are still being started
+      await agent.logged('script sandbox ready', 120_000);
+      await delay(5000); // other warm processes are still being started
       for (const kind of names) await runOne(stage, kind);
       await delay(3 * pauseMs);
       for (let round = 0; round < runs; round += 1) {
@@ -86,7 +86,7 @@ const bench: Bench = {
       }
     } finally {
       await stage[Symbol.asyncDispose]();
-      await delay(1500); // the keeper of the killed agent is still at work in the folder
+      await delay(1500); // the supervisor of the killed agent is still at work in the folder
       await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
     }
     const bare = times['no scripts'];

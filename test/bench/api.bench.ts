@@ -12,7 +12,7 @@ const maxShownProblems = 5;
 
 /** `npm run bench -- api [--requests=50000]`; the texts that follow are as many as for 50,000, in proportion. */
 const bench: Bench = {
-  title: 'Requests made of the schemas of every route: answers beside what was promised',
+  title: 'Requests made of the schemas of every route: answers outside the document',
   async run(run) {
     const wanted = numberOption(run, 'requests', 50_000);
     const byStatus = new Map<number, number>();
@@ -33,7 +33,7 @@ const bench: Bench = {
       }
       sent += count;
       await service.close();
-      run.progress(`${sent} of ${wanted}, ${problems.length} beside what was promised`);
+      run.progress(`${sent} of ${wanted}, ${problems.length} outside the document`);
     }
     const texts = await writeTexts(Math.min(1, wanted / 50_000), problems, run);
     const faults = [...byStatus]
@@ -50,7 +50,7 @@ const bench: Bench = {
         ['operations asked', `${seen.size}`],
         ['operations that answered with success', `${withSuccess.size}`],
         ['naughty texts written, each into every kind of object', `${texts}`],
-        ['answers beside what was promised', `${problems.length}`],
+        ['answers outside the document', `${problems.length}`],
       ],
       notes: [
         'Promised: right requests are answered with success in the form of the schema, or refused for what there is (402, 404, 408, 409, 413) or by a rule that names its field; wrong ones with 400 and the name of a wrong field; none with 5xx. Texts come back as they were, or are refused by name.',

@@ -88,7 +88,7 @@ const subjectsOf = ({ http, tcp, dns }: Ports): Subject[] => {
 /** `npm run bench -- density [--checks=2000] [--rounds=7] [--concurrency=100] [--warm-up=16000]
  * [--only=PART]` */
 const bench: Bench = {
-  title: 'Checks per CPU-second of the whole agent, beside bare probes of blackbox_exporter and fping',
+  title: 'Checks per CPU-second of the whole agent, compared with bare probes of blackbox_exporter and fping',
   async run(run) {
     needPrograms('prometheus-blackbox-exporter', 'fping');
     const checks = numberOption(run, 'checks', 2000);
@@ -134,7 +134,7 @@ const bench: Bench = {
       rows,
       notes: [
         `Agent: lease, probe, assertions, report and acknowledgement, the whole process with all its threads (user and system time), against a fake service in another process; no runtimes of scripts are installed. Before the rounds it has run ${warmUp} checks that do not count (trains of pings: ${trainWarmUpRounds} rounds): its JavaScript is compiled while it runs, and the first 2000 checks after a start cost about three times as much CPU time. blackbox_exporter: one request to its API and one probe. fping: all requests of one call, its start included.`,
-        `Pings, ${pingsPerCheck} a check: not like with like. A check is a whole run of the agent for one train, with ${pingsPerCheck} pings to carry its lease, its gate, its verdict and its report; fping has one process and one line of output for all targets. Engine: the agent's echo engine alone in a process, ${engineTargets.count} pings ${engineTargets.periodMs} ms apart to each of ${engineTargets.addresses} addresses, beside fping with the same; that is like with like.`,
+        `Pings, ${pingsPerCheck} a check: not like with like. A check is a whole run of the agent for one train, with ${pingsPerCheck} pings to carry its lease, its gate, its verdict and its report; fping has one process and one line of output for all targets. Engine: the agent's echo engine alone in a process, ${engineTargets.count} pings ${engineTargets.periodMs} ms apart to each of ${engineTargets.addresses} addresses, compared with fping doing the same; that is like with like.`,
         `${checks} checks a round, ${concurrency} at a time (pings: all at once), ${rounds} rounds in alternating order; the ratio is the median of the rounds’ own. ICMP of the peer: 10 at a time, because with 100 some of its probes fail.`,
       ],
       figures,

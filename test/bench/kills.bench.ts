@@ -103,6 +103,6 @@ export default bench;
 
 function note(agent: AgentProcess, kept: Set<string>): void {
   for (const { msg, results } of agent.logLines) {
-    if (msg === 'results are on disk') for (const id of results as string[]) kept.add(id);
+    if (msg === 'results written to disk') for (const id of results as string[]) kept.add(id);
   }
 }

@@ -48,7 +48,7 @@ async function runOne(stage: Stage, checkType: CheckType): Promise<Times> {
 async function runBare(
   runtime: Runtime,
   checkType: CheckType,
-  farm: string,
+  browsers: string,
   target: string,
 ): Promise<number> {
   const directory = await mkdtemp(join(tmpdir(), 'picket-bench-'));
@@ -62,7 +62,7 @@ async function runBare(
     const cli = join(runtime.modulesDirectory, '@playwright/test/cli.js');
     const child = spawn(process.execPath, [cli, 'test'], {
       cwd: directory,
-      env: { ...process.env, PLAYWRIGHT_BROWSERS_PATH: farm, TARGET: target },
+      env: { ...process.env, PLAYWRIGHT_BROWSERS_PATH: browsers, TARGET: target },
       stdio: 'ignore',
     });
     const [code] = await once(child, 'exit');
@@ -78,7 +78,7 @@ const bench: Bench = {
   title: 'Scripts: what the agent adds, and how many a minute',
   async run(bench) {
     const runs = numberOption(bench, 'runs', 12);
-    // Warm runs are apart, as checks are (the most frequent run every ten seconds): a spare has loaded by then.
+    // Warm runs are apart, as checks are (the most frequent run every ten seconds): a warm process has loaded by then.
     const pauseMs = numberOption(bench, 'pause', 4000);
     const runtimes = await readRuntimes(runtimesDirectory);
     const runtime = runtimes.find(runtimes.ids[0] ?? '');
@@ -87,8 +87,8 @@ const bench: Bench = {
     await chmod(folder, 0o711); // users of sandboxes pass through it
     const chromiumPath = process.env.CHROMIUM_PATH;
     const unpackedPath = unpackedChromiumPath(runtimesDirectory);
-    const farm = await openBrowsers({
-      directory: join(folder, 'farm'),
+    const browsers = await openBrowsers({
+      directory: join(folder, 'browsers'),
       runtimes,
       chromiumPath,
       unpackedPath,
@@ -104,8 +104,8 @@ const bench: Bench = {
         ALLOW_UNISOLATED_SCRIPTS: 'true',
         LOG_LEVEL: 'info',
       });
-      await agent.logged('scripts can be run', 120_000);
-      const types: CheckType[] = 'missing' in farm ? ['MULTI_STEP'] : ['MULTI_STEP', 'BROWSER'];
+      await agent.logged('script sandbox ready', 120_000);
+      const types: CheckType[] = 'missing' in browsers ? ['MULTI_STEP'] : ['MULTI_STEP', 'BROWSER'];
       for (const type of types) {
         const cold = await runOne(stage, type);
         await delay(pauseMs * 2);
@@ -118,9 +118,9 @@ const bench: Bench = {
         for (let run = 0; run < runs; run += 1) await runOne(stage, type);
         const perMinute = (runs * 60_000) / (performance.now() - startedMs);
         const bare: number[] = [];
-        const farmPath = 'missing' in farm ? '' : farm.directory;
+        const browsersPath = 'missing' in browsers ? '' : browsers.directory;
         for (let run = 0; run < runs; run += 1) {
-          bare.push(await runBare(runtime, type, farmPath, stage.target.url()));
+          bare.push(await runBare(runtime, type, browsersPath, stage.target.url()));
         }
         const barePerMinute = (runs * 60_000) / bare.reduce((sum, ms) => sum + ms, 0);
         const total = warm.map(({ beforeMs, afterMs }) => beforeMs + afterMs);
@@ -143,7 +143,7 @@ const bench: Bench = {
       }
     } finally {
       await stage[Symbol.asyncDispose]();
-      await delay(1500); // the keeper of the killed agent is still at work in the folder
+      await delay(1500); // the supervisor of the killed agent is still at work in the folder
       await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
     }
     return {

@@ -15,7 +15,7 @@ const mask = '*****';
 
 /** `npm run bench -- scrub [--rounds=5]` */
 const bench: Bench = {
-  title: 'Removing secrets: bytes per second beside one regular expression and indexOf',
+  title: 'Removing secrets: bytes per second compared with one regular expression and indexOf',
   async run(run) {
     const rounds = numberOption(run, 'rounds', 5);
     const corpus = Buffer.from(documents().repeat(24));

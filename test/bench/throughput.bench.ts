@@ -6,7 +6,7 @@ import { type Bench, numberOption, quantile } from './report.ts';
 
 /** `npm run bench -- throughput [--checks=3000] [--rounds=7] [--concurrency=50]` */
 const bench: Bench = {
-  title: 'URL checks per CPU-second: the whole agent beside a bare undici loop',
+  title: 'URL checks per CPU-second: the whole agent compared with a bare undici loop',
   async run(run) {
     const checks = numberOption(run, 'checks', 3000);
     const rounds = numberOption(run, 'rounds', 7);

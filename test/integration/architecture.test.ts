@@ -53,6 +53,90 @@ describe('files', () => {
   });
 });
 
+/** Imports of the source files of a folder: from where, of what, and whether of types only. */
+async function importsWithin(baseDir: string, folder: string) {
+  const entries = await readdir(join(baseDir, folder), { recursive: true, withFileTypes: true });
+  const imports: { from: string; to: string; isTypeOnly: boolean }[] = [];
+  for (const entry of entries) {
+    if (!entry.isFile() || !/\.(ts|cjs)$/.test(entry.name) || entry.name.endsWith('.test.ts')) continue;
+    const file = join(entry.parentPath, entry.name);
+    const from = relative(join(baseDir, folder), file);
+    const text = await readFile(file, 'utf8');
+    for (const [whole, path = ''] of text.matchAll(
+      /^(?:import|export)\b[^;]*?from '(\.[^']+)'|import\('\.[^']+'\)/gm,
+    )) {
+      const target = path === '' ? (/'(.+)'/.exec(whole)?.[1] ?? '') : path;
+      const to = relative(join(baseDir, folder), join(dirname(file), target));
+      if (!to.startsWith('..')) imports.push({ from, to, isTypeOnly: /^(import|export) type/.test(whole) });
+    }
+  }
+  return imports;
+}
+
+const roomOf = (file: string) => (file.includes('/') ? (file.split('/')[0] ?? '') : null);
+
+/** The rooms of a folder that import each other; files that lie loose in it compose the rooms and are none. */
+async function roomPairs(baseDir: string, folder: string): Promise<string[]> {
+  const arrows = new Set<string>();
+  for (const { from, to } of await importsWithin(baseDir, folder)) {
+    const [room, other] = [roomOf(from), roomOf(to)];
+    if (room !== null && other !== null && room !== other) arrows.add(`${room} ${other}`);
+  }
+  return [...arrows].filter((arrow) => {
+    const [room = '', other = ''] = arrow.split(' ');
+    return room < other && arrows.has(`${other} ${room}`);
+  });
+}
+
+async function temporaryTree(sources: Readonly<Record<string, string>>): Promise<string> {
+  const tree = await mkdtemp(join(tmpdir(), 'picket-arrows-'));
+  for (const [file, text] of Object.entries(sources)) {
+    await mkdir(dirname(join(tree, file)), { recursive: true });
+    await writeFile(join(tree, file), text);
+  }
+  return tree;
+}
+
+describe('rooms', () => {
+  it.each(['src/service', 'src/sandbox', 'src/probes'])(
+    'of %s never import each other both ways, for a type neither',
+    async (folder) => {
+      expect(await roomPairs(root, folder)).toEqual([]);
+    },
+  );
+
+  it('of the service know the files that compose them by their types only', async () => {
+    const above = (await importsWithin(root, 'src/service')).filter(
+      ({ from, to, isTypeOnly }) => roomOf(from) !== null && roomOf(to) === null && !isTypeOnly,
+    );
+    expect(above).toEqual([]);
+  });
+
+  it('have at most 15 loose source files', async () => {
+    const counts = new Map<string, number>();
+    for (const file of (await readdir(join(root, 'src'), { recursive: true })).sort()) {
+      if (!/\.(ts|cjs)$/.test(file) || file.endsWith('.test.ts')) continue;
+      counts.set(dirname(file), (counts.get(dirname(file)) ?? 0) + 1);
+    }
+    expect([...counts].filter(([, count]) => count > 15)).toEqual([]);
+  });
+
+  it('that import each other are found, be it for a type or inside a function', async () => {
+    const tree = await temporaryTree({
+      'src/service/runs/runs.ts':
+        "import type { Check } from '../checks/store.ts';\nexport type Run = Check;\n",
+      'src/service/checks/store.ts':
+        "export const load = () => import('../runs/runs.ts');\nexport interface Check {}\n",
+      'src/service/mail/mail.ts': "import { load } from '../checks/store.ts';\nexport const mail = load;\n",
+    });
+    try {
+      expect(await roomPairs(tree, 'src/service')).toEqual(['checks runs']);
+    } finally {
+      await rm(tree, { recursive: true });
+    }
+  });
+});
+
 describe('the check of import directions', () => {
   async function violations(baseDir: string): Promise<string[]> {
     const options = await extractOptions(join(root, '.dependency-cruiser.mjs'));
@@ -67,18 +151,13 @@ describe('the check of import directions', () => {
   });
 
   it('fails when an arrow points up, be it for a type or inside a function', async () => {
-    const tree = await mkdtemp(join(tmpdir(), 'picket-arrows-'));
-    const write = async (file: string, text: string) => {
-      await mkdir(dirname(join(tree, file)), { recursive: true });
-      await writeFile(join(tree, file), text);
-    };
-    await write('src/checks/contract/failure.ts', 'export interface Failure { code: string }\n');
-    await write(
-      'src/lib/up.ts',
-      "import type { Failure } from '../checks/contract/failure.ts';\nexport type Up = Failure;\n",
-    );
-    await write('src/service/http/app.ts', 'export const app = 1;\n');
-    await write('src/agent/sideways.ts', "export const load = () => import('../service/http/app.ts');\n");
+    const tree = await temporaryTree({
+      'src/checks/contract/failure.ts': 'export interface Failure { code: string }\n',
+      'src/lib/up.ts':
+        "import type { Failure } from '../checks/contract/failure.ts';\nexport type Up = Failure;\n",
+      'src/service/http/app.ts': 'export const app = 1;\n',
+      'src/agent/sideways.ts': "export const load = () => import('../service/http/app.ts');\n",
+    });
     try {
       expect((await violations(tree)).sort()).toEqual([
         'arrow-agent: src/agent/sideways.ts -> src/service/http/app.ts',

@@ -4,11 +4,16 @@ import { mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises
 import { join } from 'node:path';
 import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { type BundleContent, codeBundleKey, readCodeBundleKey } from '../../checks/playwright/bundle-key.ts';
+import { type BundleContent, codeBundleKey, readCodeBundleKey } from '../../checks/contract/code-bundle.ts';
 import { errorCodeOf } from '../../lib/errors.ts';
+import { agentBundleRoutes } from '../../protocol/agent/code-bundle.ts';
 import { BundleMissing, type CodeBundles } from '../../sandbox/suites/suite-host.ts';
+import type { ServiceConnection } from './service-connection.ts';
 
-export interface CodeBundleOptions {
+/** A transfer that stands still for this long is given up. */
+const stallTimeoutMs = 30_000;
+
+export interface BundleCacheOptions {
   /** For this agent alone. */
   readonly directory: string;
   /** How large all bundles together may be, in bytes, before those not used for longest go. */
@@ -18,19 +23,20 @@ export interface CodeBundleOptions {
 }
 
 /**
- * The code bundles of an agent: fetched when a run first needs them, kept by content. A bundle gets its name only once its
- * bytes have proved to be those its key tells. Runs that want the same one at once wait for one transfer.
+ * The code bundles of an agent: fetched when a run first needs them, kept by content. A bundle gets its name
+ * only once its bytes have proved to be those of its key. Runs that want the same one at once wait for one
+ * transfer.
  */
 export class FetchedBundles implements CodeBundles {
-  readonly #options: CodeBundleOptions;
+  readonly #options: BundleCacheOptions;
   readonly #fetching = new Map<string, Promise<void>>();
 
-  private constructor(options: CodeBundleOptions) {
+  private constructor(options: BundleCacheOptions) {
     this.#options = options;
   }
 
   /** Opens the directory, which is created when missing; what was left half fetched is removed. */
-  static async open(options: CodeBundleOptions): Promise<FetchedBundles> {
+  static async open(options: BundleCacheOptions): Promise<FetchedBundles> {
     const { directory } = options;
     await mkdir(directory, { recursive: true, mode: 0o700 });
     for (const name of await readdir(directory)) {
@@ -103,7 +109,7 @@ export class FetchedBundles implements CodeBundles {
       if (totalBytes <= maxBytes) return;
       if (name === newest) continue;
       totalBytes -= size;
-      // Whoever reads it has it open.
+      // Its readers have it open.
       await rm(join(directory, name), { force: true });
     }
   }
@@ -116,7 +122,27 @@ function aborted(signal: AbortSignal): Promise<never> {
   });
 }
 
-/** Lets bytes pass and fails, before it tells its end, unless they are those expected. */
+/** Gets the bytes of a code bundle as they come; undefined when the service has none with that key. */
+export async function fetchBundle(
+  connection: ServiceConnection,
+  key: string,
+  signal: AbortSignal,
+): Promise<Readable | undefined> {
+  const { method, path } = agentBundleRoutes.fetchCodeBundle;
+  const { statusCode, body } = await connection.request({
+    path: path.replace('{key}', key),
+    method,
+    headersTimeout: stallTimeoutMs,
+    bodyTimeout: stallTimeoutMs,
+    signal,
+  });
+  if (statusCode === 200) return body;
+  await body.dump();
+  if (statusCode === 404) return undefined;
+  throw new Error(`the service answered ${statusCode}`);
+}
+
+/** Lets bytes pass and fails, before its end, unless they are those expected. */
 class ExpectedBytes extends Transform {
   readonly #expected: BundleContent;
   readonly #hash = createHash('sha256');

@@ -5,14 +5,17 @@ import type { Answer, ServiceClient } from './service-client.ts';
 import type { ServiceClock } from './service-clock.ts';
 import { retryDelayMs, ServiceError } from './service-error.ts';
 
-/** Why a lease ended before its result was settled. */
+/** Why lease ended before its result was settled. */
 export type LeaseEnd = 'lost' | 'cancelled' | 'expired';
 
 const expiryCheckMs = 500;
 const minRenewalMs = 200;
 const maxLeasesPerCall = 5000;
 const defaultTtlMs = 15_000;
-/** Two clocks of one host that part by more than this: one was set, or the host was asleep and one stood still. */
+/**
+ * Two clocks of one host that part by more than this: one was set, or the host was asleep and one stood
+ * still.
+ */
 const clockGapMs = 1000;
 /** How long a lease is renewed whose result lies in the spool. */
 const spooledLeaseMs = 120_000;
@@ -20,21 +23,23 @@ const spooledLeaseMs = 120_000;
 interface Held extends LeaseRef {
   expiresAtMs: number;
   /** From then on it is not renewed. */
-  letGoAtMs: number;
+  stopRenewingAtMs: number;
   readonly onEnd: (end: LeaseEnd) => void;
 }
 
 /**
  * Keeps the agent's right to its runs, from the claim until the result is settled.
  *
- * IDLE: no lease is held; no timer, no call. → RENEWING with the first `hold`: every third of the TTL one call renews
- * all leases. What the answer names as lost or cancelled ends at once. A failed call is repeated sooner, with back-off;
- * the leases stay as they are until their time is up. → IDLE when the last lease is dropped or ended.
+ * IDLE: no lease is held; no timer, no call. → RENEWING with the first `hold`: every third of the TTL one
+ * call renews all leases. What the answer names as lost or cancelled ends at once. A failed call is repeated
+ * sooner, with back-off; the leases stay as they are until their time is up. → IDLE when the last lease is
+ * dropped or ended.
  *
- * A lease's time is counted on the monotonic clock from the earliest instant the service can have meant. Twice a second,
- * and before anything is started or sent (`expireOverdue`), leases whose time is up end as `expired`: after a stop of
- * the whole process the agent so learns what it lost before it acts on it. It then stops the runs; what was already
- * found out is still sent, because the service fences it by the lease number and keeps it as evidence.
+ * A lease's time is counted on the monotonic clock from the earliest instant the service can have meant.
+ * Twice a second, and before anything is started or sent (`expireOverdue`), leases whose time is up end as
+ * `expired`: after a stop of the whole process the agent so learns what it lost before it acts on it. It then
+ * stops the runs; what was already found out is still sent, because the service fences it by its token and
+ * keeps it as evidence.
  */
 export class LeaseKeeper {
   readonly #client: ServiceClient;
@@ -69,8 +74,8 @@ export class LeaseKeeper {
   }
 
   /**
-   * When, on the monotonic clock, the leases of an answer end: their TTL after the answer was made, which was at the
-   * service's time it carries, but surely between sending and receiving.
+   * When, on the monotonic clock, the leases of an answer end: their TTL after the answer was made, which was
+   * at the service's time it carries, but surely between sending and receiving.
    */
   expiryOf(answer: Answer<{ readonly serverTime: number; readonly leaseTtlMs: number }>): number {
     const madeAtMs = this.#serviceClock.toMonotonicMs(answer.body.serverTime);
@@ -80,12 +85,15 @@ export class LeaseKeeper {
   /** Takes a lease into care. `onEnd` is called at most once, unless the lease is dropped first. */
   hold(lease: LeaseRef, ttlMs: number, expiresAtMs: number, onEnd: (end: LeaseEnd) => void): void {
     this.#ttlMs = ttlMs;
-    this.#held.set(lease.runId, { ...lease, expiresAtMs, letGoAtMs: Number.POSITIVE_INFINITY, onEnd });
+    this.#held.set(lease.runId, { ...lease, expiresAtMs, stopRenewingAtMs: Number.POSITIVE_INFINITY, onEnd });
     this.#expiryTimer ??= setInterval(() => void this.verify(), expiryCheckMs);
     if (!this.#renewalTimer && !this.#isRenewing) this.#scheduleRenewal(this.#ttlMs / 3);
   }
 
-  /** Lets a lease go without a call: its result is settled, or it was given back. Other lease numbers stay. */
+  /**
+   * Lets a lease go without a call: its result is settled, or it was given back. Leases with another fencing
+   * token stay.
+   */
   drop({ runId, leaseNumber }: LeaseRef): void {
     if (this.#held.get(runId)?.leaseNumber !== leaseNumber) return;
     this.#held.delete(runId);
@@ -93,12 +101,12 @@ export class LeaseKeeper {
   }
 
   /**
-   * The result of a run is safe on disk. Its lease is kept for some time more, so that no other agent does the work again
-   * while the result is on its way; not for ever, should the service take no results.
+   * The result of a run is safe on disk. Its lease is kept for some time more, so that no other agent does
+   * the work again while the result is on its way; not for ever, should the service take no results.
    */
-  letGoSoon({ runId, leaseNumber }: LeaseRef): void {
+  stopRenewingSoon({ runId, leaseNumber }: LeaseRef): void {
     const held = this.#held.get(runId);
-    if (held?.leaseNumber === leaseNumber) held.letGoAtMs = this.#clock.monotonicMs() + spooledLeaseMs;
+    if (held?.leaseNumber === leaseNumber) held.stopRenewingAtMs = this.#clock.monotonicMs() + spooledLeaseMs;
   }
 
   isHeld({ runId, leaseNumber }: LeaseRef): boolean {
@@ -123,9 +131,9 @@ export class LeaseKeeper {
   }
 
   /**
-   * To be awaited before results are sent. Leases whose time is up have ended when it resolves. Where the wall clock and the
-   * monotonic one have parted, nobody here can tell whose time is up: a host that slept may have a monotonic clock that
-   * slept as well. Then the service is asked first.
+   * To be awaited before results are sent. Leases whose time is up have ended when it resolves. Where the
+   * wall clock and the monotonic one have parted, the agent cannot know whose time is up: a host that slept
+   * may have a monotonic clock that slept as well. Then the service is asked first.
    */
   async verify(): Promise<void> {
     this.expireOverdue();
@@ -135,7 +143,7 @@ export class LeaseKeeper {
     if (Math.abs(gapMs) > clockGapMs) {
       this.#log.warn(
         { gapMs: Math.round(gapMs), leases: this.#held.size },
-        'the clocks of this host have parted: it was asleep, or its clock was set; leases are asked for before results are sent',
+        'clock jump detected (suspend or clock change); verifying leases before sending results',
       );
       this.#serviceClock.distrust();
       this.#verifying ??= this.#renewNow();
@@ -172,7 +180,7 @@ export class LeaseKeeper {
     let nextDelayMs = this.#ttlMs / 3;
     this.expireOverdue();
     for (const lease of this.#held.values()) {
-      if (lease.letGoAtMs <= this.#clock.monotonicMs()) this.drop(lease);
+      if (lease.stopRenewingAtMs <= this.#clock.monotonicMs()) this.drop(lease);
     }
     try {
       const leases = this.heldLeases();
@@ -186,8 +194,8 @@ export class LeaseKeeper {
       // A lease is worth more than politeness as long as nobody asked us to wait.
       if (thrown.kind === 'unreachable') nextDelayMs = Math.min(nextDelayMs, this.#ttlMs / 6);
       this.#log.warn(
-        { code: thrown.code, leases: this.#held.size },
-        `leases were not renewed: ${thrown.message}`,
+        { code: thrown.code, reason: thrown.message, leases: this.#held.size },
+        'failed to renew leases',
       );
     } finally {
       this.#isRenewing = false;
@@ -216,8 +224,8 @@ export class LeaseKeeper {
   #end(lease: Held, end: LeaseEnd): void {
     this.drop(lease);
     this.#log.warn(
-      { runId: lease.runId, leaseNumber: lease.leaseNumber, end },
-      'a lease ended before its result',
+      { runId: lease.runId, fencingToken: lease.leaseNumber, reason: end },
+      'lease ended before its result',
     );
     lease.onEnd(end);
   }

@@ -16,14 +16,13 @@ import {
 } from '../../protocol/agent/agent.ts';
 import { agentErrorRoutes } from '../../protocol/agent/agent-error.ts';
 import { type Examination, examinationRoutes } from '../../protocol/agent/agent-examination.ts';
-import { ErrorBody } from '../../protocol/http/error-body.ts';
-import type { Route } from '../../protocol/http/route.ts';
+import { ErrorBody, type Route } from '../../protocol/http/route.ts';
 import { locationEventRoutes, type ReportedLocationEvent } from '../../protocol/locations/location-event.ts';
 import { type ArtifactReceipt, artifactRoutes } from '../../protocol/results/artifact.ts';
 import type { Scrubbed } from '../scrub/scrubber.ts';
 import { isNestedDeeperThan } from './json-depth.ts';
 import type { ServiceClock } from './service-clock.ts';
-import { openServiceLine, type ServiceAccess, type ServiceLine } from './service-connection.ts';
+import { type ServiceAccess, ServiceConnection } from './service-connection.ts';
 import { kindOfStatus, parseRetryAfter, ServiceError, type ServiceErrorKind } from './service-error.ts';
 
 const maxAnswerBytes = 32 * 1024 * 1024;
@@ -31,7 +30,7 @@ const maxAnswerDepth = 100;
 const maxErrorTextLength = 500;
 /** An answer is due this long after the time the request asked the service to wait. */
 const answerTimeoutMs = 10_000;
-/** Uploads may be large and lines slow. */
+/** Uploads may be large and connections slow. */
 const uploadTimeoutMs = 30_000;
 /** An artifact may take long as long as its bytes move. */
 const artifactTimeoutMs = 25 * 60_000;
@@ -66,15 +65,15 @@ interface Call<Schema extends z.ZodType> {
 }
 
 /**
- * The agent protocol over HTTP. Every method resolves with a validated answer or rejects with a ServiceError, which
- * says whether and when to repeat the call; nothing is repeated here. The key is in the request header and nowhere
- * else: no error and no log line holds it.
+ * The agent protocol over HTTP. Every method resolves with a validated answer or rejects with a ServiceError,
+ * which says whether and when to repeat the call; nothing is repeated here. The key is in the request header
+ * and nowhere else: no error and no log line holds it.
  */
 export class ServiceClient {
   readonly #identity: Identity;
   readonly #clock: Clock;
   readonly #serviceClock: ServiceClock;
-  readonly #line: ServiceLine;
+  readonly #connection: ServiceConnection;
   readonly #onFailed: (kind: ServiceErrorKind) => void;
   readonly #onRefused: () => void;
   readonly #onAnswered: () => void;
@@ -97,7 +96,8 @@ export class ServiceClient {
     this.#serviceClock = options.serviceClock;
     this.#onFailed = options.onFailed;
     this.#onRefused = options.onRefused;
-    this.#line = openServiceLine(options.settings, { version: options.version, maxAnswerBytes });
+    const { settings, version } = options;
+    this.#connection = new ServiceConnection(settings, { version, maxAnswerBytes });
     this.#onAnswered = options.onAnswered;
   }
 
@@ -152,8 +152,8 @@ export class ServiceClient {
     return answer;
   }
 
-  /** Tells of times in which the location was sick. */
-  async tellOfLocation(events: readonly ReportedLocationEvent[], signal: AbortSignal): Promise<void> {
+  /** Reports when parts of the location were unhealthy. */
+  async reportLocationEvents(events: readonly ReportedLocationEvent[], signal: AbortSignal): Promise<void> {
     await this.#call({
       route: locationEventRoutes.reportLocationEvents,
       body: JSON.stringify({ ...this.#identity, events }),
@@ -163,14 +163,16 @@ export class ServiceClient {
     });
   }
 
-  /** Sends the envelope of an error report. What becomes of it matters to nobody, so nothing is counted or repeated. */
+  /**
+   * Sends the envelope of an error report. What becomes of it matters to nobody, so nothing is counted or
+   * repeated.
+   */
   async reportError(envelope: string): Promise<void> {
     const { method, path, bodyContentType } = agentErrorRoutes.reportAgentError;
-    const response = await this.#line.dispatcher.request({
-      origin: this.#line.origin,
-      path: this.#line.pathPrefix + path.replace('{project}', 'agent'),
+    const response = await this.#connection.request({
+      path: path.replace('{project}', 'agent'),
       method,
-      headers: { ...this.#line.headers, 'content-type': bodyContentType },
+      headers: { 'content-type': bodyContentType },
       body: envelope,
       signal: AbortSignal.timeout(errorReportTimeoutMs),
     });
@@ -179,8 +181,8 @@ export class ServiceClient {
   }
 
   /**
-   * Sends a file of a run whose result is stored. Fails as `unreachable` when the line stands still for 30 seconds, however
-   * long the whole takes.
+   * Sends a file of a run whose result is stored. Fails as `unreachable` when the connection stands still for
+   * 30 seconds, however long the whole takes.
    */
   async putArtifact(
     { runId, leaseNumber }: LeaseRef,
@@ -224,14 +226,14 @@ export class ServiceClient {
       if (!stalled.signal.aborted || signal.aborted) throw thrown;
       throw new ServiceError(
         'unreachable',
-        `PUT of an artifact: the line stood still for ${uploadTimeoutMs} ms`,
+        `PUT of an artifact: the connection stood still for ${uploadTimeoutMs} ms`,
       );
     } finally {
       clearTimeout(stallTimer);
     }
   }
 
-  /** Asks the service what it thinks of this agent, with a body of so many bytes that mean nothing. */
+  /** Asks the service what it thinks of this agent, with a body of that many meaningless bytes. */
   examine(options: {
     readonly agentVersion: string;
     readonly sizeBytes: number;
@@ -252,7 +254,7 @@ export class ServiceClient {
   }
 
   async close(): Promise<void> {
-    await this.#line.dispatcher.destroy();
+    await this.#connection.close();
   }
 
   async #call<Schema extends z.ZodType>(call: Call<Schema>): Promise<Answer<z.output<Schema>>> {
@@ -280,11 +282,10 @@ export class ServiceClient {
     let statusCode: number;
     let headers: Dispatcher.ResponseData['headers'];
     try {
-      const response = await this.#line.dispatcher.request({
-        origin: this.#line.origin,
-        path: this.#line.pathPrefix + (call.path ?? call.route.path),
+      const response = await this.#connection.request({
+        path: call.path ?? call.route.path,
         method: call.route.method,
-        headers: call.headers ? { ...this.#line.headers, ...call.headers } : this.#line.headers,
+        headers: call.headers,
         body: typeof call.body === 'string' ? call.body : Readable.from(call.body, { objectMode: false }),
         signal: end.signal,
       });
@@ -343,7 +344,7 @@ function parseAnswer<Schema extends z.ZodType>(schema: Schema, text: string, wha
   try {
     parsed = JSON.parse(text);
   } catch (thrown) {
-    // The message of a SyntaxError quotes the text, which may hold variables; its length is all that is told.
+    // The message of a SyntaxError quotes the text, which may hold variables; its length is all that is said.
     throw new ServiceError(
       'unreachable',
       `${what}: the answer is not JSON (${text.length} characters, ${toError(thrown).name})`,
@@ -380,7 +381,7 @@ function explain(thrown: unknown): string {
     return `${text} (if the certificate is in order, this machine's clock is wrong)`;
   }
   if (code?.includes('CERT') || code?.includes('SIGNATURE')) {
-    return `${text} (put the certificate of your own authority into CA_CERTS_DIR, or name it in NODE_EXTRA_CA_CERTS)`;
+    return `${text} (add your CA certificate to CA_CERTS_DIR, or name it in NODE_EXTRA_CA_CERTS)`;
   }
   return text;
 }

@@ -8,10 +8,10 @@ const staleAfterMs = 300_000;
 const uselessErrorMs = 60_000;
 
 /**
- * The service's clock, as far as the agent can know it. Each answer carries the service's time; it was read somewhere
- * between sending the request and receiving the answer, so a sample is good to half the round trip. The best sample is
- * kept, growing worse with its age. The offset is taken against our monotonic clock: it does not care how wrong the
- * host's wall clock is, nor when somebody sets it.
+ * The service's clock, as far as the agent can know it. Each answer carries the service's time; it was read
+ * somewhere between sending the request and receiving the answer, so a sample is good to half the round trip.
+ * The best sample is kept, growing worse with its age. The offset is taken against our monotonic clock: it
+ * does not care how wrong the host's wall clock is, nor when somebody sets it.
  */
 export class ServiceClock {
   readonly #clock: Clock;
@@ -36,14 +36,25 @@ export class ServiceClock {
     if (sample.errorMs <= currentErrorMs || isContradiction || this.isStale) this.#best = sample;
   }
 
-  /** Something happened to this host's clocks: what was known holds until the next answer, whatever that is worth. */
+  /**
+   * Something happened to this host's clocks: what was known holds until the next answer, whatever that is
+   * worth.
+   */
   distrust(): void {
     if (this.#best) this.#best = { ...this.#best, errorMs: Number.MAX_SAFE_INTEGER };
   }
 
-  /** What to add to `monotonicMs` to get the service's epoch milliseconds. Before any answer: this host's wall clock. */
+  /**
+   * What to add to `monotonicMs` to get the service's epoch milliseconds. Before any answer: this host's wall
+   * clock.
+   */
   get offsetMs(): number {
     return this.#best?.offsetMs ?? this.#clock.wallMs() - this.#clock.monotonicMs();
+  }
+
+  /** Epoch milliseconds by the service's clock, as well as it is known. */
+  nowMs(): number {
+    return this.#clock.monotonicMs() + this.offsetMs;
   }
 
   /** How far off the offset may be, in milliseconds; Infinity before any answer. */
@@ -54,7 +65,7 @@ export class ServiceClock {
 
   /** How far this host's wall clock is ahead of the service's, in milliseconds. */
   get wallSkewMs(): number {
-    return this.#clock.wallMs() - (this.#clock.monotonicMs() + this.offsetMs);
+    return this.#clock.wallMs() - this.nowMs();
   }
 
   /** True when there is no recent good sample: the next call should be a short one. */

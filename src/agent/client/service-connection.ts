@@ -7,31 +7,47 @@ export type ServiceAccess = Pick<AgentSettings, 'serviceUrl' | 'apiKey' | 'proxy
 
 const connectTimeoutMs = 5000;
 
-/** How requests get to the service: address, key, proxy. The key is in the request header and nowhere else. */
-export interface ServiceLine {
-  readonly origin: string;
-  /** What stands before every path. */
-  readonly pathPrefix: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly dispatcher: Dispatcher;
-}
+type RequestOptions = Omit<Dispatcher.RequestOptions, 'origin' | 'headers'> & {
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+};
 
-/** @param limits.maxAnswerBytes the largest answer that is read. */
-export function openServiceLine(
-  access: ServiceAccess,
-  limits: { readonly version: string; readonly maxAnswerBytes: number },
-): ServiceLine {
-  const url = new URL(access.serviceUrl);
-  return {
-    origin: url.origin,
-    pathPrefix: url.pathname.replace(/\/+$/, ''),
-    headers: {
+/**
+ * The one way to the service for every thread: address, key, proxy. The key is in the request header and
+ * nowhere else.
+ */
+export class ServiceConnection {
+  readonly #origin: string;
+  /** What stands before every path. */
+  readonly #pathPrefix: string;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #dispatcher: Dispatcher;
+
+  /** @param limits.maxAnswerBytes the largest answer that is read. */
+  constructor(access: ServiceAccess, limits: { readonly version: string; readonly maxAnswerBytes: number }) {
+    const url = new URL(access.serviceUrl);
+    this.#origin = url.origin;
+    this.#pathPrefix = url.pathname.replace(/\/+$/, '');
+    this.#headers = {
       authorization: `Bearer ${access.apiKey}`,
       'content-type': 'application/json',
       'user-agent': `picket-agent/${limits.version}`,
-    },
-    dispatcher: createDispatcher(access, limits.maxAnswerBytes),
-  };
+    };
+    this.#dispatcher = createDispatcher(access, limits.maxAnswerBytes);
+  }
+
+  /** @param request.path below the service's address. */
+  async request({ path, headers, ...request }: RequestOptions): Promise<Dispatcher.ResponseData> {
+    return await this.#dispatcher.request({
+      ...request,
+      origin: this.#origin,
+      path: this.#pathPrefix + path,
+      headers: { ...this.#headers, ...headers },
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#dispatcher.destroy();
+  }
 }
 
 function createDispatcher(access: ServiceAccess, maxAnswerBytes: number): Dispatcher {

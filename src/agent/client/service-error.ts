@@ -1,4 +1,4 @@
-import { backoffDelayMs } from '../../lib/backoff.ts';
+import { backoffDelayMs } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 
 /**
@@ -6,7 +6,8 @@ import { AppError } from '../../lib/errors.ts';
  * - `refused`: 401 or 403. The key is revoked or wrong: take no more work, ask again slowly.
  * - `rejected`: any other answer that repeating cannot cure. The status says what was wrong with the request.
  * - `busy`: 429 or 503 with a time to come back, which is honoured.
- * - `unreachable`: no usable answer (network, time-out, 5xx, or a body that is not what the protocol says: a proxy may
+ * - `unreachable`: no usable answer (network, time-out, 5xx, or a body that is not what the protocol says: a
+ * proxy may
  *   have sent it). Repeat with back-off.
  * - `stopped`: the caller gave up waiting (its signal aborted). Nothing is wrong.
  */
@@ -50,8 +51,8 @@ export function kindOfStatus(httpStatus: number, retryAfterMs: number | undefine
 const maxRetryAfterMs = 600_000;
 
 /**
- * Milliseconds in a `Retry-After` header: seconds, or a date, which is read against the answer's own `Date` because our
- * clock may be wrong. At most ten minutes. undefined when absent or not understood.
+ * Milliseconds in a `Retry-After` header: seconds, or a date, which is read against the answer's own `Date`
+ * because our clock may be wrong. At most ten minutes. undefined when absent or not understood.
  */
 export function parseRetryAfter(
   value: string | undefined,
@@ -70,8 +71,8 @@ const quick = { baseMs: 1000, capMs: 4000, floorMs: 50 };
 const slow = { baseMs: 10_000, capMs: 60_000, floorMs: 5000 };
 
 /**
- * How long to wait before repeating a failed call, in milliseconds: full jitter, never less than a floor so that it
- * cannot become a busy loop, and never before `Retry-After`.
+ * How long to wait before repeating a failed call, in milliseconds: full jitter, never less than a floor so
+ * that it cannot become a busy loop, and never before `Retry-After`.
  *
  * @param attempt 0 for the first repetition.
  */

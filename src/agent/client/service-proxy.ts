@@ -4,8 +4,8 @@ import type { AgentSettings } from '../config.ts';
 const defaultPorts: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' };
 
 /**
- * The proxy between this agent and the service, or undefined: HTTPS_PROXY for an https service (HTTP_PROXY where that is not
- * set), HTTP_PROXY for an http one, none where NO_PROXY names the service's host.
+ * The proxy between this agent and the service, or undefined: HTTPS_PROXY for an https service (HTTP_PROXY
+ * where that is not set), HTTP_PROXY for an http one, none where NO_PROXY names the service's host.
  */
 export function serviceProxyUrl(settings: Pick<AgentSettings, 'serviceUrl' | 'proxy'>): URL | undefined {
   const service = new URL(settings.serviceUrl);
@@ -16,8 +16,9 @@ export function serviceProxyUrl(settings: Pick<AgentSettings, 'serviceUrl' | 'pr
 }
 
 /**
- * Whether a list like NO_PROXY names the host of a URL: its name or address, `.example.com` or `*.example.com` for
- * what lies below, a network such as `10.0.0.0/8`, or `*` for everything; each with a port behind a colon if only that is meant.
+ * Whether a list like NO_PROXY names the host of a URL: its name or address, `.example.com` or
+ * `*.example.com` for what lies below, a network such as `10.0.0.0/8`, or `*` for everything; each with a
+ * port behind a colon if only that is meant.
  */
 export function isExcepted(url: URL, list: string): boolean {
   const hostname = url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/(?<=.)\.$/, '');

@@ -1,12 +1,6 @@
 import { type FailureCode, failure } from '../../checks/contract/failure.ts';
-import type { FinishedRun } from '../runners/worker-protocol.ts';
+import type { FinishedRun, RunIds } from '../run/contracts.ts';
 import type { Scrubber } from '../scrub/scrubber.ts';
-
-export interface RunIds {
-  readonly runId: string;
-  readonly leaseNumber: number;
-  readonly resultId: string;
-}
 
 /** The report of a run that no runner could report: its thread died, or this agent cannot run it. */
 export function ownReport(
@@ -17,24 +11,26 @@ export function ownReport(
   const failed = failure(problem.code, problem.message);
   const { scrubber, startedAtMs, nowMs } = context;
   return {
-    ...ids,
-    envelopeJson: scrubber.envelope({
+    report: {
       ...ids,
-      startedAt: Math.max(0, Math.round(startedAtMs)),
-      stoppedAt: Math.max(0, Math.round(nowMs)),
-      hostStartedAt: null,
-      responseTimeMs: 0,
-      startDelayMs: 0,
-      agentLagMs: 0,
-      agentOverheadMs: 0,
-      isTimingDoubtful: false,
-      certificateExpiresAt: null,
-      isDegraded: null,
-      overMaxResponseTime: null,
-      failure: failed,
-      errorMessages: [failed.message],
-    }),
-    detailJson: scrubber.json(null),
+      envelopeJson: scrubber.envelope({
+        ...ids,
+        startedAt: Math.max(0, Math.round(startedAtMs)),
+        stoppedAt: Math.max(0, Math.round(nowMs)),
+        hostStartedAt: null,
+        responseTimeMs: 0,
+        startDelayMs: 0,
+        agentLagMs: 0,
+        agentOverheadMs: 0,
+        isTimingDoubtful: false,
+        certificateExpiresAt: null,
+        isDegraded: null,
+        overMaxResponseTime: null,
+        failure: failed,
+        errorMessages: [failed.message],
+      }),
+      detailJson: scrubber.json(null),
+    },
     facts: {
       checkType: problem.checkType,
       verdict: 'error',

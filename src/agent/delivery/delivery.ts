@@ -5,14 +5,14 @@ import type { LeaseKeeper } from '../client/lease-keeper.ts';
 import type { ServiceClient } from '../client/service-client.ts';
 import type { ServiceClock } from '../client/service-clock.ts';
 import type { AgentSettings } from '../config.ts';
-import type { Report } from '../runners/worker-protocol.ts';
+import type { Report } from '../run/contracts.ts';
 import { type ArtifactEnd, ArtifactUploader } from './artifacts/artifact-uploader.ts';
-import { runFolder } from './artifacts/work-folder.ts';
+import { attemptKey, runFolder } from './artifacts/run-folder.ts';
+import type { WaitingReport } from './outbox.ts';
 import { Reporter } from './reporter.ts';
 import type { SpoolKind } from './spool/segment.ts';
 import { Spool } from './spool/spool.ts';
 import { spoolTag } from './spool/spool-folder.ts';
-import type { WaitingReport } from './spool/waiting-report.ts';
 import type { Settlement } from './upload.ts';
 
 /** Reports kept in memory while the disk does not take them, in characters of JSON. */
@@ -21,10 +21,11 @@ const maxMemorySize = 64 * 1024 * 1024;
 /**
  * The way of a result from the run to the service: spool, reporter and artifacts, and the lease on the way.
  *
- * HELD: the report is sent and at the same time put on disk; its lease is renewed, so that nobody does the work again. →
- * SETTLED when the service has given its receipt: the lease is dropped and the artifacts are sent, or thrown away where the
- * result does not count. → gone from the disk when no artifact of it is left. An agent that finds it on disk before that sends
- * it again, which the service knows by its id, and then its artifacts.
+ * HELD: the report is sent and at the same time put on disk; its lease is renewed, so that nobody does the
+ * work again. →
+ * SETTLED when the service has given its receipt: the lease is dropped and the artifacts are sent, or thrown
+ * away where the result does not count. → gone from the disk when no artifact of it is left. An agent that
+ * finds it on disk before that sends it again, which the service knows by its id, and then its artifacts.
  */
 export class Delivery {
   readonly spool: Spool;
@@ -39,7 +40,6 @@ export class Delivery {
     const { settings, client, clock, log, serviceClock, leaseKeeper } = options;
     this.#leaseKeeper = leaseKeeper;
     this.#onSettled = options.onSettled;
-    const serviceNowMs = () => clock.monotonicMs() + serviceClock.offsetMs;
     this.spool = new Spool({
       directory: settings.spoolDir,
       tag: spoolTag(settings.serviceUrl, settings.apiKey),
@@ -47,11 +47,11 @@ export class Delivery {
       maxMemorySize,
       clock,
       log,
-      serviceNowMs,
+      serviceClock,
       notBeforeMs: () =>
-        Number.isFinite(serviceClock.errorMs) ? serviceNowMs() - settings.spoolMaxAgeMs : 0,
+        Number.isFinite(serviceClock.errorMs) ? serviceClock.nowMs() - settings.spoolMaxAgeMs : 0,
       onDurable: ({ report }) => {
-        leaseKeeper.letGoSoon(report);
+        leaseKeeper.stopRenewingSoon(report);
         this.uploader.makeRoom();
       },
       onDropped: ({ report }) => {
@@ -67,7 +67,7 @@ export class Delivery {
       spool: this.spool,
       onSettled: (waiting, settlement) => this.#settled(waiting, settlement),
       onTaken: ({ report }) => this.uploader.hold(report, report.artifacts),
-      beforeSending: options.beforeSending,
+      beforeSending: () => leaseKeeper.verify(),
     });
     this.uploader = new ArtifactUploader({
       client,
@@ -95,16 +95,16 @@ export class Delivery {
     const { report } = waiting;
     this.#leaseKeeper.drop(report);
     this.#onSettled(settlement);
-    if (this.uploader.has(report)) this.#awaitingArtifacts.set(keyOf(report), waiting);
+    if (this.uploader.has(report)) this.#awaitingArtifacts.set(attemptKey(report), waiting);
     else this.spool.settle(waiting);
     if (settlement === 'accepted' || settlement === 'duplicate') this.uploader.release(report);
     else this.uploader.discard(report);
   }
 
   #artifactsGone(lease: LeaseRef): void {
-    const waiting = this.#awaitingArtifacts.get(keyOf(lease));
+    const waiting = this.#awaitingArtifacts.get(attemptKey(lease));
     if (!waiting) return;
-    this.#awaitingArtifacts.delete(keyOf(lease));
+    this.#awaitingArtifacts.delete(attemptKey(lease));
     this.spool.settle(waiting);
   }
 }
@@ -120,10 +120,4 @@ export interface DeliveryOptions {
   readonly onSettled: (settlement: Settlement) => void;
   /** Called for every artifact. */
   readonly onArtifactEnd: (end: ArtifactEnd) => void;
-  /** Called before each upload of results. */
-  readonly beforeSending: () => Promise<void>;
-}
-
-function keyOf({ runId, leaseNumber }: LeaseRef): string {
-  return `${runId}.${leaseNumber}`;
 }

@@ -1,4 +1,25 @@
-import { sizeOf, type WaitingReport } from './spool/waiting-report.ts';
+import type { Report } from '../run/contracts.ts';
+import type { SpoolKind } from './spool/segment.ts';
+
+/** A report on its way, as far as the main thread has it in memory. */
+export interface WaitingReport {
+  readonly report: Report;
+  readonly kind: SpoolKind;
+  /** When it was spooled, epoch milliseconds by the service's clock. */
+  readonly atMs: number;
+  /** Where it lies on disk, once it does. */
+  place: { readonly ref: number; readonly epoch: number } | undefined;
+  /**
+   * `sending`: the reporter has it. `backlog`: it waits for its turn. `settled`: the service has it, or it
+   * was dropped.
+   */
+  state: 'sending' | 'backlog' | 'settled';
+}
+
+/** About how much memory a report takes, in characters. */
+export function sizeOf({ report }: WaitingReport): number {
+  return report.envelopeJson.length + report.detailJson.length;
+}
 
 /** What a batch may hold. Sizes are in characters of JSON, which is close enough to bytes to steer by. */
 export interface BatchLimits {
@@ -7,8 +28,9 @@ export interface BatchLimits {
 }
 
 /**
- * Fresh reports: those that nobody has tried to send yet, in memory, oldest first. It stays small, so that what comes now is
- * sent now: what does not fit any more is handed to whoever made the outbox, for the backlog.
+ * Fresh reports: those that nobody has tried to send yet, in memory, oldest first. It stays small, so that
+ * what comes now is sent now: what does not fit any more is handed to the owner of the outbox, for the
+ * backlog.
  */
 export class Outbox {
   readonly #limits: BatchLimits;
@@ -38,7 +60,10 @@ export class Outbox {
     if (surplus.length > 0) this.#onOverflow(surplus);
   }
 
-  /** Takes the oldest reports out, as many as fit a batch, one at least. Those that were dropped meanwhile are left out. */
+  /**
+   * Takes the oldest reports out, as many as fit a batch, one at least. Those that were dropped meanwhile are
+   * left out.
+   */
   take(limits: BatchLimits): WaitingReport[] {
     let count = 0;
     let size = 0;

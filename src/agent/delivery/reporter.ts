@@ -1,11 +1,10 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { resultRetryDelayMs, type ServiceError } from '../client/service-error.ts';
-import type { Report } from '../runners/worker-protocol.ts';
-import { type BatchLimits, Outbox } from './outbox.ts';
+import type { Report } from '../run/contracts.ts';
+import { type BatchLimits, Outbox, type WaitingReport } from './outbox.ts';
 import type { SpoolKind } from './spool/segment.ts';
 import type { Spool } from './spool/spool.ts';
-import type { WaitingReport } from './spool/waiting-report.ts';
 import { type UploadOptions, upload } from './upload.ts';
 
 const batchLimits: BatchLimits = { maxCount: 100, maxSize: 4 * 1024 * 1024 };
@@ -22,15 +21,15 @@ const answeredRetryMs = 250;
 /**
  * Sends reports, on two lines. A repeated upload does no harm, because the service knows results by their id.
  *
- * FRESH: what was just found out. A report goes at once when nothing was sent for 50 ms, otherwise 50 ms after the last
- * upload began or when a batch is full; one batch at a time. What is not settled, and what does not fit the outbox, goes to
- * the backlog of the spool.
+ * FRESH: what was just found out. A report goes at once when nothing was sent for 50 ms, otherwise 50 ms
+ * after the last upload began or when a batch is full; one batch at a time. What is not settled, and what
+ * does not fit the outbox, goes to the backlog of the spool.
  *
- * BACKLOG: beside it, one batch after the other, oldest first, until nothing waits.
+ * BACKLOG: at the same time, one batch after the other, oldest first, until nothing waits.
  *
- * When an upload fails both lines BACK OFF together. Then the fresh line tries first, and the backlog follows when the
- * service takes results again; where nothing is fresh the backlog tries. `serviceAnswered` ends the wait early: another
- * call learnt that the service is back. `stop` ends uploads under way from any state.
+ * When an upload fails both lines BACK OFF together. Then the fresh line tries first, and the backlog follows
+ * when the service takes results again; where nothing is fresh the backlog tries. `serviceAnswered` ends the
+ * wait early: another call learnt that the service is back. `stop` ends uploads under way from any state.
  */
 export class Reporter {
   readonly #options: ReporterOptions;
@@ -63,13 +62,13 @@ export class Reporter {
     return this.#outbox.count + this.#options.spool.backlogCount;
   }
 
-  /** Tells that there may be something in the backlog. */
+  /** There may be something in the backlog. */
   backlogChanged(): void {
     this.#scheduleBacklog();
-    this.#tellEmptied();
+    this.#resolveEmptied();
   }
 
-  /** Tells that some call was answered: what failed because the service was away may be tried again. */
+  /** Some call was answered: what failed because the service was away may be tried again. */
   serviceAnswered(): void {
     if (this.#failedAttempts === 0 || this.#isAskedToWait) return;
     // Where results alone fail, answers to other calls must not make for a busy loop.
@@ -99,7 +98,7 @@ export class Reporter {
     return this.waitingCount === 0 && !this.#freshUpload && !this.#backlogUpload;
   }
 
-  #tellEmptied(): void {
+  #resolveEmptied(): void {
     if (!this.#emptied || !this.#isEmpty) return;
     this.#emptied.resolve();
     this.#emptied = undefined;
@@ -121,7 +120,7 @@ export class Reporter {
     this.#freshUpload = undefined;
     this.#scheduleFresh();
     this.#scheduleBacklog();
-    this.#tellEmptied();
+    this.#resolveEmptied();
   }
 
   #scheduleBacklog(): void {
@@ -143,7 +142,7 @@ export class Reporter {
     else if (!this.#stop.signal.aborted) {
       this.#backlogTimer = setTimeout(() => this.#scheduleBacklog(), emptyTakeMs);
     }
-    this.#tellEmptied();
+    this.#resolveEmptied();
   }
 
   async #send(batch: WaitingReport[]): Promise<void> {
@@ -155,7 +154,7 @@ export class Reporter {
       this.#options.spool.release(failed.unsettled);
       return;
     }
-    if (this.#failedAttempts > 0) this.#options.log.info('results are accepted again');
+    if (this.#failedAttempts > 0) this.#options.log.info('service accepts results again');
     this.#failedAttempts = 0;
     this.#isAskedToWait = false;
     this.#retryAtMs = 0;
@@ -170,8 +169,8 @@ export class Reporter {
     const level = this.#failedAttempts === 0 ? 'warn' : 'debug';
     this.#failedAttempts++;
     this.#options.log[level](
-      { code: error.code, waiting: this.waitingCount, retryMs: Math.round(delayMs) },
-      `results could not be sent and are kept: ${error.message}`,
+      { code: error.code, reason: error.message, waiting: this.waitingCount, retryMs: Math.round(delayMs) },
+      'failed to send results; keeping them',
     );
   }
 }

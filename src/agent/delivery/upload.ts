@@ -2,9 +2,9 @@ import type { Logger } from '../../lib/log.ts';
 import type { ResultReceipt } from '../../protocol/agent/agent.ts';
 import type { ServiceClient } from '../client/service-client.ts';
 import { ServiceError } from '../client/service-error.ts';
-import type { Report } from '../runners/worker-protocol.ts';
+import type { Report } from '../run/contracts.ts';
 import { wholeReport, withoutDetail } from '../scrub/scrubber.ts';
-import type { WaitingReport } from './spool/waiting-report.ts';
+import type { WaitingReport } from './outbox.ts';
 
 /** `quarantined` results were refused by the service for good; they are counted and logged, not kept. */
 export type Settlement = ResultReceipt['status'] | 'quarantined';
@@ -25,8 +25,9 @@ export interface UploadOptions {
 }
 
 /**
- * Sends one batch of reports until each is settled. A receipt settles a report. An answer that blames the content (400, 413,
- * 422) is met by halving the batch until the bad report is alone, so that the others flow. Any other failure ends the upload.
+ * Sends one batch of reports until each is settled. A receipt settles a report. An answer that blames the
+ * content (400, 413, 422) is met by halving the batch until the bad report is alone, so that the others flow.
+ * Any other failure ends the upload.
  *
  * @returns the failure and what is not settled, or undefined.
  */
@@ -55,13 +56,16 @@ export async function upload(
   return undefined;
 }
 
-/** @returns what the service rejected together with its detail, without it: the verdict must not be lost with it. */
+/**
+ * @returns what the service rejected together with its detail, without it: the verdict must not be lost with
+ * it.
+ */
 async function send(
   batch: readonly Sending[],
   options: UploadOptions,
   signal: AbortSignal,
 ): Promise<Sending[]> {
-  const texts = batch.map(({ report }) => wholeReport(report.envelopeJson, report.detailJson));
+  const texts = batch.map(({ report }) => wholeReport(report));
   const { body } = await options.client.report(texts, signal);
   const again: Sending[] = [];
   for (const [index, sending] of batch.entries()) {
@@ -69,7 +73,7 @@ async function send(
     if (receipt?.status === 'rejected' && sending.report.detailJson !== 'null') {
       options.log.warn(
         { runId: sending.report.runId, reason: receipt.reason },
-        'the service rejected a result, which is sent again without its detail',
+        'result rejected by the service; sending it again without its detail',
       );
       again.push(bare(sending));
     } else if (receipt) {
@@ -90,7 +94,7 @@ function smaller(batch: readonly Sending[], error: ServiceError, options: Upload
   if (error.httpStatus === 413 && only.report.detailJson !== 'null') {
     options.log.warn(
       { runId: only.report.runId },
-      'a result is too large for the service and goes without its detail',
+      'result too large for the service; sending it without its detail',
     );
     return [[bare(only)]];
   }
@@ -99,7 +103,7 @@ function smaller(batch: readonly Sending[], error: ServiceError, options: Upload
 }
 
 function bare({ waiting, report }: Sending): Sending {
-  return { waiting, report: { ...report, ...withoutDetail(report.envelopeJson) } };
+  return { waiting, report: { ...report, ...withoutDetail(report) } };
 }
 
 function settle(
@@ -109,9 +113,9 @@ function settle(
   { log, onSettled }: UploadOptions,
 ): void {
   if (settlement === 'rejected' || settlement === 'quarantined') {
-    log.error({ runId, resultId, settlement, reason }, 'the service refused a result for good; it is lost');
+    log.error({ runId, resultId, settlement, reason }, 'result refused by the service for good and lost');
   } else if (settlement === 'stale') {
-    log.warn({ runId, resultId }, 'a result came too late and is not counted');
+    log.warn({ runId, resultId }, 'stale result not counted');
   }
   onSettled(waiting, settlement);
 }

@@ -1,10 +1,11 @@
 import { getCACertificates } from 'node:tls';
-import { readCaDirectory } from '../../lib/ca-directory.ts';
-import { trustAlso } from '../../lib/trusted-roots.ts';
+import { readCaDirectory, trustAlso } from '../../lib/ca-directory.ts';
 import type { Examination } from './examination.ts';
 import { ok, problem, skipped, type Verdict } from './finding.ts';
 
-/** CA_CERTS_DIR, file by file. That what runs checks trusts them is proven by running checks; see checks.ts. */
+/**
+ * CA_CERTS_DIR, file by file. That what runs checks trusts them is proven by running checks; see checks.ts.
+ */
 export const authorities: Examination = {
   name: 'authorities',
   async examine(patient) {

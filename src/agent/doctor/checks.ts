@@ -6,8 +6,8 @@ import { systemClock } from '../../lib/clock.ts';
 import { createLogger } from '../../lib/log.ts';
 import { createEgressPolicy } from '../../probes/egress/policy.ts';
 import type { ResultReport } from '../../protocol/agent/agent.ts';
+import type { Capabilities, FinishedRun, RunOrder } from '../run/contracts.ts';
 import { ProbePool } from '../runners/probe-pool.ts';
-import type { Capabilities, FinishedRun, RunOrder } from '../runners/worker-protocol.ts';
 import { wholeReport } from '../scrub/scrubber.ts';
 import type { Examination, Patient } from './examination.ts';
 import { ok, problem, skipped, type Verdict } from './finding.ts';
@@ -24,8 +24,9 @@ const timeoutMs = { probe: 10_000, script: 60_000 } as const;
 const reportFix = 'Try it with picket run; if the check is in order there, report it.';
 
 /**
- * Every check type against a server of our own, in the threads and sandboxes of an agent. With CA_CERTS_DIR the server
- * speaks TLS with a certificate of an authority that came to the checks the way of those in that folder, and nobody else knows.
+ * Every check type against a server of our own, in the threads and sandboxes of an agent. With CA_CERTS_DIR
+ * the server speaks TLS with a certificate of an authority that came to the checks the way of those in that
+ * folder, and nobody else knows.
  */
 export const runningChecks: Examination = {
   name: 'checks',
@@ -38,7 +39,7 @@ export const runningChecks: Examination = {
       server.once('error', reject);
       server.listen(0, '127.0.0.1', resolve);
     });
-    patient.releasers.push('server for checks', () => closeServer(server));
+    patient.resources.defer(() => closeServer(server));
     const { port } = server.address() as AddressInfo;
     const url = new URL(`${isSecure ? 'https' : 'http'}://127.0.0.1:${port}/`);
     const policy = createEgressPolicy({ ...patient.settings.egress, ownPorts: [] });
@@ -66,7 +67,7 @@ function closeServer(server: Server): Promise<void> {
 }
 
 async function openRunners(patient: Patient): Promise<Partial<Record<CheckType['lane'], Runner>>> {
-  const { settings, releasers, findings } = patient;
+  const { settings, resources, findings } = patient;
   const pool = new ProbePool({
     clock: systemClock,
     log: createLogger('picket-doctor', 'silent'),
@@ -77,7 +78,7 @@ async function openRunners(patient: Patient): Promise<Partial<Record<CheckType['
     checkTypes: settings.checkTypes,
     threadCount: 1,
   });
-  releasers.push('probe threads', () => pool.stop());
+  resources.defer(() => pool.stop());
   const capabilities = await pool.start();
   const probe: Runner = { capabilities, run: (order, signal) => pool.run(order, signal) };
   const canRunScripts = findings.some(
@@ -105,22 +106,22 @@ async function tryType(
     if (cause) return skipped(`not offered: see ${cause.examination}`, type.name);
     return problem(
       `not offered: ${reason}`,
-      'Mend what is said there; the other types are offered all the same.',
+      'Fix the problem above; other check types stay available.',
       type.name,
     );
   }
   if (!type.selfTest) return ok('loaded', type.name);
   const finished = await runner.run(orderFor(type, url), patient.signal);
-  const report = JSON.parse(wholeReport(finished.envelopeJson, finished.detailJson)) as ResultReport;
-  if (report.failure) {
-    return problem(`${report.failure.code}: ${report.failure.message}`, reportFix, type.name);
+  const result = JSON.parse(wholeReport(finished.report)) as ResultReport;
+  if (result.failure) {
+    return problem(`${result.failure.code}: ${result.failure.message}`, reportFix, type.name);
   }
   const how = capabilities.backends[type.name];
-  const ms = Math.round(report.responseTimeMs);
+  const ms = Math.round(result.responseTimeMs);
   return ok(`works${how === undefined ? '' : ` (${how})`}, ${ms} ms`, type.name);
 }
 
-/** Whether two texts tell of the same: one begins as the other does. */
+/** Whether two texts say the same: one begins as the other does. */
 function areAlike(left: string, right: string): boolean {
   const beginning = (text: string) => text.slice(0, 40);
   return left.startsWith(beginning(right)) || right.startsWith(beginning(left));
@@ -133,10 +134,7 @@ function orderFor(type: CheckType, url: URL): RunOrder {
     resultId: crypto.randomUUID(),
     checkType: type.name,
     spec: type.selfTest?.(url) ?? {},
-    variables: {},
-    secretNames: [],
-    proxyUrl: null,
-    clientCertificates: [],
+    input: { variables: {}, secretNames: [], proxyUrl: null, clientCertificates: [] },
     receivedAtMs: systemClock.monotonicMs(),
     timeoutMs: timeoutMs[type.lane],
   };

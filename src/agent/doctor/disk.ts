@@ -7,7 +7,7 @@ import type { Examination } from './examination.ts';
 import { ok, problem, type Verdict, warning } from './finding.ts';
 import { whyNoScripts } from './offered-types.ts';
 
-/** What is written for a try, and what should be free beside it. */
+/** What is written for a try, and what should be free in addition. */
 const tryBytes = 1024 * 1024;
 const tryName = 'try';
 const minFreeBytes = 50 * 1024 * 1024;

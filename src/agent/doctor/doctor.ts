@@ -1,6 +1,5 @@
 import { systemClock } from '../../lib/clock.ts';
 import { toError } from '../../lib/errors.ts';
-import { Releasers } from '../../lib/releasers.ts';
 import { authorities } from './authorities.ts';
 import { runningChecks } from './checks.ts';
 import { disk } from './disk.ts';
@@ -38,8 +37,8 @@ export const examinations: readonly Examination[] = [
 ];
 
 /**
- * Examines everything an agent with this environment would need, one thing after the other, by the agent's own parts. What
- * could only fail because of an earlier finding is skipped. Nothing is left behind.
+ * Examines everything an agent with this environment would need, one thing after the other, by the agent's
+ * own parts. What could only fail because of an earlier finding is skipped. Nothing is left behind.
  *
  * @param listener hears of each examination that begins, and of each finding.
  * @param signal ends it early: what was not examined then is `skipped`.
@@ -49,7 +48,7 @@ export async function examineAgent(
   listener: { onBegin(examination: string): void; onFinding(finding: Finding): void },
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
-  const releasers = new Releasers();
+  const resources = new AsyncDisposableStack();
   const findings: Finding[] = [];
   let contact: Promise<ServiceContact> | undefined;
   const read = readPatientSettings(variables);
@@ -57,11 +56,11 @@ export async function examineAgent(
     environment: variables,
     ...read,
     signal,
-    releasers,
+    resources,
     findings,
     caCertificates: [],
     contact: () => {
-      contact ??= contactService(read.settings, { clock: systemClock, signal, releasers });
+      contact ??= contactService(read.settings, { clock: systemClock, signal, resources });
       return contact;
     },
   };
@@ -69,15 +68,14 @@ export async function examineAgent(
     for (const examination of examinations) {
       const { name } = examination;
       listener.onBegin(name);
-      const verdicts = await examineOne(examination, patient);
-      for (const verdict of verdicts) {
+      for (const verdict of await examineOne(examination, patient)) {
         const finding = { examination: name, ...verdict };
         findings.push(finding);
         listener.onFinding(finding);
       }
     }
   } finally {
-    await releasers.release();
+    await resources.disposeAsync();
   }
   return findings;
 }

@@ -1,4 +1,3 @@
-import type { Releasers } from '../../lib/releasers.ts';
 import type { AgentSettings } from '../config.ts';
 import type { Finding, Verdict } from './finding.ts';
 import type { ServiceContact } from './service-contact.ts';
@@ -15,8 +14,8 @@ export interface Patient {
   readonly hasKey: boolean;
   /** Ends everything that is under way. */
   readonly signal: AbortSignal;
-  /** Released once all is over. */
-  readonly releasers: Releasers;
+  /** Disposed of once all is over. */
+  readonly resources: AsyncDisposableStack;
   /** The one conversation with the service; made at the first call. */
   readonly contact: () => Promise<ServiceContact>;
   /** What was found so far. */
@@ -25,13 +24,13 @@ export interface Patient {
   caCertificates: readonly string[];
 }
 
-/** A look at one thing. */
+/** An examination of one thing. */
 export interface Examination {
   /** Stable, for programs. */
   readonly name: string;
   /**
-   * Examinations without whose success this one would only repeat their findings; with what of them it is about, behind a
-   * space, if only that matters (`disk SPOOL_DIR`).
+   * Examinations without whose success this one would only repeat their findings; with what of them it is
+   * about, behind a space, if only that matters (`disk SPOOL_DIR`).
    */
   readonly needs?: readonly string[];
   /** Never throws for what it looks at: that is a verdict. */

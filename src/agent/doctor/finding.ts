@@ -1,6 +1,6 @@
 /**
- * How it stands with one thing. `problem`: something the agent does not work with, or not wholly. `warning`: it works, but
- * the operator should know. `skipped`: not examined, or not needed here.
+ * How it stands with one thing. `problem`: something the agent does not work with, or not wholly. `warning`:
+ * it works, but the operator should know. `skipped`: not examined, or not needed here.
  */
 export type FindingStatus = 'ok' | 'warning' | 'problem' | 'skipped';
 

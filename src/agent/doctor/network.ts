@@ -1,11 +1,12 @@
 import { isIP } from 'node:net';
-import { Connection, type ConnectionTarget } from '../../probes/connection/connection.ts';
+import { hostAndPort, type ResolvedAddress } from '../../probes/address.ts';
+import { Connection } from '../../probes/connection/connection.ts';
 import { classifyError, ProbeError } from '../../probes/connection/errors.ts';
-import { hostAndPort } from '../../probes/connection/host-and-port.ts';
 import { type ForwardProxy, proxyFromUrl } from '../../probes/connection/proxy-tunnel.ts';
+import type { ConnectionTarget } from '../../probes/connection/target.ts';
+import { HostResolver } from '../../probes/dns/host/host-resolver.ts';
 import { createEgressPolicy } from '../../probes/egress/policy.ts';
-import { HostResolver } from '../../probes/host-resolver.ts';
-import { type ResolvedAddress, ResolveError, systemResolver } from '../../probes/resolver.ts';
+import { ResolveError, systemResolver } from '../../probes/resolver.ts';
 import { serviceProxyUrl } from '../client/service-proxy.ts';
 import type { Examination, Patient } from './examination.ts';
 import { ok, problem, skipped, type Verdict } from './finding.ts';
@@ -182,7 +183,7 @@ function certificateTrouble(
         );
       }
       return problem(
-        `nothing here trusts ${issuer}, which issued the certificate of ${hostname}: a proxy that opens TLS, or an authority of your own`,
+        `nothing here trusts ${issuer}, which issued the certificate of ${hostname}: a proxy that opens TLS, or a custom CA`,
         `Put the certificate of ${issuer} as a PEM file into a folder, and set CA_CERTS_DIR to it.`,
       );
   }

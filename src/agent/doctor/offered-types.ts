@@ -3,14 +3,17 @@ import { checkTypes } from '../../checks/index.ts';
 import { readRuntimes } from '../../sandbox/runtimes/runtimes.ts';
 import type { AgentSettings } from '../config.ts';
 
-/** The check types that an agent with these settings would try to offer; types without a runner are nobody's to run. */
+/**
+ * The check types that an agent with these settings would try to offer; types without a runner are not run by
+ * agents.
+ */
 export function chosenTypes(settings: AgentSettings): readonly CheckType[] {
   return checkTypes.filter(({ name, load }) => load !== undefined && settings.checkTypes.includes(name));
 }
 
 /**
- * Why no script can be run whatever the host is like, or undefined: CHECK_TYPES names none that needs it, or this build has
- * no runtimes (an image for probes alone).
+ * Why no script can be run whatever the host is like, or undefined: CHECK_TYPES names none that needs it, or
+ * this build has no runtimes (an image for probes alone).
  */
 export async function whyNoScripts(settings: AgentSettings): Promise<string | undefined> {
   if (!chosenTypes(settings).some(({ lane }) => lane === 'script'))

@@ -23,8 +23,9 @@ const oid = {
 const yes = hex('0101ff');
 
 /**
- * An authority of a few minutes' life, which goes the same ways as those of CA_CERTS_DIR. A server with its certificate shows
- * who came to trust it: there is no asking a browser, and the keys of the real authorities are not here.
+ * An authority of a few minutes' life, which goes the same ways as those of CA_CERTS_DIR. A server with its
+ * certificate shows who came to trust it: there is no asking a browser, and the keys of the real authorities
+ * are not here.
  */
 export function createProofAuthority(now = Date.now()): ProofAuthority {
   const name = `Picket doctor ${randomBytes(4).toString('hex')}`;

@@ -2,8 +2,8 @@ import { systemClock } from '../../lib/clock.ts';
 import { createLogger } from '../../lib/log.ts';
 import { BrowserMissing, findBrowser } from '../../sandbox/browsers/find-browser.ts';
 import { unpackedChromiumPath } from '../../sandbox/browsers/unpacked-chromium.ts';
+import type { Capabilities } from '../run/contracts.ts';
 import { ScriptPool } from '../runners/script-pool.ts';
-import type { Capabilities } from '../runners/worker-protocol.ts';
 import type { Examination, Patient } from './examination.ts';
 import { ok, problem, skipped, type Verdict, warning } from './finding.ts';
 import { chosenTypes, whyNoScripts } from './offered-types.ts';
@@ -39,7 +39,7 @@ export function openedScripts(patient: Patient): Promise<OpenedScripts> {
 }
 
 async function openScripts(patient: Patient): Promise<OpenedScripts> {
-  const { settings, releasers, signal } = patient;
+  const { settings, resources, signal } = patient;
   const pool = new ScriptPool({
     clock: systemClock,
     log: createLogger('picket-doctor', 'silent'),
@@ -52,11 +52,11 @@ async function openScripts(patient: Patient): Promise<OpenedScripts> {
       ...settings.scripts,
       scriptCount: 1,
       privatePaths: [...settings.secretFiles],
-      hasSpares: false,
+      hasWarmProcesses: false,
       caCertificates: trustedByChecks(patient),
     }),
   });
-  releasers.push('scripts', () => pool.stop());
+  resources.defer(() => pool.stop());
   const onAbort = () => void pool.stop();
   signal.addEventListener('abort', onAbort, { once: true });
   const capabilities = await pool.start();

@@ -1,5 +1,4 @@
 import type { Clock } from '../../lib/clock.ts';
-import type { Releasers } from '../../lib/releasers.ts';
 import { packageVersion } from '../../lib/version.ts';
 import type { Examination as ServiceAnswer } from '../../protocol/agent/agent-examination.ts';
 import { ServiceClient } from '../client/service-client.ts';
@@ -27,7 +26,7 @@ export interface ServiceContact {
   readonly attitude: ServiceAttitude;
   /** What is known of the service's clock. */
   readonly serviceClock: ServiceClock;
-  /** Sends so many bytes; resolves with what arrived and how long it took. @throws ServiceError */
+  /** Sends that many bytes; resolves with what arrived and how long it took. @throws ServiceError */
   upload(sizeBytes: number): Promise<{ readonly receivedBytes: number; readonly elapsedMs: number }>;
 }
 
@@ -36,8 +35,8 @@ export async function contactService(
   {
     clock,
     signal,
-    releasers,
-  }: { readonly clock: Clock; readonly signal: AbortSignal; readonly releasers: Releasers },
+    resources,
+  }: { readonly clock: Clock; readonly signal: AbortSignal; readonly resources: AsyncDisposableStack },
 ): Promise<ServiceContact> {
   const serviceClock = new ServiceClock(clock);
   const agentVersion = packageVersion();
@@ -51,7 +50,7 @@ export async function contactService(
     onRefused: () => undefined,
     onAnswered: () => undefined,
   });
-  releasers.push('service client', () => client.close());
+  resources.defer(() => client.close());
   const examine = (sizeBytes: number, timeoutMs: number) =>
     client.examine({ agentVersion, sizeBytes, timeoutMs, signal });
   return {

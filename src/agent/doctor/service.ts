@@ -85,7 +85,7 @@ export const clock: Examination = {
   needs: ['tcp', 'tls', 'key'],
   async examine(patient) {
     const { serviceClock } = await patient.contact();
-    if (!Number.isFinite(serviceClock.errorMs)) return skipped('the service told no time');
+    if (!Number.isFinite(serviceClock.errorMs)) return skipped('the service did not say what time it is');
     const skewMs = serviceClock.wallSkewMs;
     const surelyMs = Math.max(0, Math.abs(skewMs) - serviceClock.errorMs);
     const direction = skewMs > 0 ? 'ahead of' : 'behind';

@@ -2,6 +2,7 @@ import type { NodeClient } from '@sentry/node';
 import type { Clock } from '../../lib/clock.ts';
 import { toError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
+import { LruMap } from '../../lib/lru.ts';
 import { packageVersion } from '../../lib/version.ts';
 import { AgentErrorEvent } from '../../protocol/agent/agent-error.ts';
 import type { Scrubber } from '../scrub/scrubber.ts';
@@ -10,7 +11,7 @@ import { privateMessage } from './private-message.ts';
 
 /** More than this within a minute is a storm: the service knows by then what is wrong. */
 const maxEventsPerMinute = 10;
-/** The same error again within this time is not told again. */
+/** The same error again within this time is not reported again. */
 const repeatAfterMs = 10 * 60_000;
 const maxRememberedErrors = 200;
 const maxCauses = 3;
@@ -24,15 +25,16 @@ export interface ErrorReporterOptions {
 }
 
 /**
- * Tells the service of errors of the agent itself: message, stack, version, platform and runtime, and nothing else
- * (spec.md "Events"). The SDK parses stacks, builds envelopes and keeps the queue; whatever it adds beyond the schema of
- * an `AgentErrorEvent` is taken out again before anything is sent, because that schema is what was promised.
+ * Reports errors of the agent itself to the service: message, stack, version, platform and runtime, and
+ * nothing else (spec.md "Events"). The SDK parses stacks, builds envelopes and keeps the queue; whatever it
+ * adds beyond the schema of an `AgentErrorEvent` is taken out again before anything is sent, because that
+ * schema is what was promised.
  *
  * A report never makes anything worse: it neither throws nor waits, and what cannot be sent is dropped.
  */
 export class ErrorReporter {
   readonly #options: ErrorReporterOptions;
-  readonly #lastToldMs = new Map<string, number>();
+  readonly #lastReportedMs = new LruMap<string, number>(maxRememberedErrors);
   #recentMs: number[] = [];
   #client: Promise<NodeClient> | undefined;
   #droppedCount = 0;
@@ -69,15 +71,12 @@ export class ErrorReporter {
 
   #isWelcome(fingerprint: string): boolean {
     const nowMs = this.#options.clock.monotonicMs();
-    const toldMs = this.#lastToldMs.get(fingerprint);
-    if (toldMs !== undefined && nowMs - toldMs < repeatAfterMs) return false;
+    const lastMs = this.#lastReportedMs.get(fingerprint);
+    if (lastMs !== undefined && nowMs - lastMs < repeatAfterMs) return false;
     this.#recentMs = this.#recentMs.filter((ms) => nowMs - ms < 60_000);
     if (this.#recentMs.length >= maxEventsPerMinute) return false;
     this.#recentMs.push(nowMs);
-    const [oldest] = this.#lastToldMs.keys();
-    if (oldest !== undefined && this.#lastToldMs.size >= maxRememberedErrors) this.#lastToldMs.delete(oldest);
-    this.#lastToldMs.delete(fingerprint);
-    this.#lastToldMs.set(fingerprint, nowMs);
+    this.#lastReportedMs.set(fingerprint, nowMs);
     return true;
   }
 
@@ -108,7 +107,10 @@ export class ErrorReporter {
     });
   }
 
-  /** The envelope with one event that has what was promised and nothing else; undefined when it holds no event. */
+  /**
+   * The envelope with one event that has what was promised and nothing else; undefined when it holds no
+   * event.
+   */
   #onlyPromised(envelope: string): string | undefined {
     const item = envelope.split('\n').find((line) => line.startsWith('{') && line.includes('"exception"'));
     if (item === undefined) return undefined;
@@ -138,7 +140,7 @@ export class ErrorReporter {
 
   #lost(thrown: unknown): void {
     this.#droppedCount += 1;
-    this.#options.log.debug({ error: toError(thrown).name }, 'an error report was lost');
+    this.#options.log.debug({ reason: toError(thrown).name }, 'error report lost');
   }
 }
 

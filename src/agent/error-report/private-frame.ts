@@ -6,8 +6,8 @@ const packageRoot = fileURLToPath(packageFolder());
 const outside: AgentErrorFrame = { filename: '<outside>', function: '?', lineno: 0, colno: 0 };
 
 /**
- * A stack frame as it may leave: files of this package and of the libraries it brings, relative to the package, and Node's own.
- * Of all others not even the name of the function.
+ * A stack frame as it may leave: files of this package and of the libraries it brings, relative to the
+ * package, and Node's own. Of all others not even the name of the function.
  */
 export function privateFrame(frame: {
   readonly filename?: string | undefined;

@@ -22,9 +22,9 @@ const privateParts: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * A message of an error without what may be private in it: quoted texts, structures, URLs, addresses, host names, paths,
- * values of credentials and variables, and anything that looks like a key. What is left says what went wrong, not where
- * or with what. Rather too little is left than too much.
+ * A message of an error without what may be private in it: quoted texts, structures, URLs, addresses, host
+ * names, paths, values of credentials and variables, and anything that looks like a key. What is left says
+ * what went wrong, not where or with what. Rather too little is left than too much.
  */
 export function privateMessage(message: string): string {
   let text = message.slice(0, 4096);
@@ -33,4 +33,14 @@ export function privateMessage(message: string): string {
     .replaceAll(/[\p{C}\s]+/gu, ' ')
     .trim()
     .slice(0, maxLength);
+}
+
+/**
+ * Name, code and place of an error, for the log. Its message stays out: it may quote the check, a variable or
+ * a URL.
+ */
+export function crashSite(error: Error): string {
+  const { code } = error as NodeJS.ErrnoException;
+  const frames = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
+  return [error.name, ...(code ? [code] : []), ...frames.slice(0, 8).map((line) => line.trim())].join(' ');
 }

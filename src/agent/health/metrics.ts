@@ -1,271 +1,149 @@
-import {
-  type ELDHistogram,
-  type EventLoopUtilization,
-  monitorEventLoopDelay,
-  performance,
-} from 'node:perf_hooks';
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { type EventLoopUtilization, performance } from 'node:perf_hooks';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Lane } from '../../checks/contract/check-type.ts';
-import { type SicknessKind, sicknessKinds } from '../../protocol/locations/location-event.ts';
+import { type UnhealthyKind, unhealthyKinds } from '../../protocol/locations/location-event.ts';
+import type { ServiceClock } from '../client/service-clock.ts';
 import type { ArtifactEnd } from '../delivery/artifacts/artifact-uploader.ts';
-import { droppedResults } from '../delivery/spool/dropped-results.ts';
 import type { SpoolState } from '../delivery/spool/spool.ts';
 import type { Settlement } from '../delivery/upload.ts';
-import type { Capabilities, RunFacts } from '../runners/worker-protocol.ts';
+import type { Capabilities, RunFacts } from '../run/contracts.ts';
+import type { ProbePool } from '../runners/probe-pool.ts';
 
-/** What the metrics read when somebody asks for them. */
+interface LaneState {
+  readonly lane: Lane;
+  readonly size: number;
+  readonly running: number;
+  readonly queued: number;
+  readonly oldestQueuedMs: number;
+}
+
+/** What the metrics read when they are scraped. */
 export interface MetricsSource {
-  readonly laneStates: () => readonly {
-    readonly lane: Lane;
-    readonly size: number;
-    readonly running: number;
-    readonly queued: number;
-    readonly oldestQueuedMs: number;
-  }[];
+  readonly laneStates: () => readonly LaneState[];
   readonly heldLeases: () => number;
   readonly artifacts: () => { readonly count: number; readonly sizeBytes: number };
   /** Results that wait to be sent, on disk or in memory. */
   readonly waitingResults: () => number;
   readonly spool: () => SpoolState;
-  /** Parts of the location that are sick now. */
-  readonly sicknesses: () => readonly SicknessKind[];
-  readonly clockErrorMs: () => number;
-  readonly wallSkewMs: () => number;
+  /** Parts of the location that are unhealthy now. */
+  readonly unhealthyParts: () => readonly UnhealthyKind[];
+  readonly serviceClock: Pick<ServiceClock, 'errorMs' | 'wallSkewMs'>;
   readonly isConnected: () => boolean;
-  readonly replacedThreads: () => number;
+  readonly probes: Pick<ProbePool, 'replacedCount' | 'gateState' | 'utilizations'>;
   readonly replacedScriptThreads: () => number;
-  readonly gateState: () => { readonly waiting: number; readonly oldestWaitMs: number };
-  /** How busy each probe thread was since the last call, 0 to 1. */
-  readonly threadUtilizations: () => readonly number[];
   readonly capabilities: () => Capabilities;
 }
 
 const latenessBucketsSeconds = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180, 360];
 const delayBucketsSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
-/** The agent's own numbers, for Prometheus. Durations are in seconds, as its conventions want. */
+/** One number each, read at the scrape: what is the case now. */
+const gauges: readonly (readonly [name: string, help: string, read: (source: MetricsSource) => number])[] = [
+  ['connected', '1 while the last claim succeeded', ({ isConnected }) => Number(isConnected())],
+  ['held_leases', 'Leases the agent holds', ({ heldLeases }) => heldLeases()],
+  ['waiting_results', 'Results that wait to be sent', ({ waitingResults }) => waitingResults()],
+  [
+    'spool_on_disk',
+    '1 while results are kept on disk, 0 while in memory alone',
+    ({ spool }) => Number(spool().mode === 'disk'),
+  ],
+  ['spool_bytes', 'Size of the results on disk', ({ spool }) => spool().facts?.sizeBytes ?? 0],
+  ['spool_memory_results', 'Results that are in memory alone', ({ spool }) => spool().memoryCount],
+  ['artifacts_waiting', 'Artifacts that wait to be sent', ({ artifacts }) => artifacts().count],
+  ['artifacts_bytes', 'How large they are', ({ artifacts }) => artifacts().sizeBytes],
+  [
+    'clock_skew_seconds',
+    "How far this host's clock is ahead of the service's",
+    ({ serviceClock }) => serviceClock.wallSkewMs / 1000,
+  ],
+  [
+    'clock_error_seconds',
+    "How far off the knowledge of the service's clock may be",
+    ({ serviceClock }) => serviceClock.errorMs / 1000,
+  ],
+  [
+    'gate_waiting',
+    'Runs that wait in the admission gates of the probe threads',
+    ({ probes }) => probes.gateState.waiting,
+  ],
+  [
+    'gate_oldest_waiting_seconds',
+    'How long the oldest of them has waited',
+    ({ probes }) => probes.gateState.oldestWaitMs / 1000,
+  ],
+];
+
+const laneGauges: readonly (readonly [name: string, help: string, read: (state: LaneState) => number])[] = [
+  ['lane_size', 'Runs that can be under way at the same time', ({ size }) => size],
+  ['lane_running', 'Runs under way', ({ running }) => running],
+  ['lane_queued', 'Leased runs that wait for their lane', ({ queued }) => queued],
+  [
+    'lane_oldest_queued_seconds',
+    'How long the oldest waiting run has waited',
+    ({ oldestQueuedMs }) => oldestQueuedMs / 1000,
+  ],
+];
+
+/** Counted elsewhere since the start, read at the scrape. */
+const readCounters: readonly (readonly [
+  name: string,
+  help: string,
+  read: (source: MetricsSource) => number,
+])[] = [
+  [
+    'spool_damaged_parts_total',
+    'Parts of the spool that could not be read',
+    ({ spool }) => spool().facts?.losses.damagedParts ?? 0,
+  ],
+  ['replaced_threads_total', 'Probe threads that ended unexpectedly', ({ probes }) => probes.replacedCount],
+  [
+    'replaced_script_threads_total',
+    'Threads for scripts that ended unexpectedly',
+    ({ replacedScriptThreads }) => replacedScriptThreads(),
+  ],
+];
+
+/**
+ * The agent's own numbers, and those of its process, for Prometheus. Durations are in seconds, as its
+ * conventions want.
+ */
 export class AgentMetrics {
   readonly #registry = new Registry();
-  readonly #runs: Counter<'check_type' | 'verdict'>;
-  readonly #lateness: Histogram;
-  readonly #startDelay: Histogram;
-  readonly #probeLag: Histogram;
-  readonly #results: Counter<'settlement'>;
-  readonly #doubtful: Counter<'check_type'>;
-  readonly #spoilt: Counter<'check_type' | 'ending'>;
-  readonly #artifacts: Counter<'end'>;
-  readonly #claimErrors: Counter<'kind'>;
-  readonly #eventLoopDelay: ELDHistogram;
-  #utilization: EventLoopUtilization = performance.eventLoopUtilization();
+  readonly #runs = this.#counter('runs', 'Finished runs', ['check_type', 'verdict']);
+  readonly #results = this.#counter('results', 'Results by what became of them', ['settlement']);
+  readonly #artifacts = this.#counter('artifacts', 'Artifacts by what became of them', ['end']);
+  readonly #serviceErrors = this.#counter('service_errors', 'Calls to the service that failed', ['kind']);
+  readonly #doubtful = this.#counter(
+    'doubtful_timings',
+    'Runs whose times may be too long because the agent itself was late',
+    ['check_type'],
+  );
+  readonly #spoilt = this.#counter(
+    'spoilt_runs',
+    'Runs that the agent may have spoilt by being late: recovered by a repetition, or starved',
+    ['check_type', 'ending'],
+  );
+  readonly #lateness = this.#histogram(
+    'lateness_seconds',
+    'From the time a run was due to the start of its probe',
+    latenessBucketsSeconds,
+  );
+  readonly #startDelay = this.#histogram(
+    'start_delay_seconds',
+    'From having the lease of a run to the start of its probe',
+    delayBucketsSeconds,
+  );
+  readonly #probeLag = this.#histogram(
+    'probe_lag_seconds',
+    'How late the probe thread was at most while a run was under way',
+    delayBucketsSeconds,
+  );
 
   constructor(source: MetricsSource) {
-    const registers = [this.#registry];
-    this.#eventLoopDelay = monitorEventLoopDelay({ resolution: 20 });
-    this.#runs = new Counter({
-      name: 'picket_agent_runs_total',
-      help: 'Finished runs',
-      labelNames: ['check_type', 'verdict'],
-      registers,
-    });
-    this.#lateness = new Histogram({
-      name: 'picket_agent_lateness_seconds',
-      help: 'From the time a run was due to the start of its probe',
-      buckets: latenessBucketsSeconds,
-      registers,
-    });
-    this.#startDelay = new Histogram({
-      name: 'picket_agent_start_delay_seconds',
-      help: 'From having the lease of a run to the start of its probe',
-      buckets: delayBucketsSeconds,
-      registers,
-    });
-    this.#probeLag = new Histogram({
-      name: 'picket_agent_probe_lag_seconds',
-      help: 'How late the probe thread was at most while a run was under way',
-      buckets: delayBucketsSeconds,
-      registers,
-    });
-    this.#results = new Counter({
-      name: 'picket_agent_results_total',
-      help: 'Results by what became of them',
-      labelNames: ['settlement'],
-      registers,
-    });
-    new Counter({
-      name: 'picket_agent_results_dropped_total',
-      help: 'Results dropped unsent: attempts and finals for want of room on disk, expired, or other (in memory, or while being sent)',
-      labelNames: ['kind'],
-      registers,
-      collect() {
-        this.reset();
-        for (const [kind, count] of Object.entries(droppedResults(source.spool()))) this.inc({ kind }, count);
-      },
-    });
-    this.#doubtful = new Counter({
-      name: 'picket_agent_doubtful_timings_total',
-      help: 'Runs whose times may be too long because the agent itself was late',
-      labelNames: ['check_type'],
-      registers,
-    });
-    this.#spoilt = new Counter({
-      name: 'picket_agent_spoilt_runs_total',
-      help: 'Runs that the agent may have spoilt by being late: recovered by a repetition, or starved',
-      labelNames: ['check_type', 'ending'],
-      registers,
-    });
-    new Gauge({
-      name: 'picket_agent_check_type_info',
-      help: 'Check types this agent knows, whether they work here, and by which backend; always 1',
-      labelNames: ['check_type', 'available', 'backend'],
-      registers,
-      collect() {
-        this.reset();
-        const { loaded, backends, failed } = source.capabilities();
-        for (const name of loaded) {
-          this.set({ check_type: name, available: 'true', backend: backends[name] ?? '' }, 1);
-        }
-        for (const { name } of failed) this.set({ check_type: name, available: 'false', backend: '' }, 1);
-      },
-    });
-    new Gauge({
-      name: 'picket_agent_probe_thread_utilization',
-      help: 'How much of its time a probe thread was at work since the last scrape',
-      labelNames: ['thread'],
-      registers,
-      collect() {
-        this.reset();
-        source.threadUtilizations().forEach((part, thread) => {
-          this.set({ thread: String(thread) }, part);
-        });
-      },
-    });
-    this.#artifacts = new Counter({
-      name: 'picket_agent_artifacts_total',
-      help: 'Artifacts by what became of them',
-      labelNames: ['end'],
-      registers,
-    });
-    this.#claimErrors = new Counter({
-      name: 'picket_agent_service_errors_total',
-      help: 'Calls to the service that failed',
-      labelNames: ['kind'],
-      registers,
-    });
-    const laneGauge = (
-      name: string,
-      help: string,
-      read: (state: ReturnType<MetricsSource['laneStates']>[number]) => number,
-    ) =>
-      new Gauge({
-        name,
-        help,
-        labelNames: ['lane'],
-        registers,
-        collect() {
-          for (const state of source.laneStates()) this.set({ lane: state.lane }, read(state));
-        },
-      });
-    laneGauge('picket_agent_lane_size', 'Runs that can be under way at the same time', (state) => state.size);
-    laneGauge('picket_agent_lane_running', 'Runs under way', (state) => state.running);
-    laneGauge('picket_agent_lane_queued', 'Leased runs that wait for their lane', (state) => state.queued);
-    laneGauge(
-      'picket_agent_lane_oldest_queued_seconds',
-      'How long the oldest waiting run has waited',
-      (state) => state.oldestQueuedMs / 1000,
-    );
-    const gauge = (name: string, help: string, read: () => number) =>
-      new Gauge({
-        name,
-        help,
-        registers,
-        collect() {
-          this.set(read());
-        },
-      });
-    gauge('picket_agent_connected', '1 while the last claim succeeded', () => (source.isConnected() ? 1 : 0));
-    gauge('picket_agent_held_leases', 'Leases the agent holds', source.heldLeases);
-    gauge('picket_agent_waiting_results', 'Results that wait to be sent', source.waitingResults);
-    gauge('picket_agent_spool_on_disk', '1 while results are kept on disk, 0 while in memory alone', () =>
-      source.spool().mode === 'disk' ? 1 : 0,
-    );
-    gauge(
-      'picket_agent_spool_bytes',
-      'Size of the results on disk',
-      () => source.spool().facts?.sizeBytes ?? 0,
-    );
-    gauge(
-      'picket_agent_spool_memory_results',
-      'Results that are in memory alone',
-      () => source.spool().memoryCount,
-    );
-    gauge(
-      'picket_agent_spool_damaged_parts',
-      'Parts of the spool that could not be read since the start',
-      () => source.spool().facts?.losses.damagedParts ?? 0,
-    );
-    gauge('picket_agent_artifacts_waiting', 'Artifacts that wait to be sent', () => source.artifacts().count);
-    gauge('picket_agent_artifacts_bytes', 'How large they are', () => source.artifacts().sizeBytes);
-    new Gauge({
-      name: 'picket_agent_location_sick',
-      help: '1 for each part of the location that the agent finds sick',
-      labelNames: ['kind'],
-      registers,
-      collect() {
-        this.reset();
-        const sick = source.sicknesses();
-        for (const kind of sicknessKinds) this.set({ kind }, sick.includes(kind) ? 1 : 0);
-      },
-    });
-    gauge(
-      'picket_agent_clock_skew_seconds',
-      "How far this host's clock is ahead of the service's",
-      () => source.wallSkewMs() / 1000,
-    );
-    gauge(
-      'picket_agent_clock_error_seconds',
-      "How far off the knowledge of the service's clock may be",
-      () => source.clockErrorMs() / 1000,
-    );
-    gauge(
-      'picket_agent_gate_waiting',
-      'Runs that wait in the admission gates of the probe threads',
-      () => source.gateState().waiting,
-    );
-    gauge(
-      'picket_agent_gate_oldest_waiting_seconds',
-      'How long the oldest of them has waited',
-      () => source.gateState().oldestWaitMs / 1000,
-    );
-    gauge('picket_agent_replaced_threads', 'Probe threads that ended unexpectedly', source.replacedThreads);
-    gauge(
-      'picket_agent_replaced_script_threads',
-      'Threads for scripts that ended unexpectedly',
-      source.replacedScriptThreads,
-    );
-    gauge('picket_agent_event_loop_delay_p99_seconds', 'Main thread, since the last scrape', () => {
-      const p99Seconds = this.#eventLoopDelay.percentile(99) / 1e9;
-      this.#eventLoopDelay.reset();
-      return p99Seconds;
-    });
-    gauge('picket_agent_event_loop_utilization', 'Main thread, since the last scrape', () => {
-      const now = performance.eventLoopUtilization();
-      const { utilization } = performance.eventLoopUtilization(now, this.#utilization);
-      this.#utilization = now;
-      return utilization;
-    });
-    gauge('picket_agent_resident_bytes', 'Memory of the process', () => process.memoryUsage.rss());
-    gauge('picket_agent_cpu_seconds', 'CPU time of the process', () => {
-      const { user, system } = process.cpuUsage();
-      return (user + system) / 1e6;
-    });
-  }
-
-  start(): void {
-    this.#eventLoopDelay.enable();
-  }
-
-  stop(): void {
-    this.#eventLoopDelay.disable();
+    collectDefaultMetrics({ register: this.#registry });
+    this.#addTables(source);
+    this.#addLabelled(source);
+    this.#addEventLoopUtilization();
   }
 
   runFinished(facts: RunFacts, slotAtMs: number | undefined): void {
@@ -287,11 +165,118 @@ export class AgentMetrics {
   }
 
   serviceFailed(kind: string): void {
-    this.#claimErrors.inc({ kind });
+    this.#serviceErrors.inc({ kind });
   }
 
   /** The text Prometheus scrapes. */
   async text(): Promise<{ readonly contentType: string; readonly body: string }> {
     return { contentType: this.#registry.contentType, body: await this.#registry.metrics() };
+  }
+
+  #counter<Label extends string>(name: string, help: string, labelNames: Label[]): Counter<Label> {
+    return new Counter({
+      name: `picket_agent_${name}_total`,
+      help,
+      labelNames,
+      registers: [this.#registry],
+    });
+  }
+
+  #histogram(name: string, help: string, buckets: number[]): Histogram {
+    return new Histogram({ name: `picket_agent_${name}`, help, buckets, registers: [this.#registry] });
+  }
+
+  /** A gauge that `collect` fills anew at each scrape. */
+  #gauge<Label extends string>(
+    name: string,
+    help: string,
+    labelNames: Label[],
+    collect: (gauge: Gauge<Label>) => void,
+  ): void {
+    new Gauge<Label>({
+      name: `picket_agent_${name}`,
+      help,
+      labelNames,
+      registers: [this.#registry],
+      collect() {
+        this.reset();
+        collect(this);
+      },
+    });
+  }
+
+  #addTables(source: MetricsSource): void {
+    for (const [name, help, read] of gauges) {
+      this.#gauge(name, help, [], (gauge) => gauge.set(read(source)));
+    }
+    for (const [name, help, read] of laneGauges) {
+      this.#gauge(name, help, ['lane'], (gauge) => {
+        for (const state of source.laneStates()) gauge.set({ lane: state.lane }, read(state));
+      });
+    }
+    for (const [name, help, read] of readCounters) {
+      new Counter({
+        name: `picket_agent_${name}`,
+        help,
+        registers: [this.#registry],
+        collect() {
+          this.reset();
+          this.inc(read(source));
+        },
+      });
+    }
+  }
+
+  #addLabelled(source: MetricsSource): void {
+    new Counter({
+      name: 'picket_agent_results_dropped_total',
+      help: 'Results dropped unsent: attempts and finals for want of room on disk, expired, or other (in memory, or while being sent)',
+      labelNames: ['kind'],
+      registers: [this.#registry],
+      collect() {
+        this.reset();
+        for (const [kind, count] of Object.entries(source.spool().dropped)) this.inc({ kind }, count);
+      },
+    });
+    this.#gauge(
+      'check_type_info',
+      'Check types this agent knows, whether they work here, and by which backend; always 1',
+      ['check_type', 'available', 'backend'],
+      (gauge) => {
+        const { loaded, backends, failed } = source.capabilities();
+        for (const name of loaded) {
+          gauge.set({ check_type: name, available: 'true', backend: backends[name] ?? '' }, 1);
+        }
+        for (const { name } of failed) gauge.set({ check_type: name, available: 'false', backend: '' }, 1);
+      },
+    );
+    this.#gauge(
+      'probe_thread_utilization',
+      'How much of its time a probe thread was at work since the last scrape',
+      ['thread'],
+      (gauge) => {
+        for (const [thread, part] of source.probes.utilizations().entries()) {
+          gauge.set({ thread: String(thread) }, part);
+        }
+      },
+    );
+    this.#gauge(
+      'location_sick',
+      '1 for each part of the location that the agent finds unhealthy',
+      ['kind'],
+      (gauge) => {
+        const unhealthy = source.unhealthyParts();
+        for (const kind of unhealthyKinds) gauge.set({ kind }, unhealthy.includes(kind) ? 1 : 0);
+      },
+    );
+  }
+
+  #addEventLoopUtilization(): void {
+    let last: EventLoopUtilization = performance.eventLoopUtilization();
+    this.#gauge('event_loop_utilization', 'Main thread, since the last scrape', [], (gauge) => {
+      const now = performance.eventLoopUtilization();
+      gauge.set(performance.eventLoopUtilization(now, last).utilization);
+      last = now;
+    });
   }
 }

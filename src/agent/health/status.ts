@@ -2,14 +2,13 @@ import { packageVersion } from '../../lib/version.ts';
 import type { LeaseKeeper } from '../client/lease-keeper.ts';
 import type { ServiceClock } from '../client/service-clock.ts';
 import type { Delivery } from '../delivery/delivery.ts';
-import { droppedResults } from '../delivery/spool/dropped-results.ts';
 import { claimedFacts } from '../leasing/description.ts';
 import type { Dispatcher } from '../leasing/dispatcher.ts';
 import type { PollerStatus } from '../leasing/poller.ts';
 import type { LocationWatch } from '../location/location-watch.ts';
+import type { Capabilities } from '../run/contracts.ts';
 import type { ProbePool } from '../runners/probe-pool.ts';
 import type { ScriptPool } from '../runners/script-pool.ts';
-import type { Capabilities } from '../runners/worker-protocol.ts';
 
 /** The parts of an agent that have something to say for `/health`. */
 export interface StatusSource {
@@ -17,7 +16,7 @@ export interface StatusSource {
   readonly nowMs: number;
   readonly startedAtMs: number;
   readonly notReadyReason: string | undefined;
-  readonly poller: PollerStatus | undefined;
+  readonly poller: PollerStatus;
   readonly capabilities: Capabilities;
   readonly dispatcher: Dispatcher;
   readonly leaseKeeper: LeaseKeeper;
@@ -50,15 +49,15 @@ export function agentStatus(source: StatusSource): Readonly<Record<string, unkno
       ? { skewMs: Math.round(serviceClock.wallSkewMs), errorMs: Math.ceil(errorMs) }
       : null,
     location: {
-      sick: source.locationWatch.sicknesses.map(({ kind, evidence, sinceMs }) => ({
+      sick: source.locationWatch.unhealthyParts.map(({ kind, evidence, sinceMs }) => ({
         kind,
         evidence,
         since: new Date(sinceMs).toISOString(),
       })),
     },
     lastClaimSecondsAgo:
-      poller?.lastClaimAtMs === undefined ? null : Math.round((nowMs - poller.lastClaimAtMs) / 1000),
-    failedClaims: poller?.failedClaims ?? 0,
+      poller.lastClaimAtMs === undefined ? null : Math.round((nowMs - poller.lastClaimAtMs) / 1000),
+    failedClaims: poller.failedClaims,
     checkTypes: capabilities.loaded,
     capabilities: claimedFacts(capabilities),
     scripts: {
@@ -77,9 +76,9 @@ export function agentStatus(source: StatusSource): Readonly<Record<string, unkno
   };
 }
 
-function spoolStatus({ nowMs, delivery: { reporter, spool }, spoolMaxBytes, serviceClock }: StatusSource) {
+function spoolStatus({ delivery: { reporter, spool }, spoolMaxBytes, serviceClock }: StatusSource) {
   const { mode, problem, facts, memoryCount } = spool.state;
-  const ageMs = facts?.oldestAtMs === undefined ? 0 : nowMs + serviceClock.offsetMs - facts.oldestAtMs;
+  const ageMs = facts?.oldestAtMs === undefined ? 0 : serviceClock.nowMs() - facts.oldestAtMs;
   return {
     mode,
     problem: problem ?? null,
@@ -89,7 +88,7 @@ function spoolStatus({ nowMs, delivery: { reporter, spool }, spoolMaxBytes, serv
     sizeBytes: facts?.sizeBytes ?? 0,
     maxBytes: spoolMaxBytes,
     oldestSeconds: Math.max(0, Math.round(ageMs / 1000)),
-    dropped: droppedResults(spool.state),
+    dropped: spool.state.dropped,
     damagedParts: facts?.losses.damagedParts ?? 0,
     foreignFolders: facts?.foreignFolders ?? 0,
   };

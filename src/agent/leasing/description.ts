@@ -1,9 +1,12 @@
 import { packageVersion } from '../../lib/version.ts';
-import type { Capabilities } from '../runners/worker-protocol.ts';
+import type { Capabilities } from '../run/contracts.ts';
 
 const maxTextLength = 300;
 
-/** What an agent says about check types beside their names, as claims carry it: one line of text for each. */
+/**
+ * What an agent says about check types in addition to their names, as claims carry it: one line of text for
+ * each.
+ */
 export function claimedFacts({ backends, failed }: Capabilities): {
   readonly backends: Record<string, string>;
   readonly unavailable: Record<string, string>;

@@ -9,29 +9,10 @@ import type { Logger } from '../../lib/log.ts';
 import type { LeasedRun, LeaseRef } from '../../protocol/agent/agent.ts';
 import type { LeaseEnd, LeaseKeeper } from '../client/lease-keeper.ts';
 import type { ServiceClock } from '../client/service-clock.ts';
-import { ownReport, type RunIds } from '../delivery/agent-failure-report.ts';
-import { builtInVariables } from '../run/built-in-variables.ts';
-import type { FinishedRun, RunOrder } from '../runners/worker-protocol.ts';
+import { ownReport } from '../delivery/agent-failure-report.ts';
+import type { Executor, FinishedRun, RunIds, RunOrder } from '../run/contracts.ts';
+import { builtInVariables } from '../run/run-variables.ts';
 import type { Scrubber } from '../scrub/scrubber.ts';
-
-/** What runs the orders of a lane. */
-export interface Executor {
-  readonly checkTypes: readonly string[];
-  /** False while nothing could run an order: what was leased then would only be lost. */
-  readonly isReady: boolean;
-  run(order: RunOrder, signal: AbortSignal): Promise<FinishedRun>;
-  /** What more the host has room for; whatever the lane takes when absent. */
-  readonly room?: Room;
-  /** Has runs that it holds and has not begun come back, marked `isUnstarted`. */
-  withdrawWaiting?(): void;
-}
-
-/** How many more runs a host has room for, of any types but those that are full. */
-export interface Room {
-  readonly count: number;
-  /** Names of check types of which not even one more fits. */
-  readonly fullTypes: readonly string[];
-}
 
 /** Why the agent stopped a run before its result: the lease ended, or the agent gives it back. */
 type RunEnd = LeaseEnd | 'returned';
@@ -57,13 +38,14 @@ interface Active {
 /**
  * Puts leased runs into lanes and sees each to its report.
  *
- * A run is QUEUED with its lease held. → RUNNING when its lane has room and the lease still stands. → gone when its
- * report was handed over (the lease is then kept until the result is settled). When the lease ends, or the agent gives
- * the run back, a queued run is gone at once and a running one is stopped through its signal and gone when its executor
- * returns. A run stopped that way sends no report, unless it had found something out already and the lease ran out
- * under it: that goes as evidence, and the service fences it.
+ * A run is QUEUED with its lease held. → RUNNING when its lane has room and the lease still stands. → gone
+ * when its report was handed over (the lease is then kept until the result is settled). When the lease ends,
+ * or the agent gives the run back, a queued run is gone at once and a running one is stopped through its
+ * signal and gone when its executor returns. A run stopped that way sends no report, unless it had found
+ * something out already and the lease ran out under it: that goes as evidence, and the service fences it.
  *
- * One run id is never active twice: the same lease again is ignored; a newer one waits until the older has gone.
+ * One run id is never active twice: the same lease again is ignored; a newer one waits until the older has
+ * gone.
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
@@ -78,7 +60,7 @@ export class Dispatcher {
     this.#options = options;
     const queue = (lane: Lane) => new PQueue({ concurrency: options.laneSizes[lane] });
     this.#queues = { probe: queue('probe'), script: queue('script') };
-    this.#phaseQueue = new PQueue({ concurrency: options.phaseCount });
+    this.#phaseQueue = new PQueue({ concurrency: options.lifecycleCount });
   }
 
   /** How many more runs each lane can take; none where nothing of the lane can be run. */
@@ -119,10 +101,7 @@ export class Dispatcher {
     const existing = this.#active.get(run.runId);
     if (existing) {
       if (run.leaseNumber <= existing.order.leaseNumber) {
-        this.#options.log.warn(
-          { runId: run.runId },
-          'a lease that is already held came again and is ignored',
-        );
+        this.#options.log.warn({ runId: run.runId }, 'duplicate lease ignored');
         return;
       }
       this.#end(existing, 'lost');
@@ -154,15 +133,18 @@ export class Dispatcher {
   }
 
   /**
-   * Takes the runs that have not started out of the lanes. Returns their leases, which are then nobody's care; those of
-   * runs that wait for their start inside an executor follow through `onReturned`.
+   * Takes the runs that have not started out of the lanes. Returns their leases, which nothing renews any
+   * more; those of runs that wait for their start inside an executor follow through `onReturned`.
    */
   dropUnstarted(): LeaseRef[] {
     for (const executor of Object.values(this.#options.executors)) executor.withdrawWaiting?.();
     return this.#drop([...this.#active.values()].filter((active) => !active.isStarted));
   }
 
-  /** Stops everything. Returns the leases, which are then nobody's care; `idle` tells when the runs have ended. */
+  /**
+   * Stops everything. Returns the leases, which nothing renews any more; `idle` resolves when the runs have
+   * ended.
+   */
   dropAll(): LeaseRef[] {
     return this.#drop([...this.#active.values()]);
   }
@@ -225,14 +207,16 @@ export class Dispatcher {
       checkType: run.check.checkType,
       checkId: run.check.id,
       spec: run.check.spec,
-      variables: { ...builtInVariables(run), ...this.#options.serviceSecrets, ...run.variables },
-      secretNames: run.secretNames,
-      proxyUrl: run.location.proxyUrl,
-      clientCertificates: run.clientCertificates,
-      runtimeId: run.runtimeId,
-      snippets: run.snippets,
+      input: {
+        variables: { ...builtInVariables(run), ...this.#options.serviceSecrets, ...run.variables },
+        secretNames: run.secretNames,
+        proxyUrl: run.location.proxyUrl,
+        clientCertificates: run.clientCertificates,
+        runtimeId: run.runtimeId,
+        snippets: run.snippets,
+        lifecycle: run.lifecycle,
+      },
       mayBeRetried: run.mayBeRetried,
-      lifecycle: run.lifecycle,
       receivedAtMs: terms.receivedAtMs,
     };
   }
@@ -243,7 +227,7 @@ export class Dispatcher {
     if (active.end) return;
     // 2. From here on it ends by its own deadline, or by its signal.
     active.isStarted = true;
-    const startedAtMs = this.#serviceNowMs();
+    const startedAtMs = this.#options.serviceClock.nowMs();
     let finished: FinishedRun;
     try {
       finished = await executor.run(active.order, active.stop.signal);
@@ -251,7 +235,10 @@ export class Dispatcher {
       const { name } = toError(thrown);
       const message = `The part of the agent that ran the check ended unexpectedly (${name}).`;
       const { checkType } = active.order;
-      this.#options.log.error({ runId: active.order.runId, checkType, error: name }, 'a run was broken off');
+      this.#options.log.error(
+        { runId: active.order.runId, checkType, reason: name },
+        'run failed inside the agent',
+      );
       this.#options.onDiscarded?.(active.order);
       finished = this.#failedReport(active.order, 'RUNNER_CRASHED', { checkType, message }, startedAtMs);
     }
@@ -290,20 +277,16 @@ export class Dispatcher {
     this.#options.onSlotFree();
   }
 
-  #serviceNowMs(): number {
-    return this.#options.clock.monotonicMs() + this.#options.serviceClock.offsetMs;
-  }
-
   #failedReport(
     { runId, leaseNumber, resultId }: RunIds,
     code: FailureCode,
     reason: { readonly checkType: string; readonly message: string },
-    startedAtMs = this.#serviceNowMs(),
+    startedAtMs = this.#options.serviceClock.nowMs(),
   ): FinishedRun {
     return ownReport(
       { runId, leaseNumber, resultId },
       { code, ...reason },
-      { scrubber: this.#options.scrubber, startedAtMs, nowMs: this.#serviceNowMs() },
+      { scrubber: this.#options.scrubber, startedAtMs, nowMs: this.#options.serviceClock.nowMs() },
     );
   }
 }
@@ -311,7 +294,7 @@ export class Dispatcher {
 export interface DispatcherOptions {
   readonly laneSizes: Readonly<Record<Lane, number>>;
   /** How many runs with scripts around them may be under way. */
-  readonly phaseCount: number;
+  readonly lifecycleCount: number;
   readonly executors: Readonly<Record<Lane, Executor>>;
   readonly leaseKeeper: LeaseKeeper;
   readonly clock: Clock;
@@ -322,7 +305,7 @@ export interface DispatcherOptions {
   readonly serviceSecrets: Readonly<Record<string, string>>;
   /** Gets every report to send; `slotAtMs` is when the run was due, where that is known. */
   readonly onFinished: (run: FinishedRun, slotAtMs: number | undefined) => void;
-  /** Gets leases of runs that come back unstarted after `dropUnstarted`; they are then nobody's care. */
+  /** Gets leases of runs that come back unstarted after `dropUnstarted`; nothing renews them any more. */
   readonly onReturned: (lease: LeaseRef) => void;
   /** Called when whatever a run left on disk is of no use: it was stopped, or died. */
   readonly onDiscarded?: ((lease: LeaseRef) => void) | undefined;

@@ -1,13 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Clock } from '../../lib/clock.ts';
+import { type Clock, waitAtMost } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { LeaseRef } from '../../protocol/agent/agent.ts';
 import type { LeaseKeeper } from '../client/lease-keeper.ts';
 import type { ServiceClient } from '../client/service-client.ts';
 import { retryDelayMs, ServiceError } from '../client/service-error.ts';
-import type { ArtifactUploader } from '../delivery/artifacts/artifact-uploader.ts';
-import type { Reporter } from '../delivery/reporter.ts';
-import type { Spool } from '../delivery/spool/spool.ts';
+import type { Delivery } from '../delivery/delivery.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import type { Poller } from './poller.ts';
 
@@ -22,8 +20,10 @@ const releaseTimeoutMs = 1500;
  *
  * 1. NO MORE WORK: the claim under way is given up; leases that have not started are given back at once.
  * 2. FINISHING: runs under way go on, their results are sent and their leases renewed, for the grace at most.
- * 3. GIVING BACK (only when the grace is over or a second signal came): runs are stopped and their leases given back.
- * 4. FAREWELL: the last results are sent until each has its receipt, for five seconds at most beyond the grace.
+ * 3. GIVING BACK (only when the grace is over or a second signal came): runs are stopped and their leases
+ * given back.
+ * 4. FAREWELL: the last results are sent until each has its receipt, for five seconds at most beyond the
+ * grace.
  * 5. LAST FILES: artifacts of stored results are sent, until the grace is over, for five seconds at least.
  * The result says whether nothing was lost: no lease held, every result sent or safe in the spool.
  *
@@ -69,7 +69,7 @@ export class Drain {
     for (let attempt = 0; ; attempt++) {
       try {
         await client.release(leases, releaseTimeoutMs);
-        log.info({ leases: leases.length }, 'unfinished leases were given back');
+        log.info({ leases: leases.length }, 'unfinished leases released');
         return;
       } catch (thrown) {
         if (!(thrown instanceof ServiceError)) throw thrown;
@@ -77,8 +77,8 @@ export class Drain {
         const isHopeless = thrown.kind === 'refused' || thrown.kind === 'rejected';
         if (isHopeless || clock.monotonicMs() + delayMs + releaseTimeoutMs > untilMs) {
           log.error(
-            { leases: leases.length },
-            `leases could not be given back and run out: ${thrown.message}`,
+            { leases: leases.length, reason: thrown.message },
+            'failed to release leases; they will expire',
           );
           this.#isClean = false;
           return;
@@ -90,8 +90,8 @@ export class Drain {
 
   /** Goes the whole way. Resolves with true when nothing was left behind and nobody hurried. */
   async run(): Promise<boolean> {
-    const { poller, dispatcher, judged, reporter, leaseKeeper, spool, uploader, clock, graceMs, log } =
-      this.#options;
+    const { poller, dispatcher, judged, delivery, leaseKeeper, clock, graceMs, log } = this.#options;
+    const { reporter, spool, uploader } = delivery;
     const graceEndMs = clock.monotonicMs() + graceMs;
     await poller.stop();
     this.giveBack(dispatcher.dropUnstarted());
@@ -99,7 +99,7 @@ export class Drain {
     await this.#wait(idle, graceMs);
     const stopped = dispatcher.dropAll();
     if (stopped.length > 0) {
-      log.warn({ runs: stopped.length }, 'runs did not end in time; they are stopped and given back');
+      log.warn({ runs: stopped.length }, 'shutdown grace exceeded; stopping runs and releasing their leases');
       await this.#wait(idle, stopRunsMs, { isHurryEnough: false });
     }
     this.giveBack(stopped);
@@ -113,15 +113,16 @@ export class Drain {
     await spool.stored();
     const results = reporter.waitingCount;
     const isKept = spool.undurableCount === 0;
-    // What lies in the spool needs no lease any more: whoever sends it, the service knows it by its id.
+    // What lies in the spool needs no lease any more: the service recognises it by its id, whichever agent
+    // sends it.
     if (isKept) leaseKeeper.dropAll();
     leaseKeeper.stop();
     const left = { results, leases: leaseKeeper.heldCount, artifacts: uploader.count };
     await uploader.stop();
     if (isKept && results + left.artifacts > 0) {
-      log.warn(left, 'results or artifacts stay in the spool; the next agent with it sends them');
+      log.warn(left, 'results or artifacts stay in the spool; the next agent that uses it sends them');
     } else if (!isKept) {
-      log.error(left, 'stopping with results unsent that are nowhere but in memory, or leases held');
+      log.error(left, 'shutting down with undelivered in-memory results or open leases');
     }
     return this.#isClean && isKept && !this.#hurry.signal.aborted;
   }
@@ -132,23 +133,18 @@ export class Drain {
 
   /** Waits for a promise, for some time at most, or until somebody hurries. */
   async #wait(awaited: Promise<void>, atMostMs: number, options = { isHurryEnough: true }): Promise<void> {
-    const over = new AbortController();
-    const contenders = [awaited, this.#options.clock.sleep(atMostMs, over.signal)];
-    if (options.isHurryEnough) contenders.push(this.#hurried);
-    await Promise.race(contenders);
-    over.abort();
+    const either = options.isHurryEnough ? Promise.race([awaited, this.#hurried]) : awaited;
+    await waitAtMost(this.#options.clock, either, atMostMs);
   }
 }
 
 export interface DrainOptions {
   readonly poller: Poller;
   readonly dispatcher: Dispatcher;
-  readonly reporter: Reporter;
+  readonly delivery: Delivery;
   readonly leaseKeeper: LeaseKeeper;
   /** Resolves when no finished run waits for its judgement. */
   readonly judged: () => Promise<void>;
-  readonly spool: Spool;
-  readonly uploader: ArtifactUploader;
   readonly client: ServiceClient;
   readonly clock: Clock;
   readonly log: Logger;

@@ -1,4 +1,4 @@
-/** A place that can be connected to as long as the network is well. */
+/** A host that can be connected to as long as the network is healthy. */
 export interface CanaryTarget {
   readonly host: string;
   readonly port: number;

@@ -1,9 +1,30 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { errorCodeOf } from '../../lib/errors.ts';
-import { type SelfCheck, sick, unknown, well } from './self-check.ts';
+import type { UnhealthyKind } from '../../protocol/locations/location-event.ts';
 
-/** The main thread does nothing but control: later than this at one time in a hundred, and leases are in danger. */
+/** The health of one part of the location; `unknown` where nothing can be said. */
+export type SelfCheckOutcome =
+  | { readonly state: 'healthy' | 'unknown' }
+  | { readonly state: 'unhealthy'; readonly evidence: string };
+
+/** An examination of one part of the location. */
+export interface SelfCheck {
+  readonly kind: UnhealthyKind;
+  /** Never rejects for what it finds; takes a few seconds at most. */
+  look(): Promise<SelfCheckOutcome> | SelfCheckOutcome;
+  /** Gives back what it holds. */
+  stop?(): void;
+}
+
+export const healthy: SelfCheckOutcome = { state: 'healthy' };
+export const unknown: SelfCheckOutcome = { state: 'unknown' };
+export const unhealthy = (evidence: string): SelfCheckOutcome => ({ state: 'unhealthy', evidence });
+
+/**
+ * The main thread does nothing but control: later than this at one time in a hundred, and leases are in
+ * danger.
+ */
 const maxLoopDelayMs = 1000;
 const memoryReserve = 0.05;
 const descriptorReserve = 0.05;
@@ -19,8 +40,10 @@ export function eventLoopCheck(): SelfCheck {
       const p99Ms = delay.percentile(99) / 1e6;
       delay.reset();
       return p99Ms > maxLoopDelayMs
-        ? sick(`the main thread was up to ${Math.round(p99Ms)} ms late: there is no processor time for it`)
-        : well;
+        ? unhealthy(
+            `the main thread was up to ${Math.round(p99Ms)} ms late: there is no processor time for it`,
+          )
+        : healthy;
     },
     stop() {
       delay.disable();
@@ -38,8 +61,8 @@ export function memoryCheck(): SelfCheck {
       if (limitBytes === 0 || limitBytes > 2 ** 50) return unknown;
       const freeBytes = process.availableMemory();
       return freeBytes < limitBytes * memoryReserve
-        ? sick(`${megabytes(freeBytes)} MB of ${megabytes(limitBytes)} MB of memory are left`)
-        : well;
+        ? unhealthy(`${megabytes(freeBytes)} MB of ${megabytes(limitBytes)} MB of memory are left`)
+        : healthy;
     },
   };
 }
@@ -54,11 +77,11 @@ export function descriptorCheck(): SelfCheck {
         const open = readdirSync('/proc/self/fd').length;
         if (!Number.isFinite(limit)) return unknown;
         return open > limit * (1 - descriptorReserve)
-          ? sick(`${open} of ${limit} file descriptors are open`)
-          : well;
+          ? unhealthy(`${open} of ${limit} file descriptors are open`)
+          : healthy;
       } catch (thrown) {
         // The very thing it looks for keeps it from looking.
-        if (errorCodeOf(thrown) === 'EMFILE') return sick('no file descriptor is left');
+        if (errorCodeOf(thrown) === 'EMFILE') return unhealthy('no file descriptor is left');
         if (errorCodeOf(thrown) === 'ENOENT') return unknown;
         throw thrown;
       }
@@ -72,12 +95,12 @@ export function diskCheck(problem: () => string | undefined): SelfCheck {
     kind: 'disk',
     look() {
       const found = problem();
-      return found === undefined ? well : sick(`results are kept in memory alone: ${found}`);
+      return found === undefined ? healthy : unhealthy(`results are kept in memory alone: ${found}`);
     },
   };
 }
 
-/** Whether the service can be reached. Told when it can again. */
+/** Whether the service can be reached. */
 export function serviceCheck(
   connection: () => { readonly awayMs: number | undefined; readonly problem: string },
 ): SelfCheck {
@@ -86,7 +109,7 @@ export function serviceCheck(
     look() {
       const { awayMs, problem } = connection();
       if (awayMs === undefined) return unknown;
-      return awayMs > serviceAwayMs ? sick(problem) : well;
+      return awayMs > serviceAwayMs ? unhealthy(problem) : healthy;
     },
   };
 }

@@ -4,61 +4,64 @@ import type { Logger } from '../../lib/log.ts';
 import {
   maxLocationEventsPerCall,
   type ReportedLocationEvent,
-  type SicknessKind,
+  type UnhealthyKind,
 } from '../../protocol/locations/location-event.ts';
+import type { ServiceClock } from '../client/service-clock.ts';
 import { retryDelayMs, ServiceError } from '../client/service-error.ts';
-import type { SelfCheck } from './self-check.ts';
+import type { SelfCheck } from './host-checks.ts';
 
 const calmMs = 10_000;
-/** While something is sick, and when it is told that it is not. */
+/** While something is unhealthy. */
 const alertMs = 2000;
-/** An event that lasts is told of again, so that the service knows that its agent still lives. */
+/** An event that lasts is reported again, so that the service knows that its agent still lives. */
 const repeatMs = 60_000;
 /** Events that wait for the service; the oldest that are over make room. */
 const maxEvents = 100;
 const evidenceLimit = 900;
 
-/** A part of the location that the agent finds sick now. */
-export interface Sickness {
-  readonly kind: SicknessKind;
+/** A part of the location that the agent finds unhealthy now. */
+export interface UnhealthyPart {
+  readonly kind: UnhealthyKind;
   readonly evidence: string;
   readonly sinceMs: number;
 }
 
 interface Event {
   reported: ReportedLocationEvent;
-  /** What is new of it since the service was told. */
+  /** Whether anything about it has not been reported yet. */
   isNews: boolean;
-  toldAtMs: number;
+  reportedAtMs: number;
 }
 
 /**
- * Looks at the place the agent runs in, and tells when it is sick.
+ * Watches the health of the location the agent runs in. Problems of the location itself are reported as
+ * its own, never as failures of targets.
  *
- * WELL: every ten seconds each part is looked at. → SICK, part by part, when a look finds it sick: an event begins, and all
- * parts are looked at every two seconds. → WELL when a look finds that part well again (not when nothing can be
- * said): the event ends. Events are told to the service at once, again every minute while they last, and until it has heard.
+ * HEALTHY: every ten seconds each part is examined. → UNHEALTHY, part by part, when a self-check finds it so:
+ * an event begins, and all parts are examined every two seconds. → HEALTHY when a self-check finds that part
+ * healthy again (not when nothing can be said): the event ends. Events are reported to the service at once,
+ * every minute while they last, and until it has them.
  *
- * Runs that failed in a way that a sick part would explain are judged by `explain`: where nothing is known to be sick it looks
- * anew, so that no failure is younger than what is known of the location.
+ * Runs that failed in a way that an unhealthy part would explain are judged by `explain`: where nothing is
+ * known to be unhealthy it looks anew, so that no failure is younger than what is known of the location.
  */
 export class LocationWatch {
   readonly #options: LocationWatchOptions;
-  readonly #sick = new Map<SicknessKind, Event>();
+  readonly #unhealthy = new Map<UnhealthyKind, Event>();
   readonly #events = new Map<string, Event>();
   readonly #stop = new AbortController();
   #looking: Promise<void> | undefined;
   #next: Promise<void> | undefined;
-  #telling: Promise<void> | undefined;
+  #reporting: Promise<void> | undefined;
 
   constructor(options: LocationWatchOptions) {
     this.#options = options;
   }
 
-  /** What is sick now. */
-  get sicknesses(): Sickness[] {
-    return [...this.#sick.values()].map(({ reported }) => ({
-      kind: reported.kind as SicknessKind,
+  /** What is unhealthy now. */
+  get unhealthyParts(): UnhealthyPart[] {
+    return [...this.#unhealthy.values()].map(({ reported }) => ({
+      kind: reported.kind as UnhealthyKind,
       evidence: reported.evidence,
       sinceMs: reported.startedAt,
     }));
@@ -70,7 +73,7 @@ export class LocationWatch {
 
   async stop(): Promise<void> {
     this.#stop.abort();
-    await Promise.all([this.#looking, this.#telling]);
+    await Promise.all([this.#looking, this.#reporting]);
     for (const check of this.#options.selfChecks) check.stop?.();
   }
 
@@ -80,15 +83,16 @@ export class LocationWatch {
   }
 
   /**
-   * The sickness that explains a failure; undefined when the location is well, as far as anybody can tell. Counts the run as
-   * affected.
+   * The unhealthy part that explains a failure; undefined when the location is healthy, as far as anybody can
+   * tell. Counts the run as affected.
    */
-  async explain(code: FailureCode): Promise<Sickness | undefined> {
+  async explain(code: FailureCode): Promise<UnhealthyPart | undefined> {
     const { fromLocation } = failureCatalogue[code];
     if (fromLocation === undefined || this.#stop.signal.aborted) return undefined;
     // A resolver is reached through the network.
-    const kinds: readonly SicknessKind[] = fromLocation === 'network' ? ['network'] : ['network', 'resolver'];
-    const find = () => kinds.map((kind) => this.#sick.get(kind)).find((found) => found !== undefined);
+    const kinds: readonly UnhealthyKind[] =
+      fromLocation === 'network' ? ['network'] : ['network', 'resolver'];
+    const find = () => kinds.map((kind) => this.#unhealthy.get(kind)).find((found) => found !== undefined);
     let event = find();
     if (!event) {
       await this.#lookAnew();
@@ -97,7 +101,7 @@ export class LocationWatch {
     if (!event) return undefined;
     this.#change(event, { affectedRuns: event.reported.affectedRuns + 1 });
     const { kind, evidence, startedAt } = event.reported;
-    return { kind: kind as SicknessKind, evidence, sinceMs: startedAt };
+    return { kind: kind as UnhealthyKind, evidence, sinceMs: startedAt };
   }
 
   async #watch(): Promise<void> {
@@ -105,11 +109,11 @@ export class LocationWatch {
     while (!this.#stop.signal.aborted) {
       await this.#lookAnew();
       this.#repeatLasting();
-      await clock.sleep(this.#sick.size > 0 ? alertMs : calmMs, this.#stop.signal);
+      await clock.sleep(this.#unhealthy.size > 0 ? alertMs : calmMs, this.#stop.signal);
     }
   }
 
-  /** A look that begins after the call; whoever asks meanwhile shares it. */
+  /** An examination that begins after the call; callers meanwhile share it. */
   #lookAnew(): Promise<void> {
     if (!this.#looking) {
       this.#looking = this.#look().finally(() => {
@@ -129,21 +133,22 @@ export class LocationWatch {
       this.#options.selfChecks.map(async (check) => {
         const found = await check.look();
         if (this.#stop.signal.aborted) return;
-        if (found.state === 'sick') this.#fallSick(check.kind, found.evidence.slice(0, evidenceLimit));
-        else if (found.state === 'well') this.#recover(check.kind);
+        if (found.state === 'unhealthy')
+          this.#becomeUnhealthy(check.kind, found.evidence.slice(0, evidenceLimit));
+        else if (found.state === 'healthy') this.#recover(check.kind);
       }),
     );
   }
 
-  #fallSick(kind: SicknessKind, evidence: string): void {
-    const lasting = this.#sick.get(kind);
+  #becomeUnhealthy(kind: UnhealthyKind, evidence: string): void {
+    const lasting = this.#unhealthy.get(kind);
     if (lasting) {
       if (lasting.reported.evidence !== evidence) lasting.reported = { ...lasting.reported, evidence };
       return;
     }
     this.#options.log.error(
-      { kind, evidence },
-      'this location is sick; runs that suffer from it end as its errors',
+      { kind, reason: evidence },
+      'location unhealthy; failures it explains are attributed to the location',
     );
     const event: Event = {
       reported: {
@@ -155,24 +160,21 @@ export class LocationWatch {
         endedAt: null,
       },
       isNews: true,
-      toldAtMs: 0,
+      reportedAtMs: 0,
     };
-    this.#sick.set(kind, event);
+    this.#unhealthy.set(kind, event);
     this.#events.set(event.reported.eventId, event);
     this.#makeRoom();
-    this.#tell();
+    this.#report();
   }
 
-  #recover(kind: SicknessKind): void {
-    const event = this.#sick.get(kind);
+  #recover(kind: UnhealthyKind): void {
+    const event = this.#unhealthy.get(kind);
     if (!event) return;
-    this.#sick.delete(kind);
-    this.#options.log.info(
-      { kind, affectedRuns: event.reported.affectedRuns },
-      'this location is well again',
-    );
+    this.#unhealthy.delete(kind);
+    this.#options.log.info({ kind, affectedRuns: event.reported.affectedRuns }, 'location healthy again');
     this.#change(event, { endedAt: this.#nowMs() });
-    this.#tell();
+    this.#report();
   }
 
   #change(event: Event, change: Partial<ReportedLocationEvent>): void {
@@ -182,8 +184,9 @@ export class LocationWatch {
 
   #repeatLasting(): void {
     const nowMs = this.#options.clock.monotonicMs();
-    for (const event of this.#sick.values()) if (nowMs - event.toldAtMs >= repeatMs) event.isNews = true;
-    this.#tell();
+    for (const event of this.#unhealthy.values())
+      if (nowMs - event.reportedAtMs >= repeatMs) event.isNews = true;
+    this.#report();
   }
 
   #makeRoom(): void {
@@ -193,12 +196,12 @@ export class LocationWatch {
     }
   }
 
-  #tell(): void {
-    if ([...this.#events.values()].some(({ isNews }) => isNews)) this.#telling ??= this.#tellAll();
+  #report(): void {
+    if ([...this.#events.values()].some(({ isNews }) => isNews)) this.#reporting ??= this.#reportAll();
   }
 
-  /** Tells what is new until the service has heard it. */
-  async #tellAll(): Promise<void> {
+  /** Reports what is new until the service has it. */
+  async #reportAll(): Promise<void> {
     const { clock, report } = this.#options;
     for (let attempt = 0; !this.#stop.signal.aborted; ) {
       const news = [...this.#events.values()]
@@ -212,27 +215,27 @@ export class LocationWatch {
           this.#stop.signal,
         );
         attempt = 0;
-        this.#told(news);
+        this.#reported(news);
       } catch (thrown) {
         if (!(thrown instanceof ServiceError)) throw thrown;
-        // A service that does not know the call will not learn it; the log has told.
-        if (thrown.kind === 'rejected') this.#told(news);
+        // A service that does not know the call will not learn it.
+        if (thrown.kind === 'rejected') this.#reported(news);
         else for (const event of news) event.isNews = true;
         await clock.sleep(retryDelayMs(thrown, attempt++), this.#stop.signal);
       }
     }
-    this.#telling = undefined;
+    this.#reporting = undefined;
   }
 
-  #told(news: readonly Event[]): void {
+  #reported(news: readonly Event[]): void {
     for (const event of news) {
-      event.toldAtMs = this.#options.clock.monotonicMs();
+      event.reportedAtMs = this.#options.clock.monotonicMs();
       if (event.reported.endedAt !== null && !event.isNews) this.#events.delete(event.reported.eventId);
     }
   }
 
   #nowMs(): number {
-    return Math.max(0, Math.round(this.#options.serviceNowMs()));
+    return Math.max(0, Math.round(this.#options.serviceClock.nowMs()));
   }
 }
 
@@ -240,8 +243,7 @@ export interface LocationWatchOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly selfChecks: readonly SelfCheck[];
-  /** Epoch milliseconds by the service's clock, as well as it is known. */
-  readonly serviceNowMs: () => number;
-  /** Tells the service; rejects with a ServiceError. */
+  readonly serviceClock: ServiceClock;
+  /** Sends events to the service; rejects with a ServiceError. */
   readonly report: (events: readonly ReportedLocationEvent[], signal: AbortSignal) => Promise<unknown>;
 }

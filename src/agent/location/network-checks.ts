@@ -3,7 +3,7 @@ import { connect, isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { errorCodeOf } from '../../lib/errors.ts';
 import type { CanaryTarget } from './canary-targets.ts';
-import { type SelfCheck, type SelfCheckOutcome, sick, unknown, well } from './self-check.ts';
+import { healthy, type SelfCheck, type SelfCheckOutcome, unhealthy, unknown } from './host-checks.ts';
 
 const answerTimeoutMs = 1000;
 const tries = 2;
@@ -21,9 +21,9 @@ const aliveCodes: ReadonlySet<string> = new Set([
 const brokenCodes: ReadonlySet<string> = new Set(['ESERVFAIL', 'EREFUSED']);
 
 /**
- * Whether the resolver of this host answers: any answer to a question about the root will do, because resolvers of private
- * networks need not know it. Where the service has a name, that name is looked up too, and has to be found. A question that
- * was never answered says nothing: not every host has a resolver.
+ * Whether the resolver of this host answers: any answer to a question about the root will do, because
+ * resolvers of private networks need not know it. Where the service has a name, that name is looked up too,
+ * and has to be found. A question that was never answered says nothing: not every host has a resolver.
  */
 export function resolverCheck(serviceHost: string): SelfCheck {
   const names = isIP(serviceHost) === 0 && serviceHost !== 'localhost' ? [serviceHost] : [];
@@ -32,7 +32,8 @@ export function resolverCheck(serviceHost: string): SelfCheck {
   return {
     kind: 'resolver',
     async look() {
-      // A new one each time: it reads resolv.conf when it is made. Its sockets are of this process, no thread waits.
+      // A new one each time: it reads resolv.conf when it is made. Its sockets are of this process, no thread
+      // waits.
       const resolver = new dns.Resolver({ timeout: answerTimeoutMs, tries });
       const [rootCode, ...nameCodes] = await Promise.all([
         codeOf(resolver.resolveSoa('.')),
@@ -40,22 +41,23 @@ export function resolverCheck(serviceHost: string): SelfCheck {
       ]);
       const servers = resolver.getServers().join(', ');
       if (rootCode === undefined || aliveCodes.has(rootCode)) hasAnswered = true;
-      else if (hasAnswered) return sick(`the name servers (${servers}) do not answer: ${rootCode}`);
+      else if (hasAnswered) return unhealthy(`the name servers (${servers}) do not answer: ${rootCode}`);
       else return unknown;
       const [nameCode] = nameCodes;
-      if (names.length === 0) return well;
+      if (names.length === 0) return healthy;
       if (nameCode === undefined || nameCode === 'ENODATA') hasFound = true;
       else if (hasFound && brokenCodes.has(nameCode)) {
-        return sick(`the name servers (${servers}) cannot tell the address of the service: ${nameCode}`);
+        return unhealthy(`the name servers (${servers}) do not resolve the name of the service: ${nameCode}`);
       }
-      return well;
+      return healthy;
     },
   };
 }
 
 /**
- * Whether the network of this host works: an interface beside loopback is up, where one ever was, and one of the canaries
- * answers, be it with a refusal. Canaries that never answered are left out, and names that cannot be looked up say nothing.
+ * Whether the network of this host works: an interface other than loopback is up, where one ever was, and one
+ * of the canaries answers, be it with a refusal. Canaries that never answered are left out, and names that
+ * cannot be looked up say nothing.
  */
 export function networkCheck(
   canaries: readonly CanaryTarget[],
@@ -67,7 +69,7 @@ export function networkCheck(
     kind: 'network',
     async look() {
       const upCount = interfacesUp();
-      if (upCount === 0 && hadInterface) return sick('no network interface is up');
+      if (upCount === 0 && hadInterface) return unhealthy('no network interface is up');
       hadInterface ||= upCount !== undefined && upCount > 0;
       const answers = await Promise.all(
         canaries.map(async (canary) => ({ canary, outcome: await knock(canary) })),
@@ -82,12 +84,14 @@ function verdictOf(
   answers: readonly { readonly canary: CanaryTarget; readonly outcome: string }[],
 ): SelfCheckOutcome {
   if (answers.length === 0) return unknown;
-  if (answers.some(({ outcome }) => outcome === 'answered')) return well;
+  if (answers.some(({ outcome }) => outcome === 'answered')) return healthy;
   const found = answers.map(({ canary: { host, port }, outcome }) => `${host}:${port} ${outcome}`);
-  return sick(`no canary can be reached: ${found.slice(0, 5).join(', ')}`);
+  return unhealthy(`no canary can be reached: ${found.slice(0, 5).join(', ')}`);
 }
 
-/** Tries a connection; resolves with `answered`, `unnamed` where its name was not found, or what went wrong. */
+/**
+ * Tries a connection; resolves with `answered`, `unnamed` where its name was not found, or what went wrong.
+ */
 async function knock({ host, port }: CanaryTarget): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   const socket = connect({ host, port, timeout: connectTimeoutMs });
@@ -105,7 +109,10 @@ async function knock({ host, port }: CanaryTarget): Promise<string> {
   }
 }
 
-/** How many interfaces beside loopback are up; undefined where the system does not say, as without a free descriptor. */
+/**
+ * How many interfaces other than loopback are up; undefined where the system does not say, as without a free
+ * descriptor.
+ */
 function externalInterfaces(): number | undefined {
   try {
     return Object.values(networkInterfaces())

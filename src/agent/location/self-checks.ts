@@ -1,20 +1,27 @@
-import type { AgentSettings } from '../config.ts';
-import { descriptorCheck, diskCheck, eventLoopCheck, memoryCheck, serviceCheck } from './host-checks.ts';
+import type { CanaryTarget } from './canary-targets.ts';
+import {
+  descriptorCheck,
+  diskCheck,
+  eventLoopCheck,
+  memoryCheck,
+  type SelfCheck,
+  serviceCheck,
+} from './host-checks.ts';
 import { networkCheck, resolverCheck } from './network-checks.ts';
-import type { SelfCheck } from './self-check.ts';
 
-/** Everything an agent looks at to find out how its location is. */
+/** Everything an agent examines to find out whether its location is healthy. */
 export function selfChecksOf(options: {
-  readonly settings: AgentSettings;
+  readonly serviceUrl: string;
+  readonly canaries: readonly CanaryTarget[];
   /** How long the service has been out of reach, and why; undefined before it ever was in reach. */
   readonly connection: () => { readonly awayMs: number | undefined; readonly problem: string };
   /** Why results cannot be kept on disk, while they cannot. */
   readonly diskProblem: () => string | undefined;
 }): SelfCheck[] {
-  const { settings, connection, diskProblem } = options;
+  const { serviceUrl, canaries, connection, diskProblem } = options;
   return [
-    resolverCheck(new URL(settings.serviceUrl).hostname),
-    networkCheck(settings.canaries),
+    resolverCheck(new URL(serviceUrl).hostname),
+    networkCheck(canaries),
     serviceCheck(connection),
     eventLoopCheck(),
     memoryCheck(),

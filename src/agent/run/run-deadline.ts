@@ -2,8 +2,8 @@
 export const deadlineGraceMs = 5000;
 
 /**
- * Runs with a deadline that counts from now: at the deadline the signal aborts with a TimeoutError; a runner that still
- * does not return is given up as broken, so that it cannot hold its place in the lane for ever.
+ * Runs with a deadline that counts from now: at the deadline the signal aborts with a TimeoutError; a runner
+ * that still does not return is given up as broken, so that it cannot hold its place in the lane for ever.
  */
 export async function withDeadline<T>(
   timeoutMs: number,

@@ -1,12 +1,12 @@
 import type { Clock } from '../../lib/clock.ts';
-import type { GateBoard } from './gate-stats.ts';
+import type { GateStats } from './gate-stats.ts';
 import type { ThreadLoad } from './lag/thread-load.ts';
 
 /** No run waits longer than this, whatever the load (as long as the thread runs at all). */
 export const maxGateWaitMs = 5000;
 /**
- * The CPU time of one whole run between two starts. That is about twice what its start alone takes; twice the whole
- * halved what an agent gets done in its CPU time (docs/adr/0007).
+ * The CPU time of one whole run between two starts. That is about twice what its start alone takes; twice the
+ * whole halved what an agent gets done in its CPU time (docs/adr/0007).
  */
 const gapPerCpu = 1;
 const costBoundsMs = { first: 1, least: 0.05, most: 10 };
@@ -25,14 +25,16 @@ interface Waiting {
 }
 
 /**
- * Where runs wait on a probe thread until they may start, so that the thread never makes its own probes late: a hundred
- * probes begun at once delay each other by far more than a network does (docs/adr/0007). One run after the other goes
- * through, in the order they came:
+ * Where runs wait on a probe thread until they may start, so that the thread never makes its own probes late:
+ * a hundred probes begun at once delay each other by far more than a network does (docs/adr/0007). One run
+ * after the other goes through, in the order they came:
  *
  * - With nothing under way a run starts at once; no timer is involved.
- * - Otherwise it starts a gap after the one before it: the CPU time that runs of that one's type cost this thread,
+ * - Otherwise it starts a gap after the one before it: the CPU time that runs of that one's type cost this
+ * thread,
  *   learnt from what the thread used, with jitter.
- * - While the event loop is busier than it may be (see ThreadLoad) and something is under way, nothing starts.
+ * - While the event loop is busier than it may be (see ThreadLoad) and something is under way, nothing
+ * starts.
  * - A run that has waited for 5 seconds starts anyway.
  *
  * What a run waits here is part of its start delay, never of a phase, and its deadline does not count yet.
@@ -40,7 +42,7 @@ interface Waiting {
 export class AdmissionGate {
   readonly #clock: Clock;
   readonly #load: ThreadLoad;
-  readonly #board: GateBoard | undefined;
+  readonly #board: GateStats | undefined;
   readonly #random: () => number;
   readonly #waiting = new Set<Waiting>();
   readonly #costsMs = new Map<string, number>();
@@ -56,7 +58,7 @@ export class AdmissionGate {
     readonly clock: Clock;
     readonly load: ThreadLoad;
     /** Shows the state to the main thread. */
-    readonly board?: GateBoard | undefined;
+    readonly board?: GateStats | undefined;
     /** Numbers in [0, 1) for the jitter. */
     readonly random?: (() => number) | undefined;
   }) {
@@ -158,8 +160,8 @@ export class AdmissionGate {
   }
 
   /**
-   * Compares what the thread has used since it was measured last with what the runs that started were thought to cost,
-   * and moves the costs of their types towards it, each by its share.
+   * Compares what the thread has used since it was measured last with what the runs that started were thought
+   * to cost, and moves the costs of their types towards it, each by its share.
    */
   #learn(nowMs: number, tookMs: number): void {
     const cpuMs = this.#load.cpuMs();

@@ -1,8 +1,8 @@
 /**
- * What the admission gate of a probe thread shows the main thread: memory that both share, because a message for each
- * change would cost more than the change.
+ * What the admission gate of a probe thread shows the main thread: memory that both share, because a message
+ * for each change would cost more than the change.
  */
-export class GateBoard {
+export class GateStats {
   readonly memory: SharedArrayBuffer;
   readonly #values: Float64Array;
 
@@ -11,7 +11,9 @@ export class GateBoard {
     this.#values = new Float64Array(memory);
   }
 
-  /** @param oldestSinceMs since when the first of them waits, on the monotonic clock that all threads share. */
+  /**
+   * @param oldestSinceMs since when the first of them waits, on the monotonic clock that all threads share.
+   */
   show(waitingCount: number, oldestSinceMs: number): void {
     this.#values[0] = waitingCount;
     this.#values[1] = oldestSinceMs;

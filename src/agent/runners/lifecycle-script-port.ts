@@ -1,20 +1,21 @@
 import type { MessagePort } from 'node:worker_threads';
 import { toError } from '../../lib/errors.ts';
 import type {
-  Phase,
-  PhaseEnd,
-  PhaseOrder,
-  PhaseScripts,
-  PhaseSession,
-} from '../../sandbox/scripts/phase-scripts.ts';
+  LifecycleJob,
+  LifecycleScript,
+  LifecycleScriptEnd,
+  LifecycleScripts,
+  LifecycleSession,
+} from '../../sandbox/lifecycle/lifecycle-scripts.ts';
 
 /**
- * Runs happen on probe threads, their scripts in sandboxes that the thread for scripts has: this is the line between the two, a
- * port that neither the main thread nor anything else listens on. A session is numbered by the side that asks.
+ * Runs happen on probe threads, their scripts in sandboxes that the thread for scripts has: this is the line
+ * between the two, a port that neither the main thread nor anything else listens on. A session is numbered by
+ * the side that asks.
  */
 type Ask =
-  | { readonly kind: 'open'; readonly session: number; readonly order: PhaseOrder }
-  | { readonly kind: 'run'; readonly session: number; readonly phase: Phase }
+  | { readonly kind: 'open'; readonly session: number; readonly order: LifecycleJob }
+  | { readonly kind: 'run'; readonly session: number; readonly phase: LifecycleScript }
   /** The run was stopped, or is over. */
   | { readonly kind: 'stop'; readonly session: number }
   | { readonly kind: 'close'; readonly session: number };
@@ -27,14 +28,22 @@ type Answer =
       readonly missing: 'runtime' | 'sandbox';
       readonly message: string;
     }
-  | { readonly kind: 'ended'; readonly session: number; readonly end: PhaseEnd; readonly isOpen: boolean };
+  | {
+      readonly kind: 'ended';
+      readonly session: number;
+      readonly end: LifecycleScriptEnd;
+      readonly isOpen: boolean;
+    };
 
 type Take = (answer: Answer) => void;
 
 const lost = 'the part of the agent that runs scripts ended, or is not there yet';
 
-/** Scripts as a probe thread has them. Where the other side is gone, they are missing until another one is connected. */
-export class PhaseLink implements PhaseScripts {
+/**
+ * Scripts as a probe thread has them. Where the other side is gone, they are missing until another one is
+ * connected.
+ */
+export class LifecycleScriptPort implements LifecycleScripts {
   readonly #takers = new Map<number, Take>();
   #port: MessagePort | undefined;
   #sessionCount = 0;
@@ -50,7 +59,7 @@ export class PhaseLink implements PhaseScripts {
     port.unref();
   }
 
-  async open(order: PhaseOrder, signal: AbortSignal): ReturnType<PhaseScripts['open']> {
+  async open(order: LifecycleJob, signal: AbortSignal): ReturnType<LifecycleScripts['open']> {
     signal.throwIfAborted();
     if (!this.#port) return { missing: 'sandbox', message: lost };
     this.#sessionCount += 1;
@@ -70,7 +79,7 @@ export class PhaseLink implements PhaseScripts {
       : { missing: 'sandbox', message: lost };
   }
 
-  #session(session: number, close: () => void): PhaseSession {
+  #session(session: number, close: () => void): LifecycleSession {
     let isOpen = true;
     return {
       get isOpen() {
@@ -116,18 +125,23 @@ export class PhaseLink implements PhaseScripts {
   }
 }
 
-function lostEnd(): PhaseEnd {
+function lostEnd(): LifecycleScriptEnd {
   const failure = { problem: 'unavailable', message: lost, stack: null } as const;
   return { durationMs: 0, lines: [], droppedLines: 0, secrets: [], variables: {}, failure };
 }
 
 /**
- * Serves one port with what this host has for running scripts. When the other side dies, its sessions are ended.
+ * Serves one port with what this host has for running scripts. When the other side dies, its sessions are
+ * ended.
  *
  * @param host undefined where no scripts can be run; `unavailable` then says why.
  */
-export function servePhases(port: MessagePort, host: PhaseScripts | undefined, unavailable: string): void {
-  const sessions = new Map<number, { readonly stop: AbortController; opened?: PhaseSession }>();
+export function serveLifecycleScripts(
+  port: MessagePort,
+  host: LifecycleScripts | undefined,
+  unavailable: string,
+): void {
+  const sessions = new Map<number, { readonly stop: AbortController; opened?: LifecycleSession }>();
   const answer = (text: Answer) => port.postMessage(text);
   const end = (session: number) => {
     const open = sessions.get(session);
@@ -135,12 +149,14 @@ export function servePhases(port: MessagePort, host: PhaseScripts | undefined, u
     open?.stop.abort(new DOMException('The run is over', 'AbortError'));
     open?.opened?.close();
   };
-  const open = async (session: number, order: PhaseOrder) => {
+  const open = async (session: number, order: LifecycleJob) => {
     if (!host) {
       answer({ kind: 'missing', session, missing: 'sandbox', message: unavailable });
       return;
     }
-    const entry: { readonly stop: AbortController; opened?: PhaseSession } = { stop: new AbortController() };
+    const entry: { readonly stop: AbortController; opened?: LifecycleSession } = {
+      stop: new AbortController(),
+    };
     sessions.set(session, entry);
     try {
       const opened = await host.open(order, entry.stop.signal);
@@ -155,7 +171,7 @@ export function servePhases(port: MessagePort, host: PhaseScripts | undefined, u
       const message = `no process could be started: ${toError(thrown).message}`;
       if (!entry.stop.signal.aborted) answer({ kind: 'missing', session, missing: 'sandbox', message });
     }
-    // Whoever asked has gone, or waits to hear that it was stopped.
+    // The caller has gone, or waits to hear that it was stopped.
     if (entry.stop.signal.aborted) {
       answer({ kind: 'missing', session, missing: 'sandbox', message: 'the run was stopped' });
     }

@@ -1,29 +1,22 @@
 /**
- * Entry of a probe thread. It loads the runners, runs what it is told and answers with finished reports. Orders and
+ * Entry of a probe thread. It loads the runners, runs orders and answers with finished reports. Orders and
  * answers travel in batches, because each message between threads has a price of its own.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { checkTypes as allTypes } from '../../checks/index.ts';
+import { trustAlso } from '../../lib/ca-directory.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { toError } from '../../lib/errors.ts';
-import { trustAlso } from '../../lib/trusted-roots.ts';
 import { createEgressPolicy } from '../../probes/egress/policy.ts';
+import type { Capabilities, FinishedRun, RunOrder } from '../run/contracts.ts';
 import { AdmissionGate } from './admission-gate.ts';
-import { GateBoard } from './gate-stats.ts';
-import { openRunDelay } from './lag/cpu-wait.ts';
+import { GateStats } from './gate-stats.ts';
+import { openCpuWait } from './lag/cpu-wait.ts';
 import { LagMeter } from './lag/lag-meter.ts';
 import { ownThread, ThreadLoad } from './lag/thread-load.ts';
-import { PhaseLink } from './lifecycle-script-port.ts';
+import { LifecycleScriptPort } from './lifecycle-script-port.ts';
 import { RunPipeline } from './run-pipeline.ts';
-import type {
-  Capabilities,
-  FinishedRun,
-  FromWorker,
-  RunOrder,
-  RunSituation,
-  ToWorker,
-  WorkerStart,
-} from './worker-protocol.ts';
+import type { FromWorker, RunSituation, ToWorker, WorkerStart } from './worker-protocol.ts';
 
 /** Runs start apart and end apart; their reports wait this long for each other while more are under way. */
 const gatherMs = 5;
@@ -33,10 +26,10 @@ const port = parentPort;
 const { ownSecrets, checkTypes: wanted, egress, gateMemory, caCertificates } = workerData as WorkerStart;
 trustAlso(caCertificates ?? []);
 
-const phases = new PhaseLink();
+const phases = new LifecycleScriptPort();
 const pipeline = new RunPipeline({
   clock: systemClock,
-  lagMeter: new LagMeter(systemClock, openRunDelay()),
+  lagMeter: new LagMeter(systemClock, openCpuWait()),
   ownSecrets,
   egress: createEgressPolicy(egress),
   hosts: { phases },
@@ -44,7 +37,7 @@ const pipeline = new RunPipeline({
 const gate = new AdmissionGate({
   clock: systemClock,
   load: new ThreadLoad(ownThread),
-  board: new GateBoard(gateMemory),
+  board: new GateStats(gateMemory),
 });
 const running = new Map<string, AbortController>();
 let finished: FinishedRun[] = [];
@@ -54,7 +47,7 @@ port.on('message', (message: ToWorker) => {
     for (const order of message.orders) void run(order, message.situation);
   } else if (message.type === 'withdraw') {
     gate.withdrawAll();
-  } else if (message.type === 'phases') {
+  } else if (message.type === 'lifecycle-scripts') {
     phases.connect(message.port);
   } else if (message.type === 'close') {
     port.close();
@@ -91,8 +84,8 @@ function flush(): void {
 }
 
 /**
- * Loads every runner of the probe lane now: the first check must not wait for it, and what does not load is not promised.
- * Other lanes' checks do not run in this thread.
+ * Loads every runner of the probe lane now: the first check must not wait for it, and what does not load is
+ * not promised. Other lanes' checks do not run in this thread.
  */
 async function loadAll(): Promise<Capabilities> {
   const loaded: string[] = [];

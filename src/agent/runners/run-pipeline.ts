@@ -13,23 +13,24 @@ import { allEntries, createRunLog } from '../../checks/contract/run-log.ts';
 import { findCheckType } from '../../checks/index.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { toError } from '../../lib/errors.ts';
+import { LruMap } from '../../lib/lru.ts';
+import { HostResolver } from '../../probes/dns/host/host-resolver.ts';
 import type { EgressPolicy } from '../../probes/egress/policy.ts';
-import { HostResolver } from '../../probes/host-resolver.ts';
 import { ownReport } from '../delivery/agent-failure-report.ts';
 import { FileScrubber } from '../delivery/artifacts/artifact-scrubber.ts';
 import { RunArtifacts, sealLimitMs } from '../delivery/artifacts/run-artifacts.ts';
-import { runFolder } from '../delivery/artifacts/work-folder.ts';
-import { privateMessage } from '../error-report/private-message.ts';
+import { runFolder } from '../delivery/artifacts/run-folder.ts';
+import { crashSite, privateMessage } from '../error-report/private-message.ts';
+import type { FinishedRun, RunFacts, RunOrder, Verdict } from '../run/contracts.ts';
 import { withDeadline } from '../run/run-deadline.ts';
-import { secretsOf } from '../run/run-secrets.ts';
+import { secretsOf } from '../run/run-variables.ts';
 import { Scrubber } from '../scrub/scrubber.ts';
-import { isMaskable, SecretFinder } from '../scrub/secret-finder.ts';
+import { SecretFinder, unmaskableNames } from '../scrub/secret-finder.ts';
 import { credentialHeaderShapes } from '../scrub/shapes/credential-header-shape.ts';
 import { userInfoShapes } from '../scrub/shapes/user-info-shape.ts';
-import { crashSite } from './crash-site.ts';
 import type { LagMeter } from './lag/lag-meter.ts';
 import { agentLag, isSpoilt, isTimingDoubtful, spoiltPart, starvedOutcome } from './lag/starvation.ts';
-import type { FinishedRun, RunFacts, RunOrder, RunSituation, Verdict } from './worker-protocol.ts';
+import type { RunSituation, WorkerStart } from './worker-protocol.ts';
 
 const maxErrorMessages = 200;
 const maxCachedScrubbers = 200;
@@ -55,13 +56,13 @@ interface Try {
 const noOutcome = { responseTimeMs: 0, isDegraded: null, overMaxResponseTime: null, detail: null };
 
 /**
- * Takes one run from its order to the texts that are sent: specification checked, runner called with its deadline,
- * verdict, secrets removed, JSON written. All of it happens in the probe thread, so that the main thread never handles
- * anything large. Never rejects: whatever breaks becomes a failure with an owner.
+ * Takes one run from its order to the texts that are sent: specification checked, runner called with its
+ * deadline, verdict, secrets removed, JSON written. All of it happens in the probe thread, so that the main
+ * thread never handles anything large. Never rejects: whatever breaks becomes a failure with an owner.
  *
- * A run that the agent may have spoilt by being late itself (see starvation.ts) is repeated once at once where its type
- * says that it may be, with a deadline of its own and within the same lease. Spoilt again, or not repeatable, it says
- * nothing against the target.
+ * A run that the agent may have spoilt by being late itself (see starvation.ts) is repeated once at once
+ * where its type says that it may be, with a deadline of its own and within the same lease. Spoilt again, or
+ * not repeatable, it says nothing against the target.
  */
 export class RunPipeline {
   readonly #clock: Clock;
@@ -71,17 +72,18 @@ export class RunPipeline {
   readonly #hosts: Pick<RunContext, 'scripts' | 'phases'>;
   readonly #resolver = new HostResolver();
   readonly #ownScrubber: Scrubber;
-  readonly #scrubbers = new Map<string, Scrubber>();
+  readonly #scrubbers = new LruMap<string, Scrubber>(maxCachedScrubbers);
   readonly #runners = new Map<string, Promise<AnyRunner>>();
 
-  constructor(options: {
-    readonly clock: Clock;
-    readonly lagMeter: LagMeter;
-    readonly ownSecrets: readonly string[];
-    readonly egress: EgressPolicy;
-    /** What runs scripts, and scripts around runs, in threads that have it. */
-    readonly hosts?: Pick<RunContext, 'scripts' | 'phases'> | undefined;
-  }) {
+  constructor(
+    options: Pick<WorkerStart, 'ownSecrets'> & {
+      readonly clock: Clock;
+      readonly lagMeter: LagMeter;
+      readonly egress: EgressPolicy;
+      /** What runs scripts, and scripts around runs, in threads that have it. */
+      readonly hosts?: Pick<RunContext, 'scripts' | 'phases'> | undefined;
+    },
+  ) {
     this.#clock = options.clock;
     this.#lagMeter = options.lagMeter;
     this.#ownSecrets = options.ownSecrets;
@@ -154,19 +156,14 @@ export class RunPipeline {
       peakMemoryBytes: last.outcome.peakMemoryBytes,
       crash,
       crashError: last.crashError,
-      unmaskedNames: order.secretNames.filter((name) => {
-        const value = order.variables[name];
-        return value !== undefined && value !== '' && !isMaskable(value);
-      }),
+      unmaskedNames: unmaskableNames(order.input.secretNames, order.input.variables),
     };
-    return {
-      runId: order.runId,
-      leaseNumber: order.leaseNumber,
-      resultId: order.resultId,
+    const { runId, leaseNumber, resultId } = order;
+    const ids = { runId, leaseNumber, resultId };
+    const report = {
+      ...ids,
       envelopeJson: scrubber.envelope({
-        resultId: order.resultId,
-        runId: order.runId,
-        leaseNumber: order.leaseNumber,
+        ...ids,
         startedAt: epoch(startedMs + serviceOffsetMs),
         stoppedAt: epoch(stoppedMs + serviceOffsetMs),
         hostStartedAt: epoch(last.hostStartedMs),
@@ -183,8 +180,11 @@ export class RunPipeline {
         ...(sealed ? { artifacts: [...sealed.reported] } : {}),
       }),
       detailJson,
-      facts,
       artifacts: sealed,
+    };
+    return {
+      report,
+      facts,
       log: order.isLogWanted ? scrubber.log(allEntries(log)) : undefined,
     };
   }
@@ -193,12 +193,12 @@ export class RunPipeline {
   unstarted(order: RunOrder, { serviceOffsetMs }: RunSituation): FinishedRun {
     const { runId, leaseNumber, resultId, checkType } = order;
     const nowMs = this.#clock.monotonicMs() + serviceOffsetMs;
-    const report = ownReport(
+    const finished = ownReport(
       { runId, leaseNumber, resultId },
       { code: 'RUN_ABORTED', message: 'The run was stopped before it began.', checkType },
       { scrubber: this.#ownScrubber, startedAtMs: nowMs, nowMs },
     );
-    return { ...report, facts: { ...report.facts, isAborted: true, isUnstarted: true } };
+    return { ...finished, facts: { ...finished.facts, isAborted: true, isUnstarted: true } };
   }
 
   async #try(
@@ -272,23 +272,17 @@ export class RunPipeline {
       if (thrown instanceof CapabilityMissing) return broken(thrown.failure);
       throw thrown;
     }
-    const timeoutMs = (order.timeoutMs ?? type.timeoutMs) + lifecycleAllowanceMs(order.lifecycle);
+    const timeoutMs = (order.timeoutMs ?? type.timeoutMs) + lifecycleAllowanceMs(order.input.lifecycle);
     return await withDeadline(timeoutMs, stop, () =>
       runner.run(spec.data, {
+        ...order.input,
+        ...this.#hosts,
         signal: stop.signal,
         timeoutMs,
         log,
-        variables: order.variables,
-        proxyUrl: order.proxyUrl,
-        clientCertificates: order.clientCertificates,
         resolver: this.#resolver,
         egress: this.#egress,
         artifacts,
-        ...this.#hosts,
-        runtimeId: order.runtimeId,
-        snippets: order.snippets,
-        lifecycle: order.lifecycle,
-        secretNames: order.secretNames,
       }),
     );
   }
@@ -307,21 +301,16 @@ export class RunPipeline {
     );
   }
 
-  /** Checks share secrets and repeat, so scrubbers are kept; the oldest makes room. */
+  /** Checks share secrets and repeat, so scrubbers are kept. */
   #scrubberFor(order: RunOrder, found: readonly string[] = []): Scrubber {
     const secrets = secretsOf(order);
     // What a script made up is of this run alone.
     if (found.length > 0) return new Scrubber([...this.#ownSecrets, ...secrets, ...found]);
     if (secrets.length === 0) return this.#ownScrubber;
-    const key = JSON.stringify(secrets);
-    let scrubber = this.#scrubbers.get(key);
-    if (!scrubber) {
-      const [oldest] = this.#scrubbers.keys();
-      if (oldest !== undefined && this.#scrubbers.size >= maxCachedScrubbers) this.#scrubbers.delete(oldest);
-      scrubber = new Scrubber([...this.#ownSecrets, ...secrets]);
-      this.#scrubbers.set(key, scrubber);
-    }
-    return scrubber;
+    return this.#scrubbers.getOrMake(
+      JSON.stringify(secrets),
+      () => new Scrubber([...this.#ownSecrets, ...secrets]),
+    );
   }
 }
 
@@ -340,7 +329,7 @@ function unsupported(message: string): Failure {
 }
 
 /** Whether the type says that a run of this check changes nothing at its target. */
-function isRepeatable({ checkType, spec, lifecycle }: RunOrder): boolean {
+function isRepeatable({ checkType, spec, input: { lifecycle } }: RunOrder): boolean {
   // Nobody knows what scripts change.
   if (hasScripts(lifecycle)) return false;
   const type = findCheckType(checkType);

@@ -1,18 +1,10 @@
 import type { EventLoopUtilization } from 'node:perf_hooks';
 import { type MessagePort, Worker } from 'node:worker_threads';
 import { toError } from '../../lib/errors.ts';
-import { threadHeap } from '../../lib/thread-heap.ts';
-import { crashSite } from './crash-site.ts';
-import { GateBoard } from './gate-stats.ts';
-import type {
-  Capabilities,
-  FinishedRun,
-  FromWorker,
-  RunOrder,
-  RunSituation,
-  ToWorker,
-  WorkerStart,
-} from './worker-protocol.ts';
+import { crashSite } from '../error-report/private-message.ts';
+import type { Capabilities, FinishedRun, RunOrder } from '../run/contracts.ts';
+import { GateStats } from './gate-stats.ts';
+import type { FromWorker, RunSituation, ToWorker, WorkerStart } from './worker-protocol.ts';
 
 /** The thread that had a run ended before the run did. */
 export class ThreadEnded extends Error {
@@ -32,16 +24,17 @@ interface Pending {
 /**
  * One thread that runs checks (probes, or scripts through their sandboxes), seen from the main thread.
  *
- * STARTING: the worker loads its runners; orders are accepted and wait in its message queue. → READY when it has told
- * what it can run. → ENDED when it dies or is stopped: every pending run rejects with ThreadEnded, `ended` resolves
- * with the reason, and nothing is accepted any more. A thread that ended is never used again.
+ * STARTING: the worker loads its runners; orders are accepted and wait in its message queue. → READY when it
+ * has said what it can run. → ENDED when it dies or is stopped: every pending run rejects with ThreadEnded,
+ * `ended` resolves with the reason, and nothing is accepted any more. A thread that ended is never used
+ * again.
  */
 export class RunnerThread {
   readonly #worker: Worker;
   readonly #pending = new Map<string, Pending>();
   readonly #situation: () => RunSituation;
   /** What waits in the thread's admission gate. */
-  readonly gate = new GateBoard();
+  readonly gate = new GateStats();
   #orders: RunOrder[] = [];
   #aborts: string[] = [];
   #isEnded = false;
@@ -65,16 +58,19 @@ export class RunnerThread {
     this.#worker = new Worker(options.entry, {
       name: options.name,
       workerData: { ...options.start, gateMemory: this.gate.memory } satisfies WorkerStart,
-      // Runners get what they need through their context; the agent's own environment is none of their business.
+      // Runners get what they need through their context; the agent's own environment is none of their
+      // business.
       env: {},
-      // A thread that eats memory mostly dies alone; when V8 notices too late the agent dies and its leases go on.
-      resourceLimits: { ...threadHeap, maxOldGenerationSizeMb: options.maxHeapMb },
+      // A thread that eats memory mostly dies alone; when V8 notices too late the agent dies and its leases
+      // go on. Few objects outlive a run: with more room for new ones V8 would take twice the memory for a
+      // few collections less.
+      resourceLimits: { maxYoungGenerationSizeMb: 24, maxOldGenerationSizeMb: options.maxHeapMb },
     });
     const ready = Promise.withResolvers<Capabilities>();
     const ended = Promise.withResolvers<string>();
     this.ready = ready.promise;
     this.ended = ended.promise;
-    // Whoever waits for it hears of it; that nobody waits is no fault.
+    // Those who wait for it see the rejection; without them it is not unhandled.
     this.ready.catch(() => undefined);
     this.#worker.on('message', (message: FromWorker) => {
       if (message.type === 'ready') ready.resolve(message.capabilities);
@@ -107,7 +103,8 @@ export class RunnerThread {
    *
    * @param overdueAtMs when the thread counts as stuck if the run has not come back.
    * @param signal stops the run; its report still comes.
-   * @throws ThreadEnded when the thread dies first, and RangeError or DataCloneError when the order cannot be sent.
+   * @throws ThreadEnded when the thread dies first, and RangeError or DataCloneError when the order cannot be
+   * sent.
    */
   async run(order: RunOrder, overdueAtMs: number, signal: AbortSignal): Promise<FinishedRun> {
     if (this.#isEnded) throw new ThreadEnded('it ended before the run started');
@@ -130,9 +127,9 @@ export class RunnerThread {
   }
 
   /** Gives the thread its end of a line to another thread. */
-  connectPhases(port: MessagePort): void {
+  connectLifecycleScripts(port: MessagePort): void {
     if (this.#isEnded) port.close();
-    else this.#worker.postMessage({ type: 'phases', port } satisfies ToWorker, [port]);
+    else this.#worker.postMessage({ type: 'lifecycle-scripts', port } satisfies ToWorker, [port]);
   }
 
   /** How much of its time since the last call the thread's event loop was at work: 0 to 1. */
@@ -165,8 +162,9 @@ export class RunnerThread {
   }
 
   #settle(run: FinishedRun): void {
-    this.#pending.get(run.runId)?.resolve(run);
-    this.#pending.delete(run.runId);
+    const { runId } = run.report;
+    this.#pending.get(runId)?.resolve(run);
+    this.#pending.delete(runId);
   }
 
   #sendOrders(): void {

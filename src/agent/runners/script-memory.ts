@@ -1,5 +1,6 @@
 import type { Clock } from '../../lib/clock.ts';
-import type { Room } from '../leasing/dispatcher.ts';
+import { LruMap } from '../../lib/lru.ts';
+import type { Room } from '../run/contracts.ts';
 
 /** For so long after its start a run has not yet taken what it will, in milliseconds. */
 const settlingMs = 5000;
@@ -8,9 +9,14 @@ const believedMs = 2 * 3_600_000;
 const maxKnownChecks = 1000;
 /** A run may need that much more than the last one of its check. */
 const margin = 1.15;
-/** What is free is read from the host at most this often, in milliseconds: rooms are asked for with every run of any lane. */
+/**
+ * What is free is read from the host at most this often, in milliseconds: rooms are asked for with every run
+ * of any lane.
+ */
 const readEveryMs = 100;
-/** A type that needs no more than this has room wherever nothing runs: on a small host it would never be run. */
+/**
+ * A type that needs no more than this has room wherever nothing runs: on a small host it would never be run.
+ */
 const alwaysBytes = 600 * 1024 ** 2;
 
 /** A type of check as far as memory goes. */
@@ -33,9 +39,10 @@ interface Peak {
 }
 
 /**
- * What scripts take of the host's memory, learned from what they took: of each check its last peak, and of a type, whose
- * next run may be any check's, the highest of those. For what runs that much is set aside to its end, as suites grow late.
- * Left is what was free when nothing ran without what is set aside, and never more than is free now.
+ * What scripts take of the host's memory, learned from what they took: of each check its last peak, and of a
+ * type, whose next run may be any check's, the highest of those. For what runs that much is set aside to its
+ * end, as suites grow late. Left is what was free when nothing ran without what is set aside, and never more
+ * than is free now.
  */
 export class ScriptMemory {
   readonly #clock: Clock;
@@ -44,7 +51,7 @@ export class ScriptMemory {
     string,
     MemoryRun & { readonly neededBytes: number; readonly startedAtMs: number }
   >();
-  readonly #peaks = new Map<string, Peak>();
+  readonly #peaks = new LruMap<string, Peak>(maxKnownChecks);
   #idleBytes = Number.POSITIVE_INFINITY;
   #freeBytes = 0;
   #readAtMs = Number.NEGATIVE_INFINITY;
@@ -68,14 +75,11 @@ export class ScriptMemory {
     // What it took may be free now.
     this.#readAtMs = Number.NEGATIVE_INFINITY;
     if (run?.checkId === undefined || !peakBytes) return;
-    this.#peaks.delete(run.checkId);
     const atMs = this.#clock.monotonicMs();
     this.#peaks.set(run.checkId, { typeName: run.type.name, bytes: peakBytes, atMs });
-    const [oldest] = this.#peaks.keys();
-    if (oldest !== undefined && this.#peaks.size > maxKnownChecks) this.#peaks.delete(oldest);
   }
 
-  /** What there is room for beside what runs, of types that all may come. */
+  /** What there is room for in addition to what runs, of types that all may come. */
   room(types: readonly MemoryType[]): Room {
     const leftBytes = this.#leftBytes();
     const isIdle = this.#running.size === 0;

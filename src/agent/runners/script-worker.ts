@@ -1,33 +1,29 @@
 /**
- * Entry of the thread for scripts. It holds the sandboxes and follows what happens in them; the scripts themselves run in
- * processes that a keeper process starts. What a run left is searched for secrets here too, so that no probe and
- * nothing of the main thread waits for it.
+ * Entry of the thread for scripts. It holds the sandboxes and follows what happens in them; the scripts
+ * themselves run in processes that a supervisor process starts. What a run left is searched for secrets here
+ * too, so that no probe and nothing of the main thread waits for it.
  */
+
 import { createReadStream } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { CheckType } from '../../checks/contract/check-type.ts';
+import { maxCodeBundleBytes } from '../../checks/contract/code-bundle.ts';
 import { checkTypes as allTypes } from '../../checks/index.ts';
+import { trustAlso } from '../../lib/ca-directory.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { toError } from '../../lib/errors.ts';
-import { trustAlso } from '../../lib/trusted-roots.ts';
 import { packageVersion } from '../../lib/version.ts';
 import { createEgressPolicy } from '../../probes/egress/policy.ts';
-import { type OpenScriptHost, openScriptHost } from '../../sandbox/open-script-host.ts';
+import { type OpenScriptHost, openScriptHost } from '../../sandbox/host/script-host.ts';
 import { SandboxUnavailable } from '../../sandbox/sandbox.ts';
 import { BundleMissing, type CodeBundles } from '../../sandbox/suites/suite-host.ts';
-import { FetchedBundles } from '../client/bundle-cache.ts';
-import { BundleClient } from '../client/bundle-client.ts';
+import { FetchedBundles, fetchBundle } from '../client/bundle-cache.ts';
+import { ServiceConnection } from '../client/service-connection.ts';
+import type { Capabilities, RunOrder } from '../run/contracts.ts';
 import { LagMeter } from './lag/lag-meter.ts';
-import { servePhases } from './lifecycle-script-port.ts';
+import { serveLifecycleScripts } from './lifecycle-script-port.ts';
 import { RunPipeline } from './run-pipeline.ts';
-import type {
-  Capabilities,
-  FromWorker,
-  RunOrder,
-  RunSituation,
-  ToWorker,
-  WorkerStart,
-} from './worker-protocol.ts';
+import type { FromWorker, RunSituation, ToWorker, WorkerStart } from './worker-protocol.ts';
 
 if (!parentPort) throw new Error('script-worker runs in a worker thread only');
 const port = parentPort;
@@ -58,9 +54,9 @@ port.on('message', (message: ToWorker) => {
     for (const runId of message.runIds) {
       running.get(runId)?.abort(new DOMException('The run was stopped', 'AbortError'));
     }
-  } else if (message.type === 'phases') {
+  } else if (message.type === 'lifecycle-scripts') {
     const { port: line } = message;
-    void opened.then(({ host, unavailable }) => servePhases(line, host, unavailable ?? ''));
+    void opened.then(({ host, unavailable }) => serveLifecycleScripts(line, host, unavailable ?? ''));
   } else if (message.type === 'close') {
     void close();
   }
@@ -93,8 +89,12 @@ async function openLocalBundle(): Promise<CodeBundles> {
 /** The thread gets bundles itself: their bytes are none of the main thread's business. */
 async function openBundles(directory: string): Promise<FetchedBundles> {
   if (!service) throw new Error('the thread for scripts does not know the service');
-  const client = new BundleClient(service, packageVersion());
-  const fetch = (key: string, signal: AbortSignal) => client.fetch(key, signal);
+  // A connection of its own: bundles are large, and no claim waits behind one.
+  const connection = new ServiceConnection(service, {
+    version: packageVersion(),
+    maxAnswerBytes: maxCodeBundleBytes,
+  });
+  const fetch = (key: string, signal: AbortSignal) => fetchBundle(connection, key, signal);
   return await FetchedBundles.open({ directory, maxBytes: maxKeptBundleBytes, fetch });
 }
 
@@ -116,12 +116,7 @@ async function capabilities(): Promise<Capabilities> {
       failed.push({ name: type.name, reason: toError(thrown).message });
     }
   }
-  const scriptTypes = types.filter(({ name, needsSuites }) => loaded.includes(name) && !needsSuites);
-  // Those without a browser are ready sooner.
-  const kinds = [false, true].filter((hasBrowser) =>
-    scriptTypes.some(({ needsBrowser = false }) => needsBrowser === hasBrowser),
-  );
-  await host?.prepare(kinds.map((hasBrowser) => ({ hasBrowser })));
+  if (types.some(({ name, needsSuites }) => loaded.includes(name) && !needsSuites)) await host?.warmUp();
   const facts = host && { ...host.facts, problems: [...host.facts.problems, ...host.problems] };
   return { loaded, backends: {}, failed, runtimes: host?.runtimes.ids ?? [], sandbox: facts };
 }

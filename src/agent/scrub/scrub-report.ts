@@ -5,11 +5,17 @@ export interface ScrubReport {
   readonly replacedCount: number;
   /** How many files inside an archive were looked at; 1 for a file by itself. */
   readonly memberCount: number;
-  /** Members that were left out because they hold a secret that cannot be removed from them, or cannot be read. */
+  /**
+   * Members that were left out because they hold a secret that cannot be removed from them, or cannot be
+   * read.
+   */
   readonly withheldCount: number;
 }
 
-/** A file holds a secret that cannot be removed from it, or cannot be read as what it says it is: it must not be sent. */
+/**
+ * A file holds a secret that cannot be removed from it, or cannot be read as what it says it is: it must not
+ * be sent.
+ */
 export class Unscrubbable extends Error {
   constructor(message: string, cause?: unknown) {
     super(message, { cause });

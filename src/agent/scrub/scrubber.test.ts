@@ -220,10 +220,9 @@ describe('Scrubber', () => {
 
   it('joins a report of its two texts, with or without the detail', () => {
     const scrubber = new Scrubber([]);
-    const text = scrubber.envelope(envelope);
-    expect(JSON.parse(wholeReport(text, scrubber.json({ a: 1 })))).toEqual({ ...envelope, detail: { a: 1 } });
-    const bare = withoutDetail(text);
-    expect(JSON.parse(wholeReport(bare.envelopeJson, bare.detailJson))).toEqual({
+    const texts = { envelopeJson: scrubber.envelope(envelope), detailJson: scrubber.json({ a: 1 }) };
+    expect(JSON.parse(wholeReport(texts))).toEqual({ ...envelope, detail: { a: 1 } });
+    expect(JSON.parse(wholeReport(withoutDetail(texts)))).toEqual({
       ...envelope,
       errorMessages: [...envelope.errorMessages, expect.stringContaining('did not take the detail')],
       detail: null,

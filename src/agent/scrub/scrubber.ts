@@ -1,21 +1,28 @@
 import type { LogEntry } from '../../checks/contract/check-type.ts';
 import { credentialHeaders, mask, maskedHeaders } from '../../checks/judging/credential-headers.ts';
+import type { LogDestination } from '../../lib/log-destination.ts';
 import type { ResultReport } from '../../protocol/agent/agent.ts';
 import { minSecretLength, SecretFinder, secretValues } from './secret-finder.ts';
-import { cutSpellings } from './shapes/cut-spellings.ts';
+import { cutSpellings } from './shapes/secret-shapes.ts';
 import { jsonEscaped } from './shapes/spellings.ts';
 
 declare const scrubbed: unique symbol;
 
 /**
- * A value from which secrets were removed. Only this file can make one; what stores, logs or sends results takes
- * nothing else, so forgetting to scrub does not compile.
+ * A value from which secrets were removed. Only this file can make one; what stores, logs or sends results
+ * takes nothing else, so forgetting to scrub does not compile.
  */
 export type Scrubbed<T> = T & { readonly [scrubbed]: true };
 
-/** What cuts a text short writes this where something is missing; a secret beside it may have lost its other part. */
+/**
+ * What cuts a text short writes this where something is missing; a secret next to it may have lost its other
+ * part.
+ */
 const cutMark = '…';
-/** So much of a secret beside such a mark is taken for it; where nothing says that a text was cut, it has to be `minSecretLength`. */
+/**
+ * At least this much of a secret next to such a mark is taken for it; where nothing says that a text was cut,
+ * it has to be `minSecretLength`.
+ */
 const minCutLength = 4;
 
 /** A credential header as a key in JSON text. Inside a string the quotes would be escaped. */
@@ -35,9 +42,9 @@ const maxFailureMessageLength = 4096;
 export type Envelope = Omit<ResultReport, 'detail'>;
 
 /**
- * Removes secrets from one run's report: the values of its secret variables, the agent's own secrets, credential
- * headers and user info in URLs. Covers texts, and keys of header and parameter maps; a secret that a target prints as
- * a JSON number, or split in pieces, is not found.
+ * Removes secrets from one run's report: the values of its secret variables, the agent's own secrets,
+ * credential headers and user info in URLs. Covers texts, and keys of header and parameter maps; a secret
+ * that a target prints as a JSON number, or split in pieces, is not found.
  */
 export class Scrubber {
   /** Finds secrets in bytes; for what is scrubbed as a file. */
@@ -64,8 +71,8 @@ export class Scrubber {
   }
 
   /**
-   * A report's envelope as JSON text. Only its messages come from outside; ids, times and codes are left as they are,
-   * because an id must not change when a secret happens to look like a part of it.
+   * A report's envelope as JSON text. Only its messages come from outside; ids, times and codes are left as
+   * they are, because an id must not change when a secret happens to look like a part of it.
    */
   envelope(envelope: Envelope): Scrubbed<string> {
     const { failure, errorMessages } = envelope;
@@ -82,15 +89,16 @@ export class Scrubber {
   /**
    * A value as JSON text without secrets.
    *
-   * Most results hold no secret. Those are recognised by a search through their JSON text and need no second walk.
+   * Most results hold no secret. Those are recognised by a search through their JSON text and need no second
+   * walk.
    */
   json(value: unknown): Scrubbed<string> {
     return this.#json(this.#withCleanLog(value));
   }
 
   /**
-   * The log of a run without secrets. Lines of one level are looked at together, because a secret may have several lines;
-   * each line keeps its entry.
+   * The log of a run without secrets. Lines of one level are looked at together, because a secret may have
+   * several lines; each line keeps its entry.
    */
   log(entries: readonly LogEntry[]): Scrubbed<LogEntry>[] {
     const clean = entries.map(({ msg }) => msg);
@@ -116,10 +124,12 @@ export class Scrubber {
 
   #json(value: unknown): Scrubbed<string> {
     let text = JSON.stringify(value) ?? 'null';
-    // A replacer makes JSON.stringify five times as slow, so it is used only where there is something to replace.
+    // A replacer makes JSON.stringify five times as slow, so it is used only where there is something to
+    // replace.
     if (credentialKey.test(text)) text = JSON.stringify(value, maskCredentialHeaders);
     if (!this.#isSuspect(text)) return text as Scrubbed<string>;
-    // Never replaced in the JSON text itself: a secret such as `true,"x` or `123456` would match its structure.
+    // Never replaced in the JSON text itself: a secret such as `true,"x` or `123456` would match its
+    // structure.
     return JSON.stringify(this.#walk(JSON.parse(text), false)) as Scrubbed<string>;
   }
 
@@ -227,7 +237,10 @@ function withoutStart(piece: string, spellings: readonly string[]): string {
   return length > 0 ? mask + piece.slice(length) : piece;
 }
 
-/** Where a text ends with the beginning of a spelling, at least `minLength` characters of it; -1 where it does not. */
+/**
+ * Where a text ends with the beginning of a spelling, at least `minLength` characters of it; -1 where it does
+ * not.
+ */
 function cutSecretAt(text: string, spelling: string, minLength: number): number {
   const first = spelling.slice(0, minLength);
   const from = Math.max(0, text.length - spelling.length + 1);
@@ -237,7 +250,10 @@ function cutSecretAt(text: string, spelling: string, minLength: number): number 
   return -1;
 }
 
-/** How many characters at the beginning of a text are the end of a spelling, at least `minCutLength`; 0 where there are none. */
+/**
+ * How many characters at the beginning of a text are the end of a spelling, at least `minCutLength`; 0 where
+ * there are none.
+ */
 function cutSecretLength(text: string, spelling: string): number {
   const last = spelling.slice(-minCutLength);
   for (let at = text.lastIndexOf(last, spelling.length); at >= 0; at = text.lastIndexOf(last, at - 1)) {
@@ -269,17 +285,20 @@ export function readBack(text: string): Scrubbed<string> {
   return text as Scrubbed<string>;
 }
 
+/** A report as two texts, so that one whose detail is too large can go without it. */
+export interface ReportTexts {
+  readonly envelopeJson: Scrubbed<string>;
+  readonly detailJson: Scrubbed<string>;
+}
+
 /** An envelope and its detail as one report. */
-export function wholeReport(envelope: Scrubbed<string>, detail: Scrubbed<string>): Scrubbed<string> {
-  return `${envelope.slice(0, -1)},"detail":${detail}}` as Scrubbed<string>;
+export function wholeReport({ envelopeJson, detailJson }: ReportTexts): Scrubbed<string> {
+  return `${envelopeJson.slice(0, -1)},"detail":${detailJson}}` as Scrubbed<string>;
 }
 
 /** The texts of a report whose detail is left out because of its size; the report says so. */
-export function withoutDetail(envelope: Scrubbed<string>): {
-  readonly envelopeJson: Scrubbed<string>;
-  readonly detailJson: Scrubbed<string>;
-} {
-  const { errorMessages, ...rest } = JSON.parse(envelope) as Envelope;
+export function withoutDetail({ envelopeJson }: ReportTexts): ReportTexts {
+  const { errorMessages, ...rest } = JSON.parse(envelopeJson) as Envelope;
   const note = 'The service did not take the detail of this result; it is left out.';
   return {
     envelopeJson: JSON.stringify({
@@ -287,5 +306,21 @@ export function withoutDetail(envelope: Scrubbed<string>): {
       errorMessages: [...errorMessages.slice(0, 199), note],
     }) as Scrubbed<string>,
     detailJson: 'null' as Scrubbed<string>,
+  };
+}
+
+/**
+ * A destination whose lines hold none of the agent's own secrets. Nobody logs what checks are made of, but
+ * the message of an error of a library can quote anything.
+ */
+export function scrubbedLog(destination: LogDestination, ownSecrets: readonly string[]): LogDestination {
+  const scrubber = new Scrubber(ownSecrets);
+  return {
+    write(line) {
+      // A URL of anybody's may hold a password that the agent does not know.
+      const isClean = !line.includes('@') && scrubber.finder.find(Buffer.from(line)).length === 0;
+      destination.write(isClean ? line : `${scrubber.json(JSON.parse(line))}\n`);
+    },
+    close: (graceMs) => destination.close(graceMs),
   };
 }

@@ -2,7 +2,10 @@ import { AnchorIndex, longestStep } from './shapes/anchor-index.ts';
 import { secretShapes } from './shapes/secret-shapes.ts';
 import type { SecretRange, SecretShape } from './shapes/shape.ts';
 
-/** Secrets shorter than this are not looked for: they would be found by chance and destroy results. They are told by name. */
+/**
+ * Secrets shorter than this are not looked for: they would be found by chance and destroy results. They are
+ * reported by name.
+ */
 export const minSecretLength = 6;
 /** Longer ones are not secrets but documents; a check variable cannot be that long. */
 export const maxSecretLength = 128 * 1024;
@@ -13,7 +16,9 @@ const neverSecret: ReadonlySet<string> = new Set(['https://', 'http://', '/artif
 /** What a byte costs, in nanoseconds: looking for one anchor by itself, and one step of the index. */
 const soloCost = 0.2;
 const stepCost = 12;
-/** A line of a secret of several lines counts by itself when it is at least this long and has no space in it. */
+/**
+ * A line of a secret of several lines counts by itself when it is at least this long and has no space in it.
+ */
 const minLineLength = 24;
 
 /** Whether a secret's value is long and special enough to be looked for. */
@@ -22,7 +27,21 @@ export function isMaskable(secret: string): boolean {
   return length >= minSecretLength && secret.length <= maxSecretLength && !neverSecret.has(secret.trim());
 }
 
-/** The values to look for: white space at the ends does not count, and the lines of a long key also count one by one. */
+/** Which of these secret variables have values that cannot be masked. */
+export function unmaskableNames(
+  names: readonly string[],
+  variables: Readonly<Record<string, string>>,
+): string[] {
+  return names.filter((name) => {
+    const value = variables[name];
+    return value !== undefined && value !== '' && !isMaskable(value);
+  });
+}
+
+/**
+ * The values to look for: white space at the ends does not count, and the lines of a long key also count one
+ * by one.
+ */
 export function secretValues(secrets: Iterable<string>): Set<string> {
   const values = new Set<string>();
   for (const secret of secrets) {
@@ -37,7 +56,24 @@ export function secretValues(secrets: Iterable<string>): Set<string> {
   return values;
 }
 
-/** Finds secrets in bytes, in whatever form they stand there. */
+/**
+ * Finds secrets in bytes, in whatever form they stand there.
+ *
+ * 1. VALUES: of each secret its text without white space at the ends, and the lines of a long key one by one.
+ * Too short or too
+ *    common ones are left out (`isMaskable`).
+ * 2. SHAPES: each value is written in every form in which it may stand: plain, escaped for JSON, URLs and
+ * HTML, in base64 at each of
+ *    three offsets, in hex (`shapes/secret-shapes.ts`). Credential headers and user info of URLs are shapes as well.
+ * 3. ANCHORS: each shape names a few bytes that must be there. One pass over the bytes with an index of all
+ * anchors, in steps as
+ *    long as the shortest anchor allows, finds where to look; shapes with short anchors are looked for one by one.
+ * 4. RANGES: at each hit the shape says from where to where the secret stands. Ranges that overlap become
+ * one.
+ *
+ * What is done with the ranges differs: `Scrubber` masks texts of a report, `files/` masks files and
+ * archives, piece by piece.
+ */
 export class SecretFinder {
   readonly #index: AnchorIndex | undefined;
   /** Shapes with short anchors, which would shorten the steps of the index for all others. */

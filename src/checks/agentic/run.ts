@@ -4,8 +4,8 @@ import type { AgenticDetail } from './detail.ts';
 import type { AgenticSpec } from './spec.ts';
 
 /**
- * Runs an agentic check. A prompt needs a model to follow it, and no model provider can be configured on an agent of
- * this build: the run says so, as a shortcoming of ours and never of the target.
+ * Runs an agentic check. A prompt needs a model to follow it, and no model provider can be configured on an
+ * agent of this build: the run says so, as a shortcoming of ours and never of the target.
  */
 export async function runAgentic(spec: AgenticSpec, context: RunContext): Promise<Outcome<AgenticDetail>> {
   const failed = context.signal.aborted

@@ -4,7 +4,7 @@ import { regions } from '../tables/regions.ts';
 
 const maxSkills = 100;
 
-/** Fields of checks that are told in words what to do (check model 1.9). */
+/** Fields of checks that say in words what to do (check model 1.9). */
 export const AgenticSpec = z.object({
   prompt: z
     .string()

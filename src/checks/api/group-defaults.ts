@@ -17,8 +17,9 @@ type ApiCheckDefaults = z.output<typeof ApiCheckDefaults>;
 type Request = ApiSpec['request'];
 
 /**
- * What a group adds to the requests of its API checks (check model 2.6): headers and query parameters that the check
- * does not name itself, assertions that come before the check's own, and credentials when the check has none.
+ * What a group adds to the requests of its API checks (check model 2.6): headers and query parameters that
+ * the check does not name itself, assertions that come before the check's own, and credentials when the check
+ * has none.
  */
 export const apiGroupDefaults: GroupDefaults = {
   field: 'apiCheckDefaults',

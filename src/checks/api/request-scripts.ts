@@ -1,11 +1,11 @@
-import { beginningOf } from '../../lib/cut-text.ts';
+import { beginningOf } from '../../lib/text.ts';
 import type {
-  PhaseEnd,
-  PhaseProblem,
-  PhaseRequest,
-  PhaseResponse,
-  PhaseSession,
-} from '../../sandbox/scripts/phase-scripts.ts';
+  LifecycleProblem,
+  LifecycleScriptEnd,
+  LifecycleSession,
+  ScriptRequest,
+  ScriptResponse,
+} from '../../sandbox/lifecycle/lifecycle-scripts.ts';
 import type { RunContext, RunLog } from '../contract/check-type.ts';
 import { type Failure, type FailureCode, failure } from '../contract/failure.ts';
 import { type LifecycleScript, lifecycleScriptMs } from '../contract/lifecycle.ts';
@@ -21,9 +21,9 @@ type Stage = 'setup' | 'teardown';
 const idleProcessMs = 1000;
 
 /** A script that failed, or what it left. */
-type ScriptEnd = { readonly failure?: Failure } & Pick<PhaseEnd, 'request' | 'body'>;
+type ScriptEnd = { readonly failure?: Failure } & Pick<LifecycleScriptEnd, 'request' | 'body'>;
 
-const codes: Readonly<Record<Exclude<PhaseProblem, 'stopped'>, FailureCode>> = {
+const codes: Readonly<Record<Exclude<LifecycleProblem, 'stopped'>, FailureCode>> = {
   failed: 'SCRIPT_FAILED',
   invalid: 'SCRIPT_INVALID',
   'timed-out': 'SCRIPT_TIMED_OUT',
@@ -34,18 +34,20 @@ const codes: Readonly<Record<Exclude<PhaseProblem, 'stopped'>, FailureCode>> = {
 };
 
 /**
- * The scripts around the request of one run (check model 5.4). Setup scripts may change the request and variables; the first that
- * fails ends the run before anything is sent. Teardown scripts always run once the request is over, see its response, and
- * may put another body in its place; one that fails keeps none of the others from running.
+ * The scripts around the request of one run (check model 5.4). Setup scripts may change the request and
+ * variables; the first that fails ends the run before anything is sent. Teardown scripts always run once the
+ * request is over, see its response, and may put another body in its place; one that fails keeps none of the
+ * others from running.
  *
- * All of them share a process. When one has ended it, the next gets another, with the variables as they were left.
+ * All of them share a process. When one has ended it, the next gets another, with the variables as they were
+ * left.
  */
 export class RequestScripts {
   /** Values that turned out to be secret. */
   readonly secrets = new Set<string>();
   readonly #context: RunContext;
   #variables: Readonly<Record<string, string>>;
-  #session: PhaseSession | undefined;
+  #session: LifecycleSession | undefined;
   #requestUrl = '';
   #idle: NodeJS.Timeout | undefined;
 
@@ -110,7 +112,7 @@ export class RequestScripts {
   async #run(
     stage: Stage,
     { name, script }: LifecycleScript,
-    seen: { readonly request: PhaseRequest; readonly response?: PhaseResponse },
+    seen: { readonly request: ScriptRequest; readonly response?: ScriptResponse },
   ): Promise<ScriptEnd> {
     const log = this.#context.log.part(stage);
     const title = stage === 'setup' ? 'Setup' : 'Teardown';
@@ -136,7 +138,7 @@ export class RequestScripts {
     return failed;
   }
 
-  async #open(): Promise<PhaseSession | Failure> {
+  async #open(): Promise<LifecycleSession | Failure> {
     if (this.#session?.isOpen) return this.#session;
     this.close();
     const { phases, signal, runtimeId, snippets, secretNames, lifecycle } = this.#context;
@@ -176,7 +178,7 @@ export class RequestScripts {
     };
   }
 
-  #takeFrom({ secrets, variables }: PhaseEnd): void {
+  #takeFrom({ secrets, variables }: LifecycleScriptEnd): void {
     for (const secret of secrets) this.secrets.add(secret);
     const changed = Object.entries(variables);
     if (changed.length === 0) return;
@@ -205,7 +207,7 @@ function stopCode(signal: AbortSignal): FailureCode {
   return isLate ? 'SCRIPT_TIMED_OUT' : 'RUN_ABORTED';
 }
 
-function writeLines(log: RunLog, { lines, droppedLines }: PhaseEnd): void {
+function writeLines(log: RunLog, { lines, droppedLines }: LifecycleScriptEnd): void {
   for (const { level, text, ageMs } of lines) log.write(level, text, ageMs);
   if (droppedLines > 0) log.write('WARN', `${droppedLines} more lines were dropped`);
 }

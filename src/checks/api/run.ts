@@ -1,4 +1,4 @@
-import { matchesGlob } from '../../lib/glob.ts';
+import { matchesGlob } from '../../lib/text.ts';
 import type { ClientCertificate, Runner } from '../contract/check-type.ts';
 import { hasScripts, lifecycleAllowanceMs } from '../contract/lifecycle.ts';
 import type { HttpDetail } from '../http/detail.ts';
@@ -9,8 +9,8 @@ import type { ApiSpec } from './spec.ts';
 export { warmUp } from '../http/run.ts';
 
 /**
- * Runs an API check: its setup scripts, its request, with the client certificate for the host, its teardown scripts, and then its
- * assertions. The request has the whole time of a run without scripts.
+ * Runs an API check: its setup scripts, its request, with the client certificate for the host, its teardown
+ * scripts, and then its assertions. The request has the whole time of a run without scripts.
  */
 export const runApi: Runner<ApiSpec, HttpDetail> = async (spec, context) => {
   const means: HttpMeans = {
@@ -36,8 +36,8 @@ export const runApi: Runner<ApiSpec, HttpDetail> = async (spec, context) => {
 };
 
 /**
- * The certificate whose `host` fits a host name: an exact one before one with wildcards, then the first of the list.
- * `*` stands for any characters.
+ * The certificate whose `host` fits a host name: an exact one before one with wildcards, then the first of
+ * the list. `*` stands for any characters.
  */
 export function clientCertificateFor(
   hostname: string,

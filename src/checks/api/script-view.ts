@@ -1,4 +1,4 @@
-import type { PhaseMap, PhaseRequest, PhaseResponse } from '../../sandbox/scripts/phase-scripts.ts';
+import type { ScriptRequest, ScriptResponse, TextMap } from '../../sandbox/lifecycle/lifecycle-scripts.ts';
 import { headerPairs, queryMap } from '../http/header-map.ts';
 import type { HttpExchange } from '../http/run.ts';
 import type { ApiSpec } from './spec.ts';
@@ -7,8 +7,11 @@ import type { ApiSpec } from './spec.ts';
 
 type ApiRequest = ApiSpec['request'];
 
-/** The request as it is defined: templates are filled in after setup, with the variables that scripts have set by then. */
-export function definedRequest(request: ApiRequest): PhaseRequest {
+/**
+ * The request as it is defined: templates are filled in after setup, with the variables that scripts have set
+ * by then.
+ */
+export function definedRequest(request: ApiRequest): ScriptRequest {
   const { method, url, body, bodyType, headers, queryParameters } = request;
   return {
     method,
@@ -20,7 +23,7 @@ export function definedRequest(request: ApiRequest): PhaseRequest {
 }
 
 /** The request as it was sent. */
-export function sentRequest({ request }: HttpExchange): PhaseRequest {
+export function sentRequest({ request }: HttpExchange): ScriptRequest {
   return {
     method: request.method,
     url: request.url.href,
@@ -30,10 +33,13 @@ export function sentRequest({ request }: HttpExchange): PhaseRequest {
   };
 }
 
-/** A definition with what scripts have made of its request. A body that was given to a request without one is sent as it is. */
+/**
+ * A definition with what scripts have made of its request. A body that was given to a request without one is
+ * sent as it is.
+ */
 export function changedRequest(
   given: ApiRequest,
-  seen: PhaseRequest,
+  seen: ScriptRequest,
   method: ApiRequest['method'],
 ): ApiRequest {
   return {
@@ -48,7 +54,7 @@ export function changedRequest(
 }
 
 /** The response; one with status 0 where there is none, as results show it. */
-export function seenResponse(exchange: HttpExchange | undefined): PhaseResponse {
+export function seenResponse(exchange: HttpExchange | undefined): ScriptResponse {
   const { status = 0, statusText = '', headers, timings, timingPhases } = exchange?.response ?? {};
   return {
     statusCode: status,
@@ -61,7 +67,7 @@ export function seenResponse(exchange: HttpExchange | undefined): PhaseResponse 
 }
 
 /** Entries by name; a name that is there several times has a list. */
-function mapOf(entries: readonly { readonly key: string; readonly value: string }[]): PhaseMap {
+function mapOf(entries: readonly { readonly key: string; readonly value: string }[]): TextMap {
   const map = new Map<string, string | string[]>();
   for (const { key, value } of entries) {
     const before = map.get(key);
@@ -70,7 +76,7 @@ function mapOf(entries: readonly { readonly key: string; readonly value: string 
   return Object.fromEntries(map);
 }
 
-function pairsOf(map: PhaseMap): ApiRequest['headers'] {
+function pairsOf(map: TextMap): ApiRequest['headers'] {
   return Object.entries(map).flatMap(([key, values]) =>
     [values].flat().map((value) => ({ key, value, locked: false })),
   );

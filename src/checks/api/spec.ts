@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { thresholdMs } from '../contract/common-fields.ts';
 import type { MaskedValue } from '../contract/masking.ts';
-import { RequestUrl } from '../http/request-url.ts';
+import { RequestUrl } from '../contract/target.ts';
 import { assertionSchema, comparisons } from '../judging/assertion.ts';
 
 const KeyValue = z.object({

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import type { ScriptHost } from '../../sandbox/script-host.ts';
-import type { PhaseScripts } from '../../sandbox/scripts/phase-scripts.ts';
+import type { ScriptHost } from '../../sandbox/host/contract.ts';
+import type { LifecycleScripts } from '../../sandbox/lifecycle/lifecycle-scripts.ts';
 import type { Failure } from './failure.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { MaskedValue } from './masking.ts';
@@ -22,11 +22,17 @@ export interface RunLog {
   /** @param ageMs how long ago it was, for what is written down later. */
   write(level: LogEntry['level'], msg: string, ageMs?: number): void;
   readonly entries: readonly LogEntry[];
-  /** The log of what comes before or after: with the same clock, and bounds of its own. The same at every call. */
+  /**
+   * The log of what comes before or after: with the same clock, and bounds of its own. The same at every
+   * call.
+   */
   part(stage: 'setup' | 'teardown'): RunLog;
 }
 
-/** A client certificate for targets whose host matches. PEM texts; `host` may be a glob such as `*.example.com`. */
+/**
+ * A client certificate for targets whose host matches. PEM texts; `host` may be a glob such as
+ * `*.example.com`.
+ */
 export interface ClientCertificate {
   readonly host: string;
   readonly cert: string;
@@ -41,7 +47,9 @@ export interface NameResolver {
     hostname: string,
     family: 4 | 6 | 'any',
   ): Promise<readonly { readonly address: string; readonly family: 4 | 6 }[]>;
-  /** The name servers of this location, in the order they are asked; absent when the resolver knows of none. */
+  /**
+   * The name servers of this location, in the order they are asked; absent when the resolver knows of none.
+   */
   nameServers?(): readonly {
     readonly hostname: string;
     readonly address: string;
@@ -53,8 +61,8 @@ export interface NameResolver {
 /** What a run may connect to; see src/probes/egress/policy.ts. */
 export interface EgressRules {
   /**
-   * Why a connection to that resolved address is refused, as a sentence that names the rule; undefined when it may be
-   * made.
+   * Why a connection to that resolved address is refused, as a sentence that names the rule; undefined when
+   * it may be made.
    */
   refusal(destination: {
     readonly hostname: string;
@@ -72,13 +80,15 @@ export interface ArtifactFile {
   readonly content: Uint8Array | { readonly path: string };
 }
 
-/** Takes the artifacts of a run. They are scrubbed and uploaded after the run, and wait on disk until then. */
+/**
+ * Takes the artifacts of a run. They are scrubbed and uploaded after the run, and wait on disk until then.
+ */
 export interface ArtifactSink {
   /**
    * Keeps a file. Resolves once it is safe; the caller may then forget it.
    *
-   * @returns false when it cannot be kept (too large, disk full, too many). The result says so by itself: a lost artifact
-   *   never costs the verdict.
+   * @returns false when it cannot be kept (too large, disk full, too many). The result says so by itself: a
+   *   lost artifact never costs the verdict.
    */
   add(file: ArtifactFile): Promise<boolean>;
 }
@@ -92,11 +102,14 @@ export interface Snippet {
 /** How the times of a run came about, for runs that measured something. */
 export interface Measurement {
   /**
-   * Whose stamps the times are made of: the kernel's, those of events in a thread that may have been late, or those of a
-   * process of the run's own, which no thread of the agent can make late.
+   * Whose stamps the times are made of: the kernel's, those of events in a thread that may have been late, or
+   * those of a process of the run's own, which no thread of the agent can make late.
    */
   readonly clock: 'kernel' | 'event' | 'process';
-  /** What the agent itself spent between the phases, in milliseconds; part of no phase and not of the response time. */
+  /**
+   * What the agent itself spent between the phases, in milliseconds; part of no phase and not of the response
+   * time.
+   */
   readonly overheadMs: number;
   /** How much later than the kernel the thread noticed a step, at most, in milliseconds. */
   readonly lagMs: number;
@@ -109,7 +122,9 @@ export interface RunContext {
   /** How long the run may take from now, scripts around it included, in milliseconds. */
   readonly timeoutMs: number;
   readonly log: RunLog;
-  /** Values for `{{NAME}}` templates: account, group and check variables, already merged, and built-in ones. */
+  /**
+   * Values for `{{NAME}}` templates: account, group and check variables, already merged, and built-in ones.
+   */
   readonly variables: Readonly<Record<string, string>>;
   /** The location's proxy for outgoing requests, or null. */
   readonly proxyUrl: string | null;
@@ -128,12 +143,15 @@ export interface RunContext {
   /** Scripts before and after the operation of the run, for types with `usesLifecycleScripts`. */
   readonly lifecycle?: Lifecycle | undefined;
   /** What runs those; absent where nothing does. */
-  readonly phases?: PhaseScripts | undefined;
+  readonly phases?: LifecycleScripts | undefined;
   /** Which of the variables are secret, and stay so when a script gives them another value. */
   readonly secretNames?: readonly string[] | undefined;
 }
 
-/** What `run()` returns. A sick target is a returned failure with an owner; a throw means that we are broken. */
+/**
+ * What `run()` returns. An unhealthy target is a returned failure with an owner; a throw means that we are
+ * broken.
+ */
 export interface Outcome<Detail> {
   /** Absent when the run passed (or is only degraded). */
   readonly failure?: Failure | undefined;
@@ -146,8 +164,8 @@ export interface Outcome<Detail> {
   /** Raw messages, one for each thing that went wrong; they become error groups. */
   readonly errorMessages: readonly string[];
   /**
-   * By how many milliseconds the response time would have had to be shorter for the better verdict; only where nothing
-   * but the response time stands against it. `judge` computes it.
+   * By how many milliseconds the response time would have had to be shorter for the better verdict; only
+   * where nothing but the response time stands against it. `judge` computes it.
    */
   readonly timeExcessMs?: number | undefined;
   readonly measurement?: Measurement | undefined;
@@ -160,7 +178,7 @@ export interface Outcome<Detail> {
   readonly detail: Detail;
 }
 
-/** This host cannot run checks of some type. A run that meets it all the same ends with that failure. */
+/** This host cannot run checks of some type. A run that meets it anyway ends with that failure. */
 export class CapabilityMissing extends Error {
   readonly failure: Failure;
 
@@ -208,7 +226,10 @@ export interface PingRules<Spec> {
   addressed(spec: Spec, address: { readonly token: string; readonly url: string | null }): Spec;
 }
 
-/** What groups of checks can set for all their checks of a type, beside what they can set for any check. */
+/**
+ * What groups of checks can set for all their checks of a type, in addition to what they can set for any
+ * check.
+ */
 export interface GroupDefaults {
   /** The field of a group that holds them. */
   readonly field: string;
@@ -226,8 +247,8 @@ export interface GroupDefaults {
 }
 
 /**
- * A check type is data plus one function. What any other stage must know about a type stands here; no stage knows a
- * type's name.
+ * A check type is data plus one function. What any other stage must know about a type stands here; no stage
+ * knows a type's name.
  */
 export interface CheckType<
   Name extends string = string,
@@ -248,26 +269,35 @@ export interface CheckType<
   readonly needsRuntime?: boolean | undefined;
   /** Whether runs are Playwright suites, which need more than scripts do: package managers, archives. */
   readonly needsSuites?: boolean | undefined;
-  /** What a run takes of the host's memory, in bytes, until it is known better; for types of the lane of scripts. */
+  /**
+   * What a run takes of the host's memory, in bytes, until it is known better; for types of the lane of
+   * scripts.
+   */
   readonly memoryBytes?: number | undefined;
-  /** Hard limit of one attempt, in milliseconds; scripts around it have limits of their own (see lifecycle.ts). */
+  /**
+   * Hard limit of one attempt, in milliseconds; scripts around it have limits of their own (see
+   * lifecycle.ts).
+   */
   readonly timeoutMs: number;
   /** Whether `frequency` 0 (every 10, 20 or 30 seconds) is allowed. */
   readonly isSubMinuteAllowed: boolean;
   /** Whether `retryStrategy.onlyOn: NETWORK_ERROR` has a meaning for this type. */
   readonly hasNetworkErrors: boolean;
-  /** The type's own fields of a check, with defaults: what the API accepts beside the common fields, and what runs. */
+  /**
+   * The type's own fields of a check, with defaults: what the API accepts in addition to the common fields,
+   * and what runs.
+   */
   readonly spec: Spec;
   /**
-   * Fields that a body of `PUT /v1/checks/{route}/{id}` has to have beside what it changes. They are validated and
-   * documented there, never stored or shown.
+   * Fields that a body of `PUT /v1/checks/{route}/{id}` has to have in addition to what it changes. They are
+   * validated and documented there, never stored or shown.
    */
   readonly requiredOnUpdate?: z.ZodObject | undefined;
   /** Fields of the spec whose values answers never show. */
   readonly masked?: readonly MaskedValue[] | undefined;
   /**
-   * Top-level fields of the detail that hold names of the run's artifacts, one or an array; answers show URLs in their
-   * place.
+   * Top-level fields of the detail that hold names of the run's artifacts, one or an array; answers show URLs
+   * in their place.
    */
   readonly artifactFields?: readonly string[] | undefined;
   /** Whether runs may present the account's client certificates; no other run is given them. */
@@ -278,7 +308,8 @@ export interface CheckType<
   readonly usesLifecycleScripts?: boolean | undefined;
   readonly groupDefaults?: GroupDefaults | undefined;
   /**
-   * The smallest check that proves a host can run this type: its own fields, for a server that answers any GET with 200.
+   * The smallest check that proves a host can run this type: its own fields, for a server that answers any
+   * GET with 200.
    *
    * @param url `http` or `https` with an address and a port, and the path `/`.
    */
@@ -297,21 +328,23 @@ export interface CheckType<
   /** What is followed of its results over time. */
   readonly analytics: Analytics;
   /**
-   * Whether a run may be made a second time for one result, because it changes nothing at its target. The agent repeats
-   * a run that it spoilt by being late itself; a type that does not say is never repeated.
+   * Whether a run may be made a second time for one result, because it changes nothing at its target. The
+   * agent repeats a run that it spoilt by being late itself; a type that does not say is never repeated.
    */
   isRepeatable?(spec: z.output<Spec>): boolean;
   /** False for types whose runs are never made a second time, whatever the check says about retries. */
   readonly isRetried?: boolean;
   /**
-   * For types that nobody runs: their targets call in by themselves, and silence is the failure. Such a type has no
-   * `load`, its checks have no slots, and nothing of them is ever leased.
+   * For types that nobody runs: their targets call in by themselves, and silence is the failure. Such a type
+   * has no `load`, its checks have no slots, and nothing of them is ever leased.
    */
   readonly pings?: PingRules<z.output<Spec>> | undefined;
   /**
-   * Loads the runner; absent for types that nobody runs. Lazy: the service never loads native modules or browsers.
+   * Loads the runner; absent for types that nobody runs. Lazy: the service never loads native modules or
+   * browsers.
    *
-   * @throws CapabilityMissing where this host cannot run checks of the type; the agent then does not offer it.
+   * @throws CapabilityMissing where this host cannot run checks of the type; the agent then does not offer
+   *   it.
    */
   load?(): Promise<LoadedRunner<z.output<Spec>, z.output<Detail>>>;
 }

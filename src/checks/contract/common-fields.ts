@@ -1,31 +1,8 @@
 import { z } from 'zod';
 import { regions } from '../tables/regions.ts';
+import { runtimeIds } from '../tables/runtimes.ts';
 import { frequencies } from './frequency.ts';
 import type { MaskedValue } from './masking.ts';
-
-/** The ten check types of the API; those of the registry can be created, all can be filtered for. */
-export const checkTypeNames = [
-  'AGENTIC',
-  'API',
-  'BROWSER',
-  'HEARTBEAT',
-  'ICMP',
-  'MULTI_STEP',
-  'TCP',
-  'PLAYWRIGHT',
-  'URL',
-  'DNS',
-] as const;
-
-export const runtimeIds = [
-  '2026.04',
-  '2025.04',
-  '2024.09',
-  '2024.02',
-  '2023.09',
-  '2023.02',
-  '2022.10',
-] as const;
 
 export const AlertSettings = z
   .object({
@@ -96,8 +73,9 @@ const WholeRetryStrategy = z.object({
 });
 
 /**
- * How failed runs are repeated; null means no retries. Written, `type` may be left out and is then FIXED, and `onlyOn`
- * may be a single word. Stored and answered it is whole: every field that counts has a value, `onlyOn` is a list.
+ * How failed runs are repeated; null means no retries. Written, `type` may be left out and is then FIXED, and
+ * `onlyOn` may be a single word. Stored and answered it is whole: every field that counts has a value,
+ * `onlyOn` is a list.
  */
 export const RetryStrategy = z
   .codec(WrittenRetryStrategy, WholeRetryStrategy, {
@@ -169,7 +147,7 @@ export const CommonFields = z.object({
     .min(1)
     .optional()
     .describe(
-      'Where in its interval the check runs. frequency 0: 10, 20 or 30, and the check runs every so many seconds; ' +
+      'Where in its interval the check runs. frequency 0: 10, 20 or 30, the seconds between runs; ' +
         'frequency 1 to 60: from 1 to floor(frequency * 10); frequency above 60: from 1 to ceil(frequency / 60). ' +
         'Chosen by the service when absent',
     ),

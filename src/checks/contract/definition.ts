@@ -9,8 +9,8 @@ export type CheckDefinition = CommonFields & Record<string, unknown>;
 
 /**
  * The schema of a whole check of one type: common fields, the type's own fields and the rules between fields
- * (spec.md: `frequencyOffset` rules; check model 1.1, 2.1). Unknown keys are dropped. Serves POST as it is and PUT after
- * merging the body into the stored definition.
+ * (spec.md: `frequencyOffset` rules; check model 1.1, 2.1). Unknown keys are dropped. Serves POST as it is
+ * and PUT after merging the body into the stored definition.
  */
 export function definitionSchema(type: CheckType) {
   return z
@@ -28,7 +28,8 @@ export function definitionSchema(type: CheckType) {
       if (common.retryStrategy?.onlyOn !== undefined && !type.hasNetworkErrors) {
         issue(['retryStrategy', 'onlyOn'], `is not allowed for checks of type ${type.name}`);
       }
-      // Rules between the type's own fields do not come along with its shape; they need fields that are valid alone.
+      // Rules between the type's own fields do not come along with its shape; they need fields that are valid
+      // alone.
       const broken = areFieldsValid ? type.spec.safeParse(definition).error?.issues : undefined;
       for (const { path, message } of broken ?? []) {
         context.addIssue({ code: 'custom', path: [...path], message });
@@ -46,8 +47,8 @@ export function maskedValues(type: CheckType | undefined): readonly MaskedValue[
 }
 
 /**
- * A stored definition as this build writes them: fields that are newer than the check have their defaults, in nested
- * objects too. A field whose value this build does not accept stays as it is.
+ * A stored definition as this build writes them: fields that are newer than the check have their defaults, in
+ * nested objects too. A field whose value this build does not accept stays as it is.
  */
 export function completeDefinition(
   type: CheckType | undefined,
@@ -65,9 +66,9 @@ export function completeDefinition(
 export const mergedInChecks = ['request', 'heartbeat', 'alertSettings'] as const;
 
 /**
- * A partial body merged into a stored definition: a key that is present replaces the stored value, absent keys keep
- * theirs. The merged keys are merged one level deep, so that changing one of their settings does not need
- * all the others.
+ * A partial body merged into a stored definition: a key that is present replaces the stored value, absent
+ * keys keep theirs. The merged keys are merged one level deep, so that changing one of their settings does
+ * not need all the others.
  */
 export function mergeDefinition(
   stored: Readonly<Record<string, unknown>>,
@@ -79,7 +80,8 @@ export function mergeDefinition(
     const [before, changes] = [stored[key], patch[key]];
     if (isRecord(before) && isRecord(changes)) merged[key] = { ...before, ...changes };
   }
-  // An offset belongs to its frequency: with a new frequency and no new offset, a fitting one is chosen again.
+  // An offset belongs to its frequency: with a new frequency and no new offset, a fitting one is chosen
+  // again.
   const isFrequencyChanged = patch.frequency !== undefined && patch.frequency !== stored.frequency;
   if (isFrequencyChanged && patch.frequencyOffset === undefined) delete merged.frequencyOffset;
   return merged;

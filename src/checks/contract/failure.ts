@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * Whose fault a run's failure is. `target` and `config` (the user's own definition cannot be run) make a result
- * `hasFailures`; `location` and `agent` make it `hasErrors`, which never alerts as "target down".
+ * Whose fault a run's failure is. `target` and `config` (the user's own definition cannot be run) make a
+ * result `hasFailures`; `location` and `agent` make it `hasErrors`, which never alerts as "target down".
  */
 export const failureOwners = ['target', 'location', 'agent', 'config'] as const;
 export type FailureOwner = (typeof failureOwners)[number];
@@ -11,18 +11,19 @@ interface FailureEntry {
   readonly owner: FailureOwner;
   readonly meaning: string;
   /**
-   * True when no answer was received from the target, whether the target or the way to it is to blame; retries
-   * `onlyOn: NETWORK_ERROR` look at this.
+   * True when no answer was received from the target, whether the target or the way to it is to blame;
+   * retries `onlyOn: NETWORK_ERROR` look at this.
    */
   readonly isNetworkError: boolean;
   /**
-   * How an agent that was late itself can bring the failure about: `time-limit` when a limit of time ran out meanwhile,
-   * `hang-up` when the other side may have given up on an agent that was silent for long.
+   * How an agent that was late itself can bring the failure about: `time-limit` when a limit of time ran out
+   * meanwhile, `hang-up` when the other side may have given up on an agent that was silent for long.
    */
   readonly fromLateness?: 'time-limit' | 'hang-up' | undefined;
   /**
-   * Which part of the location can bring the failure about where the target is well: its resolver, its network, or either.
-   * While the agent finds that part sick, such a failure says nothing against the target.
+   * Which part of the location can bring the failure about where the target is well: its resolver, its
+   * network, or either. While the agent finds that part unhealthy, such a failure says nothing against the
+   * target.
    */
   readonly fromLocation?: 'resolver' | 'network' | 'either' | undefined;
 }
@@ -37,7 +38,9 @@ const viaEither = (entry: FailureEntry): FailureEntry => ({ ...entry, fromLocati
 const agent = (meaning: string): FailureEntry => ({ owner: 'agent', meaning, isNetworkError: false });
 const config = (meaning: string): FailureEntry => ({ owner: 'config', meaning, isNetworkError: false });
 
-/** Every reason a run can fail for: stable codes, stored with results and listed in docs/reference/errors.md. */
+/**
+ * Every reason a run can fail for: stable codes, stored with results and listed in docs/reference/errors.md.
+ */
 export const failureCatalogue = {
   NAME_NOT_FOUND: {
     ...network('The name does not exist, or has no address of the wanted family.'),
@@ -72,11 +75,11 @@ export const failureCatalogue = {
     fromLocation: 'resolver',
   },
   LOCATION_SICK: location(
-    'The agent found its location sick while the run was under way, in a way that explains the failure.',
+    'The agent found its location unhealthy while the run was under way, in a way that explains the failure.',
   ),
   NETWORK_UNAVAILABLE: viaNetwork(location('This location has no route to that address family.')),
   ICMP_UNAVAILABLE: location(
-    'This location does not allow ICMP: neither ICMP sockets nor a ping program work there.',
+    'This location does not allow ICMP: neither datagram nor raw ICMP sockets can be used there.',
   ),
   PROXY_FAILED: location('The proxy of this location refused or broke the connection.'),
   AGENT_OUT_OF_RESOURCES: agent('The agent ran out of file descriptors, memory, ports or buffers.'),
@@ -131,7 +134,9 @@ export const failureCatalogue = {
 export type FailureCode = keyof typeof failureCatalogue;
 const failureCodes = Object.keys(failureCatalogue) as [FailureCode, ...FailureCode[]];
 
-/** Whether this build knows the code: an agent may be newer than the service, and report one that it does not. */
+/**
+ * Whether this build knows the code: an agent may be newer than the service, and report one that it does not.
+ */
 export function isFailureCode(code: string): code is FailureCode {
   return Object.hasOwn(failureCatalogue, code);
 }
@@ -153,7 +158,10 @@ export function failure(code: FailureCode, message: string): Failure {
   return { owner: failureCatalogue[code].owner, code, message: message.slice(0, maxMessageLength) };
 }
 
-/** How a failure shows in a result: `hasFailures` is the target's (or the definition's) fault, `hasErrors` is ours. */
+/**
+ * How a failure shows in a result: `hasFailures` is the target's (or the definition's) fault, `hasErrors` is
+ * ours.
+ */
 export function resultFlags(failed: Pick<Failure, 'owner'> | undefined): {
   hasFailures: boolean;
   hasErrors: boolean;

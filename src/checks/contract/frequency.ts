@@ -1,11 +1,17 @@
-/** Minutes between runs that the API accepts; 0 means "every `frequencyOffset` seconds" (spec.md, common fields). */
+/**
+ * Minutes between runs that the API accepts; 0 means "every `frequencyOffset` seconds" (spec.md, common
+ * fields).
+ */
 export const frequencies = [0, 1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440] as const;
 export type Frequency = (typeof frequencies)[number];
 
 /** Periods in seconds that frequency 0 accepts as its offset. */
 export const subMinutePeriodsSeconds = [10, 20, 30] as const;
 
-/** Which `frequencyOffset` values a frequency accepts: a range, or for frequency 0 a list of periods in seconds. */
+/**
+ * Which `frequencyOffset` values a frequency accepts: a range, or for frequency 0 a list of periods in
+ * seconds.
+ */
 export function offsetRule(
   frequency: number,
 ): { readonly allowed: readonly number[] } | { readonly min: number; readonly max: number } {

@@ -1,6 +1,7 @@
 /**
- * Values of a definition that answers never show: they are there as "". Which ones they are is data, declared by the
- * check types; a text that is always masked, or the values of a list of `{key, value}` entries with one of some flags.
+ * Values of a definition that answers never show: they are there as "". Which ones they are is data, declared
+ * by the check types; a text that is always masked, or the values of a list of `{key, value}` entries with
+ * one of some flags.
  */
 export interface MaskedValue {
   /** The keys that lead from the definition to the text or the list. */
@@ -28,8 +29,9 @@ export function maskDefinition(masked: readonly MaskedValue[], definition: Defin
 }
 
 /**
- * A body as its author meant it. Writing an answer back must not wipe what it did not show: a masked "" keeps the stored
- * value. Entries are told by their key; of those with one key the first goes with the first, and so on.
+ * A body as its author meant it. Writing an answer back must not wipe what it did not show: a masked "" keeps
+ * the stored value. Entries are matched by their key; of those with one key the first goes with the first,
+ * and so on.
  */
 export function keepMasked(masked: readonly MaskedValue[], body: Definition, stored: Definition): Definition {
   return masked.reduce(
@@ -44,8 +46,8 @@ export function keepMasked(masked: readonly MaskedValue[], body: Definition, sto
 }
 
 /**
- * The values that `maskDefinition` hides, to be removed from results as well. One with a template in it consists of
- * variables, which are secret or not by themselves.
+ * The values that `maskDefinition` hides, to be removed from results as well. One with a template in it
+ * consists of variables, which are secret or not by themselves.
  */
 export function maskedTexts(masked: readonly MaskedValue[], definition: Definition): string[] {
   return masked

@@ -6,36 +6,41 @@ export interface Metric {
   readonly name: string;
   readonly label: string;
   readonly unit: 'milliseconds' | 'score' | 'count' | 'percentage';
-  /** Where the number stands, in the detail or in each item of it; absent: it is the response time of the result. */
+  /**
+   * Where the number stands, in the detail or in each item of it; absent: it is the response time of the
+   * result.
+   */
   readonly path?: DetailPath | undefined;
   /** The name overviews of many checks give it (check model 3.6); absent: they leave it out. */
   readonly overviewAs?: string | undefined;
-  /** It is told of each item of a result (a page), not of the result as a whole. */
+  /** It belongs to each item of a result (a page), not to the result as a whole. */
   readonly isPerItem?: true | undefined;
 }
 
-/** What results of a check type can be split by, beside the location every result has. */
+/** What results of a check type can be split by, in addition to the location every result has. */
 export interface Dimension {
   /** The `groupBy` of the API, and the key of the groups in answers. */
   readonly name: string;
   /** Where the value stands, in the detail or in each item of it. */
   readonly path: DetailPath;
-  /** Of items: they are split by their place in the result, and the value is shown beside it under this name. */
+  /**
+   * Of items: they are split by their place in the result, and the value is shown with it under this name.
+   */
   readonly shownAs?: string | undefined;
   /** Whether the value is a number in answers. */
   readonly isNumber: boolean;
 }
 
-/** What can be told of the results of a check type over time. */
+/** What analytics follow of the results of a check type. */
 export interface Analytics {
   /** Path segment of the route: `/v1/analytics/{route}/{id}`. */
   readonly route: string;
   readonly metrics: readonly Metric[];
   readonly dimension?: Dimension | undefined;
   /**
-   * For types whose results are events, not runs: what `filterByStatus` takes in place of `success` and `failure`, and
-   * where a result has it. Events come from nowhere in particular and by themselves: no groups, no intervals (check
-   * model 3.6).
+   * For types whose results are events, not runs: what `filterByStatus` takes in place of `success` and
+   * `failure`, and where a result has it. Events come from nowhere in particular and by themselves: no
+   * groups, no intervals (check model 3.6).
    */
   readonly states?: { readonly path: DetailPath; readonly names: readonly string[] } | undefined;
   /** Where the items of a result stand in its detail, for types whose results have parts of their own. */

@@ -1,12 +1,12 @@
-import { beginningOf } from '../../lib/cut-text.ts';
+import { beginningOf } from '../../lib/text.ts';
 import type { LogEntry, RunLog } from './check-type.ts';
 
 const maxEntries = 500;
 const maxMessageLength = 4096;
 
 /**
- * The log of one run, kept in memory and bounded: 500 entries of 4096 characters, and as many for each part. What comes
- * after that is counted, and the last entry says how much is missing.
+ * The log of one run, kept in memory and bounded: 500 entries of 4096 characters, and as many for each part.
+ * What comes after that is counted, and the last entry says how much is missing.
  *
  * @param wallMs the time written to entries, in epoch milliseconds.
  */

@@ -32,7 +32,10 @@ function jsonRecord({ name, type, ttlSeconds, text }: AnswerRecord): DnsJson['An
   return { name, type, TTL: ttlSeconds, data: text };
 }
 
-/** An answer as TEXT_ANSWER assertions have it: the data of its records, one a line, aliases on the way included. */
+/**
+ * An answer as TEXT_ANSWER assertions have it: the data of its records, one a line, aliases on the way
+ * included.
+ */
 export function answerText({ answers }: Answer): string {
   return answers.map(({ text }) => text).join('\n');
 }

@@ -1,5 +1,5 @@
 import { type Failure, failure } from '../contract/failure.ts';
-import { parseHostname } from '../contract/hostname.ts';
+import { parseHostname } from '../contract/target.ts';
 import type { Assertion } from '../judging/assertion.ts';
 import { render, TemplateError } from '../judging/templating.ts';
 import type { DnsSpec } from './spec.ts';

@@ -5,8 +5,7 @@ import { type DnsServer, locateServer, serverText } from '../../probes/dns/serve
 import { queryName, reverseName } from '../../probes/dns/wire/name.ts';
 import type { Measurement, Outcome, RunContext, Runner } from '../contract/check-type.ts';
 import { type Failure, type FailureCode, failure } from '../contract/failure.ts';
-import { measurementOf } from '../contract/measurement.ts';
-import { toMicroseconds } from '../contract/milliseconds.ts';
+import { measurementOf, toMicroseconds, unjudged } from '../contract/outcome.ts';
 import { jobLogOf } from '../contract/run-log.ts';
 import { evaluateAssertions, type Sources } from '../judging/evaluate.ts';
 import { probeFailure } from '../judging/probe-failure.ts';
@@ -23,8 +22,9 @@ const answerTimeoutMs = 10_000;
 export const warmUp = warmUpDns;
 
 /**
- * Ways not to answer, which is what `shouldFail` asks for. A name server whose name does not exist, a failed handshake
- * and an answer that makes no sense are something else, and what this location could not do proves nothing.
+ * Ways not to answer, which is what `shouldFail` asks for. A name server whose name does not exist, a failed
+ * handshake and an answer that makes no sense are something else, and what this location could not do proves
+ * nothing.
  */
 const silences: ReadonlySet<FailureCode> = new Set([
   'DNS_NO_ANSWER',
@@ -94,8 +94,8 @@ async function ask(
 const uncertainCodes: ReadonlySet<string> = new Set(['SERVFAIL', 'REFUSED', 'NOTIMP', 'FORMERR']);
 
 /**
- * Asks the name servers of this location in their order until one knows the answer. When none does, the last one's
- * error code is the answer; when none answers at all, that is the location's fault.
+ * Asks the name servers of this location in their order until one knows the answer. When none does, the last
+ * one's error code is the answer; when none answers at all, that is the location's fault.
  */
 async function askHostServers(
   { resolver, log }: RunContext,
@@ -161,8 +161,8 @@ function judgedOutcome(
 }
 
 /**
- * Check model 1.5: anything but NOERROR fails, and with `shouldFail` NOERROR does; an assertion on the code takes the
- * place of this rule.
+ * Check model 1.5: anything but NOERROR fails, and with `shouldFail` NOERROR does; an assertion on the code
+ * takes the place of this rule.
  */
 function codeFailure({ request, shouldFail }: DnsSpec, responseCode: string): Failure | undefined {
   if (request.assertions.some(({ source }) => source === 'RESPONSE_CODE')) return undefined;
@@ -216,10 +216,7 @@ function failedOutcome(
 ): Outcome<DnsDetail> {
   const { message } = run.failure;
   return {
-    failure: run.failure,
-    isDegraded: false,
-    overMaxResponseTime: false,
-    errorMessages: [message],
+    ...unjudged(run.failure),
     responseTimeMs: run.responseTimeMs ?? 0,
     detail: { ...emptyDetail(spec, context, run), requestError: message },
   };

@@ -1,25 +1,7 @@
 import { z } from 'zod';
+import { recordTypes } from '../../lib/dns-record-type.ts';
 import { thresholdMs } from '../contract/common-fields.ts';
 import { assertionSchema, comparisons } from '../judging/assertion.ts';
-
-/** Record types a check can ask for: the seven of the check model 1.5, and more. */
-export const dnsRecordTypes = [
-  'A',
-  'AAAA',
-  'CNAME',
-  'MX',
-  'TXT',
-  'SOA',
-  'NS',
-  'CAA',
-  'SRV',
-  'PTR',
-  'DS',
-  'DNSKEY',
-  'TLSA',
-  'HTTPS',
-  'SVCB',
-] as const;
 
 /** Over UDP or TCP as in the check model 1.5; over TLS (RFC 7858) and HTTPS (RFC 8484) besides. */
 export const dnsProtocols = ['UDP', 'TCP', 'DOT', 'DOH'] as const;
@@ -27,7 +9,7 @@ export const dnsProtocols = ['UDP', 'TCP', 'DOT', 'DOH'] as const;
 const DnsRequest = z
   .object({
     query: z.string().min(1).max(100).describe('The name to ask for; for PTR an address will do'),
-    recordType: z.enum(dnsRecordTypes),
+    recordType: z.enum(recordTypes),
     nameServer: z
       .string()
       .min(1)

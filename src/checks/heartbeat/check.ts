@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { defineCheckType } from '../contract/check-type.ts';
-import { pingStates } from './ping-state.ts';
-import { HeartbeatSpec, limitsOf } from './spec.ts';
+import { HeartbeatSpec, limitsOf, pingStates } from './spec.ts';
 
 /** What is known of a ping, or of its absence. */
 const HeartbeatDetail = z.object({

@@ -9,7 +9,7 @@ const longestMs = 365 * unitMs.days;
 /** How often a job says that it is alive, and how late it may be (check model 1.7). */
 const Heartbeat = z
   .object({
-    period: z.number().min(0).describe('A ping is expected every so often: from 30 seconds to 365 days'),
+    period: z.number().min(0).describe('How often a ping is expected: every 30 seconds to every 365 days'),
     periodUnit: z.enum(units),
     grace: z.number().min(0).describe('How late a ping may be before the monitor fails: at most 365 days'),
     graceUnit: z.enum(units),
@@ -47,3 +47,10 @@ export function limitsOf({ heartbeat }: HeartbeatSpec): { periodMs: number; grac
     graceMs: Math.round(heartbeat.grace * unitMs[heartbeat.graceUnit]),
   };
 }
+
+/**
+ * What the events of checks whose targets call in can be: pings, or, `FAILING`, the absence of one (check
+ * model 3.5).
+ */
+export const pingStates = ['EARLY', 'RECEIVED', 'GRACE', 'LATE', 'FAILING'] as const;
+export type PingState = (typeof pingStates)[number];

@@ -17,10 +17,11 @@ export interface StoredBody {
 }
 
 /**
- * The part of a body that goes into a result: text up to a limit, small images as base64, and for other binary content
- * a few words instead.
+ * The part of a body that goes into a result: text up to a limit, small images as base64, and for other
+ * binary content a few words instead.
  *
- * @param isTextWanted true when the check itself looks at the body as text; binary content is then shown as well.
+ * @param isTextWanted true when the check itself looks at the body as text; binary content is then shown as
+ *   well.
  */
 export function storedBody(bytes: Buffer, contentType: string, isTextWanted: boolean): StoredBody {
   const type = mediaType(contentType);
@@ -59,8 +60,8 @@ export function isJsonType(contentType: string): boolean {
 }
 
 /**
- * A body as text: a byte order mark decides, then the charset of the Content-Type, then UTF-8. Bytes that are not valid
- * become U+FFFD.
+ * A body as text: a byte order mark decides, then the charset of the Content-Type, then UTF-8. Bytes that are
+ * not valid become U+FFFD.
  *
  * @param isPart true when the bytes may end in the middle of a character, which is then left out.
  */

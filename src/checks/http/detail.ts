@@ -11,8 +11,8 @@ export const HttpTimings = z.object({
 });
 
 /**
- * Milliseconds each step took. `firstByte` includes TLS, as the public phases do; `tls` and `proxy` tell those parts
- * apart. With redirects each phase is the sum over the chain.
+ * Milliseconds each step took. `firstByte` includes TLS, as the public phases do; `tls` and `proxy` tell
+ * those parts apart. With redirects each phase is the sum over the chain.
  */
 export const HttpTimingPhases = z.object({
   wait: z.number(),

@@ -6,8 +6,8 @@ export const maxPerMinute = 6;
 export const maxPerTarget = 2;
 
 /**
- * Keeps diagnoses few, however many checks fail: one at a time, and a limited number in any minute. There is one gate to a
- * probe thread.
+ * Keeps diagnoses few, however many checks fail: one at a time, and a limited number in any minute. There is
+ * one gate to a probe thread.
  */
 export class DiagnosisGate {
   readonly #nowMs: () => number;
@@ -20,7 +20,7 @@ export class DiagnosisGate {
   }
 
   /**
-   * Asks for a diagnosis of a target. Whoever gets one calls `leave` at its end.
+   * Asks for a diagnosis of a target. A caller that may make one calls `leave` at its end.
    *
    * @returns why there is to be none, or undefined.
    */

@@ -1,19 +1,18 @@
 import { toError } from '../../lib/errors.ts';
+import { hostAndPort, wireAddress } from '../../probes/address.ts';
 import { type Capture, CaptureUnavailable, ConnectionCapture } from '../../probes/capture/capture.ts';
-import type { ConnectionAttempt } from '../../probes/connection/attempt.ts';
-import { hostAndPort } from '../../probes/connection/host-and-port.ts';
+import type { ConnectionAttempt } from '../../probes/connection/target.ts';
+import { type IcmpBackend, IcmpUnavailable } from '../../probes/echo/backend.ts';
 import {
   type HttpProbeControls,
   type HttpProbeRequest,
   type HttpProbeResult,
   probeHttp,
 } from '../../probes/http/probe.ts';
-import { type IcmpBackend, IcmpUnavailable } from '../../probes/icmp/backend.ts';
 import { openIcmpBackend } from '../../probes/icmp/open-backend.ts';
 import { type Libc, loadLibc, SysUnavailable } from '../../probes/sys/libc.ts';
 import { routeSummary, routeText } from '../../probes/traceroute/route-text.ts';
 import { traceRoute } from '../../probes/traceroute/traceroute.ts';
-import { wireAddress } from '../../probes/wire-address.ts';
 import type { ArtifactSink, RunContext } from '../contract/check-type.ts';
 import { failureCatalogue } from '../contract/failure.ts';
 import { probeFailure } from '../judging/probe-failure.ts';
@@ -31,7 +30,10 @@ export const noEvidence: Evidence = { pcapDataUrl: null, jobAssets: null };
 const captureName = 'network.pcap';
 const routeName = 'traceroute.txt';
 
-/** A request without an answer is diagnosed while it still hangs, when so much of its time is left, or this part of it. */
+/**
+ * A request without an answer is diagnosed while it still hangs, when this much of its time is left, or this
+ * part of it.
+ */
 const hangingReserveMs = 8000;
 const hangingReserveShare = 0.4;
 /** Less time than this shows nothing. */
@@ -65,11 +67,13 @@ interface Subject {
 }
 
 /**
- * Sends the request of a check, and gathers evidence when the network fails it: a capture of the connection's packets while
- * the request is repeated, and a route to the target. The result is that of the first request alone, times and all.
+ * Sends the request of a check, and gathers evidence when the network fails it: a capture of the connection's
+ * packets while the request is repeated, and a route to the target. The result is that of the first request
+ * alone, times and all.
  *
- * A request that failed is diagnosed at once. One that hangs would leave no time for that, so it is diagnosed while it
- * hangs, shortly before its time is over; should it be answered after all, what was found is forgotten.
+ * A request that failed is diagnosed at once. One that hangs would leave no time for that, so it is diagnosed
+ * while it hangs, shortly before its time is over; should it be answered after all, what was found is
+ * forgotten.
  */
 export async function probeWithDiagnosis(
   request: HttpProbeRequest,
@@ -80,7 +84,8 @@ export async function probeWithDiagnosis(
   if (!artifacts) return { result: await probeHttp(request, controls), evidence: noEvidence };
   const { timeoutMs } = controls;
   const endMs = performance.now() + timeoutMs - marginMs;
-  // Made only when it is needed: an abort makes an error with a stack, which costs more than much else of a run.
+  // Made only when it is needed: an abort makes an error with a stack, which costs more than much else of a
+  // run.
   let stop: AbortController | undefined;
   const attempts: ConnectionAttempt[] = [];
   let findings: Promise<Findings> | undefined;

@@ -1,5 +1,5 @@
-import type { ConnectionAttempt } from '../../probes/connection/attempt.ts';
 import { Connection } from '../../probes/connection/connection.ts';
+import type { ConnectionAttempt } from '../../probes/connection/target.ts';
 import { type HttpProbeControls, type HttpProbeRequest, probeHttp } from '../../probes/http/probe.ts';
 import type { Resolver } from '../../probes/resolver.ts';
 
@@ -30,7 +30,8 @@ export async function repeatRequest(
 }
 
 /**
- * Makes the connection of a request once more, TLS included, and closes it before anything of a request is sent.
+ * Makes the connection of a request once more, TLS included, and closes it before anything of a request is
+ * sent.
  *
  * @returns what became of it, in words.
  */
@@ -67,7 +68,10 @@ export async function repeatConnection(
   }
 }
 
-/** Looks a name up as ever, but for the peer's: its address is known, and another one would show something else. */
+/**
+ * Looks a name up as ever, but for the peer's: its address is known, and another one would show something
+ * else.
+ */
 function pinned(resolver: Resolver, { hostname, address }: ConnectionAttempt): Resolver {
   return {
     resolve: async (name, family) =>

@@ -1,14 +1,13 @@
 import { toError } from '../../lib/errors.ts';
+import { usableFamily } from '../../probes/address.ts';
 import type { ProbeError } from '../../probes/connection/errors.ts';
 import { proxyFromUrl } from '../../probes/connection/proxy-tunnel.ts';
 import { type HttpPhases, timingsOf } from '../../probes/http/phases.ts';
 import type { HttpProbeResult } from '../../probes/http/probe.ts';
 import { warmUpHttp } from '../../probes/http/warm-up.ts';
-import { usableFamily } from '../../probes/ip-family.ts';
 import type { ClientCertificate, Outcome, RunContext } from '../contract/check-type.ts';
 import { type Failure, failure } from '../contract/failure.ts';
-import { measurementOf } from '../contract/measurement.ts';
-import { timesToMicroseconds, toMicroseconds } from '../contract/milliseconds.ts';
+import { measurementOf, timesToMicroseconds, toMicroseconds, unjudged } from '../contract/outcome.ts';
 import { jobLogOf } from '../contract/run-log.ts';
 import type { EvaluatedAssertion } from '../judging/assertion.ts';
 import { evaluateAssertions, type Sources } from '../judging/evaluate.ts';
@@ -55,7 +54,10 @@ export interface HttpAfterword {
 export interface HttpMeans {
   /** The client certificate to offer a host. */
   readonly clientCertificateFor?: ((hostname: string) => ClientCertificate | undefined) | undefined;
-  /** Called once, when the request is over and before anything is judged; without an exchange when it could not be made. */
+  /**
+   * Called once, when the request is over and before anything is judged; without an exchange when it could
+   * not be made.
+   */
   readonly afterwards?: ((exchange: HttpExchange | undefined) => Promise<HttpAfterword>) | undefined;
 }
 
@@ -147,7 +149,7 @@ function judgedOutcome(
   return { ...verdict, ...measuredOf(result), responseTimeMs, detail };
 }
 
-/** What the probe knows beside its answer. */
+/** What the probe measured in addition to its answer. */
 function measuredOf({ measurement, certificate }: HttpProbeResult) {
   return { measurement: measurementOf(measurement), ...expiryOf(certificate) };
 }
@@ -228,10 +230,6 @@ export function unsentOutcome(
       requestError,
     },
   };
-}
-
-function unjudged(failed: Failure) {
-  return { failure: failed, isDegraded: false, overMaxResponseTime: false, errorMessages: [failed.message] };
 }
 
 const noResponse: HttpDetail['response'] = {

@@ -1,10 +1,9 @@
-import { type EchoAnswer, type IcmpBackend, IcmpUnavailable } from '../../probes/icmp/backend.ts';
-import { describeIcmpError } from '../../probes/icmp/error-words.ts';
-import { unsentError } from '../../probes/icmp/errors.ts';
+import { usableFamily } from '../../probes/address.ts';
+import { type EchoAnswer, pingStatistics } from '../../probes/echo/answers.ts';
+import { type IcmpBackend, IcmpUnavailable } from '../../probes/echo/backend.ts';
+import { describeIcmpError, unsentError } from '../../probes/icmp/errors.ts';
 import { openIcmpBackend } from '../../probes/icmp/open-backend.ts';
 import { type IcmpProbeResult, probeIcmp } from '../../probes/icmp/probe.ts';
-import { pingStatistics } from '../../probes/icmp/statistics.ts';
-import { usableFamily } from '../../probes/ip-family.ts';
 import {
   CapabilityMissing,
   type LoadedRunner,
@@ -14,9 +13,9 @@ import {
   type Runner,
 } from '../contract/check-type.ts';
 import { type Failure, failure } from '../contract/failure.ts';
-import { parseHostname } from '../contract/hostname.ts';
-import { timesToMicroseconds, toMicroseconds } from '../contract/milliseconds.ts';
+import { timesToMicroseconds, toMicroseconds, unjudged } from '../contract/outcome.ts';
 import { jobLogOf } from '../contract/run-log.ts';
+import { parseHostname } from '../contract/target.ts';
 import type { Assertion, EvaluatedAssertion } from '../judging/assertion.ts';
 import { evaluateAssertions, type Sources } from '../judging/evaluate.ts';
 import { probeFailure } from '../judging/probe-failure.ts';
@@ -178,10 +177,6 @@ function unsentOutcome({ request }: IcmpSpec, context: RunContext, failed: Failu
   };
   const run = { request: { hostname, count: pingCount ?? defaultPingCount, assertions: [] }, result };
   return failedOutcome(context, run, failed);
-}
-
-function unjudged(failed: Failure) {
-  return { failure: failed, isDegraded: false, overMaxResponseTime: false, errorMessages: [failed.message] };
 }
 
 function responseOf({ request, result }: IcmpRun): IcmpDetail['response'] {

@@ -15,8 +15,8 @@ export interface LossVerdict {
 }
 
 /**
- * Judges the loss of packets (check model 1.6). The limits are inclusive, and nothing received at all fails whatever they
- * are. `shouldFail` turns that round: then such a loss is what the check wants.
+ * Judges the loss of packets (check model 1.6). The limits are inclusive, and nothing received at all fails
+ * whatever they are. `shouldFail` turns that round: then such a loss is what the check wants.
  */
 export function judgeLoss(response: IcmpDetail['response'], limits: LossLimits): LossVerdict {
   const {

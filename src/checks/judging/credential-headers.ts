@@ -1,7 +1,7 @@
 /** What stands in a result where a secret was. */
 export const mask = '*********';
 
-/** Headers that carry credentials, whoever set them; names in lower case. */
+/** Headers that carry credentials, no matter who set them; names in lower case. */
 export const credentialHeaders: ReadonlySet<string> = new Set([
   'authorization',
   'cookie',

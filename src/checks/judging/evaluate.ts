@@ -24,8 +24,8 @@ export type SourceValue =
 export type Sources = Readonly<Record<string, () => SourceValue>>;
 
 /**
- * Evaluates all assertions, in their order and without stopping at one that fails. A wrong assertion (no such source, a
- * bad regular expression or path) is one that failed, with the reason.
+ * Evaluates all assertions, in their order and without stopping at one that fails. A wrong assertion (no such
+ * source, a bad regular expression or path) is one that failed, with the reason.
  *
  * @param assertions with the templates of their targets filled in.
  */
@@ -54,7 +54,10 @@ function evaluate(assertion: Assertion, source: SourceValue): EvaluatedAssertion
   }
 }
 
-/** Why an assertion could not be evaluated. What is neither its own fault nor the document's is ours: thrown again. */
+/**
+ * Why an assertion could not be evaluated. What is neither its own fault nor the document's is ours: thrown
+ * again.
+ */
 function reasonOf(thrown: unknown): string {
   // A target may nest its document deeper than the stack is.
   if (thrown instanceof RangeError) return `the value cannot be compared: ${thrown.message}`;
@@ -90,7 +93,7 @@ function compared(assertion: Assertion, source: SourceValue): EvaluatedAssertion
   };
 }
 
-/** What may be shown of a value: credential headers are compared, but not told. */
+/** What may be shown of a value: credential headers are compared, but not shown. */
 function shownOf(source: SourceValue, property: string, actual: unknown): unknown {
   if (source.kind !== 'headers' || actual === undefined) return actual;
   if (property === '') return maskedHeaders(source.headers);
@@ -100,7 +103,10 @@ function shownOf(source: SourceValue, property: string, actual: unknown): unknow
 /** The assertion cannot be evaluated; the message says why. */
 class AssertionError extends Error {}
 
-/** Time for one user-written regular expression, in milliseconds; meanwhile the probe thread does nothing else. */
+/**
+ * Time for one user-written regular expression, in milliseconds; meanwhile the probe thread does nothing
+ * else.
+ */
 const regexTimeoutMs = 250;
 
 function extract(source: SourceValue, { property, regex }: Assertion): readonly unknown[] {
@@ -152,8 +158,8 @@ function problemOf(actual: unknown, comparison: Comparison, target: string): str
 }
 
 /**
- * An array as a whole equals a target that is that array in JSON; otherwise each of its elements has to fit. There is
- * nothing in an empty array that could equal or exceed a target.
+ * An array as a whole equals a target that is that array in JSON; otherwise each of its elements has to fit.
+ * There is nothing in an empty array that could equal or exceed a target.
  */
 function arrayProblem(actual: readonly unknown[], comparison: Comparison, target: string): string | null {
   const whole = parsedJson(target);

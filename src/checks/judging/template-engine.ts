@@ -1,6 +1,7 @@
 /**
- * What parses and compiles templates. It is a file of its own because Handlebars takes 7 MB and a tenth of a second to load, which an agent
- * whose checks have no templates does not need: templating.ts loads it with the first template.
+ * What parses and compiles templates. It is a file of its own because Handlebars takes 7 MB and a tenth of a
+ * second to load, which an agent whose checks have no templates does not need: templating.ts loads it with
+ * the first template.
  */
 import Handlebars from 'handlebars';
 
@@ -10,7 +11,10 @@ export type Template = (values: Readonly<Record<string, unknown>>) => string;
 /** What templates of one kind may use, and what becomes of what they put out. */
 export interface TemplateLanguage {
   readonly helpers: Readonly<Record<string, (...given: never[]) => unknown>>;
-  /** The helper that every `{{x}}` goes through, and the one instead for one at the very start; `{{{x}}}` goes through none. */
+  /**
+   * The helper that every `{{x}}` goes through, and the one instead for one at the very start; `{{{x}}}` goes
+   * through none.
+   */
   readonly encoder?: { readonly name: string; readonly atStart?: string } | undefined;
   /** Percent-encodes the text around the templates too. */
   readonly isTextEncoded?: boolean;
@@ -19,8 +23,8 @@ export interface TemplateLanguage {
 const builtInHelpers = { if: true, unless: true, each: true, with: true, lookup: true };
 
 /**
- * Compiles a template of a language. Objects' prototypes are out of its reach, and only the helpers it names, and the
- * blocks built into Handlebars, can be called.
+ * Compiles a template of a language. Objects' prototypes are out of its reach, and only the helpers it names,
+ * and the blocks built into Handlebars, can be called.
  *
  * @throws Error of the parser.
  */
@@ -52,12 +56,15 @@ export function compileTemplate(text: string, language: TemplateLanguage): Templ
   return (values) => template(Object.assign(Object.create(null), values), options);
 }
 
-/** Stands for a closing brace of the text behind a template; from the private use area, so that no text has it. */
+/**
+ * Stands for a closing brace of the text behind a template; from the private use area, so that no text has
+ * it.
+ */
 const closingBrace = '\u{F8FE}';
 
 /**
- * `{"count":{{N}}}` is a template and the end of a JSON object, but the parser takes the three braces for the end of a
- * `{{{N}}}`, and four for the end of a block. What closes more than was opened belongs to the text.
+ * `{"count":{{N}}}` is a template and the end of a JSON object, but the parser takes the three braces for the
+ * end of a `{{{N}}}`, and four for the end of a block. What closes more than was opened belongs to the text.
  */
 function markClosingBraces(text: string): string {
   return text.replaceAll(

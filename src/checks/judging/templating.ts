@@ -10,9 +10,9 @@ import { LruMap } from '../../lib/lru.ts';
 import type { Template, TemplateLanguage } from './template-engine.ts';
 
 /**
- * How values get into a text. `raw`: as they are. `url`: `{{NAME}}` percent-encoded, `{{{NAME}}}` as it is; a value at
- * the very start that is itself an http or https URL stays as it is, so that `{{BASE_URL}}/path` works. `query`: as
- * `url`, and the text around the templates is percent-encoded too.
+ * How values get into a text. `raw`: as they are. `url`: `{{NAME}}` percent-encoded, `{{{NAME}}}` as it is; a
+ * value at the very start that is itself an http or https URL stays as it is, so that `{{BASE_URL}}/path`
+ * works. `query`: as `url`, and the text around the templates is percent-encoded too.
  */
 export type TemplateMode = 'raw' | 'url' | 'query';
 

@@ -7,9 +7,12 @@ export interface VerdictInput {
   readonly degradedResponseTime: number | null;
   readonly maxResponseTime: number | null;
   readonly assertions: readonly EvaluatedAssertion[];
-  /** Why the operation itself counts as failed for this check (its status, or a port that is open), if it does. */
+  /**
+   * Why the operation itself counts as failed for this check (its status, or a port that is open), if it
+   * does.
+   */
   readonly operationFailure?: Failure | undefined;
-  /** What else went wrong, beside the operation: it comes last. */
+  /** What else went wrong, apart from the operation: it comes last. */
   readonly furtherFailures?: readonly Failure[] | undefined;
 }
 
@@ -19,16 +22,16 @@ export interface Verdict {
   readonly overMaxResponseTime: boolean;
   readonly errorMessages: readonly string[];
   /**
-   * By how many milliseconds the response time would have had to be shorter for the better verdict; undefined where
-   * something else stands against it too, or nothing does.
+   * By how many milliseconds the response time would have had to be shorter for the better verdict; undefined
+   * where something else stands against it too, or nothing does.
    */
   readonly timeExcessMs: number | undefined;
 }
 
 /**
- * The verdict on an operation that was carried out (spec: hasFailures, isDegraded, overMaxResponseTime). Everything
- * that went wrong gets a message of its own; the first one gives the failure its code. Limits are exclusive: a response
- * of exactly the limit is still in time. Degraded is only what has not failed.
+ * The verdict on an operation that was carried out (spec: hasFailures, isDegraded, overMaxResponseTime).
+ * Everything that went wrong gets a message of its own; the first one gives the failure its code. Limits are
+ * exclusive: a response of exactly the limit is still in time. Degraded is only what has not failed.
  */
 export function judge(input: VerdictInput): Verdict {
   const { responseTimeMs, degradedResponseTime, maxResponseTime, assertions, operationFailure } = input;

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { defineCheckType } from '../contract/check-type.ts';
-import { runtimeIds } from '../contract/common-fields.ts';
 import { scriptTimeMetric } from '../contract/metric.ts';
 import { MultiStepDetail, multiStepArtifactFields } from '../script/detail.ts';
 import { ScriptSpec } from '../script/spec.ts';
+import { runtimeIds } from '../tables/runtimes.ts';
 
 /** Runtimes from before multi-step checks (check model 6). */
 const withoutMultiStep: readonly string[] = ['2023.02', '2022.10'];

@@ -18,8 +18,8 @@ const maxScreenshots = 50;
 const maxOthers = 40;
 
 /**
- * Hands the files that tests attached to the sink, and Playwright's report; those of tests that failed first, as there is
- * an end to how many are kept. Nothing of the run may be alive any more.
+ * Hands the files that tests attached to the sink, and Playwright's report; those of tests that failed first,
+ * as there is an end to how many are kept. Nothing of the run may be alive any more.
  */
 export async function keepSuiteEvidence(options: {
   readonly directory: string;

@@ -6,7 +6,7 @@ import { BundleMissing, type SuiteHost } from '../../sandbox/suites/suite-host.t
 import { runSuite, type SuiteReport } from '../../sandbox/suites/suite-run.ts';
 import type { Outcome, RunContext } from '../contract/check-type.ts';
 import { type Failure, failure } from '../contract/failure.ts';
-import { toMicroseconds } from '../contract/milliseconds.ts';
+import { toMicroseconds } from '../contract/outcome.ts';
 import type { PlaywrightDetail } from './detail.ts';
 import { keepSuiteEvidence, noSuiteEvidence, type SuiteEvidence } from './evidence.ts';
 import type { PlaywrightSpec } from './spec.ts';
@@ -25,7 +25,9 @@ interface SuiteRun {
   readonly endedAt: number;
 }
 
-/** Runs a Playwright suite: a whole project of the customer, with its own Playwright and its own dependencies. */
+/**
+ * Runs a Playwright suite: a whole project of the customer, with its own Playwright and its own dependencies.
+ */
 export async function runPlaywrightSuite(
   spec: PlaywrightSpec,
   context: RunContext,

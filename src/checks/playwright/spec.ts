@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { z } from 'zod';
-import { codeBundleKey } from './bundle-key.ts';
+import { codeBundleKey } from '../contract/code-bundle.ts';
 
 export const defaultTestCommand = 'npx playwright test';
 
@@ -27,7 +27,7 @@ export const PlaywrightSpec = z.object({
     .max(256)
     .nullable()
     .default(null)
-    .describe('Installed dependencies are kept apart by it, beside lockfile and manifests'),
+    .describe('Part of the cache key of installed dependencies, in addition to lockfile and manifests'),
   playwrightVersion: z
     .string()
     .max(50)

@@ -1,4 +1,4 @@
-import { beginningOf, endingOf } from '../../lib/cut-text.ts';
+import { beginningOf, endingOf } from '../../lib/text.ts';
 import type { SandboxEndReason } from '../../sandbox/sandbox.ts';
 import type { SaidError, SaidSuiteTest } from '../../sandbox/scripts/events.ts';
 import type { SuiteReport, TestReport } from '../../sandbox/suites/suite-run.ts';
@@ -34,8 +34,9 @@ const brokenLimits: Readonly<
 };
 
 /**
- * What a run of a suite means for its check: what Playwright said and how its command ended. A flaky test, which passed in
- * a later try, fails nothing unless the suite says so by its exit code; limits come before everything else.
+ * What a run of a suite means for its check: what Playwright said and how its command ended. A flaky test,
+ * which passed in a later try, fails nothing unless the suite says so by its exit code; limits come before
+ * everything else.
  */
 export function judgeSuite(report: SuiteReport, limits: SuiteLimits): SuiteVerdict {
   switch (report.stage) {

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import type { SaidTest } from '../../sandbox/scripts/events.ts';
 import { findLeft, leftFile } from '../../sandbox/scripts/left-files.ts';
-import { privateFolder } from '../../sandbox/scripts/waiting-script.ts';
+import { privateFolder } from '../../sandbox/scripts/script-process.ts';
 import type { ArtifactSink } from '../contract/check-type.ts';
 
 /** The names under which the evidence of a run is kept. */
@@ -25,8 +25,8 @@ const imageTypes: Readonly<Record<string, string>> = {
 };
 
 /**
- * Hands the files a run left to the sink: traces, videos, Playwright's report, screenshots it took of failures and images
- * the script wrote by itself. Nothing of the run may be alive any more.
+ * Hands the files a run left to the sink: traces, videos, Playwright's report, screenshots it took of
+ * failures and images the script wrote by itself. Nothing of the run may be alive any more.
  *
  * @param ownFiles paths that came with the check and are no evidence.
  */
@@ -101,7 +101,7 @@ export function extensionOf(path: string): string {
 
 /** A name that the sink takes and no other file of the run has. */
 export function freeName(names: Set<string>, folder: string, label: string, extension: string): string {
-  // A long label is not cut: half a secret in a name could not be told from a word.
+  // A long label is not cut: half a secret in a name would look like a word.
   const plain = label.length > maxLabelLength ? '' : label.replaceAll(/[^A-Za-z0-9_-]+/g, '-');
   const base = posix.join(folder, plain || 'file');
   const suffix = /^\.[a-z0-9]{1,5}$/i.test(extension) ? extension.toLowerCase() : '';

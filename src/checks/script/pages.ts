@@ -1,6 +1,6 @@
 import type { ScriptPage } from './detail.ts';
 
-/** What a page told of itself (src/sandbox/scripts/events.ts). */
+/** What a page reported about itself (src/sandbox/scripts/events.ts). */
 interface ToldPage {
   readonly url: string;
   readonly timeOrigin: number;
@@ -13,7 +13,8 @@ const maxPages = 100;
 const maxUrlLength = 2048;
 
 /**
- * Up to which value a web vital is good, and from which it is poor; milliseconds, except for CLS (check model 3.2).
+ * Up to which value a web vital is good, and from which it is poor; milliseconds, except for CLS (check model
+ * 3.2).
  */
 const vitalLimits = {
   CLS: [0.1, 0.25],
@@ -23,9 +24,10 @@ const vitalLimits = {
   TTFB: [800, 1800],
 } as const;
 
-/** The pages of a run in their order, one per navigation, with what was told last of each. */
+/** The pages of a run in their order, one per navigation, with the last report of each. */
 export function scriptPages(told: readonly ToldPage[]): ScriptPage[] {
-  // A page tells of itself when it goes, and may have been asked before: the origin of its clock is its identity.
+  // A page reports itself when it goes, and may have been asked before: the origin of its clock is its
+  // identity.
   const last = new Map(told.map((page) => [`${page.timeOrigin} ${page.url}`, page]));
   return [...last.values()]
     .sort((one, other) => one.timeOrigin - other.timeOrigin)

@@ -1,11 +1,13 @@
+import type { BrowserLinks } from '../../sandbox/browsers/browser-links.ts';
+import type { ScriptHost } from '../../sandbox/host/contract.ts';
 import { missingRuntime, type Runtime } from '../../sandbox/runtimes/runtimes.ts';
 import { SandboxUnavailable } from '../../sandbox/sandbox.ts';
-import type { ScriptHost } from '../../sandbox/script-host.ts';
+import { isReadAtStart, type ScriptProcess } from '../../sandbox/scripts/script-process.ts';
 import { runScript, type ScriptReport, scriptFiles } from '../../sandbox/scripts/script-run.ts';
-import { isReadAtStart, type WaitingScript } from '../../sandbox/scripts/waiting-script.ts';
+import type { ScriptTrust } from '../../sandbox/trust/script-trust.ts';
 import type { Outcome, RunContext } from '../contract/check-type.ts';
 import { type Failure, failure } from '../contract/failure.ts';
-import { toMicroseconds } from '../contract/milliseconds.ts';
+import { toMicroseconds } from '../contract/outcome.ts';
 import type { BrowserDetail, MultiStepDetail } from './detail.ts';
 import { type Evidence, keepEvidence } from './evidence.ts';
 import { scriptPages } from './pages.ts';
@@ -83,34 +85,44 @@ async function runInSandbox(
   const browser = wants.hasBrowser ? scripts.browser : undefined;
   if (browser && 'missing' in browser) return notRun(failure('BROWSER_MISSING', browser.missing));
 
-  let waiting: WaitingScript;
+  let script: ScriptProcess;
   try {
     const isFresh = isReadAtStart(context.variables);
-    waiting = await scripts.acquire({ runtime, browser, isFresh }, context.signal);
+    script = await scripts.acquire({ runtime, isFresh }, context.signal);
   } catch (thrown) {
     if (context.signal.aborted) return notRun(stopFailure(context));
     if (thrown instanceof SandboxUnavailable) return notRun(failure('SANDBOX_UNAVAILABLE', thrown.message));
     throw thrown;
   }
   try {
-    return await runContained({ spec, context, waiting, startedAt, deadlineMs });
+    return await runContained({
+      spec,
+      context,
+      script,
+      browser,
+      trust: scripts.trust,
+      startedAt,
+      deadlineMs,
+    });
   } catch (thrown) {
     if (thrown instanceof SandboxUnavailable) return notRun(failure('SANDBOX_UNAVAILABLE', thrown.message));
     throw thrown;
   } finally {
-    scripts.release(waiting);
+    scripts.release(script);
   }
 }
 
 async function runContained(order: {
   readonly spec: ScriptSpec;
   readonly context: RunContext;
-  readonly waiting: WaitingScript;
+  readonly script: ScriptProcess;
+  readonly browser: BrowserLinks | undefined;
+  readonly trust: ScriptTrust | undefined;
   readonly startedAt: number;
   readonly deadlineMs: number;
 }): Promise<ScriptRun> {
-  const { spec, context, waiting } = order;
-  const { sandbox, runtime } = waiting;
+  const { spec, context, script, browser, trust } = order;
+  const { sandbox, runtime } = script;
   const entry = spec.scriptPath ?? 'script.ts';
   const files = scriptFiles({
     script: spec.script,
@@ -118,9 +130,11 @@ async function runContained(order: {
     dependencies: spec.dependencies ?? [],
     snippets: context.snippets ?? [],
   });
-  const report = await runScript(waiting, {
+  const report = await runScript(script, {
     entry,
     files,
+    browser,
+    trust,
     variables: { ...context.variables, RUNTIME_VERSION: runtime.id },
     proxyUrl: context.proxyUrl,
     timeoutMs: Math.max(1, order.deadlineMs - performance.now()),
@@ -187,7 +201,9 @@ function outcome<Detail>(
   };
 }
 
-/** The time of the script itself: of its tests, or of the whole plain script; what ran when it was cut off. */
+/**
+ * The time of the script itself: of its tests, or of the whole plain script; what ran when it was cut off.
+ */
 function scriptDurationMs({ tests, end, mode, startedAt, ended }: ScriptReport): number {
   if (mode === 'test' && tests.length > 0) return tests.reduce((sum, { durationMs }) => sum + durationMs, 0);
   if (end) return end.durationMs;

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { z } from 'zod';
-import { runtimeIds } from '../contract/common-fields.ts';
+import { runtimeIds } from '../tables/runtimes.ts';
 
 const maxScriptLength = 1_000_000;
 const maxDependencies = 500;
@@ -29,7 +29,7 @@ const filePath = z
     if (problem) context.addIssue({ code: 'custom', message: problem });
   });
 
-/** A file beside the script (check model 1.8). */
+/** A file next to the script (check model 1.8). */
 const Dependency = z.object({
   path: filePath.describe('Relative to the folder that scriptPath is relative to'),
   content: z.string().min(1).max(maxScriptLength),

@@ -1,4 +1,4 @@
-import { beginningOf, endingOf } from '../../lib/cut-text.ts';
+import { beginningOf, endingOf } from '../../lib/text.ts';
 import type { SandboxEndReason } from '../../sandbox/sandbox.ts';
 import type { SaidError, SaidTest } from '../../sandbox/scripts/events.ts';
 import type { ScriptReport } from '../../sandbox/scripts/script-run.ts';
@@ -35,8 +35,9 @@ const brokenLimits: Readonly<
 };
 
 /**
- * What a run of a script means for its check. What went wrong is the script's, unless our own program in its sandbox
- * broke; limits come before what the script said, and a run that never said its end has failed, however it exited.
+ * What a run of a script means for its check. What went wrong is the script's, unless our own program in its
+ * sandbox broke; limits come before what the script said, and a run that never said its end has failed,
+ * however it exited.
  *
  * @param timeoutMs the limit that the message of a run that took too long names.
  */
@@ -68,7 +69,8 @@ export function judgeScript(
     return because(failure('RUNNER_CRASHED', `The script could not be started: ${report.broken.message}`));
   }
   if (!end) return because(failure('SCRIPT_FAILED', endedEarly(report)));
-  // Where tests were found and none began, their process died: the script is not to blame for how it is written.
+  // Where tests were found and none began, their process died: the script is not to blame for how it is
+  // written.
   if (report.mode === 'test' && report.tests.length === 0 && !report.testCount) {
     return errors.length > 0 ? failed('SCRIPT_INVALID', errors) : because(noTests(report));
   }

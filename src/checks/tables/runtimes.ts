@@ -1,5 +1,15 @@
-import { runtimeIds } from '../contract/common-fields.ts';
 import { runtimePackages } from './runtime-packages.ts';
+
+/** Every runtime a check can name, newest first. */
+export const runtimeIds = [
+  '2026.04',
+  '2025.04',
+  '2024.09',
+  '2024.02',
+  '2023.09',
+  '2023.02',
+  '2022.10',
+] as const;
 
 export const runtimeStages = ['ALPHA', 'BETA', 'CURRENT', 'DEPRECATED', 'REMOVED', 'STABLE'] as const;
 
@@ -25,7 +35,7 @@ const facts: Readonly<Record<Runtime['name'], readonly [Runtime['stage'], string
   '2022.10': ['STABLE', 'v16.20.2', false],
 };
 
-/** Every runtime a check can name, newest first. */
+/** What is known of each of them. */
 export const runtimes: readonly Runtime[] = runtimeIds.map((name) => {
   const [stage, nodeJsVersion, multiStepSupport] = facts[name];
   const dependencies = runtimePackages[name] ?? {};

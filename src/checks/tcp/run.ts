@@ -1,12 +1,10 @@
+import { usableFamily } from '../../probes/address.ts';
 import type { ProbeError } from '../../probes/connection/errors.ts';
-import { usableFamily } from '../../probes/ip-family.ts';
-import type { TcpPhases } from '../../probes/tcp/phases.ts';
-import { probeTcp, type TcpProbeResult } from '../../probes/tcp/probe.ts';
+import { probeTcp, type TcpPhases, type TcpProbeResult } from '../../probes/tcp/probe.ts';
 import { warmUpTcp } from '../../probes/tcp/warm-up.ts';
 import type { Outcome, RunContext, Runner } from '../contract/check-type.ts';
 import { type Failure, failure } from '../contract/failure.ts';
-import { measurementOf } from '../contract/measurement.ts';
-import { timesToMicroseconds, toMicroseconds } from '../contract/milliseconds.ts';
+import { measurementOf, timesToMicroseconds, toMicroseconds, unjudged } from '../contract/outcome.ts';
 import { jobLogOf } from '../contract/run-log.ts';
 import { cutText, decodeText, maxStoredBytes } from '../http/body.ts';
 import { certificateDetail, expiryOf } from '../http/certificate.ts';
@@ -96,22 +94,23 @@ function judgedOutcome(
   return { ...verdict, ...measuredOf(result), responseTimeMs, detail };
 }
 
-/** What the probe knows beside its answer. */
+/** What the probe measured in addition to its answer. */
 function measuredOf({ measurement, certificate }: TcpProbeResult) {
   return { measurement: measurementOf(measurement), ...expiryOf(certificate) };
 }
 
 /**
- * Whether the target, and nobody else, kept a TCP connection from being made. Only that is what `shouldFail` asks for: a
- * failed handshake or answer means an open port, and what this location or agent could not do proves nothing.
+ * Whether the target, and nobody else, kept a TCP connection from being made. Only that is what `shouldFail`
+ * asks for: a failed handshake or answer means an open port, and what this location or agent could not do
+ * proves nothing.
  */
 function isConnectionRefusal({ error, isConnected }: TcpProbeResult, failed: Failure): boolean {
   return error?.phase === 'tcp' && !isConnected && failed.owner === 'target';
 }
 
 /**
- * The target refused the connection, as it should. Assertions still have to hold; there is no response whose time could
- * be over a limit, and a port that is filtered always takes the whole time.
+ * The target refused the connection, as it should. Assertions still have to hold; there is no response whose
+ * time could be over a limit, and a port that is filtered always takes the whole time.
  */
 function welcomeRefusal(
   spec: TcpSpec,
@@ -149,10 +148,6 @@ function unsentOutcome(spec: TcpSpec, context: RunContext, failed: Failure): Out
       requestError: failed.message,
     },
   };
-}
-
-function unjudged(failed: Failure) {
-  return { failure: failed, isDegraded: false, overMaxResponseTime: false, errorMessages: [failed.message] };
 }
 
 function emptyDetail({ log }: RunContext) {

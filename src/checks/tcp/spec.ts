@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { thresholdMs } from '../contract/common-fields.ts';
-import { parseHostname } from '../contract/hostname.ts';
+import { parseHostname } from '../contract/target.ts';
 import { assertionSchema } from '../judging/assertion.ts';
 
 /** A TCP monitor: one connection, what it sends and what comes back (check model 1.4). */

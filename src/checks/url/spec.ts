@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { thresholdMs } from '../contract/common-fields.ts';
-import { RequestUrl } from '../http/request-url.ts';
+import { RequestUrl } from '../contract/target.ts';
 import { assertionSchema, numericComparisons } from '../judging/assertion.ts';
 
 /** A URL monitor: one GET, its status and its time (spec.md "URL monitor additions", check model 1.3). */

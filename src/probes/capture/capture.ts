@@ -41,11 +41,13 @@ const maxLateDrains = 64;
 const fileHeaderBytes = 24;
 
 /**
- * Captures the packets of connections to one port of one peer, headers above all (see filter.ts for what is kept).
+ * Captures the packets of connections to one port of one peer, headers above all (see filter.ts for what is
+ * kept).
  *
- * OPEN from `start`: packets to and from the peer's port collect in the socket; `watch` names the connections that
- * count, by this end's port, before or after their packets came. → FULL when a limit is reached: the socket is closed, nothing more is taken. → CLOSED by
- * `stop`, from both, which tells what was captured: only packets of the watched ports.
+ * OPEN from `start`: packets to and from the peer's port collect in the socket; `watch` names the connections
+ * that count, by this end's port, before or after their packets came. → FULL when a limit is reached: the
+ * socket is closed, nothing more is taken. → CLOSED by `stop`, from both, which returns what was captured: only
+ * packets of the watched ports.
  */
 export class ConnectionCapture {
   readonly #scope: Omit<CaptureScope, 'localPorts'>;
@@ -94,8 +96,8 @@ export class ConnectionCapture {
   }
 
   /**
-   * Lets the kernel pass nothing but the connections that are watched by now, so that others to the same peer cost nothing.
-   * One that begins later loses its first packets, even if it is watched then.
+   * Lets the kernel pass nothing but the connections that are watched by now, so that others to the same peer
+   * cost nothing. One that begins later loses its first packets, even if it is watched then.
    */
   narrow(): void {
     this.#socket?.filter(captureFilter({ ...this.#scope, localPorts: [...this.#localPorts] }));
@@ -130,7 +132,7 @@ export class ConnectionCapture {
     try {
       this.#drain();
     } catch (thrown) {
-      // Whoever stops the capture hears of it.
+      // `stop` throws it.
       this.#error = toError(thrown);
       this.#close();
     }
@@ -138,7 +140,7 @@ export class ConnectionCapture {
 
   /** @returns whether more packets may wait. */
   #drain(): boolean {
-    // Until a connection is known nothing can be told apart.
+    // Until a connection is known no packet can be attributed.
     if (!this.#socket || this.#localPorts.size === 0) return false;
     let count = 0;
     this.#socket.drain(drainedPackets, (packet) => {
@@ -174,7 +176,7 @@ export class ConnectionCapture {
       this.#droppedPackets = socket.droppedPackets();
     } finally {
       this.#closed = socket.close();
-      // Whoever stops the capture waits for it, which may be later.
+      // `stop` waits for it, which may be later.
       this.#closed.catch(() => undefined);
     }
   }

@@ -14,8 +14,8 @@ const quotedTcpBytes = 8;
 const icmpHeaderBytes = 8;
 
 /**
- * Reads the headers of a packet again, because some wait in a socket since before its filter knew this end's port, and so
- * that nothing but headers can reach a file even if a filter of the kernel were at fault.
+ * Reads the headers of a packet again, because some wait in a socket since before its filter knew this end's
+ * port, and so that nothing but headers can reach a file even if a filter of the kernel were at fault.
  *
  * @returns undefined when the packet is none of a connection to that peer, nor an ICMP error about one.
  */

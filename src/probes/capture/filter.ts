@@ -1,4 +1,4 @@
-import type { IpFamily } from '../resolver.ts';
+import type { IpFamily } from '../address.ts';
 import { encodeSocketAddress } from '../sys/socket-address.ts';
 
 /** Which packets are captured, and how much of them. */
@@ -14,7 +14,7 @@ export interface CaptureScope {
   readonly payloadBytes: number;
 }
 
-/** More ports than that are told apart afterwards: jumps of a program reach 255 steps. */
+/** More ports than that are distinguished afterwards: jumps of a program reach 255 steps. */
 export const maxFilteredPorts = 16;
 
 /** One step of a classic BPF program (`struct sock_filter`). */
@@ -96,9 +96,10 @@ const layouts = {
 } as const;
 
 /**
- * A classic BPF program (`struct sock_filter`s) for packets that start at their IP header. It lets through the TCP segments
- * to and from a peer's port, and the ICMP errors about segments to it, and cuts each inside the kernel: segments
- * `payloadBytes` after the TCP header, errors after the ports and the sequence number that they quote.
+ * A classic BPF program (`struct sock_filter`s) for packets that start at their IP header. It lets through
+ * the TCP segments to and from a peer's port, and the ICMP errors about segments to it, and cuts each inside
+ * the kernel: segments `payloadBytes` after the TCP header, errors after the ports and the sequence number
+ * that they quote.
  *
  * Packets of IPv6 that have other headers before TCP are not recognised; this host sends none.
  */

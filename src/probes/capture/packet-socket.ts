@@ -17,8 +17,8 @@ const receiveBufferBytes = 1 << 20;
 const { EAGAIN, EINTR } = constants.errno;
 
 /**
- * A packet socket (`AF_PACKET`) that gets every packet of this network namespace, both ways, from the IP header on, if its
- * filter lets it through. It does not block. Needs NET_RAW.
+ * A packet socket (`AF_PACKET`) that gets every packet of this network namespace, both ways, from the IP
+ * header on, if its filter lets it through. It does not block. Needs NET_RAW.
  */
 export class PacketSocket {
   readonly #libc: Libc;
@@ -45,7 +45,8 @@ export class PacketSocket {
    * Opens a socket that receives from this moment on.
    *
    * @param filter a classic BPF program.
-   * @throws SysError: EPERM without NET_RAW; EAFNOSUPPORT where the kernel or a sandbox knows no such sockets.
+   * @throws SysError: EPERM without NET_RAW; EAFNOSUPPORT where the kernel or a sandbox knows no such
+   *   sockets.
    */
   static open(libc: Libc, filter: Buffer): PacketSocket {
     const type = linux.SOCK_DGRAM | linux.SOCK_NONBLOCK | linux.SOCK_CLOEXEC;
@@ -80,7 +81,7 @@ export class PacketSocket {
   }
 
   /**
-   * Takes out packets that wait, at most so many.
+   * Takes out packets that wait, up to `maxPackets`.
    *
    * @param onPacket returns false to stop.
    */
@@ -113,8 +114,8 @@ export class PacketSocket {
   }
 
   /**
-   * Closes it; resolves once that is done. Elsewhere than in this thread, because the kernel waits until no processor looks at
-   * the socket any more, which takes about ten milliseconds.
+   * Closes it; resolves once that is done. Elsewhere than in this thread, because the kernel waits until no
+   * processor looks at the socket any more, which takes about ten milliseconds.
    */
   close(): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -144,7 +145,8 @@ export class PacketSocket {
       receivedAt,
       data: Buffer.from(this.#data.subarray(0, sizeBytes)),
       originalBytes,
-      // struct sockaddr_ll: family, protocol, interface, device type, packet type, length of the address, address.
+      // struct sockaddr_ll: family, protocol, interface, device type, packet type, length of the address,
+      // address.
       link: {
         protocol: this.#name.readUInt16BE(2),
         deviceType: this.#name.readUInt16LE(8),

@@ -20,11 +20,13 @@ export interface CertificateFacts {
 const maxChainLength = 10;
 
 /**
- * Reads the certificate of one TLS client connection, whether it is valid or not and whether that is of interest.
+ * Reads the certificate of one TLS client connection, whether it is valid or not and whether that is of
+ * interest.
  *
- * Node reads the chain itself to compare the host name, unless its verification failed before that. Reading it costs a
- * good part of what a probe costs, and OpenSSL's binding empties the chain when it is read in another form, so that Node's
- * own comparison would fail afterwards. So this takes what Node gets, and reads only when Node will not.
+ * Node reads the chain itself to compare the host name, unless its verification failed before that. Reading
+ * it costs a good part of what a probe costs, and OpenSSL's binding empties the chain when it is read in
+ * another form, so that Node's own comparison would fail afterwards. So this takes what Node gets, and reads
+ * only when Node will not.
  */
 export class CertificateReader {
   facts: CertificateFacts | undefined;

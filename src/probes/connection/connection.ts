@@ -1,62 +1,26 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type SecureContext } from 'node:tls';
+import { hostAndPort, isIpv6Enabled, type ResolvedAddress } from '../address.ts';
 import type { EgressPolicy } from '../egress/policy.ts';
-import { isIpv6Enabled } from '../ip-family.ts';
 import { quickestHandshakeStartMs, usualHandshakeStartMs, writeMoment } from '../kernel-thread/send-time.ts';
-import type { SentMoment, SocketWatch, StampClock } from '../kernel-thread/socket-watch.ts';
+import type { SentMoment, SocketWatch } from '../kernel-thread/socket-watch.ts';
 import { type Timekeeper, threadTimekeeper } from '../kernel-thread/timekeeper.ts';
-import type { IpFamily, LookupTimes, ResolvedAddress, Resolver } from '../resolver.ts';
-import type { ConnectionAttempt } from './attempt.ts';
+import type { LookupTimes } from '../resolver.ts';
+import type { StampClock } from '../sys/kernel-clock.ts';
 import { type CertificateFacts, CertificateReader } from './certificate.ts';
 import { classifyError, networkAnswer, ProbeError, type ProbePhase } from './errors.ts';
-import { hostAndPort } from './host-and-port.ts';
-import { type ForwardProxy, openTunnel } from './proxy-tunnel.ts';
+import { openTunnel } from './proxy-tunnel.ts';
 import { type ClientIdentity, secureContextFor } from './secure-contexts.ts';
-
-/** Where a connection goes and how. */
-export interface ConnectionTarget {
-  readonly hostname: string;
-  readonly port: number;
-  readonly isSecure: boolean;
-  readonly family: IpFamily;
-  readonly isCertificateChecked: boolean;
-  readonly clientIdentity: ClientIdentity | undefined;
-  readonly proxy: ForwardProxy | undefined;
-  /** Protocols offered in the TLS handshake, the preferred one first. */
-  readonly alpnProtocols: readonly string[];
-}
-
-/** What a connection needs besides its target. */
-export interface ConnectionMeans {
-  readonly resolver: Resolver;
-  /** Asked for the very address that is connected to, right before. */
-  readonly egress: EgressPolicy;
-  /** Who says when things happened; the one of this thread when absent. */
-  readonly timekeeper?: Timekeeper | undefined;
-  /** Hears of every connect that was begun, for whoever wants to watch the connection on the wire. */
-  readonly onAttempt?: ((attempt: ConnectionAttempt) => void) | undefined;
-}
+import type { ConnectionMeans, ConnectionTarget, ConnectionTimes } from './target.ts';
 
 /**
- * What the network and the peers took for each step, in milliseconds; 0 for steps that were not reached. What this process
- * needed before, between and after them is in none.
- */
-export interface ConnectionTimes {
-  dnsMs: number;
-  tcpMs: number;
-  /** The TLS of the proxy and its answer to CONNECT; 0 without a tunnel. */
-  proxyMs: number;
-  tlsMs: number;
-}
-
-/**
- * One fresh connection, made step by step so that every step can be timed and blamed: the name, one TCP connect to its
- * first address if the egress policy allows that, the tunnel through a proxy if there is one, and TLS without session
- * resumption (a monitor has to see the full handshake). After `open` has called back, the socket belongs to the caller;
- * `destroy` works at any time.
+ * One fresh connection, made step by step so that every step can be timed and blamed: the name, one TCP
+ * connect to its first address if the egress policy allows that, the tunnel through a proxy if there is one,
+ * and TLS without session resumption (a monitor has to see the full handshake). After `open` has called back,
+ * the socket belongs to the caller; `destroy` works at any time.
  *
- * Each step is timed from the moment its first packet has left to the arrival of the last one it needs, by the kernel's
- * stamps where those are to be had (see kernel-thread/socket-watch.ts).
+ * Each step is timed from the moment its first packet has left to the arrival of the last one it needs, by
+ * the kernel's stamps where those are to be had (see kernel-thread/socket-watch.ts).
  */
 export class Connection {
   readonly times: ConnectionTimes = { dnsMs: 0, tcpMs: 0, proxyMs: 0, tlsMs: 0 };
@@ -140,7 +104,10 @@ export class Connection {
     return this.#noted(this.#watch?.arrivalOf(receivedBytes, eventMs) ?? eventMs, eventMs);
   }
 
-  /** When the first byte after the first `knownBytes` arrived; `receivedBytes` have been read in this very event. */
+  /**
+   * When the first byte after the first `knownBytes` arrived; `receivedBytes` have been read in this very
+   * event.
+   */
   arrivalAfter(knownBytes: number, receivedBytes: number, eventMs: number): number {
     const arrivedMs = this.#watch?.arrivalAfter(knownBytes, receivedBytes, eventMs) ?? eventMs;
     return this.#noted(arrivedMs, eventMs);
@@ -223,8 +190,8 @@ export class Connection {
   }
 
   /**
-   * Judges the resolved address itself, which is then connected to without another lookup. Through a proxy that is the
-   * proxy's; the target, which the proxy resolves, is judged by what is known of it.
+   * Judges the resolved address itself, which is then connected to without another lookup. Through a proxy
+   * that is the proxy's; the target, which the proxy resolves, is judged by what is known of it.
    */
   #refusal(egress: EgressPolicy, address: string): string | undefined {
     const { proxy, hostname, port } = this.#target;
@@ -262,7 +229,8 @@ export class Connection {
         onAttempt?.({ hostname, isSecure, address, port: proxy?.port ?? port, localPort });
       });
     });
-    // An error that comes after this connection is done concerns nobody, but unheard it would end the process.
+    // An error that comes after this connection is done concerns nobody, but unheard it would end the
+    // process.
     socket.on('error', ignore);
     const onError = (error: NodeJS.ErrnoException) => {
       const eventMs = performance.now();

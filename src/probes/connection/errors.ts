@@ -35,7 +35,9 @@ export type ProbeErrorKind =
   | 'egress-denied'
   | 'aborted';
 
-/** A probe that did not end in a whole answer. Returned as a value, never thrown across the probe's boundary. */
+/**
+ * A probe that did not end in a whole answer. Returned as a value, never thrown across the probe's boundary.
+ */
 export class ProbeError extends Error {
   readonly kind: ProbeErrorKind;
   readonly phase: ProbePhase;
@@ -103,7 +105,8 @@ const handshakeCode = /^(ERR_SSL_|ERR_TLS_|ERR_OSSL_|EPROTO$)/;
  * What an error met in some phase means: an ProbeError, or the error itself when it is no system or protocol
  * error and therefore a fault of ours.
  *
- * @param where the peer, such as `example.com:443` or `10.0.0.1:80`, for messages that do not name it themselves.
+ * @param where the peer, such as `example.com:443` or `10.0.0.1:80`, for messages that do not name it
+ *   themselves.
  */
 export function classifyError(thrown: unknown, phase: ProbePhase, where: string): Error {
   if (thrown instanceof ProbeError) return thrown;
@@ -124,9 +127,9 @@ export function classifyError(thrown: unknown, phase: ProbePhase, where: string)
 }
 
 /**
- * The error of something that had been sent, as an answer of the network. ICMPv6 errors of routers and firewalls that
- * prohibit it ("administratively prohibited" and its kin, RFC 4443) are EACCES to the kernel, as is what this host does not
- * let out; those of IPv4 are EHOSTUNREACH.
+ * The error of something that had been sent, as an answer of the network. ICMPv6 errors of routers and
+ * firewalls that prohibit it ("administratively prohibited" and its kin, RFC 4443) are EACCES to the kernel,
+ * as is what this host does not let out; those of IPv4 are EHOSTUNREACH.
  */
 export function networkAnswer(error: Error, phase: ProbePhase, where: string): Error {
   if (errorCodeOf(error) !== 'EACCES') return error;
@@ -143,7 +146,9 @@ function resolveKind({ kind, code }: ResolveError, phase: ProbePhase): ProbeErro
   return kind === 'not-found' ? 'name-not-found' : 'resolver-unavailable';
 }
 
-/** Errors of undici's parser have no code of their own, and some of its socket errors are about the protocol. */
+/**
+ * Errors of undici's parser have no code of their own, and some of its socket errors are about the protocol.
+ */
 function protocolKind(error: Error): ProbeErrorKind | undefined {
   const isProtocol = error.name === 'HTTPParserError' || /^bad (response|upgrade)$/.test(error.message);
   return isProtocol ? 'response-malformed' : undefined;

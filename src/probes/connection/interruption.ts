@@ -11,7 +11,10 @@ export interface InterruptionSources {
   readonly timeoutMs: number;
 }
 
-/** Waits for the first interruption of a probe and tells it, once; at once when the signal has aborted already. */
+/**
+ * Waits for the first interruption of a probe and reports it, once; at once when the signal has aborted
+ * already.
+ */
 export class Interruptions {
   readonly #signal: AbortSignal;
   readonly #timer: NodeJS.Timeout;

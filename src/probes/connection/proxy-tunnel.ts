@@ -47,10 +47,11 @@ function decodePart(text: string): string {
 }
 
 /**
- * Asks a proxy, over a socket connected to it, for a tunnel to `authority` (RFC 9110 section 9.3.6). Calls back once:
- * without an error the socket now is a connection to the target.
+ * Asks a proxy, over a socket connected to it, for a tunnel to `authority` (RFC 9110 section 9.3.6). Calls
+ * back once: without an error the socket now is a connection to the target.
  *
- * 502 and 504 are the proxy's word that the target cannot be reached; any other refusal is trouble with the proxy.
+ * 502 and 504 are the proxy's word that the target cannot be reached; any other refusal is trouble with the
+ * proxy.
  */
 export function openTunnel(
   socket: Socket,

@@ -12,8 +12,8 @@ export interface ClientIdentity {
 const contexts = new LruMap<string, SecureContext>(200);
 
 /**
- * The TLS settings for a client certificate, or the defaults (what this thread trusts, see lib/trusted-roots.ts). Parsing PEM
- * costs up to milliseconds, so contexts are kept.
+ * The TLS settings for a client certificate, or the defaults (what this thread trusts, see
+ * lib/ca-directory.ts). Parsing PEM costs up to milliseconds, so contexts are kept.
  *
  * @throws Error of OpenSSL when certificate, key and passphrase do not fit together.
  */

@@ -1,5 +1,5 @@
+import { hostAndPort } from '../address.ts';
 import { ProbeError } from '../connection/errors.ts';
-import { hostAndPort } from '../connection/host-and-port.ts';
 import { probeHttp } from '../http/probe.ts';
 import type { QueryControls } from './limits.ts';
 import { type DnsServer, serverText } from './server.ts';
@@ -11,8 +11,8 @@ const mediaType = 'application/dns-message';
 const maxMessageBytes = 65_535;
 
 /**
- * Sends a query over HTTPS (RFC 8484), as a POST on a fresh connection: HTTP/2 where the server offers it. The time is
- * that of the whole request, connection included.
+ * Sends a query over HTTPS (RFC 8484), as a POST on a fresh connection: HTTP/2 where the server offers it.
+ * The time is that of the whole request, connection included.
  *
  * @throws ProbeError
  */

@@ -21,7 +21,8 @@ export interface Settle<Value> {
 }
 
 /**
- * Runs an exchange that calls back, and ends it at its limits. However it ends, what it opened is closed exactly once.
+ * Runs an exchange that calls back, and ends it at its limits. However it ends, what it opened is closed
+ * exactly once.
  *
  * @param where the server, for messages.
  * @param start begins the exchange and returns what closes it.

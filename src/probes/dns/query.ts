@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { joinedMeasurement, type ProbeMeasurement } from '../kernel-thread/measurement.ts';
+import { joinedMeasurement, type ProbeMeasurement } from '../kernel-thread/socket-watch.ts';
 import { queryHttps } from './https.ts';
 import type { QueryControls } from './limits.ts';
 import type { DnsServer } from './server.ts';
@@ -20,8 +20,9 @@ export interface DnsReply {
 }
 
 /**
- * Asks one server one question. A truncated UDP answer is asked for again over TCP (RFC 7766 section 5); a server that
- * refuses EDNS is asked again without it (RFC 6891 section 7). Nothing else is repeated: a lost datagram is news.
+ * Asks one server one question. A truncated UDP answer is asked for again over TCP (RFC 7766 section 5); a
+ * server that refuses EDNS is asked again without it (RFC 6891 section 7). Nothing else is repeated: a lost
+ * datagram is news.
  *
  * @param options.isEdns false leaves EDNS out, which limits UDP answers to 512 bytes.
  * @throws ProbeError when there is no usable answer.

@@ -1,6 +1,6 @@
+import { hostAndPort, type IpFamily, type ResolvedAddress } from '../address.ts';
 import { classifyError, ProbeError } from '../connection/errors.ts';
-import { hostAndPort } from '../connection/host-and-port.ts';
-import type { IpFamily, ResolvedAddress, Resolver } from '../resolver.ts';
+import type { Resolver } from '../resolver.ts';
 import { type QueryControls, withinLimits } from './limits.ts';
 
 /** A name server at an address. */

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { Connection } from '../connection/connection.ts';
 import { classifyError, ProbeError } from '../connection/errors.ts';
-import { joinedMeasurement } from '../kernel-thread/measurement.ts';
+import { joinedMeasurement } from '../kernel-thread/socket-watch.ts';
 import { ownAnswer, type Resolver } from '../resolver.ts';
 import { type QueryControls, type Settle, withinLimits } from './limits.ts';
 import { type DnsServer, serverText } from './server.ts';
@@ -12,9 +12,9 @@ import { DnsDecodeError, type DnsMessage, decodeMessage, mismatch } from './wire
 const lengthBytes = 2;
 
 /**
- * Sends a query over a TCP connection of its own (RFC 7766), or over TLS (RFC 7858), and takes the first message that
- * answers it. A message has at most 65535 bytes, because its length comes first in two bytes; what follows it is not
- * read. The time includes making the connection.
+ * Sends a query over a TCP connection of its own (RFC 7766), or over TLS (RFC 7858), and takes the first
+ * message that answers it. A message has at most 65535 bytes, because its length comes first in two bytes;
+ * what follows it is not read. The time includes making the connection.
  *
  * @throws ProbeError
  */

@@ -1,9 +1,8 @@
 import { createSocket } from 'node:dgram';
 import { errorCodeOf } from '../../lib/errors.ts';
+import { isIpv6Enabled } from '../address.ts';
 import { classifyError, networkAnswer, ProbeError } from '../connection/errors.ts';
-import { isIpv6Enabled } from '../ip-family.ts';
-import type { ProbeMeasurement } from '../kernel-thread/measurement.ts';
-import type { PacketTimes } from '../kernel-thread/socket-watch.ts';
+import type { PacketTimes, ProbeMeasurement } from '../kernel-thread/socket-watch.ts';
 import { threadTimekeeper } from '../kernel-thread/timekeeper.ts';
 import { noAnswer, type QueryControls, withinLimits } from './limits.ts';
 import { type DnsServer, serverText } from './server.ts';
@@ -25,16 +24,19 @@ export interface SentQuery {
 /** An answer as it came. */
 export interface TimedMessage {
   readonly message: DnsMessage;
-  /** From the query having left to the arrival of the answer, in milliseconds; with making the connection, if any. */
+  /**
+   * From the query having left to the arrival of the answer, in milliseconds; with making the connection, if
+   * any.
+   */
   readonly elapsedMs: number;
   readonly measurement: ProbeMeasurement;
 }
 
 /**
- * Sends a query over UDP, once, and takes the first datagram that answers it. Each query has a socket of its own: a
- * fresh source port, which the kernel picks at random, and as the socket is connected the kernel drops whatever does not
- * come from the server's address and port. Datagrams with another id or question are ignored: who cannot see the query
- * cannot answer it, nor stop us from hearing the server.
+ * Sends a query over UDP, once, and takes the first datagram that answers it. Each query has a socket of its
+ * own: a fresh source port, which the kernel picks at random, and as the socket is connected the kernel drops
+ * whatever does not come from the server's address and port. Datagrams with another id or question are
+ * ignored: who cannot see the query cannot answer it, nor stop us from hearing the server.
  *
  * @throws ProbeError
  */

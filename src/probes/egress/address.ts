@@ -24,8 +24,8 @@ const carrierNetworks = carriers.map(([range, offsetBytes]) => ({
 const compatibleNetwork = ipaddr.IPv6.parseCIDR('::/96');
 
 /**
- * The address a text spells, whatever the spelling: IPv4 dotted, short (`127.1`), octal, hexadecimal or as one number,
- * IPv6 in every form, with brackets or a zone. undefined when it is a name, or nothing at all.
+ * The address a text spells, whatever the spelling: IPv4 dotted, short (`127.1`), octal, hexadecimal or as
+ * one number, IPv6 in every form, with brackets or a zone. undefined when it is a name, or nothing at all.
  */
 export function parseAddress(text: string): IpAddress | undefined {
   const [bare = ''] = text.replace(/^\[(.*)\]$/, '$1').split('%', 1);
@@ -33,8 +33,8 @@ export function parseAddress(text: string): IpAddress | undefined {
 }
 
 /**
- * Every address that a connection to this one may end up at: itself; when it is an IPv6 address that carries an IPv4
- * address, that one; and loopback for the unspecified address, which the kernel takes for it.
+ * Every address that a connection to this one may end up at: itself; when it is an IPv6 address that carries
+ * an IPv4 address, that one; and loopback for the unspecified address, which the kernel takes for it.
  */
 export function meantAddresses(address: IpAddress): readonly IpAddress[] {
   const bytes = address.toByteArray();
@@ -64,8 +64,8 @@ export function isInNetwork(address: IpAddress, [network, prefixBits]: IpNetwork
 }
 
 /**
- * How closely a network describes an address, comparable between the families: an IPv4 network is as narrow as the
- * IPv4-mapped network of the same addresses.
+ * How closely a network describes an address, comparable between the families: an IPv4 network is as narrow
+ * as the IPv4-mapped network of the same addresses.
  */
 export function narrowness([network, prefixBits]: IpNetwork): number {
   return isIpv6(network) ? prefixBits : 96 + prefixBits;

@@ -1,7 +1,7 @@
 import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
-import { matchesGlob } from '../../lib/glob.ts';
 import { LruMap } from '../../lib/lru.ts';
+import { matchesGlob } from '../../lib/text.ts';
 import {
   hostNetwork,
   type IpAddress,
@@ -19,8 +19,8 @@ export interface EgressDestination {
   /** The name it was asked for, or the address itself. */
   readonly hostname: string;
   /**
-   * The very address that will be connected to. Left out only where somebody else looks the name up (a proxy): then the
-   * name is judged, and the address it may spell.
+   * The very address that will be connected to. Left out only where somebody else looks the name up (a
+   * proxy): then the name is judged, and the address it may spell.
    */
   readonly address?: string | undefined;
   /** Left out where there are no ports (ICMP). */
@@ -30,9 +30,9 @@ export interface EgressDestination {
 /** Decides where probes may connect to. */
 export interface EgressPolicy {
   /**
-   * Why that connection is refused, as a sentence that names the rule; undefined when it may be made. To be asked for
-   * every connection and every packet's destination, right before it, with the resolved address: whoever checks a name
-   * and resolves it again can be sent elsewhere by its owner.
+   * Why that connection is refused, as a sentence that names the rule; undefined when it may be made. To be
+   * asked for every connection and every packet's destination, right before it, with the resolved address: a
+   * name that is checked and then resolved again can lead elsewhere by then.
    */
   refusal(destination: EgressDestination): string | undefined;
 }
@@ -78,17 +78,19 @@ interface HostRule extends Judgement {
 }
 
 /**
- * The policy that some settings describe. Everything is open that no rule closes. A name is judged first, then the
- * address; both have to pass.
+ * The policy that some settings describe. Everything is open that no rule closes. A name is judged first,
+ * then the address; both have to pass.
  *
  * - Of the host patterns that fit a name, the one with the most characters besides `*` decides.
- * - Of the networks an address lies in, the narrowest decides. A port of our own is closed at every address of this host,
- *   as narrowly as can be.
+ * - Of the networks an address lies in, the narrowest decides. A port of our own is closed at every address
+ *   of this host, as narrowly as can be.
  * - Of equals, `deny` goes before `allow`, and both before what is closed by default.
- * - A name that is explicitly allowed opens its addresses where only a rule for all addresses (`*`, `0.0.0.0/0`, `::/0`)
- *   closes them; narrower rules and defaults hold, because who owns a name chooses its addresses.
+ * - A name that is explicitly allowed opens its addresses where only a rule for all addresses (`*`,
+ *   `0.0.0.0/0`, `::/0`) closes them; narrower rules and defaults hold, because who owns a name chooses its
+ *   addresses.
  *
- * @throws Error when a list holds something that is no rule; configuration is checked before (`parseEgressRules`).
+ * @throws Error when a list holds something that is no rule; configuration is checked before
+ *   (`parseEgressRules`).
  */
 export function createEgressPolicy(settings: EgressSettings = defaultEgressSettings): EgressPolicy {
   const networkRules: NetworkRule[] = [];
@@ -225,7 +227,9 @@ function sentence(destination: string, { because }: Judgement): string {
   return `a connection to ${destination} is refused${joint}${because}`;
 }
 
-/** Whether this host answers at that address: loopback, or an address of one of its interfaces at this moment. */
+/**
+ * Whether this host answers at that address: loopback, or an address of one of its interfaces at this moment.
+ */
 function isOwnAddress(address: IpAddress): boolean {
   if (address.range() === 'loopback') return true;
   const text = address.toNormalizedString();

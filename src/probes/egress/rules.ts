@@ -29,7 +29,8 @@ function parseRule(text: string): EgressRule | string {
   if (text === '*') return { text, networks: everywhere };
   const [start = '', prefix, ...rest] = text.split('/');
   if (prefix !== undefined) {
-    // Other spellings of an address are understood when they are connected to; a rule has to be plain to its reader.
+    // Other spellings of an address are understood when they are connected to; a rule has to be plain to its
+    // reader.
     if (isIP(start) === 0 || start.includes('%') || rest.length > 0 || !ipaddr.isValidCIDR(text)) {
       return 'is not a network: it must look like 10.0.0.0/8 or fd00::/8';
     }

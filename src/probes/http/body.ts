@@ -16,8 +16,8 @@ export interface CollectedBody {
 }
 
 /**
- * Collects a body up to a limit of decoded bytes, undoing its content encodings on the way. Memory stays near the
- * limit however well the body was compressed: decoding is a stream that stops when the limit is reached.
+ * Collects a body up to a limit of decoded bytes, undoing its content encodings on the way. Memory stays near
+ * the limit however well the body was compressed: decoding is a stream that stops when the limit is reached.
  */
 export class BodyCollector {
   readonly #limitBytes: number;
@@ -32,7 +32,10 @@ export class BodyCollector {
   #onDone: (() => void) | undefined;
   #onDrain: (() => void) | undefined;
 
-  /** @param options.onStop called once when nothing more needs to be read: the body is over the limit or damaged. */
+  /**
+   * @param options.onStop called once when nothing more needs to be read: the body is over the limit or
+   * damaged.
+   */
   constructor(options: {
     readonly limitBytes: number;
     readonly contentEncoding: string | undefined;
@@ -108,7 +111,8 @@ export class BodyCollector {
   }
 
   #startDecoding(firstChunk: Buffer): Transform[] {
-    // Encodings are listed in the order they were applied, so the last one is undone first (RFC 9110 section 8.4).
+    // Encodings are listed in the order they were applied, so the last one is undone first (RFC 9110 section
+    // 8.4).
     const streams = this.#encodings
       .toReversed()
       .map((encoding, index) => decoderFor(encoding, index === 0 ? firstChunk : undefined));
@@ -148,8 +152,8 @@ const knownEncodings: ReadonlySet<string> = new Set(['gzip', 'x-gzip', 'deflate'
 const maxEncodings = 5;
 
 /**
- * The encodings of a header that have to be undone; none when one of them is unknown or there are too many: the body
- * then stays as it came.
+ * The encodings of a header that have to be undone; none when one of them is unknown or there are too many:
+ * the body then stays as it came.
  */
 function encodingsOf(contentEncoding: string | undefined): readonly string[] {
   if (contentEncoding === undefined) return [];
@@ -170,8 +174,8 @@ function decoderFor(encoding: string, firstChunk: Buffer | undefined): Transform
     case 'zstd':
       return createZstdDecompress();
     case 'deflate':
-      // Meant is the zlib format (RFC 9110 section 8.4.1.2), but some servers send bare deflate data. In zlib the low
-      // half of the first byte is always 8.
+      // Meant is the zlib format (RFC 9110 section 8.4.1.2), but some servers send bare deflate data. In zlib
+      // the low half of the first byte is always 8.
       return ((firstChunk?.[0] ?? 8) & 0x0f) === 8 ? createInflate() : createInflateRaw();
     default:
       return createGunzip();

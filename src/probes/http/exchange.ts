@@ -1,9 +1,10 @@
 import type { Socket } from 'node:net';
 import { Client, type Dispatcher } from 'undici';
 import type { CertificateFacts } from '../connection/certificate.ts';
-import { Connection, type ConnectionMeans, type ConnectionTarget } from '../connection/connection.ts';
+import { Connection } from '../connection/connection.ts';
 import { classifyError, ProbeError, type ProbePhase } from '../connection/errors.ts';
-import type { StampClock } from '../kernel-thread/socket-watch.ts';
+import type { ConnectionMeans, ConnectionTarget } from '../connection/target.ts';
+import type { StampClock } from '../sys/kernel-clock.ts';
 import { BodyCollector, type CollectedBody } from './body.ts';
 import type { HopTimes } from './phases.ts';
 import { observeSending } from './sending.ts';
@@ -55,9 +56,9 @@ const usualHttp2RequestMs = 0.6;
 const noBody: CollectedBody = { bytes: Buffer.alloc(0), isTruncated: false };
 
 /**
- * An exchange goes CONNECTING -> WAITING for the head -> DOWNLOADING -> DECODING -> done, and from each state straight
- * to done when something fails or `stop` is called. Done is final: it happens once, releases the connection, and
- * everything that still comes in from sockets, undici or zlib afterwards is ignored.
+ * An exchange goes CONNECTING -> WAITING for the head -> DOWNLOADING -> DECODING -> done, and from each state
+ * straight to done when something fails or `stop` is called. Done is final: it happens once, releases the
+ * connection, and everything that still comes in from sockets, undici or zlib afterwards is ignored.
  */
 export class Exchange {
   readonly #request: ExchangeRequest;
@@ -95,8 +96,8 @@ export class Exchange {
   }
 
   /**
-   * Sends the request and reads the response. Whatever the peer does is a result; the promise rejects only for faults
-   * of ours.
+   * Sends the request and reads the response. Whatever the peer does is a result; the promise rejects only
+   * for faults of ours.
    */
   run(means: ConnectionMeans): Promise<ExchangeResult> {
     const { promise, resolve, reject } = Promise.withResolvers<ExchangeResult>();
@@ -113,7 +114,8 @@ export class Exchange {
     });
     this.#client = new Client(origin, {
       connect: (_options, callback) => {
-        // A peer that goes away before it takes the request makes the client dial again; an attempt has one connection.
+        // A peer that goes away before it takes the request makes the client dial again; an attempt has one
+        // connection.
         if (hand) {
           const message = `${this.where} closed the connection before it took the request`;
           callback(new ProbeError('connection-reset', 'firstByte', message), null);

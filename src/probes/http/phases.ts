@@ -1,6 +1,9 @@
-import type { ConnectionTimes } from '../connection/connection.ts';
+import type { ConnectionTimes } from '../connection/target.ts';
 
-/** Milliseconds each step took; `firstByte` holds `proxy` and `tls`. See docs/reference/checks.md for the exact borders. */
+/**
+ * Milliseconds each step took; `firstByte` holds `proxy` and `tls`. See docs/reference/checks.md for the
+ * exact borders.
+ */
 export interface HttpPhases {
   wait: number;
   dns: number;
@@ -24,14 +27,17 @@ export interface HttpTimings {
 /** What the steps of one request of a chain took, in milliseconds. */
 export interface HopTimes {
   readonly connection: ConnectionTimes;
-  /** From the request having left to the first byte of the final response (informational 1xx ones do not count). */
+  /**
+   * From the request having left to the first byte of the final response (informational 1xx ones do not
+   * count).
+   */
   readonly waitMs: number;
   readonly downloadMs: number;
 }
 
 /**
- * Phases of a chain of requests: each the sum over the chain, and their own sum is `total`. `wait`, the time before the
- * lookup, would be this process's alone, and that is no part of any phase.
+ * Phases of a chain of requests: each the sum over the chain, and their own sum is `total`. `wait`, the time
+ * before the lookup, would be this process's alone, and that is no part of any phase.
  */
 export function sumPhases(hops: readonly HopTimes[]): HttpPhases {
   const phases = { wait: 0, dns: 0, tcp: 0, firstByte: 0, download: 0, total: 0, tls: 0, proxy: 0 };

@@ -1,7 +1,6 @@
+import { hostAndPort, type IpFamily } from '../address.ts';
 import type { CertificateFacts } from '../connection/certificate.ts';
-import type { ConnectionMeans } from '../connection/connection.ts';
 import { ProbeError } from '../connection/errors.ts';
-import { hostAndPort } from '../connection/host-and-port.ts';
 import {
   type Interruption,
   type InterruptionSources,
@@ -10,8 +9,8 @@ import {
 } from '../connection/interruption.ts';
 import { bareHostname, basicAuthorization, type ForwardProxy } from '../connection/proxy-tunnel.ts';
 import type { ClientIdentity } from '../connection/secure-contexts.ts';
-import { joinedMeasurement, type ProbeMeasurement } from '../kernel-thread/measurement.ts';
-import type { IpFamily } from '../resolver.ts';
+import type { ConnectionMeans } from '../connection/target.ts';
+import { joinedMeasurement, type ProbeMeasurement } from '../kernel-thread/socket-watch.ts';
 import type { CollectedBody } from './body.ts';
 import { Exchange, type ExchangeResult, type ResponseHead } from './exchange.ts';
 import { type HopTimes, type HttpPhases, sumPhases } from './phases.ts';
@@ -39,7 +38,9 @@ export interface HttpProbeRequest {
 /** The limits hold for the whole chain of redirects. */
 export interface HttpProbeControls extends ConnectionMeans, InterruptionSources {}
 
-/** What a probe found. Either `error` is there, or `head` and `phases` are; a broken-off download has both. */
+/**
+ * What a probe found. Either `error` is there, or `head` and `phases` are; a broken-off download has both.
+ */
 export interface HttpProbeResult {
   readonly error: ProbeError | undefined;
   readonly head: ResponseHead | undefined;
@@ -59,8 +60,8 @@ export interface HttpProbeResult {
 }
 
 /**
- * Sends one request and follows its redirects, each on a fresh connection with one connect attempt. Never throws for
- * what a peer does; a rejection is a fault of ours.
+ * Sends one request and follows its redirects, each on a fresh connection with one connect attempt. Never
+ * throws for what a peer does; a rejection is a fault of ours.
  */
 export async function probeHttp(
   request: HttpProbeRequest,
@@ -76,8 +77,8 @@ export async function probeHttp(
 }
 
 /**
- * The requests of one probe: at most one is under way. An interruption (deadline or signal) stops the one under way, or
- * the next before it starts.
+ * The requests of one probe: at most one is under way. An interruption (deadline or signal) stops the one
+ * under way, or the next before it starts.
  */
 class Chain {
   readonly #request: HttpProbeRequest;

@@ -39,8 +39,9 @@ const originHeaders: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The request that follows a redirect, by the rules of the Fetch standard (section "HTTP-redirect fetch"): 303, and 301
- * or 302 after a POST, become a GET without body; what belongs to the first origin is not sent to another one.
+ * The request that follows a redirect, by the rules of the Fetch standard (section "HTTP-redirect fetch"):
+ * 303, and 301 or 302 after a POST, become a GET without body; what belongs to the first origin is not sent
+ * to another one.
  *
  * @throws ProbeError `redirect-invalid` when the location is no http or https address.
  */

@@ -9,9 +9,10 @@ export interface SendingObserver {
   /** Whether the socket still has something that the kernel did not take at once. */
   isSending(): boolean;
   /**
-   * What was written until now has left. The last call tells of the end of the request.
+   * What was written until now has left. The last call reports the end of the request.
    *
-   * @param beforeMs when the write began that has just returned; absent when the kernel took what was left of it later.
+   * @param beforeMs when the write began that has just returned; absent when the kernel took what was left of
+   *   it later.
    */
   onSent(beforeMs?: number): void;
   /** The same, from an event that may have had to wait its turn. */
@@ -21,9 +22,9 @@ export interface SendingObserver {
 }
 
 /**
- * Tells when a request has left a socket. Node hands small writes to the kernel before `_write` returns; what did not fit
- * has left when it calls back. HTTP/2 writes past the socket, at the end of the round of the event loop in which the
- * request was made.
+ * Tells when a request has left a socket. Node hands small writes to the kernel before `_write` returns; what
+ * did not fit has left when it calls back. HTTP/2 writes past the socket, at the end of the round of the
+ * event loop in which the request was made.
  */
 export function observeSending(socket: Socket, observer: SendingObserver): void {
   const { isSending, onSent, onSentSomeTimeAgo, onTicket } = observer;

@@ -1,7 +1,8 @@
+import type { EchoAnswer } from '../echo/answers.ts';
+import { IcmpUnavailable } from '../echo/backend.ts';
+import type { FamilyReport, TrainSpec } from '../echo/messages.ts';
 import { KernelThread, type KernelThreadListener } from '../kernel-thread/kernel-thread.ts';
 import { type Libc, SysUnavailable } from '../sys/libc.ts';
-import { type EchoAnswer, IcmpUnavailable } from './backend.ts';
-import type { FamilyReport, TrainOrder } from './engine-messages.ts';
 
 export type FamilyReports = { readonly 4: FamilyReport; readonly 6: FamilyReport };
 
@@ -11,9 +12,9 @@ interface Waiting {
 }
 
 /**
- * The echo engine in the kernel's thread, seen from the thread that uses it. It keeps the process alive only while
- * trains are under way. When it ends, whatever the reason, these reject and `isEnded` is true; it is never used
- * again.
+ * The echo engine in the kernel's thread, seen from the thread that uses it. It keeps the process alive only
+ * while trains are under way. When it ends, whatever the reason, these reject and `isEnded` is true; it is
+ * never used again.
  */
 export class EngineThread {
   readonly #thread: KernelThread;
@@ -22,13 +23,15 @@ export class EngineThread {
   #lastId = 0;
   #cause: Error | undefined;
   #isEnded = false;
-  /** What the sockets of each family turned out to be; rejects with IcmpUnavailable when there can be none. */
+  /**
+   * What the sockets of each family turned out to be; rejects with IcmpUnavailable when there can be none.
+   */
   readonly ready: Promise<FamilyReports>;
 
   constructor(libc: Libc) {
     const ready = Promise.withResolvers<FamilyReports>();
     this.ready = ready.promise;
-    // Whoever waits for it hears of it; that nobody waits is no fault.
+    // Callers that wait for it get the error; it is no fault that nobody waits.
     this.ready.catch(() => undefined);
     this.#listener = {
       onMessage: (message) => {
@@ -61,7 +64,7 @@ export class EngineThread {
    * @returns their answers; those there were when the signal aborted.
    * @throws when the engine ends before.
    */
-  async ping(order: Omit<TrainOrder, 'id'>, signal: AbortSignal): Promise<readonly EchoAnswer[]> {
+  async ping(spec: Omit<TrainSpec, 'id'>, signal: AbortSignal): Promise<readonly EchoAnswer[]> {
     if (signal.aborted) return [];
     if (this.#isEnded) throw new Error('the ICMP engine has ended', { cause: this.#cause });
     this.#lastId += 1;
@@ -69,7 +72,7 @@ export class EngineThread {
     const { promise, resolve, reject } = Promise.withResolvers<readonly EchoAnswer[]>();
     this.#waiting.set(id, { resolve, reject });
     this.#thread.hold();
-    this.#thread.post({ type: 'train', order: { ...order, id } });
+    this.#thread.post({ type: 'train', spec: { ...spec, id } });
     const stop = () => this.#thread.post({ type: 'stop', id });
     signal.addEventListener('abort', stop, { once: true });
     try {

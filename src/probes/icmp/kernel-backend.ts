@@ -1,14 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
+import type { EchoAnswer } from '../echo/answers.ts';
+import { type IcmpBackend, IcmpUnavailable, type PingTrain } from '../echo/backend.ts';
 import { type Libc, loadLibc, SysUnavailable } from '../sys/libc.ts';
-import { type EchoAnswer, type IcmpBackend, IcmpUnavailable, type PingTrain } from './backend.ts';
 import { EngineThread, type FamilyReports } from './engine-thread.ts';
 
 const selfTestTimeoutMs = 1000;
 
 /**
- * Pings through ICMP sockets of the kernel: datagram sockets where the system allows them, raw ones where it does not
- * but NET_RAW is there. Times are the kernel's.
+ * Pings through ICMP sockets of the kernel: datagram sockets where the system allows them, raw ones where it
+ * does not but NET_RAW is there. Times are the kernel's.
  */
 export class KernelBackend implements IcmpBackend {
   readonly description: string;
@@ -103,9 +104,9 @@ function readSetting(path: string): string | undefined {
 
 /** One request to this host: sockets that open may still lead nowhere, in a sandbox for example. */
 async function selfTest(thread: EngineThread, address: string): Promise<void> {
-  const order = { address, scopeId: 0, count: 1, intervalMs: 0, dataBytes: 56, ttl: undefined };
+  const spec = { address, scopeId: 0, count: 1, intervalMs: 0, dataBytes: 56, ttl: undefined };
   const never = new AbortController().signal;
-  const [answer] = await thread.ping({ ...order, replyTimeoutMs: selfTestTimeoutMs }, never);
+  const [answer] = await thread.ping({ ...spec, replyTimeoutMs: selfTestTimeoutMs }, never);
   if (answer?.kind === 'unsent' && (answer.errno === 'EPERM' || answer.errno === 'EACCES')) {
     throw new IcmpUnavailable(`echo requests may not be sent (${answer.errno})`);
   }

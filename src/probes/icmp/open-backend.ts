@@ -1,27 +1,25 @@
-import { type IcmpBackend, IcmpUnavailable } from './backend.ts';
+import { type IcmpBackend, IcmpUnavailable } from '../echo/backend.ts';
 import { KernelBackend } from './kernel-backend.ts';
 import { NetPingBackend } from './net-ping/backend.ts';
-import { PingProgram } from './ping-program.ts';
 
-/** What makes ICMP possible where nothing is. */
+/** The settings that allow ICMP. */
 export const icmpFix =
   'Set the sysctl net.ipv4.ping_group_range to "0 2147483647", or give the agent the capability NET_RAW.';
 
-/** The ways to ping, best first. */
-const ways: readonly (() => Promise<IcmpBackend>)[] = [
+/** Best first. */
+const backends: readonly (() => Promise<IcmpBackend>)[] = [
   () => KernelBackend.open(),
   () => NetPingBackend.open(),
-  () => PingProgram.open(),
 ];
 
 /**
- * The best way to ping that works here; each is tried on this host itself.
+ * The best backend that works here; each pings this host to find out.
  *
- * @throws IcmpUnavailable that says what is in the way of each, and which setting helps.
+ * @throws IcmpUnavailable that says why each of them does not work, and which setting to change.
  */
 export async function openIcmpBackend(): Promise<IcmpBackend> {
   const reasons: string[] = [];
-  for (const open of ways) {
+  for (const open of backends) {
     try {
       return await open();
     } catch (thrown) {

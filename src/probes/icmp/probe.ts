@@ -1,14 +1,9 @@
+import { type IpFamily, type ResolvedAddress, wireAddress } from '../address.ts';
 import { type Interruption, type InterruptionSources, Interruptions } from '../connection/interruption.ts';
+import type { EchoAnswer } from '../echo/answers.ts';
+import type { IcmpBackend } from '../echo/backend.ts';
 import type { EgressPolicy } from '../egress/policy.ts';
-import {
-  type IpFamily,
-  type LookupTimes,
-  type ResolvedAddress,
-  ResolveError,
-  type Resolver,
-} from '../resolver.ts';
-import { wireAddress } from '../wire-address.ts';
-import type { EchoAnswer, IcmpBackend } from './backend.ts';
+import { type LookupTimes, ResolveError, type Resolver } from '../resolver.ts';
 import { IcmpProbeError, unsentError } from './errors.ts';
 import { timeBudget } from './time-budget.ts';
 
@@ -43,8 +38,8 @@ export interface IcmpProbeResult {
 }
 
 /**
- * Pings a host: looks its name up, sends echo requests to its first address at a steady pace and collects what comes
- * back.
+ * Pings a host: looks its name up, sends echo requests to its first address at a steady pace and collects
+ * what comes back.
  *
  * @throws when the backend itself broke; all else is part of the result.
  */

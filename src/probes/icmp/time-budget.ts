@@ -10,14 +10,14 @@ const marginMs = 100;
 export interface TimeBudget {
   /** Limit of the name lookup, in milliseconds. */
   readonly lookupTimeoutMs: number;
-  /** How long each reply is waited for, in milliseconds, when so much of the time is left after the lookup. */
+  /** How long each reply is waited for, in milliseconds, with `remainingMs` left after the lookup. */
   replyTimeoutMs(remainingMs: number): number;
 }
 
 /**
- * How the time limit of a probe is divided: the requests keep their pace whatever happens, so the lookup and the wait
- * for the last reply share the rest. A lookup that is too slow for that is the resolver's failure, and never shows as lost
- * packets of the target.
+ * How the time limit of a probe is divided: the requests keep their pace whatever happens, so the lookup and
+ * the wait for the last reply share the rest. A lookup that is too slow for that is the resolver's failure,
+ * and never shows as lost packets of the target.
  */
 export function timeBudget(options: {
   readonly timeoutMs: number;

@@ -1,4 +1,4 @@
-import { EchoEngine } from '../icmp/engine.ts';
+import { EchoEngine } from '../echo/engine.ts';
 import { EpollSet, EpollWaiter } from '../sys/epoll.ts';
 import type { Libc } from '../sys/libc.ts';
 import { EPOLLERR, EPOLLIN } from '../sys/linux.ts';
@@ -7,30 +7,31 @@ import {
   echoIndex,
   type FromKernelThread,
   type KernelThreadStart,
+  maxWaitMs,
+  stoodStillMs,
   type ToKernelThread,
   wakeUpIndex,
 } from './messages.ts';
 import { monotonicMs } from './monotonic-clock.ts';
-import { maxWaitMs, stoodStillMs } from './standstill.ts';
-import { slotCount, WatchSlots } from './watch-slots.ts';
+import { rowCount, WatchTable } from './watch-table.ts';
 
 /** How long the thread stays up when nothing is left to do: waking it costs more than a few empty rounds. */
 const lingerMs = 1000;
 
 /**
- * What the kernel's thread does: it waits for the kernel, for all who want to know when something happened, and notes the
- * time before anything else. It does nothing that takes long.
+ * What the kernel's thread does: it waits for the kernel, for everything that must know when something happened,
+ * and notes the time before anything else. It does nothing that takes long.
  *
- * SLEEPING: nothing to wait for; the thread is in its event loop, as any thread, and a message wakes it. → WAITING when
- * a message comes: the thread blocks at its epoll descriptor (wake-up, ICMP sockets, watched sockets of the other thread)
- * and takes messages itself. → SLEEPING when no ping is open and no socket was watched for a second. → ENDED by the message
- * `end`, from both.
+ * SLEEPING: nothing to wait for; the thread is in its event loop, as any thread, and a message wakes it. →
+ * WAITING when a message comes: the thread blocks at its epoll descriptor (wake-up, ICMP sockets, watched
+ * sockets of the other thread) and takes messages itself. → SLEEPING when no ping is open and no socket was
+ * watched for a second. → ENDED by the message `end`, from both.
  */
 export class KernelLoop {
   readonly #libc: Libc;
   readonly #waiter: EpollWaiter;
   readonly #wakeUpDescriptor: number;
-  readonly #slots: WatchSlots;
+  readonly #table: WatchTable;
   readonly #recorder: EdgeRecorder;
   readonly #engine: EchoEngine;
   readonly #counter = Buffer.alloc(8);
@@ -40,8 +41,8 @@ export class KernelLoop {
     this.#libc = libc;
     this.#waiter = new EpollWaiter(libc, start.epollDescriptor);
     this.#wakeUpDescriptor = start.wakeUpDescriptor;
-    this.#slots = new WatchSlots(start.slots);
-    this.#recorder = new EdgeRecorder(libc, this.#slots);
+    this.#table = new WatchTable(start.table);
+    this.#recorder = new EdgeRecorder(libc, this.#table);
     const set = new EpollSet(libc, start.epollDescriptor);
     set.add(start.wakeUpDescriptor, EPOLLIN, { index: wakeUpIndex, generation: 0 });
     this.#engine = new EchoEngine(libc, post, (family, descriptor) =>
@@ -59,7 +60,7 @@ export class KernelLoop {
    * @param nextMessage the next message that has arrived meanwhile, or undefined.
    */
   serve(message: ToKernelThread, nextMessage: () => ToKernelThread | undefined): void {
-    this.#slots.setAwake(true);
+    this.#table.setAwake(true);
     let idleSinceMs = performance.now();
     this.#handle(message);
     let hasMessages = true;
@@ -68,7 +69,7 @@ export class KernelLoop {
       this.#engine.advance();
       if (this.#isEnded) return;
       const nowMs = performance.now();
-      if (this.#engine.isBusy || this.#slots.isAnyWatched) idleSinceMs = nowMs;
+      if (this.#engine.isBusy || this.#table.isAnyWatched) idleSinceMs = nowMs;
       else if (nowMs - idleSinceMs >= lingerMs && this.#sleep()) return;
       hasMessages = this.#wait(Math.min(maxWaitMs, Math.max(0, Math.ceil(this.#engine.nextDueMs - nowMs))));
     }
@@ -76,9 +77,9 @@ export class KernelLoop {
 
   /** False when somebody has begun to watch in this very moment. */
   #sleep(): boolean {
-    this.#slots.setAwake(false);
-    if (!this.#slots.isAnyWatched) return true;
-    this.#slots.setAwake(true);
+    this.#table.setAwake(false);
+    if (!this.#table.isAnyWatched) return true;
+    this.#table.setAwake(true);
     return false;
   }
 
@@ -95,16 +96,16 @@ export class KernelLoop {
   /** Returns whether there may be messages: who posts one wakes the thread after that. */
   #wait(timeoutMs: number): boolean {
     const askedAtMs = monotonicMs();
-    this.#slots.noteWait(askedAtMs);
+    this.#table.noteWait(askedAtMs);
     const count = this.#waiter.wait(timeoutMs);
     const atMs = monotonicMs();
     // A wait that was stopped ends without news; what has arrived comes with the next one.
-    if (atMs - askedAtMs > timeoutMs + stoodStillMs) this.#slots.noteStandstill(atMs);
+    if (atMs - askedAtMs > timeoutMs + stoodStillMs) this.#table.noteStandstill(atMs);
     if (count === 0) return false;
     const own: number[] = [];
     for (let position = 0; position < count; position += 1) {
       const index = this.#waiter.indexAt(position);
-      if (index >= slotCount) own.push(position);
+      if (index >= rowCount) own.push(position);
       else {
         const generation = this.#waiter.generationAt(position);
         this.#recorder.record(this.#waiter.eventsAt(position), index, generation, atMs);

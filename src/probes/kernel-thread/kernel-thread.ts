@@ -1,16 +1,15 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { toError } from '../../lib/errors.ts';
-import { threadHeap } from '../../lib/thread-heap.ts';
 import { openEpoll } from '../sys/epoll.ts';
 import { type Libc, SysUnavailable } from '../sys/libc.ts';
 import { WakeUp } from '../sys/wake-up.ts';
 import type { FromKernelThread, KernelThreadStart, ToKernelThread } from './messages.ts';
-import { WatchSlots } from './watch-slots.ts';
+import { WatchTable } from './watch-table.ts';
 
 const entry = new URL(`./kernel-worker${extname(import.meta.url)}`, import.meta.url);
 
-/** What hears of a thread. */
+/** Callbacks of a thread. */
 export interface KernelThreadListener {
   /** Everything the thread says. */
   onMessage?(message: FromKernelThread): void;
@@ -22,12 +21,12 @@ export interface KernelThreadListener {
 let current: KernelThread | undefined;
 
 /**
- * The thread that waits for the kernel (see kernel-loop.ts), as the thread that uses it sees it. There is one for each
- * thread that probes, for all its probes; it ends when nobody uses it any more. It keeps the process alive only while
- * somebody holds it (`hold`). Once ended it is never used again; whoever asks then gets another.
+ * The thread that waits for the kernel (see kernel-loop.ts), as the thread that uses it sees it. There is one
+ * for each thread that probes, for all its probes; it ends when nobody uses it any more. It keeps the process
+ * alive only while somebody holds it (`hold`). Once ended it is never used again; the next user gets another.
  */
 export class KernelThread {
-  readonly slots = new WatchSlots();
+  readonly table = new WatchTable();
   /** Rejects with SysUnavailable when the thread can do nothing here. */
   readonly ready: Promise<void>;
   readonly #worker: Worker;
@@ -64,17 +63,17 @@ export class KernelThread {
     const start: KernelThreadStart = {
       epollDescriptor: this.#epoll.descriptor,
       wakeUpDescriptor: this.#wakeUp.descriptor,
-      slots: this.slots.memory,
+      table: this.table.memory,
     };
     this.#worker = new Worker(entry, {
       name: 'kernel',
       workerData: start,
       env: {},
-      resourceLimits: threadHeap,
+      resourceLimits: { maxYoungGenerationSizeMb: 24 },
     });
     const ready = Promise.withResolvers<void>();
     this.ready = ready.promise;
-    // Whoever waits for it hears of it; that nobody waits is no fault.
+    // Callers that wait for it get the error; it is no fault that nobody waits.
     this.ready.catch(() => undefined);
     this.hold();
     ready.promise.finally(() => this.letGo()).catch(() => undefined);
@@ -137,7 +136,7 @@ export class KernelThread {
     this.#userCount -= 1;
     if (this.#userCount > 0 || this.#isEnded) return;
     if (current === this) current = undefined;
-    // Whoever waits for the end keeps the process alive for it.
+    // The process stays alive while it waits for the end.
     this.hold();
     this.post({ type: 'end' });
     await this.#exit.promise;

@@ -1,9 +1,10 @@
+import type { StampClock } from '../sys/kernel-clock.ts';
 import type { TcpInfo } from '../sys/tcp-info.ts';
+import { maxWaitMs, stoodStillMs } from './messages.ts';
 import type { MonotonicOffset } from './monotonic-clock.ts';
 import { quickestAnswerMs } from './send-time.ts';
-import type { SentMoment, SocketWatch, StampClock } from './socket-watch.ts';
-import { maxWaitMs, stoodStillMs } from './standstill.ts';
-import type { Edge } from './watch-slots.ts';
+import type { SentMoment, SocketWatch } from './socket-watch.ts';
+import type { Edge } from './watch-table.ts';
 
 /** What Node keeps of a socket's descriptor. */
 export interface NativeHandle {
@@ -13,7 +14,7 @@ export interface NativeHandle {
 }
 
 /** Where the kernel's thread writes about one socket. */
-export interface WatchPlace {
+export interface WatchRow {
   answeredAtMs(): number | undefined;
   edges(): readonly Edge[];
   /** When the thread stood still last, until when; 0 when it never did. */
@@ -26,20 +27,20 @@ export interface WatchPlace {
 }
 
 /**
- * "Time since data was sent" moves in steps of up to 10 ms (HZ=100). What looks like a pause of this side of less than two
- * steps may be none.
+ * "Time since data was sent" moves in steps of up to 10 ms (HZ=100). What looks like a pause of this side of
+ * less than two steps may be none.
  */
 const shortestPauseMs = 20;
 
 /**
- * What the kernel's thread saw of a connection. It notes with each arrival how many bytes have come in all, and the
- * stream tells how many had been read in an event: together they say which arrival the event is about. An arrival the
- * thread has not noted by then, because it was late itself, is as late as the event.
+ * What the kernel's thread saw of a connection. It notes with each arrival how many bytes have come in all,
+ * and the stream tells how many had been read in an event: together they say which arrival the event is
+ * about. An arrival the thread has not noted by then, because it was late itself, is as late as the event.
  */
 export class KernelWatch implements SocketWatch {
   readonly #startedMs: number;
   readonly #descriptor: number;
-  readonly #place: WatchPlace;
+  readonly #row: WatchRow;
   readonly #info: TcpInfo;
   readonly #offset: MonotonicOffset;
   #isReleased = false;
@@ -48,24 +49,25 @@ export class KernelWatch implements SocketWatch {
   constructor(options: {
     readonly startedMs: number;
     readonly descriptor: number;
-    readonly place: WatchPlace;
+    readonly row: WatchRow;
     readonly info: TcpInfo;
     readonly offset: MonotonicOffset;
   }) {
     this.#startedMs = options.startedMs;
     this.#descriptor = options.descriptor;
-    this.#place = options.place;
+    this.#row = options.row;
     this.#info = options.info;
     this.#offset = options.offset;
   }
 
   get clock(): StampClock {
-    const stoodStill = this.#place.standstillEndedAtMs() > this.#toKernel(this.#startedMs);
+    const stoodStill = this.#row.standstillEndedAtMs() > this.#toKernel(this.#startedMs);
     return this.#isLost || stoodStill ? 'event' : 'kernel';
   }
 
   connectMs(eventMs: number): number {
-    // The round trip of the SYN is exact, but there is none when a SYN was sent again: then the loss counts too.
+    // The round trip of the SYN is exact, but there is none when a SYN was sent again: then the loss counts
+    // too.
     if (this.#info.read(this.#descriptor)) {
       const { rttMs, retransmissionCount } = this.#info;
       if (retransmissionCount === 0 && rttMs > 0) return Math.min(rttMs, eventMs - this.#startedMs);
@@ -74,7 +76,7 @@ export class KernelWatch implements SocketWatch {
   }
 
   answeredAt(eventMs: number): number {
-    const atMs = this.#place.answeredAtMs();
+    const atMs = this.#row.answeredAtMs();
     return atMs === undefined ? this.#unknown(eventMs) : this.#within(atMs, eventMs);
   }
 
@@ -106,10 +108,11 @@ export class KernelWatch implements SocketWatch {
     const edge = edges[last];
     if (!edge) return this.#unknown(eventMs) - sent.atMs;
     const endMs = this.#within(edge.atMs, eventMs);
-    // No answer comes before its question: then the sender was interrupted once it had sent, and saw the time too late.
+    // No answer comes before its question: then the sender was interrupted once it had sent, and saw the time
+    // too late.
     const sentMs = endMs - sent.atMs > quickestAnswerMs ? sent.atMs : sent.earliestMs;
-    // In TLS 1.2, and after a HelloRetryRequest, this side has to answer a flight before it gets the next one. Whatever
-    // arrived before that answer waited for this side from then on.
+    // In TLS 1.2, and after a HelloRetryRequest, this side has to answer a flight before it gets the next
+    // one. Whatever arrived before that answer waited for this side from then on.
     const answeredMs = edge.atMs - edge.sinceSentMs;
     const waiting = edges.slice(0, last).findLast(({ atMs }) => atMs < answeredMs);
     const pauseMs = waiting ? answeredMs - Math.max(waiting.atMs, this.#toKernel(sentMs)) : 0;
@@ -119,14 +122,14 @@ export class KernelWatch implements SocketWatch {
   release(): void {
     if (this.#isReleased) return;
     this.#isReleased = true;
-    this.#place.release();
+    this.#row.release();
   }
 
   /** Arrivals up to an event. */
   #edges(eventMs: number): readonly Edge[] {
     const latestMs = this.#toKernel(eventMs);
     const earliestMs = this.#toKernel(this.#startedMs);
-    return this.#place.edges().filter(({ atMs }) => atMs >= earliestMs && atMs <= latestMs);
+    return this.#row.edges().filter(({ atMs }) => atMs >= earliestMs && atMs <= latestMs);
   }
 
   #toKernel(performanceMs: number): number {
@@ -138,12 +141,12 @@ export class KernelWatch implements SocketWatch {
   }
 
   /**
-   * The thread has not noted it: it is late by less than anybody minds, or it is gone, or the process goes on after a standstill
-   * and the thread has not even noted that.
+   * The thread has not noted it: it is late by less than anybody minds, or it is gone, or the process goes on
+   * after a standstill and the thread has not even noted that.
    */
   #unknown(eventMs: number): number {
-    const waitedMs = this.#toKernel(eventMs) - this.#place.waitBeganAtMs();
-    if (!this.#place.isUp() || waitedMs > maxWaitMs + stoodStillMs) this.#isLost = true;
+    const waitedMs = this.#toKernel(eventMs) - this.#row.waitBeganAtMs();
+    if (!this.#row.isUp() || waitedMs > maxWaitMs + stoodStillMs) this.#isLost = true;
     return eventMs;
   }
 }

@@ -10,7 +10,8 @@ const port = parentPort;
 
 const libc = await loaded();
 if (libc) {
-  // Whatever the host is busy with, a stamp is taken when it happens. Where that is not granted, it is taken in turn.
+  // Whatever the host is busy with, a stamp is taken when it happens. Where that is not granted, it is taken
+  // in turn.
   runPromptly(libc);
   const loop = new KernelLoop(libc, workerData as KernelThreadStart, send);
   const nextMessage = () => receiveMessageOnPort(port)?.message as ToKernelThread | undefined;

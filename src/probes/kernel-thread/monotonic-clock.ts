@@ -7,9 +7,9 @@ export function monotonicMs(): number {
 }
 
 /**
- * Turns times of the monotonic clock into those of this thread's `performance.now()`, which counts from the start of the
- * thread. Both run on the same clock, so the difference stays as it is; it is measured again now and then all the same,
- * because everything depends on it.
+ * Turns times of the monotonic clock into those of this thread's `performance.now()`, which counts from the
+ * start of the thread. Both run on the same clock, so the difference stays as it is; it is measured again now
+ * and then anyway, because everything depends on it.
  */
 export class MonotonicOffset {
   #offsetMs = 0;

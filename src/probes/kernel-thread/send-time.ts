@@ -4,8 +4,8 @@ const toleranceMs = 0.5;
 /** What a small write takes when nothing comes in between. */
 export const usualWriteMs = 0.1;
 /**
- * What it takes to make a ClientHello and to send it: half a millisecond, but memory is cleaned up there now and then, which
- * comes before the sending.
+ * What it takes to make a ClientHello and to send it: half a millisecond, but memory is cleaned up there now
+ * and then, which comes before the sending.
  */
 export const usualHandshakeStartMs = 4;
 /** What making a ClientHello takes at least. */
@@ -22,10 +22,11 @@ export interface WriteStamps {
 }
 
 /**
- * When something was sent that was written between two instants. Right after the write, as a rule. A write that took much
- * longer was interrupted, and most likely by the one who got the data: on a busy host the kernel lets him run as soon as
- * they are there, and this thread finds out about the time when it is all over. So the data are taken to have left when
- * they would have left undisturbed, unless the kernel knows that it was later. How far that may be off is the run's lag.
+ * When something was sent that was written between two instants. Right after the write, as a rule. A write
+ * that took much longer was interrupted, and most likely by the one who got the data: on a busy host the
+ * kernel lets him run as soon as they are there, and this thread finds out about the time when it is all
+ * over. So the data are taken to have left when they would have left undisturbed, unless the kernel knows
+ * that it was later. How far that may be off is the run's lag.
  *
  * @param notBefore before which data were not sent, as far as the kernel knows.
  */

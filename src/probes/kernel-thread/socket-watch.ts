@@ -1,9 +1,8 @@
-/** Whose stamps times are made of. */
-export type StampClock = 'kernel' | 'event';
+import type { StampClock } from '../sys/kernel-clock.ts';
 
 /**
- * What is known of one TCP connection beside the events of its thread. All instants are of `performance.now()`; an answer
- * is never later than the event it is about.
+ * What is known of one TCP connection in addition to the events of its thread. All instants are of
+ * `performance.now()`; an answer is never later than the event it is about.
  */
 export interface SocketWatch {
   readonly clock: StampClock;
@@ -17,11 +16,13 @@ export interface SocketWatch {
   notSentBefore(nowMs: number): number;
   /** When the last of the first `receivedBytes` bytes arrived, which have been read in that event. */
   arrivalOf(receivedBytes: number, eventMs: number): number;
-  /** When the first byte after the first `knownBytes` arrived. `receivedBytes` have been read in that event. */
+  /**
+   * When the first byte after the first `knownBytes` arrived. `receivedBytes` have been read in that event.
+   */
   arrivalAfter(knownBytes: number, receivedBytes: number, eventMs: number): number;
   /**
-   * How long the peer and the network took for their part of an exchange that ended with the first `receivedBytes`: like
-   * `arrivalOf`, but without the time this side needed to answer in between.
+   * How long the peer and the network took for their part of an exchange that ended with the first
+   * `receivedBytes`: like `arrivalOf`, but without the time this side needed to answer in between.
    *
    * @param sent when this side had said its first word.
    */
@@ -107,4 +108,26 @@ export class EventPackets implements PacketTimes {
   elapsedMs(): number {
     return performance.now() - this.#sentMs;
   }
+}
+
+/** How the times of a probe came about. */
+export interface ProbeMeasurement {
+  /** The kernel's stamps, or, if only for a part of them, those of events. */
+  readonly clock: StampClock;
+  /** What this process itself needed before, between and after the phases, in milliseconds. */
+  readonly overheadMs: number;
+  /** How much later than it happened a step was noticed, at most, in milliseconds. */
+  readonly lagMs: number;
+}
+
+/** How the times of several steps in a row came about, with the own time that was left over between them. */
+export function joinedMeasurement(
+  steps: readonly Omit<ProbeMeasurement, 'overheadMs'>[],
+  overheadMs: number,
+): ProbeMeasurement {
+  return {
+    clock: steps.some(({ clock }) => clock === 'event') ? 'event' : 'kernel',
+    overheadMs: Math.max(0, overheadMs),
+    lagMs: steps.reduce((most, { lagMs }) => Math.max(most, lagMs), 0),
+  };
 }

@@ -9,16 +9,16 @@ import * as linux from '../sys/linux.ts';
 import { PacketClock } from '../sys/packet-clock.ts';
 import { TcpInfo } from '../sys/tcp-info.ts';
 import { KernelThread } from './kernel-thread.ts';
-import { KernelWatch, type NativeHandle, type WatchPlace } from './kernel-watch.ts';
+import { KernelWatch, type NativeHandle, type WatchRow } from './kernel-watch.ts';
 import { MonotonicOffset } from './monotonic-clock.ts';
 import { EventPackets, EventWatch, type PacketTimes, type SocketWatch } from './socket-watch.ts';
-import { slotCount } from './watch-slots.ts';
+import { rowCount } from './watch-table.ts';
 
 /** Says when something happened at the sockets of a thread, better than the events of the thread can. */
 export interface Timekeeper {
   /**
-   * Watches a TCP socket whose connect has just begun. Whatever stands in the way, there is a watch; it may then know no
-   * more than the events.
+   * Watches a TCP socket whose connect has just begun. Whatever stands in the way, there is a watch; it may
+   * then know no more than the events.
    *
    * @param startedMs when the connect began, by `performance.now()`.
    */
@@ -37,8 +37,8 @@ export const eventTimekeeper: Timekeeper = {
 const watchedEvents = (linux.EPOLLIN | linux.EPOLLOUT | linux.EPOLLET) >>> 0;
 
 /**
- * A timekeeper that asks the kernel. While its thread is not there, because it broke, watches know the events only; the
- * next one starts another thread.
+ * A timekeeper that asks the kernel. While its thread is not there, because it broke, watches know the events
+ * only; the next one starts another thread.
  */
 export class KernelTimekeeper implements Timekeeper {
   readonly #libc: Libc;
@@ -46,7 +46,7 @@ export class KernelTimekeeper implements Timekeeper {
   readonly #packetClock: PacketClock;
   readonly #offset = new MonotonicOffset();
   readonly #stampingSocket: number;
-  readonly #freeSlots = Array.from({ length: slotCount }, (_, slot) => slot);
+  readonly #freeRows = Array.from({ length: rowCount }, (_, row) => row);
   #thread: KernelThread;
   #set: EpollSet;
   #isClosed = false;
@@ -79,10 +79,10 @@ export class KernelTimekeeper implements Timekeeper {
   watch(socket: Socket, startedMs: number): SocketWatch {
     const { _handle: handle } = socket as Socket & { readonly _handle?: NativeHandle | null };
     const descriptor = handle?.fd ?? -1;
-    const place = descriptor >= 0 && !this.#isClosed ? this.#place(descriptor) : undefined;
-    if (!place) return new EventWatch(startedMs);
+    const row = descriptor >= 0 && !this.#isClosed ? this.#row(descriptor) : undefined;
+    if (!row) return new EventWatch(startedMs);
     this.#offset.check();
-    return new KernelWatch({ startedMs, descriptor, place, info: this.#info, offset: this.#offset });
+    return new KernelWatch({ startedMs, descriptor, row, info: this.#info, offset: this.#offset });
   }
 
   packets(socket: UdpSocket): PacketTimes {
@@ -98,31 +98,31 @@ export class KernelTimekeeper implements Timekeeper {
     await this.#thread.release();
   }
 
-  /** A slot in which the thread writes about that socket; undefined when there is none. */
-  #place(descriptor: number): WatchPlace | undefined {
+  /** A row in which the thread writes about that socket; undefined when there is none. */
+  #row(descriptor: number): WatchRow | undefined {
     if (this.#thread.isEnded) this.#replaceThread();
-    const slot = this.#freeSlots.shift();
-    if (slot === undefined) return undefined;
+    const row = this.#freeRows.shift();
+    if (row === undefined) return undefined;
     const thread = this.#thread;
-    const { slots } = thread;
-    const generation = slots.begin(slot, descriptor);
-    if (!this.#set.add(descriptor, watchedEvents, { index: slot, generation })) {
-      this.#freeSlots.push(slot);
+    const { table } = thread;
+    const generation = table.begin(row, descriptor);
+    if (!this.#set.add(descriptor, watchedEvents, { index: row, generation })) {
+      this.#freeRows.push(row);
       return undefined;
     }
-    const isAwake = slots.addWatched();
+    const isAwake = table.addWatched();
     if (!isAwake) thread.post({ type: 'watch' });
     return {
-      answeredAtMs: () => slots.answeredAtMs(slot),
-      edges: () => slots.edges(slot),
-      standstillEndedAtMs: () => slots.standstillEndedAtMs,
-      waitBeganAtMs: () => slots.waitBeganAtMs,
+      answeredAtMs: () => table.answeredAtMs(row),
+      edges: () => table.edges(row),
+      standstillEndedAtMs: () => table.standstillEndedAtMs,
+      waitBeganAtMs: () => table.waitBeganAtMs,
       isUp: () => thread.isUp,
       release: () => {
-        slots.end(slot);
-        slots.removeWatched();
-        // Slots of a thread that broke went with it.
-        if (thread === this.#thread) this.#freeSlots.push(slot);
+        table.end(row);
+        table.removeWatched();
+        // Rows of a thread that broke went with it.
+        if (thread === this.#thread) this.#freeRows.push(row);
       },
     };
   }
@@ -130,8 +130,8 @@ export class KernelTimekeeper implements Timekeeper {
   #replaceThread(): void {
     this.#thread = KernelThread.use(this.#libc);
     this.#set = new EpollSet(this.#libc, this.#thread.epollDescriptor);
-    this.#freeSlots.length = 0;
-    for (let slot = 0; slot < slotCount; slot += 1) this.#freeSlots.push(slot);
+    this.#freeRows.length = 0;
+    for (let row = 0; row < rowCount; row += 1) this.#freeRows.push(row);
   }
 }
 
@@ -153,7 +153,9 @@ export function threadTimekeeper(): Timekeeper {
   return timekeeper;
 }
 
-/** Opens the timekeeper of this thread, once. Where the kernel cannot be asked, times stay those of events. */
+/**
+ * Opens the timekeeper of this thread, once. Where the kernel cannot be asked, times stay those of events.
+ */
 export function openTimekeeper(): Promise<void> {
   opening ??= open();
   return opening;
@@ -167,17 +169,17 @@ async function open(): Promise<void> {
   }
 }
 
-/** @throws SysUnavailable where the kernel does not tell enough of a TCP connection. */
+/** @throws SysUnavailable where the kernel does not report enough of a TCP connection. */
 function requireTcpInfo(libc: Libc): void {
   const descriptor = libc.socket(linux.AF_INET, linux.SOCK_STREAM | linux.SOCK_CLOEXEC, 0);
-  const isTold = descriptor >= 0 && new TcpInfo(libc).read(descriptor);
+  const isReported = descriptor >= 0 && new TcpInfo(libc).read(descriptor);
   if (descriptor >= 0) libc.close(descriptor);
-  if (!isTold) throw new SysUnavailable('the kernel does not tell about TCP connections (TCP_INFO)');
+  if (!isReported) throw new SysUnavailable('the kernel does not report on TCP connections (TCP_INFO)');
 }
 
 /**
- * Nobody sends to this socket. The kernel stamps packets while any socket wants that, and switching it on and off with
- * each query would leave the first packets without.
+ * Nobody sends to this socket. The kernel stamps packets while any socket wants that, and switching it on and
+ * off with each query would leave the first packets without.
  */
 function openStampingSocket(libc: Libc): number {
   const opened = libc.socket(linux.AF_INET, linux.SOCK_DGRAM | linux.SOCK_CLOEXEC, 0);

@@ -4,9 +4,9 @@ import type { Libc } from './libc.ts';
 import { O_CLOEXEC } from './linux.ts';
 
 /**
- * Hands a descriptor over to Node: it moves to a number that Node opened itself, and Node closes what a thread opened
- * when that thread ends, however it ends. Without this, a thread that is killed would leave its sockets open for the rest of
- * the process.
+ * Hands a descriptor over to Node: it moves to a number that Node opened itself, and Node closes what a
+ * thread opened when that thread ends, however it ends. Without this, a thread that is killed would leave its
+ * sockets open for the rest of the process.
  *
  * @returns the new descriptor; the old one is closed.
  * @throws SysError, and errors of `fs` when descriptors have run out; nothing stays open then.

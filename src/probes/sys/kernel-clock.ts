@@ -1,6 +1,9 @@
 import type { Libc } from './libc.ts';
 import { CLOCK_MONOTONIC, CLOCK_REALTIME } from './linux.ts';
 
+/** Whose stamps times are made of: the kernel's, or those of events in a thread that may have been late. */
+export type StampClock = 'kernel' | 'event';
+
 /** A point in time of one of the kernel's clocks, exact to the nanosecond. */
 export interface KernelTime {
   readonly seconds: number;
@@ -46,9 +49,9 @@ export class KernelClock {
 }
 
 /**
- * The time from sending a packet to the kernel's receive stamp. A stamp is of the realtime clock; when somebody set
- * that clock meanwhile, the difference lies outside of what the monotonic clock allows, which then is the answer: never
- * too short, and too long by no more than the time the packet waited for us.
+ * The time from sending a packet to the kernel's receive stamp. A stamp is of the realtime clock; when
+ * somebody set that clock meanwhile, the difference lies outside of what the monotonic clock allows, which
+ * then is the answer: never too short, and too long by no more than the time the packet waited for us.
  *
  * @param elapsedMs monotonic time from sending until now.
  */

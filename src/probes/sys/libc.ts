@@ -2,8 +2,8 @@ import type koffiModule from 'koffi';
 import { toError } from '../../lib/errors.ts';
 
 /**
- * The few functions of the C library that Node has no words for. Numbers and structures are those of Linux on x64 and
- * arm64 (LP64, little endian; both use the kernel's generic ABI, glibc and musl agree on it).
+ * The few functions of the C library that Node has no words for. Numbers and structures are those of Linux on
+ * x64 and arm64 (LP64, little endian; both use the kernel's generic ABI, glibc and musl agree on it).
  *
  * As in C, a negative result means failure, and `errno()` right after it says why.
  */
@@ -23,7 +23,7 @@ export interface Libc {
   ): number;
   /** `header` is a `struct msghdr`; see message.ts. */
   recvmsg(descriptor: number, header: Buffer, flags: number): number;
-  /** `headers` holds so many `struct mmsghdr`s; see message.ts. */
+  /** `headers` holds `count` `struct mmsghdr`s; see message.ts. */
   recvmmsg(descriptor: number, headers: Buffer, count: number, flags: number, timeout: null): number;
   /** `descriptors` holds `struct pollfd`s. Blocks the thread. */
   poll(descriptors: Buffer, count: number, timeoutMs: number): number;
@@ -60,7 +60,8 @@ const architectures: readonly string[] = ['x64', 'arm64'];
 /**
  * Loads the functions through koffi, a native module that is only needed here.
  *
- * @throws SysUnavailable on other systems than Linux on x64 and arm64, and where koffi or one of the functions is missing.
+ * @throws SysUnavailable on other systems than Linux on x64 and arm64, and where koffi or one of the
+ *   functions is missing.
  */
 export async function loadLibc(): Promise<Libc> {
   const koffi = await loadKoffi();

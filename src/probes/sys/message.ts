@@ -56,8 +56,8 @@ const maxBatches = 64;
 const { EAGAIN, EINTR } = constants.errno;
 
 /**
- * Receives the beginnings of packets with `recvmmsg`, many at a time, into one set of buffers. `struct msghdr`: name, its
- * size, vectors, their number, control data, its size, flags; eight bytes each.
+ * Receives the beginnings of packets with `recvmmsg`, many at a time, into one set of buffers. `struct
+ * msghdr`: name, its size, vectors, their number, control data, its size, flags; eight bytes each.
  */
 export class MessageReceiver {
   readonly #libc: Libc;
@@ -86,8 +86,8 @@ export class MessageReceiver {
   }
 
   /**
-   * Takes everything out of a socket that does not block: from its error queue, or its packets. Reading packets also
-   * clears errors that are pending at the socket; they are in the error queue too.
+   * Takes everything out of a socket that does not block: from its error queue, or its packets. Reading
+   * packets also clears errors that are pending at the socket; they are in the error queue too.
    */
   drain(
     descriptor: number,

@@ -13,12 +13,14 @@ const shortestSliceNs = 100_000;
 const urgentNice = -15;
 
 /**
- * Asks the kernel to let the calling thread run as soon as it wakes. It is for threads that do next to nothing, but that at
- * once. A higher priority, where CAP_SYS_NICE or a limit allows it; else a short time slice, which needs no privilege: who
- * asks for little at a time gets it soon (Linux 6.12 and newer; older ones take the wish and ignore it).
+ * Asks the kernel to let the calling thread run as soon as it wakes. It is for threads that do next to
+ * nothing, but that at once. A higher priority, where CAP_SYS_NICE or a limit allows it; else a short time
+ * slice, which needs no privilege: who asks for little at a time gets it soon (Linux 6.12 and newer; older
+ * ones take the wish and ignore it).
  *
- * Measured in a thread that sleeps 3 ms again and again beside three busy processes on two cores: late by 13 ms at p95
- * without, by 8 ms with the slice, by 4 ms with the priority; both together were no better than the priority alone.
+ * Measured in a thread that sleeps 3 ms again and again alongside three busy processes on two cores: late by
+ * 13 ms at p95 without, by 8 ms with the slice, by 4 ms with the priority; both together were no better than
+ * the priority alone.
  */
 export function runPromptly(libc: Libc): 'priority' | 'slice' | 'refused' {
   const call = schedSetattr[process.arch];

@@ -23,8 +23,8 @@ export function encodeSocketAddress(address: string, scopeId = 0): Buffer {
 }
 
 /**
- * The address in a `struct sockaddr`, or undefined when there is none. IPv6 addresses are in the short form in which
- * `canonicalAddress` writes them.
+ * The address in a `struct sockaddr`, or undefined when there is none. IPv6 addresses are in the short form
+ * in which `canonicalAddress` writes them.
  */
 export function decodeSocketAddress(encoded: Buffer): string | undefined {
   if (encoded.length < 8) return undefined;

@@ -12,7 +12,10 @@ const totalRetransOffset = 100;
 const bytesReceivedOffset = 128;
 const sinceBytesReceivedBytes = bytesReceivedOffset + 8;
 
-/** What the kernel knows of a TCP connection. Read it with `read`, then ask; a later `read` changes the answers. */
+/**
+ * What the kernel knows of a TCP connection. Read it with `read`, then ask; a later `read` changes the
+ * answers.
+ */
 export class TcpInfo {
   readonly #libc: Libc;
   readonly #buffer = Buffer.alloc(bufferBytes);

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
+import type { IpFamily } from '../address.ts';
 import type { CertificateFacts } from '../connection/certificate.ts';
-import { Connection, type ConnectionMeans } from '../connection/connection.ts';
+import { Connection } from '../connection/connection.ts';
 import { classifyError, ProbeError } from '../connection/errors.ts';
 import {
   type Interruption,
@@ -8,9 +9,8 @@ import {
   Interruptions,
   interruptionError,
 } from '../connection/interruption.ts';
-import type { ProbeMeasurement } from '../kernel-thread/measurement.ts';
-import type { IpFamily } from '../resolver.ts';
-import { type TcpPhases, tcpPhases } from './phases.ts';
+import type { ConnectionMeans, ConnectionTimes } from '../connection/target.ts';
+import type { ProbeMeasurement } from '../kernel-thread/socket-watch.ts';
 
 /** A connection to measure. */
 export interface TcpProbeRequest {
@@ -32,7 +32,10 @@ export interface TcpProbeRequest {
 
 export interface TcpProbeControls extends ConnectionMeans, InterruptionSources {}
 
-/** What a probe found. Either `error` is there or `phases` are; with an error, `answer` is what had arrived by then. */
+/**
+ * What a probe found. Either `error` is there or `phases` are; with an error, `answer` is what had arrived by
+ * then.
+ */
 export interface TcpProbeResult {
   readonly error: ProbeError | undefined;
   /** True when the TCP connection was made, whatever happened afterwards. */
@@ -51,19 +54,19 @@ export interface TcpProbeResult {
 }
 
 /**
- * Connects once, sends what there is to send and reads what comes back. Never throws for what a peer does; a rejection is
- * a fault of ours.
+ * Connects once, sends what there is to send and reads what comes back. Never throws for what a peer does; a
+ * rejection is a fault of ours.
  */
 export function probeTcp(request: TcpProbeRequest, controls: TcpProbeControls): Promise<TcpProbeResult> {
   return new Conversation(request, controls).run();
 }
 
 /**
- * A conversation goes CONNECTING (name, TCP, TLS; see Connection) -> READING -> done, or straight to done from either
- * when something fails. READING ends without an error when the peer closes its side, when nothing comes for the idle gap
- * after something came, when the size limit is reached, or when the deadline passes after something came; a peer that
- * says nothing until the deadline is an error. Done is final: it happens once, and releases the socket, the timers and
- * the signal.
+ * A conversation goes CONNECTING (name, TCP, TLS; see Connection) -> READING -> done, or straight to done
+ * from either when something fails. READING ends without an error when the peer closes its side, when nothing
+ * comes for the idle gap after something came, when the size limit is reached, or when the deadline passes
+ * after something came; a peer that says nothing until the deadline is an error. Done is final: it happens
+ * once, and releases the socket, the timers and the signal.
  */
 class Conversation {
   readonly #request: TcpProbeRequest;
@@ -207,4 +210,31 @@ class Conversation {
       address: connection.address,
     });
   }
+}
+
+/**
+ * Milliseconds each step took; all but `total` add up to it. See docs/reference/checks.md for the exact
+ * borders.
+ */
+export interface TcpPhases {
+  dns: number;
+  connection: number;
+  /** 0 without TLS. */
+  tls: number;
+  /**
+   * From what was sent, or the connection being ready, to the last byte that was read or to the peer's end.
+   */
+  data: number;
+  total: number;
+}
+
+/** Phases of a conversation, each without what this process needed before it. */
+export function tcpPhases({ dnsMs, tcpMs, tlsMs }: ConnectionTimes, dataMs: number): TcpPhases {
+  return {
+    dns: dnsMs,
+    connection: tcpMs,
+    tls: tlsMs,
+    data: dataMs,
+    total: dnsMs + tcpMs + tlsMs + dataMs,
+  };
 }

@@ -1,11 +1,11 @@
-import { describeIcmpError } from '../icmp/error-words.ts';
-import type { IpFamily } from '../resolver.ts';
+import type { IpFamily } from '../address.ts';
+import { describeIcmpError } from '../icmp/errors.ts';
 import { type Hop, type HopAnswer, isTimeExceeded, maxHops, probesPerHop, type Route } from './traceroute.ts';
 
 const ends = {
   reached: 'the target answered',
   unreachable: 'there is no way on, says the last hop',
-  silent: 'nobody behind the last hop answered; whoever is there may just not answer to ICMP',
+  silent: 'nobody behind the last hop answered; hosts there may just not answer to ICMP',
   'hop-limit': `the target is not among the first ${maxHops} hops`,
   'time-limit': 'the time for it was over',
   unsent: 'this host could not send any further request',
@@ -61,7 +61,10 @@ interface Row {
   readonly error: string;
 }
 
-/** A line for each address that answered from that distance. Requests nobody answered stand as `*` in the first. */
+/**
+ * A line for each address that answered from that distance. Requests nobody answered stand as `*` in the
+ * first.
+ */
 function rowsOf({ ttl, answers }: Hop, family: IpFamily): Row[] {
   const byAddress = Map.groupBy(
     answers.filter((answer) => answer.kind === 'answer'),

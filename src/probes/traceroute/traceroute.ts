@@ -1,5 +1,6 @@
-import type { EchoAnswer, IcmpBackend } from '../icmp/backend.ts';
-import type { IpFamily } from '../resolver.ts';
+import type { IpFamily } from '../address.ts';
+import type { EchoAnswer } from '../echo/answers.ts';
+import type { IcmpBackend } from '../echo/backend.ts';
 
 /** What became of one echo request of a hop. */
 export type HopAnswer =
@@ -22,8 +23,8 @@ export interface Hop {
 }
 
 /**
- * Why a traceroute ended. `reached`: the target answered. `unreachable`: somebody on the way said that there is no way
- * on. `silent`: nobody answered for a number of hops. `unsent`: this host itself did not send.
+ * Why a traceroute ended. `reached`: the target answered. `unreachable`: somebody on the way said that there
+ * is no way on. `silent`: nobody answered for a number of hops. `unsent`: this host itself did not send.
  */
 export type TracerouteEnd = 'reached' | 'unreachable' | 'silent' | 'hop-limit' | 'time-limit' | 'unsent';
 
@@ -49,7 +50,7 @@ export const maxHops = 30;
 export const probesPerHop = 3;
 /** Hops that are asked at a time. */
 const windowHops = 6;
-/** So many hops in a row without an answer, and whoever comes behind them will not be heard either. */
+/** After this many hops in a row without an answer, those behind them will not answer either. */
 const maxSilentHops = 6;
 /** Routers limit how many errors they send; requests at once would show loss where there is none. */
 const intervalMs = 25;
@@ -57,8 +58,8 @@ const replyTimeoutMs = 900;
 const dataBytes = 32;
 
 /**
- * Finds the routers on the way to an address: echo requests with a growing time to live, which each router on the way
- * answers in its turn. Looks no names up and needs no privilege where the backend needs none.
+ * Finds the routers on the way to an address: echo requests with a growing time to live, which each router on
+ * the way answers in its turn. Looks no names up and needs no privilege where the backend needs none.
  */
 export async function traceRoute(
   { address, family }: TracerouteRequest,

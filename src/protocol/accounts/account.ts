@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { AlertSettings, runtimeIds } from '../../checks/contract/common-fields.ts';
+import { AlertSettings } from '../../checks/contract/common-fields.ts';
+import { runtimeIds } from '../../checks/tables/runtimes.ts';
 import { defineRoute, successful } from '../http/route.ts';
 
 /** An account, as its holders see it. */

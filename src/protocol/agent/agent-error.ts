@@ -14,8 +14,8 @@ export const AgentErrorFrame = z.object({
 export type AgentErrorFrame = z.output<typeof AgentErrorFrame>;
 
 /**
- * An error of an agent, as an event of the Sentry protocol that has these fields and no others (spec.md "Events"): what
- * went wrong, where in the agent, and which agent it was.
+ * An error of an agent, as an event of the Sentry protocol that has these fields and no others (spec.md
+ * "Events"): what went wrong, where in the agent, and which agent it was.
  */
 export const AgentErrorEvent = z.object({
   event_id: z.string().regex(/^[0-9a-f]{32}$/, 'must be 32 hexadecimal digits'),

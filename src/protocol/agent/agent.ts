@@ -5,9 +5,9 @@ import { defineRoute, successful } from '../http/route.ts';
 import { ReportedArtifacts } from '../results/artifact.ts';
 
 /**
- * What agent and service say to each other under `/v1/agent/`, authorised by a location key. Times are durations or
- * the service's own clock: an agent's clock may be wrong by an hour. Unknown keys are dropped on both sides, so that
- * older agents survive a newer service and the other way round.
+ * What agent and service say to each other under `/v1/agent/`, authorised by a location key. Times are
+ * durations or the service's own clock: an agent's clock may be wrong by an hour. Unknown keys are dropped on
+ * both sides, so that older agents survive a newer service and the other way round.
  */
 
 const EpochMs = z.number().int().min(0).max(8_640_000_000_000_000);
@@ -162,7 +162,7 @@ export const ClaimResponse = z
       .array(z.uuid())
       .default([])
       .describe(
-        'News: runs of this session that were cancelled while the poll waited. Renewing tells for sure',
+        'News: runs of this session that were cancelled while the poll waited. Renewing is authoritative',
       ),
   })
   .meta({ id: 'ClaimResponse' });
@@ -195,7 +195,10 @@ export const ReleaseResponse = z
   .meta({ id: 'ReleaseResponse' });
 export type ReleaseResponse = z.output<typeof ReleaseResponse>;
 
-/** A `Failure` of an agent that may be newer than the service: whose fault it is, is told beside a code it may not know. */
+/**
+ * A `Failure` of an agent that may be newer than the service: its owner comes with it, because the service
+ * may not know its code.
+ */
 const ReportedFailure = Failure.extend({
   code: z.string().max(64).regex(/^\w+$/, 'must be letters, digits and underscores'),
 }).meta({ id: 'ReportedFailure' });

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { codeBundleKey } from '../../checks/playwright/bundle-key.ts';
+import { codeBundleKey } from '../../checks/contract/code-bundle.ts';
 import { created, defineRoute, successful } from '../http/route.ts';
 
 /**
- * Code bundles: the archives that Playwright suites run from. They are uploaded once, checks name them by key, and agents
- * fetch them by it. A key tells the content, so the bytes of one never change.
+ * Code bundles: the archives that Playwright suites run from. They are uploaded once, checks name them by
+ * key, and agents fetch them by it. A key identifies the content, so the bytes of one never change.
  */
 
 const key = z.string().regex(codeBundleKey, 'is not the key of a code bundle');

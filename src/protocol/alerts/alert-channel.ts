@@ -75,7 +75,9 @@ export type ChannelType = keyof typeof channelConfigs;
 export type ChannelConfig<T extends ChannelType> = z.output<(typeof channelConfigs)[T]>;
 export const channelTypes = Object.keys(channelConfigs) as [ChannelType, ...ChannelType[]];
 
-/** Types that are kept but not delivered: they need an app or a carrier that a service of one's own has not. */
+/**
+ * Types that are kept but not delivered: they need an app or a carrier that a service of one's own has not.
+ */
 export const undeliveredTypes: ReadonlySet<string> = new Set<ChannelType>(['SLACK_APP', 'SMS', 'CALL']);
 
 /** What answers never show of a channel. */
@@ -91,7 +93,7 @@ const Flags = z.object({
   sendFailure: z.boolean().default(true),
   sendRecovery: z.boolean().default(true),
   sendDegraded: z.boolean().default(false),
-  sslExpiry: z.boolean().default(false).describe('Whether to tell of certificates that expire'),
+  sslExpiry: z.boolean().default(false).describe('Whether to warn about certificates that expire'),
   sslExpiryThreshold: z.int().min(1).max(30).default(30).describe('Days before the end of a certificate'),
   autoSubscribe: z.boolean().default(false).describe('Whether new checks are subscribed by themselves'),
 });

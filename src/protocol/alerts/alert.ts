@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { AlertSettings, checkTypeNames } from '../../checks/contract/common-fields.ts';
+import { AlertSettings } from '../../checks/contract/common-fields.ts';
+import { checkTypeNames } from '../../checks/index.ts';
 import { NumericId, Paging, QueryBoolean, Timestamp } from '../http/query.ts';
 import { defineRoute, successful } from '../http/route.ts';
 import { channelTypes } from './alert-channel.ts';
@@ -79,7 +80,7 @@ export const alertRoutes = {
     method: 'GET',
     path: '/v1/alert-notifications',
     operationId: 'listAlertNotifications',
-    summary: 'What channels were told, and whether it reached them; newest first',
+    summary: 'Notifications sent to channels, and whether they arrived; newest first',
     rateLimit: { requests: 5, windowSeconds: 10 },
     query: z.object({
       ...Paging,

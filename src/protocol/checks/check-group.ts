@@ -21,8 +21,8 @@ const typeDefaults = Object.fromEntries(
 );
 
 /**
- * A group of checks, as it is written: settings for all its checks (check model 2.6). null, an empty list or an absent
- * field means that the check's own value holds.
+ * A group of checks, as it is written: settings for all its checks (check model 2.6). null, an empty list or
+ * an absent field means that the check's own value holds.
  */
 const GroupFields = z.object({
   name: z.string().min(1).max(255).describe('Name of the group'),
@@ -42,7 +42,7 @@ const GroupFields = z.object({
   runParallel: z.boolean().nullable().default(null),
   runtimeId: common.runtimeId.describe('For checks that name none'),
   environmentVariables: common.environmentVariables.describe(
-    'Beside those of the check, which win, and of the account, which lose',
+    'In addition to those of the check, which win, and of the account, which lose',
   ),
   browserCheckDefaults: z.string().nullable().default(null).describe('Stored, of no effect'),
   useGlobalAlertSettings: z.boolean().nullable().default(null),

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { CheckType } from '../../checks/contract/check-type.ts';
-import { CommonFields, checkTypeNames } from '../../checks/contract/common-fields.ts';
+import { CommonFields } from '../../checks/contract/common-fields.ts';
 import { definitionSchema, mergedInChecks } from '../../checks/contract/definition.ts';
-import { checkTypes } from '../../checks/index.ts';
+import { checkTypeNames, checkTypes } from '../../checks/index.ts';
 import { Paging, QueryBoolean } from '../http/query.ts';
 import { created, defineRoute, noContent, type Route, successful } from '../http/route.ts';
 
@@ -65,14 +65,12 @@ const applyGroupSettings = QueryBoolean.default(false).describe(
   'Show what is in effect: the check with the settings of its group',
 );
 const includeDependencies = QueryBoolean.default(true).describe(
-  'Show `dependencies`, the files beside the script of a check; they may be large',
+  'Show `dependencies`, the files next to the script of a check; they may be large',
 );
 const checkRoute = { tag: 'Checks', credential: 'account' } as const;
 
-const knownTypes = z.enum(checkTypes.map((type) => type.name) as [string, ...string[]]);
-
 /** Fields of any type: validated by the definition schema of the type that `checkType` names. */
-const AnyDefinition = z.looseObject({ checkType: knownTypes });
+const AnyDefinition = z.looseObject({ checkType: z.enum(checkTypeNames) });
 const [firstInput, ...otherInputs] = checkTypes.map((type) =>
   definitionSchema(type)
     .safeExtend({ checkType: z.literal(type.name) })
@@ -163,8 +161,11 @@ export const checkRoutes = {
   }),
 };
 
-/** The typed routes of one check type: create and change. Their bodies name each field for the OpenAPI document. */
-export function typedCheckRoutes(type: CheckType): { readonly create: Route; readonly update: Route } {
+/**
+ * The typed routes of one check type: create and change. Their bodies name each field for the OpenAPI
+ * document.
+ */
+function typedRoutesOf(type: CheckType): { readonly create: Route; readonly update: Route } {
   const pascal = idOf(type);
   return {
     create: defineRoute({
@@ -188,7 +189,8 @@ export function typedCheckRoutes(type: CheckType): { readonly create: Route; rea
       summary: `Change a check: ${type.title}; absent fields keep their value`,
       params,
       query: autoAssign,
-      // Loose, because what counts is the definition that results from merging; the document shows the fields.
+      // Loose, because what counts is the definition that results from merging; the document shows the
+      // fields.
       body: z.looseObject({}),
       documentedBody: z
         .object({
@@ -228,3 +230,6 @@ function withoutDefault(field: z.ZodType): z.ZodType {
     ? bare
     : bare.describe(field.description);
 }
+
+/** The typed routes of each check type, by its name. */
+export const typedCheckRoutes = new Map(checkTypes.map((type) => [type.name, typedRoutesOf(type)]));

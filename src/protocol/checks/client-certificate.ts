@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { Paging } from '../http/query.ts';
-import { created, defineRoute, noContent, successful } from '../http/route.ts';
+import { defineResourceApi } from '../http/resource.ts';
 
 const pem = z.string().min(1).max(65_536);
 
@@ -32,47 +31,10 @@ export const ClientCertificateInput = z
   })
   .meta({ id: 'ClientCertificateInput' });
 
-const certificateRoute = { tag: 'Client certificates', credential: 'account' } as const;
-const params = z.object({ id: z.uuid() });
-
-export const clientCertificateRoutes = {
-  listClientCertificates: defineRoute({
-    ...certificateRoute,
-    method: 'GET',
-    path: '/v1/client-certificates',
-    operationId: 'listClientCertificates',
-    summary: 'Client certificates of the account, newest first',
-    query: z.object(Paging),
-    success: successful,
-    response: z.array(ClientCertificate),
-  }),
-  createClientCertificate: defineRoute({
-    ...certificateRoute,
-    method: 'POST',
-    path: '/v1/client-certificates',
-    operationId: 'createClientCertificate',
-    summary: 'Create a client certificate',
-    body: ClientCertificateInput,
-    success: created,
-    response: ClientCertificate,
-  }),
-  getClientCertificate: defineRoute({
-    ...certificateRoute,
-    method: 'GET',
-    path: '/v1/client-certificates/{id}',
-    operationId: 'getClientCertificate',
-    summary: 'One client certificate',
-    params,
-    success: successful,
-    response: ClientCertificate,
-  }),
-  deleteClientCertificate: defineRoute({
-    ...certificateRoute,
-    method: 'DELETE',
-    path: '/v1/client-certificates/{id}',
-    operationId: 'deleteClientCertificate',
-    summary: 'Delete a client certificate',
-    params,
-    success: noContent,
-  }),
-};
+export const clientCertificateApi = defineResourceApi({
+  noun: 'client certificate',
+  order: 'newest first',
+  key: z.uuid(),
+  shown: ClientCertificate,
+  input: ClientCertificateInput,
+});

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { pingStates } from '../../checks/heartbeat/ping-state.ts';
+import { pingStates } from '../../checks/heartbeat/spec.ts';
 import { Timestamp } from '../http/query.ts';
 import { defineRoute, successful } from '../http/route.ts';
 

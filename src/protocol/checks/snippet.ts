@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { NumericId, Paging } from '../http/query.ts';
-import { created, defineRoute, noContent, successful } from '../http/route.ts';
+import { NumericId } from '../http/query.ts';
+import { defineResourceApi } from '../http/resource.ts';
 
 /** A piece of script that checks share (spec.md "Snippet"). */
 export const Snippet = z
@@ -24,58 +24,12 @@ export const SnippetPatch = z
   .object({ name: name.optional(), script: script.optional() })
   .meta({ id: 'SnippetPatch' });
 
-const snippetRoute = { tag: 'Snippets', credential: 'account' } as const;
-const params = z.object({ id: NumericId });
-
-export const snippetRoutes = {
-  listSnippets: defineRoute({
-    ...snippetRoute,
-    method: 'GET',
-    path: '/v1/snippets',
-    operationId: 'listSnippets',
-    summary: 'Snippets of the account, newest first',
-    query: z.object(Paging),
-    success: successful,
-    response: z.array(Snippet),
-  }),
-  createSnippet: defineRoute({
-    ...snippetRoute,
-    method: 'POST',
-    path: '/v1/snippets',
-    operationId: 'createSnippet',
-    summary: 'Create a snippet',
-    body: SnippetInput,
-    success: created,
-    response: Snippet,
-  }),
-  getSnippet: defineRoute({
-    ...snippetRoute,
-    method: 'GET',
-    path: '/v1/snippets/{id}',
-    operationId: 'getSnippet',
-    summary: 'One snippet',
-    params,
-    success: successful,
-    response: Snippet,
-  }),
-  updateSnippet: defineRoute({
-    ...snippetRoute,
-    method: 'PUT',
-    path: '/v1/snippets/{id}',
-    operationId: 'updateSnippet',
-    summary: 'Change a snippet; absent fields keep their value',
-    params,
-    body: SnippetPatch,
-    success: successful,
-    response: Snippet,
-  }),
-  deleteSnippet: defineRoute({
-    ...snippetRoute,
-    method: 'DELETE',
-    path: '/v1/snippets/{id}',
-    operationId: 'deleteSnippet',
-    summary: 'Delete a snippet; setup and teardown phases that still name it fail and say so',
-    params,
-    success: noContent,
-  }),
-};
+export const snippetApi = defineResourceApi({
+  noun: 'snippet',
+  order: 'newest first',
+  key: NumericId,
+  shown: Snippet,
+  input: SnippetInput,
+  patch: SnippetPatch,
+  deleteNote: 'setup and teardown phases that still name it fail and say so',
+});

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { Paging } from '../http/query.ts';
-import { created, defineRoute, noContent, successful } from '../http/route.ts';
+import { defineResourceApi } from '../http/resource.ts';
 
 const key = z
   .string()
@@ -43,59 +42,13 @@ export const VariablePatch = z
   })
   .meta({ id: 'VariablePatch' });
 
-const variableRoute = { tag: 'Variables', credential: 'account' } as const;
-const params = z.object({ key });
-
-export const variableRoutes = {
-  listVariables: defineRoute({
-    ...variableRoute,
-    method: 'GET',
-    path: '/v1/variables',
-    operationId: 'listVariables',
-    summary: 'Variables of the account, by key',
-    query: z.object(Paging),
-    success: successful,
-    response: z.array(Variable),
-  }),
-  createVariable: defineRoute({
-    ...variableRoute,
-    method: 'POST',
-    path: '/v1/variables',
-    operationId: 'createVariable',
-    otherErrors: [409],
-    summary: 'Create a variable',
-    body: VariableInput,
-    success: created,
-    response: Variable,
-  }),
-  getVariable: defineRoute({
-    ...variableRoute,
-    method: 'GET',
-    path: '/v1/variables/{key}',
-    operationId: 'getVariable',
-    summary: 'One variable',
-    params,
-    success: successful,
-    response: Variable,
-  }),
-  updateVariable: defineRoute({
-    ...variableRoute,
-    method: 'PUT',
-    path: '/v1/variables/{key}',
-    operationId: 'updateVariable',
-    summary: 'Change a variable; absent fields keep their value',
-    params,
-    body: VariablePatch,
-    success: successful,
-    response: Variable,
-  }),
-  deleteVariable: defineRoute({
-    ...variableRoute,
-    method: 'DELETE',
-    path: '/v1/variables/{key}',
-    operationId: 'deleteVariable',
-    summary: 'Delete a variable',
-    params,
-    success: noContent,
-  }),
-};
+export const variableApi = defineResourceApi({
+  noun: 'variable',
+  order: 'by key',
+  key,
+  keyName: 'key',
+  isKeyChosen: true,
+  shown: Variable,
+  input: VariableInput,
+  patch: VariablePatch,
+});

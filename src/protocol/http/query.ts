@@ -34,5 +34,10 @@ export function parseTimestamp(text: string): number | null {
   return Number.isNaN(epochMs) ? null : epochMs;
 }
 
+/** The instant that a query names, in epoch milliseconds. */
+export function instantOf(timestamp: string | undefined): number | undefined {
+  return timestamp === undefined ? undefined : (parseTimestamp(timestamp) ?? undefined);
+}
+
 /** The id of an object that the database numbers, in a path. */
 export const NumericId = z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER);

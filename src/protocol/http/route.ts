@@ -1,20 +1,20 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 
 /**
- * Who may call a route: holders of an account's API key, of a location's key, or anybody. With `optional` anybody may,
- * and an API key that is sent shows more.
+ * Who may call a route: holders of an account's API key, of a location's key, or anybody. With `optional`
+ * anybody may, and an API key that is sent shows more.
  */
 export type Credential = 'account' | 'location' | 'none' | 'optional';
 
-/** How often a caller may do something: so many times at once, and again as the window passes. */
+/** How often a caller may do something: up to `requests` times at once, and again as the window passes. */
 export interface RateLimit {
   readonly requests: number;
   readonly windowSeconds: number;
 }
 
 /**
- * One operation of the HTTP API. The table of routes is the one source of the service's handlers, the agent's client
- * and the OpenAPI document.
+ * One operation of the HTTP API. The table of routes is the one source of the service's handlers, the agent's
+ * client and the OpenAPI document.
  */
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -29,7 +29,9 @@ export interface Route {
   readonly body?: z.ZodType;
   /** Content type of the body where it is a text of another kind than JSON. */
   readonly bodyContentType?: string;
-  /** What the OpenAPI document shows as body where `body` is looser, because it is validated after merging. */
+  /**
+   * What the OpenAPI document shows as body where `body` is looser, because it is validated after merging.
+   */
   readonly documentedBody?: z.ZodType;
   /** Success status and the label spec.md gives it. */
   readonly success: { readonly statusCode: 200 | 201 | 202 | 204; readonly label: string };
@@ -70,3 +72,20 @@ export const successful = { statusCode: 200, label: 'Successful' } as const;
 export const created = { statusCode: 201, label: 'Created' } as const;
 export const accepted = { statusCode: 202, label: 'Accepted' } as const;
 export const noContent = { statusCode: 204, label: 'No Content' } as const;
+
+/** The body of every error answer. */
+export const ErrorBody = z
+  .object({
+    statusCode: z.int(),
+    error: z.string().describe('The HTTP phrase'),
+    message: z.string().describe('What is wrong, where, and how to fix it'),
+    attributes: z.record(z.string(), z.unknown()).optional(),
+    validation: z
+      .object({
+        source: z.enum(['payload', 'query', 'params', 'headers']),
+        keys: z.array(z.string()).describe('Every bad field, as a dotted path'),
+      })
+      .optional(),
+  })
+  .meta({ id: 'Error' });
+export type ErrorBody = z.infer<typeof ErrorBody>;

@@ -3,8 +3,8 @@ import { AgentIdentity } from '../agent/agent.ts';
 import { Paging } from '../http/query.ts';
 import { defineRoute, successful } from '../http/route.ts';
 
-/** What can be wrong with the place an agent runs in. */
-export const sicknessKinds = [
+/** What can be wrong with the location an agent runs in. */
+export const unhealthyKinds = [
   'resolver',
   'network',
   'service',
@@ -13,17 +13,20 @@ export const sicknessKinds = [
   'disk',
   'descriptors',
 ] as const;
-export type SicknessKind = (typeof sicknessKinds)[number];
+export type UnhealthyKind = (typeof unhealthyKinds)[number];
 
 /** Agents that are newer than the service may know of others. */
 const kind = z
   .string()
   .regex(/^[a-z-]{1,32}$/, 'must be lower-case letters and dashes')
-  .describe(`What is wrong: ${sicknessKinds.join(', ')}`);
+  .describe(`What is wrong: ${unhealthyKinds.join(', ')}`);
 const evidence = z.string().max(1000).describe('What the agent found when it looked at itself');
 const affectedRuns = z.int().min(0).describe('Runs that ended as errors of the location because of it');
 
-/** A time in which an agent found its location sick. It is told again, with the same id, when something changes. */
+/**
+ * A time in which an agent found its location unhealthy. Reported again, with the same id, when something
+ * changes.
+ */
 export const ReportedLocationEvent = z
   .object({
     eventId: z.uuid(),
@@ -57,7 +60,7 @@ export const locationEventRoutes = {
     method: 'POST',
     path: '/v1/agent/location-events',
     operationId: 'reportLocationEvents',
-    summary: 'Tell that the agent finds its location sick, or well again; idempotent by event id',
+    summary: 'Report that the agent finds its location unhealthy, or healthy again; idempotent by event id',
     tag: 'Agent protocol',
     credential: 'location',
     body: z.object({
@@ -71,7 +74,7 @@ export const locationEventRoutes = {
     method: 'GET',
     path: '/v1/private-locations/{id}/events',
     operationId: 'listLocationEvents',
-    summary: 'Times in which agents found a private location sick, newest first',
+    summary: 'Times in which agents found a private location unhealthy, newest first',
     tag: 'Private locations',
     credential: 'account',
     params: z.object({ id: z.uuid() }),

@@ -2,7 +2,10 @@ import { z } from 'zod';
 import { Timestamp } from '../http/query.ts';
 import { defineRoute, successful } from '../http/route.ts';
 
-/** How the queue of a private location was, minute by minute: parallel arrays (spec.md "Private location metrics"). */
+/**
+ * How the queue of a private location was, minute by minute: parallel arrays (spec.md "Private location
+ * metrics").
+ */
 export const PrivateLocationMetrics = z
   .object({
     timestamps: z.array(z.iso.datetime()),

@@ -19,7 +19,9 @@ const badgeRoute = {
   responseContentType: 'image/svg+xml; charset=utf-8',
 } as const;
 
-/** Pictures of a state, for other people's pages. Without a key only of what a public dashboard shows anyway. */
+/**
+ * Pictures of a state, for other people's pages. Without a key only of what a public dashboard shows anyway.
+ */
 export const badgeRoutes = {
   getCheckBadge: defineRoute({
     ...badgeRoute,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { patchOf } from '../http/patch.ts';
 import { defineRoute, noContent, successful } from '../http/route.ts';
+import { patchOf } from './page-fields.ts';
 
 const fields = {
   name: z.string().min(1).max(255),

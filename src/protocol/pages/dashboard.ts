@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { patchOf } from '../http/patch.ts';
 import { Paging } from '../http/query.ts';
 import { created, defineRoute, noContent, successful } from '../http/route.ts';
-import { CustomDomain, PageUrl, WebUrl } from './page-fields.ts';
+import { CustomDomain, PageUrl, patchOf, WebUrl } from './page-fields.ts';
 
 const DashboardKey = z.object({
   id: z.string(),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CursorPaging, cursorPage } from '../http/cursor.ts';
-import { patchOf } from '../http/patch.ts';
 import { created, defineRoute, noContent, successful } from '../http/route.ts';
+import { patchOf } from './page-fields.ts';
 import { Service } from './status-page.ts';
 
 export const incidentSeverities = ['CRITICAL', 'MAJOR', 'MEDIUM', 'MINOR'] as const;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { NumericId, Paging, Timestamp } from '../http/query.ts';
-import { created, defineRoute, noContent, successful } from '../http/route.ts';
+import { NumericId, Timestamp } from '../http/query.ts';
+import { defineResourceApi } from '../http/resource.ts';
 
 export const repeatUnits = ['DAY', 'WEEK', 'MONTH'] as const;
 
@@ -41,7 +41,7 @@ const WindowFields = z.object({
     .max(1000)
     .nullable()
     .default(null)
-    .describe('Every so many units; null: the window does not repeat'),
+    .describe('Every N units; null: the window does not repeat'),
   repeatUnit: z
     .enum(repeatUnits)
     .nullable()
@@ -81,67 +81,21 @@ export const MaintenanceWindow = WindowFields.extend({
   updated_at: z.iso.datetime().nullable(),
 }).meta({ id: 'MaintenanceWindow', description: 'A maintenance window' });
 
-const windowRoute = { tag: 'Maintenance windows', credential: 'account' } as const;
-const params = z.object({ id: NumericId });
-
-export const maintenanceWindowRoutes = {
-  listMaintenanceWindows: defineRoute({
-    ...windowRoute,
-    method: 'GET',
-    path: '/v1/maintenance-windows',
-    operationId: 'listMaintenanceWindows',
-    summary: 'Maintenance windows of the account, the one that starts last first',
-    query: z.object({
-      ...Paging,
-      startsAt: Timestamp.optional().describe('Windows whose last occurrence is not over by then'),
-      endsAt: Timestamp.optional().describe('Windows whose first occurrence has started by then'),
-    }),
-    success: successful,
-    response: z.array(MaintenanceWindow),
+export const maintenanceWindowApi = defineResourceApi({
+  noun: 'maintenance window',
+  order: 'the one that starts last first',
+  key: NumericId,
+  shown: MaintenanceWindow,
+  input: MaintenanceWindowInput,
+  // Loose, because what counts is the window that results from merging.
+  patch: z.looseObject({}),
+  documentedPatch: WindowFields.partial().meta({
+    id: 'MaintenanceWindowPatch',
+    description: 'Any fields of MaintenanceWindowInput; absent ones keep their value',
   }),
-  createMaintenanceWindow: defineRoute({
-    ...windowRoute,
-    method: 'POST',
-    path: '/v1/maintenance-windows',
-    operationId: 'createMaintenanceWindow',
-    summary: 'Create a maintenance window',
-    body: MaintenanceWindowInput,
-    success: created,
-    response: MaintenanceWindow,
-  }),
-  getMaintenanceWindow: defineRoute({
-    ...windowRoute,
-    method: 'GET',
-    path: '/v1/maintenance-windows/{id}',
-    operationId: 'getMaintenanceWindow',
-    summary: 'One maintenance window',
-    params,
-    success: successful,
-    response: MaintenanceWindow,
-  }),
-  updateMaintenanceWindow: defineRoute({
-    ...windowRoute,
-    method: 'PUT',
-    path: '/v1/maintenance-windows/{id}',
-    operationId: 'updateMaintenanceWindow',
-    summary: 'Change a maintenance window; absent fields keep their value',
-    params,
-    // Loose, because what counts is the window that results from merging.
-    body: z.looseObject({}),
-    documentedBody: WindowFields.partial().meta({
-      id: 'MaintenanceWindowPatch',
-      description: 'Any fields of MaintenanceWindowInput; absent ones keep their value',
-    }),
-    success: successful,
-    response: MaintenanceWindow,
-  }),
-  deleteMaintenanceWindow: defineRoute({
-    ...windowRoute,
-    method: 'DELETE',
-    path: '/v1/maintenance-windows/{id}',
-    operationId: 'deleteMaintenanceWindow',
-    summary: 'Delete a maintenance window',
-    params,
-    success: noContent,
-  }),
-};
+  mergedFields: ['statusPageVisibility'],
+  filter: {
+    startsAt: Timestamp.optional().describe('Windows whose last occurrence is not over by then'),
+    endsAt: Timestamp.optional().describe('Windows whose first occurrence has started by then'),
+  },
+});

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { checkTypeNames } from '../../checks/contract/common-fields.ts';
+import { checkTypeNames } from '../../checks/index.ts';
 import { defineRoute, noContent, successful } from '../http/route.ts';
 import { Aggregate } from '../results/reporting.ts';
 import { DashboardOptions } from './dashboard.ts';
@@ -59,7 +59,10 @@ export const DashboardData = z
   .meta({ id: 'DashboardData' });
 export type DashboardData = z.output<typeof DashboardData>;
 
-/** What a status page says of a service: the worst severity of its open incidents and of maintenance that goes on. */
+/**
+ * What a status page says of a service: the worst severity of its open incidents and of maintenance that goes
+ * on.
+ */
 export const ServiceState = z.enum(['OPERATIONAL', 'MINOR', 'MEDIUM', 'MAJOR', 'CRITICAL']);
 export type ServiceState = z.output<typeof ServiceState>;
 

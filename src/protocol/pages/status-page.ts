@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { CursorPaging, cursorPage } from '../http/cursor.ts';
-import { patchOf } from '../http/patch.ts';
 import { QueryBoolean } from '../http/query.ts';
 import { created, defineRoute, noContent, successful } from '../http/route.ts';
-import { CustomDomain, PageUrl, WebUrl } from './page-fields.ts';
+import { CustomDomain, PageUrl, patchOf, WebUrl } from './page-fields.ts';
 
 const stamps = { created_at: z.iso.datetime(), updated_at: z.iso.datetime().nullable() };
 

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { CheckType } from '../../checks/contract/check-type.ts';
-import { checkTypeNames } from '../../checks/contract/common-fields.ts';
-import { checkTypes } from '../../checks/index.ts';
+import { checkTypeNames } from '../../checks/index.ts';
 import { Paging, Timestamp } from '../http/query.ts';
 import { defineRoute } from '../http/route.ts';
 
@@ -207,7 +206,7 @@ export const analyticsRoutes = {
     path: '/v1/analytics/metrics',
     operationId: 'listAnalyticsMetrics',
     summary: 'The metrics that checks of a type have',
-    query: z.object({ checkType: z.enum(checkTypes.map(({ name }) => name) as [string, ...string[]]) }),
+    query: z.object({ checkType: z.enum(checkTypeNames) }),
     response: z.array(
       z
         .object({

@@ -2,13 +2,14 @@ import { z } from 'zod';
 import { defineRoute, successful } from '../http/route.ts';
 
 /**
- * Artifacts: the files a run leaves behind as evidence. A result names its artifacts with size and SHA-256; once the
- * result is accepted, the agent sends the bytes of each, and the service shows an artifact when it holds all of them.
+ * Artifacts: the files a run leaves behind as evidence. A result names its artifacts with size and SHA-256;
+ * once the result is accepted, the agent sends the bytes of each, and the service shows an artifact when it
+ * holds all of them.
  */
 
 /**
- * The largest artifact, in bytes: the 150 MB of spec.md. Like the other sizes of that document (128 KB, 256 KB) they are
- * counted in powers of two, so that a file of 150 MB in either reading is accepted.
+ * The largest artifact, in bytes: the 150 MB of spec.md. Like the other sizes of that document (128 KB, 256
+ * KB) they are counted in powers of two, so that a file of 150 MB in either reading is accepted.
  */
 export const maxArtifactBytes = 150 * 2 ** 20;
 

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { checkTypeNames } from '../../checks/contract/common-fields.ts';
-import { checkTypes } from '../../checks/index.ts';
+import { checkTypeNames, checkTypes } from '../../checks/index.ts';
 import { CursorPaging, cursorPage } from '../http/cursor.ts';
 import { Paging, QueryBoolean, Timestamp } from '../http/query.ts';
 import { defineRoute, successful } from '../http/route.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { checkTypeNames } from '../../checks/contract/common-fields.ts';
+import { checkTypeNames } from '../../checks/index.ts';
 import { QueryBoolean, Timestamp } from '../http/query.ts';
 import { defineRoute, successful } from '../http/route.ts';
 

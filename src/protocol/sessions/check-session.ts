@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { checkTypeNames } from '../../checks/contract/common-fields.ts';
+import { checkTypeNames } from '../../checks/index.ts';
 import { created, defineRoute, noContent, successful } from '../http/route.ts';
 
 const DateTime = z.iso.datetime();

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { checkTypeNames, EnvironmentVariable, RetryStrategy } from '../../checks/contract/common-fields.ts';
+import { EnvironmentVariable, RetryStrategy } from '../../checks/contract/common-fields.ts';
+import { checkTypeNames } from '../../checks/index.ts';
 import { Timestamp } from '../http/query.ts';
 import { created, defineRoute, noContent, successful } from '../http/route.ts';
 import { CheckResult, DocumentedCheckResult } from '../results/check-result.ts';

@@ -1,7 +1,9 @@
 import { constants } from 'node:fs';
 import { access, realpath, stat } from 'node:fs/promises';
 
-/** No browser that Playwright can drive was found; the message says where it was looked for and what to do. */
+/**
+ * No browser that Playwright can drive was found; the message says where it was looked for and what to do.
+ */
 export class BrowserMissing extends Error {
   constructor(message: string) {
     super(message);
@@ -16,8 +18,8 @@ export interface FoundBrowser {
 }
 
 /**
- * Where distributions put Chromium. The headless shell comes first: half the CPU time and two thirds of the memory. Its
- * wrapper in /usr/bin is passed over, because it stays as one more process to end.
+ * Where distributions put Chromium. The headless shell comes first: half the CPU time and two thirds of the
+ * memory. Its wrapper in /usr/bin is passed over, because it stays as one more process to end.
  */
 const systemPaths = [
   '/usr/lib/chromium/chromium-headless-shell',
@@ -26,8 +28,8 @@ const systemPaths = [
 ] as const;
 
 /**
- * Finds the browser that runs use: the one the operator names, else the distribution's, else the one unpacked from an npm
- * package (`npm run runtimes:install chromium`).
+ * Finds the browser that runs use: the one the operator names, else the distribution's, else the one unpacked
+ * from an npm package (`npm run runtimes:install chromium`).
  *
  * @param options.chromiumPath the setting CHROMIUM_PATH; when given, nothing else will do.
  * @param options.unpackedPath the executable that was unpacked from a package, whether or not it is there.

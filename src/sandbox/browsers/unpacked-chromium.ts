@@ -7,11 +7,15 @@ import { createBrotliDecompress } from 'node:zlib';
 import { errorCodeOf } from '../../lib/errors.ts';
 
 /**
- * The browser of the npm package @sparticuz/chromium (Linux on x64), for hosts whose distribution has none or where nobody
- * may install it. The package would unpack itself into the folder for temporary files at every start; here it is done once.
+ * The browser of the npm package @sparticuz/chromium (Linux on x64), for hosts whose distribution has none or
+ * where it cannot be installed. The package would unpack itself into the folder for temporary files at every
+ * start; here it is done once.
  */
 
-/** Beside the program, in the order in which archives are unpacked over each other: libraries, and a renderer. */
+/**
+ * What the program needs, in the order in which archives are unpacked over each other: libraries, and a
+ * renderer.
+ */
 const libraryArchives = ['al2023.tar.br', 'swiftshader.tar.br'] as const;
 
 const libraryFiles = '*.so*';
@@ -23,7 +27,9 @@ const fontsConfiguration = `<?xml version="1.0"?>
 <fontconfig><dir prefix="relative">.</dir><cachedir prefix="xdg">fontconfig</cachedir></fontconfig>
 `;
 
-/** A program that stays the same process when it becomes the browser, so that there is nothing more to end. */
+/**
+ * A program that stays the same process when it becomes the browser, so that there is nothing more to end.
+ */
 const launcher = `#!/bin/sh
 here=$(dirname "$(readlink -f "$0")")
 [ -e /etc/fonts/fonts.conf ] || export FONTCONFIG_PATH="$here/fonts"
@@ -75,7 +81,8 @@ async function untar(archive: string, directory: string, files: string): Promise
     tar.on('close', resolve);
   });
   await pipeline(createReadStream(archive), createBrotliDecompress(), tar.stdin).catch((error: unknown) => {
-    // tar stops reading at the mark of the archive's end, and what lies behind it has nowhere to go; how it ends tells the rest.
+    // tar stops reading at the mark of the archive's end, and what lies behind it has nowhere to go; how it
+    // ends tells the rest.
     const code = errorCodeOf(error);
     if (code !== 'EPIPE' && code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
   });

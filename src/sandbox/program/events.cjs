@@ -1,8 +1,9 @@
 'use strict';
 /**
- * How the processes of a run tell the agent what happens: one JSON object a line. Playwright's runner (and a plain script's
- * only process) has descriptor 3; its worker has something else there, so what runs in it appends to a file, which the
- * agent reads after the end. The script can write to both: what they say is the script's word.
+ * How the processes of a run tell the agent what happens: one JSON object a line. Playwright's runner (and a
+ * plain script's only process) has descriptor 3; its worker has something else there, so what runs in it
+ * appends to a file, which the agent reads after the end. The script can write to both: what they say is the
+ * script's word.
  */
 const fs = require('node:fs');
 
@@ -35,7 +36,10 @@ function note(event) {
 
 const escapes = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, 'g');
 
-/** A text without terminal colours, cut to what a result may hold; the mark tells the search for secrets that it was. */
+/**
+ * A text without terminal colours, cut to what a result may hold; the mark tells the search for secrets that
+ * it was.
+ */
 function text(value, maxLength = maxTextLength) {
   const whole = String(value ?? '').replace(escapes, '');
   return whole.length > maxLength ? `${whole.slice(0, maxLength - 1)}…` : whole;

@@ -1,5 +1,8 @@
 'use strict';
-/** What kind of script a file is, found out without running it, with the parser of the runtime's own Playwright. */
+/**
+ * What kind of script a file is, found out without running it, with the parser of the runtime's own
+ * Playwright.
+ */
 const Module = require('node:module');
 const path = require('node:path');
 
@@ -7,26 +10,14 @@ const path = require('node:path');
 const testModule = /(['"`])(?:@playwright\/test|playwright\/test)\1/;
 
 /**
- * Whether scripts are for Playwright's test runner: one of them names its module and, beside that, the word `test`. Code
- * that only uses `expect` or `chromium` from there is a plain script.
+ * Whether scripts are for Playwright's test runner: one of them names its module and, apart from that, the
+ * word `test`. Code that only uses `expect` or `chromium` from there is a plain script.
  */
 function isTestMode(sources) {
   return sources.some(
     (source) =>
       testModule.test(source) && /\btest\b/.test(source.replaceAll(new RegExp(testModule, 'g'), '')),
   );
-}
-
-/**
- * What can have something to say after the last test has ended and its hooks and fixtures are through: fixtures of the worker,
- * handlers of the process's end, other processes and threads, and browsers that the script opened itself.
- */
-const mayOutliveTests =
-  /\bscope\b|\bprocess\b[\s\S]{0,20}?\.\s*(?:on|once|addListener|prepend\w*)\b|beforeExit|child_process|worker_threads|\bcluster\b|\b(?:newContext|newPage|launch\w*|connect\w*)\b/;
-
-/** Whether test scripts have nothing that outlives their tests. */
-function leavesNothingOpen(sources) {
-  return !sources.some((source) => mayOutliveTests.test(source));
 }
 
 /**
@@ -57,8 +48,8 @@ function hasTopLevelAwait(tree) {
 }
 
 /**
- * A plain script as the body of an async function: imports become require() on the lines where they stood, `export` goes.
- * Types are still there.
+ * A plain script as the body of an async function: imports become require() on the lines where they stood,
+ * `export` goes. Types are still there.
  */
 function asFunctionBody(source, tree) {
   const edits = [];
@@ -101,7 +92,10 @@ function requireText(node, name) {
   return `${parts.join(', ')};`;
 }
 
-/** Types become blanks, so that lines and columns stay; enums and the like need more than that, and their lines may move. */
+/**
+ * Types become blanks, so that lines and columns stay; enums and the like need more than that, and their
+ * lines may move.
+ */
 function withoutTypes(source) {
   const { emitWarning } = process;
   // Node calls the function experimental each time; the script's output is not the place to say so.
@@ -116,4 +110,4 @@ function withoutTypes(source) {
   }
 }
 
-module.exports = { leavesNothingOpen, isTestMode, parse, hasTopLevelAwait, asFunctionBody, withoutTypes };
+module.exports = { isTestMode, parse, hasTopLevelAwait, asFunctionBody, withoutTypes };

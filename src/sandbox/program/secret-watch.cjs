@@ -1,33 +1,33 @@
 'use strict';
-/** Values that a script itself gives to `SERVICE_SECRET_*` variables are secrets too: the agent has to hear of them. */
+/** Reports values that a script itself assigns to `SERVICE_SECRET_*` variables: they are secrets, too. */
 const { note } = require('./events.cjs');
 
 const prefix = 'SERVICE_SECRET_';
 const reported = new Set();
 
-function report(tell, key, value) {
+function report(emit, key, value) {
   if (value === undefined || value === null) return;
   const secret = String(value);
   if (secret === '' || reported.has(`${key}=${secret}`)) return;
   reported.add(`${key}=${secret}`);
-  tell({ event: 'secret', name: key.slice(0, 200), value: secret });
+  emit({ event: 'secret', name: key.slice(0, 200), value: secret });
 }
 
 /**
- * Puts a proxy in front of `process.env` that hears of every assignment, and tells it.
+ * Puts a proxy in front of `process.env` that reports every assignment.
  *
  * @param names other variables whose values are secret.
  */
-function watchSecrets(tell = note, names = []) {
+function watchSecrets(emit = note, names = []) {
   const isSecret = (key) => typeof key === 'string' && (key.startsWith(prefix) || names.includes(key));
   process.env = new Proxy(process.env, {
     set(env, key, value) {
-      if (isSecret(key)) report(tell, key, value);
+      if (isSecret(key)) report(emit, key, value);
       env[key] = value;
       return true;
     },
     defineProperty(env, key, descriptor) {
-      if (isSecret(key)) report(tell, key, descriptor.value);
+      if (isSecret(key)) report(emit, key, descriptor.value);
       return Reflect.defineProperty(env, key, descriptor);
     },
   });

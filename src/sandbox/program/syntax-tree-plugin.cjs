@@ -1,5 +1,8 @@
 'use strict';
-/** A plugin of Babel that keeps the syntax tree before anything is made of it: for versions of Playwright that only transform. */
+/**
+ * A Babel plugin that keeps the syntax tree before it is transformed: for versions of Playwright that offer
+ * no parser.
+ */
 let kept;
 
 module.exports = () => ({

@@ -21,7 +21,8 @@ export interface Runtimes {
 const runtimeId = /^\d{4}\.\d{2}$/;
 
 /**
- * Reads the folder that holds the runtimes, one folder each. One whose packages are not installed does not count.
+ * Reads the folder that holds the runtimes, one folder each. One whose packages are not installed does not
+ * count.
  *
  * @param directory such as `runtimes` of the checkout or the image; it may be a link, and read-only.
  */
@@ -61,7 +62,10 @@ export function promisedPackages(runtime: Pick<Runtime, 'directory'>): Map<strin
   );
 }
 
-/** What scripts name to get at a package of a runtime's manifest: the package itself, but for those that have no main entry. */
+/**
+ * What scripts name to get at a package of a runtime's manifest: the package itself, but for those that have
+ * no main entry.
+ */
 export function packageEntry({ directory }: Pick<Runtime, 'directory'>): (name: string) => string {
   const manifest = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as {
     picket?: { entries?: Readonly<Record<string, string>> };
@@ -69,7 +73,7 @@ export function packageEntry({ directory }: Pick<Runtime, 'directory'>): (name: 
   return (name) => manifest.picket?.entries?.[name] ?? name;
 }
 
-/** What to tell of a runtime that is not there. */
+/** The message for a runtime that is not installed. */
 export function missingRuntime(id: string, { ids }: Pick<Runtimes, 'ids'>): string {
   const has = ids.length === 0 ? 'none is' : `${ids.join(' and ')} ${ids.length === 1 ? 'is' : 'are'}`;
   const name = id === '' ? '(the newest)' : id;

@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { programDirectory } from '../program-directory.ts';
-import type { Sandbox } from '../sandbox.ts';
+import { programDirectory, type Sandbox } from '../sandbox.ts';
 import { packageEntry, promisedPackages, type Runtime } from './runtimes.ts';
 
 const program = join(programDirectory, 'resolve-packages.mjs');
@@ -9,8 +8,9 @@ const timeoutMs = 60_000;
 const maxProblemLength = 500;
 
 /**
- * Finds out whether scripts can use what a runtime promises: in a run folder, through its link and with a script's
- * identity, every package of the manifest must be found by `require` and by `import`, in the version of the lockfile.
+ * Finds out whether scripts can use what a runtime promises: in a run folder, through its link and with a
+ * script's identity, every package of the manifest must be found by `require` and by `import`, in the version
+ * of the lockfile.
  *
  * @returns one sentence for each package that is not right; empty when all are.
  * @throws SandboxUnavailable when no process can be started.

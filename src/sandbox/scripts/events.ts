@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import { beginningOf } from '../../lib/cut-text.ts';
+import { beginningOf } from '../../lib/text.ts';
 
 /**
- * What the processes of a run say (src/sandbox/program/events.cjs): the runner line by line on descriptor 3, its worker in
- * a file. All of it is the script's word: anything in the sandbox can write there. Only shape and size are checked.
+ * What the processes of a run say (src/sandbox/program/events.cjs): the runner line by line on descriptor 3,
+ * its worker in a file. All of it is the script's word: anything in the sandbox can write there. Only shape
+ * and size are checked.
  */
 
 const at = z.number();
@@ -54,13 +55,7 @@ export type SaidTest = z.output<typeof TestEnd>;
 /** Lines of descriptor 3. */
 export const RunEvent = z.discriminatedUnion('event', [
   z.object({ event: z.literal('mode'), mode: z.enum(['test', 'plain']) }),
-  z.object({
-    event: z.literal('begin'),
-    at,
-    tests: z.int().nullable(),
-    playwrightVersion: z.string().max(50),
-  }),
-  z.object({ event: z.literal('test-begin') }),
+  z.object({ event: z.literal('begin'), at, tests: z.int().nullable() }),
   Step,
   z.object({
     event: z.literal('output'),
@@ -71,7 +66,6 @@ export const RunEvent = z.discriminatedUnion('event', [
   z.object({ event: z.literal('error'), error: SaidError }),
   TestEnd,
   z.object({ event: z.literal('end'), at, status: z.string().max(50), durationMs: ms }),
-  z.object({ event: z.literal('written') }),
   z.object({ event: z.literal('broken'), error: SaidError }),
 ]);
 export type RunEvent = z.output<typeof RunEvent>;
@@ -107,15 +101,12 @@ const SuiteEnd = z.object({
 });
 export type SaidSuiteEnd = z.output<typeof SuiteEnd>;
 
-/** Lines of a suite's file of notes (src/sandbox/program/suite-reporter.cjs). A command may run Playwright several times. */
+/**
+ * Lines of a suite's file of notes (src/sandbox/program/suite/suite-reporter.cjs). A command may run
+ * Playwright several times.
+ */
 export const SuiteNote = z.discriminatedUnion('event', [
-  z.object({
-    event: z.literal('suite-begin'),
-    at,
-    tests: z.int().min(0),
-    playwrightVersion: text(50),
-    workers: z.int(),
-  }),
+  z.object({ event: z.literal('suite-begin'), at, playwrightVersion: text(50) }),
   SuiteTest,
   z.object({ event: z.literal('suite-error'), error: SaidError, file: text(1000).nullable() }),
   SuiteEnd,

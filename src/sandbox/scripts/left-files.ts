@@ -3,9 +3,9 @@ import { lstat, open, readdir, realpath } from 'node:fs/promises';
 import { join, relative, resolve, sep } from 'node:path';
 
 /**
- * Files that a run left in its folder. A script may have put links there that lead anywhere; the agent may be allowed to
- * read what the script was not. So only plain files count, with one name, on a path without links, and only once every
- * process of the run is dead and nothing can change any more.
+ * Files that a run left in its folder. A script may have put links there that lead anywhere; the agent may be
+ * allowed to read what the script was not. So only plain files count, with one name, on a path without links,
+ * and only once every process of the run is dead and nothing can change any more.
  */
 
 const maxWalkedEntries = 5000;
@@ -30,7 +30,7 @@ export async function leftFile(
   }
 }
 
-/** The lines of a file the run left, as far as its first so many bytes go. */
+/** The lines of a file the run left, up to a number of bytes. */
 export async function leftLines(directory: string, path: string, maxBytes: number): Promise<string[]> {
   const file = await leftFile(directory, path);
   if (!file) return [];
@@ -47,10 +47,13 @@ export async function leftLines(directory: string, path: string, maxBytes: numbe
   }
 }
 
-/** What Playwright and its browsers keep for themselves while they run, in the folder for temporary files. */
+/** Temporary files of Playwright and its browsers, which are left when they are killed. */
 const scratchFolder = /^playwright[-_]/;
 
-/** Relative paths of files with one of the extensions, in the folder and below, except in folders that are left out. */
+/**
+ * Relative paths of files with one of the extensions, in the folder and below, except in folders that are
+ * left out.
+ */
 export async function findLeft(
   directory: string,
   options: { readonly extensions: ReadonlySet<string>; readonly except: ReadonlySet<string> },

@@ -3,13 +3,13 @@ import { stripVTControlCharacters } from 'node:util';
 
 type OutputStream = 'stdout' | 'stderr';
 
-/** What is kept of one line; nobody reads more of it. */
+/** What is kept of one line. */
 const maxLineLength = 8192;
 
 /**
- * Puts what a script writes together to lines, whatever pieces it comes in: whoever looks for a secret in a line has to see
- * all of it at once. Each stream has lines of its own. A line is held back until its end comes, or the end of everything;
- * of a longer one the beginning is kept, with a mark that it was cut.
+ * Joins what a script writes to lines, whatever pieces it comes in: the search for secrets has to see all of
+ * a line at once. Each stream has lines of its own. A line is held back until its end comes, or the end of
+ * everything; of a longer one the beginning is kept, with a mark that it was cut.
  */
 export class OutputLines {
   readonly #onLine: (stream: OutputStream, line: string) => void;

@@ -1,6 +1,8 @@
 import { dirname, join } from 'node:path';
-import { endingOf } from '../../lib/cut-text.ts';
+import { endingOf } from '../../lib/text.ts';
+import type { BrowserLinks } from '../browsers/browser-links.ts';
 import type { SandboxedEnd } from '../sandbox.ts';
+import type { ScriptTrust } from '../trust/script-trust.ts';
 import {
   RunEvent,
   RunNote,
@@ -13,22 +15,27 @@ import {
 } from './events.ts';
 import { leftLines } from './left-files.ts';
 import { OutputLines } from './output-lines.ts';
-import { proxyOf } from './proxy.ts';
 import {
+  allowBrowsers,
   browserArgs,
   browserVariables,
   notesFile,
   privateFolder,
-  type WaitingScript,
-} from './waiting-script.ts';
+  proxyOf,
+  type ScriptProcess,
+} from './script-process.ts';
 
 /** One script as it is to run. */
-export interface ScriptOrder {
+export interface ScriptJob {
   /** Path of the file that runs, as given; Playwright may run it under another extension. */
   readonly entry: string;
   /** All files by their path below the run's folder, the entry among them. */
   readonly files: ReadonlyMap<string, string>;
   readonly variables: Readonly<Record<string, string>>;
+  /** The browsers the script may open; absent for scripts that may open none. */
+  readonly browser?: BrowserLinks | undefined;
+  /** Custom CA certificates that its browsers trust. */
+  readonly trust?: ScriptTrust | undefined;
   readonly proxyUrl: string | null;
   /** How long the script may run, in milliseconds, until it is killed. */
   readonly timeoutMs: number;
@@ -37,7 +44,7 @@ export interface ScriptOrder {
   readonly onOutput: (stream: 'stdout' | 'stderr', line: string) => void;
 }
 
-/** What a run said and how it ended. */
+/** What a run reported and how it ended. */
 export interface ScriptReport {
   /** Undefined when it never got far enough to tell. */
   readonly mode: 'test' | 'plain' | undefined;
@@ -71,30 +78,32 @@ const maxRunnerOutputLength = 4096;
 const maxEarlyLines = 500;
 /** The time limit of one test that sets none itself: Playwright's own default. */
 const testTimeoutMs = 30_000;
-/** Two steps of at most this many milliseconds lie before the kill: Playwright's own end, and an interruption. */
+/**
+ * Two steps of at most this many milliseconds lie before the kill: Playwright's own end, and an interruption.
+ */
 const maxGraceMs = 5000;
 
 /**
- * Runs one script in a process that waits for it. Its end comes in three steps, so that as much evidence as possible
- * is there: Playwright stops by itself a little before the limit, then it is interrupted, and at the limit everything is
- * killed. A run of tests that has written everything is not waited for any longer than that: what it still does is tidying
- * up what is thrown away.
+ * Runs one script in a process that waits for it. A script that takes too long is ended in three steps, so
+ * that as much evidence as possible is left: Playwright stops by itself a little before the limit, then it is
+ * interrupted, and at the limit everything is killed.
  */
-export async function runScript(waiting: WaitingScript, order: ScriptOrder): Promise<ScriptReport> {
-  const { sandbox, process: running } = waiting;
-  const deadlineMs = performance.now() + order.timeoutMs;
-  for (const [path, content] of order.files) await sandbox.write(path, content);
+export async function runScript(script: ScriptProcess, job: ScriptJob): Promise<ScriptReport> {
+  const { sandbox, process: running } = script;
+  const deadlineMs = performance.now() + job.timeoutMs;
+  for (const [path, content] of job.files) await sandbox.write(path, content);
+  if (job.browser) await allowBrowsers(script, job.browser, job.trust);
 
   const timeoutMs = Math.max(1, Math.ceil(deadlineMs - performance.now()));
   const graceMs = Math.min(maxGraceMs, timeoutMs * 0.1);
-  const heard = new Heard(order.onOutput, () => running.kill());
-  waiting.listen({
-    onOutput: (stream, chunk) => heard.output(stream, chunk),
-    onEvent: (line) => heard.line(line),
+  const transcript = new RunTranscript(job.onOutput);
+  script.listen({
+    onOutput: (stream, chunk) => transcript.output(stream, chunk),
+    onEvent: (line) => transcript.line(line),
   });
   const kill = () => running.kill();
-  order.signal.addEventListener('abort', kill);
-  if (order.signal.aborted) kill();
+  job.signal.addEventListener('abort', kill);
+  if (job.signal.aborted) kill();
   let isInterrupted = false;
   const interruption = setTimeout(() => {
     isInterrupted = true;
@@ -105,52 +114,41 @@ export async function runScript(waiting: WaitingScript, order: ScriptOrder): Pro
     isOvertime = true;
     running.kill();
   }, timeoutMs);
-  running.input.end(`${JSON.stringify(job(waiting, order, timeoutMs - 2 * graceMs))}\n`);
+  running.input.end(`${JSON.stringify(launchJob(script, job, timeoutMs - 2 * graceMs))}\n`);
   const ended = await running.ended;
   clearTimeout(limit);
   clearTimeout(interruption);
-  order.signal.removeEventListener('abort', kill);
+  job.signal.removeEventListener('abort', kill);
   const notes = await leftLines(sandbox.directory, notesFile, maxNoteBytes);
-  return heard.report(endOf(ended, { isOvertime, isWritten: heard.isWritten }), {
+  return transcript.report(isOvertime && ended.reason === 'killed' ? { ...ended, reason: 'wall' } : ended, {
     isInterrupted,
     notes,
-    given: order.variables,
+    given: job.variables,
   });
 }
 
-/** How a run ended that was killed by us. */
-function endOf(
-  ended: SandboxedEnd,
-  { isOvertime, isWritten }: { readonly isOvertime: boolean; readonly isWritten: boolean },
-): SandboxedEnd {
-  if (ended.reason !== 'killed') return ended;
-  if (isWritten) return { ...ended, reason: 'exited', exitCode: 0, signal: null };
-  return isOvertime ? { ...ended, reason: 'wall' } : ended;
-}
-
-/** What src/sandbox/program/launch.cjs reads. */
-function job({ sandbox, runtime, browser }: WaitingScript, order: ScriptOrder, globalTimeoutMs: number) {
+/** What src/sandbox/program/run/launch.cjs reads. */
+function launchJob({ sandbox }: ScriptProcess, job: ScriptJob, globalTimeoutMs: number) {
   const { directory } = sandbox;
   return {
     directory,
     privateDirectory: join(directory, privateFolder),
-    entry: order.entry,
-    sources: [...order.files.keys()].filter((path) => /\.[cm]?[jt]sx?$/.test(path)),
-    variables: order.variables,
-    ownVariables: browserVariables(directory, browser),
-    playwrightVersion: runtime.playwrightVersion,
-    hasBrowser: browser !== undefined,
-    isVideoPossible: browser?.hasFfmpeg ?? false,
+    entry: job.entry,
+    sources: [...job.files.keys()].filter((path) => /\.[cm]?[jt]sx?$/.test(path)),
+    variables: job.variables,
+    ownVariables: browserVariables(directory),
+    hasBrowser: job.browser !== undefined,
+    isVideoPossible: job.browser?.ffmpegPath !== undefined,
     browserArgs,
-    proxy: proxyOf(order.proxyUrl),
+    proxy: proxyOf(job.proxyUrl),
     testTimeoutMs,
     globalTimeoutMs: Math.max(1, Math.floor(globalTimeoutMs)),
   };
 }
 
-/** Collects what a run says while it runs. */
-class Heard {
-  readonly #onOutput: ScriptOrder['onOutput'];
+/** Collects what a run reports while it runs. */
+class RunTranscript {
+  readonly #onOutput: ScriptJob['onOutput'];
   #mode: ScriptReport['mode'];
   #startedAt: number | undefined;
   #end: ScriptReport['end'];
@@ -161,22 +159,13 @@ class Heard {
   readonly #tests: SaidTest[] = [];
   readonly #steps: SaidStep[] = [];
   readonly #errors: SaidError[] = [];
-  /** What the process itself writes, and what Playwright's runner tells of its worker. */
+  /** What the process itself writes, and what Playwright's runner reports of its worker. */
   readonly #ownLines = new OutputLines((stream, line) => this.#ownLine(stream, line));
-  readonly #toldLines: OutputLines;
+  readonly #workerLines: OutputLines;
 
-  readonly #onWritten: () => void;
-  #isWritten = false;
-
-  /** @param onWritten called when a run of tests has ended and written everything. */
-  constructor(onOutput: ScriptOrder['onOutput'], onWritten: () => void) {
+  constructor(onOutput: ScriptJob['onOutput']) {
     this.#onOutput = onOutput;
-    this.#onWritten = onWritten;
-    this.#toldLines = new OutputLines(onOutput);
-  }
-
-  get isWritten(): boolean {
-    return this.#isWritten;
+    this.#workerLines = new OutputLines(onOutput);
   }
 
   output(stream: 'stdout' | 'stderr', chunk: Buffer): void {
@@ -184,8 +173,8 @@ class Heard {
   }
 
   /**
-   * A plain script's output is the process's own; in test mode that is only what collecting the tests wrote. Output may
-   * come before the line that says which it is, as they take different ways.
+   * A plain script's output is the process's own; in test mode that is only what collecting the tests wrote.
+   * Output may come before the line that says which it is, as they take different ways.
    */
   #ownLine(stream: 'stdout' | 'stderr', line: string): void {
     if (this.#mode === 'plain') {
@@ -202,10 +191,10 @@ class Heard {
 
   line(line: string): void {
     const event = readLine(RunEvent, line);
-    if (event) this.#hear(event);
+    if (event) this.#take(event);
   }
 
-  #hear(event: RunEvent): void {
+  #take(event: RunEvent): void {
     switch (event.event) {
       case 'mode':
         if (this.#mode !== undefined) break;
@@ -218,7 +207,7 @@ class Heard {
         break;
       case 'output':
         if (event.isCollecting) this.#addRunnerOutput(event.text);
-        else this.#toldLines.add(event.stream, event.text);
+        else this.#workerLines.add(event.stream, event.text);
         break;
       case 'step':
         if (this.#steps.length < maxSteps) this.#steps.push(event);
@@ -232,20 +221,13 @@ class Heard {
       case 'end':
         this.#end ??= { status: event.status, durationMs: event.durationMs, at: event.at };
         break;
-      case 'written':
-        if (this.#mode !== 'test' || !this.#end || this.#isWritten) break;
-        this.#isWritten = true;
-        this.#onWritten();
-        break;
       case 'broken':
         this.#broken ??= event.error;
-        break;
-      case 'test-begin':
         break;
     }
   }
 
-  /** @param run.given the variables the script was given: a process that was started ahead takes them by assigning them too. */
+  /** @param run.given the variables of the check: a warm process assigns them, too, and so reports them. */
   report(
     ended: SandboxedEnd,
     run: {
@@ -255,7 +237,7 @@ class Heard {
     },
   ): ScriptReport {
     this.#ownLines.end();
-    this.#toldLines.end();
+    this.#workerLines.end();
     const notes = run.notes.flatMap((line) => readLine(RunNote, line) ?? []);
     const of = <Event extends RunNote['event']>(event: Event) =>
       notes.filter((note): note is Extract<RunNote, { event: Event }> => note.event === event);
@@ -280,7 +262,7 @@ class Heard {
   }
 }
 
-/** Where a check's script lies in the run's folder, and everything beside it. */
+/** Where a check's script and its other files lie in the run's folder. */
 export function scriptFiles(options: {
   readonly script: string;
   readonly entry: string;

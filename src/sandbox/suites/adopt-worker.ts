@@ -13,7 +13,7 @@ import {
 import { dirname, isAbsolute, join, normalize, sep } from 'node:path';
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 
-export interface AdoptionOrder {
+export interface AdoptionJob {
   /** The folder of a suite that has been installed. */
   readonly suiteDirectory: string;
   readonly ownerUid: number;
@@ -30,11 +30,12 @@ const maxDepth = 6;
 const maxEntries = 500_000;
 
 /**
- * Moves the node_modules of a suite to a place of the agent's and makes them the agent's, readable for all. Installing ran
- * code of the customer, which may have left anything: before a file gets another owner and mode, every one has proved to be
- * the suite's own, with one name, and every link to stay within what is moved.
+ * Moves the node_modules of a suite to a place of the agent's and makes them the agent's, readable for all.
+ * Installing ran code of the customer, which may have left anything: before a file gets another owner and
+ * mode, every one has proved to be the suite's own, with one name, and every link to stay within what is
+ * moved.
  */
-function adopt({ suiteDirectory, ownerUid, destination }: AdoptionOrder): AdoptionResult {
+function adopt({ suiteDirectory, ownerUid, destination }: AdoptionJob): AdoptionResult {
   const folders = findModules(suiteDirectory, '', 0);
   if (folders.length === 0) return { refused: 'nothing was installed' };
   const paths: string[] = [];
@@ -42,7 +43,7 @@ function adopt({ suiteDirectory, ownerUid, destination }: AdoptionOrder): Adopti
   const check = (relative: string): string | undefined => {
     const place = join(suiteDirectory, relative);
     const found = lstatSync(place);
-    if (found.uid !== ownerUid) return `${relative} belongs to somebody else`;
+    if (found.uid !== ownerUid) return `${relative} belongs to another user`;
     paths.push(relative);
     if (paths.length > maxEntries) return `there are more than ${maxEntries} files`;
     if (found.isDirectory()) {
@@ -110,4 +111,4 @@ function own(path: string): void {
   chmodSync(path, found.isDirectory() || (found.mode & 0o100) !== 0 ? 0o755 : 0o644);
 }
 
-if (!isMainThread) parentPort?.postMessage(adopt(workerData as AdoptionOrder));
+if (!isMainThread) parentPort?.postMessage(adopt(workerData as AdoptionJob));

@@ -2,12 +2,15 @@ import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import type { AdoptionOrder, AdoptionResult } from './adopt-worker.ts';
+import type { AdoptionJob, AdoptionResult } from './adopt-worker.ts';
 
-/** Installed dependencies that suites link to, until the last user lets go. */
+/** Installed dependencies that suites link to, until the last user releases them. */
 export interface CachedDependencies {
   readonly directory: string;
-  /** The node_modules folders by their place in the suite, such as `node_modules` or `packages/web/node_modules`. */
+  /**
+   * The node_modules folders by their place in the suite, such as `node_modules` or
+   * `packages/web/node_modules`.
+   */
   readonly folders: readonly string[];
   release(): void;
 }
@@ -28,9 +31,9 @@ export function dependencyKey(parts: Readonly<Record<string, string | null>>): s
 }
 
 /**
- * Keeps what suites installed, one folder per key, for the runs after them. A folder is filled under another name and
- * renamed, so one that is there is whole; suites can read and not change it. When they are larger together than they may
- * be, those that were not used for longest go; those in use stay.
+ * Keeps what suites installed, one folder per key, for the runs after them. A folder is filled under another
+ * name and renamed, so one that is there is whole; suites can read and not change it. When they are larger
+ * together than they may be, those that were not used for longest go; those in use stay.
  *
  * The directory belongs to one agent.
  */
@@ -101,7 +104,7 @@ export class DependencyCache {
       if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw thrown;
       // Another run of the same suite was faster: its copy is as good.
       await rm(fresh, { recursive: true, force: true });
-      return (await this.find(key)) ?? { refused: 'it was removed meanwhile' };
+      return (await this.find(key)) ?? { refused: 'it was removed in between' };
     }
     await this.#makeRoom();
     return { directory, folders, release: this.#releaser(key) };
@@ -148,9 +151,9 @@ export class DependencyCache {
 }
 
 /** Tens of thousands of files: a thread of its own does it. */
-async function adopt(order: AdoptionOrder): Promise<AdoptionResult> {
+async function adopt(job: AdoptionJob): Promise<AdoptionResult> {
   const worker = new Worker(new URL(`./adopt-worker${extname(import.meta.url)}`, import.meta.url), {
-    workerData: order,
+    workerData: job,
     env: {},
   });
   return await new Promise<AdoptionResult>((resolve, reject) => {

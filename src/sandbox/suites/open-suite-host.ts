@@ -26,22 +26,22 @@ export interface SuitePlace {
 /**
  * Looks for what Playwright suites need.
  *
- * @param options.home a folder of this agent's alone, where what is kept for later runs stays.
+ * @param options.workDir this agent's own folder, where what is kept for later runs stays.
  * @returns why there are no suites where something is missing.
  */
 export async function findSuitePlace(options: {
-  readonly home: string;
+  readonly workDir: string;
   readonly runtimesDirectory: string;
   readonly settings: SuiteSettings;
   readonly openBundles: OpenBundles | undefined;
 }): Promise<SuitePlace | { readonly missing: string }> {
-  const { home, openBundles } = options;
+  const { workDir, openBundles } = options;
   if (!openBundles) return { missing: 'there is no service to get code bundles from' };
   const packageManagers: PackageManagers = await readPackageManagers(options.runtimesDirectory);
   if (!packageManagers.versions.has('npm')) {
     return { missing: 'no package managers are installed: npm run runtimes:install package-managers' };
   }
-  const bundleDirectory = join(home, 'bundles');
+  const bundleDirectory = join(workDir, 'bundles');
   await mkdir(bundleDirectory, { recursive: true, mode: 0o700 });
   return {
     readablePaths: [packageManagers.directory, unpackLibraryPath()],
@@ -50,7 +50,7 @@ export async function findSuitePlace(options: {
       nodePath,
       packageManagers,
       bundles: await openBundles(bundleDirectory),
-      dependencies: await DependencyCache.open(join(home, 'dependencies'), options.settings.cacheMaxBytes),
+      dependencies: await DependencyCache.open(join(workDir, 'dependencies'), options.settings.cacheMaxBytes),
     }),
   };
 }

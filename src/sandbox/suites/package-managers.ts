@@ -67,7 +67,8 @@ function programs(directory: string, nodePath: string, engine: 'node' | 'bun'): 
   return [
     { name: 'node', command: [nodePath] },
     { name: 'npm', command: script('npm/bin/npm-cli.js') },
-    // With Bun as the engine it runs what a command names, even a script that asks for Node by its first line.
+    // With Bun as the engine it runs what a command names, even a script that asks for Node by its first
+    // line.
     { name: 'npx', command: engine === 'bun' ? [bun, 'x', '--bun'] : script('npm/bin/npx-cli.js') },
     { name: 'pnpm', command: script('pnpm/bin/pnpm.cjs') },
     { name: 'pnpx', command: script('pnpm/bin/pnpx.cjs') },
@@ -81,7 +82,8 @@ function programs(directory: string, nodePath: string, engine: 'node' | 'bun'): 
 /**
  * What installs exactly what a lockfile says, and fails where it does not fit the manifests.
  *
- * Files are copied, not linked from a store: what is installed is kept for later runs and must have one name only.
+ * Files are copied, not linked from a store: what is installed is kept for later runs and must have one name
+ * only.
  */
 export function installCommandOf(manager: ManagerName): string {
   switch (manager) {

@@ -1,4 +1,4 @@
-import { endingOf } from '../../lib/cut-text.ts';
+import { endingOf } from '../../lib/text.ts';
 import type { Sandbox, SandboxedEnd, SandboxLimits } from '../sandbox.ts';
 import { OutputLines } from '../scripts/output-lines.ts';
 
@@ -34,7 +34,8 @@ export interface SuiteStep {
 }
 
 /**
- * Runs a command until it and everything it started has ended; at its limit, or when the signal aborts, all is killed.
+ * Runs a command until it and everything it started has ended; at its limit, or when the signal aborts, all
+ * is killed.
  *
  * @returns how it ended, and the last part of what it wrote.
  * @throws SandboxUnavailable when no process can be started.

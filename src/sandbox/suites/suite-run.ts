@@ -1,9 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import type { BrowserFarm } from '../browsers/browser-farm.ts';
-import { programDirectory } from '../program-directory.ts';
-import type { Sandbox, SandboxedEnd } from '../sandbox.ts';
+import type { BrowserLinks } from '../browsers/browser-links.ts';
+import { programDirectory, type Sandbox, type SandboxedEnd } from '../sandbox.ts';
 import {
   readLine,
   type SaidError,
@@ -12,8 +11,7 @@ import {
   SuiteNote,
 } from '../scripts/events.ts';
 import { leftLines } from '../scripts/left-files.ts';
-import { proxyOf } from '../scripts/proxy.ts';
-import { privateFolder } from '../scripts/waiting-script.ts';
+import { privateFolder, proxyOf } from '../scripts/script-process.ts';
 import { placeBrowserTrust, type ScriptTrust } from '../trust/script-trust.ts';
 import { type CachedDependencies, dependencyKey } from './dependency-cache.ts';
 import { installCommandOf, type ManagerName, managerEnvironment } from './package-managers.ts';
@@ -22,11 +20,11 @@ import type { SuiteHost } from './suite-host.ts';
 import { type UnpackedBundle, unpackBundle } from './unpack.ts';
 
 /** One suite as it is to run. */
-export interface SuiteOrder {
+export interface SuiteJob {
   readonly bundle: Readable;
-  readonly browser: BrowserFarm | undefined;
+  readonly browser: BrowserLinks | undefined;
   readonly host: Pick<SuiteHost, 'packageManagers' | 'dependencies' | 'nodePath'> & {
-    /** Authorities that are trusted beside the usual ones. */
+    /** Custom CA certificates that are trusted. */
     readonly trust?: ScriptTrust | undefined;
   };
   readonly engine: 'node' | 'bun';
@@ -99,32 +97,32 @@ const programFolder = join(privateFolder, 'bin');
 const maxNoteBytes = 32 * 1024 * 1024;
 const maxTests = 5000;
 const maxErrors = 100;
-/** Playwright ends by itself that much before it is killed, or a tenth of its time when that is less. */
+/** Playwright stops by itself this long before it is killed, or a tenth of its time when that is less. */
 const maxGraceMs = 10_000;
 
 /**
- * Runs a Playwright suite in a sandbox that nobody else uses: unpacks its archive, installs what its lockfile says or
+ * Runs a Playwright suite in a sandbox of its own: unpacks its archive, installs what its lockfile says or
  * links to what an earlier run installed, and runs its command.
  *
  * @throws SandboxUnavailable when no process can be started, and what the archive's stream breaks with.
  */
-export async function runSuite(sandbox: Sandbox, order: SuiteOrder): Promise<SuiteReport> {
+export async function runSuite(sandbox: Sandbox, job: SuiteJob): Promise<SuiteReport> {
   const unpacked = await unpackBundle(sandbox, {
-    bundle: order.bundle,
+    bundle: job.bundle,
     folder: suiteFolder,
-    workingDirectory: order.workingDirectory,
+    workingDirectory: job.workingDirectory,
     programFolder,
-    programs: order.host.packageManagers.programs(order.engine, order.host.nodePath),
-    nodePath: order.host.nodePath,
-    signal: order.signal,
+    programs: job.host.packageManagers.programs(job.engine, job.host.nodePath),
+    nodePath: job.host.nodePath,
+    signal: job.signal,
   });
   if ('problem' in unpacked) return { stage: 'unpack', problem: unpacked.problem };
   if ('ended' in unpacked) return { stage: 'unpack', ended: unpacked.ended };
-  order.onStage(`Unpacked ${unpacked.entryCount} entries, ${unpacked.fileBytes} bytes`);
-  const installed = await install(sandbox, order, unpacked);
+  job.onStage(`Unpacked ${unpacked.entryCount} entries, ${unpacked.fileBytes} bytes`);
+  const installed = await install(sandbox, job, unpacked);
   if ('stage' in installed) return installed;
   try {
-    return await runTests(sandbox, order, installed.report);
+    return await runTests(sandbox, job, installed.report);
   } finally {
     installed.dependencies?.release();
   }
@@ -138,12 +136,12 @@ interface Installed {
 
 async function install(
   sandbox: Sandbox,
-  order: SuiteOrder,
+  job: SuiteJob,
   { manager, installDirectory, contentHash, hasModules }: UnpackedBundle,
 ): Promise<Installed | Exclude<SuiteReport, TestReport>> {
-  const { versions } = order.host.packageManagers;
-  const command = order.installCommand ?? (manager === null ? null : installCommandOf(manager));
-  if (command === null || (hasModules && order.installCommand === null)) {
+  const { versions } = job.host.packageManagers;
+  const command = job.installCommand ?? (manager === null ? null : installCommandOf(manager));
+  if (command === null || (hasModules && job.installCommand === null)) {
     const report = { manager, source: 'none', durationMs: 0 } as const;
     if (hasModules) return { report };
     const problem =
@@ -159,45 +157,45 @@ async function install(
   const key = dependencyKey({
     content: contentHash,
     installCommand: command,
-    workingDirectory: order.workingDirectory,
-    engine: order.engine,
-    cacheHash: order.cacheHash,
+    workingDirectory: job.workingDirectory,
+    engine: job.engine,
+    cacheHash: job.cacheHash,
     manager: manager === null ? null : `${manager} ${versions.get(manager)}`,
     platform: `${process.platform} ${process.arch} ${process.versions.modules}`,
   });
   const startedMs = performance.now();
   const took = () => Math.round(performance.now() - startedMs);
-  const cached = await order.host.dependencies.find(key);
+  const cached = await job.host.dependencies.find(key);
   if (cached) {
     await linkDependencies(sandbox, cached);
-    order.onStage(`Dependencies of an earlier run are used (${manager ?? command})`);
+    job.onStage(`Dependencies of an earlier run are used (${manager ?? command})`);
     return { report: { manager, source: 'cache', durationMs: took() }, dependencies: cached };
   }
-  order.onStage(`Installing dependencies: ${command}`);
+  job.onStage(`Installing dependencies: ${command}`);
   const { ended, lastOutput } = await runStep(sandbox, {
     command,
     workingDirectory: join(suiteFolder, installDirectory),
     environment: {
-      ...order.host.trust?.installEnvironment,
-      ...environment(sandbox, order, { folder: installDirectory, manager }),
+      ...job.host.trust?.installEnvironment,
+      ...environment(sandbox, job, { folder: installDirectory, manager }),
     },
-    timeoutMs: order.installTimeoutMs,
-    signal: order.signal,
-    onLine: (stream, line) => order.onLine('install', stream, line),
+    timeoutMs: job.installTimeoutMs,
+    signal: job.signal,
+    onLine: (stream, line) => job.onLine('install', stream, line),
   });
   if (ended.reason !== 'exited' || ended.exitCode !== 0) {
     return { stage: 'install', command, ended, lastOutput };
   }
   const durationMs = took();
-  order.onStage(`Installed in ${durationMs} ms`);
+  job.onStage(`Installed in ${durationMs} ms`);
   const { uid } = await stat(sandbox.directory);
-  const kept = await order.host.dependencies.add(key, {
+  const kept = await job.host.dependencies.add(key, {
     suiteDirectory: join(sandbox.directory, suiteFolder),
     ownerUid: uid,
   });
   const report = { manager, source: 'installed', durationMs } as const;
   if ('refused' in kept) {
-    order.onStage(`The dependencies are not kept for later runs: ${kept.refused}`);
+    job.onStage(`The dependencies are not kept for later runs: ${kept.refused}`);
     return { report };
   }
   await linkDependencies(sandbox, kept);
@@ -208,42 +206,41 @@ async function linkDependencies(sandbox: Sandbox, { directory, folders }: Cached
   for (const folder of folders) await sandbox.link(join(suiteFolder, folder), join(directory, folder));
 }
 
-async function runTests(
-  sandbox: Sandbox,
-  order: SuiteOrder,
-  installReport: InstallReport,
-): Promise<TestReport> {
+async function runTests(sandbox: Sandbox, job: SuiteJob, installReport: InstallReport): Promise<TestReport> {
   await sandbox.write(notesPath, '');
-  if (order.browser && order.host.trust) await placeBrowserTrust(sandbox, order.host.trust);
-  const graceMs = Math.min(maxGraceMs, order.testTimeoutMs * 0.1);
+  if (job.browser && job.host.trust) await placeBrowserTrust(sandbox, job.host.trust);
+  const graceMs = Math.min(maxGraceMs, job.testTimeoutMs * 0.1);
   const settings = {
     privateDirectory: join(sandbox.directory, privateFolder),
-    executablePath: order.browser?.executablePath,
-    ffmpegPath: order.browser?.ffmpegPath,
-    globalTimeoutMs: Math.max(1, Math.floor(order.testTimeoutMs - graceMs)),
+    executablePath: job.browser?.executablePath,
+    ffmpegPath: job.browser?.ffmpegPath,
+    globalTimeoutMs: Math.max(1, Math.floor(job.testTimeoutMs - graceMs)),
     reportPath: join(sandbox.directory, suiteReportPath),
-    proxy: proxyOf(order.proxyUrl),
+    proxy: proxyOf(job.proxyUrl),
   };
-  order.onStage(`Running tests: ${order.testCommand}`);
+  job.onStage(`Running tests: ${job.testCommand}`);
   const startedAt = Date.now();
   const startedMs = performance.now();
   const { ended, lastOutput } = await runStep(sandbox, {
-    command: order.testCommand,
-    workingDirectory: join(suiteFolder, order.workingDirectory),
+    command: job.testCommand,
+    workingDirectory: join(suiteFolder, job.workingDirectory),
     environment: {
-      ...environment(sandbox, order, {
-        folder: order.workingDirectory,
+      ...environment(sandbox, job, {
+        folder: job.workingDirectory,
         manager: installReport.manager,
       }),
-      NODE_OPTIONS: requireOption(order.variables.NODE_OPTIONS, join(programDirectory, 'suite-preload.cjs')),
+      NODE_OPTIONS: requireOption(
+        job.variables.NODE_OPTIONS,
+        join(programDirectory, 'suite/suite-preload.cjs'),
+      ),
       PICKET_SUITE: JSON.stringify(settings),
       PICKET_NOTES: join(sandbox.directory, notesPath),
-      PW_TEST_REPORTER: join(programDirectory, 'suite-reporter.cjs'),
+      PW_TEST_REPORTER: join(programDirectory, 'suite/suite-reporter.cjs'),
       PWTEST_CACHE_DIR: join(sandbox.directory, privateFolder, 'cache'),
     },
-    timeoutMs: order.testTimeoutMs,
-    signal: order.signal,
-    onLine: (stream, line) => order.onLine('test', stream, line),
+    timeoutMs: job.testTimeoutMs,
+    signal: job.signal,
+    onLine: (stream, line) => job.onLine('test', stream, line),
   });
   const durationMs = performance.now() - startedMs;
   const lines = await leftLines(sandbox.directory, notesPath, maxNoteBytes);
@@ -277,10 +274,10 @@ function requireOption(own: string | undefined, file: string): string {
 /** @param place where a command runs, and for whose lockfile. */
 function environment(
   sandbox: Sandbox,
-  order: SuiteOrder,
+  job: SuiteJob,
   place: { readonly folder: string; readonly manager: ManagerName | null },
 ): Record<string, string> {
-  const { proxyUrl } = order;
+  const { proxyUrl } = job;
   const proxy: Record<string, string> =
     proxyUrl === null ? {} : { HTTP_PROXY: proxyUrl, HTTPS_PROXY: proxyUrl };
   const { directory } = sandbox;
@@ -292,10 +289,10 @@ function environment(
   return {
     ...managerEnvironment(place.manager),
     ...proxy,
-    ...order.host.trust?.environment,
+    ...job.host.trust?.environment,
     LANG: 'C.UTF-8',
     TZ: 'UTC',
-    ...order.variables,
+    ...job.variables,
     HOME: directory,
     PATH: path,
     PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD: '1',

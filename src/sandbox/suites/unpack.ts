@@ -3,13 +3,12 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { finished, pipeline } from 'node:stream/promises';
 import { z } from 'zod';
-import { programDirectory } from '../program-directory.ts';
-import type { Sandbox, SandboxedEnd } from '../sandbox.ts';
+import { programDirectory, type Sandbox, type SandboxedEnd } from '../sandbox.ts';
 import { readLine } from '../scripts/events.ts';
 import { managerNames, type SuiteProgram } from './package-managers.ts';
 import { suiteLimits } from './step.ts';
 
-const program = join(programDirectory, 'unpack-bundle.mjs');
+const program = join(programDirectory, 'suite/unpack-bundle.mjs');
 
 /** What an archive may unpack to, in bytes, and how many entries it may have. */
 export const maxUnpackedBytes = 500 * 1024 * 1024;
@@ -38,9 +37,11 @@ const Answer = z.discriminatedUnion('ok', [
 ]);
 
 /**
- * Unpacks the archive of a suite inside its sandbox, by a program of ours and before any of the customer's runs.
+ * Unpacks the archive of a suite inside its sandbox, by a program of ours and before any of the customer's
+ * runs.
  *
- * @returns what was found; `problem` when the archive is not acceptable, `ended` when the program reached a limit.
+ * @returns what was found; `problem` when the archive is not acceptable, `ended` when the program reached a
+ *   limit.
  * @throws SandboxUnavailable when it cannot be started, and what the archive's stream breaks with.
  */
 export async function unpackBundle(
@@ -82,7 +83,8 @@ export async function unpackBundle(
   const kill = () => running.kill();
   signal.addEventListener('abort', kill);
   if (signal.aborted) kill();
-  // The program may end before it has read everything: that it says, or its end. A bundle that breaks is ours to tell.
+  // The program may end before it has read everything: that it says, or its end. A bundle that breaks is ours
+  // to tell.
   const fed = finished(bundle, { writable: false });
   const piping = pipeline(bundle, running.input).catch(() => undefined);
   const outcome = await Promise.race([running.ended, fed.then(() => running.ended)]).catch(

@@ -1,6 +1,6 @@
 /**
- * Entry of a process that makes a database of trusted authorities for browsers, with the library the browsers read it with
- * (NSS). A process of its own: the library keeps state of a process, and is foreign code.
+ * Entry of a process that creates a database of CA certificates for browsers, with the library the browsers
+ * read it with (NSS). A process of its own, because the library has global state and is native code.
  *
  *     node nss-database-main.ts DIRECTORY < certificates.json   (a list of certificates in DER, as base64)
  */

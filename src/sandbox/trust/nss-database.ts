@@ -20,9 +20,9 @@ export class NssUnavailable extends Error {
 }
 
 /**
- * The files of a database by which Chromium on Linux trusts authorities beside its own: it reads `~/.pki/nssdb` of the user
- * that runs it. There is no other way without root: policies lie in /etc, and a flag to pass over errors would pass over
- * wrong names and expired certificates too.
+ * The files of a database by which Chromium on Linux trusts additional CA certificates: it reads
+ * `~/.pki/nssdb` of the user that runs it. There is no other way without root: policies lie in /etc, and a
+ * flag to pass over errors would pass over wrong names and expired certificates too.
  *
  * @param certificates PEM texts.
  * @param executablePath the browser, which may bring the library with it.
@@ -67,5 +67,5 @@ async function run(
   });
   if (code === 0) return;
   const reason = /^\w*Error: (.*)$/m.exec(message)?.[1] ?? `exit code ${code}`;
-  throw new NssUnavailable(`the database of authorities for browsers could not be made: ${reason}`);
+  throw new NssUnavailable(`the CA database for browsers could not be created: ${reason}`);
 }

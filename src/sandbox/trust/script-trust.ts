@@ -5,16 +5,20 @@ import { toError } from '../../lib/errors.ts';
 import type { Sandbox } from '../sandbox.ts';
 import { makeNssDatabase } from './nss-database.ts';
 
-/** How what runs in sandboxes comes to trust the operator's own authorities beside the usual ones. */
+/** How programs in sandboxes trust custom CA certificates in addition to the usual ones. */
 export interface ScriptTrust {
   /** Folder with the files named below; scripts must be able to read it. */
   readonly directory: string;
-  /** Variables for every process of a script: Node adds the file they name to its own authorities, and so does Firefox. */
+  /**
+   * Variables for every process of a script: Node adds the file they name to its built-in certificates, and so does
+   * Firefox.
+   */
   readonly environment: Readonly<Record<string, string>>;
   /**
-   * Variables for the installation of packages, in addition. npm, pnpm, Yarn 1 and 4 and Bun add what `environment` names to
-   * their own authorities (a setting of their own would replace those, and go before one of the project). What they call for
-   * dependencies from Git does not, and gets a file of all authorities.
+   * Variables for the installation of packages, in addition. npm, pnpm, Yarn 1 and 4 and Bun add what
+   * `environment` names to their built-in certificates (a setting of their own would replace those, and go before
+   * one of the project). What they call for dependencies from Git does not, and gets a file of all
+   * authorities.
    */
   readonly installEnvironment: Readonly<Record<string, string>>;
   /** Files that Chromium reads, by their path below the home of the script. */
@@ -23,7 +27,7 @@ export interface ScriptTrust {
   readonly problems: readonly string[];
 }
 
-/** Where Chromium on Linux looks for authorities, below the user's home. */
+/** Where Chromium on Linux looks for CA certificates, below the user's home. */
 const nssFolder = '.pki/nssdb';
 
 /**
@@ -61,7 +65,7 @@ export async function prepareScriptTrust(options: {
         browserFiles.set(join(nssFolder, name), content);
       }
     } catch (thrown) {
-      problems.push(`browsers do not trust the authorities of CA_CERTS_DIR: ${toError(thrown).message}`);
+      problems.push(`browsers do not trust the certificates of CA_CERTS_DIR: ${toError(thrown).message}`);
     }
   }
   return {
@@ -76,7 +80,7 @@ export async function prepareScriptTrust(options: {
   };
 }
 
-/** Puts into the home of a script what its browser reads there. */
+/** Writes what its browser reads to the home of a script. */
 export async function placeBrowserTrust(sandbox: Sandbox, trust: ScriptTrust): Promise<void> {
   for (const [path, content] of trust.browserFiles) await sandbox.write(path, content);
 }

@@ -4,13 +4,13 @@ import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { ServiceConfig } from '../config.ts';
+import type { KeyRole } from '../ids/keys.ts';
 import { createKey, describeKey } from '../ids/keys.ts';
-import type { KeyRole } from '../store/schema/tables.ts';
-import type { Nouns, Store } from '../store/store.ts';
+import type { Repositories, Store } from '../store.ts';
 
 /** Creates an account. */
 export async function addAccount(
-  store: Pick<Nouns, 'accounts'>,
+  store: Pick<Repositories, 'accounts'>,
   clock: Clock,
   name: string,
 ): Promise<{ accountId: string }> {
@@ -24,7 +24,7 @@ export async function addAccount(
  * @throws AppError NOT_FOUND when there is no such account.
  */
 export async function addKey(
-  store: Pick<Nouns, 'accounts'>,
+  store: Pick<Repositories, 'accounts'>,
   clock: Clock,
   key: { readonly accountId: string; readonly name: string; readonly role: KeyRole },
 ): Promise<{ keyId: string; rawKey: string }> {
@@ -45,7 +45,10 @@ export async function addKey(
  *
  * @throws AppError NOT_FOUND when there is no such account.
  */
-export async function listKeys(store: Pick<Nouns, 'accounts'>, accountId: string): Promise<ListedKey[]> {
+export async function listKeys(
+  store: Pick<Repositories, 'accounts'>,
+  accountId: string,
+): Promise<ListedKey[]> {
   if (!(await store.accounts.find(accountId))) {
     throw new AppError('NOT_FOUND', `There is no account ${accountId}.`);
   }
@@ -72,7 +75,7 @@ export interface ListedKey {
  *
  * @throws AppError NOT_FOUND when there is no such key.
  */
-export async function deleteKey(store: Pick<Nouns, 'accounts'>, keyId: string): Promise<void> {
+export async function deleteKey(store: Pick<Repositories, 'accounts'>, keyId: string): Promise<void> {
   if (!(await store.accounts.deleteKey(keyId))) {
     throw new AppError('NOT_FOUND', `There is no key ${keyId}.`);
   }
@@ -81,9 +84,9 @@ export async function deleteKey(store: Pick<Nouns, 'accounts'>, keyId: string): 
 const bootstrapName = 'bootstrap';
 
 /**
- * Makes sure somebody can call the API: with BOOTSTRAP_API_KEY, that this key exists (role ADMIN, first account), in
- * place of the one that was set before; without it, that an empty store gets an account and a random key in a file only
- * its owner can read.
+ * Makes sure somebody can call the API: with BOOTSTRAP_API_KEY, that this key exists (role ADMIN, first
+ * account), in place of the one that was set before; without it, that an empty store gets an account and a
+ * random key in a file only its owner can read.
  */
 export async function bootstrap(
   store: Store,
@@ -120,10 +123,10 @@ export async function bootstrap(
   if (chosen === undefined) {
     logger.info(
       { accountId: created.accountId, file: keyFile(config.DATA_DIR) },
-      'a first account was created; its API key is in the file',
+      'created the first account; its API key is in the file',
     );
   } else {
-    logger.info({ accountId: created.accountId }, 'the key in BOOTSTRAP_API_KEY was added');
+    logger.info({ accountId: created.accountId }, 'added the API key from BOOTSTRAP_API_KEY');
   }
 }
 

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
+import type { KeyRole } from '../ids/keys.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
-import type { AccountRow, ApiKeyRow, KeyRole, Tables } from '../store/schema/tables.ts';
+import type { Tables } from '../tables.ts';
+import type { AccountRow, ApiKeyRow } from './tables.ts';
 
 export interface NewKey {
   readonly name: string;

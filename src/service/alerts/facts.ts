@@ -1,5 +1,18 @@
 import type { Check } from '../checks/store.ts';
-import type { ResultRow } from '../store/schema/tables.ts';
+import type { ResultFlags } from './run-verdict.ts';
+
+/** What alerts read of a stored result. */
+export interface AlertedResult extends ResultFlags {
+  readonly id: string;
+  readonly check_id: string;
+  readonly slot_at: number;
+  readonly run_location: string;
+  readonly response_time: number;
+  readonly started: number;
+  readonly message: string | null;
+  readonly error_messages: string;
+  readonly detail: string | null;
+}
 
 /** What an alert says, kept as it was when the alert was made. Times in epoch milliseconds. */
 export interface AlertFacts {
@@ -17,7 +30,7 @@ export interface AlertFacts {
   readonly startedAt: number | null;
   /** 0, or which reminder it is. */
   readonly reminder: number;
-  /** For a recovery: the worst that had been told. */
+  /** For a recovery: the worst that had been notified. */
   readonly recoversFrom: 'failure' | 'degraded' | null;
   readonly certificate: {
     readonly domain: string;
@@ -34,7 +47,7 @@ const maxErrorLength = 4_000;
 /** The facts of a check and of the result that made it alert. */
 export function factsOf(
   check: Check,
-  result: ResultRow | undefined,
+  result: AlertedResult | undefined,
   extra: Partial<Pick<AlertFacts, 'groupName' | 'reminder' | 'recoversFrom' | 'certificate'>>,
 ): AlertFacts {
   const { description, tags } = check.definition;
@@ -68,7 +81,7 @@ export function certificateDomain(check: Check): string {
   return typeof request?.hostname === 'string' ? request.hostname : check.name;
 }
 
-function errorOf(result: ResultRow): string | null {
+function errorOf(result: AlertedResult): string | null {
   const [first] = JSON.parse(result.error_messages) as string[];
   const text = result.message ?? first ?? null;
   return text === null || text.length <= maxErrorLength ? text : `${text.slice(0, maxErrorLength)}…`;

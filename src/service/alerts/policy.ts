@@ -5,7 +5,7 @@ import { completeGroup, groupOf, groupsOf, tagsOf, withGroup } from '../checks/e
 import type { CheckGroup } from '../checks/groups/store.ts';
 import type { Check } from '../checks/store.ts';
 import { Maintenance } from '../maintenance/maintenance.ts';
-import type { Nouns } from '../store/store.ts';
+import type { Repositories } from '../store.ts';
 
 /** What decides how a check alerts at an instant. */
 export interface AlertPolicy {
@@ -14,26 +14,26 @@ export interface AlertPolicy {
   readonly groupId: number | null;
   readonly groupName: string | null;
   readonly settings: AlertSettings;
-  /** Why nobody is told anything now; null when they are. */
+  /** Why nobody is notified now; null when they are. */
   readonly suppressedBy: 'muted' | 'maintenance' | null;
 }
 
 /**
- * The policies of some checks by id; deleted and deactivated ones have none. The settings are those of the check (or what
- * its group sets instead) when `useGlobalAlertSettings` is false, else the group's when it has any, else those of the
- * account (check model 2.2, 2.6). Alerts of muted checks and groups, and those in a maintenance window that silences
- * them, are suppressed.
+ * The policies of some checks by id; deleted and deactivated ones have none. The settings are those of the
+ * check (or what its group sets instead) when `useGlobalAlertSettings` is false, else the group's when it has
+ * any, else those of the account (check model 2.2, 2.6). Alerts of muted checks and groups, and those in a
+ * maintenance window that silences them, are suppressed.
  */
 export async function alertPolicies(
-  nouns: Nouns,
+  repositories: Repositories,
   checkIds: readonly string[],
   at: number,
 ): Promise<Map<string, AlertPolicy>> {
-  const stored = [...(await nouns.checks.findMany(checkIds)).values()];
-  const groups = await groupsOf(nouns, stored);
+  const stored = [...(await repositories.checks.findMany(checkIds)).values()];
+  const groups = await groupsOf(repositories, stored);
   const accountIds = [...new Set(stored.map(({ accountId }) => accountId))];
-  const accountSettings = await nouns.accounts.alertSettings(accountIds);
-  const maintenance = await Maintenance.load(nouns, accountIds, { from: at, to: at });
+  const accountSettings = await repositories.accounts.alertSettings(accountIds);
+  const maintenance = await Maintenance.load(repositories, accountIds, { from: at, to: at });
   const policies = stored.map((one): AlertPolicy => {
     const group = groupOf(one, groups);
     const whole = completeDefinition(findCheckType(one.checkType), one.definition);

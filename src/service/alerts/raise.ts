@@ -1,12 +1,13 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { locationsOf } from '../checks/slots.ts';
 import { openIncident, resolveIncident, type TriggeredIncident } from '../incidents/trigger.ts';
-import { locationsOf } from '../runs/slots.ts';
-import type { LocationStatusRow, ResultRow } from '../store/schema/tables.ts';
-import type { Nouns } from '../store/store.ts';
+import type { Repositories } from '../store.ts';
 import { type StoredChannel, shownConfig, wantsNotice } from './channels/rules.ts';
 import type { AlertChannel } from './channels/store.ts';
+import type { AlertedResult } from './facts.ts';
 import { type AlertFacts, factsOf } from './facts.ts';
 import { type AlertPolicy, alertPolicies } from './policy.ts';
+import type { ResultFlags } from './run-verdict.ts';
 import { parallelVerdict, verdictOf } from './run-verdict.ts';
 import {
   type AlertEvent,
@@ -21,8 +22,15 @@ import type { AlertRow, AlertStateRow } from './tables.ts';
 
 /** A final result and the location its slot was for: a retry may have run elsewhere. */
 export interface CountedResult {
-  readonly row: ResultRow;
+  readonly row: AlertedResult;
   readonly slotLocation: string;
+}
+
+/** What a location said last of a check that runs in parallel. */
+interface LocationStatus extends ResultFlags {
+  readonly check_id: string;
+  readonly slot_location: string;
+  readonly slot_at: number;
 }
 
 /** What is stored of a check that does not just pass. */
@@ -30,7 +38,10 @@ interface StoredState {
   readonly alert: AlertState;
   /** The newest slot that has its verdict; nothing that is reported of it later changes that. */
   readonly judgedSlotAt: number | null;
-  /** What the locations of a newer slot said that not all have reported of; it holds once the next slot begins. */
+  /**
+   * What the locations of a newer slot said that not all have reported of; it holds once the next slot
+   * begins.
+   */
   readonly undecided: {
     readonly slotAt: number;
     readonly verdict: Verdict;
@@ -49,69 +60,77 @@ const nothingStored: StoredState = {
 };
 
 /**
- * Feeds final results to the alert states of their checks and stores the alerts that follow, with a notification for each
- * channel that wants it. All in the transaction that stored the results: an alert is as durable as what caused it, and
- * is made exactly once. Results count in the order of their slots; one of an older slot that comes late does not.
+ * Feeds final results to the alert states of their checks and stores the alerts that follow, with a
+ * notification for each channel that wants it. All in the transaction that stored the results: an alert is as
+ * durable as what caused it, and is made exactly once. Results count in the order of their slots; one of an
+ * older slot that comes late does not.
  *
  * @param lastSlots the newest slot of each check before these results; the statuses of the checks are locked.
- * @returns whether there is anything to tell.
+ * @returns whether there are notifications to send.
  */
 export async function raiseAlerts(
-  nouns: Nouns,
+  repositories: Repositories,
   results: readonly CountedResult[],
   lastSlots: ReadonlyMap<string, number>,
   now: number,
 ): Promise<boolean> {
-  const states = await nouns.alerts.lockStates(results.map(({ row }) => row.check_id));
+  const states = await repositories.alerts.lockStates(results.map(({ row }) => row.check_id));
   const concerned = results.filter(({ row }) => verdictOf(row) !== 'passed' || states.has(row.check_id));
   const checkIds = [...new Set(concerned.map(({ row }) => row.check_id))].sort();
   if (checkIds.length === 0) return false;
-  const policies = await alertPolicies(nouns, checkIds, now);
+  const policies = await alertPolicies(repositories, checkIds, now);
   const parallel = checkIds.filter((id) => policies.get(id)?.check.definition.runParallel === true);
-  const locationRows = Map.groupBy(await nouns.statuses.ofLocations(parallel), (row) => row.check_id);
+  const locationRows = Map.groupBy(await repositories.statuses.ofLocations(parallel), (row) => row.check_id);
   const byCheck = Map.groupBy(results, ({ row }) => row.check_id);
-  const round = new AlertRound(nouns, now);
+  const round = new AlertRound(repositories, now);
   for (const id of checkIds) {
     const policy = policies.get(id);
     if (!policy) continue;
     const last = lastSlots.get(id);
-    // A slot that lies in the future is the trace of a clock that was ahead, and counts as older than any other.
+    // A slot that lies in the future is the trace of a clock that was ahead, and counts as older than any
+    // other.
     const newest = last === undefined || last > now ? Number.NEGATIVE_INFINITY : last;
     const inOrder = (byCheck.get(id) ?? [])
       .filter(({ row }) => row.slot_at >= newest)
       .sort((left, right) => left.row.slot_at - right.row.slot_at);
     const stored = parseState(states.get(id));
     const next = await judge(round, policy, stored, { inOrder, locations: locationRows.get(id) ?? [] });
-    await saveState(nouns, policy, { stored: states.get(id), next, now });
+    await saveState(repositories, policy, { stored: states.get(id), next, now });
   }
   return round.hasNews;
 }
 
 /** What time alone has made due for a check: an escalation or a reminder. To be called in a transaction. */
-export async function raiseDueAlerts(nouns: Nouns, rows: readonly AlertStateRow[], now: number) {
+export async function raiseDueAlerts(
+  repositories: Repositories,
+  rows: readonly AlertStateRow[],
+  now: number,
+) {
   const policies = await alertPolicies(
-    nouns,
+    repositories,
     rows.map((row) => row.check_id),
     now,
   );
-  const round = new AlertRound(nouns, now);
+  const round = new AlertRound(repositories, now);
   const orphans = rows.filter((row) => !policies.has(row.check_id)).map((row) => row.check_id);
-  await nouns.alerts.forgetStates(orphans);
+  await repositories.alerts.forgetStates(orphans);
   for (const row of rows) {
     const policy = policies.get(row.check_id);
     if (!policy) continue;
     const stored = parseState(row);
     const result =
-      stored.lastResultId === null ? undefined : await nouns.results.find(row.check_id, stored.lastResultId);
+      stored.lastResultId === null
+        ? undefined
+        : await repositories.results.find(row.check_id, stored.lastResultId);
     const next = await round.advance(policy, stored, { kind: 'timer' }, result);
-    await saveState(nouns, policy, { stored: row, next, now });
+    await saveState(repositories, policy, { stored: row, next, now });
   }
   return round.hasNews;
 }
 
 interface Reported {
   readonly inOrder: readonly CountedResult[];
-  readonly locations: readonly LocationStatusRow[];
+  readonly locations: readonly LocationStatus[];
 }
 
 async function judge(
@@ -134,9 +153,7 @@ async function judge(
     if (!last || slotAt <= (state.judgedSlotAt ?? Number.NEGATIVE_INFINITY)) continue;
     if (state.undecided && state.undecided.slotAt < slotAt) state = await round.settled(policy, state);
     const stored = locations.filter((row) => row.slot_at === slotAt && names.includes(row.slot_location));
-    const known = new Map<string, LocationStatusRow | ResultRow>(
-      stored.map((row) => [row.slot_location, row]),
-    );
+    const known = new Map<string, ResultFlags>(stored.map((row) => [row.slot_location, row]));
     for (const { row, slotLocation } of ofSlot) {
       if (names.includes(slotLocation)) known.set(slotLocation, row);
     }
@@ -152,19 +169,19 @@ async function judge(
 
 /** Makes the alerts of one transaction. */
 class AlertRound {
-  readonly #nouns: Nouns;
+  readonly #repositories: Repositories;
   readonly #now: number;
   hasNews = false;
 
-  constructor(nouns: Nouns, now: number) {
-    this.#nouns = nouns;
+  constructor(repositories: Repositories, now: number) {
+    this.#repositories = repositories;
     this.#now = now;
   }
 
   async judged(
     policy: AlertPolicy,
     state: StoredState,
-    { verdict, row }: { readonly verdict: Verdict; readonly row: ResultRow },
+    { verdict, row }: { readonly verdict: Verdict; readonly row: AlertedResult },
   ): Promise<StoredState> {
     const next = await this.advance(policy, state, { kind: 'run', verdict, slotAt: row.slot_at }, row);
     return { ...next, judgedSlotAt: row.slot_at, lastResultId: row.id };
@@ -174,7 +191,7 @@ class AlertRound {
   async settled(policy: AlertPolicy, state: StoredState): Promise<StoredState> {
     if (!state.undecided) return state;
     const { slotAt, verdict, resultId } = state.undecided;
-    const row = await this.#nouns.results.find(policy.check.id, resultId);
+    const row = await this.#repositories.results.find(policy.check.id, resultId);
     const next = await this.advance(policy, state, { kind: 'run', verdict, slotAt }, row);
     return { ...next, undecided: null, judgedSlotAt: slotAt, lastResultId: resultId };
   }
@@ -183,7 +200,7 @@ class AlertRound {
     policy: AlertPolicy,
     state: StoredState,
     event: AlertEvent,
-    result: ResultRow | undefined,
+    result: AlertedResult | undefined,
   ): Promise<StoredState> {
     const { settings, suppressedBy, check } = policy;
     const outcome = step(state.alert, event, {
@@ -194,19 +211,19 @@ class AlertRound {
     if (outcome.notice !== null) await this.#raise(policy, outcome, result);
     let { incident } = state;
     if (outcome.notice === 'failure' && incident === null) {
-      incident = await openIncident(this.#nouns, check, this.#now);
+      incident = await openIncident(this.#repositories, check, this.#now);
       this.hasNews ||= incident !== null;
     }
-    // An incident that is over is resolved whether or not somebody may be told.
+    // An incident that is over is resolved whether or not anybody may be notified.
     if (outcome.state.phase === 'passed' && incident !== null) {
-      await resolveIncident(this.#nouns, check, incident, this.#now);
+      await resolveIncident(this.#repositories, check, incident, this.#now);
       incident = null;
       this.hasNews = true;
     }
     return { ...state, alert: outcome.state, incident };
   }
 
-  async #raise(policy: AlertPolicy, outcome: Step, result: ResultRow | undefined): Promise<void> {
+  async #raise(policy: AlertPolicy, outcome: Step, result: AlertedResult | undefined): Promise<void> {
     const { check, groupId, groupName } = policy;
     const { type, notice, reminder, recoversFrom } = outcome;
     if (notice === null) return;
@@ -221,9 +238,9 @@ class AlertRound {
       facts: JSON.stringify(facts),
       created: this.#now,
     };
-    const channels = await this.#nouns.alertChannels.toldOf(check.id, groupId);
+    const channels = await this.#repositories.alertChannels.notifiedOfCheck(check.id, groupId);
     await storeAlert(
-      this.#nouns,
+      this.#repositories,
       alert,
       channels.filter((channel) => wantsNotice(channel.definition as StoredChannel, notice, facts)),
     );
@@ -232,17 +249,17 @@ class AlertRound {
 }
 
 /**
- * Stores an alert and what each of some channels is to be told of it. What is there already stays as it is.
+ * Stores an alert and its notification for each of some channels. What is there already stays as it is.
  *
  * @returns whether the alert was new.
  */
 export async function storeAlert(
-  nouns: Nouns,
+  repositories: Repositories,
   alert: AlertRow,
   channels: readonly AlertChannel[],
 ): Promise<boolean> {
-  const inserted = await nouns.alerts.insert([alert]);
-  await nouns.notifications.insert(
+  const inserted = await repositories.alerts.insert([alert]);
+  await repositories.notifications.insert(
     channels.map((channel) => ({
       id: randomUUID(),
       account_id: alert.account_id,
@@ -287,7 +304,7 @@ function parseState(row: AlertStateRow | undefined): StoredState {
 }
 
 async function saveState(
-  nouns: Nouns,
+  repositories: Repositories,
   policy: AlertPolicy,
   {
     stored,
@@ -301,10 +318,10 @@ async function saveState(
 ): Promise<void> {
   const { id, accountId } = policy.check;
   if (next.alert.phase === 'passed' && next.undecided === null && next.incident === null) {
-    if (stored) await nouns.alerts.forgetStates([id]);
+    if (stored) await repositories.alerts.forgetStates([id]);
     return;
   }
-  await nouns.alerts.saveState({
+  await repositories.alerts.saveState({
     check_id: id,
     account_id: accountId,
     state: JSON.stringify(next),

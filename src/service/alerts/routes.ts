@@ -1,4 +1,3 @@
-import type { checkTypeNames } from '../../checks/contract/common-fields.ts';
 import { AppError } from '../../lib/errors.ts';
 import { alertRoutes } from '../../protocol/alerts/alert.ts';
 import type { ChannelType } from '../../protocol/alerts/alert-channel.ts';
@@ -80,8 +79,6 @@ function windowOf(query: WindowQuery, lengthMs: number, now: number): { from: nu
 }
 
 const iso = (epochMs: number) => new Date(epochMs).toISOString();
-type CheckTypeName = (typeof checkTypeNames)[number];
-
 function alertView(row: AlertRow) {
   const facts = JSON.parse(row.facts) as AlertFacts;
   return {
@@ -89,7 +86,7 @@ function alertView(row: AlertRow) {
     name: facts.checkName,
     checkId: row.check_id,
     alertType: row.alert_type,
-    checkType: facts.checkType as CheckTypeName,
+    checkType: facts.checkType,
     runLocation: facts.runLocation,
     responseTime: facts.responseTimeMs,
     error: facts.error,
@@ -117,7 +114,7 @@ function notificationView(row: ListedNotification) {
     checkResultId: row.result_id,
     checkId: row.check_id,
     checkName: facts.checkName,
-    checkType: facts.subject === undefined ? (facts.checkType as CheckTypeName) : null,
+    checkType: facts.subject === undefined ? facts.checkType : null,
     alertType: row.alert_type,
     created_at: iso(row.created),
     endedAt: row.ended === null ? null : iso(row.ended),

@@ -16,9 +16,10 @@ export function verdictOf(result: ResultFlags): Verdict | null {
 }
 
 /**
- * The verdict of a run in several locations, from what they have reported so far (check model 2.2). It has failed as soon
- * as enough of them have: any, or the percentage of `parallelRunFailureThreshold`. Otherwise it is known when all have
- * reported: a run in which fewer failed than are needed is as the other locations say.
+ * The verdict of a run in several locations, from what they have reported so far (check model 2.2). It has
+ * failed as soon as enough of them have: any, or the percentage of `parallelRunFailureThreshold`. Otherwise
+ * it is known when all have reported: a run in which fewer failed than are needed is as the other locations
+ * say.
  *
  * @returns null as verdict when no location says anything that counts.
  */

@@ -13,7 +13,7 @@ import {
 const minuteMs = 60_000;
 const defaults = AlertSettings.parse({});
 
-/** One check's story: runs a minute apart unless told otherwise. */
+/** One check's story: runs a minute apart by default. */
 class Story {
   state: AlertState = quietState;
   now = 0;
@@ -95,7 +95,7 @@ describe('escalation by runs', () => {
   it.each<[Verdict, AlertType, Step['notice']]>([
     ['failed', 'ALERT_FAILURE_REMAIN', 'failure'],
     ['degraded', 'ALERT_DEGRADED_REMAIN', 'degraded'],
-  ])('tells of %s once, at the run that reaches the threshold', (verdict, type, notice) => {
+  ])('reports %s once, at the run that reaches the threshold', (verdict, type, notice) => {
     const story = new Story({ runBasedEscalation: { failedRunThreshold: 3 } });
     const told = [1, 2, 3, 4, 5].map(() => said(story.run(verdict)).notice);
     expect(told).toEqual([null, null, notice, null, null]);
@@ -143,7 +143,7 @@ describe('escalation by time', () => {
 });
 
 describe('reminders', () => {
-  it('come so many times, so far apart, and stop', () => {
+  it('come as often and as far apart as configured, and stop', () => {
     const story = new Story({ reminders: { amount: 2, interval: 5 } });
     story.run('failed');
     expect(story.timerInMinutes).toBe(5);

@@ -3,18 +3,19 @@ import type { AlertSettings } from '../../checks/contract/common-fields.ts';
 /**
  * The alert state of a check (check model 2.2, 2.3). Its story:
  *
- * A check is `passed`, `degraded` or `failed`, as its last run was; a run of several locations at once counts as one, and
- * a run that the target is not to blame for does not count at all. Runs in a row with the same verdict are a streak. The
- * time from leaving `passed` to being back there is an episode.
+ * A check is `passed`, `degraded` or `failed`, as its last run was; a run of several locations at once counts
+ * as one, and a run that the target is not to blame for does not count at all. Runs in a row with the same
+ * verdict are a streak. The time from leaving `passed` to being back there is an episode.
  *
- * When a streak begins coming from `passed`, nothing is said before it has reached the threshold: so many runs
- * (RUN_BASED), or so many minutes since its first run (TIME_BASED; time passes without runs too). Then its notice goes
- * out and the streak is settled. A change between `degraded` and `failed` begins a new streak and says so at once,
- * whatever the threshold. A settled streak says nothing more but reminders: so many, so far apart, none after it ended.
- * Back at `passed`, a recovery is told if anything of the episode was told.
+ * When a streak begins coming from `passed`, nothing is said before it has reached the threshold: that many
+ * runs (RUN_BASED), or that many minutes since its first run (TIME_BASED; time passes without runs too). Then
+ * its notice goes out and the streak is settled. A change between `degraded` and `failed` begins a new streak
+ * and says so at once, whatever the threshold. A settled streak says nothing more but reminders: up to N of
+ * them, a set time apart, none after it ended. Back at `passed`, a recovery is notified if anything of the
+ * episode was.
  *
- * A notice that is suppressed (the check is muted, or in maintenance) settles its streak like any other: it is not sent
- * later, has no reminders, and what nobody heard of has no recovery.
+ * A notice that is suppressed (the check is muted, or in maintenance) settles its streak like any other: it
+ * is not sent later, has no reminders, and an alert that was never sent has no recovery.
  */
 export interface AlertState {
   readonly phase: Verdict;
@@ -24,7 +25,7 @@ export interface AlertState {
   readonly since: number;
   /** Whether the streak has had its notice, sent or suppressed. */
   readonly isSettled: boolean;
-  /** What was told in this episode. */
+  /** What was notified in this episode. */
   readonly told: { readonly failure: boolean; readonly degraded: boolean };
   readonly remindersSent: number;
   readonly nextReminderAt: number | null;
@@ -62,18 +63,18 @@ export interface StepContext {
   readonly settings: AlertSettings;
   /** Epoch milliseconds; reminders are counted from when the notice was made. */
   readonly now: number;
-  /** Whether nobody may be told anything now. */
+  /** Whether nobody may be notified now. */
   readonly isSuppressed: boolean;
 }
 
 export interface Step {
   readonly state: AlertState;
   readonly type: AlertType;
-  /** What is to be told; null when nothing is. */
+  /** What is to be notified; null when nothing is. */
   readonly notice: Exclude<Notice, 'ssl'> | null;
   /** 0, or which reminder it is. */
   readonly reminder: number;
-  /** For a recovery: the worst that was told in the episode. */
+  /** For a recovery: the worst that was notified in the episode. */
   readonly recoversFrom: 'failure' | 'degraded' | null;
 }
 
@@ -104,7 +105,7 @@ const transitions: Readonly<Record<Verdict, Readonly<Record<Verdict, AlertType>>
 
 const minuteMs = 60_000;
 
-/** The next state, and what is to be told. */
+/** The next state, and what is to be notified. */
 export function step(state: AlertState, event: AlertEvent, context: StepContext): Step {
   return event.kind === 'timer'
     ? afterTimer(state, context)
@@ -135,14 +136,14 @@ function afterRun(state: AlertState, verdict: Verdict, slotAt: number, context: 
       };
   const isEscalation = !isSame && state.phase !== 'passed';
   const isDue = !streak.isSettled && (isEscalation || hasReached(streak, slotAt, context.settings));
-  return isDue ? told(streak, type, context) : silent(streak, type);
+  return isDue ? announced(streak, type, context) : silent(streak, type);
 }
 
 function afterTimer(state: AlertState, context: StepContext): Step {
   const type = transitions[state.phase][state.phase];
   const dueAt = nextTimerAt(state, context.settings);
   if (dueAt === null || dueAt > context.now) return silent(state, type);
-  if (!state.isSettled) return told(state, type, context);
+  if (!state.isSettled) return announced(state, type, context);
   const { amount } = context.settings.reminders;
   const reminder = state.remindersSent + 1;
   // There may be fewer to send than when this one was planned.
@@ -160,7 +161,7 @@ function recovered(state: AlertState, type: AlertType, { isSuppressed }: StepCon
   return { state: quietState, type, notice, reminder: 0, recoversFrom };
 }
 
-function told(state: AlertState, type: AlertType, context: StepContext): Step {
+function announced(state: AlertState, type: AlertType, context: StepContext): Step {
   const notice = noticeOf(state.phase);
   if (context.isSuppressed) return silent({ ...state, isSettled: true, nextReminderAt: null }, type);
   const settled: AlertState = {

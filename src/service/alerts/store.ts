@@ -1,8 +1,7 @@
 import { type Kysely, sql } from 'kysely';
-import { batches } from '../store/engine/batches.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
-import { type Page, readPage } from '../store/engine/page.ts';
-import type { Tables } from '../store/schema/tables.ts';
+import { batches, type Page, readPage } from '../store/engine/queries.ts';
+import type { Tables } from '../tables.ts';
 import type { AlertRow, AlertStateRow } from './tables.ts';
 
 export interface AlertFilter {
@@ -51,7 +50,9 @@ export class Alerts {
     return new Map(rows.map((row) => [row.check_id, row]));
   }
 
-  /** States that time alone may change now, soonest first; locked, those locked by another process left out. */
+  /**
+   * States that time alone may change now, soonest first; locked, those locked by another process left out.
+   */
   async dueStates(now: number, limit: number): Promise<AlertStateRow[]> {
     return this.#db
       .selectFrom('alert_states')

@@ -1,6 +1,6 @@
+import type { Generated } from 'kysely';
 import type { AlertType, Notice } from './state.ts';
 
-/** The rows of alerting; times, flags and JSON as in tables.ts. */
 type Flag = 0 | 1;
 
 export interface AlertChannelRow {
@@ -23,7 +23,7 @@ export interface AlertSubscriptionRow {
   activated: Flag;
 }
 
-/** The alert state of a check that does not just pass; see raise-alerts.ts. */
+/** The alert state of a check that does not just pass; see raise.ts. */
 export interface AlertStateRow {
   check_id: string;
   account_id: string;
@@ -47,7 +47,7 @@ export interface AlertRow {
 export const notificationStatuses = ['IN_PROGRESS', 'SUCCESS', 'FAILURE', 'RATE_LIMITED'] as const;
 export type NotificationStatus = (typeof notificationStatuses)[number];
 
-/** What one channel is to be told of one alert; the story is in notifier.ts. */
+/** The notification of one channel about one alert; the story is in notifier.ts. */
 export interface AlertNotificationRow {
   position: number;
   id: string;
@@ -68,13 +68,13 @@ export interface AlertNotificationRow {
   ended: number | null;
 }
 
-/** An incident to be opened or resolved; see incidents/trigger.ts. */
-export interface IncidentEventRow {
-  position: number;
-  trigger_id: string;
-  account_id: string;
-  check_id: string;
-  kind: 'open' | 'resolve';
-  definition: string;
-  created: number;
+/** A row with a column that the database counts up: not given on insert. */
+type Counted<Row, Column extends keyof Row> = Omit<Row, Column> & { [C in Column]: Generated<number> };
+
+export interface AlertTables {
+  alert_channels: Counted<AlertChannelRow, 'id'>;
+  alert_subscriptions: Counted<AlertSubscriptionRow, 'id'>;
+  alert_states: AlertStateRow;
+  alerts: AlertRow;
+  alert_notifications: Counted<AlertNotificationRow, 'position'>;
 }

@@ -1,87 +1,57 @@
 import type { Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/log.ts';
-import { Alarm } from '../jobs/job-loop.ts';
-import type { Nouns, Store } from '../store/store.ts';
+import type { Repositories, Store } from '../store.ts';
 import { type StoredChannel, wantsNotice } from './channels/rules.ts';
 import { certificateDomain, factsOf } from './facts.ts';
 import { alertPolicies } from './policy.ts';
 import { alertId, raiseDueAlerts, storeAlert } from './raise.ts';
 import type { ExpiringCertificate } from './store.ts';
 
-export interface AlertTimersOptions {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
-
 const statesPerTurn = 100;
 const certificatesPerTurn = 200;
-const longestSleepMs = 5_000;
 const certificatesEveryMs = 3_600_000;
 const dayMs = 86_400_000;
-/** The earliest that a channel can ask to be told of the end of a certificate. */
+/** The earliest that a channel can be notified before a certificate expires. */
 const longestNoticeMs = 30 * dayMs;
-/** How long after its end a certificate is still told of. */
-const tellExpiredMs = 2 * dayMs;
-/** Days before the end at which a channel is told once more; -1 is after it. */
+/** How long after its end a certificate is still notified. */
+const notifyExpiredMs = 2 * dayMs;
+/** Days before the end at which a channel is reminded; -1 is after it. */
 const remindedAtDays = [7, 3, 1, 0, -1];
 
 /**
- * Makes the alerts that time alone brings: escalations after so many minutes, reminders, and once an hour certificates
- * that are about to expire. Any process does the former, passing over what another one has locked; the scheduling one
- * does the latter.
+ * Makes the alerts that time alone brings: escalations after a number of minutes, reminders, and once an hour
+ * certificates that are about to expire. Any process does the former, passing over what another one has
+ * locked; the leader does the latter.
  */
 export class AlertTimers {
   readonly #store: Store;
   readonly #clock: Clock;
-  readonly #alarm: Alarm;
-  readonly #unsubscribe: () => void;
   #certificatesAtMs: number | undefined;
 
-  constructor({ store, clock, logger }: AlertTimersOptions) {
+  constructor({ store, clock }: { readonly store: Store; readonly clock: Clock }) {
     this.#store = store;
     this.#clock = clock;
-    this.#alarm = new Alarm({
-      name: 'alert timers',
-      clock,
-      logger,
-      work: () => this.#turn(),
-      longestMs: longestSleepMs,
-    });
-    this.#unsubscribe = store.signals.subscribe(({ kind }) => {
-      if (kind === 'alerts' || kind === 'look') this.#alarm.wake();
-    });
   }
 
-  start(): void {
-    this.#alarm.start();
-  }
-
-  async stop(): Promise<void> {
-    this.#unsubscribe();
-    await this.#alarm.stop();
-  }
-
-  async #turn(): Promise<number | null> {
-    await this.#tellOfCertificates();
+  async turn(): Promise<number | null> {
+    await this.#notifyOfCertificates();
     const dueAt = await this.#store.alerts.nextDueAt();
     const now = this.#clock.wallMs();
     if (dueAt === null || dueAt > now) return dueAt;
-    const { hasNews } = await this.#store.transaction(async (nouns) => {
-      const due = await nouns.alerts.dueStates(now, statesPerTurn);
-      return { hasNews: await raiseDueAlerts(nouns, due, now) };
+    const { hasNews } = await this.#store.transaction(async (repositories) => {
+      const due = await repositories.alerts.dueStates(now, statesPerTurn);
+      return { hasNews: await raiseDueAlerts(repositories, due, now) };
     });
     if (hasNews) this.#store.signals.send([{ kind: 'alerts' }]);
     return this.#store.alerts.nextDueAt();
   }
 
-  async #tellOfCertificates(): Promise<void> {
+  async #notifyOfCertificates(): Promise<void> {
     const nowMs = this.#clock.monotonicMs();
     const last = this.#certificatesAtMs;
     if (last !== undefined && nowMs - last < certificatesEveryMs) return;
     if (!(await this.#store.isLeader())) return;
     const now = this.#clock.wallMs();
-    let after: ExpiringCertificate | undefined = { checkId: '', expiresAt: now - tellExpiredMs };
+    let after: ExpiringCertificate | undefined = { checkId: '', expiresAt: now - notifyExpiredMs };
     let hasNews = false;
     while (after) {
       const page: ExpiringCertificate[] = await this.#store.alerts.expiring(
@@ -89,8 +59,10 @@ export class AlertTimers {
         after,
         certificatesPerTurn,
       );
-      const told = await this.#store.transaction((nouns) => tellOfCertificates(nouns, page, now));
-      hasNews ||= told;
+      const isNotified = await this.#store.transaction((repositories) =>
+        notifyOfCertificates(repositories, page, now),
+      );
+      hasNews ||= isNotified;
       after = page.length === certificatesPerTurn ? page.at(-1) : undefined;
     }
     this.#certificatesAtMs = nowMs;
@@ -98,14 +70,14 @@ export class AlertTimers {
   }
 }
 
-/** Stores what channels are to be told of some certificates; what they were told before is not told again. */
-async function tellOfCertificates(
-  nouns: Nouns,
+/** Stores the notifications about some certificates; those stored before are not stored again. */
+async function notifyOfCertificates(
+  repositories: Repositories,
   certificates: readonly ExpiringCertificate[],
   now: number,
 ): Promise<boolean> {
   const ids = certificates.map(({ checkId }) => checkId);
-  const policies = await alertPolicies(nouns, ids, now);
+  const policies = await alertPolicies(repositories, ids, now);
   let hasNews = false;
   for (const { checkId, expiresAt } of certificates) {
     const policy = policies.get(checkId);
@@ -114,17 +86,17 @@ async function tellOfCertificates(
     const daysRemaining = Math.floor((expiresAt - now) / dayMs);
     const certificate = { domain: certificateDomain(check), daysRemaining, expiresAt };
     const facts = factsOf(check, undefined, { groupName, certificate });
-    const channels = await nouns.alertChannels.toldOf(checkId, groupId);
+    const channels = await repositories.alertChannels.notifiedOfCheck(checkId, groupId);
     const byStage = Map.groupBy(channels, (channel) => {
       const definition = channel.definition as StoredChannel;
       return wantsNotice(definition, 'ssl', facts)
         ? certificateStage(daysRemaining, definition.sslExpiryThreshold)
         : null;
     });
-    for (const [stage, told] of byStage) {
+    for (const [stage, notified] of byStage) {
       if (stage === null) continue;
       const isNew = await storeAlert(
-        nouns,
+        repositories,
         {
           id: alertId(checkId, 'ssl', String(expiresAt), String(stage)),
           account_id: check.accountId,
@@ -135,7 +107,7 @@ async function tellOfCertificates(
           facts: JSON.stringify(facts),
           created: now,
         },
-        told,
+        notified,
       );
       hasNews ||= isNew;
     }
@@ -144,8 +116,8 @@ async function tellOfCertificates(
 }
 
 /**
- * Which of its notices of a certificate a channel is due: at its own threshold, then at fewer days; null before all of
- * them.
+ * Which of its notices of a certificate a channel is due: at its own threshold, then at fewer days; null
+ * before all of them.
  */
 export function certificateStage(daysRemaining: number, thresholdDays: number): number | null {
   if (daysRemaining > thresholdDays) return null;

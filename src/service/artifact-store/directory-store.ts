@@ -12,10 +12,11 @@ import { type ExpectedContent, VerifiedContent } from './verified-content.ts';
 const incomingMaxAgeMs = 6 * 3_600_000;
 
 /**
- * Artifacts in a directory: `objects/` holds what is whole, `incoming/` what is being written. An object is written to
- * a file of its own in `incoming/`, brought to the disk (fsync), renamed to its place, and the place's folder brought to
- * the disk. A rename is all or nothing, so a crash at any instant leaves an object whole or absent; what it left in
- * `incoming/` goes at a later start. Several processes may share the directory.
+ * Artifacts in a directory: `objects/` holds what is whole, `incoming/` what is being written. An object is
+ * written to a file of its own in `incoming/`, brought to the disk (fsync), renamed to its place, and the
+ * place's folder brought to the disk. A rename is all or nothing, so a crash at any instant leaves an object
+ * whole or absent; what it left in `incoming/` goes at a later start. Several processes may share the
+ * directory.
  */
 export class DirectoryStore implements ArtifactStore {
   readonly description: string;
@@ -91,7 +92,8 @@ export class DirectoryStore implements ArtifactStore {
 
   #placeOf(key: string): string {
     const parts = key.split('/');
-    // Keys are made of ids and numbers; one that is not would be a fault of ours, and must not leave the directory.
+    // Keys are made of ids and numbers; one that is not would be a fault of ours, and must not leave the
+    // directory.
     if (!parts.every((part) => /^[\w-]+$/.test(part))) throw new Error(`not a key of an artifact: ${key}`);
     return join(this.#objects, ...parts);
   }
@@ -121,7 +123,7 @@ async function syncFolder(path: string): Promise<void> {
 function asPutError(thrown: unknown): Error {
   const code = errorCodeOf(thrown);
   if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG') {
-    return new AppError('ARTIFACT_STORE_FULL', 'There is no room for the artifact.', { cause: thrown });
+    return new AppError('ARTIFACT_STORE_FULL', 'The artifact store is full.', { cause: thrown });
   }
   if (code === 'EACCES' || code === 'EROFS' || code === 'EIO' || code === 'EMFILE' || code === 'ENFILE') {
     return new AppError('STORE_UNAVAILABLE', 'The artifact cannot be written at the moment.', {

@@ -31,9 +31,10 @@ export interface S3StoreOptions {
 }
 
 /**
- * Artifacts in a bucket, through Amazon's own client. Larger ones go in parts, and a bucket shows an object when its upload is
- * completed, which happens only after all bytes have proved right; an upload that fails is aborted. What a process that was
- * killed left incomplete is invisible and costs room: let a lifecycle rule of the bucket remove incomplete uploads.
+ * Artifacts in a bucket, through Amazon's own client. Larger ones go in parts, and a bucket shows an object
+ * when its upload is completed, which happens only after all bytes have proved right; an upload that fails is
+ * aborted. What a process that was killed left incomplete is invisible and costs room: let a lifecycle rule
+ * of the bucket remove incomplete uploads.
  */
 export class S3Store implements ArtifactStore {
   readonly description: string;
@@ -62,7 +63,7 @@ export class S3Store implements ArtifactStore {
     // Destroyed with what it reads from: the client would wait for ever for bytes of a stream that broke.
     content.once('error', (error) => verified.destroy(error));
     content.once('close', () => {
-      if (!content.readableEnded) verified.destroy(new Error('the upload was broken off'));
+      if (!content.readableEnded) verified.destroy(new Error('the upload was interrupted'));
     });
     const failed = Promise.withResolvers<never>();
     verified.once('error', failed.reject);
@@ -80,7 +81,7 @@ export class S3Store implements ArtifactStore {
       // Whatever the client makes of it: it has ended then, and nothing is under way any more.
       await done.catch(() => undefined);
       content.destroy();
-      // What the sender did wrong is told as it is; everything else happened between us and the bucket.
+      // What the sender did wrong is reported as it is; everything else happened between us and the bucket.
       throw verified.errored ?? asStoreFault(thrown);
     } finally {
       failed.promise.catch(() => undefined);
@@ -142,9 +143,9 @@ export class S3Store implements ArtifactStore {
 function asStoreFault(thrown: unknown): Error {
   const error = toError(thrown);
   if (error instanceof S3ServiceException && /quota|storagefull|insufficient/i.test(error.name)) {
-    return new AppError('ARTIFACT_STORE_FULL', 'There is no room for the artifact.', { cause: error });
+    return new AppError('ARTIFACT_STORE_FULL', 'The artifact store is full.', { cause: error });
   }
-  return new AppError('STORE_UNAVAILABLE', 'The store of artifacts does not answer as it should.', {
+  return new AppError('STORE_UNAVAILABLE', 'The artifact store failed to respond.', {
     cause: error,
   });
 }

@@ -4,11 +4,15 @@ import { AppError, toError } from '../../lib/errors.ts';
 
 /** A sender of whom nothing was heard for this long has gone. */
 const stallMs = 30_000;
-/** How long the rest of a refused upload is read and thrown away, so that its sender sees the answer, not a reset. */
+/**
+ * How long the rest of a refused upload is read and thrown away, so that its sender sees the answer, not a
+ * reset.
+ */
 const lingerMs = 10_000;
 
 /**
- * Hands the bytes of a request to somebody who may destroy what they read from; the connection lives on for the answer.
+ * Hands the bytes of a request to somebody who may destroy what they read from; the connection lives on for
+ * the answer.
  *
  * @throws what `take` throws, and AppError MALFORMED_BODY when the sender broke off.
  */
@@ -18,8 +22,8 @@ export async function receiveUpload<T>(
 ): Promise<T> {
   const { socket } = request;
   const content = new PassThrough();
-  content.on('error', () => undefined); // whoever reads it is told
-  const onBroken = () => content.destroy(new Error('the upload was broken off'));
+  content.on('error', () => undefined); // the reader gets the error
+  const onBroken = () => content.destroy(new Error('the upload was interrupted'));
   const onStall = () => request.destroy();
   // Requests made without a network have no socket that could stall.
   const hasSocket = typeof socket?.setTimeout === 'function';
@@ -33,7 +37,7 @@ export async function receiveUpload<T>(
     return await take(request.pipe(content));
   } catch (thrown) {
     if (!(thrown instanceof AppError) && request.destroyed && !request.complete) {
-      throw new AppError('MALFORMED_BODY', 'The upload was broken off.', { cause: toError(thrown) });
+      throw new AppError('MALFORMED_BODY', 'The upload was interrupted.', { cause: toError(thrown) });
     }
     throw thrown;
   } finally {

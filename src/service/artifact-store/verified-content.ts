@@ -20,8 +20,8 @@ export class ContentMismatch extends Error {
 }
 
 /**
- * Lets bytes pass and fails unless they are exactly those expected. It fails before its end is told, so whoever reads it
- * to the end has the right bytes.
+ * Lets bytes pass and fails unless they are exactly those expected. It fails before it ends, so
+ * a reader that reaches the end has the right bytes.
  */
 export class VerifiedContent extends Transform {
   readonly #expected: ExpectedContent;

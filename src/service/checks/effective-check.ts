@@ -2,14 +2,16 @@ import { completeDefinition } from '../../checks/contract/definition.ts';
 import { findCheckType } from '../../checks/index.ts';
 import { defaultRuntimeId } from '../../checks/tables/runtimes.ts';
 import { CheckGroupInput, type GroupDefinition } from '../../protocol/checks/check-group.ts';
-import type { Nouns } from '../store/store.ts';
+import type { Repositories } from '../store.ts';
 import type { CheckGroup } from './groups/store.ts';
 import { namesScripts } from './lifecycle-scripts.ts';
 import type { Check } from './store.ts';
 
 type Entry = Readonly<Record<string, unknown>>;
 
-/** A group's definition as this build writes them: fields that are newer than the group have their defaults. */
+/**
+ * A group's definition as this build writes them: fields that are newer than the group have their defaults.
+ */
 export function completeGroup(group: Pick<CheckGroup, 'definition'>): GroupDefinition {
   const completed: Record<string, unknown> = { ...group.definition };
   for (const [key, field] of Object.entries(CheckGroupInput.shape)) {
@@ -29,9 +31,9 @@ export type EffectiveCheck<C = Check> = C & {
 type GroupMember = Pick<Check, 'accountId' | 'groupId' | 'checkType' | 'activated' | 'definition'>;
 
 /**
- * A check with the settings of its group applied (check model 2.6): what is scheduled, leased, retried and alerted on.
- * What a group leaves open (null or empty) stays as the check has it. Setup and teardown scripts are not merged, because
- * both run: see lifecycle-scripts.ts.
+ * A check with the settings of its group applied (check model 2.6): what is scheduled, leased, retried and
+ * alerted on. What a group leaves open (null or empty) stays as the check has it. Setup and teardown scripts
+ * are not merged, because both run: see lifecycle-scripts.ts.
  */
 export function withGroup<C extends GroupMember>(check: C, group: CheckGroup | undefined): EffectiveCheck<C> {
   if (!group || group.accountId !== check.accountId) {
@@ -88,18 +90,18 @@ function neededRuntimeId(
 
 /** The groups of some checks, by id. */
 export async function groupsOf(
-  nouns: Pick<Nouns, 'groups'>,
+  repositories: Pick<Repositories, 'groups'>,
   checks: readonly GroupMember[],
 ): Promise<Map<number, CheckGroup>> {
-  return nouns.groups.findMany(checks.flatMap(({ groupId }) => (groupId === null ? [] : [groupId])));
+  return repositories.groups.findMany(checks.flatMap(({ groupId }) => (groupId === null ? [] : [groupId])));
 }
 
 /** Checks with the settings of their groups applied. */
 export async function withGroups<C extends GroupMember>(
-  nouns: Pick<Nouns, 'groups'>,
+  repositories: Pick<Repositories, 'groups'>,
   checks: readonly C[],
 ): Promise<EffectiveCheck<C>[]> {
-  const groups = await groupsOf(nouns, checks);
+  const groups = await groupsOf(repositories, checks);
   return checks.map((check) => withGroup(check, groupOf(check, groups)));
 }
 

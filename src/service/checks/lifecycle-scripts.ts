@@ -1,5 +1,5 @@
 import type { LifecycleScript } from '../../protocol/agent/agent.ts';
-import type { Snippet } from '../resources/snippets/store.ts';
+import type { Snippet } from '../resources/snippets.ts';
 
 /** Where a check or a group names the scripts of its phases. */
 interface ScriptFields {
@@ -23,9 +23,9 @@ export function namesScripts(check: Fields, group: Fields | undefined): boolean 
 }
 
 /**
- * The scripts around a run in the order they run (check model 2.6): setup of the group, setup of the check, the run,
- * teardown of the check, teardown of the group. Where a snippet and a script of one's own are set, the snippet comes
- * first.
+ * The scripts around a run in the order they run (check model 2.6): setup of the group, setup of the check,
+ * the run, teardown of the check, teardown of the group. Where a snippet and a script of one's own are set,
+ * the snippet comes first.
  */
 export function lifecycleScripts(
   check: Fields,

@@ -1,9 +1,18 @@
 import type { Kysely, Selectable, SelectQueryBuilder } from 'kysely';
 import { sql } from 'kysely';
-import { batches } from '../store/engine/batches.ts';
 import { type Dialect, escapeLike } from '../store/engine/dialect.ts';
-import { type Page, readPage } from '../store/engine/page.ts';
-import type { CheckRow, Tables } from '../store/schema/tables.ts';
+import { batches, type Page, readPage } from '../store/engine/queries.ts';
+import type { Tables } from '../tables.ts';
+import type { CheckRow } from './tables.ts';
+
+/** Who is notified: a check, or all checks of a group. */
+export type Subscriber = { readonly checkId: string } | { readonly groupId: number };
+
+/** A channel of a subscriber. */
+export interface Subscription {
+  readonly alertChannelId: number;
+  readonly activated: boolean;
+}
 
 /** A stored check. */
 export interface Check {

@@ -1,20 +1,22 @@
 import { z } from 'zod';
-import type { checkTypeNames } from '../../checks/contract/common-fields.ts';
 import { type CheckDefinition, completeDefinition, maskedValues } from '../../checks/contract/definition.ts';
 import { maskDefinition } from '../../checks/contract/masking.ts';
 import { findCheckType } from '../../checks/index.ts';
 import { AnyCheck } from '../../protocol/checks/check.ts';
-import { type CheckChannel, channelsView } from '../alerts/channels/check-channels.ts';
-import { withPingUrl } from '../heartbeats/heartbeats.ts';
 import type { HandlerDeps } from '../http/handler.ts';
 import { describeIssues } from '../http/validation.ts';
-import { defaultOffset } from '../runs/slots.ts';
+import { type CheckChannel, channelsView } from './alert-channels.ts';
+import { withPingUrl } from './ping-address.ts';
+import { defaultOffset } from './slots.ts';
 import type { Check } from './store.ts';
 
 type ViewDeps = Pick<HandlerDeps, 'store' | 'publicUrl' | 'logger'>;
 export type CheckView = ReturnType<typeof checkView>;
 
-/** A check as answers show it: whole, without the values that are masked, with the channels it is subscribed to. */
+/**
+ * A check as answers show it: whole, without the values that are masked, with the channels it is subscribed
+ * to.
+ */
 function checkView(check: Check, publicUrl: string | undefined, subscribed: readonly CheckChannel[] = []) {
   const type = findCheckType(check.checkType);
   const stored = completeDefinition(type, check.definition);
@@ -23,7 +25,7 @@ function checkView(check: Check, publicUrl: string | undefined, subscribed: read
   return {
     ...definition,
     id: check.id,
-    checkType: check.checkType as (typeof checkTypeNames)[number],
+    checkType: check.checkType,
     frequencyOffset: definition.frequencyOffset ?? defaultOffset(check.id, definition.frequency),
     ...channelsView(subscribed),
     created_at: new Date(check.created).toISOString(),
@@ -37,7 +39,10 @@ export async function oneCheckView({ store, publicUrl }: ViewDeps, check: Check)
   return checkView(check, publicUrl, channels.get(check.id));
 }
 
-/** Checks as lists show them. One that no answer can hold, after a change of the rules, is left out and told of. */
+/**
+ * Checks as lists show them. One that no answer can hold, after a change of the rules, is left out and
+ * logged.
+ */
 export async function checkListView(
   { store, publicUrl, logger }: ViewDeps,
   checks: readonly Check[],
@@ -49,7 +54,7 @@ export async function checkListView(
     if (encoded.success) return [view];
     logger.error(
       { checkId: check.id, reason: describeIssues(encoded.error.issues) },
-      'a stored check cannot be shown; the list leaves it out',
+      'stored check does not match the schema; omitted from the list',
     );
     return [];
   });

@@ -1,34 +1,30 @@
 import { randomUUID } from 'node:crypto';
-import type { CheckType } from '../../checks/contract/check-type.ts';
-import type { CheckDefinition } from '../../checks/contract/definition.ts';
-import { runnableSpec } from '../../checks/contract/definition.ts';
 import { failure, resultFlags } from '../../checks/contract/failure.ts';
-import type { PingState } from '../../checks/heartbeat/ping-state.ts';
+import type { PingState } from '../../checks/heartbeat/spec.ts';
 import { findCheckType } from '../../checks/index.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import type { Check } from '../checks/store.ts';
 import { measuredValues } from '../results/analytics/measured-values.ts';
 import { failedResult, groupErrors } from '../results/error-groups/group-errors.ts';
-import { countFinalResults, insertResults } from '../results/settle.ts';
+import { insertResults, updateStatusesAndRaiseAlerts } from '../results/settle.ts';
+import type { CountedResultRow } from '../results/tables.ts';
 import { queuedRun, RunNumbers } from '../runs/due-runs.ts';
-import type { HeartbeatEventRow, HeartbeatRow } from '../sessions/tables.ts';
-import { isUniqueViolation } from '../store/engine/dialect.ts';
-import type { CountedResultRow } from '../store/schema/tables.ts';
-import type { Nouns, Store } from '../store/store.ts';
+import type { Repositories, Store } from '../store.ts';
+import type { HeartbeatEventRow, HeartbeatRow } from './tables.ts';
 
 /**
  * Heartbeats: checks whose targets call in by themselves (check model 1.7, 3.5). The story of a timer:
  *
- * It stands still until the first ping. From every ping on, the next one is expected one period later, and the grace
- * time begins then. A ping is `EARLY` before the expected time, `RECEIVED` around it (the first one is that too), `GRACE`
- * within the grace time, and `LATE` when that is over and nobody has noticed yet. When nobody calls by the end of the
- * grace time, the watch (heartbeat-watch.ts) notes a `FAILING` event, and the timer starts again from there. A check that
- * is switched off, or on again, waits for a first ping once more.
+ * It stands still until the first ping. From every ping on, the next one is expected one period later, and
+ * the grace time begins then. A ping is `EARLY` before the expected time, `RECEIVED` around it (the first one
+ * is that too), `GRACE` within the grace time, and `LATE` when that is over and nobody has noticed yet. When
+ * nobody calls by the end of the grace time, the watch (watch.ts) notes a `FAILING` event, and the
+ * timer starts again from there. A check that is switched off, or on again, waits for a first ping once more.
  *
- * Every event is also a record of the ledger, a run that is final from the start, with a FINAL result: what looks at
- * results (statuses, alerts, analytics) needs to know nothing of heartbeats. A ping passes, late or not; a missed one
- * fails.
+ * Every event is also a record of the ledger, a run that is final from the start, with a FINAL result: what
+ * looks at results (statuses, alerts, analytics) needs to know nothing of heartbeats. A ping passes, late or
+ * not; a missed one fails.
  */
 
 /** How far from the expected time a ping still counts as on time. */
@@ -41,53 +37,6 @@ const noLocation = 'service';
 export interface Ping {
   readonly source: string;
   readonly userAgent: string | null;
-}
-
-/** A definition whose pings have an address: a token is chosen where there is none. Other types stay as they are. */
-export function addressed(type: CheckType, definition: CheckDefinition): CheckDefinition {
-  if (!type.pings) return definition;
-  const token = type.pings.expectation(definition).token?.toLowerCase() ?? randomUUID();
-  return { ...definition, ...type.pings.addressed(definition, { token, url: null }) };
-}
-
-/** The path of the ping URL of a token. */
-export function pingPath(token: string): string {
-  return `/v1/ping/${token}`;
-}
-
-/** A definition as answers show it: with the URL of its pings. */
-export function withPingUrl(
-  type: CheckType | undefined,
-  definition: Readonly<Record<string, unknown>>,
-  publicUrl: string | undefined,
-): Readonly<Record<string, unknown>> {
-  if (!type?.pings) return definition;
-  const { token } = type.pings.expectation(definition);
-  if (token === null) return definition;
-  const url = `${publicUrl?.replace(/\/+$/, '') ?? ''}${pingPath(token)}`;
-  return { ...definition, ...type.pings.addressed(definition, { token, url }) };
-}
-
-/**
- * Writes the timer of a check that was created or changed; nothing for types that are run.
- *
- * @throws AppError CONFLICT when another check has the token.
- */
-export async function writeHeartbeat(
-  nouns: Nouns,
-  check: Pick<Check, 'id' | 'accountId' | 'checkType' | 'activated' | 'definition'>,
-): Promise<void> {
-  const type = findCheckType(check.checkType);
-  if (!type?.pings) return;
-  const { token, periodMs, graceMs } = type.pings.expectation(runnableSpec(type, check.definition));
-  if (token === null) throw new Error('a heartbeat is stored without a token');
-  try {
-    const { id: checkId, accountId, activated: isActive } = check;
-    await nouns.heartbeats.write({ checkId, accountId, token, periodMs, graceMs, isActive });
-  } catch (thrown) {
-    if (!isUniqueViolation(thrown)) throw thrown;
-    throw new AppError('CONFLICT', 'heartbeat.pingToken is taken: another check has it. Leave it out.');
-  }
 }
 
 /** Which state a ping has that comes now. */
@@ -119,12 +68,12 @@ export class Heartbeats {
    * @throws AppError NOT_FOUND for an unknown token.
    */
   async ping(token: string, ping: Ping): Promise<void> {
-    const hasAlerts = await this.#store.transaction(async (nouns) => {
-      const timer = await nouns.heartbeats.findByToken(token);
+    const hasAlerts = await this.#store.transaction(async (repositories) => {
+      const timer = await repositories.heartbeats.findByToken(token);
       if (!timer) throw new AppError('NOT_FOUND', 'There is no such ping URL.');
       if (timer.is_active === 0) return false;
       const now = this.#clock.wallMs();
-      return this.#recorder.record(nouns, timer, { ...ping, state: stateOfPing(timer, now), at: now });
+      return this.#recorder.record(repositories, timer, { ...ping, state: stateOfPing(timer, now), at: now });
     });
     if (hasAlerts) this.#store.signals.send([{ kind: 'alerts' }]);
   }
@@ -135,12 +84,13 @@ export class HeartbeatRecorder {
   readonly #numbers = new RunNumbers();
 
   /**
-   * In a transaction that has locked the timer: the event, its record in the ledger, and the timer's new start.
+   * In a transaction that has locked the timer: the event, its record in the ledger, and the timer's new
+   * start.
    *
-   * @returns whether there are alerts to tell.
+   * @returns whether there are notifications to send.
    */
   async record(
-    nouns: Nouns,
+    repositories: Repositories,
     timer: HeartbeatRow,
     event: {
       readonly state: PingState;
@@ -149,7 +99,7 @@ export class HeartbeatRecorder {
       readonly userAgent: string | null;
     },
   ): Promise<boolean> {
-    const check = (await nouns.checks.findMany([timer.check_id])).get(timer.check_id);
+    const check = (await repositories.checks.findMany([timer.check_id])).get(timer.check_id);
     if (!check) return false;
     const row: HeartbeatEventRow = {
       id: randomUUID(),
@@ -162,14 +112,14 @@ export class HeartbeatRecorder {
     };
     // Two pings in one millisecond are two slots.
     const slotAt = Math.max(event.at, timer.last_slot_at + 1);
-    await nouns.heartbeats.insertEvent(row);
-    const hasAlerts = await this.#record(nouns, check, row, { slotAt, timer });
-    await nouns.heartbeats.restart(timer, event.at, slotAt);
+    await repositories.heartbeats.insertEvent(row);
+    const hasAlerts = await this.#record(repositories, check, row, { slotAt, timer });
+    await repositories.heartbeats.restart(timer, event.at, slotAt);
     return hasAlerts;
   }
 
   async #record(
-    nouns: Nouns,
+    repositories: Repositories,
     check: Check,
     event: HeartbeatEventRow,
     { slotAt, timer }: { readonly slotAt: number; readonly timer: HeartbeatRow },
@@ -191,7 +141,7 @@ export class HeartbeatRecorder {
       state: 'final' as const,
       ended: now,
     };
-    await nouns.runs.insert([run]);
+    await repositories.runs.insert([run]);
     const failed =
       event.state === 'FAILING'
         ? failure(
@@ -200,7 +150,7 @@ export class HeartbeatRecorder {
           )
         : undefined;
     const messages = failed ? [failed.message] : [];
-    const groups = await groupErrors(nouns, [failedResult(run, event.id, messages, undefined)], now);
+    const groups = await groupErrors(repositories, [failedResult(run, event.id, messages, undefined)], now);
     const type = findCheckType(run.check_type);
     const detail = { state: event.state, source: event.source, userAgent: event.user_agent };
     const row: CountedResultRow = {
@@ -239,8 +189,8 @@ export class HeartbeatRecorder {
       detail: JSON.stringify(detail),
       measured: type ? JSON.stringify(measuredValues(type.analytics, detail, null)) : null,
     };
-    await insertResults(nouns, [{ run, row }]);
-    return countFinalResults(nouns, [{ run, row }], now);
+    await insertResults(repositories, [{ run, row }]);
+    return updateStatusesAndRaiseAlerts(repositories, [{ run, row }], now);
   }
 }
 

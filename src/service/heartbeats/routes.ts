@@ -5,9 +5,9 @@ import { parseTimestamp } from '../../protocol/http/query.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
 import { pageOffset } from '../http/paging.ts';
 import { fieldError } from '../http/validation.ts';
-import type { HeartbeatEventRow } from '../sessions/tables.ts';
 import { Heartbeats, type Ping } from './heartbeats.ts';
 import type { EventCount } from './store.ts';
+import type { HeartbeatEventRow } from './tables.ts';
 
 const dayMs = 86_400_000;
 
@@ -92,7 +92,10 @@ function eventView(row: HeartbeatEventRow) {
 const maxSourceLength = 300;
 const maxUserAgentLength = 512;
 
-/** Who pings, in a few words such as "HTTPS GET from curl". What headers say is shown, and nothing else done with it. */
+/**
+ * The sender of a ping, in a few words such as "HTTPS GET from curl". What headers say is shown, and nothing
+ * else done with it.
+ */
 function pingOf(request: FastifyRequest, publicUrl: string | undefined): Ping {
   const { origin, referer, 'user-agent': agent } = request.headers;
   const userAgent = agent === undefined ? null : printable(agent).slice(0, maxUserAgentLength);

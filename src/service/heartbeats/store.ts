@@ -1,9 +1,9 @@
 import type { Kysely } from 'kysely';
 import { sql } from 'kysely';
-import type { PingState } from '../../checks/heartbeat/ping-state.ts';
-import type { HeartbeatEventRow, HeartbeatRow } from '../sessions/tables.ts';
+import type { PingState } from '../../checks/heartbeat/spec.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
-import type { Tables } from '../store/schema/tables.ts';
+import type { Tables } from '../tables.ts';
+import type { HeartbeatEventRow, HeartbeatRow } from './tables.ts';
 
 /** What a heartbeat's timer follows from. */
 export interface HeartbeatWrite {
@@ -32,8 +32,8 @@ export class Heartbeats {
   }
 
   /**
-   * Writes the settings of a timer. One that is switched off, or on again, forgets its last ping. Fails with a unique
-   * violation when another check has the token.
+   * Writes the settings of a timer. One that is switched off, or on again, forgets its last ping. Fails with
+   * a unique violation when another check has the token.
    */
   async write(heartbeat: HeartbeatWrite): Promise<void> {
     const { checkId, periodMs, graceMs } = heartbeat;
@@ -102,7 +102,10 @@ export class Heartbeats {
       .execute();
   }
 
-  /** Timers that expected a ping, or whose grace time ended, in a stretch of time; locked until the end of the transaction. */
+  /**
+   * Timers that expected a ping, or whose grace time ended, in a stretch of time; locked until the end of the
+   * transaction.
+   */
   async expectedBetween(from: number, to: number): Promise<HeartbeatRow[]> {
     return this.#db
       .selectFrom('heartbeats')

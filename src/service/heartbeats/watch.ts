@@ -1,9 +1,8 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
-import { Alarm } from '../jobs/job-loop.ts';
-import type { HeartbeatRow } from '../sessions/tables.ts';
-import type { Store } from '../store/store.ts';
+import type { Store } from '../store.ts';
 import { HeartbeatRecorder } from './heartbeats.ts';
+import type { HeartbeatRow } from './tables.ts';
 
 export interface HeartbeatWatchOptions {
   readonly store: Store;
@@ -12,69 +11,51 @@ export interface HeartbeatWatchOptions {
 }
 
 const timersPerTurn = 200;
-/** No grace time can end sooner after a ping than this: whoever sleeps no longer needs no waking. */
-const longestSleepMs = 5_000;
 /** A look that is longer ago than this means that nobody was there to take pings either. */
 const awayAfterMs = 20_000;
 
 /**
- * Notes pings that were missed. One process does, the one that schedules; the timers are in the store, so any other can
- * go on where it stopped.
+ * Notes pings that were missed. The leader does; the timers are in the store, so the next leader goes on
+ * where it stopped.
  *
- * While the service was away nobody could take a ping. When the watch finds that the last look is long ago, the timers
- * whose grace time ended meanwhile, or that expected a ping meanwhile, are given the benefit of the doubt: their next
- * ping is expected where their rhythm puts it after now. A red heartbeat is the job's fault, never ours.
+ * While the service was away nobody could take a ping. When the watch finds that the last look is long ago,
+ * the timers whose grace time ended meanwhile, or that expected a ping meanwhile, are given the benefit of
+ * the doubt: their next ping is expected where their rhythm puts it after now. A red heartbeat is the job's
+ * fault, never ours.
  */
 export class HeartbeatWatch {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #recorder = new HeartbeatRecorder();
-  readonly #alarm: Alarm;
 
   constructor(options: HeartbeatWatchOptions) {
     this.#store = options.store;
     this.#clock = options.clock;
     this.#logger = options.logger;
-    this.#alarm = new Alarm({
-      name: 'heartbeat watch',
-      clock: options.clock,
-      logger: options.logger,
-      work: () => this.#turn(),
-      longestMs: longestSleepMs,
-    });
   }
 
-  start(): void {
-    this.#alarm.start();
-  }
-
-  async stop(): Promise<void> {
-    await this.#alarm.stop();
-  }
-
-  async #turn(): Promise<number | null> {
-    if (!(await this.#store.isLeader())) return null;
+  async turn(): Promise<number | null> {
     const next = await this.#store.heartbeats.nextDeadline();
     // Idle watches open no write transactions.
     if (next === null) return null;
     const now = this.#clock.wallMs();
-    const { count, hasAlerts } = await this.#store.transaction(async (nouns) => {
-      const lookedAt = await nouns.heartbeats.lookedAt();
+    const { count, hasAlerts } = await this.#store.transaction(async (repositories) => {
+      const lookedAt = await repositories.heartbeats.lookedAt();
       if (lookedAt !== null && now - lookedAt > awayAfterMs) {
-        const spared = await nouns.heartbeats.expectedBetween(lookedAt, now);
-        for (const timer of spared) await nouns.heartbeats.restart(timer, lastInRhythm(timer, now));
+        const spared = await repositories.heartbeats.expectedBetween(lookedAt, now);
+        for (const timer of spared) await repositories.heartbeats.restart(timer, lastInRhythm(timer, now));
         if (spared.length > 0) {
           this.#logger.warn(
             { heartbeats: spared.length, awayMs: now - lookedAt },
-            'the service was away: heartbeats that were due meanwhile are not held against their jobs',
+            'service was down; heartbeats due meanwhile are not counted as missed',
           );
         }
       }
-      const overdue = await nouns.heartbeats.overdue(now, timersPerTurn);
+      const overdue = await repositories.heartbeats.overdue(now, timersPerTurn);
       let hasAlerts = false;
       for (const timer of overdue) {
-        const isTold = await this.#recorder.record(nouns, timer, {
+        const isTold = await this.#recorder.record(repositories, timer, {
           state: 'FAILING',
           at: now,
           source: null,
@@ -82,7 +63,7 @@ export class HeartbeatWatch {
         });
         hasAlerts ||= isTold;
       }
-      await nouns.heartbeats.noteLook(now);
+      await repositories.heartbeats.noteLook(now);
       return { count: overdue.length, hasAlerts };
     });
     if (hasAlerts) this.#store.signals.send([{ kind: 'alerts' }]);

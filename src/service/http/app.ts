@@ -10,9 +10,6 @@ import Fastify, {
 import { z } from 'zod';
 import { AppError } from '../../lib/errors.ts';
 import type { Route } from '../../protocol/http/route.ts';
-import { allRoutes } from '../../protocol/index.ts';
-import { addMetricsRoute, type MetricsRouteDeps } from '../metrics-route.ts';
-import { allHandlers } from '../routes.ts';
 import { authenticate, type Caller } from './auth.ts';
 import { answerErrors, badRequestLine } from './errors.ts';
 import type { AnyHandler, Call, HandlerDeps } from './handler.ts';
@@ -21,7 +18,11 @@ import { buildOpenApi } from './openapi.ts';
 import { RawTransfers } from './raw-transfers.ts';
 import { fieldError, findUnstorable, validationError } from './validation.ts';
 
-export interface AppDeps extends HandlerDeps, MetricsRouteDeps {
+export interface AppDeps extends Pick<HandlerDeps, 'store' | 'clock' | 'logger'> {
+  /** Every operation, in the order of the reference. */
+  readonly routes: readonly Route[];
+  /** The handler of every operation, by operationId. */
+  readonly handlers: ReadonlyMap<string, AnyHandler>;
   /** Whether new work is welcome; false while shutting down. */
   readonly isReady: () => boolean;
   /** What one caller may ask in a minute; 0 or absent: there are no rate limits. */
@@ -62,22 +63,21 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   // Only JSON is understood.
   app.removeContentTypeParser('text/plain');
   acceptEmptyJson(app);
-  for (const contentType of new Set(allRoutes.flatMap((route) => route.bodyContentType ?? []))) {
+  for (const contentType of new Set(deps.routes.flatMap((route) => route.bodyContentType ?? []))) {
     app.addContentTypeParser(contentType, { parseAs: 'string' }, (_request, body, done) => done(null, body));
   }
   app.decorateRequest('caller');
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);
   });
-  answerErrors(app, allRoutes);
+  answerErrors(app, deps.routes);
   app.setValidatorCompiler<ValidatedSchema>(({ schema, httpPart }) => validator(schema.zod, httpPart));
   app.setSerializerCompiler<ValidatedSchema>(({ schema }) => serializer(schema.zod));
-  const handlers = allHandlers(deps);
   const transfers = new RawTransfers(app);
   const limits = deps.requestsPerMinute ? new RateLimits(deps.clock, deps.requestsPerMinute) : undefined;
   const addRoutes = (instance: FastifyInstance, bodyKind: ReturnType<typeof bodyKindOf>) => {
-    for (const route of allRoutes.filter((one) => bodyKindOf(one) === bodyKind)) {
-      const handler = handlers.get(route.operationId);
+    for (const route of deps.routes.filter((one) => bodyKindOf(one) === bodyKind)) {
+      const handler = deps.handlers.get(route.operationId);
       if (!handler) throw new Error(`no handler for ${route.operationId} (${route.method} ${route.path})`);
       addRoute(instance, route, { handler, deps, transfers, limits });
     }
@@ -97,7 +97,6 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     addRoutes(ignoring, 'ignored');
   });
   addProbes(app, deps);
-  addMetricsRoute(app, deps);
   return app;
 }
 
@@ -107,7 +106,10 @@ function bodyKindOf(route: Route): 'json' | 'raw' | 'ignored' {
   return route.isBodyRaw ? 'raw' : 'json';
 }
 
-/** Clients that always send `Content-Type: application/json` send it without a body too, where there is nothing to say. */
+/**
+ * Clients that always send `Content-Type: application/json` send it without a body too, where there is
+ * nothing to say.
+ */
 function acceptEmptyJson(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('remove', 'remove');
   app.removeContentTypeParser('application/json');
@@ -117,7 +119,9 @@ function acceptEmptyJson(app: FastifyInstance): void {
   });
 }
 
-/** Ends a request whose body does not come in time, so that a slow sender does not hold a connection for long. */
+/**
+ * Ends a request whose body does not come in time, so that a slow sender does not hold a connection for long.
+ */
 function limitSending(request: IncomingMessage): void {
   const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
   if (encoding === undefined && (length === undefined || length === '0')) return;
@@ -177,7 +181,8 @@ function addRoute(
     preValidation: async (request) => {
       refuseUnstorable('query', request.query);
       refuseUnstorable('params', request.params);
-      // The schemas of the agent protocol say what its texts may hold; reports show what targets sent, whatever it is.
+      // The schemas of the agent protocol say what its texts may hold; reports show what targets sent,
+      // whatever it is.
       const isJson = !route.isBodyRaw;
       if (route.credential !== 'location' && isJson) refuseUnstorable('payload', request.body);
       if (route.body && !route.isBodyOptional && (request.body === undefined || request.body === null)) {
@@ -222,7 +227,7 @@ function addProbes(app: FastifyInstance, deps: AppDeps): void {
   });
   let document: Promise<object> | undefined;
   app.get('/v1/openapi.json', async () => {
-    document ??= buildOpenApi();
+    document ??= buildOpenApi(deps.routes);
     return document;
   });
 }

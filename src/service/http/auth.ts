@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../../lib/errors.ts';
 import type { Route } from '../../protocol/http/route.ts';
+import type { KeyRole } from '../ids/keys.ts';
 import { hashKey } from '../ids/keys.ts';
-import type { KeyRole, PrivateLocationRow } from '../store/schema/tables.ts';
-import type { Store } from '../store/store.ts';
+import type { Store } from '../store.ts';
 
 /** Who calls an account's route. */
 export interface AccountCaller {
@@ -13,10 +13,21 @@ export interface AccountCaller {
   readonly keyId: string;
 }
 
+/** The private location whose agents call. */
+export interface LocationCaller {
+  readonly id: string;
+  readonly account_id: string;
+  readonly name: string;
+  readonly slug_name: string;
+  readonly proxy_url: string | null;
+  /** The first slot that was missed because the location had no agent; null while it has. */
+  readonly no_agent_since: number | null;
+}
+
 /** Who calls: an account by its key, or the agents of a location by theirs. */
 export type Caller =
   | { readonly kind: 'account'; readonly account: AccountCaller }
-  | { readonly kind: 'location'; readonly location: PrivateLocationRow }
+  | { readonly kind: 'location'; readonly location: LocationCaller }
   | { readonly kind: 'nobody' };
 
 const writingRoles: readonly KeyRole[] = ['ADMIN', 'READ_WRITE'];

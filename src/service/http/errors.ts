@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError, errorCodeOf, toError } from '../../lib/errors.ts';
-import type { ErrorBody } from '../../protocol/http/error-body.ts';
-import type { Route } from '../../protocol/http/route.ts';
+import type { ErrorBody, Route } from '../../protocol/http/route.ts';
 import { asStoreError } from '../store/engine/dialect.ts';
 
 /** Gives every error of the API its one shape, those of the framework included. */
@@ -19,7 +18,7 @@ export function answerErrors(app: FastifyInstance, routes: readonly Route[]): vo
     reply.header('allow', [...new Set(methods)].join(', '));
     throw new AppError(
       'METHOD_NOT_ALLOWED',
-      `${request.method} is not possible here; ${methods.join(', ')} is.`,
+      `${request.method} is not allowed here. Allowed: ${methods.join(', ')}.`,
     );
   });
 }
@@ -28,7 +27,7 @@ function answer(thrown: Error, request: FastifyRequest, reply: FastifyReply): vo
   const error = asAppError(thrown);
   if (error.code === 'INTERNAL') request.log.error({ err: thrown, requestId: request.id }, 'internal error');
   else if (error.statusCode >= 500) {
-    request.log.warn({ reason: causeOf(error), requestId: request.id }, 'the request could not be served');
+    request.log.warn({ reason: causeOf(error), requestId: request.id }, 'request failed');
   }
   if (error.code === 'BAD_TOKEN') reply.header('www-authenticate', 'Bearer');
   if (['STORE_UNAVAILABLE', 'NOT_FINISHED'].includes(error.code)) reply.header('retry-after', '1');
@@ -83,7 +82,7 @@ function asAppError(thrown: Error): AppError {
   }
   return new AppError(
     'INTERNAL',
-    'A fault of the service. Its log has the details under the x-request-id of this answer.',
+    'Internal service error. The service log has the details under the x-request-id of this response.',
     {
       cause: error,
     },

@@ -4,27 +4,17 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Credential, Route } from '../../protocol/http/route.ts';
 import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
-import type { StaticIps } from '../locations/static-ips.ts';
-import type { AnalyticsThread } from '../results/analytics/analytics-thread.ts';
-import type { Ingest } from '../results/ingest.ts';
-import type { Ledger } from '../runs/ledger.ts';
-import type { PrivateLocationRow } from '../store/schema/tables.ts';
-import type { Store } from '../store/store.ts';
-import type { AccountCaller } from './auth.ts';
+import type { Store } from '../store.ts';
+import type { AccountCaller, LocationCaller } from './auth.ts';
 
-/** What handlers work with. */
+/** What all handlers may work with; those of a noun name what else they need. */
 export interface HandlerDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly ledger: Ledger;
-  readonly ingest: Ingest;
   readonly artifactStore: ArtifactStore;
-  readonly analytics: AnalyticsThread;
   /** Where clients reach the API; links are relative without it. */
   readonly publicUrl?: string | undefined;
-  /** Source addresses of check runs by location. */
-  readonly staticIps?: StaticIps;
   /** Whether subscribers of status pages can be mailed; false when absent. */
   readonly hasMailer?: boolean;
 }
@@ -33,7 +23,7 @@ type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
 type Field<R, Name extends string> = R extends Record<Name, infer Schema> ? Parsed<Schema> : undefined;
 
 type CallerOf<C extends Credential> = C extends 'location'
-  ? PrivateLocationRow
+  ? LocationCaller
   : C extends 'none'
     ? null
     : C extends 'optional'
@@ -71,4 +61,14 @@ export function handlersById<Routes extends Readonly<Record<string, Route>>>(
     route.operationId,
     handlers[name] as unknown as AnyHandler,
   ]);
+}
+
+/** An instant as answers write it. */
+export function iso(epochMs: number): string {
+  return new Date(epochMs).toISOString();
+}
+
+/** The same for one that may not be. */
+export function optionalIso(epochMs: number | null): string | null {
+  return epochMs === null ? null : iso(epochMs);
 }

@@ -1,5 +1,16 @@
-import type { Nouns } from '../store/store.ts';
+import { AppError } from '../../lib/errors.ts';
+import type { Repositories } from '../store.ts';
 import { fieldError } from './validation.ts';
+
+/** @throws AppError NOT_FOUND when what a path names is not there: "There is no snippet 7." */
+export function found<T>(value: T | undefined, what: string): T {
+  if (value === undefined) throw notFound(what);
+  return value;
+}
+
+export function notFound(what: string): AppError {
+  return new AppError('NOT_FOUND', `There is no ${what}.`);
+}
 
 /**
  * Every private location that a check or a group names must exist, and stays while this transaction runs.
@@ -7,12 +18,12 @@ import { fieldError } from './validation.ts';
  * @throws AppError VALIDATION_FAILED, naming each one that does not.
  */
 export async function requireLocations(
-  nouns: Pick<Nouns, 'locations'>,
+  repositories: Pick<Repositories, 'locations'>,
   accountId: string,
   { privateLocations }: { readonly privateLocations?: readonly string[] | null | undefined },
 ): Promise<void> {
   const slugs = privateLocations ?? [];
-  const known = await nouns.locations.findBySlugs(accountId, slugs);
+  const known = await repositories.locations.findBySlugs(accountId, slugs);
   const problems = slugs.flatMap((slug, index) =>
     known.has(slug)
       ? []
@@ -22,18 +33,18 @@ export async function requireLocations(
 }
 
 /**
- * The group that a check joins must exist; it neither changes nor goes while this transaction runs. Called before the
- * check's own row is locked: who changes a group locks the group first and then its checks.
+ * The group that a check joins must exist; it neither changes nor goes while this transaction runs. Called
+ * before the check's own row is locked: who changes a group locks the group first and then its checks.
  *
  * @throws AppError VALIDATION_FAILED when there is no such group.
  */
 export async function requireGroup(
-  nouns: Pick<Nouns, 'groups'>,
+  repositories: Pick<Repositories, 'groups'>,
   accountId: string,
   groupId: unknown,
 ): Promise<void> {
   // A value of another kind is refused with all other wrong fields.
   if (typeof groupId !== 'number' || !Number.isSafeInteger(groupId)) return;
-  if (await nouns.groups.findForUpdate(accountId, groupId)) return;
+  if (await repositories.groups.findForUpdate(accountId, groupId)) return;
   throw fieldError('payload', [{ key: 'groupId', message: `names no check group: ${groupId}` }]);
 }

@@ -8,12 +8,13 @@ import type { RateLimit, Route } from '../../protocol/http/route.ts';
 const callersRemembered = 50_000;
 
 /**
- * How much each caller may ask: an API key of its operations, an address of public pages. Agents are not limited: what
- * they ask follows from the checks they run.
+ * How much each caller may ask: an API key of its operations, an address of public pages. Agents are not
+ * limited: what they ask follows from the checks they run.
  *
- * Each limit is a bucket that holds `requests` and fills evenly, from empty to full in `windowSeconds`. Only one number
- * is kept: when it will be full again (the generic cell rate algorithm of ITU-T I.371). A request that finds it empty
- * costs nothing. Operations without a limit of their own share one bucket per caller. Each process counts by itself.
+ * Each limit is a bucket that holds `requests` and fills evenly, from empty to full in `windowSeconds`. Only
+ * one number is kept: when it will be full again (the generic cell rate algorithm of ITU-T I.371). A request
+ * that finds it empty costs nothing. Operations without a limit of their own share one bucket per caller.
+ * Each process counts by itself.
  */
 export class RateLimits {
   readonly #clock: Clock;
@@ -26,7 +27,7 @@ export class RateLimits {
   }
 
   /**
-   * Takes one request from the bucket of whoever calls, and tells in headers what is left.
+   * Takes one request from the caller's bucket and says in headers what is left.
    *
    * @throws AppError RATE_LIMITED, with a Retry-After header, when the bucket is empty.
    */

@@ -1,9 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
 import { packageVersion } from '../../lib/version.ts';
-import { ErrorBody } from '../../protocol/http/error-body.ts';
-import type { Route } from '../../protocol/http/route.ts';
-import { allRoutes } from '../../protocol/index.ts';
+import { ErrorBody, type Route } from '../../protocol/http/route.ts';
 
 type Json = Record<string, unknown>;
 type Direction = 'input' | 'output';
@@ -16,10 +14,10 @@ const security = {
 } as const;
 
 /** The OpenAPI 3.1 document of the API, from the table of routes. */
-export async function buildOpenApi(): Promise<object> {
+export async function buildOpenApi(routes: readonly Route[]): Promise<object> {
   const schemas = new SchemaCollection();
   const paths: Record<string, Json> = {};
-  for (const route of allRoutes) {
+  for (const route of routes) {
     paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation(route, schemas) };
   }
   return {
@@ -30,7 +28,7 @@ export async function buildOpenApi(): Promise<object> {
       description: 'Checks, their results and statuses, private locations, and the protocol of their agents.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    tags: [...new Set(allRoutes.map((route) => route.tag))].map((name) => ({ name })),
+    tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({ name })),
     paths,
     components: {
       securitySchemes: {
@@ -142,8 +140,9 @@ function errorAnswer(status: number, schemas: SchemaCollection): Json {
 const componentRef = '#/components/schemas/';
 
 /**
- * The named schemas of the document. What is written and what is answered differ (fields with defaults may be left out
- * when writing), so a schema used both ways appears twice when the two forms are not the same: `Name` and `NameWrite`.
+ * The named schemas of the document. What is written and what is answered differ (fields with defaults may be
+ * left out when writing), so a schema used both ways appears twice when the two forms are not the same:
+ * `Name` and `NameWrite`.
  */
 class SchemaCollection {
   readonly #named: Record<Direction, Map<string, Json>> = { input: new Map(), output: new Map() };
@@ -182,7 +181,10 @@ class SchemaCollection {
     this.#named[direction].set(name, pointToComponents(schema) as Json);
   }
 
-  /** All named schemas by name. Renames inputs that differ from the output of the same name, in their uses too. */
+  /**
+   * All named schemas by name. Renames inputs that differ from the output of the same name, in their uses
+   * too.
+   */
   components(): Record<string, Json> {
     const { input, output } = this.#named;
     const differing = new Set<string>();

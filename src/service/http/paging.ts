@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { formatCursor } from '../../protocol/http/cursor.ts';
 
 export interface PageQuery {
   readonly limit: number;
@@ -11,8 +12,8 @@ export function pageOffset(query: PageQuery): number {
 }
 
 /**
- * Tells where a page lies in the list (check model 4.3): `Content-Range: 0-9/23` and `Link` to the next and the last
- * page.
+ * Tells where a page lies in the list (check model 4.3): `Content-Range: 0-9/23` and `Link` to the next and
+ * the last page.
  */
 export function describePage(
   request: FastifyRequest,
@@ -33,4 +34,24 @@ function pageUrl(request: FastifyRequest, page: number, publicUrl: string | unde
   const url = new URL(request.url, 'http://relative.invalid');
   url.searchParams.set('page', String(page));
   return `${publicUrl?.replace(/\/+$/, '') ?? ''}${url.pathname}${url.search}`;
+}
+
+/**
+ * A page of a list that pages by cursor, from its rows and one more that shows whether there is a next page.
+ *
+ * @param rows up to `limit + 1`.
+ */
+export async function pageOf<Row extends { readonly id: string; readonly created: number }, View>(
+  rows: readonly Row[],
+  limit: number,
+  view: (rows: readonly Row[]) => Promise<View[]>,
+): Promise<{ length: number; entries: View[]; nextId: string | null }> {
+  const shown = rows.slice(0, limit);
+  const last = shown.at(-1);
+  const entries = await view(shown);
+  return {
+    length: entries.length,
+    entries,
+    nextId: rows.length > limit && last ? formatCursor(last) : null,
+  };
 }

@@ -5,8 +5,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 const farewellMs = 2000;
 
 /**
- * The artifacts on their way in and out. They can take minutes, and a service that stops does not wait for that: after a
- * short while their connections are closed. Agents then begin again elsewhere, and clients ask for the range they miss.
+ * The artifacts on their way in and out. They can take minutes, and a service that stops does not wait for
+ * that: after a short while their connections are closed. Agents then begin again elsewhere, and clients ask
+ * for the range they miss.
  */
 export class RawTransfers {
   readonly #sockets = new Set<Socket>();

@@ -8,7 +8,9 @@ type Source = NonNullable<ErrorDetails['validation']>['source'];
 const maxProblems = 20;
 const maxKeyLength = 200;
 
-/** The error for values that a schema refuses: names every bad field, as a dotted path, and what it allows. */
+/**
+ * The error for values that a schema refuses: names every bad field, as a dotted path, and what it allows.
+ */
 export function validationError(source: Source, issues: readonly Issue[]): AppError {
   const keys = [...new Set(issues.flatMap(withoutUnions).flatMap(keysOf))];
   return new AppError('VALIDATION_FAILED', describeIssues(issues), {
@@ -37,8 +39,8 @@ export function describeIssues(issues: readonly Issue[], prefix = ''): string {
 }
 
 /**
- * A union that failed, as the problems inside the one branch whose outer form fits: a bad item of a list that could
- * also have been a single word is the item's problem. Where no branch fits it stays one problem.
+ * A union that failed, as the problems inside the one branch whose outer form fits: a bad item of a list that
+ * could also have been a single word is the item's problem. Where no branch fits it stays one problem.
  */
 function withoutUnions(issue: Issue): Issue[] {
   if (issue.code !== 'invalid_union') return [issue];
@@ -100,8 +102,8 @@ function unit(origin: string): string {
 }
 
 /**
- * The dotted path of the first string (or key) that not every database can store, or null: NUL characters, and halves
- * of surrogate pairs, which are no characters at all.
+ * The dotted path of the first string (or key) that not every database can store, or null: NUL characters,
+ * and halves of surrogate pairs, which are no characters at all.
  */
 export function findUnstorable(value: unknown): string | null {
   const open: { value: unknown; path: string }[] = [{ value, path: '' }];

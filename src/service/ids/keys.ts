@@ -7,7 +7,10 @@ export interface FreshKey {
   readonly masked: string;
 }
 
-/** Keys of locations start with `pl_`, of accounts with `ak_`, of dashboards with `da_`; 32 hex digits follow (128 random bits). */
+/**
+ * Keys of locations start with `pl_`, of accounts with `ak_`, of dashboards with `da_`; 32 hex digits follow
+ * (128 random bits).
+ */
 export function createKey(prefix: 'pl_' | 'ak_' | 'da_'): FreshKey {
   return describeKey(`${prefix}${randomBytes(16).toString('hex')}`);
 }
@@ -21,3 +24,7 @@ export function describeKey(rawKey: string): FreshKey {
 export function hashKey(rawKey: string): string {
   return createHash('sha256').update(rawKey).digest('hex');
 }
+
+/** What an API key may do. */
+export const keyRoles = ['ADMIN', 'READ_WRITE', 'READ_RUN', 'READ_ONLY'] as const;
+export type KeyRole = (typeof keyRoles)[number];

@@ -1,6 +1,6 @@
-import { tellSubscribers } from '../mail/subscriber-mails.ts';
 import { affectedServices, isGoingOn, visibleMaintenances } from '../maintenance/pages.ts';
-import type { Nouns } from '../store/store.ts';
+import type { Repositories } from '../store.ts';
+import { mailIncidentUpdate } from './subscriber-mails.ts';
 import type { IncidentEvent, IncidentHandler } from './trigger.ts';
 import { addUpdate, openIncident } from './writer.ts';
 
@@ -11,27 +11,32 @@ export interface AutomaticIncidentsOptions {
 }
 
 /**
- * Incidents that follow the alerts of checks: returns what is done about one event, within a transaction. One event may
- * be told any number of times, in any process: an alert opens one incident, once, and resolves that one only. A service
- * that is gone, or not the account's, gets none. An incident that people resolved before the check recovered stays as
- * they left it. While a maintenance of the service goes on whose window says `suppressAutoIncidents`, none is opened.
+ * Incidents that follow the alerts of checks: returns what is done about one event, within a transaction. One
+ * event may be handled any number of times, in any process: an alert opens one incident, once, and resolves
+ * that one only. A service that is gone, or not the account's, gets none. An incident that people resolved
+ * before the check recovered stays as they left it. While a maintenance of the service goes on whose window
+ * says `suppressAutoIncidents`, none is opened.
  */
 export function automaticIncidents(options: AutomaticIncidentsOptions): IncidentHandler {
-  return async (nouns, event) => {
-    if (event.kind === 'open') await open(nouns, event, options);
-    else await resolve(nouns, event, options);
+  return async (repositories, event) => {
+    if (event.kind === 'open') await open(repositories, event, options);
+    else await resolve(repositories, event, options);
   };
 }
 
-async function open(nouns: Nouns, event: IncidentEvent, options: AutomaticIncidentsOptions): Promise<void> {
+async function open(
+  repositories: Repositories,
+  event: IncidentEvent,
+  options: AutomaticIncidentsOptions,
+): Promise<void> {
   const { serviceId, severity, name, description, notifySubscribers } = event.incident;
-  // Locks the service, so that two tellings of one event take turns.
-  const services = await nouns.services.findMany(event.accountId, [serviceId.toLowerCase()]);
+  // Locks the service, so that two deliveries of one event take turns.
+  const services = await repositories.services.findMany(event.accountId, [serviceId.toLowerCase()]);
   const [service] = services.values();
-  if (!service || (await nouns.incidents.findByTrigger(event.triggerId))) return;
-  if (await isSuppressed(nouns, event, service.id)) return;
+  if (!service || (await repositories.incidents.findByTrigger(event.triggerId))) return;
+  if (await isSuppressed(repositories, event, service.id)) return;
   const { row, update } = await openIncident(
-    nouns,
+    repositories,
     {
       accountId: event.accountId,
       name,
@@ -42,13 +47,20 @@ async function open(nouns: Nouns, event: IncidentEvent, options: AutomaticIncide
     },
     event.at,
   );
-  await tellSubscribers(nouns, row, update, options);
+  await mailIncidentUpdate(repositories, row, update, options);
 }
 
-/** Whether a maintenance that concerns a service goes on, whose window wishes no incidents of checks meanwhile. */
-async function isSuppressed(nouns: Nouns, event: IncidentEvent, serviceId: string): Promise<boolean> {
+/**
+ * Whether a maintenance that concerns a service goes on, whose window wishes no incidents of checks
+ * meanwhile.
+ */
+async function isSuppressed(
+  repositories: Repositories,
+  event: IncidentEvent,
+  serviceId: string,
+): Promise<boolean> {
   const present = { pastMs: 0, aheadMs: 0 };
-  const maintenances = await visibleMaintenances(nouns, event.at, present, event.accountId);
+  const maintenances = await visibleMaintenances(repositories, event.at, present, event.accountId);
   return maintenances.some(
     (maintenance) =>
       isGoingOn(maintenance) &&
@@ -58,14 +70,14 @@ async function isSuppressed(nouns: Nouns, event: IncidentEvent, serviceId: strin
 }
 
 async function resolve(
-  nouns: Nouns,
+  repositories: Repositories,
   event: IncidentEvent,
   options: AutomaticIncidentsOptions,
 ): Promise<void> {
-  const incident = await nouns.incidents.findByTrigger(event.triggerId);
+  const incident = await repositories.incidents.findByTrigger(event.triggerId);
   if (!incident || incident.ended !== null) return;
   const update = await addUpdate(
-    nouns,
+    repositories,
     incident,
     {
       status: 'RESOLVED',
@@ -75,5 +87,5 @@ async function resolve(
     },
     event.at,
   );
-  await tellSubscribers(nouns, incident, update, options);
+  await mailIncidentUpdate(repositories, incident, update, options);
 }

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
-import type { IncidentEventRow } from '../alerts/tables.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
-import type { Tables } from '../store/schema/tables.ts';
+import type { Tables } from '../tables.ts';
+import type { IncidentEventRow } from './tables.ts';
 
 /** Incidents that are to be opened or resolved, until somebody has done so. */
 export class IncidentEvents {
@@ -18,8 +18,8 @@ export class IncidentEvents {
   }
 
   /**
-   * The oldest ones, locked: no other process takes a later one of the same incident meanwhile. To be called in a
-   * transaction, which also removes them.
+   * The oldest ones, locked: no other process takes a later one of the same incident meanwhile. To be called
+   * in a transaction, which also removes them.
    */
   async lockOldest(limit: number): Promise<IncidentEventRow[]> {
     return this.#db

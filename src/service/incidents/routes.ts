@@ -6,13 +6,13 @@ import {
   type IncidentUpdateInput,
   incidentRoutes,
 } from '../../protocol/pages/incident.ts';
-import { pageOf } from '../http/cursor-paging.ts';
-import { iso, optionalIso } from '../http/dates.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
-import { tellSubscribers } from '../mail/subscriber-mails.ts';
-import { serviceView } from '../pages/routes.ts';
-import type { IncidentRow, IncidentUpdateRow } from '../pages/tables.ts';
-import type { Nouns } from '../store/store.ts';
+import type { Service } from '../../protocol/pages/status-page.ts';
+import { type AnyHandler, type HandlerDeps, handlersById, iso, optionalIso } from '../http/handler.ts';
+import { found, notFound } from '../http/known-names.ts';
+import { pageOf } from '../http/paging.ts';
+import type { Repositories } from '../store.ts';
+import { mailIncidentUpdate } from './subscriber-mails.ts';
+import type { IncidentRow, IncidentUpdateRow, ServiceRow } from './tables.ts';
 import { durationSeconds } from './timeline.ts';
 import { addUpdate, followUpdates, type NewUpdate, openIncident, requireServices } from './writer.ts';
 
@@ -22,14 +22,18 @@ const updatesShown = 100;
 export function incidentHandlers(deps: HandlerDeps): [string, AnyHandler][] {
   const { store, clock } = deps;
   const view = async (accountId: string, id: string): Promise<Incident> => {
-    const [shown] = await views(store, [found(await store.incidents.find(accountId, id), id)]);
-    if (!shown) throw notFound(id);
+    const [shown] = await views(store, [found(await store.incidents.find(accountId, id), `incident ${id}`)]);
+    if (!shown) throw notFound(`incident ${id}`);
     return shown;
   };
   const mailing = { hasMailer: deps.hasMailer ?? false, publicUrl: deps.publicUrl };
   return handlersById(incidentRoutes, {
     async listIncidents({ caller, query }) {
-      const rows = await store.incidents.list(caller.accountId, query.limit + 1, parseCursor(query.nextId));
+      const rows = await store.incidents.listBehind(
+        caller.accountId,
+        query.limit + 1,
+        parseCursor(query.nextId),
+      );
       return pageOf(rows, query.limit, (shown) => views(store, shown));
     },
     async createIncident({ caller, body }) {
@@ -37,10 +41,10 @@ export function incidentHandlers(deps: HandlerDeps): [string, AnyHandler][] {
       const [update] = body.incidentUpdates;
       if (!update) throw new Error('the schema lets no incident without an update through');
       const serviceIds = body.services.map(({ id }) => id.toLowerCase());
-      const id = await store.transaction(async (nouns) => {
-        await requireServices(nouns, caller.accountId, serviceIds);
+      const id = await store.transaction(async (repositories) => {
+        await requireServices(repositories, caller.accountId, serviceIds);
         const opened = await openIncident(
-          nouns,
+          repositories,
           {
             accountId: caller.accountId,
             name: body.name,
@@ -50,7 +54,7 @@ export function incidentHandlers(deps: HandlerDeps): [string, AnyHandler][] {
           },
           now,
         );
-        await tellSubscribers(nouns, opened.row, opened.update, mailing);
+        await mailIncidentUpdate(repositories, opened.row, opened.update, mailing);
         return opened.row.id;
       });
       return view(caller.accountId, id);
@@ -59,34 +63,34 @@ export function incidentHandlers(deps: HandlerDeps): [string, AnyHandler][] {
       return view(caller.accountId, params.incidentId);
     },
     async updateIncident({ caller, params, body }) {
-      await store.transaction(async (nouns) => {
-        const row = await locked(nouns, caller.accountId, params.incidentId);
+      await store.transaction(async (repositories) => {
+        const row = await locked(repositories, caller.accountId, params.incidentId);
         const { name = row.name, severity = row.severity, services } = body;
-        await nouns.incidents.update({ ...row, name, severity, updated: clock.wallMs() });
+        await repositories.incidents.update({ ...row, name, severity, updated: clock.wallMs() });
         if (!services) return;
         const serviceIds = services.map(({ id }) => id.toLowerCase());
-        await requireServices(nouns, caller.accountId, serviceIds);
-        await nouns.incidents.replaceServices(row.id, serviceIds);
+        await requireServices(repositories, caller.accountId, serviceIds);
+        await repositories.incidents.replaceServices(row.id, serviceIds);
       });
       return view(caller.accountId, params.incidentId);
     },
     async deleteIncident({ caller, params }) {
       const isDeleted = await store.incidents.delete(caller.accountId, params.incidentId);
-      if (!isDeleted) throw notFound(params.incidentId);
+      if (!isDeleted) throw notFound(`incident ${params.incidentId}`);
     },
     async listIncidentUpdates({ caller, params }) {
       const { id } = found(
         await store.incidents.find(caller.accountId, params.incidentId),
-        params.incidentId,
+        `incident ${params.incidentId}`,
       );
       return (await store.incidents.updates([id])).slice(0, updatesShown).map(updateView);
     },
     async createIncidentUpdate({ caller, params, body }) {
       const now = clock.wallMs();
-      const update = await store.transaction(async (nouns) => {
-        const incident = await locked(nouns, caller.accountId, params.incidentId);
-        const added = await addUpdate(nouns, incident, newUpdate(body, now), now);
-        await tellSubscribers(nouns, incident, added, mailing);
+      const update = await store.transaction(async (repositories) => {
+        const incident = await locked(repositories, caller.accountId, params.incidentId);
+        const added = await addUpdate(repositories, incident, newUpdate(body, now), now);
+        await mailIncidentUpdate(repositories, incident, added, mailing);
         return added;
       });
       return updateView(update);
@@ -94,29 +98,29 @@ export function incidentHandlers(deps: HandlerDeps): [string, AnyHandler][] {
     async getIncidentUpdate({ caller, params }) {
       const { id } = found(
         await store.incidents.find(caller.accountId, params.incidentId),
-        params.incidentId,
+        `incident ${params.incidentId}`,
       );
       return updateView(await foundUpdate(store, id, params.incidentUpdateId));
     },
     async updateIncidentUpdate({ caller, params, body }) {
-      const changed = await store.transaction(async (nouns) => {
-        const incident = await locked(nouns, caller.accountId, params.incidentId);
-        const row = await foundUpdate(nouns, incident.id, params.incidentUpdateId);
+      const changed = await store.transaction(async (repositories) => {
+        const incident = await locked(repositories, caller.accountId, params.incidentId);
+        const row = await foundUpdate(repositories, incident.id, params.incidentUpdateId);
         const { description = row.description, status = row.status, publicIncidentUpdateDate: date } = body;
         const published = date === undefined ? row.published : Date.parse(date);
         const next: IncidentUpdateRow = { ...row, description, status, published };
-        await nouns.incidents.changeUpdate(next);
-        await followUpdates(nouns, incident, clock.wallMs());
+        await repositories.incidents.changeUpdate(next);
+        await followUpdates(repositories, incident, clock.wallMs());
         return next;
       });
       return updateView(changed);
     },
     async deleteIncidentUpdate({ caller, params }) {
-      await store.transaction(async (nouns) => {
-        const incident = await locked(nouns, caller.accountId, params.incidentId);
-        const row = await foundUpdate(nouns, incident.id, params.incidentUpdateId);
-        await nouns.incidents.deleteUpdate(row.id);
-        await followUpdates(nouns, incident, clock.wallMs());
+      await store.transaction(async (repositories) => {
+        const incident = await locked(repositories, caller.accountId, params.incidentId);
+        const row = await foundUpdate(repositories, incident.id, params.incidentUpdateId);
+        await repositories.incidents.deleteUpdate(row.id);
+        await followUpdates(repositories, incident, clock.wallMs());
       });
     },
   });
@@ -127,33 +131,27 @@ function newUpdate(body: IncidentUpdateInput, now: number): NewUpdate {
   return { status, description, notifySubscribers, published: date === undefined ? now : Date.parse(date) };
 }
 
-async function locked(nouns: Nouns, accountId: string, id: string): Promise<IncidentRow> {
-  return found(await nouns.incidents.findForUpdate(accountId, id), id);
-}
-
-function found(row: IncidentRow | undefined, id: string): IncidentRow {
-  if (!row) throw notFound(id);
-  return row;
-}
-
-function notFound(id: string): AppError {
-  return new AppError('NOT_FOUND', `There is no incident ${id}.`);
+async function locked(repositories: Repositories, accountId: string, id: string): Promise<IncidentRow> {
+  return found(await repositories.incidents.findForUpdate(accountId, id), `incident ${id}`);
 }
 
 async function foundUpdate(
-  nouns: Pick<Nouns, 'incidents'>,
+  repositories: Pick<Repositories, 'incidents'>,
   incidentId: string,
   id: string,
 ): Promise<IncidentUpdateRow> {
-  const row = (await nouns.incidents.updates([incidentId])).find((update) => update.id === id);
+  const row = (await repositories.incidents.updates([incidentId])).find((update) => update.id === id);
   if (!row) throw new AppError('NOT_FOUND', `The incident has no update ${id}.`);
   return row;
 }
 
-async function views(nouns: Pick<Nouns, 'incidents'>, rows: readonly IncidentRow[]): Promise<Incident[]> {
+async function views(
+  repositories: Pick<Repositories, 'incidents'>,
+  rows: readonly IncidentRow[],
+): Promise<Incident[]> {
   const ids = rows.map(({ id }) => id);
-  const updates = Map.groupBy(await nouns.incidents.updates(ids), (update) => update.incident_id);
-  const services = Map.groupBy(await nouns.incidents.services(ids), (service) => service.incident_id);
+  const updates = Map.groupBy(await repositories.incidents.updates(ids), (update) => update.incident_id);
+  const services = Map.groupBy(await repositories.incidents.services(ids), (service) => service.incident_id);
   return rows.map((row) => ({
     id: row.id,
     name: row.name,
@@ -176,5 +174,16 @@ export function updateView(row: IncidentUpdateRow): IncidentUpdate {
     publicIncidentUpdateDate: iso(row.published),
     notifySubscribers: row.notify_subscribers === 1,
     created_at: iso(row.created),
+  };
+}
+
+/** A service as answers show it. */
+export function serviceView(row: ServiceRow): Service {
+  return {
+    id: row.id,
+    name: row.name,
+    accountId: row.account_id,
+    created_at: iso(row.created),
+    updated_at: optionalIso(row.updated),
   };
 }

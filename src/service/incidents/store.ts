@@ -1,71 +1,17 @@
-import type { Kysely } from 'kysely';
-import type { Cursor } from '../../protocol/http/cursor.ts';
-import type { IncidentRow, IncidentUpdateRow, ServiceRow } from '../pages/tables.ts';
-import { batches } from '../store/engine/batches.ts';
-import type { Dialect } from '../store/engine/dialect.ts';
-import { isBehind } from '../store/engine/keyset.ts';
-import type { Tables } from '../store/schema/tables.ts';
+import { accountTable } from '../store/engine/account-table.ts';
+import { batches } from '../store/engine/queries.ts';
+import type { IncidentRow, IncidentUpdateRow, ServiceRow } from './tables.ts';
 
-/** Incidents of services, and what was told of them. */
-export class Incidents {
-  readonly #db: Kysely<Tables>;
-  readonly #dialect: Dialect;
-
-  constructor(db: Kysely<Tables>, dialect: Dialect) {
-    this.#db = db;
-    this.#dialect = dialect;
-  }
-
-  async insert(row: IncidentRow): Promise<void> {
-    await this.#db.insertInto('incidents').values(row).execute();
-  }
-
-  async update({ id, ...row }: IncidentRow): Promise<void> {
-    await this.#db.updateTable('incidents').set(row).where('id', '=', id).execute();
-  }
-
-  /** Whether there was such an incident. */
-  async delete(accountId: string, id: string): Promise<boolean> {
-    const done = await this.#db
-      .deleteFrom('incidents')
-      .where('id', '=', id)
-      .where('account_id', '=', accountId)
-      .executeTakeFirst();
-    return done.numDeletedRows > 0n;
-  }
-
-  async find(accountId: string, id: string): Promise<IncidentRow | undefined> {
-    return this.#one(accountId, id).executeTakeFirst();
-  }
-
-  /** The same, for an incident this transaction is going to change. */
-  async findForUpdate(accountId: string, id: string): Promise<IncidentRow | undefined> {
-    return this.#one(accountId, id).modifyEnd(this.#dialect.forUpdate).executeTakeFirst();
-  }
-
-  #one(accountId: string, id: string) {
-    return this.#db
-      .selectFrom('incidents')
-      .selectAll()
-      .where('id', '=', id)
-      .where('account_id', '=', accountId);
-  }
-
+/** Incidents of services, and their updates. */
+export class Incidents extends accountTable<IncidentRow>()({ name: 'incidents', key: 'id' }) {
   /** The incident that an alert opened, locked. */
   async findByTrigger(triggerId: string): Promise<IncidentRow | undefined> {
-    return this.#db
+    return this.db
       .selectFrom('incidents')
       .selectAll()
       .where('trigger_id', '=', triggerId)
-      .modifyEnd(this.#dialect.forUpdate)
+      .modifyEnd(this.dialect.forUpdate)
       .executeTakeFirst();
-  }
-
-  /** An account's incidents, newest first, from behind a cursor. */
-  async list(accountId: string, limit: number, cursor?: Cursor): Promise<IncidentRow[]> {
-    let query = this.#db.selectFrom('incidents').selectAll().where('account_id', '=', accountId);
-    if (cursor) query = query.where(isBehind(cursor));
-    return query.orderBy('created', 'desc').orderBy('id', 'desc').limit(limit).execute();
   }
 
   /** Incidents of services that are open, or ended after an instant: one row for each service. */
@@ -74,12 +20,12 @@ export class Incidents {
     endedAfter: number,
   ): Promise<(IncidentRow & { service_id: string })[]> {
     if (serviceIds.length === 0) return [];
-    return this.#db
+    return this.db
       .selectFrom('incident_services')
       .innerJoin('incidents', 'incidents.id', 'incident_services.incident_id')
       .selectAll('incidents')
       .select('incident_services.service_id')
-      .where(this.#dialect.inList('incident_services.service_id', serviceIds))
+      .where(this.dialect.inList('incident_services.service_id', serviceIds))
       .where((eb) => eb.or([eb('incidents.ended', 'is', null), eb('incidents.ended', '>', endedAfter)]))
       .orderBy('incidents.started', 'desc')
       .orderBy('incidents.id', 'desc')
@@ -87,49 +33,49 @@ export class Incidents {
   }
 
   async replaceServices(incidentId: string, serviceIds: readonly string[]): Promise<void> {
-    await this.#db.deleteFrom('incident_services').where('incident_id', '=', incidentId).execute();
+    await this.db.deleteFrom('incident_services').where('incident_id', '=', incidentId).execute();
     const rows = [...new Set(serviceIds)].map((serviceId, position) => ({
       incident_id: incidentId,
       service_id: serviceId,
       position,
     }));
     for (const batch of batches(rows)) {
-      await this.#db.insertInto('incident_services').values(batch).execute();
+      await this.db.insertInto('incident_services').values(batch).execute();
     }
   }
 
   /** The services of some incidents, in order. */
   async services(incidentIds: readonly string[]): Promise<(ServiceRow & { incident_id: string })[]> {
     if (incidentIds.length === 0) return [];
-    return this.#db
+    return this.db
       .selectFrom('incident_services')
       .innerJoin('services', 'services.id', 'incident_services.service_id')
       .selectAll('services')
       .select('incident_services.incident_id')
-      .where(this.#dialect.inList('incident_services.incident_id', incidentIds))
+      .where(this.dialect.inList('incident_services.incident_id', incidentIds))
       .orderBy('incident_services.position')
       .execute();
   }
 
   async insertUpdate(row: IncidentUpdateRow): Promise<void> {
-    await this.#db.insertInto('incident_updates').values(row).execute();
+    await this.db.insertInto('incident_updates').values(row).execute();
   }
 
   async changeUpdate({ id, ...row }: IncidentUpdateRow): Promise<void> {
-    await this.#db.updateTable('incident_updates').set(row).where('id', '=', id).execute();
+    await this.db.updateTable('incident_updates').set(row).where('id', '=', id).execute();
   }
 
   async deleteUpdate(id: string): Promise<void> {
-    await this.#db.deleteFrom('incident_updates').where('id', '=', id).execute();
+    await this.db.deleteFrom('incident_updates').where('id', '=', id).execute();
   }
 
-  /** What was told of some incidents, newest first. */
+  /** The updates of some incidents, newest first. */
   async updates(incidentIds: readonly string[]): Promise<IncidentUpdateRow[]> {
     if (incidentIds.length === 0) return [];
-    return this.#db
+    return this.db
       .selectFrom('incident_updates')
       .selectAll()
-      .where(this.#dialect.inList('incident_id', incidentIds))
+      .where(this.dialect.inList('incident_id', incidentIds))
       .orderBy('published', 'desc')
       .orderBy('created', 'desc')
       .orderBy('id', 'desc')

@@ -1,10 +1,10 @@
-import type { IncidentSeverity, IncidentStatus } from '../pages/tables.ts';
+import type { IncidentSeverity, IncidentStatus } from './tables.ts';
 
 /**
- * An incident has no state of its own: it follows from its updates, in the order of the dates they are shown under.
- * The first update begins it. It is over when the newest update says RESOLVED; the moment it ended is then the first
- * RESOLVED of the unbroken row of them at the end. Any other status after that opens it again, and the time between
- * counts as part of the incident (check model 4.7).
+ * An incident has no state of its own: it follows from its updates, in the order of the dates they are shown
+ * under. The first update begins it. It is over when the newest update says RESOLVED; the moment it ended is
+ * then the first RESOLVED of the unbroken row of them at the end. Any other status after that opens it again,
+ * and the time between counts as part of the incident (check model 4.7).
  */
 export function timelineOf(
   updates: readonly { readonly status: IncidentStatus; readonly published: number }[],
@@ -33,7 +33,9 @@ interface Incident {
   readonly ended: number | null;
 }
 
-/** Milliseconds of a window in which at least one of the incidents went on: time that two share counts once. */
+/**
+ * Milliseconds of a window in which at least one of the incidents went on: time that two share counts once.
+ */
 function incidentMs(incidents: readonly Incident[], from: number, to: number): number {
   const spans = incidents
     .map(({ started, ended }) => ({ from: Math.max(started, from), to: Math.min(ended ?? to, to) }))

@@ -2,16 +2,14 @@ import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
 import { TriggerIncident } from '../../checks/contract/common-fields.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/log.ts';
 import type { Check } from '../checks/store.ts';
-import { Alarm } from '../jobs/job-loop.ts';
-import type { Nouns, Store } from '../store/store.ts';
+import type { Repositories, Store } from '../store.ts';
 
 /**
- * The way from alerts to incidents (check model 2.4). A check with `triggerIncident` that sends a failure alert has an
- * incident opened; its recovery resolves it. The event is stored in the transaction that made the alert, and handed over
- * in another one, which also removes it: an incident is opened exactly once, whatever is killed in between, and an alert
- * never waits for incidents.
+ * The way from alerts to incidents (check model 2.4). A check with `triggerIncident` that sends a failure
+ * alert has an incident opened; its recovery resolves it. The event is stored in the transaction that made
+ * the alert, and handed over in another one, which also removes it: an incident is opened exactly once,
+ * whatever is killed in between, and an alert never waits for incidents.
  */
 export interface IncidentEvent {
   readonly kind: 'open' | 'resolve';
@@ -25,8 +23,11 @@ export interface IncidentEvent {
   readonly at: number;
 }
 
-/** Opens or resolves an incident within a transaction. An error leaves the event stored, to be handed over again. */
-export type IncidentHandler = (nouns: Nouns, event: IncidentEvent) => Promise<void>;
+/**
+ * Opens or resolves an incident within a transaction. An error leaves the event stored, to be handed over
+ * again.
+ */
+export type IncidentHandler = (repositories: Repositories, event: IncidentEvent) => Promise<void>;
 
 /** An incident that was asked for and not resolved yet, as the state of the check keeps it. */
 export interface TriggeredIncident {
@@ -36,35 +37,35 @@ export interface TriggeredIncident {
 
 /** Has an incident opened for a check; null when it asks for none. */
 export async function openIncident(
-  nouns: Nouns,
+  repositories: Repositories,
   check: Check,
   now: number,
 ): Promise<TriggeredIncident | null> {
   const asked = TriggerIncident.nullable().safeParse(check.definition.triggerIncident ?? null);
   if (!asked.success || asked.data === null) return null;
   const triggered = { triggerId: randomUUID(), incident: asked.data };
-  await insertEvent(nouns, 'open', check, triggered, now);
+  await insertEvent(repositories, 'open', check, triggered, now);
   return triggered;
 }
 
 /** Has an incident resolved that `openIncident` asked for. */
 export async function resolveIncident(
-  nouns: Nouns,
+  repositories: Repositories,
   check: Check,
   triggered: TriggeredIncident,
   now: number,
 ): Promise<void> {
-  await insertEvent(nouns, 'resolve', check, triggered, now);
+  await insertEvent(repositories, 'resolve', check, triggered, now);
 }
 
 async function insertEvent(
-  nouns: Nouns,
+  repositories: Repositories,
   kind: IncidentEvent['kind'],
   check: Check,
   { triggerId, incident }: TriggeredIncident,
   now: number,
 ): Promise<void> {
-  await nouns.incidentEvents.insert({
+  await repositories.incidentEvents.insert({
     trigger_id: triggerId,
     account_id: check.accountId,
     check_id: check.id,
@@ -77,50 +78,27 @@ async function insertEvent(
 export interface IncidentFeedOptions {
   readonly store: Store;
   readonly clock: Clock;
-  readonly logger: Logger;
   readonly handler: IncidentHandler;
 }
 
 const eventsPerTurn = 50;
-const longestSleepMs = 5_000;
 
-/** Hands stored events to whoever keeps incidents, in their order, each in a transaction with its removal. */
+/** Hands stored events to their handler, in their order, each in a transaction with its removal. */
 export class IncidentFeed {
   readonly #options: IncidentFeedOptions;
-  readonly #alarm: Alarm;
-  readonly #unsubscribe: () => void;
 
   constructor(options: IncidentFeedOptions) {
     this.#options = options;
-    this.#alarm = new Alarm({
-      name: 'incident feed',
-      clock: options.clock,
-      logger: options.logger,
-      work: () => this.#turn(),
-      longestMs: longestSleepMs,
-    });
-    this.#unsubscribe = options.store.signals.subscribe(({ kind }) => {
-      if (kind === 'alerts' || kind === 'look') this.#alarm.wake();
-    });
   }
 
-  start(): void {
-    this.#alarm.start();
-  }
-
-  async stop(): Promise<void> {
-    this.#unsubscribe();
-    await this.#alarm.stop();
-  }
-
-  async #turn(): Promise<number | null> {
+  async turn(): Promise<number | null> {
     const { store, clock, handler } = this.#options;
     // Read first: an idle feed opens no write transactions.
     if (!(await store.incidentEvents.hasAny())) return null;
-    const taken = await store.transaction(async (nouns) => {
-      const rows = await nouns.incidentEvents.lockOldest(eventsPerTurn);
+    const taken = await store.transaction(async (repositories) => {
+      const rows = await repositories.incidentEvents.lockOldest(eventsPerTurn);
       for (const row of rows) {
-        await handler(nouns, {
+        await handler(repositories, {
           kind: row.kind,
           triggerId: row.trigger_id,
           accountId: row.account_id,
@@ -128,7 +106,7 @@ export class IncidentFeed {
           incident: JSON.parse(row.definition) as IncidentEvent['incident'],
           at: row.created,
         });
-        await nouns.incidentEvents.remove(row.position);
+        await repositories.incidentEvents.remove(row.position);
       }
       return rows.length;
     });

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { AppError } from '../../lib/errors.ts';
-import type { IncidentRow, IncidentSeverity, IncidentStatus, IncidentUpdateRow } from '../pages/tables.ts';
-import type { Nouns } from '../store/store.ts';
+import type { Repositories } from '../store.ts';
+import type { IncidentRow, IncidentSeverity, IncidentStatus, IncidentUpdateRow } from './tables.ts';
 import { timelineOf } from './timeline.ts';
 
-type IncidentNouns = Pick<Nouns, 'incidents' | 'services'>;
+type IncidentNouns = Pick<Repositories, 'incidents' | 'services'>;
 
 export interface NewUpdate {
   readonly status: IncidentStatus;
@@ -26,7 +26,7 @@ export interface NewIncident {
 
 /** Opens an incident with its first update, within a transaction. The services must be there. */
 export async function openIncident(
-  nouns: IncidentNouns,
+  repositories: IncidentNouns,
   incident: NewIncident,
   now: number,
 ): Promise<{ row: IncidentRow; update: IncidentUpdateRow }> {
@@ -44,25 +44,25 @@ export async function openIncident(
     created: now,
     updated: null,
   };
-  await nouns.incidents.insert(row);
-  await nouns.incidents.replaceServices(row.id, incident.serviceIds);
-  return { row, update: await insertUpdate(nouns, row.id, update, now) };
+  await repositories.incidents.insert(row);
+  await repositories.incidents.replaceServices(row.id, incident.serviceIds);
+  return { row, update: await insertUpdate(repositories, row.id, update, now) };
 }
 
 /** Adds an update to an incident that this transaction has locked, and lets the incident follow. */
 export async function addUpdate(
-  nouns: IncidentNouns,
+  repositories: IncidentNouns,
   incident: IncidentRow,
   update: NewUpdate,
   now: number,
 ): Promise<IncidentUpdateRow> {
-  const row = await insertUpdate(nouns, incident.id, update, now);
-  await followUpdates(nouns, incident, now);
+  const row = await insertUpdate(repositories, incident.id, update, now);
+  await followUpdates(repositories, incident, now);
   return row;
 }
 
 async function insertUpdate(
-  nouns: IncidentNouns,
+  repositories: IncidentNouns,
   incidentId: string,
   update: NewUpdate,
   now: number,
@@ -76,7 +76,7 @@ async function insertUpdate(
     notify_subscribers: update.notifySubscribers ? 1 : 0,
     created: now,
   };
-  await nouns.incidents.insertUpdate(row);
+  await repositories.incidents.insertUpdate(row);
   return row;
 }
 
@@ -85,8 +85,12 @@ async function insertUpdate(
  *
  * @throws AppError VALIDATION_FAILED when there are none left.
  */
-export async function followUpdates(nouns: IncidentNouns, incident: IncidentRow, now: number): Promise<void> {
-  const timeline = timelineOf(await nouns.incidents.updates([incident.id]));
+export async function followUpdates(
+  repositories: IncidentNouns,
+  incident: IncidentRow,
+  now: number,
+): Promise<void> {
+  const timeline = timelineOf(await repositories.incidents.updates([incident.id]));
   if (!timeline) {
     throw new AppError(
       'VALIDATION_FAILED',
@@ -94,7 +98,7 @@ export async function followUpdates(nouns: IncidentNouns, incident: IncidentRow,
       { validation: { source: 'params', keys: ['incidentUpdateId'] } },
     );
   }
-  await nouns.incidents.update({ ...incident, ...timeline, updated: now });
+  await repositories.incidents.update({ ...incident, ...timeline, updated: now });
 }
 
 /**
@@ -103,11 +107,11 @@ export async function followUpdates(nouns: IncidentNouns, incident: IncidentRow,
  * @throws AppError NOT_FOUND
  */
 export async function requireServices(
-  nouns: Pick<Nouns, 'services'>,
+  repositories: Pick<Repositories, 'services'>,
   accountId: string,
   ids: readonly string[],
 ): Promise<void> {
-  const known = await nouns.services.findMany(accountId, ids);
+  const known = await repositories.services.findMany(accountId, ids);
   const unknown = ids.find((id) => !known.has(id));
   if (unknown !== undefined) throw new AppError('NOT_FOUND', `There is no service ${unknown}.`);
 }

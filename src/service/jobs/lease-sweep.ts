@@ -1,22 +1,20 @@
 import type { Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/log.ts';
 import { artifactWindowMs } from '../../protocol/results/artifact.ts';
 import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
 import { agentCapabilities, agentSeenWindowMs } from '../locations/agents/sightings.ts';
 import { beginOutages } from '../locations/outages.ts';
+import type { AgentRow } from '../locations/tables.ts';
 import type { ServiceMetrics } from '../metrics.ts';
 import { promoteLastAttempts } from '../results/settle.ts';
-import { queuedSignals } from '../runs/scheduler.ts';
+import type { MissedReason, RunRow } from '../runs/tables.ts';
 import type { Signal } from '../store/engine/signals.ts';
-import type { AgentRow, MissedReason, RunRow } from '../store/schema/tables.ts';
-import type { Nouns, Store } from '../store/store.ts';
-import { Alarm } from './job-loop.ts';
+import { queuedSignals } from '../store/engine/signals.ts';
+import type { Repositories, Store } from '../store.ts';
 
-export interface SweeperOptions {
+export interface LeaseSweepOptions {
   readonly store: Store;
   readonly artifactStore: ArtifactStore;
   readonly clock: Clock;
-  readonly logger: Logger;
   readonly leaseTtlMs: number;
   readonly metrics: ServiceMetrics;
 }
@@ -26,56 +24,43 @@ const resultsPerTurn = 500;
 const maxDeaths = 2;
 const shortestFreshnessMs = 10_000;
 
+/** The longest sleep between two sweeps: nothing that begins meanwhile ends sooner. */
+export function leaseSweepLongestMs(leaseTtlMs: number): number {
+  return Math.min(leaseTtlMs, shortestFreshnessMs);
+}
+
 /**
- * Ends what nobody else will end: leases that ran out and runs that waited too long. It looks at the earliest such
- * instant. A lease or queue entry made after it fell asleep cannot end before its longest sleep is over, so it needs no
- * waking.
+ * Ends what nobody else will end: leases that ran out and runs that waited too long. It looks at the earliest
+ * such instant. A lease or queue entry made after it fell asleep cannot end before its longest sleep is over,
+ * so it needs no waking.
  *
  * The results of deleted checks are removed here too, some at each turn, so that nothing else waits for long.
  *
- * Leases are spared for one TTL after the service started or stood still: agents could not renew meanwhile, and taking
- * their work away would only repeat it.
+ * Leases are spared for one TTL after the service started or stood still: agents could not renew meanwhile,
+ * and taking their work away would only repeat it.
  */
-export class Sweeper {
+export class LeaseSweep {
   readonly #store: Store;
   readonly #artifactStore: ArtifactStore;
   readonly #clock: Clock;
   readonly #leaseTtlMs: number;
   readonly #metrics: ServiceMetrics;
-  readonly #longestSleepMs: number;
-  readonly #alarm: Alarm;
   #sparedUntilMs: number;
   #lastTurnMs: number;
 
-  constructor(options: SweeperOptions) {
+  constructor(options: LeaseSweepOptions) {
     this.#store = options.store;
     this.#artifactStore = options.artifactStore;
     this.#clock = options.clock;
     this.#leaseTtlMs = options.leaseTtlMs;
     this.#metrics = options.metrics;
-    this.#longestSleepMs = Math.min(options.leaseTtlMs, shortestFreshnessMs);
     this.#lastTurnMs = options.clock.monotonicMs();
     this.#sparedUntilMs = this.#lastTurnMs + options.leaseTtlMs;
-    this.#alarm = new Alarm({
-      name: 'sweeper',
-      clock: options.clock,
-      logger: options.logger,
-      work: () => this.#turn(),
-      longestMs: this.#longestSleepMs,
-    });
   }
 
-  start(): void {
-    this.#alarm.start();
-  }
-
-  async stop(): Promise<void> {
-    await this.#alarm.stop();
-  }
-
-  async #turn(): Promise<number | null> {
+  async turn(): Promise<number | null> {
     const nowMs = this.#clock.monotonicMs();
-    const stoodStillMs = nowMs - this.#lastTurnMs - this.#longestSleepMs;
+    const stoodStillMs = nowMs - this.#lastTurnMs - leaseSweepLongestMs(this.#leaseTtlMs);
     if (stoodStillMs > this.#leaseTtlMs / 2) this.#sparedUntilMs = nowMs + this.#leaseTtlMs;
     const isSparing = nowMs < this.#sparedUntilMs;
     const endedLeases = isSparing ? 0 : await this.#endLeases();
@@ -93,15 +78,15 @@ export class Sweeper {
 
   async #endLeases(): Promise<number> {
     const now = this.#clock.wallMs();
-    const { ended, queued, missed } = await this.#store.transaction(async (nouns) => {
-      const ended = await nouns.runs.leasesEnded(now, runsPerTurn);
+    const { ended, queued, missed } = await this.#store.transaction(async (repositories) => {
+      const ended = await repositories.runs.leasesEnded(now, runsPerTurn);
       const poisonous = ended.filter((run) => run.deaths + 1 >= maxDeaths);
       const others = ended.filter((run) => run.deaths + 1 < maxDeaths);
-      await nouns.runs.requeueAfterDeath(
+      await repositories.runs.requeueAfterDeath(
         others.map((run) => run.id),
         now,
       );
-      const missed = await this.#giveUp(nouns, poisonous, () => 'agent-lost', now);
+      const missed = await this.#giveUp(repositories, poisonous, () => 'agent-lost', now);
       return { ended, missed, queued: others.map((run): RunRow => ({ ...run, state: 'queued' })) };
     });
     this.#count(missed);
@@ -114,15 +99,15 @@ export class Sweeper {
     const now = this.#clock.wallMs();
     const next = await this.#store.runs.nextDeadline();
     if (next === null || next > now) return 0;
-    const { count, missed, hasAlerts } = await this.#store.transaction(async (nouns) => {
-      const outlived = await nouns.runs.outlived(now, runsPerTurn);
+    const { count, missed, hasAlerts } = await this.#store.transaction(async (repositories) => {
+      const outlived = await repositories.runs.outlived(now, runsPerTurn);
       const locationIds = outlived.flatMap((run) => (run.location_id === null ? [] : [run.location_id]));
-      const agents = await nouns.locations.agents(locationIds, now - agentSeenWindowMs);
-      const missed = await this.#giveUp(nouns, outlived, (run) => reasonOf(run, agents), now);
+      const agents = await repositories.locations.agents(locationIds, now - agentSeenWindowMs);
+      const missed = await this.#giveUp(repositories, outlived, (run) => reasonOf(run, agents), now);
       const unserved = outlived.filter(
         (run) => run.last_result_id === null && reasonOf(run, agents) === 'no-agent',
       );
-      return { count: outlived.length, missed, hasAlerts: await beginOutages(nouns, unserved, now) };
+      return { count: outlived.length, missed, hasAlerts: await beginOutages(repositories, unserved, now) };
     });
     this.#count(missed);
     if (hasAlerts) this.#store.signals.send([{ kind: 'alerts' }]);
@@ -133,26 +118,27 @@ export class Sweeper {
   async #purge(): Promise<boolean> {
     const checkId = await this.#store.results.nextPurge();
     if (checkId === undefined) return false;
-    // The bytes first: the rows are what remembers them. An upload that ends later finds no row and removes its bytes.
+    // The bytes first: the rows are what remembers them. An upload that ends later finds no row and removes
+    // its bytes.
     await this.#artifactStore.removeFolder(checkId);
-    await this.#store.transaction((nouns) => nouns.results.purgeSome(checkId, resultsPerTurn));
+    await this.#store.transaction((repositories) => repositories.results.purgeSome(checkId, resultsPerTurn));
     return (await this.#store.results.nextPurge()) !== undefined;
   }
 
   async #giveUp(
-    nouns: Nouns,
+    repositories: Repositories,
     runs: readonly RunRow[],
     reason: (run: RunRow) => MissedReason,
     now: number,
   ): Promise<ReadonlyMap<MissedReason, readonly RunRow[]>> {
     const measured = runs.filter((run) => run.last_result_id !== null);
-    if (measured.length > 0) await promoteLastAttempts(nouns, measured, now);
+    if (measured.length > 0) await promoteLastAttempts(repositories, measured, now);
     const byReason = Map.groupBy(
       runs.filter((run) => run.last_result_id === null),
       reason,
     );
     for (const [why, missed] of byReason) {
-      await nouns.runs.miss(
+      await repositories.runs.miss(
         missed.map((run) => run.id),
         why,
         now,

@@ -1,13 +1,14 @@
 import type { Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/log.ts';
 import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
 import { artifactKey } from '../results/artifacts/intake.ts';
-import type { Store } from '../store/store.ts';
-import { Alarm } from './job-loop.ts';
+import type { Store } from '../store.ts';
 
 /** How long things are kept, in milliseconds. */
-export interface Retention {
-  /** Results with their details, fenced results, events of heartbeats, and the records of runs, sessions and alerts. */
+export interface RetentionTimes {
+  /**
+   * Results with their details, fenced results, events of heartbeats, and the records of runs, sessions and
+   * alerts.
+   */
   readonly resultsMs: number;
   /** The files that runs left behind. */
   readonly artifactsMs: number;
@@ -15,12 +16,11 @@ export interface Retention {
   readonly analyticsMs: number;
 }
 
-export interface UpkeepOptions {
+export interface RetentionOptions {
   readonly store: Store;
   readonly artifactStore: ArtifactStore;
   readonly clock: Clock;
-  readonly logger: Logger;
-  readonly retention: Retention;
+  readonly retention: RetentionTimes;
 }
 
 const checksPerTurn = 20;
@@ -28,55 +28,37 @@ const rowsPerStatement = 500;
 const artifactsPerTurn = 50;
 /** From the end of one round over all checks to the start of the next. */
 const restMs = 60_000;
-const longestSleepMs = 60_000;
-const leaderPollMs = 5_000;
 /** Queue lengths are kept for as long as they can be asked for (spec.md, Limits), and a day more. */
 const locationMinutesMs = 16 * 86_400_000;
 const minuteMs = 60_000;
 
 /**
- * Work of the scheduling process that nobody waits for: results are sealed into columns (result-columns.ts), what is too
- * old is removed, and the queues are looked at once a minute. It goes over all checks, a few at each turn, in statements
- * that take milliseconds, so that claims and results are never held up; between two rounds it rests.
+ * Work of the leader that nobody waits for: results are sealed into columns (result-columns.ts), what is too
+ * old is removed, and the queues are looked at once a minute. It goes over all checks, a few at each turn, in
+ * statements that take milliseconds, so that claims and results are never held up; between two rounds it
+ * rests.
  *
  * Results are removed only once they are sealed: what analytics know of them outlives them.
  */
-export class Upkeep {
+export class Retention {
   readonly #store: Store;
   readonly #artifactStore: ArtifactStore;
   readonly #clock: Clock;
-  readonly #retention: Retention;
-  readonly #alarm: Alarm;
+  readonly #retention: RetentionTimes;
   /** The check the next turn begins after. */
   #cursor = '';
   #recordedMinute = 0;
   #restsUntilMs = 0;
 
-  constructor(options: UpkeepOptions) {
+  constructor(options: RetentionOptions) {
     this.#store = options.store;
     this.#artifactStore = options.artifactStore;
     this.#clock = options.clock;
     this.#retention = options.retention;
-    this.#alarm = new Alarm({
-      name: 'upkeep',
-      clock: options.clock,
-      logger: options.logger,
-      work: () => this.#turn(),
-      longestMs: longestSleepMs,
-    });
   }
 
-  start(): void {
-    this.#alarm.start();
-  }
-
-  async stop(): Promise<void> {
-    await this.#alarm.stop();
-  }
-
-  async #turn(): Promise<number | null> {
+  async turn(): Promise<number | null> {
     const now = this.#clock.wallMs();
-    if (!(await this.#store.isLeader())) return now + leaderPollMs;
     await this.#recordQueues(now);
     const nextMinute = (Math.floor(now / minuteMs) + 1) * minuteMs;
     if (this.#clock.monotonicMs() < this.#restsUntilMs) return nextMinute;
@@ -96,7 +78,10 @@ export class Upkeep {
     this.#recordedMinute = minute;
   }
 
-  /** Seals and removes results of the next few checks. Returns false when there are no more checks in this round. */
+  /**
+   * Seals and removes results of the next few checks. Returns false when there are no more checks in this
+   * round.
+   */
   async #lookAtChecks(now: number): Promise<boolean> {
     const ids = await this.#store.retired.checkIdsAfter(this.#cursor, checksPerTurn);
     for (const id of ids) {
@@ -112,14 +97,18 @@ export class Upkeep {
     const store = this.#store;
     let isSealing = (await store.resultColumns.nextSeal(checkId, now)) !== null;
     if (isSealing) {
-      isSealing = await store.transaction((nouns) => nouns.resultColumns.sealNext(checkId, now));
+      isSealing = await store.transaction((repositories) =>
+        repositories.resultColumns.sealNext(checkId, now),
+      );
     }
     const keptSince = now - this.#retention.resultsMs;
     const sealedUntil = await store.resultColumns.sealedUntil(checkId);
     const removed = await this.#removeResults(checkId, Math.min(keptSince, sealedUntil));
     const events = await store.retired.removeHeartbeatEvents(checkId, keptSince, rowsPerStatement);
     const before = now - this.#retention.analyticsMs;
-    const pruned = await store.transaction((nouns) => nouns.resultColumns.prune(checkId, before, 100));
+    const pruned = await store.transaction((repositories) =>
+      repositories.resultColumns.prune(checkId, before, 100),
+    );
     return !isSealing && Math.max(removed, events) < rowsPerStatement && pruned < 100;
   }
 
@@ -137,7 +126,7 @@ export class Upkeep {
       if (row.state === 'stored' || row.state === 'awaited')
         await this.#artifactStore.remove(artifactKey(row));
     }
-    await this.#store.transaction((nouns) => nouns.retired.removeResults(table, ids));
+    await this.#store.transaction((repositories) => repositories.retired.removeResults(table, ids));
   }
 
   /** Returns whether there may be more of what belongs to no check in particular. */

@@ -2,10 +2,10 @@ import { AppError } from '../../lib/errors.ts';
 import { locationEventRoutes } from '../../protocol/locations/location-event.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
 import { describePage, pageOffset } from '../http/paging.ts';
-import type { LocationEventRow } from '../store/schema/tables.ts';
+import type { LocationEventRow } from './tables.ts';
 import { endOf, recordLocationEvents } from './unhealthy.ts';
 
-/** The routes of events that agents tell of their location. */
+/** The routes of events that agents report about their location. */
 export function locationEventHandlers({ store, clock, publicUrl }: HandlerDeps): [string, AnyHandler][] {
   return handlersById(locationEventRoutes, {
     async reportLocationEvents({ caller, body }) {

@@ -1,11 +1,12 @@
 import type { Kysely } from 'kysely';
-import { type Page, readPage } from '../store/engine/page.ts';
-import type { LocationEventRow, Tables } from '../store/schema/tables.ts';
+import { type Page, readPage } from '../store/engine/queries.ts';
+import type { Tables } from '../tables.ts';
+import type { LocationEventRow } from './tables.ts';
 
 /** Events kept for a location; the oldest make room. */
 const maxEventsPerLocation = 1000;
 
-/** Times in which agents found their location sick. */
+/** Times in which agents reported their location as unhealthy. */
 export class LocationEvents {
   readonly #db: Kysely<Tables>;
 
@@ -22,15 +23,15 @@ export class LocationEvents {
       .executeTakeFirst();
   }
 
-  /** Events of a kind that last, told of since an instant. */
-  async lasting(locationId: string, kind: string, toldSince: number): Promise<LocationEventRow[]> {
+  /** Events of a kind that last and were reported since an instant. */
+  async lasting(locationId: string, kind: string, reportedSince: number): Promise<LocationEventRow[]> {
     return this.#db
       .selectFrom('location_events')
       .selectAll()
       .where('location_id', '=', locationId)
       .where('kind', '=', kind)
       .where('ended', 'is', null)
-      .where('told', '>=', toldSince)
+      .where('told', '>=', reportedSince)
       .execute();
   }
 

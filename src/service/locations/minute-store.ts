@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely';
-import type { LocationMinuteRow, Tables } from '../store/schema/tables.ts';
+import type { Tables } from '../tables.ts';
+import type { LocationMinuteRow } from './tables.ts';
 
 /** What waits at a location, in one lane. */
 export interface QueueState {
@@ -15,7 +16,7 @@ export interface QueueState {
 }
 
 /** A private location by the names people know. */
-export interface Place {
+export interface MeasuredLocation {
   readonly id: string;
   readonly accountId: string;
   readonly slugName: string;
@@ -30,7 +31,7 @@ export class LocationMinutes {
   }
 
   /** The private locations of one account, or of all. */
-  async places(accountId?: string): Promise<Place[]> {
+  async locations(accountId?: string): Promise<MeasuredLocation[]> {
     let query = this.#db.selectFrom('private_locations');
     if (accountId !== undefined) query = query.where('account_id', '=', accountId);
     return query
@@ -74,7 +75,7 @@ export class LocationMinutes {
 
   /** Notes how long every queue is. A minute that is there already stays as it is. */
   async record(minute: number, now: number): Promise<void> {
-    const locations = await this.places();
+    const locations = await this.locations();
     const queues = Map.groupBy(await this.queues(now), (queue) => queue.locationId);
     const rows = locations.map(({ id }): LocationMinuteRow => {
       const lanes = queues.get(id) ?? [];

@@ -3,58 +3,70 @@ import type { AlertChannel } from '../alerts/channels/store.ts';
 import type { AlertFacts } from '../alerts/facts.ts';
 import { alertId, storeAlert } from '../alerts/raise.ts';
 import type { AlertRow } from '../alerts/tables.ts';
-import type { PrivateLocationRow, RunRow } from '../store/schema/tables.ts';
-import type { Nouns, Store } from '../store/store.ts';
+import type { LocationCaller } from '../http/auth.ts';
+import type { Repositories, Store } from '../store.ts';
 
 /**
- * Outages of private locations. One begins with the first slot that is missed because no agent was seen there lately, and
- * ends with the next claim of an agent. Its beginning and its end are told once each, to the channels of the checks that
- * run there: `no_agent_since` of the location changes in the transaction that stores the alert, and one change is made by
- * one transaction only. A location that has nothing to run has no outage, however long it is without agents.
+ * Outages of private locations. One begins with the first slot that is missed because no agent was seen there
+ * lately, and ends with the next claim of an agent. Its beginning and its end are notified once each, to the
+ * channels of the checks that run there: `no_agent_since` of the location changes in the transaction that
+ * stores the alert, and one change is made by one transaction only. A location that has nothing to run has no
+ * outage, however long it is without agents.
  */
 
 /**
- * Begins the outages that runs without an agent tell of.
+ * Begins the outages that runs without an agent reveal.
  *
  * @param missed runs that were missed because their locations had no agent.
- * @returns whether there is anything to tell.
+ * @returns whether there are notifications to send.
  */
-export async function beginOutages(nouns: Nouns, missed: readonly RunRow[], now: number): Promise<boolean> {
+export async function beginOutages(
+  repositories: Repositories,
+  missed: readonly { readonly location_id: string | null; readonly slot_at: number }[],
+  now: number,
+): Promise<boolean> {
   const byLocation = Map.groupBy(missed, (run) => run.location_id);
   let hasAlerts = false;
   for (const locationId of [...byLocation.keys()].sort()) {
     if (locationId === null) continue;
     const since = Math.min(...(byLocation.get(locationId) ?? []).map((run) => run.slot_at));
-    const location = await nouns.locations.beginOutage(locationId, since);
+    const location = await repositories.locations.beginOutage(locationId, since);
     if (!location) continue;
-    const channels = await nouns.alertChannels.toldOfLocation(location.account_id, location.slug_name);
-    await tell(nouns, { location, since, notice: 'failure', now }, channels);
+    const channels = await repositories.alertChannels.notifiedOfLocation(
+      location.account_id,
+      location.slug_name,
+    );
+    await notify(repositories, { location, since, notice: 'failure', now }, channels);
     hasAlerts = true;
   }
   return hasAlerts;
 }
 
 /** Ends the outage of a location where an agent asks for work. */
-export async function endOutage(store: Store, location: PrivateLocationRow, now: number): Promise<void> {
+export async function endOutage(store: Store, location: LocationCaller, now: number): Promise<void> {
   const since = location.no_agent_since;
   if (since === null) return;
-  const isOver = await store.transaction(async (nouns) => {
-    if (!(await nouns.locations.endOutage(location.id, since))) return false;
-    const channels = await nouns.alertChannels.toldOfAlert(outageId(location.id, since));
-    await tell(nouns, { location, since, notice: 'recovery', now }, channels);
+  const isOver = await store.transaction(async (repositories) => {
+    if (!(await repositories.locations.endOutage(location.id, since))) return false;
+    const channels = await repositories.alertChannels.notifiedOfAlert(outageId(location.id, since));
+    await notify(repositories, { location, since, notice: 'recovery', now }, channels);
     return true;
   });
   if (isOver) store.signals.send([{ kind: 'alerts' }]);
 }
 
 interface OutageNews {
-  readonly location: PrivateLocationRow;
+  readonly location: LocationCaller;
   readonly since: number;
   readonly notice: 'failure' | 'recovery';
   readonly now: number;
 }
 
-async function tell(nouns: Nouns, news: OutageNews, channels: readonly AlertChannel[]): Promise<void> {
+async function notify(
+  repositories: Repositories,
+  news: OutageNews,
+  channels: readonly AlertChannel[],
+): Promise<void> {
   const { location, since, notice, now } = news;
   const begin = outageId(location.id, since);
   const facts = factsOf(news);
@@ -69,7 +81,7 @@ async function tell(nouns: Nouns, news: OutageNews, channels: readonly AlertChan
     created: now,
   };
   await storeAlert(
-    nouns,
+    repositories,
     alert,
     channels.filter((channel) => wantsNotice(channel.definition as StoredChannel, notice, facts)),
   );

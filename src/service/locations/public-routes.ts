@@ -1,6 +1,7 @@
 import { regionNames } from '../../checks/tables/regions.ts';
-import { locationRoutes } from '../../protocol/locations/location.ts';
+import { locationRoutes, staticIpRoutes } from '../../protocol/locations/location.ts';
 import { type AnyHandler, handlersById } from '../http/handler.ts';
+import { type AddressesByLocation, allAddresses, type StaticIps } from './static-ips.ts';
 
 /** The routes of data-center locations. */
 export function locationHandlers(): [string, AnyHandler][] {
@@ -9,4 +10,27 @@ export function locationHandlers(): [string, AnyHandler][] {
       return Object.entries(regionNames).map(([region, name]) => ({ region, name }));
     },
   });
+}
+
+/** The routes of the addresses that check runs come from. */
+export function staticIpHandlers(staticIps: StaticIps | undefined): [string, AnyHandler][] {
+  const { v4 = {}, v6 = {} } = staticIps ?? {};
+  return handlersById(staticIpRoutes, {
+    listStaticIps: async () => allAddresses(v4),
+    listStaticIpsByRegion: async () => mutable(v4),
+    listStaticIpsText: async () => lines(v4),
+    listStaticIpv6s: async () => allAddresses(v6),
+    listStaticIpv6sByRegion: async () => mutable(v6),
+    listStaticIpv6sText: async () => lines(v6),
+  });
+}
+
+function lines(byLocation: AddressesByLocation): string {
+  return allAddresses(byLocation)
+    .map((address) => `${address}\n`)
+    .join('');
+}
+
+function mutable(byLocation: AddressesByLocation): Record<string, string[]> {
+  return Object.fromEntries(Object.entries(byLocation).map(([location, list]) => [location, [...list]]));
 }

@@ -7,14 +7,14 @@ import {
   privateLocationRoutes,
 } from '../../protocol/locations/private-location.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
+import { found } from '../http/known-names.ts';
 import { fieldError } from '../http/validation.ts';
 import { createKey } from '../ids/keys.ts';
-import { cancelledSignals } from '../runs/ledger.ts';
 import { isUniqueViolation } from '../store/engine/dialect.ts';
-import type { AgentRow, LocationKeyRow, PrivateLocationRow } from '../store/schema/tables.ts';
-import type { Nouns } from '../store/store.ts';
-import { agentCapabilities, agentSeenWindowMs, runningSessions } from './agents/sightings.ts';
-import { isOutdated } from './agents/versions.ts';
+import { cancelledSignals } from '../store/engine/signals.ts';
+import type { Repositories } from '../store.ts';
+import { agentCapabilities, agentSeenWindowMs, isOutdated, runningSessions } from './agents/sightings.ts';
+import type { AgentRow, LocationKeyRow, PrivateLocationRow } from './tables.ts';
 
 const maxKeys = 2;
 const namesInMessage = 3;
@@ -29,7 +29,7 @@ export function privateLocationHandlers(deps: HandlerDeps): [string, AnyHandler]
   };
   return handlersById(privateLocationRoutes, {
     async listPrivateLocations({ caller, query }) {
-      const all = await views(store, await store.locations.list(caller.accountId), clock.wallMs());
+      const all = await views(store, await store.locations.listBehind(caller.accountId), clock.wallMs());
       if (query.versions) return all;
       return all.map(({ minAgentVersion: _lowest, runningAgents: _agents, ...view }) => view);
     },
@@ -48,9 +48,9 @@ export function privateLocationHandlers(deps: HandlerDeps): [string, AnyHandler]
         no_agent_since: null,
       };
       try {
-        await store.transaction(async (nouns) => {
-          await nouns.locations.insert(row);
-          await nouns.locations.insertKey(row.id, key.keyHash, key.masked, now);
+        await store.transaction(async (repositories) => {
+          await repositories.locations.insert(row);
+          await repositories.locations.insertKey(row.id, key.keyHash, key.masked, now);
         });
       } catch (thrown) {
         if (!isUniqueViolation(thrown)) throw thrown;
@@ -60,59 +60,79 @@ export function privateLocationHandlers(deps: HandlerDeps): [string, AnyHandler]
       return { ...view, keys: view.keys.map((shown) => ({ ...shown, rawKey: key.rawKey })) };
     },
     async getPrivateLocation({ caller, params }) {
-      return one(found(await store.locations.find(caller.accountId, params.id), params.id));
+      return one(found(await store.locations.find(caller.accountId, params.id), named(params)));
     },
     async updatePrivateLocation({ caller, params, body }) {
-      const row = await store.transaction(async (nouns) => {
-        const stored = found(await nouns.locations.findForUpdate(caller.accountId, params.id), params.id);
+      const row = await store.transaction(async (repositories) => {
+        const stored = found(
+          await repositories.locations.findForUpdate(caller.accountId, params.id),
+          named(params),
+        );
         if (body.slugName !== undefined && body.slugName !== stored.slug_name) {
           throw fieldError('payload', [
             { key: 'slugName', message: `cannot change: it is "${stored.slug_name}"` },
           ]);
         }
         const patch = {
+          updated: clock.wallMs(),
           ...(body.name === undefined ? {} : { name: body.name }),
           ...(body.icon === undefined ? {} : { icon: body.icon }),
           ...(body.proxyUrl === undefined ? {} : { proxy_url: body.proxyUrl }),
         };
-        const now = clock.wallMs();
-        await nouns.locations.update(stored.id, patch, now);
-        return { ...stored, ...patch, updated: now };
+        await repositories.locations.update({ account_id: caller.accountId, id: stored.id, ...patch });
+        return { ...stored, ...patch };
       });
       return one(row);
     },
     async deletePrivateLocation({ caller, params }) {
-      const cancelled = await store.transaction(async (nouns) => {
-        const row = found(await nouns.locations.findForUpdate(caller.accountId, params.id), params.id);
-        const users = await nouns.checks.namesUsing(caller.accountId, row.slug_name, namesInMessage + 1);
+      const cancelled = await store.transaction(async (repositories) => {
+        const row = found(
+          await repositories.locations.findForUpdate(caller.accountId, params.id),
+          named(params),
+        );
+        const users = await repositories.checks.namesUsing(
+          caller.accountId,
+          row.slug_name,
+          namesInMessage + 1,
+        );
         if (users.length > 0) throw inUse(row.slug_name, users, 'checks');
-        const groups = await nouns.groups.namesUsing(caller.accountId, row.slug_name, namesInMessage + 1);
+        const groups = await repositories.groups.namesUsing(
+          caller.accountId,
+          row.slug_name,
+          namesInMessage + 1,
+        );
         if (groups.length > 0) throw inUse(row.slug_name, groups, 'check groups');
-        const runs = await nouns.runs.cancelAtLocation(row.id, 'location-deleted', clock.wallMs());
-        await nouns.locations.delete(row.id);
+        const runs = await repositories.runs.cancelAtLocation(row.id, 'location-deleted', clock.wallMs());
+        await repositories.locations.delete(caller.accountId, row.id);
         return runs;
       });
       store.signals.send([...cancelledSignals(cancelled), { kind: 'dismiss', locationId: params.id }]);
     },
     async createPrivateLocationKey({ caller, params }) {
       const key = createKey('pl_');
-      const row = await store.transaction(async (nouns) => {
-        const location = found(await nouns.locations.findForUpdate(caller.accountId, params.id), params.id);
-        const active = await nouns.locations.keys([location.id]);
+      const row = await store.transaction(async (repositories) => {
+        const location = found(
+          await repositories.locations.findForUpdate(caller.accountId, params.id),
+          named(params),
+        );
+        const active = await repositories.locations.keys([location.id]);
         if (active.length >= maxKeys) {
           throw new AppError(
             'CONFLICT',
             `The location has ${maxKeys} active keys, which is the most it can have. Delete one first.`,
           );
         }
-        return nouns.locations.insertKey(location.id, key.keyHash, key.masked, clock.wallMs());
+        return repositories.locations.insertKey(location.id, key.keyHash, key.masked, clock.wallMs());
       });
       return { ...keyView(row), rawKey: key.rawKey };
     },
     async deletePrivateLocationKey({ caller, params }) {
-      await store.transaction(async (nouns) => {
-        const row = found(await nouns.locations.findForUpdate(caller.accountId, params.id), params.id);
-        if (!(await nouns.locations.deleteKey(row.id, params.keyId))) {
+      await store.transaction(async (repositories) => {
+        const row = found(
+          await repositories.locations.findForUpdate(caller.accountId, params.id),
+          named(params),
+        );
+        if (!(await repositories.locations.deleteKey(row.id, params.keyId))) {
           throw new AppError('NOT_FOUND', `The location has no key ${params.keyId}.`);
         }
       });
@@ -122,9 +142,8 @@ export function privateLocationHandlers(deps: HandlerDeps): [string, AnyHandler]
   });
 }
 
-function found(row: PrivateLocationRow | undefined, id: string): PrivateLocationRow {
-  if (!row) throw new AppError('NOT_FOUND', `There is no private location ${id}.`);
-  return row;
+function named({ id }: { readonly id: string }): string {
+  return `private location ${id}`;
 }
 
 function inUse(slugName: string, users: readonly string[], kind: string): AppError {
@@ -137,17 +156,17 @@ function inUse(slugName: string, users: readonly string[], kind: string): AppErr
 }
 
 async function views(
-  nouns: Pick<Nouns, 'locations'>,
+  repositories: Pick<Repositories, 'locations'>,
   rows: readonly PrivateLocationRow[],
   now: number,
 ): Promise<PrivateLocation[]> {
   const ids = rows.map((row) => row.id);
-  const keys = Map.groupBy(await nouns.locations.keys(ids), (key) => key.location_id);
+  const keys = Map.groupBy(await repositories.locations.keys(ids), (key) => key.location_id);
   const agents = Map.groupBy(
-    await nouns.locations.agents(ids, now - agentSeenWindowMs),
+    await repositories.locations.agents(ids, now - agentSeenWindowMs),
     (agent) => agent.location_id,
   );
-  const lastSeen = await nouns.locations.lastSeen(ids);
+  const lastSeen = await repositories.locations.lastSeen(ids);
   return rows.map((row) => ({
     id: row.id,
     name: row.name,

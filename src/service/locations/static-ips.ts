@@ -8,7 +8,7 @@ export interface StaticIps {
   readonly v6: AddressesByLocation;
 }
 
-/** Reads `location=address,network location=…`; tells everything that is wrong with it. */
+/** Reads `location=address,network location=…`; reports everything that is wrong with it. */
 export function readStaticIps(
   text: string,
   family: '4' | '6',

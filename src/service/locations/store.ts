@@ -1,63 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import type { Kysely } from 'kysely';
-import type { Dialect } from '../store/engine/dialect.ts';
-import type { AgentRow, LocationKeyRow, PrivateLocationRow, Tables } from '../store/schema/tables.ts';
+import { accountTable } from '../store/engine/account-table.ts';
+import type { AgentRow, LocationKeyRow, PrivateLocationRow } from './tables.ts';
 
-/** Private locations, their keys, and the agents that were seen there. */
-export class Locations {
-  readonly #db: Kysely<Tables>;
-  readonly #dialect: Dialect;
-
-  constructor(db: Kysely<Tables>, dialect: Dialect) {
-    this.#db = db;
-    this.#dialect = dialect;
-  }
-
-  /** Fails with a unique violation when the slug is taken. */
-  async insert(row: PrivateLocationRow): Promise<void> {
-    await this.#db.insertInto('private_locations').values(row).execute();
-  }
-
-  async list(accountId: string): Promise<PrivateLocationRow[]> {
-    return this.#db
-      .selectFrom('private_locations')
-      .selectAll()
-      .where('account_id', '=', accountId)
-      .orderBy('created', 'desc')
-      .orderBy('id', 'desc')
-      .execute();
-  }
-
-  async find(accountId: string, id: string): Promise<PrivateLocationRow | undefined> {
-    return this.#db
-      .selectFrom('private_locations')
-      .selectAll()
-      .where('id', '=', id)
-      .where('account_id', '=', accountId)
-      .executeTakeFirst();
-  }
-
-  /** The same, keeping other transactions from changing or deleting it. */
-  async findForUpdate(accountId: string, id: string): Promise<PrivateLocationRow | undefined> {
-    return this.#db
-      .selectFrom('private_locations')
-      .selectAll()
-      .where('id', '=', id)
-      .where('account_id', '=', accountId)
-      .modifyEnd(this.#dialect.forUpdate)
-      .executeTakeFirst();
-  }
-
+/** Private locations, their keys, and the agents that were seen there. An account has each slug once. */
+export class Locations extends accountTable<PrivateLocationRow>()({ name: 'private_locations', key: 'id' }) {
   /** Locations of an account by slug, locked so that none is deleted before this transaction ends. */
   async findBySlugs(accountId: string, slugs: readonly string[]): Promise<Map<string, PrivateLocationRow>> {
     if (slugs.length === 0) return new Map();
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('private_locations')
       .selectAll()
       .where('account_id', '=', accountId)
-      .where(this.#dialect.inList('slug_name', slugs))
+      .where(this.dialect.inList('slug_name', slugs))
       .orderBy('id')
-      .modifyEnd(this.#dialect.forUpdate)
+      .modifyEnd(this.dialect.forUpdate)
       .execute();
     return new Map(rows.map((row) => [row.slug_name, row]));
   }
@@ -65,28 +21,12 @@ export class Locations {
   /** Ids of the private locations of some accounts, for every slug of theirs: `accountId/slug` → id. */
   async idsBySlug(accountIds: readonly string[]): Promise<Map<string, string>> {
     if (accountIds.length === 0) return new Map();
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('private_locations')
       .select(['id', 'account_id', 'slug_name'])
-      .where(this.#dialect.inList('account_id', [...new Set(accountIds)]))
+      .where(this.dialect.inList('account_id', [...new Set(accountIds)]))
       .execute();
     return new Map(rows.map((row) => [`${row.account_id}/${row.slug_name}`, row.id]));
-  }
-
-  async update(
-    id: string,
-    patch: Partial<Pick<PrivateLocationRow, 'name' | 'icon' | 'proxy_url'>>,
-    now: number,
-  ): Promise<void> {
-    await this.#db
-      .updateTable('private_locations')
-      .set({ ...patch, updated: now })
-      .where('id', '=', id)
-      .execute();
-  }
-
-  async delete(id: string): Promise<void> {
-    await this.#db.deleteFrom('private_locations').where('id', '=', id).execute();
   }
 
   async insertKey(locationId: string, keyHash: string, masked: string, now: number): Promise<LocationKeyRow> {
@@ -98,16 +38,16 @@ export class Locations {
       created: now,
       updated: null,
     };
-    await this.#db.insertInto('location_keys').values(row).execute();
+    await this.db.insertInto('location_keys').values(row).execute();
     return row;
   }
 
   async keys(locationIds: readonly string[]): Promise<LocationKeyRow[]> {
     if (locationIds.length === 0) return [];
-    return this.#db
+    return this.db
       .selectFrom('location_keys')
       .selectAll()
-      .where(this.#dialect.inList('location_id', locationIds))
+      .where(this.dialect.inList('location_id', locationIds))
       .orderBy('created')
       .orderBy('id')
       .execute();
@@ -115,7 +55,7 @@ export class Locations {
 
   /** Whether there was such a key. */
   async deleteKey(locationId: string, keyId: string): Promise<boolean> {
-    const done = await this.#db
+    const done = await this.db
       .deleteFrom('location_keys')
       .where('id', '=', keyId)
       .where('location_id', '=', locationId)
@@ -125,7 +65,7 @@ export class Locations {
 
   /** The location a key belongs to. */
   async findByKey(keyHash: string): Promise<PrivateLocationRow | undefined> {
-    return this.#db
+    return this.db
       .selectFrom('location_keys')
       .innerJoin('private_locations', 'private_locations.id', 'location_keys.location_id')
       .selectAll('private_locations')
@@ -133,9 +73,11 @@ export class Locations {
       .executeTakeFirst();
   }
 
-  /** Notes that a location misses slots for want of an agent. The location, or undefined when that was known. */
+  /**
+   * Notes that a location misses slots for want of an agent. The location, or undefined when that was known.
+   */
   async beginOutage(id: string, since: number): Promise<PrivateLocationRow | undefined> {
-    return this.#db
+    return this.db
       .updateTable('private_locations')
       .set({ no_agent_since: since })
       .where('id', '=', id)
@@ -146,7 +88,7 @@ export class Locations {
 
   /** Notes that a location has an agent again; whether it was `since` then that it had none. */
   async endOutage(id: string, since: number): Promise<boolean> {
-    const done = await this.#db
+    const done = await this.db
       .updateTable('private_locations')
       .set({ no_agent_since: null })
       .where('id', '=', id)
@@ -157,7 +99,7 @@ export class Locations {
 
   /** Notes that a session was seen, with what it said about itself. */
   async agentSeen(row: AgentRow): Promise<void> {
-    await this.#db
+    await this.db
       .insertInto('agents')
       .values(row)
       .onConflict((conflict) =>
@@ -174,7 +116,7 @@ export class Locations {
 
   /** Notes that a known session was seen. */
   async sessionSeen(locationId: string, agentId: string, sessionId: string, now: number): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('agents')
       .set({ last_seen: now })
       .where('location_id', '=', locationId)
@@ -186,10 +128,10 @@ export class Locations {
   /** Sessions seen at or after an instant, newest first. */
   async agents(locationIds: readonly string[], since: number): Promise<AgentRow[]> {
     if (locationIds.length === 0) return [];
-    return this.#db
+    return this.db
       .selectFrom('agents')
       .selectAll()
-      .where(this.#dialect.inList('location_id', [...new Set(locationIds)]))
+      .where(this.dialect.inList('location_id', [...new Set(locationIds)]))
       .where('last_seen', '>=', since)
       .orderBy('last_seen', 'desc')
       .execute();
@@ -198,10 +140,10 @@ export class Locations {
   /** When each location last heard from any agent. */
   async lastSeen(locationIds: readonly string[]): Promise<Map<string, number>> {
     if (locationIds.length === 0) return new Map();
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('agents')
       .select(['location_id', (eb) => eb.fn.max('last_seen').as('at')])
-      .where(this.#dialect.inList('location_id', locationIds))
+      .where(this.dialect.inList('location_id', locationIds))
       .groupBy('location_id')
       .execute();
     return new Map(rows.map((row) => [row.location_id, row.at]));
@@ -209,7 +151,7 @@ export class Locations {
 
   /** Forgets sessions that were not seen since, except the last one of each location. */
   async forgetAgents(before: number): Promise<void> {
-    await this.#db
+    await this.db
       .deleteFrom('agents')
       .where('last_seen', '<', before)
       .where('last_seen', '<', (eb) =>

@@ -3,48 +3,55 @@ import { type StoredChannel, wantsNotice } from '../alerts/channels/rules.ts';
 import type { AlertChannel } from '../alerts/channels/store.ts';
 import type { AlertFacts } from '../alerts/facts.ts';
 import { alertId, storeAlert } from '../alerts/raise.ts';
-import type { LocationEventRow, PrivateLocationRow } from '../store/schema/tables.ts';
-import type { Nouns, Store } from '../store/store.ts';
-
-/** An agent tells of an event that lasts every minute; one that was not told of for so long has ended with its agent. */
-export const toldWithinMs = 5 * 60_000;
+import type { LocationCaller } from '../http/auth.ts';
+import type { Repositories, Store } from '../store.ts';
+import type { LocationEventRow } from './tables.ts';
 
 /**
- * Sickness of private locations, as their agents find it. Each agent tells of its own events; they are stored as they are.
- * People are told once of each kind: when the first event begins while none of that kind lasts, and when the last one ends.
- * An event that is over when it is first told of is stored and not told: it is no news any more.
+ * An agent reports a lasting event every minute; one that was not reported for this long has ended with its
+ * agent.
+ */
+export const reportedWithinMs = 5 * 60_000;
+
+/**
+ * Unhealthy private locations, as their agents report them. Each agent reports its own events; they are
+ * stored as they are. Channels are notified once of each kind: when the first event begins while none of that
+ * kind lasts, and when the last one ends. An event that is over when it is first reported is stored without a
+ * notification.
  */
 export async function recordLocationEvents(
   store: Store,
-  agent: { readonly location: PrivateLocationRow; readonly agentId: string },
+  agent: { readonly location: LocationCaller; readonly agentId: string },
   events: readonly ReportedLocationEvent[],
   now: number,
 ): Promise<void> {
-  const hasNews = await store.transaction(async (nouns) => {
-    // Two agents that fall sick together must not both be the first.
-    await nouns.locations.findForUpdate(agent.location.account_id, agent.location.id);
-    let isTold = false;
-    for (const event of events) isTold = (await record(nouns, agent, event, now)) || isTold;
-    return isTold;
+  const hasNews = await store.transaction(async (repositories) => {
+    // Two agents that become unhealthy together must not both be the first.
+    await repositories.locations.findForUpdate(agent.location.account_id, agent.location.id);
+    let isNotified = false;
+    for (const event of events) {
+      isNotified = (await record(repositories, agent, event, now)) || isNotified;
+    }
+    return isNotified;
   });
   if (hasNews) store.signals.send([{ kind: 'alerts' }]);
 }
 
 /** When an event ended, as far as anybody can know. */
 export function endOf({ ended, told }: LocationEventRow, now: number): number | null {
-  return ended ?? (now - told > toldWithinMs ? told : null);
+  return ended ?? (now - told > reportedWithinMs ? told : null);
 }
 
 async function record(
-  nouns: Nouns,
-  { location, agentId }: { readonly location: PrivateLocationRow; readonly agentId: string },
+  repositories: Repositories,
+  { location, agentId }: { readonly location: LocationCaller; readonly agentId: string },
   event: ReportedLocationEvent,
   now: number,
 ): Promise<boolean> {
-  const lasting = await nouns.locationEvents.lasting(location.id, event.kind, now - toldWithinMs);
-  const known = await nouns.locationEvents.find(location.id, event.eventId);
+  const lasting = await repositories.locationEvents.lasting(location.id, event.kind, now - reportedWithinMs);
+  const known = await repositories.locationEvents.find(location.id, event.eventId);
   const others = lasting.filter(({ id }) => id !== event.eventId);
-  await nouns.locationEvents.store({
+  await repositories.locationEvents.store({
     id: event.eventId,
     location_id: location.id,
     agent_id: agentId,
@@ -58,30 +65,44 @@ async function record(
   if (others.length > 0) return false;
   const begin = alertId(location.id, 'sick', event.eventId);
   if (!known && event.endedAt === null) {
-    const channels = await nouns.alertChannels.toldOfLocation(location.account_id, location.slug_name);
-    return tell(nouns, { id: begin, location, event, notice: 'failure', now }, channels);
+    const channels = await repositories.alertChannels.notifiedOfLocation(
+      location.account_id,
+      location.slug_name,
+    );
+    return notify(repositories, { id: begin, location, event, notice: 'failure', now }, channels);
   }
   if (known?.ended === null && event.endedAt !== null) {
-    // Whichever agent's event was told of when it began: this one is the last to end.
-    const channels = await nouns.alertChannels.toldOfLocation(location.account_id, location.slug_name);
-    return tell(nouns, { id: alertId(begin, 'well'), location, event, notice: 'recovery', now }, channels);
+    // It does not matter which agent's event was notified when it began: this one is the last to end.
+    const channels = await repositories.alertChannels.notifiedOfLocation(
+      location.account_id,
+      location.slug_name,
+    );
+    return notify(
+      repositories,
+      { id: alertId(begin, 'well'), location, event, notice: 'recovery', now },
+      channels,
+    );
   }
   return false;
 }
 
-interface SicknessNews {
+interface HealthChange {
   readonly id: string;
-  readonly location: PrivateLocationRow;
+  readonly location: LocationCaller;
   readonly event: ReportedLocationEvent;
   readonly notice: 'failure' | 'recovery';
   readonly now: number;
 }
 
-async function tell(nouns: Nouns, news: SicknessNews, channels: readonly AlertChannel[]): Promise<boolean> {
+async function notify(
+  repositories: Repositories,
+  news: HealthChange,
+  channels: readonly AlertChannel[],
+): Promise<boolean> {
   const { id, location, notice, now } = news;
   const facts = factsOf(news);
   return storeAlert(
-    nouns,
+    repositories,
     {
       id,
       account_id: location.account_id,
@@ -96,7 +117,7 @@ async function tell(nouns: Nouns, news: SicknessNews, channels: readonly AlertCh
   );
 }
 
-function factsOf({ location, event, notice }: SicknessNews): AlertFacts {
+function factsOf({ location, event, notice }: HealthChange): AlertFacts {
   const since = new Date(event.startedAt).toISOString();
   return {
     subject: 'sickness',
@@ -109,7 +130,7 @@ function factsOf({ location, event, notice }: SicknessNews): AlertFacts {
     responseTimeMs: null,
     error:
       notice === 'failure'
-        ? `An agent finds its ${event.kind} sick since ${since}: ${event.evidence}. Runs that suffer from it end as errors of the location.`
+        ? `An agent reports an unhealthy ${event.kind} since ${since}: ${event.evidence}. Runs affected by it end as errors of the location.`
         : null,
     statusCode: null,
     statusText: null,

@@ -1,8 +1,8 @@
 import type { Insertable, Kysely, Selectable } from 'kysely';
-import type { SubscriberMailRow } from '../pages/tables.ts';
-import { batches } from '../store/engine/batches.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
-import type { Tables } from '../store/schema/tables.ts';
+import { batches } from '../store/engine/queries.ts';
+import type { Tables } from '../tables.ts';
+import type { SubscriberMailRow } from './tables.ts';
 
 export type SubscriberMailItem = Selectable<SubscriberMailRow>;
 

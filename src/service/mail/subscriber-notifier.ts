@@ -1,7 +1,6 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
-import { Alarm } from '../jobs/job-loop.ts';
-import type { Store } from '../store/store.ts';
+import type { Store } from '../store.ts';
 import type { Mail, MailDelivery } from './mail-server.ts';
 import type { SubscriberMailItem } from './store.ts';
 
@@ -15,40 +14,23 @@ export interface SubscriberNotifierOptions {
 const mailsPerTurn = 10;
 /** Longer than any try takes: then the process that took the mail is gone, and another one may. */
 const takenForMs = 120_000;
-const longestSleepMs = 2_000;
 const maxTries = 6;
 const firstRetryMs = 20_000;
 
 /**
- * Sends the mails that incidents left for subscribers. Any process takes some, for a while; what is sent or given up is
- * removed, the rest is tried again, up to six times with growing pauses. A process that is killed in the middle leaves
- * its mails to be taken again, so a mail may come twice, with the same id, but is never lost.
+ * Sends the mails that incidents left for subscribers. Any process takes some, for a while; what is sent or
+ * given up is removed, the rest is tried again, up to six times with growing pauses. A process that is killed
+ * in the middle leaves its mails to be taken again, so a mail may come twice, with the same id, but is never
+ * lost.
  */
 export class SubscriberNotifier {
   readonly #options: SubscriberNotifierOptions;
-  readonly #alarm: Alarm;
 
   constructor(options: SubscriberNotifierOptions) {
     this.#options = options;
-    this.#alarm = new Alarm({
-      name: 'subscriber notifier',
-      clock: options.clock,
-      logger: options.logger,
-      work: () => this.#turn(),
-      longestMs: longestSleepMs,
-    });
   }
 
-  start(): void {
-    this.#alarm.start();
-  }
-
-  /** Resolves when the mails under way have ended; there will be no others. */
-  async stop(): Promise<void> {
-    await this.#alarm.stop();
-  }
-
-  async #turn(): Promise<number | null> {
+  async turn(): Promise<number | null> {
     const { store, clock } = this.#options;
     const now = clock.wallMs();
     // Read first: an idle service opens no write transactions.
@@ -83,8 +65,8 @@ export class SubscriberNotifier {
     await store.subscriberMails.remove(item.position);
     if (delivery.isDelivered) return;
     logger.warn(
-      { mail: item.position, tries: item.tries, reason: delivery.result },
-      'a subscriber could not be told of an incident',
+      { mailId: item.position, tries: item.tries, reason: delivery.result },
+      'failed to mail a subscriber; giving up',
     );
   }
 }

@@ -11,9 +11,9 @@ import {
 import type { MaintenanceRow } from './tables.ts';
 
 /**
- * A maintenance: one occurrence of a window, as its rule has it or as people changed it. Its times are its dates; an
- * update that says IN_PROGRESS before the start begins it earlier, one that says COMPLETED or CANCELLED ends it. What a
- * window does to checks it does between those two instants, `effect`.
+ * A maintenance: one occurrence of a window, as its rule has it or as people changed it. Its times are its
+ * dates; an update that says IN_PROGRESS before the start begins it earlier, one that says COMPLETED or
+ * CANCELLED ends it. What a window does to checks it does between those two instants, `effect`.
  */
 export interface PlannedMaintenance {
   /** Which occurrence it is, from 1 on. */
@@ -34,13 +34,17 @@ export interface StatusRule {
   readonly autoEnd: boolean;
 }
 
-/** How long a maintenance that does not end by itself stays open after its end when nobody says that it is over. */
+/**
+ * How long a maintenance that does not end by itself stays open after its end when nobody says that it is
+ * over.
+ */
 export const longestOverrunMs = 30 * 86_400_000;
 
 /**
- * The status of a maintenance at an instant. SCHEDULED, then IN_PROGRESS from its start on (or, without `autoStart`, from
- * an update that says so), then COMPLETED from its end on (without `autoEnd`, from such an update). VERIFYING is said by
- * updates only and is a way of being in progress. COMPLETED and CANCELLED, once said, stay until an update says otherwise.
+ * The status of a maintenance at an instant. SCHEDULED, then IN_PROGRESS from its start on (or, without
+ * `autoStart`, from an update that says so), then COMPLETED from its end on (without `autoEnd`, from such an
+ * update). VERIFYING is said by updates only and is a way of being in progress. COMPLETED and CANCELLED, once
+ * said, stay until an update says otherwise.
  */
 export function statusAt(
   { stated, startsAt, endsAt }: PlannedMaintenance,
@@ -95,8 +99,8 @@ export class MaintenanceCalendar {
   }
 
   /**
-   * Some of the maintenances whose end is later than an instant, soonest first. It takes no longer far behind than at the
-   * beginning: only the neighbourhood of the page is looked at.
+   * Some of the maintenances whose end is later than an instant, soonest first. It takes no longer far behind
+   * than at the beginning: only the neighbourhood of the page is looked at.
    */
   from(instant: number, page: { readonly limit: number; readonly offset: number }): PlannedMaintenance[] {
     const moved = this.#changed.filter(({ endsAt }) => endsAt > instant);
@@ -135,7 +139,10 @@ export class MaintenanceCalendar {
     }
   }
 
-  /** When the first begins and the last ends, for what is stored of the window; null when there is no last one. */
+  /**
+   * When the first begins and the last ends, for what is stored of the window; null when there is no last
+   * one.
+   */
   bounds(): { readonly startsAt: number; readonly lastEndsAt: number | null } {
     const last = lastEnd(this.#rule);
     return {

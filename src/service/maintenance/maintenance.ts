@@ -1,5 +1,5 @@
 import type { WindowDefinition } from '../../protocol/pages/maintenance-window.ts';
-import type { Nouns } from '../store/store.ts';
+import type { Repositories } from '../store.ts';
 import { MaintenanceCalendar } from './calendar.ts';
 import type { StoredWindow } from './window-store.ts';
 
@@ -18,11 +18,13 @@ export class Maintenance {
   }
 
   static async load(
-    nouns: Pick<Nouns, 'windows' | 'maintenances'>,
+    repositories: Pick<Repositories, 'windows' | 'maintenances'>,
     accountIds: readonly string[],
     time: { readonly from: number; readonly to: number },
   ): Promise<Maintenance> {
-    return new Maintenance(await withCalendars(nouns, await nouns.windows.ofAccounts(accountIds, time)));
+    return new Maintenance(
+      await withCalendars(repositories, await repositories.windows.ofAccountsWithin(accountIds, time)),
+    );
   }
 
   /** Whether scheduled runs of a check are left out. `tags` are the check's own and its group's. */
@@ -51,15 +53,15 @@ export class Maintenance {
 
 /** Windows with what was changed of their occurrences. */
 export async function withCalendars(
-  nouns: Pick<Nouns, 'maintenances'>,
+  repositories: Pick<Repositories, 'maintenances'>,
   windows: readonly StoredWindow[],
 ): Promise<(LoadedWindow & { readonly id: number })[]> {
-  const changes = await nouns.maintenances.changes(windows.map(({ id }) => id));
+  const changes = await repositories.maintenances.changes(windows.map(({ id }) => id));
   return windows.map(({ id, accountId, definition }) => ({
     id,
     accountId,
     calendar: new MaintenanceCalendar(definition, changes.get(id) ?? []),
-    definition: definition as unknown as WindowDefinition,
+    definition,
   }));
 }
 

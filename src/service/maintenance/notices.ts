@@ -1,11 +1,9 @@
 import type { Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/log.ts';
-import { Alarm } from '../jobs/job-loop.ts';
-import type { Store } from '../store/store.ts';
+import type { Store } from '../store.ts';
 import {
   isGoingOn,
   type MaintenanceMail,
-  tellOfMaintenance,
+  mailMaintenance,
   type VisibleMaintenance,
   visibleMaintenances,
 } from './pages.ts';
@@ -13,15 +11,16 @@ import {
 export interface MaintenanceNoticesOptions {
   readonly store: Store;
   readonly clock: Clock;
-  readonly logger: Logger;
   readonly publicUrl?: string | undefined;
 }
 
 const minuteMs = 60_000;
-const turnMs = 20_000;
 /** The longest reminder there is (check model 2.7), and a little more. */
 const aheadMs = 10_080 * minuteMs + minuteMs;
-/** What happened longer ago is nobody's news any more: the service was away, or the notice was wished for afterwards. */
+/**
+ * What happened longer ago is nobody's news any more: the service was away, or the notice was wished for
+ * afterwards.
+ */
 const newsMs = 60 * minuteMs;
 
 /** Kinds of notices that an update may send in the place of the window. */
@@ -33,37 +32,21 @@ interface Notice extends Pick<MaintenanceMail, 'subject' | 'text'> {
 }
 
 /**
- * Tells subscribers of status pages that a maintenance lies ahead (`reminderMinutesBefore`), has begun (`notifyOnStart`)
- * and is over (`notifyOnEnd`). The process that schedules looks every 20 seconds; that a notice was sent is stored in the
- * transaction that stores its mails, so it is sent once, whichever process does and whatever is killed in between.
+ * Mails subscribers of status pages that a maintenance lies ahead (`reminderMinutesBefore`), has begun
+ * (`notifyOnStart`) and is over (`notifyOnEnd`). The leader looks every 20 seconds; that a notice was sent is
+ * stored in the transaction that stores its mails, so it is sent once, whichever process does and whatever is
+ * killed in between.
  */
 export class MaintenanceNotices {
   readonly #options: MaintenanceNoticesOptions;
-  readonly #alarm: Alarm;
 
   constructor(options: MaintenanceNoticesOptions) {
     this.#options = options;
-    this.#alarm = new Alarm({
-      name: 'maintenance notices',
-      clock: options.clock,
-      logger: options.logger,
-      work: () => this.#turn(),
-      longestMs: turnMs,
-    });
   }
 
-  start(): void {
-    this.#alarm.start();
-  }
-
-  async stop(): Promise<void> {
-    await this.#alarm.stop();
-  }
-
-  async #turn(): Promise<number | null> {
+  async turn(): Promise<number | null> {
     const { store, clock } = this.#options;
     const now = clock.wallMs();
-    if (!(await store.isLeader())) return null;
     // Read first: without a window that anybody sees, no write transaction is opened.
     const due = (await visibleMaintenances(store, now, { pastMs: newsMs, aheadMs })).flatMap((maintenance) =>
       noticesOf(maintenance, now).map((notice) => ({ maintenance, notice })),
@@ -75,20 +58,25 @@ export class MaintenanceNotices {
   async #send(maintenance: VisibleMaintenance, notice: Notice, now: number): Promise<void> {
     const { store, publicUrl } = this.#options;
     const { windowId, planned } = maintenance;
-    await store.leaderTransaction(async (nouns) => {
-      const isNew = await nouns.maintenances.noteNotice({
+    await store.leaderTransaction(async (repositories) => {
+      const isNew = await repositories.maintenances.noteNotice({
         window_id: windowId,
         occurrence: planned.id,
         kind: notice.kind,
         created: now,
       });
       if (isNew)
-        await tellOfMaintenance(nouns, maintenance, { hasMailer: true, publicUrl }, { ...notice, at: now });
+        await mailMaintenance(
+          repositories,
+          maintenance,
+          { hasMailer: true, publicUrl },
+          { ...notice, at: now },
+        );
     });
   }
 }
 
-/** What subscribers may be told of a maintenance at an instant, as far as its window wishes. */
+/** The notices of a maintenance that are due at an instant, as far as its window wants them. */
 function noticesOf({ visibility, planned, status, definition }: VisibleMaintenance, now: number): Notice[] {
   const { startsAt, endsAt, effect, overAt } = planned;
   const text = [definition.description ?? '', `From ${utc(startsAt)} to ${utc(endsAt)}.`]

@@ -1,8 +1,7 @@
 import type { MaintenanceStatus } from '../../protocol/pages/maintenance.ts';
 import type { WindowDefinition } from '../../protocol/pages/maintenance-window.ts';
 import { mailSubscribers } from '../mail/subscriber-mails.ts';
-import type { StatusPageRow } from '../pages/tables.ts';
-import type { Nouns } from '../store/store.ts';
+import type { Repositories } from '../store.ts';
 import { longestOverrunMs, type PlannedMaintenance, statusAt } from './calendar.ts';
 import { withCalendars } from './maintenance.ts';
 
@@ -22,19 +21,19 @@ export interface VisibleMaintenance {
 const maxPerWindow = 20;
 
 /**
- * The maintenances of windows with `statusPageVisibility`, of one account or of all, that are not over for longer than
- * `pastMs` and begin within `aheadMs`; soonest first.
+ * The maintenances of windows with `statusPageVisibility`, of one account or of all, that are not over for
+ * longer than `pastMs` and begin within `aheadMs`; soonest first.
  */
 export async function visibleMaintenances(
-  nouns: Pick<Nouns, 'windows' | 'maintenances'>,
+  repositories: Pick<Repositories, 'windows' | 'maintenances'>,
   now: number,
   time: { readonly pastMs: number; readonly aheadMs: number },
   accountId?: string,
 ): Promise<VisibleMaintenance[]> {
   // One that does not end by itself may go on long after its end.
   const from = now - Math.max(time.pastMs, longestOverrunMs);
-  const windows = await nouns.windows.visible({ from, to: now + time.aheadMs }, accountId);
-  const all = (await withCalendars(nouns, windows)).flatMap(
+  const windows = await repositories.windows.visible({ from, to: now + time.aheadMs }, accountId);
+  const all = (await withCalendars(repositories, windows)).flatMap(
     ({ id, accountId: owner, definition, calendar }) => {
       const visibility = definition.statusPageVisibility;
       if (!visibility?.enabled) return [];
@@ -64,8 +63,8 @@ export function affectedServices(
 }
 
 /**
- * Whether a page shows a maintenance: the pages that it names, or without names every page of the account that shows a
- * service it concerns.
+ * Whether a page shows a maintenance: the pages that it names, or without names every page of the account
+ * that shows a service it concerns.
  */
 export function isShownOn(
   visibility: Visibility,
@@ -85,9 +84,9 @@ export interface MaintenanceMail {
   readonly at: number;
 }
 
-/** Stores the mails that tell subscribers of a maintenance, in the transaction that makes them necessary. */
-export async function tellOfMaintenance(
-  nouns: Pick<Nouns, 'statusPages' | 'subscriptions' | 'subscriberMails'>,
+/** Stores the mails to subscribers about a maintenance, in the transaction that makes them necessary. */
+export async function mailMaintenance(
+  repositories: Pick<Repositories, 'statusPages' | 'subscriptions' | 'subscriberMails'>,
   maintenance: { readonly accountId: string; readonly definition: WindowDefinition },
   options: { readonly hasMailer?: boolean | undefined; readonly publicUrl?: string | undefined },
   mail: MaintenanceMail,
@@ -95,9 +94,9 @@ export async function tellOfMaintenance(
   const { accountId, definition } = maintenance;
   const visibility = definition.statusPageVisibility;
   if (!options.hasMailer || !visibility?.enabled) return;
-  const pages = await pagesOf(nouns, accountId, visibility);
+  const pages = await pagesOf(repositories, accountId, visibility);
   const subject = `${mail.subject}: ${definition.name}`;
-  await mailSubscribers(nouns, pages, options, {
+  await mailSubscribers(repositories, pages, options, {
     subject,
     text: [subject, mail.text].filter((part) => part !== '').join('\n\n'),
     at: mail.at,
@@ -105,13 +104,15 @@ export async function tellOfMaintenance(
 }
 
 async function pagesOf(
-  nouns: Pick<Nouns, 'statusPages'>,
+  repositories: Pick<Repositories, 'statusPages'>,
   accountId: string,
   visibility: Visibility,
-): Promise<StatusPageRow[]> {
+): Promise<{ id: string; name: string }[]> {
   const { statusPageIds, serviceIds, affectAllServices } = visibility;
   const lower = (ids: readonly string[]) => ids.map((id) => id.toLowerCase());
-  if (statusPageIds.length > 0) return nouns.statusPages.findMany(accountId, lower(statusPageIds));
-  if (affectAllServices) return nouns.statusPages.findMany(accountId);
-  return (await nouns.statusPages.showing(lower(serviceIds))).filter((page) => page.account_id === accountId);
+  if (statusPageIds.length > 0) return repositories.statusPages.findMany(accountId, lower(statusPageIds));
+  if (affectAllServices) return repositories.statusPages.findMany(accountId);
+  return (await repositories.statusPages.showing(lower(serviceIds))).filter(
+    (page) => page.account_id === accountId,
+  );
 }

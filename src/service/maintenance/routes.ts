@@ -1,15 +1,14 @@
 import { AppError } from '../../lib/errors.ts';
+import { instantOf } from '../../protocol/http/query.ts';
 import { maintenanceRoutes } from '../../protocol/pages/maintenance.ts';
-import type { WindowDefinition } from '../../protocol/pages/maintenance-window.ts';
-import { iso } from '../http/dates.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
+import { type AnyHandler, type HandlerDeps, handlersById, iso } from '../http/handler.ts';
+import { found } from '../http/known-names.ts';
 import { pageOffset } from '../http/paging.ts';
-import type { Nouns } from '../store/store.ts';
+import type { Repositories } from '../store.ts';
 import { MaintenanceCalendar, type PlannedMaintenance } from './calendar.ts';
 import { endNotice, startNotice } from './notices.ts';
-import { tellOfMaintenance } from './pages.ts';
+import { mailMaintenance } from './pages.ts';
 import type { MaintenanceUpdateRow } from './tables.ts';
-import { foundWindow, instantOf } from './window-routes.ts';
 import type { StoredWindow } from './window-store.ts';
 import {
   addMaintenanceUpdate,
@@ -30,7 +29,7 @@ interface MaintenanceIds {
 export function maintenanceHandlers(deps: HandlerDeps): [string, AnyHandler][] {
   const { store, clock } = deps;
   const viewOf = async (accountId: string, ids: MaintenanceIds) => {
-    const window = foundWindow(await store.windows.find(accountId, ids.id), ids.id);
+    const window = found(await store.windows.find(accountId, ids.id), `maintenance window ${ids.id}`);
     const changes = await store.maintenances.changes([window.id]);
     const one = new MaintenanceCalendar(window.definition, changes.get(window.id) ?? []).find(
       ids.maintenanceId,
@@ -41,7 +40,10 @@ export function maintenanceHandlers(deps: HandlerDeps): [string, AnyHandler][] {
   };
   return handlersById(maintenanceRoutes, {
     async listMaintenances({ caller, params, query }) {
-      const window = foundWindow(await store.windows.find(caller.accountId, params.id), params.id);
+      const window = found(
+        await store.windows.find(caller.accountId, params.id),
+        `maintenance window ${params.id}`,
+      );
       const changes = (await store.maintenances.changes([window.id])).get(window.id) ?? [];
       const now = clock.wallMs();
       const shown = new MaintenanceCalendar(window.definition, changes).from(instantOf(query.from) ?? now, {
@@ -58,23 +60,23 @@ export function maintenanceHandlers(deps: HandlerDeps): [string, AnyHandler][] {
       return viewOf(caller.accountId, params);
     },
     async updateMaintenance({ caller, params, body }) {
-      await store.transaction(async (nouns) => {
-        const opened = await openMaintenance(nouns, caller.accountId, params);
-        await moveMaintenance(nouns, opened, datesOf(body));
+      await store.transaction(async (repositories) => {
+        const opened = await openMaintenance(repositories, caller.accountId, params);
+        await moveMaintenance(repositories, opened, datesOf(body));
       });
       return viewOf(caller.accountId, params);
     },
     async deleteMaintenance({ caller, params }) {
-      await store.transaction(async (nouns) => {
-        await removeMaintenance(nouns, await openMaintenance(nouns, caller.accountId, params));
+      await store.transaction(async (repositories) => {
+        await removeMaintenance(repositories, await openMaintenance(repositories, caller.accountId, params));
       });
     },
     async createMaintenanceUpdate({ caller, params, body }) {
       const now = clock.wallMs();
-      const row = await store.transaction(async (nouns) => {
-        const opened = await openMaintenance(nouns, caller.accountId, params);
+      const row = await store.transaction(async (repositories) => {
+        const opened = await openMaintenance(repositories, caller.accountId, params);
         const update = await addMaintenanceUpdate(
-          nouns,
+          repositories,
           opened,
           {
             description: body.description,
@@ -86,34 +88,35 @@ export function maintenanceHandlers(deps: HandlerDeps): [string, AnyHandler][] {
         );
         if (body.notifySubscribers) {
           const { definition, window } = opened;
-          await tellOfMaintenance(nouns, { accountId: window.accountId, definition }, deps, {
+          await mailMaintenance(repositories, { accountId: window.accountId, definition }, deps, {
             subject: words[update.status],
             text: update.description,
             at: now,
           });
-          // They know now: what the window would have them told of by itself is not told again.
+          // Subscribers know now: the window's own notice of the same is not sent.
           const kind = body.status && noticeOf[body.status];
-          if (kind) await nouns.maintenances.noteNotice({ ...occurrenceOf(update), kind, created: now });
+          if (kind)
+            await repositories.maintenances.noteNotice({ ...occurrenceOf(update), kind, created: now });
         }
         return update;
       });
       return updateView(row);
     },
     async updateMaintenanceUpdate({ caller, params, body }) {
-      const row = await store.transaction(async (nouns) => {
-        await openMaintenance(nouns, caller.accountId, params);
-        const update = await foundUpdate(nouns, params);
-        await nouns.maintenances.describeUpdate(update.id, body.description);
+      const row = await store.transaction(async (repositories) => {
+        await openMaintenance(repositories, caller.accountId, params);
+        const update = await foundUpdate(repositories, params);
+        await repositories.maintenances.describeUpdate(update.id, body.description);
         return { ...update, description: body.description };
       });
       return updateView(row);
     },
     async deleteMaintenanceUpdate({ caller, params }) {
-      await store.transaction(async (nouns) => {
-        const opened = await openMaintenance(nouns, caller.accountId, params);
-        const update = await foundUpdate(nouns, params);
-        await nouns.maintenances.deleteUpdate(update.id);
-        await followUpdates(nouns, opened);
+      await store.transaction(async (repositories) => {
+        const opened = await openMaintenance(repositories, caller.accountId, params);
+        const update = await foundUpdate(repositories, params);
+        await repositories.maintenances.deleteUpdate(update.id);
+        await followUpdates(repositories, opened);
       });
     },
   });
@@ -141,10 +144,10 @@ function occurrenceOf({ window_id, occurrence }: MaintenanceUpdateRow) {
 }
 
 async function foundUpdate(
-  nouns: Pick<Nouns, 'maintenances'>,
+  repositories: Pick<Repositories, 'maintenances'>,
   { id, maintenanceId, updateId }: MaintenanceIds & { readonly updateId: string },
 ): Promise<MaintenanceUpdateRow> {
-  const updates = await nouns.maintenances.updates(id, [maintenanceId]);
+  const updates = await repositories.maintenances.updates(id, [maintenanceId]);
   const row = updates.find((update) => update.id === updateId.toLowerCase());
   if (!row) throw new AppError('NOT_FOUND', `The maintenance has no update ${updateId}.`);
   return row;
@@ -163,14 +166,13 @@ function maintenanceView(
   updates: readonly MaintenanceUpdateRow[],
   now: number,
 ) {
-  const definition = window.definition as unknown as WindowDefinition;
   return {
     id: planned.id,
     maintenanceWindowId: window.id,
-    name: definition.name,
+    name: window.definition.name,
     startsAt: iso(planned.startsAt),
     endsAt: iso(planned.endsAt),
-    status: statusIn(definition, planned, now),
+    status: statusIn(window.definition, planned, now),
     updates: updates.filter((row) => row.occurrence === planned.id).map(updateView),
   };
 }

@@ -60,7 +60,7 @@ describe('occurrences', () => {
   ])('%s', (_name, startsAt, repeat, expected) => {
     const rule = ruleFrom(startsAt, repeat);
     expect(startsOf(rule, expected.length)).toEqual(expected);
-    // Each is found again from any instant inside it, and from none beside it.
+    // Each is found again from any instant inside it, and from none outside it.
     for (const [index, text] of expected.entries()) {
       const start = at(`${text}Z`);
       expect(occurrenceAt(rule, start)?.index).toBe(index);

@@ -1,10 +1,10 @@
 import type { repeatUnits } from '../../protocol/pages/maintenance-window.ts';
 
 /**
- * When maintenance windows recur (check model 2.7). By its rule all occurrences of a window last equally long. They are
- * computed from its first one, in UTC, and not stored: the n-th of a monthly window is n months after the first, on its
- * day or on the last one of a month that is too short, so that a window of the 31st is back on the 31st after February.
- * What people changed of single occurrences is in calendar.ts.
+ * When maintenance windows recur (check model 2.7). By its rule all occurrences of a window last equally
+ * long. They are computed from its first one, in UTC, and not stored: the n-th of a monthly window is n
+ * months after the first, on its day or on the last one of a month that is too short, so that a window of the
+ * 31st is back on the 31st after February. What people changed of single occurrences is in calendar.ts.
  */
 export interface RepeatRule {
   /** Epoch milliseconds. */
@@ -35,7 +35,10 @@ export function occurrence(rule: RepeatRule, index: number): Occurrence | null {
   return isOver || !(endsAt <= lastInstant) ? null : { index, startsAt, endsAt };
 }
 
-/** The occurrence that an instant lies in (its end excluded), the one that began first where several overlap, or null. */
+/**
+ * The occurrence that an instant lies in (its end excluded), the one that began first where several overlap,
+ * or null.
+ */
 export function occurrenceAt(rule: RepeatRule, instant: number): Occurrence | null {
   const [first] = occurrencesFrom(rule, instant);
   return first && first.startsAt <= instant ? first : null;
@@ -43,7 +46,8 @@ export function occurrenceAt(rule: RepeatRule, instant: number): Occurrence | nu
 
 /** The occurrences that are not over at an instant, soonest first. */
 export function* occurrencesFrom(rule: RepeatRule, instant: number): Generator<Occurrence> {
-  // Long occurrences overlap: ones before the latest may still go on. Looked for by halves, as there can be millions.
+  // Long occurrences overlap: ones before the latest may still go on. Looked for by halves, as there can be
+  // millions.
   let [first, end] = [0, (latestStarted(rule, instant) ?? -1) + 1];
   while (first < end) {
     const middle = Math.floor((first + end) / 2);

@@ -1,6 +1,21 @@
+import type { Generated } from 'kysely';
 import type { MaintenanceStatus } from '../../protocol/pages/maintenance.ts';
 
 type Flag = 0 | 1;
+
+export interface MaintenanceWindowRow {
+  id: Generated<number>;
+  account_id: string;
+  starts_at: number;
+  /** When its last occurrence ends; null when it repeats for ever. */
+  last_ends_at: number | null;
+  /** The window as its schema returned it. */
+  definition: string;
+  /** Whether status pages may show its maintenances. */
+  is_visible: Flag;
+  created: number;
+  updated: number | null;
+}
 
 /** What was changed of one occurrence of a maintenance window. Times are epoch milliseconds. */
 export interface MaintenanceRow {
@@ -11,13 +26,15 @@ export interface MaintenanceRow {
   starts_at: number | null;
   ends_at: number | null;
   is_deleted: Flag;
-  /** What follows from its updates: the last status that was said, and when they said that it began and ended. */
+  /**
+   * What follows from its updates: the last status that was said, and when they said that it began and ended.
+   */
   stated: MaintenanceStatus | null;
   begun: number | null;
   ended: number | null;
 }
 
-/** What people were told about a maintenance. */
+/** What was announced about a maintenance. */
 export interface MaintenanceUpdateRow {
   id: string;
   window_id: number;
@@ -46,37 +63,8 @@ export interface MaintenanceNoticeRow {
 }
 
 export interface MaintenanceTables {
+  maintenance_windows: MaintenanceWindowRow;
   maintenances: MaintenanceRow;
   maintenance_updates: MaintenanceUpdateRow;
   maintenance_notices: MaintenanceNoticeRow;
 }
-
-const ofWindow =
-  'window_id bigint not null references maintenance_windows (id) on delete cascade, occurrence bigint not null';
-
-/** Single occurrences of maintenance windows: what was changed of them and what was told about them. */
-export const maintenanceOccurrences = {
-  name: '0020-maintenance-occurrences',
-  statements: [
-    `create table maintenances (
-      ${ofWindow}, starts_at bigint, ends_at bigint, is_deleted integer not null,
-      stated text, begun bigint, ended bigint,
-      primary key (window_id, occurrence))`,
-    `create table maintenance_updates (
-      id text primary key, ${ofWindow},
-      status text not null, is_stated integer not null, description text not null,
-      notify_subscribers integer not null,
-      previous_status text not null, previous_starts_at bigint not null, previous_ends_at bigint not null,
-      starts_at bigint, ends_at bigint, created bigint not null)`,
-    `create index maintenance_updates_by_occurrence on maintenance_updates (window_id, occurrence, created)`,
-    `create table maintenance_notices (
-      ${ofWindow}, kind text not null, created bigint not null,
-      primary key (window_id, occurrence, kind))`,
-    `create index maintenance_notices_by_time on maintenance_notices (created)`,
-    // Written as JSON.stringify writes it; in names the quotes would be escaped.
-    `alter table maintenance_windows add column is_visible integer not null default 0`,
-    `update maintenance_windows set is_visible = 1
-      where cast(definition as text) like '%"statusPageVisibility":{"enabled":true%'`,
-    `create index maintenance_windows_visible on maintenance_windows (starts_at) where is_visible = 1`,
-  ],
-};

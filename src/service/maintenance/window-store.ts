@@ -1,26 +1,19 @@
-import { type Kysely, type Selectable, type SelectQueryBuilder, sql } from 'kysely';
-import type { MaintenanceWindowRow } from '../resources/tables.ts';
-import type { Dialect } from '../store/engine/dialect.ts';
-import { type Page, readPage } from '../store/engine/page.ts';
-import type { Tables } from '../store/schema/tables.ts';
+import { type Selectable, type SelectQueryBuilder, sql } from 'kysely';
+import type { WindowDefinition } from '../../protocol/pages/maintenance-window.ts';
+import { accountTable } from '../store/engine/account-table.ts';
+import { type Page, readPage } from '../store/engine/queries.ts';
+import type { Tables } from '../tables.ts';
+import { MaintenanceCalendar } from './calendar.ts';
+import { Maintenances } from './store.ts';
+import type { MaintenanceRow, MaintenanceWindowRow } from './tables.ts';
 
 /** A stored maintenance window. */
 export interface StoredWindow {
   readonly id: number;
   readonly accountId: string;
-  /** As its schema returned it. */
-  readonly definition: Record<string, unknown>;
+  readonly definition: WindowDefinition;
   readonly created: number;
   readonly updated: number | null;
-}
-
-/** What is written of a window. Times are epoch milliseconds. */
-export interface WindowWrite {
-  readonly startsAt: number;
-  /** When the last occurrence ends; null when there is no last one. */
-  readonly lastEndsAt: number | null;
-  readonly isVisible: boolean;
-  readonly definition: Readonly<Record<string, unknown>>;
 }
 
 /** Windows that may be in effect within a time, in epoch milliseconds. */
@@ -31,96 +24,53 @@ export interface WindowFilter {
 
 type WindowQuery = SelectQueryBuilder<Tables, 'maintenance_windows', object>;
 
-export class MaintenanceWindows {
-  readonly #db: Kysely<Tables>;
-  readonly #dialect: Dialect;
-
-  constructor(db: Kysely<Tables>, dialect: Dialect) {
-    this.#db = db;
-    this.#dialect = dialect;
-  }
-
-  async insert(accountId: string, write: WindowWrite, now: number): Promise<StoredWindow> {
-    const row = await this.#db
-      .insertInto('maintenance_windows')
-      .values({ account_id: accountId, created: now, updated: null, ...columns(write) })
-      .returningAll()
-      .executeTakeFirstOrThrow();
-    return fromRow(row);
-  }
-
-  async update(id: number, write: WindowWrite, now: number): Promise<void> {
-    await this.#db
-      .updateTable('maintenance_windows')
-      .set({ ...columns(write), updated: now })
-      .where('id', '=', id)
-      .execute();
+export class MaintenanceWindows extends accountTable<MaintenanceWindowRow, StoredWindow>(read)({
+  name: 'maintenance_windows',
+  key: 'id',
+}) {
+  /** What was changed of single occurrences. */
+  get maintenances(): Maintenances {
+    return new Maintenances(this.db);
   }
 
   /** When the first occurrence begins and the last one ends, as they were changed. */
-  async setBounds(id: number, { startsAt, lastEndsAt }: Pick<WindowWrite, 'startsAt' | 'lastEndsAt'>) {
-    await this.#db
+  async setBounds(
+    id: number,
+    bounds: { readonly startsAt: number; readonly lastEndsAt: number | null },
+  ): Promise<void> {
+    await this.db
       .updateTable('maintenance_windows')
-      .set({ starts_at: startsAt, last_ends_at: lastEndsAt })
+      .set({ starts_at: bounds.startsAt, last_ends_at: bounds.lastEndsAt })
       .where('id', '=', id)
       .execute();
   }
 
-  /** Whether there was such a window. */
-  async delete(accountId: string, id: number): Promise<boolean> {
-    const done = await this.#db
-      .deleteFrom('maintenance_windows')
-      .where('id', '=', id)
-      .where('account_id', '=', accountId)
-      .executeTakeFirst();
-    return done.numDeletedRows > 0n;
-  }
-
-  async find(accountId: string, id: number): Promise<StoredWindow | undefined> {
-    const row = await this.#one(accountId, id).executeTakeFirst();
-    return row && fromRow(row);
-  }
-
-  /** The same, for a window this transaction is going to change. */
-  async findForUpdate(accountId: string, id: number): Promise<StoredWindow | undefined> {
-    const row = await this.#one(accountId, id).modifyEnd(this.#dialect.forUpdate).executeTakeFirst();
-    return row && fromRow(row);
-  }
-
-  #one(accountId: string, id: number) {
-    return this.#db
-      .selectFrom('maintenance_windows')
-      .selectAll()
-      .where('id', '=', id)
-      .where('account_id', '=', accountId);
-  }
-
-  /** A page of an account's windows, the one that began (or begins) last first. */
-  async list(
+  /** A page of an account's windows within a time, the one that began (or begins) last first. */
+  async listWithin(
     accountId: string,
     filter: WindowFilter,
     page: Page,
-  ): Promise<{ total: number; windows: StoredWindow[] }> {
+  ): Promise<{ total: number; rows: StoredWindow[] }> {
     const query = within(
-      this.#db.selectFrom('maintenance_windows').where('account_id', '=', accountId),
+      this.db.selectFrom('maintenance_windows').where('account_id', '=', accountId),
       filter,
     );
     const ordered = query.selectAll().orderBy('starts_at', 'desc').orderBy('id', 'desc');
     const { total, rows } = await readPage(ordered, page);
-    return { total, windows: rows.map(fromRow) };
+    return { total, rows: rows.map(read) };
   }
 
   /** The windows of some accounts that have begun by `to` and may not be over for good at `from`. */
-  async ofAccounts(
+  async ofAccountsWithin(
     accountIds: readonly string[],
     filter: { readonly from: number; readonly to: number },
   ): Promise<StoredWindow[]> {
     if (accountIds.length === 0) return [];
-    const query = this.#db
+    const query = this.db
       .selectFrom('maintenance_windows')
-      .where(this.#dialect.inList('account_id', [...new Set(accountIds)]));
+      .where(this.dialect.inList('account_id', [...new Set(accountIds)]));
     const rows = await within(query, filter).selectAll().execute();
-    return rows.map(fromRow);
+    return rows.map(read);
   }
 
   /** The same of all accounts, or of one, as far as status pages may show them. */
@@ -128,10 +78,10 @@ export class MaintenanceWindows {
     filter: { readonly from: number; readonly to: number },
     accountId?: string,
   ): Promise<StoredWindow[]> {
-    let query = this.#db.selectFrom('maintenance_windows').where('is_visible', '=', sql.lit(1 as const));
+    let query = this.db.selectFrom('maintenance_windows').where('is_visible', '=', sql.lit(1 as const));
     if (accountId !== undefined) query = query.where('account_id', '=', accountId);
     const rows = await within(query, filter).selectAll().orderBy('starts_at').orderBy('id').execute();
-    return rows.map(fromRow);
+    return rows.map(read);
   }
 }
 
@@ -145,21 +95,23 @@ function within(query: WindowQuery, { from, to }: WindowFilter): WindowQuery {
   return to === undefined ? restricted : restricted.where('starts_at', '<=', to);
 }
 
-function columns(write: WindowWrite) {
-  return {
-    starts_at: write.startsAt,
-    last_ends_at: write.lastEndsAt,
-    is_visible: write.isVisible ? (1 as const) : (0 as const),
-    definition: JSON.stringify(write.definition),
-  };
-}
-
-function fromRow(row: Selectable<MaintenanceWindowRow>): StoredWindow {
+function read(row: Selectable<MaintenanceWindowRow>): StoredWindow {
   return {
     id: row.id,
     accountId: row.account_id,
     definition: JSON.parse(row.definition),
     created: row.created,
     updated: row.updated,
+  };
+}
+
+/** What is stored of a window whose occurrences were changed so. */
+export function windowColumns(definition: WindowDefinition, changes: readonly MaintenanceRow[] = []) {
+  const { startsAt, lastEndsAt } = new MaintenanceCalendar(definition, changes).bounds();
+  return {
+    starts_at: startsAt,
+    last_ends_at: lastEndsAt,
+    is_visible: definition.statusPageVisibility?.enabled ? (1 as const) : (0 as const),
+    definition: JSON.stringify(definition),
   };
 }

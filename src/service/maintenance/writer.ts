@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { AppError } from '../../lib/errors.ts';
 import type { MaintenanceStatus } from '../../protocol/pages/maintenance.ts';
 import type { WindowDefinition } from '../../protocol/pages/maintenance-window.ts';
+import { found } from '../http/known-names.ts';
 import { fieldError } from '../http/validation.ts';
-import type { Nouns } from '../store/store.ts';
+import type { Repositories } from '../store.ts';
 import { MaintenanceCalendar, type PlannedMaintenance, statusAt } from './calendar.ts';
 import type { MaintenanceRow, MaintenanceUpdateRow } from './tables.ts';
-import type { StoredWindow, WindowWrite } from './window-store.ts';
+import type { StoredWindow } from './window-store.ts';
 
 /** How many occurrences of a window may differ from its rule: all are looked at whenever the window is. */
 const maxChanged = 1000;
@@ -51,13 +52,15 @@ export function statusIn(
  * @throws AppError NOT_FOUND when the window is not the account's, or has no such occurrence any more.
  */
 export async function openMaintenance(
-  nouns: Pick<Nouns, 'windows' | 'maintenances'>,
+  repositories: Pick<Repositories, 'windows' | 'maintenances'>,
   accountId: string,
   ids: { readonly id: number; readonly maintenanceId: number },
 ): Promise<OpenMaintenance> {
-  const window = await nouns.windows.findForUpdate(accountId, ids.id);
-  if (!window) throw new AppError('NOT_FOUND', `There is no maintenance window ${ids.id}.`);
-  const changes = (await nouns.maintenances.changes([window.id])).get(window.id) ?? [];
+  const window = found(
+    await repositories.windows.findForUpdate(accountId, ids.id),
+    `maintenance window ${ids.id}`,
+  );
+  const changes = (await repositories.maintenances.changes([window.id])).get(window.id) ?? [];
   const calendar = new MaintenanceCalendar(window.definition, changes);
   const planned = calendar.find(ids.maintenanceId);
   if (!planned) throw noMaintenance(ids);
@@ -78,8 +81,7 @@ export async function openMaintenance(
     begun: null,
     ended: null,
   };
-  const definition = window.definition as unknown as WindowDefinition;
-  return { window, definition, calendar, planned, change, changes };
+  return { window, definition: window.definition, calendar, planned, change, changes };
 }
 
 export function noMaintenance(ids: { readonly id: number; readonly maintenanceId: number }): AppError {
@@ -95,7 +97,7 @@ export function noMaintenance(ids: { readonly id: number; readonly maintenanceId
  * @throws AppError VALIDATION_FAILED when it would end before it starts.
  */
 export async function moveMaintenance(
-  nouns: Pick<Nouns, 'windows' | 'maintenances'>,
+  repositories: Pick<Repositories, 'windows' | 'maintenances'>,
   opened: OpenMaintenance,
   dates: NewDates,
   keyPrefix = '',
@@ -104,31 +106,33 @@ export async function moveMaintenance(
   if (endsAt <= startsAt) {
     throw fieldError('payload', [{ key: `${keyPrefix}endsAt`, message: 'must be after startsAt' }]);
   }
-  return writeChange(nouns, opened, { starts_at: startsAt, ends_at: endsAt });
+  return writeChange(repositories, opened, { starts_at: startsAt, ends_at: endsAt });
 }
 
 /** Leaves an occurrence out of its window. */
 export async function removeMaintenance(
-  nouns: Pick<Nouns, 'windows' | 'maintenances'>,
+  repositories: Pick<Repositories, 'windows' | 'maintenances'>,
   opened: OpenMaintenance,
 ): Promise<void> {
-  await writeChange(nouns, opened, { is_deleted: 1 });
+  await writeChange(repositories, opened, { is_deleted: 1 });
 }
 
 /** Adds an update about an occurrence and lets the occurrence follow it. */
 export async function addMaintenanceUpdate(
-  nouns: Pick<Nouns, 'windows' | 'maintenances'>,
+  repositories: Pick<Repositories, 'windows' | 'maintenances'>,
   opened: OpenMaintenance,
   update: NewMaintenanceUpdate,
   now: number,
 ): Promise<MaintenanceUpdateRow> {
   const { window, planned, definition } = opened;
-  const updates = await nouns.maintenances.updates(window.id, [planned.id]);
+  const updates = await repositories.maintenances.updates(window.id, [planned.id]);
   if (updates.length >= maxUpdates) {
     throw new AppError('CONFLICT', `The maintenance has ${maxUpdates} updates already.`);
   }
   const areDatesNew = update.dates.startsAt !== undefined || update.dates.endsAt !== undefined;
-  const moved = areDatesNew ? await moveMaintenance(nouns, opened, update.dates, 'dateAdjustments.') : opened;
+  const moved = areDatesNew
+    ? await moveMaintenance(repositories, opened, update.dates, 'dateAdjustments.')
+    : opened;
   const previous = statusIn(definition, planned, now);
   const row: MaintenanceUpdateRow = {
     id: randomUUID(),
@@ -146,20 +150,21 @@ export async function addMaintenanceUpdate(
     // Two of one millisecond keep their order.
     created: Math.max(now, (updates[0]?.created ?? 0) + 1),
   };
-  await nouns.maintenances.insertUpdate(row);
-  await followUpdates(nouns, moved);
+  await repositories.maintenances.insertUpdate(row);
+  await followUpdates(repositories, moved);
   return row;
 }
 
 /**
- * Lets an occurrence follow its updates as they are now: its status is the last that was said, it began with the first
- * that said IN_PROGRESS or VERIFYING, and ended with the first of the unbroken row at the end that says it is over.
+ * Lets an occurrence follow its updates as they are now: its status is the last that was said, it began with
+ * the first that said IN_PROGRESS or VERIFYING, and ended with the first of the unbroken row at the end that
+ * says it is over.
  */
 export async function followUpdates(
-  nouns: Pick<Nouns, 'windows' | 'maintenances'>,
+  repositories: Pick<Repositories, 'windows' | 'maintenances'>,
   opened: OpenMaintenance,
 ): Promise<void> {
-  const updates = await nouns.maintenances.updates(opened.window.id, [opened.planned.id]);
+  const updates = await repositories.maintenances.updates(opened.window.id, [opened.planned.id]);
   const stated = updates.filter((row) => row.is_stated === 1);
   let ended: number | null = null;
   for (const { status, created } of stated) {
@@ -167,7 +172,7 @@ export async function followUpdates(
     ended = created;
   }
   const begin = stated.findLast(({ status }) => status === 'IN_PROGRESS' || status === 'VERIFYING');
-  await writeChange(nouns, opened, {
+  await writeChange(repositories, opened, {
     stated: stated[0]?.status ?? null,
     begun: begin?.created ?? null,
     ended,
@@ -175,33 +180,21 @@ export async function followUpdates(
 }
 
 async function writeChange(
-  nouns: Pick<Nouns, 'windows' | 'maintenances'>,
+  repositories: Pick<Repositories, 'windows' | 'maintenances'>,
   opened: OpenMaintenance,
   fields: Partial<MaintenanceRow>,
 ): Promise<OpenMaintenance> {
   const change = { ...opened.change, ...fields };
   const others = opened.changes.filter((row) => row.occurrence !== change.occurrence);
   const changes = [...others, change];
-  await nouns.maintenances.change(change);
+  await repositories.maintenances.change(change);
   const calendar = new MaintenanceCalendar(opened.window.definition, changes);
-  await nouns.windows.setBounds(opened.window.id, calendar.bounds());
+  await repositories.windows.setBounds(opened.window.id, calendar.bounds());
   return {
     ...opened,
     change,
     changes,
     calendar,
     planned: calendar.find(change.occurrence) ?? opened.planned,
-  };
-}
-
-/** What is stored of a window whose occurrences were changed so. */
-export function windowWrite(
-  definition: WindowDefinition,
-  changes: readonly MaintenanceRow[] = [],
-): WindowWrite {
-  return {
-    ...new MaintenanceCalendar(definition, changes).bounds(),
-    isVisible: definition.statusPageVisibility?.enabled ?? false,
-    definition,
   };
 }

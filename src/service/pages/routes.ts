@@ -3,19 +3,20 @@ import { AppError } from '../../lib/errors.ts';
 import { parseCursor } from '../../protocol/http/cursor.ts';
 import {
   type CardInput,
-  type Service,
   type StatusPage,
   StatusPageOptions,
   statusPageRoutes,
 } from '../../protocol/pages/status-page.ts';
-import { pageOf } from '../http/cursor-paging.ts';
-import { iso, optionalIso } from '../http/dates.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
+import { type AnyHandler, type HandlerDeps, handlersById, iso, optionalIso } from '../http/handler.ts';
+import { found, notFound } from '../http/known-names.ts';
+import { pageOf } from '../http/paging.ts';
 import { fieldError } from '../http/validation.ts';
+import { serviceView } from '../incidents/routes.ts';
+import type { ServiceRow } from '../incidents/tables.ts';
 import { requireServices } from '../incidents/writer.ts';
 import { isUniqueViolation } from '../store/engine/dialect.ts';
-import type { Nouns } from '../store/store.ts';
-import type { ServiceRow, StatusPageCardRow, StatusPageRow } from './tables.ts';
+import type { Repositories } from '../store.ts';
+import type { StatusPageCardRow, StatusPageRow } from './tables.ts';
 
 /** The routes of status pages and their services. */
 export function statusPageHandlers({ store, clock }: HandlerDeps): [string, AnyHandler][] {
@@ -27,7 +28,7 @@ export function statusPageHandlers({ store, clock }: HandlerDeps): [string, AnyH
   return handlersById(statusPageRoutes, {
     async listStatusPages({ caller, query }) {
       const cursor = parseCursor(query.nextId);
-      const rows = await store.statusPages.list(caller.accountId, query.limit + 1, cursor);
+      const rows = await store.statusPages.listBehind(caller.accountId, query.limit + 1, cursor);
       return pageOf(rows, query.limit, (shown) => views(store, shown));
     },
     async createStatusPage({ caller, body }) {
@@ -43,25 +44,27 @@ export function statusPageHandlers({ store, clock }: HandlerDeps): [string, AnyH
         updated: null,
       };
       await refusingTakenAddress(() =>
-        store.transaction(async (nouns) => {
-          await nouns.statusPages.insert(row);
+        store.transaction(async (repositories) => {
+          await repositories.statusPages.insert(row);
           // The ids of new cards are the service's to give.
           const cards = body.cards.map(({ id: _, ...card }) => card);
-          await writeCards(nouns, row, cards, now);
+          await writeCards(repositories, row, cards, now);
         }),
       );
       return one(row);
     },
     async getStatusPage({ caller, params }) {
-      return one(found(await store.statusPages.find(caller.accountId, params.statusPageId), params));
+      return one(
+        found(await store.statusPages.find(caller.accountId, params.statusPageId), pageNamed(params)),
+      );
     },
     async updateStatusPage({ caller, params, body }) {
       const now = clock.wallMs();
       const changed = await refusingTakenAddress(() =>
-        store.transaction(async (nouns) => {
+        store.transaction(async (repositories) => {
           const stored = found(
-            await nouns.statusPages.findForUpdate(caller.accountId, params.statusPageId),
-            params,
+            await repositories.statusPages.findForUpdate(caller.accountId, params.statusPageId),
+            pageNamed(params),
           );
           const { name, url, customDomain, cards, ...options } = body;
           const row: StatusPageRow = {
@@ -75,8 +78,8 @@ export function statusPageHandlers({ store, clock }: HandlerDeps): [string, AnyH
             ),
             updated: now,
           };
-          await nouns.statusPages.update(row);
-          if (cards) await writeCards(nouns, row, cards, now);
+          await repositories.statusPages.update(row);
+          if (cards) await writeCards(repositories, row, cards, now);
           return row;
         }),
       );
@@ -84,11 +87,11 @@ export function statusPageHandlers({ store, clock }: HandlerDeps): [string, AnyH
     },
     async deleteStatusPage({ caller, params }) {
       const isDeleted = await store.statusPages.delete(caller.accountId, params.statusPageId);
-      if (!isDeleted) throw notFound(params.statusPageId);
+      if (!isDeleted) throw notFound(pageNamed(params));
     },
     async listServices({ caller, query }) {
       const limit = query.paginated ? query.limit : undefined;
-      const rows = await store.services.list(
+      const rows = await store.services.listBehind(
         caller.accountId,
         limit === undefined ? undefined : limit + 1,
         parseCursor(query.nextId),
@@ -107,17 +110,21 @@ export function statusPageHandlers({ store, clock }: HandlerDeps): [string, AnyH
       return serviceView(row);
     },
     async getService({ caller, params }) {
-      return serviceView(foundService(await store.services.find(caller.accountId, params.serviceId), params));
+      return serviceView(
+        found(await store.services.find(caller.accountId, params.serviceId), serviceNamed(params)),
+      );
     },
     async updateService({ caller, params, body }) {
-      if (body.name !== undefined) {
-        await store.services.rename(caller.accountId, params.serviceId, body.name, clock.wallMs());
-      }
-      return serviceView(foundService(await store.services.find(caller.accountId, params.serviceId), params));
+      const identity = { account_id: caller.accountId, id: params.serviceId };
+      const row =
+        body.name === undefined
+          ? await store.services.find(identity.account_id, identity.id)
+          : await store.services.update({ ...identity, name: body.name, updated: clock.wallMs() });
+      return serviceView(found(row, serviceNamed(params)));
     },
     async deleteService({ caller, params }) {
       const isDeleted = await store.services.delete(caller.accountId, params.serviceId);
-      if (!isDeleted) throw serviceNotFound(params);
+      if (!isDeleted) throw notFound(serviceNamed(params));
     },
   });
 }
@@ -141,17 +148,17 @@ const upper = (text: string) => text.toUpperCase();
 
 /** Puts cards in place of those a page has. Cards it has keep their id and age. */
 async function writeCards(
-  nouns: Nouns,
+  repositories: Repositories,
   page: StatusPageRow,
   cards: readonly CardInput[],
   now: number,
 ): Promise<void> {
   await requireServices(
-    nouns,
+    repositories,
     page.account_id,
     cards.flatMap(({ services }) => services.map(({ id }) => id.toLowerCase())),
   );
-  const present = new Map((await nouns.statusPages.cards([page.id])).map((card) => [card.id, card]));
+  const present = new Map((await repositories.statusPages.cards([page.id])).map((card) => [card.id, card]));
   const rows = cards.map((card, position): StatusPageCardRow => {
     const id = card.id?.toLowerCase();
     const known = id === undefined ? undefined : present.get(id);
@@ -175,7 +182,7 @@ async function writeCards(
     const ids = new Set(cards[index]?.services.map(({ id }) => id.toLowerCase()));
     return [...ids].map((serviceId, position) => ({ card_id: row.id, position, service_id: serviceId }));
   });
-  await nouns.statusPages.replaceCards(page.id, rows, services);
+  await repositories.statusPages.replaceCards(page.id, rows, services);
 }
 
 async function refusingTakenAddress<T>(write: () => Promise<T>): Promise<T> {
@@ -187,32 +194,22 @@ async function refusingTakenAddress<T>(write: () => Promise<T>): Promise<T> {
   }
 }
 
-function found(row: StatusPageRow | undefined, { statusPageId }: { statusPageId: string }): StatusPageRow {
-  if (!row) throw notFound(statusPageId);
-  return row;
+function pageNamed({ statusPageId }: { readonly statusPageId: string }): string {
+  return `status page ${statusPageId}`;
 }
 
-function notFound(id: string): AppError {
-  return new AppError('NOT_FOUND', `There is no status page ${id}.`);
-}
-
-function foundService(row: ServiceRow | undefined, params: { serviceId: string }): ServiceRow {
-  if (!row) throw serviceNotFound(params);
-  return row;
-}
-
-function serviceNotFound({ serviceId }: { serviceId: string }): AppError {
-  return new AppError('NOT_FOUND', `There is no service ${serviceId}.`);
+function serviceNamed({ serviceId }: { readonly serviceId: string }): string {
+  return `service ${serviceId}`;
 }
 
 async function views(
-  nouns: Pick<Nouns, 'statusPages'>,
+  repositories: Pick<Repositories, 'statusPages'>,
   rows: readonly StatusPageRow[],
 ): Promise<StatusPage[]> {
-  const allCards = await nouns.statusPages.cards(rows.map(({ id }) => id));
+  const allCards = await repositories.statusPages.cards(rows.map(({ id }) => id));
   const cards = Map.groupBy(allCards, (card) => card.status_page_id);
   const services = Map.groupBy(
-    await nouns.statusPages.cardServices(allCards.map(({ id }) => id)),
+    await repositories.statusPages.cardServices(allCards.map(({ id }) => id)),
     (service) => service.card_id,
   );
   return rows.map((row) => ({
@@ -233,15 +230,4 @@ async function views(
     created_at: iso(row.created),
     updated_at: optionalIso(row.updated),
   }));
-}
-
-/** A service as answers show it. */
-export function serviceView(row: ServiceRow): Service {
-  return {
-    id: row.id,
-    name: row.name,
-    accountId: row.account_id,
-    created_at: iso(row.created),
-    updated_at: optionalIso(row.updated),
-  };
 }

@@ -1,5 +1,6 @@
 import type { StatusPageData } from '../../protocol/pages/public-page.ts';
 import { updateView } from '../incidents/routes.ts';
+import type { IncidentRow, IncidentUpdateRow } from '../incidents/tables.ts';
 import {
   durationSeconds,
   incidentDays,
@@ -16,9 +17,9 @@ import {
   type VisibleMaintenance,
   visibleMaintenances,
 } from '../maintenance/pages.ts';
-import type { Nouns } from '../store/store.ts';
+import type { Repositories } from '../store.ts';
 import { statusPageOptions } from './routes.ts';
-import type { IncidentRow, IncidentUpdateRow, StatusPageRow } from './tables.ts';
+import type { StatusPageRow } from './tables.ts';
 
 const dayMs = 86_400_000;
 const incidentsShown = 100;
@@ -27,26 +28,26 @@ const maintenancesShown = 50;
 const maintenanceShownMs = { past: dayMs, ahead: 30 * dayMs };
 
 /**
- * Everything a status page shows at an instant. Updates that are to be shown later do not count yet: the incidents are
- * as they were told of until now.
+ * Everything a status page shows at an instant. Updates that are to be shown later do not count yet: the
+ * incidents are as they were announced until now.
  */
 export async function statusPageData(
-  nouns: Pick<Nouns, 'statusPages' | 'incidents' | 'windows' | 'maintenances'>,
+  repositories: Pick<Repositories, 'statusPages' | 'incidents' | 'windows' | 'maintenances'>,
   page: StatusPageRow,
   now: number,
 ): Promise<StatusPageData> {
-  const cards = await nouns.statusPages.cards([page.id]);
-  const services = await nouns.statusPages.cardServices(cards.map(({ id }) => id));
+  const cards = await repositories.statusPages.cards([page.id]);
+  const services = await repositories.statusPages.cardServices(cards.map(({ id }) => id));
   const serviceNames = new Map(services.map(({ id, name }) => [id, name]));
   // A day more: the first of the days shown begins at midnight.
   const since = now - (uptimeDays + 1) * dayMs;
-  const rows = await nouns.incidents.ofServices([...serviceNames.keys()], since);
-  const incidents = await publishedIncidents(nouns, rows, now);
+  const rows = await repositories.incidents.ofServices([...serviceNames.keys()], since);
+  const incidents = await publishedIncidents(repositories, rows, now);
   const serviceIdsOf = new Map<string, string[]>();
   for (const { id, service_id: serviceId } of rows) {
     serviceIdsOf.set(id, [...(serviceIdsOf.get(id) ?? []), serviceId]);
   }
-  const maintenances = await shownMaintenances(nouns, page, [...serviceNames.keys()], now);
+  const maintenances = await shownMaintenances(repositories, page, [...serviceNames.keys()], now);
   const serviceViews = new Map(
     [...serviceNames].map(([id, name]) => {
       const own = incidents.filter((incident) => serviceIdsOf.get(incident.id)?.includes(id));
@@ -84,7 +85,7 @@ export async function statusPageData(
     })),
     maintenances: await Promise.all(
       maintenances.map(async (one) => {
-        const updates = await nouns.maintenances.updates(one.windowId, [one.planned.id]);
+        const updates = await repositories.maintenances.updates(one.windowId, [one.planned.id]);
         return {
           id: one.planned.id,
           maintenanceWindowId: one.windowId,
@@ -108,15 +109,18 @@ export async function statusPageData(
   };
 }
 
-/** The maintenances that a page shows: those that go on, lie ahead, or were over or cancelled lately; soonest first. */
+/**
+ * The maintenances that a page shows: those that go on, lie ahead, or were over or cancelled lately; soonest
+ * first.
+ */
 async function shownMaintenances(
-  nouns: Pick<Nouns, 'windows' | 'maintenances'>,
+  repositories: Pick<Repositories, 'windows' | 'maintenances'>,
   page: StatusPageRow,
   serviceIds: readonly string[],
   now: number,
 ): Promise<(VisibleMaintenance & { readonly serviceIds: readonly string[] })[]> {
   const time = { pastMs: maintenanceShownMs.past, aheadMs: maintenanceShownMs.ahead };
-  const all = await visibleMaintenances(nouns, now, time, page.account_id);
+  const all = await visibleMaintenances(repositories, now, time, page.account_id);
   return all
     .filter(({ visibility }) => isShownOn(visibility, page.id, serviceIds))
     .filter(({ status, planned }) => status !== 'COMPLETED' || planned.overAt > now - time.pastMs)
@@ -128,15 +132,15 @@ interface PublishedIncident extends IncidentRow {
   readonly updates: readonly IncidentUpdateRow[];
 }
 
-/** Each incident once, as its updates up to an instant tell it; those nobody was told of yet are left out. */
+/** Each incident once, as its updates up to an instant describe it; those not announced yet are left out. */
 async function publishedIncidents(
-  nouns: Pick<Nouns, 'incidents'>,
+  repositories: Pick<Repositories, 'incidents'>,
   rows: readonly IncidentRow[],
   now: number,
 ): Promise<PublishedIncident[]> {
   const byId = new Map(rows.map((row) => [row.id, row]));
   const updates = Map.groupBy(
-    await nouns.incidents.updates([...byId.keys()]),
+    await repositories.incidents.updates([...byId.keys()]),
     (update) => update.incident_id,
   );
   return [...byId.values()].flatMap((row) => {

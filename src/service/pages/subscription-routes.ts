@@ -2,9 +2,8 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { AppError } from '../../lib/errors.ts';
 import { parseCursor } from '../../protocol/http/cursor.ts';
 import { type Subscription, subscriptionRoutes } from '../../protocol/pages/subscription.ts';
-import { pageOf } from '../http/cursor-paging.ts';
-import { iso, optionalIso } from '../http/dates.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
+import { type AnyHandler, type HandlerDeps, handlersById, iso, optionalIso } from '../http/handler.ts';
+import { pageOf } from '../http/paging.ts';
 import type { SubscriptionRow } from './tables.ts';
 
 /** The routes of the subscriptions of status pages. */
@@ -22,12 +21,13 @@ export function subscriptionHandlers({ store, clock }: HandlerDeps): [string, An
     },
     async createSubscriptions({ caller, params, body }) {
       const now = clock.wallMs();
-      // One mailbox however its domain is written; two spellings of its name may be two mailboxes, but never are.
+      // One mailbox however its domain is written; two spellings of its name may be two mailboxes, but never
+      // are.
       const addresses = new Set(body.subscriptions.map(({ config }) => config.address.toLowerCase()));
-      const created = await store.transaction(async (nouns) => {
-        const page = await nouns.statusPages.findForUpdate(caller.accountId, params.statusPageId);
+      const created = await store.transaction(async (repositories) => {
+        const page = await repositories.statusPages.findForUpdate(caller.accountId, params.statusPageId);
         if (!page) throw new AppError('NOT_FOUND', `There is no status page ${params.statusPageId}.`);
-        return nouns.subscriptions.insertNew(
+        return repositories.subscriptions.insertNew(
           [...addresses].map((address) => ({
             id: randomUUID(),
             status_page_id: page.id,

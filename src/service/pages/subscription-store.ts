@@ -1,9 +1,8 @@
 import type { Kysely } from 'kysely';
 import type { Cursor } from '../../protocol/http/cursor.ts';
-import { batches } from '../store/engine/batches.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
-import { isBehind } from '../store/engine/keyset.ts';
-import type { Tables } from '../store/schema/tables.ts';
+import { batches, isBehind } from '../store/engine/queries.ts';
+import type { Tables } from '../tables.ts';
 import type { SubscriptionRow } from './tables.ts';
 
 /** Who hears of the incidents of status pages. */

@@ -1,4 +1,5 @@
 import type { Generated } from 'kysely';
+import type { IncidentStatus } from '../incidents/tables.ts';
 
 type Flag = 0 | 1;
 
@@ -57,15 +58,6 @@ export interface StatusPageRow {
   updated: number | null;
 }
 
-/** What status pages show and incidents are about. */
-export interface ServiceRow {
-  id: string;
-  account_id: string;
-  name: string;
-  created: number;
-  updated: number | null;
-}
-
 export interface StatusPageCardRow {
   id: string;
   status_page_id: string;
@@ -81,44 +73,6 @@ export interface StatusPageCardServiceRow {
   service_id: string;
 }
 
-export type IncidentStatus = 'INVESTIGATING' | 'IDENTIFIED' | 'MONITORING' | 'RESOLVED';
-export type IncidentSeverity = 'CRITICAL' | 'MAJOR' | 'MEDIUM' | 'MINOR';
-
-/** An incident of services. `last_status`, `started` and `ended` follow its updates. */
-export interface IncidentRow {
-  id: string;
-  account_id: string;
-  name: string;
-  severity: IncidentSeverity;
-  /** The check whose alert opened it; null when a person did. */
-  check_id: string | null;
-  /** The alert that opened it, so that it opens one only however often that is told; null when a person did. */
-  trigger_id: string | null;
-  last_status: IncidentStatus;
-  started: number;
-  /** When it was resolved; null while it is open. */
-  ended: number | null;
-  created: number;
-  updated: number | null;
-}
-
-export interface IncidentServiceRow {
-  incident_id: string;
-  service_id: string;
-  position: number;
-}
-
-export interface IncidentUpdateRow {
-  id: string;
-  incident_id: string;
-  status: IncidentStatus;
-  description: string;
-  /** The date it is shown under and counts from. */
-  published: number;
-  notify_subscribers: Flag;
-  created: number;
-}
-
 export interface SubscriptionRow {
   id: string;
   status_page_id: string;
@@ -131,31 +85,13 @@ export interface SubscriptionRow {
   updated: number | null;
 }
 
-/** A mail to a subscriber that waits to be sent. */
-export interface SubscriberMailRow {
-  position: Generated<number>;
-  address: string;
-  subject: string;
-  text: string;
-  unsubscribe_url: string;
-  tries: number;
-  /** When it may be tried next; while one process is at it, when another one may. */
-  next_at: number;
-  created: number;
-}
-
 export interface PageTables {
   dashboards: DashboardRow;
   dashboard_keys: DashboardKeyRow;
   dashboard_incidents: DashboardIncidentRow;
   dashboard_incident_updates: DashboardIncidentUpdateRow;
   status_pages: StatusPageRow;
-  services: ServiceRow;
   status_page_cards: StatusPageCardRow;
   status_page_card_services: StatusPageCardServiceRow;
-  incidents: IncidentRow;
-  incident_services: IncidentServiceRow;
-  incident_updates: IncidentUpdateRow;
   status_page_subscriptions: SubscriptionRow;
-  subscriber_mails: SubscriberMailRow;
 }

@@ -4,7 +4,7 @@ import type { CheckState } from '../../protocol/pages/public-page.ts';
 import type { Aggregate } from '../../protocol/results/reporting.ts';
 import type { ReportedCheck, RunAggregate } from './report-store.ts';
 
-/** Failures after which the response time is one all the same: the target answered. */
+/** Failures after which the response time still counts: the target answered. */
 export const measuredFailures: ReadonlySet<string> = new Set(
   Object.keys(failureCatalogue).filter(
     (code) =>
@@ -14,7 +14,10 @@ export const measuredFailures: ReadonlySet<string> = new Set(
   ),
 );
 
-/** What is told of the runs of a window; of none at all, that nothing is known. Types that nobody runs have no times. */
+/**
+ * What a report says of the runs of a window; of none at all, that nothing is known. Types that nobody runs
+ * have no times.
+ */
 export function aggregateView(checkType: string, aggregate: RunAggregate | undefined): Aggregate {
   const nothing = { successRatio: null, avg: null, p95: null, p99: null };
   if (!aggregate) return nothing;

@@ -1,29 +1,24 @@
 import type { RetryStrategy } from '../../checks/contract/common-fields.ts';
-import { resultFlags } from '../../checks/contract/failure.ts';
 import { findCheckType } from '../../checks/index.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type ResultReceipt, ResultReport } from '../../protocol/agent/agent.ts';
 import { withGroups } from '../checks/effective-check.ts';
+import { locationsOf } from '../checks/slots.ts';
 import type { Check } from '../checks/store.ts';
+import type { LocationCaller } from '../http/auth.ts';
 import { describeIssues } from '../http/validation.ts';
-import { resultIdOf } from '../ids/result-id.ts';
-import { agentSeenWindowMs } from '../locations/agents/sightings.ts';
+import { type KnownLocations, knownLocations } from '../locations/agents/sightings.ts';
 import type { ServiceMetrics } from '../metrics.ts';
+import { resultIdOf } from '../runs/lease-store.ts';
 import { decideRetry, type Retry } from '../runs/retries.ts';
-import { queuedSignals } from '../runs/scheduler.ts';
-import { locationsOf } from '../runs/slots.ts';
-import type { TestSessionRow } from '../sessions/tables.ts';
-import type {
-  ArtifactRow,
-  CountedResultRow,
-  PrivateLocationRow,
-  RunRow,
-  StaleResultRow,
-} from '../store/schema/tables.ts';
-import type { Nouns, Store } from '../store/store.ts';
+import type { RunRow } from '../runs/tables.ts';
+import { queuedSignals, type Signal } from '../store/engine/signals.ts';
+import type { Repositories, Store } from '../store.ts';
 import { failedResult, groupErrors } from './error-groups/group-errors.ts';
-import { countFinalResults, insertResults, wasMeasured } from './settle.ts';
-import { asJson, failedTests, storedDetail } from './stored-detail.ts';
+import { artifactRows, type ReportOrigin, resultRow, staleRow } from './reported-rows.ts';
+import { insertResults, updateStatusesAndRaiseAlerts } from './settle.ts';
+import { failedTests } from './stored-detail.ts';
+import type { CountedResultRow, StaleResultRow } from './tables.ts';
 
 export interface IngestOptions {
   readonly store: Store;
@@ -43,9 +38,10 @@ interface Entry {
 }
 
 /**
- * Takes the results agents report. Each report is judged by itself and gets its receipt; one bad report never fails the
- * batch. A batch is one transaction: results, the ends (or next attempts) of their runs and the statuses of their checks
- * are stored together or not at all, and an agent that gets no answer sends the same batch again.
+ * Takes the results agents report. Each report is judged by itself and gets its receipt; one bad report never
+ * fails the batch. A batch is one transaction: results, the ends (or next attempts) of their runs and the
+ * statuses of their checks are stored together or not at all, and an agent that gets no answer sends the same
+ * batch again.
  */
 export class Ingest {
   readonly #store: Store;
@@ -59,7 +55,7 @@ export class Ingest {
   }
 
   async take(
-    location: PrivateLocationRow,
+    location: LocationCaller,
     reporter: Reporter,
     items: readonly unknown[],
   ): Promise<ResultReceipt[]> {
@@ -71,8 +67,8 @@ export class Ingest {
       else receipts[index] = rejected(resultIdIn(item), describeIssues(parsed.error.issues));
     });
     const now = this.#clock.wallMs();
-    const { queued, stored } = await this.#store.transaction(async (nouns) => {
-      const batch = new Batch(nouns, location, reporter, now);
+    const { queued, stored } = await this.#store.transaction(async (repositories) => {
+      const batch = new Batch(repositories, location, reporter, now);
       await batch.judge(entries, receipts);
       const queued = await batch.store();
       return { queued, stored: batch.acceptedRows };
@@ -83,23 +79,43 @@ export class Ingest {
   }
 }
 
+/** A report that counts: the run it ends or that is retried, and the row it is stored as. */
+interface AcceptedResult {
+  readonly run: RunRow;
+  readonly row: CountedResultRow;
+  readonly report: ResultReport;
+}
+
+interface RetriedResult {
+  readonly run: RunRow;
+  readonly row: CountedResultRow;
+  readonly retry: Retry;
+  readonly locationId: string | null;
+}
+
+type FinalResult = Pick<AcceptedResult, 'run' | 'row'>;
+
+/** What a test session sets for its runs. */
+interface SessionSettings {
+  readonly project_id: string | null;
+  readonly environment: string | null;
+  readonly retry_strategy: string | null;
+}
+
 /** The work of one transaction. */
 class Batch {
-  readonly #nouns: Nouns;
-  readonly #location: PrivateLocationRow;
-  readonly #reporter: Reporter;
+  readonly #repositories: Repositories;
+  readonly #location: LocationCaller;
+  readonly #origin: ReportOrigin;
   readonly #now: number;
-  readonly #accepted: {
-    readonly run: RunRow;
-    readonly row: CountedResultRow;
-    readonly report: ResultReport;
-  }[] = [];
+  readonly #accepted: AcceptedResult[] = [];
   readonly #stale: StaleResultRow[] = [];
 
-  constructor(nouns: Nouns, location: PrivateLocationRow, reporter: Reporter, now: number) {
-    this.#nouns = nouns;
+  constructor(repositories: Repositories, location: LocationCaller, reporter: Reporter, now: number) {
+    this.#repositories = repositories;
     this.#location = location;
-    this.#reporter = reporter;
+    const { agentId, sessionId } = reporter;
+    this.#origin = { agentId, sessionId, locationId: location.id, now };
     this.#now = now;
   }
 
@@ -109,11 +125,13 @@ class Batch {
 
   async judge(entries: readonly Entry[], receipts: ResultReceipt[]): Promise<void> {
     // The runs are locked first: what another batch has stored meanwhile is seen below.
-    const runs = await this.#nouns.runs.lockMany([...new Set(entries.map(({ report }) => report.runId))]);
+    const runs = await this.#repositories.runs.lockMany([
+      ...new Set(entries.map(({ report }) => report.runId)),
+    ]);
     const ids = entries.map(({ report }) => report.resultId);
-    const stored = await this.#nouns.results.existing(ids);
+    const stored = await this.#repositories.results.existing(ids);
     if ([...runs.values()].some((run) => run.test_session_id !== null)) {
-      for (const id of await this.#nouns.testSessions.existingResults(ids)) stored.add(id);
+      for (const id of await this.#repositories.testSessions.existingResults(ids)) stored.add(id);
     }
     for (const { index, report } of entries) {
       const receipt = this.#judgeOne(report, runs.get(report.runId), stored);
@@ -137,25 +155,13 @@ class Batch {
     if (!isHere || run.state !== 'leased' || run.lease_number !== report.leaseNumber) {
       return this.#fence(report, run);
     }
-    this.#accepted.push({ run, row: this.#resultRow(report, run), report });
+    this.#accepted.push({ run, row: resultRow(report, run, this.#origin), report });
     return { resultId, status: 'accepted', reason: null };
   }
 
   #fence(report: ResultReport, run: RunRow): ResultReceipt {
     // A deleted check leaves nothing behind, no evidence either.
-    if (run.reason !== 'deleted') {
-      this.#stale.push({
-        id: report.resultId,
-        run_id: report.runId,
-        check_id: run.check_id,
-        location_id: this.#location.id,
-        lease_number: report.leaseNumber,
-        agent_id: this.#reporter.agentId,
-        session_id: this.#reporter.sessionId,
-        received: this.#now,
-        report: asJson(report) ?? JSON.stringify({ ...report, detail: null }),
-      });
-    }
+    if (run.reason !== 'deleted') this.#stale.push(staleRow(report, run, this.#origin));
     return {
       resultId: report.resultId,
       status: 'stale',
@@ -163,105 +169,83 @@ class Batch {
     };
   }
 
-  #resultRow(report: ResultReport, run: RunRow): CountedResultRow {
-    const { detail, problem, measure } = storedDetail(run.check_type, report.detail);
-    const errorMessages =
-      problem === null
-        ? report.errorMessages
-        : [...report.errorMessages, `The detail of this result was not stored: ${problem}`];
-    const flags = resultFlags(report.failure ?? undefined);
-    const hasTime = wasMeasured({
-      check_type: run.check_type,
-      has_errors: flags.hasErrors ? 1 : 0,
-      code: report.failure?.code ?? null,
-    });
-    return {
-      id: report.resultId,
-      run_id: run.id,
-      account_id: run.account_id,
-      check_id: run.check_id,
-      check_type: run.check_type,
-      run_location: run.location,
-      result_type: 'FINAL',
-      has_failures: flags.hasFailures ? 1 : 0,
-      has_errors: flags.hasErrors ? 1 : 0,
-      is_degraded: flagOrNull(report.isDegraded),
-      over_max: flagOrNull(report.overMaxResponseTime),
-      owner: report.failure?.owner ?? null,
-      code: report.failure?.code ?? null,
-      message: report.failure ? storableText(report.failure.message) : null,
-      response_time: report.responseTimeMs,
-      started: report.startedAt,
-      stopped: report.stoppedAt,
-      created: this.#now,
-      attempts: run.attempt,
-      sequence_id: run.sequence_id,
-      check_run_id: run.check_run_id,
-      slot_at: run.slot_at,
-      start_delay: report.startDelayMs,
-      agent_lag: report.agentLagMs,
-      agent_overhead: report.agentOverheadMs,
-      host_started: report.hostStartedAt,
-      timing_doubtful: report.isTimingDoubtful ? 1 : 0,
-      certificate_expires: report.certificateExpiresAt,
-      agent_id: this.#reporter.agentId,
-      error_messages: JSON.stringify(errorMessages),
-      error_group_ids: '[]',
-      detail,
-      measured: measure(hasTime ? report.responseTimeMs : null),
-    };
-  }
-
-  /** Stores what was accepted and fenced; returns the signals for alerts and for runs that were queued again. */
-  async store() {
-    await this.#nouns.results.insertStale(this.#stale);
-    const failed = this.#accepted.filter(({ report }) => report.failure !== null);
-    const stored = await this.#nouns.checks.findMany(failed.map(({ run }) => run.check_id));
-    const inEffect = await withGroups(this.#nouns, [...stored.values()]);
-    const checks = new Map(inEffect.map((check) => [check.id, check]));
-    const sessions = await this.#nouns.testSessions.findMany(
+  /**
+   * Stores what was accepted and fenced; returns the signals for alerts and for runs that were queued again.
+   */
+  async store(): Promise<Signal[]> {
+    const repositories = this.#repositories;
+    await repositories.results.insertStale(this.#stale);
+    const sessions = await repositories.testSessions.findMany(
       this.#accepted.map(({ run }) => run.test_session_id),
     );
-    const groupIds = await groupErrors(
-      this.#nouns,
-      this.#accepted.map(({ run, row, report }) =>
-        failedResult(
-          run,
-          row.id,
-          report.errorMessages,
-          sessions.get(run.test_session_id ?? ''),
-          run.test_session_id === null ? [] : failedTests(run.check_type, row.detail),
-        ),
-      ),
-      this.#now,
+    const accepted = await this.#withErrorGroups(sessions);
+    const { final, retried } = await this.#decideRetries(accepted, sessions);
+    await insertResults(repositories, [...final, ...retried]);
+    await repositories.artifacts.insert(
+      accepted.flatMap(({ run, report }) => artifactRows(report, run, this.#origin)),
     );
-    const places = failed.length === 0 ? new Map<string, string>() : await this.#placesWithAgents();
-    const final: { run: RunRow; row: CountedResultRow }[] = [];
-    const retried: { run: RunRow; row: CountedResultRow; retry: Retry; locationId: string | null }[] = [];
-    for (const { run, row: ungrouped, report } of this.#accepted) {
-      const row = { ...ungrouped, error_group_ids: JSON.stringify(groupIds.get(ungrouped.id) ?? []) };
-      const session = sessions.get(run.test_session_id ?? '');
+    const finalIds = final.map(({ run }) => run.id);
+    await repositories.runs.finish(finalIds, this.#now);
+    await this.#requeue(retried);
+    const hasAlerts = await updateStatusesAndRaiseAlerts(repositories, final, this.#now);
+    return [...retrySignals(retried), ...(hasAlerts ? [{ kind: 'alerts' } as const] : [])];
+  }
+
+  /** What was accepted, with the groups that its errors fall into. */
+  async #withErrorGroups(sessions: ReadonlyMap<string, SessionSettings>): Promise<AcceptedResult[]> {
+    const failed = this.#accepted.map(({ run, row, report }) =>
+      failedResult(
+        run,
+        row.id,
+        report.errorMessages,
+        sessions.get(run.test_session_id ?? ''),
+        run.test_session_id === null ? [] : failedTests(run.check_type, row.detail),
+      ),
+    );
+    const groupIds = await groupErrors(this.#repositories, failed, this.#now);
+    return this.#accepted.map(({ run, row, report }) => ({
+      run,
+      row: { ...row, error_group_ids: JSON.stringify(groupIds.get(row.id) ?? []) },
+      report,
+    }));
+  }
+
+  /** Which results are final, and which runs get another attempt, when and where. */
+  async #decideRetries(
+    accepted: readonly AcceptedResult[],
+    sessions: ReadonlyMap<string, SessionSettings>,
+  ): Promise<{ final: FinalResult[]; retried: RetriedResult[] }> {
+    const failed = accepted.filter(({ report }) => report.failure !== null);
+    const stored = await this.#repositories.checks.findMany(failed.map(({ run }) => run.check_id));
+    const inEffect = await withGroups(this.#repositories, [...stored.values()]);
+    const checks = new Map(inEffect.map((check) => [check.id, check]));
+    const locations: KnownLocations =
+      failed.length === 0
+        ? { ids: new Map(), withAgents: new Set() }
+        : await knownLocations(this.#repositories, this.#location.account_id, this.#now);
+    const final: FinalResult[] = [];
+    const retried: RetriedResult[] = [];
+    for (const { run, row, report } of accepted) {
       const retry = decide(report, run, {
         check: checks.get(run.check_id),
-        session,
-        placesWithAgents: [...places.keys()],
+        session: sessions.get(run.test_session_id ?? ''),
+        locationsWithAgents: locations.withAgents,
         now: this.#now,
       });
-      if (!retry) final.push({ run, row });
-      else {
-        const locationId =
-          retry.location === run.location ? run.location_id : (places.get(retry.location) ?? null);
-        retried.push({ run, row: { ...row, result_type: 'ATTEMPT' }, retry, locationId });
+      if (!retry) {
+        final.push({ run, row });
+        continue;
       }
+      const staysHere = retry.location === run.location;
+      const locationId = staysHere ? run.location_id : (locations.ids.get(retry.location) ?? null);
+      retried.push({ run, row: { ...row, result_type: 'ATTEMPT' }, retry, locationId });
     }
-    await insertResults(this.#nouns, [...final, ...retried]);
-    await this.#nouns.artifacts.insert(this.#artifactRows());
-    await this.#nouns.runs.finish(
-      final.map(({ run }) => run.id),
-      this.#now,
-    );
+    return { final, retried };
+  }
+
+  async #requeue(retried: readonly RetriedResult[]): Promise<void> {
     for (const { run, row, retry, locationId } of retried) {
-      await this.#nouns.runs.requeueForRetry(run.id, {
+      await this.#repositories.runs.requeueForRetry(run.id, {
         attempt: run.attempt + 1,
         readyAt: retry.readyAtMs,
         location: retry.location,
@@ -269,50 +253,17 @@ class Batch {
         lastResultId: row.id,
       });
     }
-    const hasAlerts = await countFinalResults(this.#nouns, final, this.#now);
-    const requeued = retried.map(
-      ({ run, locationId }): RunRow => ({ ...run, state: 'queued', location_id: locationId }),
-    );
-    // All polls of the location hear of a run that waits for its back-off: each has to know when to look.
-    const signals = queuedSignals(requeued).map((signal) =>
-      signal.kind === 'queued' ? { ...signal, count: Number.MAX_SAFE_INTEGER } : signal,
-    );
-    if (hasAlerts) signals.push({ kind: 'alerts' });
-    return signals;
   }
+}
 
-  #artifactRows(): ArtifactRow[] {
-    return this.#accepted.flatMap(({ run, report }) =>
-      (report.artifacts ?? []).map(
-        (artifact, position): ArtifactRow => ({
-          result_id: report.resultId,
-          position,
-          name: artifact.name,
-          check_id: run.check_id,
-          location_id: this.#location.id,
-          content_type: artifact.contentType,
-          size_bytes: artifact.sizeBytes,
-          sha256: artifact.sha256,
-          state: artifact.state,
-          reason: artifact.reason,
-          scrub: artifact.scrub ? JSON.stringify(artifact.scrub) : null,
-          created: this.#now,
-          stored: null,
-        }),
-      ),
-    );
-  }
-
-  /** Private locations of the account where an agent was seen lately: slug → id. */
-  async #placesWithAgents(): Promise<Map<string, string>> {
-    const accountId = this.#location.account_id;
-    const ids = await this.#nouns.locations.idsBySlug([accountId]);
-    const agents = await this.#nouns.locations.agents([...ids.values()], this.#now - agentSeenWindowMs);
-    const alive = new Set(agents.map((agent) => agent.location_id));
-    return new Map(
-      [...ids].filter(([, id]) => alive.has(id)).map(([key, id]) => [key.slice(accountId.length + 1), id]),
-    );
-  }
+/** All polls of a location are woken for a run that waits for its back-off: each has to know when to look. */
+function retrySignals(retried: readonly RetriedResult[]): Signal[] {
+  const requeued = retried.map(
+    ({ run, locationId }): RunRow => ({ ...run, state: 'queued', location_id: locationId }),
+  );
+  return queuedSignals(requeued).map((signal) =>
+    signal.kind === 'queued' ? { ...signal, count: Number.MAX_SAFE_INTEGER } : signal,
+  );
 }
 
 function decide(
@@ -321,12 +272,12 @@ function decide(
   {
     check,
     session,
-    placesWithAgents,
+    locationsWithAgents,
     now,
   }: {
     readonly check: Check | undefined;
-    readonly session: TestSessionRow | undefined;
-    readonly placesWithAgents: readonly string[];
+    readonly session: SessionSettings | undefined;
+    readonly locationsWithAgents: ReadonlySet<string>;
     readonly now: number;
   },
 ): Retry | null {
@@ -345,7 +296,7 @@ function decide(
     doubleCheck: own === null && check.definition.doubleCheck === true,
     runParallel: check.definition.runParallel === true,
     location: run.location,
-    otherLocations: locations.filter((name) => name !== run.location && placesWithAgents.includes(name)),
+    otherLocations: locations.filter((name) => name !== run.location && locationsWithAgents.has(name)),
   });
 }
 
@@ -364,14 +315,4 @@ function withLowerCaseIds(report: ResultReport): ResultReport {
     resultId: report.resultId.toLowerCase(),
     runId: report.runId.toLowerCase(),
   };
-}
-
-function flagOrNull(value: boolean | null): 0 | 1 | null {
-  if (value === null) return null;
-  return value ? 1 : 0;
-}
-
-/** Text that both engines can store: PostgreSQL has no NUL in texts. */
-function storableText(text: string): string {
-  return text.replaceAll('\u0000', '\uFFFD').toWellFormed();
 }

@@ -1,4 +1,3 @@
-import type { checkTypeNames } from '../../checks/contract/common-fields.ts';
 import { parseTimestamp } from '../../protocol/http/query.ts';
 import { reportingRoutes, type reportRanges } from '../../protocol/results/reporting.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
@@ -22,7 +21,7 @@ export function reportingHandlers({ store, clock }: HandlerDeps): [string, AnyHa
       return checks.map((check) => ({
         name: check.name,
         checkId: check.id,
-        checkType: check.checkType as (typeof checkTypeNames)[number],
+        checkType: check.checkType,
         deactivated: !check.isActivated,
         tags: [...check.tags],
         aggregate: aggregateView(check.checkType, aggregates.get(check.id)),

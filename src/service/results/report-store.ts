@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
 import type { Dialect } from '../store/engine/dialect.ts';
-import type { Tables } from '../store/schema/tables.ts';
+import type { Tables } from '../tables.ts';
 
 /** Which checks a report or a page is about. */
 export interface ReportFilter {
@@ -52,7 +52,7 @@ export interface RecentRun {
   readonly started: number;
 }
 
-/** What reports, dashboards and badges tell of checks: read from the results themselves. */
+/** What reports, dashboards and badges show of checks: read from the results themselves. */
 export class Reports {
   readonly #db: Kysely<Tables>;
   readonly #dialect: Dialect;
@@ -128,11 +128,12 @@ export class Reports {
   }
 
   /**
-   * The runs of checks in a window (epoch milliseconds, the end exclusive), by check. Percentiles are by nearest rank
-   * (check model 3.6): the smallest time that at least so many percent of the measured runs did not exceed.
+   * The runs of checks in a window (epoch milliseconds, the end exclusive), by check. Percentiles are by
+   * nearest rank (check model 3.6): the smallest time that at least that percentage of the measured runs did
+   * not exceed.
    *
-   * One check at a time: its times are sorted here, several times faster than window functions do it, no more than one
-   * check's are held at once, and other requests are served in between.
+   * One check at a time: its times are sorted here, several times faster than window functions do it, no more
+   * than one check's are held at once, and other requests are served in between.
    *
    * @param measuredCodes failure codes of runs whose response time is one, because the target answered.
    */

@@ -9,8 +9,8 @@ export interface Window {
 }
 
 /**
- * The window that a name means at an instant (check model 3.6): `last…` of days and hours end now; weeks begin on Monday
- * and months on the 1st, at 00:00 UTC.
+ * The window that a name means at an instant (check model 3.6): `last…` of days and hours end now; weeks
+ * begin on Monday and months on the 1st, at 00:00 UTC.
  */
 export function namedWindow(range: (typeof reportRanges)[number], now: number): Window {
   const date = new Date(now);

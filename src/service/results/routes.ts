@@ -8,13 +8,12 @@ import {
   checkResultRoutes,
 } from '../../protocol/results/check-result.ts';
 import type { Check } from '../checks/store.ts';
-import { pageOf } from '../http/cursor-paging.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
-import { describePage, pageOffset } from '../http/paging.ts';
+import { describePage, pageOf, pageOffset } from '../http/paging.ts';
 import { fieldError } from '../http/validation.ts';
-import type { ArtifactRow, ResultRow } from '../store/schema/tables.ts';
 import { withAssetUrls } from './artifacts/asset-urls.ts';
 import type { ResultFilter } from './store.ts';
+import type { ArtifactRow, ResultRow } from './tables.ts';
 
 const windowMs = 6 * 3_600_000;
 

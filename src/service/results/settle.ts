@@ -1,8 +1,9 @@
 import { failureCatalogue, isFailureCode } from '../../checks/contract/failure.ts';
 import { findCheckType } from '../../checks/index.ts';
 import { raiseAlerts } from '../alerts/raise.ts';
-import type { CountedResultRow, ResultRow, RunRow } from '../store/schema/tables.ts';
-import type { Nouns } from '../store/store.ts';
+import type { RunRow } from '../runs/tables.ts';
+import type { Repositories } from '../store.ts';
+import type { CountedResultRow, ResultRow } from './tables.ts';
 
 /** A final result and the run it ends. */
 export interface FinalResult {
@@ -12,11 +13,13 @@ export interface FinalResult {
 
 /** Stores results: those of test sessions apart from those that count. */
 export async function insertResults(
-  nouns: Nouns,
+  repositories: Repositories,
   results: readonly { readonly run: RunRow; readonly row: CountedResultRow }[],
 ): Promise<void> {
-  await nouns.results.insert(results.filter(({ run }) => run.test_session_id === null).map(({ row }) => row));
-  await nouns.testSessions.insertResults(
+  await repositories.results.insert(
+    results.filter(({ run }) => run.test_session_id === null).map(({ row }) => row),
+  );
+  await repositories.testSessions.insertResults(
     results.flatMap(({ run, row: { measured: _measured, ...row } }) =>
       run.test_session_id === null ? [] : [{ ...row, test_session_id: run.test_session_id }],
     ),
@@ -24,17 +27,28 @@ export async function insertResults(
 }
 
 /**
- * Makes final results count: the statuses of their checks follow them, and alerts. In the transaction that stored them.
- * Those of test sessions never do.
+ * Makes final results count, in the transaction that stored them: the statuses of their checks follow, and
+ * alerts are raised. Results of test sessions never count.
  *
- * @returns whether there are alerts to tell.
+ * @returns whether there are notifications to send.
  */
-export async function countFinalResults(
-  nouns: Nouns,
+export async function updateStatusesAndRaiseAlerts(
+  repositories: Repositories,
   all: readonly FinalResult[],
   now: number,
 ): Promise<boolean> {
   const results = all.filter(({ run }) => run.test_session_id === null);
+  const lastSlots = await updateStatuses(repositories, results, now);
+  const counted = results.map(({ run, row }) => ({ row, slotLocation: run.slot_location }));
+  return raiseAlerts(repositories, counted, lastSlots, now);
+}
+
+/** Returns the newest slot of each check before these results. */
+async function updateStatuses(
+  repositories: Repositories,
+  results: readonly FinalResult[],
+  now: number,
+): Promise<Map<string, number>> {
   const changes = results.map(({ run, row: result }) => ({
     checkId: result.check_id,
     accountId: result.account_id,
@@ -48,28 +62,33 @@ export async function countFinalResults(
     checkRunId: result.check_run_id,
     slotAt: result.slot_at,
   }));
-  const parallel = await nouns.checks.parallelAmong(changes.map(({ checkId }) => checkId));
-  const lastSlots = await nouns.statuses.lockLastSlots(changes.map(({ checkId }) => checkId));
-  await nouns.statuses.apply(changes, parallel, now);
-  const counted = results.map(({ run, row }) => ({ row, slotLocation: run.slot_location }));
-  return raiseAlerts(nouns, counted, lastSlots, now);
+  const checkIds = changes.map(({ checkId }) => checkId);
+  const parallel = await repositories.checks.parallelAmong(checkIds);
+  const lastSlots = await repositories.statuses.lockLastSlots(checkIds);
+  await repositories.statuses.apply(changes, parallel, now);
+  return lastSlots;
 }
 
 /**
- * Ends runs whose next attempt will not happen: the result of the last attempt becomes the final one (check model 2.1).
+ * Ends runs whose next attempt will not happen: the result of the last attempt becomes the final one (check
+ * model 2.1).
  */
-export async function promoteLastAttempts(nouns: Nouns, runs: readonly RunRow[], now: number): Promise<void> {
+export async function promoteLastAttempts(
+  repositories: Repositories,
+  runs: readonly RunRow[],
+  now: number,
+): Promise<void> {
   const idsOf = (some: readonly RunRow[]) =>
     some.flatMap(({ last_result_id: id }) => (id === null ? [] : [id]));
   const ids = idsOf(runs.filter((run) => run.test_session_id === null));
-  await nouns.testSessions.promoteResults(idsOf(runs.filter((run) => run.test_session_id !== null)));
-  const promoted = new Map((await nouns.results.promote(ids)).map((row) => [row.run_id, row]));
+  await repositories.testSessions.promoteResults(idsOf(runs.filter((run) => run.test_session_id !== null)));
+  const promoted = new Map((await repositories.results.promote(ids)).map((row) => [row.run_id, row]));
   const final = runs.flatMap((run) => {
     const row = promoted.get(run.id);
     return row ? [{ run, row }] : [];
   });
-  await countFinalResults(nouns, final, now);
-  await nouns.runs.finish(
+  await updateStatusesAndRaiseAlerts(repositories, final, now);
+  await repositories.runs.finish(
     runs.map((run) => run.id),
     now,
   );

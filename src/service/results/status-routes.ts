@@ -1,7 +1,7 @@
 import { AppError } from '../../lib/errors.ts';
 import { type CheckStatus, checkStatusRoutes } from '../../protocol/checks/check-status.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
-import type { StatusRow } from '../store/schema/tables.ts';
+import type { StatusRow } from './tables.ts';
 
 /** The routes of check statuses. */
 export function checkStatusHandlers(deps: HandlerDeps): [string, AnyHandler][] {

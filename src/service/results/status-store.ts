@@ -1,8 +1,8 @@
 import type { Kysely, RawBuilder } from 'kysely';
 import { sql } from 'kysely';
-import { statusColumnTypes } from '../store/columns/column-types.ts';
-import type { Dialect } from '../store/engine/dialect.ts';
-import type { LocationStatusRow, StatusRow, Tables } from '../store/schema/tables.ts';
+import type { ColumnTypes, Dialect } from '../store/engine/dialect.ts';
+import type { Tables } from '../tables.ts';
+import type { LocationStatusRow, StatusRow } from './tables.ts';
 
 /** What a final result says about the state of its check. */
 export interface StatusChange {
@@ -33,9 +33,10 @@ export class Statuses {
   }
 
   /**
-   * Applies final results, within a transaction. The newest slot decides; an older one that is reported late changes
-   * nothing but the longest and shortest run. A check that runs in several locations at once is failing as long as the
-   * newest result of any of its locations is: what each of them last said is kept, and adds up.
+   * Applies final results, within a transaction. The newest slot decides; an older one that is reported late
+   * changes nothing but the longest and shortest run. A check that runs in several locations at once is
+   * failing as long as the newest result of any of its locations is: what each of them last said is kept, and
+   * adds up.
    *
    * @param parallel the checks among them that run in parallel.
    */
@@ -144,8 +145,8 @@ export class Statuses {
   }
 
   /**
-   * The newest slot that each of some checks has a status of. Locks the statuses in one order: what other transactions
-   * say of these checks comes after this one.
+   * The newest slot that each of some checks has a status of. Locks the statuses in one order: what other
+   * transactions say of these checks comes after this one.
    */
   async lockLastSlots(checkIds: readonly string[]): Promise<Map<string, number>> {
     if (checkIds.length === 0) return new Map();
@@ -198,8 +199,8 @@ export class Statuses {
 }
 
 /**
- * Changes in rounds of at most one for each row, because one statement cannot change a row twice. Each round is in the
- * order of the rows' keys, so that two transactions cannot wait for each other.
+ * Changes in rounds of at most one for each row, because one statement cannot change a row twice. Each round
+ * is in the order of the rows' keys, so that two transactions cannot wait for each other.
  */
 function roundsOf(
   changes: readonly StatusChange[],
@@ -221,8 +222,8 @@ function roundsOf(
 const flag = (value: boolean) => (value ? (1 as const) : (0 as const));
 
 /**
- * The new value when its slot is as new as the stored one. A stored slot that lies in the future is the trace of a
- * clock that was ahead, and counts as older than any other.
+ * The new value when its slot is as new as the stored one. A stored slot that lies in the future is the trace
+ * of a clock that was ahead, and counts as older than any other.
  */
 function newer<Value>(
   table: string,
@@ -239,8 +240,8 @@ function newer<Value>(
 }
 
 /**
- * What is known of the certificate. A run that failed before it saw one says nothing about it; one that passed without
- * shows that there is none any more.
+ * What is known of the certificate. A run that failed before it saw one says nothing about it; one that
+ * passed without shows that there is none any more.
  */
 function keptCertificate(now: number) {
   const known = sql<number | null>`case
@@ -255,3 +256,20 @@ function extreme(column: string, comparison: '>' | '<') {
   const better = comparison === '>' ? sql`${offered} > ${stored}` : sql`${offered} < ${stored}`;
   return sql<number | null>`case when ${stored} is null or ${better} then ${offered} else ${stored} end`;
 }
+
+/** The columns of the table and their types on PostgreSQL: it is filled many rows at a time. */
+export const statusColumnTypes: ColumnTypes<StatusRow> = {
+  check_id: 'text',
+  account_id: 'text',
+  has_failures: 'integer',
+  has_errors: 'integer',
+  is_degraded: 'integer',
+  longest_run: 'double precision',
+  shortest_run: 'double precision',
+  last_run_location: 'text',
+  last_check_run_id: 'bigint',
+  last_slot_at: 'bigint',
+  certificate_expires: 'bigint',
+  created: 'bigint',
+  updated: 'bigint',
+};

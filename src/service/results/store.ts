@@ -1,11 +1,9 @@
 import type { Kysely } from 'kysely';
 import type { Cursor } from '../../protocol/http/cursor.ts';
-import { resultColumnTypes } from '../store/columns/column-types.ts';
-import { batches } from '../store/engine/batches.ts';
-import type { Dialect } from '../store/engine/dialect.ts';
-import { isBehind } from '../store/engine/keyset.ts';
-import { readPage } from '../store/engine/page.ts';
-import type { CountedResultRow, ResultRow, StaleResultRow, Tables } from '../store/schema/tables.ts';
+import type { ColumnTypes, Dialect } from '../store/engine/dialect.ts';
+import { batches, isBehind, readPage } from '../store/engine/queries.ts';
+import type { Tables } from '../tables.ts';
+import type { CountedResultRow, ResultRow, StaleResultRow } from './tables.ts';
 
 export interface ResultFilter {
   readonly checkId: string;
@@ -118,7 +116,10 @@ export class Results {
       .execute();
   }
 
-  /** The deleted check whose results are to be removed next. Read first: idle sweepers open no write transactions. */
+  /**
+   * The deleted check whose results are to be removed next. Read first: idle sweepers open no write
+   * transactions.
+   */
   async nextPurge(): Promise<string | undefined> {
     const purge = await this.#db
       .selectFrom('purges')
@@ -130,9 +131,9 @@ export class Results {
   }
 
   /**
-   * Removes up to `limit` results of a deleted check, and as many fenced ones, those of test sessions and heartbeat events,
-   * its chunks and artifacts' rows, within a transaction.
-   * Does nothing while another process is at it.
+   * Removes up to `limit` results of a deleted check, and as many fenced ones, those of test sessions and
+   * heartbeat events, its chunks and artifacts' rows, within a transaction. Does nothing while another
+   * process is at it.
    */
   async purgeSome(checkId: string, limit: number): Promise<void> {
     const purge = await this.#db
@@ -160,3 +161,40 @@ export class Results {
     }
   }
 }
+
+/** The columns of the table and their types on PostgreSQL: it is filled many rows at a time. */
+export const resultColumnTypes: ColumnTypes<CountedResultRow> = {
+  id: 'text',
+  run_id: 'text',
+  account_id: 'text',
+  check_id: 'text',
+  check_type: 'text',
+  run_location: 'text',
+  result_type: 'text',
+  has_failures: 'integer',
+  has_errors: 'integer',
+  is_degraded: 'integer',
+  over_max: 'integer',
+  owner: 'text',
+  code: 'text',
+  message: 'text',
+  response_time: 'double precision',
+  started: 'bigint',
+  host_started: 'bigint',
+  stopped: 'bigint',
+  created: 'bigint',
+  attempts: 'integer',
+  sequence_id: 'text',
+  check_run_id: 'bigint',
+  slot_at: 'bigint',
+  start_delay: 'double precision',
+  agent_lag: 'double precision',
+  agent_overhead: 'double precision',
+  timing_doubtful: 'integer',
+  certificate_expires: 'bigint',
+  agent_id: 'text',
+  error_messages: 'json',
+  error_group_ids: 'json',
+  detail: 'json',
+  measured: 'json text',
+};

@@ -13,8 +13,8 @@ export interface StoredDetail {
 }
 
 /**
- * What is stored of a detail: nothing when it does not fit the schema of its type. The verdict counts without it; a
- * newer agent may know of things that this service does not.
+ * What is stored of a detail: nothing when it does not fit the schema of its type. The verdict counts without
+ * it; a newer agent may know of things that this service does not.
  */
 export function storedDetail(checkType: string, reported: unknown): StoredDetail {
   const type = findCheckType(checkType);

@@ -1,41 +1,12 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { findCheckType } from '../../checks/index.ts';
 import type { EffectiveCheck } from '../checks/effective-check.ts';
-import type { Check } from '../checks/store.ts';
-import type { RunRow } from '../store/schema/tables.ts';
-import {
-  freshnessMs,
-  locationsOf,
-  locationsOfSlot,
-  nextSlotAfter,
-  type SlotGrid,
-  slotGrid,
-  slotIndex,
-} from './slots.ts';
-
-/** The grid of a stored check. */
-export function gridOf(check: Pick<Check, 'id' | 'definition'>): SlotGrid {
-  return slotGrid({
-    id: check.id,
-    frequency: check.definition.frequency as number,
-    frequencyOffset: check.definition.frequencyOffset as number,
-  });
-}
-
-/** When a check is due next after an instant; null when it is not scheduled at all. */
-export function firstSlotOf(
-  check: Pick<Check, 'id' | 'checkType' | 'activated' | 'definition'>,
-  now: number,
-): number | null {
-  // Types that nobody runs have no slots.
-  if (findCheckType(check.checkType)?.pings) return null;
-  if (!check.activated || locationsOf(check.definition).length === 0) return null;
-  return nextSlotAfter(gridOf(check), now);
-}
+import { freshnessMs, gridOf, locationsOf, locationsOfSlot, slotIndex } from '../checks/slots.ts';
+import type { RunRow } from './tables.ts';
 
 /**
- * Numbers of runs (`checkRunId`): they grow with time, as epoch microseconds do, and are unique in a process. They start
- * at a random microsecond, so that two processes in the same millisecond hardly ever meet.
+ * Numbers of runs (`checkRunId`): they grow with time, as epoch microseconds do, and are unique in a process.
+ * They start at a random microsecond, so that two processes in the same millisecond hardly ever meet.
  */
 export class RunNumbers {
   #last = 0;
@@ -98,9 +69,10 @@ export function queuedRun(check: EffectiveCheck, place: RunPlace): RunRow {
 }
 
 /**
- * The runs of a check's slots that are due and were not turned into runs yet. After a gap (the service was away) only
- * the newest slot is run, and only while it is fresh; the older ones become one terminal record each gap, which says
- * for how many slots it stands. A slot in which the check is paused becomes a terminal record too.
+ * The runs of a check's slots that are due and were not turned into runs yet. After a gap (the service was
+ * away) only the newest slot is run, and only while it is fresh; the older ones become one terminal record
+ * each gap, which says for how many slots it stands. A slot in which the check is paused becomes a terminal
+ * record too.
  *
  * @param check with the settings of its group applied.
  * @param locationIds private locations by `accountId/slug`.

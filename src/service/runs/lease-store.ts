@@ -1,10 +1,12 @@
+import { createHash } from 'node:crypto';
 import type { Kysely, RawBuilder } from 'kysely';
 import { sql } from 'kysely';
 import type { Dialect } from '../store/engine/dialect.ts';
-import type { RunRow, Tables } from '../store/schema/tables.ts';
+import type { Tables } from '../tables.ts';
 import { lockedRuns } from './store.ts';
+import type { RunRow } from './tables.ts';
 
-// As in runs.ts: SQLite uses a partial index only when it sees its states.
+// As in store.ts: SQLite uses a partial index only when it sees its states.
 const queued = sql.lit('queued' as const);
 const leased = sql.lit('leased' as const);
 
@@ -26,7 +28,7 @@ export interface SessionLeases {
   readonly locationId: string;
   readonly agentId: string;
   readonly sessionId: string;
-  /** Run id and lease number of each. */
+  /** Run id and fencing token of each. */
   readonly leases: readonly (readonly [string, number])[];
 }
 
@@ -108,7 +110,7 @@ export class Leases {
     return row?.at ?? null;
   }
 
-  /** Prolongs the leases that are still this session's; returns their run ids. */
+  /** Renews the leases that are still this session's; returns their run ids. */
   async renew(held: SessionLeases, leaseUntil: number): Promise<string[]> {
     if (held.leases.length === 0) return [];
     const rows = await this.#db
@@ -186,4 +188,15 @@ export class Leases {
         .where('session_id', '=', held.sessionId),
     );
   }
+}
+
+/**
+ * The id the result of a lease will have. It follows from run and fencing token, so that the same report
+ * always carries the same id, and the service knows it without storing it.
+ */
+export function resultIdOf(runId: string, leaseNumber: number): string {
+  const hex = createHash('sha256').update(`${runId}/${leaseNumber}`).digest('hex');
+  // Laid out as a version 8 UUID (RFC 9562): free-form bits but for version and variant.
+  const variant = ((Number.parseInt(hex.slice(16, 18), 16) & 0x3f) | 0x80).toString(16);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(18, 20)}-${hex.slice(20, 32)}`;
 }

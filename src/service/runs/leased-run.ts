@@ -6,13 +6,14 @@ import { completeGroup, groupOf, groupsOf, runtimeOf, withGroup } from '../check
 import type { CheckGroup } from '../checks/groups/store.ts';
 import { lifecycleScripts } from '../checks/lifecycle-scripts.ts';
 import type { Check } from '../checks/store.ts';
-import { resultIdOf } from '../ids/result-id.ts';
-import type { Snippet } from '../resources/snippets/store.ts';
-import type { ClientCertificateRow, VariableRow } from '../resources/tables.ts';
-import type { TestSessionRow } from '../sessions/tables.ts';
-import type { PrivateLocationRow, RunRow } from '../store/schema/tables.ts';
-import type { Nouns } from '../store/store.ts';
+import type { LocationCaller } from '../http/auth.ts';
+import type { ClientCertificateRow } from '../resources/client-certificates.ts';
+import type { Snippet } from '../resources/snippets.ts';
+import type { VariableRow } from '../resources/variables.ts';
+import type { Repositories } from '../store.ts';
+import { resultIdOf } from './lease-store.ts';
 import { mayBeRetried } from './retries.ts';
+import type { RunRow } from './tables.ts';
 
 /** What an account gives to the runs of its checks. */
 interface AccountResources {
@@ -21,17 +22,20 @@ interface AccountResources {
   readonly certificates: readonly ClientCertificateRow[];
 }
 
-/** What the agent needs to run what it leased: each check with the settings of its group, and what it refers to. */
+/**
+ * What the agent needs to run what it leased: each check with the settings of its group, and what it refers
+ * to.
+ */
 export async function leasedRuns(
-  nouns: Nouns,
-  location: PrivateLocationRow,
+  repositories: Repositories,
+  location: LocationCaller,
   runs: readonly RunRow[],
 ): Promise<LeasedRun[]> {
   if (runs.length === 0) return [];
-  const checks = await nouns.checks.findMany(runs.map((run) => run.check_id));
-  const groups = await groupsOf(nouns, [...checks.values()]);
-  const sessions = await nouns.testSessions.findMany(runs.map((run) => run.test_session_id));
-  const resources = await resourcesFor(nouns, location.account_id, [...checks.values()]);
+  const checks = await repositories.checks.findMany(runs.map((run) => run.check_id));
+  const groups = await groupsOf(repositories, [...checks.values()]);
+  const sessions = await repositories.testSessions.findMany(runs.map((run) => run.test_session_id));
+  const resources = await resourcesFor(repositories, location.account_id, [...checks.values()]);
   return runs.flatMap((run) => {
     // A check that was deleted in between has cancelled its runs; the agent never hears of them.
     const check = checks.get(run.check_id);
@@ -42,7 +46,7 @@ export async function leasedRuns(
 }
 
 async function resourcesFor(
-  nouns: Nouns,
+  repositories: Repositories,
   accountId: string,
   checks: readonly Check[],
 ): Promise<AccountResources> {
@@ -50,14 +54,15 @@ async function resourcesFor(
   const needsSnippets = types.some((type) => type?.usesSnippets || type?.usesLifecycleScripts);
   const needsCertificates = types.some((type) => type?.usesClientCertificates);
   return {
-    variables: await nouns.variables.ofAccounts([accountId]),
-    snippets: needsSnippets ? await nouns.snippets.ofAccounts([accountId]) : [],
-    certificates: needsCertificates ? await nouns.certificates.ofAccounts([accountId]) : [],
+    variables: await repositories.variables.ofAccounts([accountId]),
+    // Oldest first.
+    snippets: needsSnippets ? (await repositories.snippets.ofAccounts([accountId])).toReversed() : [],
+    certificates: needsCertificates ? await repositories.certificates.ofAccounts([accountId]) : [],
   };
 }
 
 function leasedRun(
-  location: PrivateLocationRow,
+  location: LocationCaller,
   run: RunRow,
   check: Check,
   group: CheckGroup | undefined,
@@ -112,7 +117,10 @@ function leasedRun(
 }
 
 /** A run of a test session has the session's variables, which win over the check's. */
-function withSession(run: LeasedRun, session: TestSessionRow | undefined): LeasedRun {
+function withSession(
+  run: LeasedRun,
+  session: { readonly environment_variables: string } | undefined,
+): LeasedRun {
   if (!session) return run;
   const variables = JSON.parse(session.environment_variables) as EnvironmentVariable[];
   return {
@@ -133,7 +141,10 @@ function withSession(run: LeasedRun, session: TestSessionRow | undefined): Lease
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Variables of the account, the group and the check: of those with one name the last one holds, and says if it is secret. */
+/**
+ * Variables of the account, the group and the check: of those with one name the last one holds, and says if
+ * it is secret.
+ */
 function variablesOf(
   account: readonly VariableRow[],
   fromGroup: Readonly<Record<string, string>>,

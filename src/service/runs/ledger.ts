@@ -1,14 +1,14 @@
 import { lanes } from '../../checks/contract/check-type.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { ClaimRequest, LeasedRun, RenewRequest } from '../../protocol/agent/agent.ts';
+import type { LocationCaller } from '../http/auth.ts';
 import { AgentSightings } from '../locations/agents/sightings.ts';
 import { endOutage } from '../locations/outages.ts';
-import type { Signal } from '../store/engine/signals.ts';
-import type { PrivateLocationRow, RunRow } from '../store/schema/tables.ts';
-import type { Store } from '../store/store.ts';
+import { queuedSignals } from '../store/engine/signals.ts';
+import type { Store } from '../store.ts';
 import type { SessionLeases } from './lease-store.ts';
 import { leasedRuns } from './leased-run.ts';
-import { queuedSignals } from './scheduler.ts';
+import type { RunRow } from './tables.ts';
 import { WaitingPolls } from './waiting-polls.ts';
 
 export interface LedgerOptions {
@@ -30,24 +30,24 @@ const lookAgainMs = 5_000;
 /**
  * The run ledger. The story of a run:
  *
- * The scheduler inserts it `queued`. An agent of its location claims it: `leased`, with a lease number that grows with
- * every lease of the run, and an end. From there:
+ * The scheduler inserts it `queued`. An agent of its location claims it: `leased`, with a fencing token that
+ * grows with every lease of the run, and an end. From there:
  * - the agent renews the lease as long as it works: still `leased`, the end moves;
- * - the agent gives it back, was gone before it got the answer, or tells with a later claim that the answer never came:
- *   `queued` again, nothing is held against it;
- * - the lease ends without a word: `queued` again and a death is counted; after the second one the run is `missed`,
- *   agent-lost, because a run that kills its agents must not go round for ever;
- * - a result with the present lease number comes: `final`, or `queued` for another attempt (attempt + 1, deaths 0,
- *   perhaps at another location, not before its back-off is over).
+ * - the agent gives it back, was gone before it got the answer, or says with a later claim that the answer
+ *   never came: `queued` again, nothing is held against it;
+ * - the lease ends without a word: `queued` again and a death is counted; after the second one the run is
+ *   `missed`, agent-lost, because a run that kills its agents must not go round for ever;
+ * - a result with the present fencing token comes: `final`, or `queued` for another attempt (attempt + 1,
+ *   deaths 0, perhaps at another location, not before its back-off is over).
  *
- * A run that waits in the queue longer than its slot is fresh is `missed`, with the reason. Where an attempt had been
- * stored before, that one becomes the final result instead: what was measured is not thrown away. A check that is
- * switched off (itself or with its group) or deleted makes its runs `cancelled`. A slot within a maintenance window that
- * pauses its check is inserted `missed` from the start.
+ * A run that waits in the queue longer than its slot is fresh is `missed`, with the reason. Where an attempt
+ * had been stored before, that one becomes the final result instead: what was measured is not thrown away. A
+ * check that is switched off (itself or with its group) or deleted makes its runs `cancelled`. A slot within
+ * a maintenance window that pauses its check is inserted `missed` from the start.
  *
- * `final`, `missed` and `cancelled` are terminal. Every change names the state (and lease number) it leaves, in the
- * transaction that stores its result, so each run gets exactly one terminal record whatever races. A result with an old
- * lease number is fenced: kept as evidence, never counted.
+ * `final`, `missed` and `cancelled` are terminal. Every change names the state (and fencing token) it leaves,
+ * in the transaction that stores its result, so each run gets exactly one terminal record whatever races. A
+ * result with an old fencing token is fenced: kept as evidence, never counted.
  */
 export class Ledger {
   readonly leaseTtlMs: number;
@@ -66,14 +66,15 @@ export class Ledger {
   }
 
   /**
-   * Leases due runs to an agent: per lane up to its free slots, oldest slot first, only types it can run. With nothing
-   * to lease it waits up to `waitMs`, or until a run of the session is cancelled: a poll that waits brings that news at
-   * once, where the next renewal would. When `gone` aborts (the agent hung up), nothing stays leased.
+   * Leases due runs to an agent: per lane up to its free slots, oldest slot first, only types it can run.
+   * With nothing to lease it waits up to `waitMs`, or until a run of the session is cancelled: a poll that
+   * waits brings that news at once, where the next renewal would. When `gone` aborts (the agent hung up),
+   * nothing stays leased.
    */
-  async claim(location: PrivateLocationRow, request: ClaimRequest, gone: AbortSignal): Promise<Claim> {
+  async claim(location: LocationCaller, request: ClaimRequest, gone: AbortSignal): Promise<Claim> {
     await this.sightings.claimed(location.id, request, this.#clock.wallMs());
     if (location.no_agent_since !== null) await endOutage(this.#store, location, this.#clock.wallMs());
-    await this.#putBackUnheard(location.id, request);
+    await this.#requeueUnheard(location.id, request);
     const freeLanes = lanes.filter((lane) => request.freeSlots[lane] > 0);
     const checkTypes = request.checkTypes.filter((type) => !request.fullCheckTypes.includes(type));
     const poll = this.#polls.join({
@@ -90,7 +91,7 @@ export class Ledger {
           freeLanes.length === 0 ? [] : await this.#take(location.id, freeLanes, { ...request, checkTypes });
         if (runs.length > 0) {
           if (!gone.aborted) return { runs, cancelledRunIds: poll.cancelledRunIds };
-          await this.putBack(runs);
+          await this.requeue(runs);
           break;
         }
         const leftMs = endMs - this.#clock.monotonicMs();
@@ -113,10 +114,10 @@ export class Ledger {
   ): Promise<RunRow[]> {
     const now = this.#clock.wallMs();
     if (!(await this.#store.leases.hasClaimable(locationId, now))) return [];
-    return this.#store.transaction(async (nouns) => {
+    return this.#store.transaction(async (repositories) => {
       const taken: RunRow[] = [];
       for (const lane of freeLanes) {
-        const rows = await nouns.leases.claim({
+        const rows = await repositories.leases.claim({
           locationId,
           lane,
           checkTypes: request.checkTypes,
@@ -135,24 +136,24 @@ export class Ledger {
   }
 
   /** What the agent needs to run what it leased. */
-  async leasedRuns(location: PrivateLocationRow, runs: readonly RunRow[]): Promise<LeasedRun[]> {
+  async leasedRuns(location: LocationCaller, runs: readonly RunRow[]): Promise<LeasedRun[]> {
     return leasedRuns(this.#store, location, runs);
   }
 
   /** Queues again what was leased for claims whose answers the agent says it never got. */
-  async #putBackUnheard(locationId: string, request: ClaimRequest): Promise<void> {
+  async #requeueUnheard(locationId: string, request: ClaimRequest): Promise<void> {
     const { agentId, sessionId, lostClaims } = request;
     if (lostClaims.length === 0) return;
     const now = this.#clock.wallMs();
     const session = { locationId, agentId, sessionId };
-    const released = await this.#store.transaction((nouns) =>
-      nouns.leases.releaseClaims(session, lostClaims, now),
+    const released = await this.#store.transaction((repositories) =>
+      repositories.leases.releaseClaims(session, lostClaims, now),
     );
     this.#store.signals.send(queuedSignals(released));
   }
 
   /** Returns leases whose answer was never received. */
-  async putBack(runs: readonly RunRow[]): Promise<void> {
+  async requeue(runs: readonly RunRow[]): Promise<void> {
     const [first] = runs;
     if (!first?.location_id || first.agent_id === null || first.session_id === null) return;
     await this.#release({
@@ -163,16 +164,16 @@ export class Ledger {
     });
   }
 
-  /** Prolongs the leases an agent still holds; tells which of those it names are lost or cancelled. */
+  /** Renews the leases an agent still holds; returns which of those it names are lost or cancelled. */
   async renew(
-    location: PrivateLocationRow,
+    location: LocationCaller,
     request: RenewRequest,
   ): Promise<{ lostRunIds: string[]; cancelledRunIds: string[] }> {
     const now = this.#clock.wallMs();
     await this.sightings.heard(location.id, request, now);
     const held = sessionLeases(location, request);
     const renewed = new Set(
-      await this.#store.transaction((nouns) => nouns.leases.renew(held, now + this.leaseTtlMs)),
+      await this.#store.transaction((repositories) => repositories.leases.renew(held, now + this.leaseTtlMs)),
     );
     const lost = request.leases.map((lease) => lease.runId).filter((id) => !renewed.has(id));
     const cancelled = new Set(await this.#store.leases.cancelledAmong(location.id, lost));
@@ -183,14 +184,14 @@ export class Ledger {
   }
 
   /** Puts leases an agent gives back into the queue; returns how many were still its own. */
-  async release(location: PrivateLocationRow, request: RenewRequest): Promise<number> {
+  async release(location: LocationCaller, request: RenewRequest): Promise<number> {
     await this.sightings.heard(location.id, request, this.#clock.wallMs());
     return this.#release(sessionLeases(location, request));
   }
 
   async #release(held: SessionLeases): Promise<number> {
     const now = this.#clock.wallMs();
-    const released = await this.#store.transaction((nouns) => nouns.leases.release(held, now));
+    const released = await this.#store.transaction((repositories) => repositories.leases.release(held, now));
     this.#store.signals.send(queuedSignals(released));
     return released.length;
   }
@@ -207,14 +208,7 @@ export class Ledger {
   }
 }
 
-/** The signals that tell sessions that runs they have leased were cancelled. */
-export function cancelledSignals(runs: readonly RunRow[]): Signal[] {
-  return runs.flatMap(({ id: runId, location_id: locationId, session_id: sessionId }) =>
-    locationId === null || sessionId === null ? [] : [{ kind: 'cancelled', locationId, sessionId, runId }],
-  );
-}
-
-function sessionLeases(location: PrivateLocationRow, request: RenewRequest): SessionLeases {
+function sessionLeases(location: LocationCaller, request: RenewRequest): SessionLeases {
   return {
     locationId: location.id,
     agentId: request.agentId,

@@ -43,9 +43,9 @@ const doubleCheckRules: Rules = {
 };
 
 /**
- * When and where a failed attempt is repeated, or null when its result is final (check model 2.1). A retry that could
- * not start before the first start plus maxDurationSeconds is not made. `doubleCheck` is one immediate retry elsewhere,
- * and only counts where there is no strategy.
+ * When and where a failed attempt is repeated, or null when its result is final (check model 2.1). A retry
+ * that could not start before the first start plus maxDurationSeconds is not made. `doubleCheck` is one
+ * immediate retry elsewhere, and only counts where there is no strategy.
  */
 export function decideRetry(failed: FailedAttempt, random: () => number = Math.random): Retry | null {
   const rules = rulesOf(failed);

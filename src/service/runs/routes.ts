@@ -1,20 +1,33 @@
-import { agentRoutes } from '../../protocol/agent/agent.ts';
+import { agentRoutes, type ResultReceipt } from '../../protocol/agent/agent.ts';
+import type { LocationCaller } from '../http/auth.ts';
 import { type AnyHandler, type Call, type HandlerDeps, handlersById } from '../http/handler.ts';
-import type { RunRow } from '../store/schema/tables.ts';
+import type { Ledger } from './ledger.ts';
+import type { RunRow } from './tables.ts';
+
+/** Takes the results of a batch and answers each with a receipt. */
+interface ResultIntake {
+  take(
+    location: LocationCaller,
+    reporter: { readonly agentId: string; readonly sessionId: string },
+    items: readonly unknown[],
+  ): Promise<ResultReceipt[]>;
+}
 
 /** The routes agents call. */
-export function agentHandlers(deps: HandlerDeps): [string, AnyHandler][] {
+export function agentHandlers(
+  deps: HandlerDeps & { readonly ledger: Ledger; readonly ingest: ResultIntake },
+): [string, AnyHandler][] {
   const { ledger, ingest, clock, logger } = deps;
   return handlersById(agentRoutes, {
     async claim({ caller, body, reply }) {
       const connection = watchConnection(reply);
       const { runs, cancelledRunIds } = await ledger.claim(caller, body, connection.gone);
       connection.onLost(runs, async (lost) => {
-        logger.info({ runs: lost.length }, 'the agent hung up before it got its runs; they are queued again');
-        await ledger.putBack(lost);
+        logger.info({ runs: lost.length }, 'agent disconnected before receiving its runs; requeued');
+        await ledger.requeue(lost);
       });
       const leased = await ledger.leasedRuns(caller, runs).catch(async (thrown: unknown) => {
-        await ledger.putBack(runs);
+        await ledger.requeue(runs);
         throw thrown;
       });
       return {
@@ -43,7 +56,7 @@ interface WatchedConnection {
   /** Aborts when the caller hung up before the answer was handed to the network. */
   readonly gone: AbortSignal;
   /** Calls back with the runs when that happens after they were leased. */
-  onLost(runs: readonly RunRow[], putBack: (runs: readonly RunRow[]) => Promise<void>): void;
+  onLost(runs: readonly RunRow[], requeue: (runs: readonly RunRow[]) => Promise<void>): void;
 }
 
 /** Notices a caller that hangs up while its poll waits, or before its answer is written. */
@@ -58,11 +71,14 @@ function watchConnection(reply: Call['reply']): WatchedConnection {
   });
   return {
     gone: gone.signal,
-    onLost(runs, putBack) {
+    onLost(runs, requeue) {
       if (runs.length === 0) return;
       const act = () => {
-        putBack(runs).catch((thrown: unknown) => {
-          reply.log.warn({ err: thrown }, 'leases of an agent that hung up end by themselves');
+        requeue(runs).catch((thrown: unknown) => {
+          reply.log.warn(
+            { err: thrown },
+            'failed to requeue the runs of a disconnected agent; their leases will expire',
+          );
         });
       };
       if (gone.signal.aborted) act();

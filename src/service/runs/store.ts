@@ -1,10 +1,11 @@
 import type { Kysely, RawBuilder, SelectQueryBuilder } from 'kysely';
 import { sql } from 'kysely';
-import { runColumnTypes } from '../store/columns/column-types.ts';
-import type { Dialect } from '../store/engine/dialect.ts';
-import type { MissedReason, RunRow, Tables } from '../store/schema/tables.ts';
+import type { ColumnTypes, Dialect } from '../store/engine/dialect.ts';
+import type { Tables } from '../tables.ts';
+import type { MissedReason, RunRow } from './tables.ts';
 
-// Written into the statements, not handed over as parameters: SQLite uses a partial index only when it sees its states.
+// Written into the statements, not handed over as parameters: SQLite uses a partial index only when it sees
+// its states.
 const queued = sql.lit('queued' as const);
 const leased = sql.lit('leased' as const);
 const onTheirWay = [queued, leased];
@@ -22,9 +23,9 @@ export function lockedRuns(
 }
 
 /**
- * The rows of the run ledger. Each statement names the state it leaves, so that of two racing transitions exactly one
- * happens; what the transitions mean is told in ledger.ts. Those
- * that agents make of their leases are in leases.ts.
+ * The rows of the run ledger. Each statement names the state it leaves, so that of two racing transitions
+ * exactly one happens; what the transitions mean is in ledger.ts. Those that agents make of their leases are
+ * in leases.ts.
  */
 export class Runs {
   readonly #db: Kysely<Tables>;
@@ -164,8 +165,8 @@ export class Runs {
   }
 
   /**
-   * Ends the queued runs of a check as cancelled, but for those at the locations to keep. Test sessions go on: where
-   * they run, and whether the check is activated, is their own affair.
+   * Ends the queued runs of a check as cancelled, but for those at the locations to keep. Test sessions go
+   * on: where they run, and whether the check is activated, is their own affair.
    */
   async cancelQueued(
     checkId: string,
@@ -201,7 +202,10 @@ export class Runs {
     return this.#cancel((runs) => runs.where('location_id', '=', locationId), reason, now);
   }
 
-  /** Ends the runs of a session that are on their way as cancelled, all or those of some sequences; returns them. */
+  /**
+   * Ends the runs of a session that are on their way as cancelled, all or those of some sequences; returns
+   * them.
+   */
   async cancelSession(
     session: { readonly kind: 'check_session_id' | 'test_session_id'; readonly id: string },
     sequenceIds: readonly string[] | undefined,
@@ -262,3 +266,38 @@ export class Runs {
     return Object.fromEntries(rows.map((row) => [row.state, Number(row.slots)]));
   }
 }
+
+/** The columns of the table and their types on PostgreSQL: it is filled many rows at a time. */
+export const runColumnTypes: ColumnTypes<RunRow> = {
+  id: 'text',
+  account_id: 'text',
+  check_id: 'text',
+  check_type: 'text',
+  lane: 'text',
+  location_id: 'text',
+  location: 'text',
+  slot_location: 'text',
+  slot_at: 'bigint',
+  slot_count: 'integer',
+  state: 'text',
+  reason: 'text',
+  attempt: 'integer',
+  freshness_ms: 'bigint',
+  ready_at: 'bigint',
+  expires_at: 'bigint',
+  lease_number: 'integer',
+  lease_until: 'bigint',
+  agent_id: 'text',
+  session_id: 'text',
+  claim_number: 'bigint',
+  deaths: 'integer',
+  first_leased_at: 'bigint',
+  last_result_id: 'text',
+  runtime_id: 'text',
+  sequence_id: 'text',
+  check_run_id: 'bigint',
+  created: 'bigint',
+  ended: 'bigint',
+  check_session_id: 'text',
+  test_session_id: 'text',
+};

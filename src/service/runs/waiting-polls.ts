@@ -3,7 +3,10 @@ import type { Signal, Signals } from '../store/engine/signals.ts';
 
 /** One long poll that waits for work. */
 export interface WaitingPoll {
-  /** Sleeps until there may be work for this poll, the time is over, the signal aborts or the poll is dismissed. */
+  /**
+   * Sleeps until there may be work for this poll, the time is over, the signal aborts or the poll is
+   * dismissed.
+   */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
   /** True once the poll should answer empty: its key was revoked, or its agent let a lease run out. */
   readonly isDismissed: boolean;
@@ -52,9 +55,9 @@ class Waiter implements WaitingPoll {
 }
 
 /**
- * The long polls that wait, by location. New runs wake as many of the polls that can take them as there are runs, those
- * that wait longest first: a hundred idle agents don't all ask the database about one run. A poll joins before it looks
- * for work, so nothing that comes in between is missed.
+ * The long polls that wait, by location. New runs wake as many of the polls that can take them as there are
+ * runs, those that wait longest first: a hundred idle agents don't all ask the database about one run. A poll
+ * joins before it looks for work, so nothing that comes in between is missed.
  */
 export class WaitingPolls {
   readonly #clock: Clock;

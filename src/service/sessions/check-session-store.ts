@@ -1,10 +1,15 @@
 import type { Kysely } from 'kysely';
-import { batches } from '../store/engine/batches.ts';
+import type { ResultRow } from '../results/tables.ts';
+import type { RunRow } from '../runs/tables.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
-import type { ResultRow, RunRow, Tables } from '../store/schema/tables.ts';
+import { batches } from '../store/engine/queries.ts';
+import type { Tables } from '../tables.ts';
 import type { CheckSessionRow } from './tables.ts';
 
-/** Check sessions: what somebody asked to be run now. How far one is follows from its runs; nothing is stored twice. */
+/**
+ * Check sessions: what somebody asked to be run now. How far one is follows from its runs; nothing is stored
+ * twice.
+ */
 export class CheckSessions {
   readonly #db: Kysely<Tables>;
   readonly #dialect: Dialect;

@@ -5,8 +5,8 @@ const firstPauseMs = 100;
 const longestPauseMs = 1000;
 
 /**
- * Waits until something is done: looks again and again, more slowly with time. Any process may end a run, so the store
- * is the one place to ask.
+ * Waits until something is done: looks again and again, more slowly with time. Any process may end a run, so
+ * the store is the one place to ask.
  *
  * @param stop ends the waiting early: the caller went away, or the service stops.
  * @throws AppError NOT_FINISHED when the time is over.

@@ -1,4 +1,3 @@
-import type { checkTypeNames } from '../../checks/contract/common-fields.ts';
 import { regions } from '../../checks/tables/regions.ts';
 import { AppError } from '../../lib/errors.ts';
 import { parseTimestamp } from '../../protocol/http/query.ts';
@@ -11,17 +10,17 @@ import {
 import { type AnyHandler, type Call, type HandlerDeps, handlersById } from '../http/handler.ts';
 import { fieldError } from '../http/validation.ts';
 import { resultView } from '../results/routes.ts';
-import type { ResultRow, RunRow } from '../store/schema/tables.ts';
+import type { ResultRow } from '../results/tables.ts';
+import type { Ledger } from '../runs/ledger.ts';
+import type { RunRow } from '../runs/tables.ts';
 import { waitUntilDone } from './completion.ts';
 import { sessionState } from './session-state.ts';
 import { noSession, Sessions, type TestSessionPlan } from './sessions.ts';
 import type { CheckSessionRow } from './tables.ts';
 import type { TestSession as StoredTestSession } from './test-session-store.ts';
 
-type CheckTypeName = (typeof checkTypeNames)[number];
-
 /** The routes of check sessions and test sessions. */
-export function sessionHandlers(deps: HandlerDeps): [string, AnyHandler][] {
+export function sessionHandlers(deps: HandlerDeps & { readonly ledger: Ledger }): [string, AnyHandler][] {
   const sessions = new Sessions(deps);
   const views = new SessionViews(deps);
   const stopOf = ({ request }: Pick<Call, 'request'>) =>
@@ -216,7 +215,7 @@ export class SessionViews {
       checkSessionId: session.id,
       checkSessionLink: `${this.#base}/v1/check-sessions/${session.id}`,
       checkId: session.check_id,
-      checkType: check.checkType as CheckTypeName,
+      checkType: check.checkType,
       name: check.name,
       status,
       ...this.#times(session.started, stopped),
@@ -302,7 +301,7 @@ function resultLine(row: ResultRow, name: string) {
   return {
     sequenceId: row.sequence_id,
     checkId: row.check_id,
-    checkType: row.check_type as CheckTypeName,
+    checkType: row.check_type,
     name,
     runLocation: row.run_location,
     hasErrors: row.has_errors === 1,
@@ -317,7 +316,7 @@ function runLine(run: RunRow, name: string) {
   return {
     sequenceId: run.sequence_id,
     checkId: run.check_id,
-    checkType: run.check_type as CheckTypeName,
+    checkType: run.check_type,
     name,
     runLocation: run.location,
     hasErrors: run.state === 'missed',

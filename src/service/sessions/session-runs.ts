@@ -1,34 +1,22 @@
 import type { EffectiveCheck } from '../checks/effective-check.ts';
+import { gridOf, locationsOf, nextSlotAfter } from '../checks/slots.ts';
 import type { Check } from '../checks/store.ts';
-import { agentSeenWindowMs } from '../locations/agents/sightings.ts';
-import { gridOf, queuedRun, type RunNumbers } from '../runs/due-runs.ts';
-import { locationsOf, nextSlotAfter } from '../runs/slots.ts';
-import type { RunRow } from '../store/schema/tables.ts';
-import type { Nouns } from '../store/store.ts';
+import type { KnownLocations } from '../locations/agents/sightings.ts';
+import { queuedRun, type RunNumbers } from '../runs/due-runs.ts';
+import type { RunRow } from '../runs/tables.ts';
+import type { Repositories } from '../store.ts';
 
 /** How long a run that somebody asked for waits for an agent. */
 const freshMs = 6 * 60_000;
 
-/** The private locations of an account, and which of them have agents that could take a run. */
-export interface Places {
-  /** Location id by slug. */
-  readonly ids: ReadonlyMap<string, string>;
-  readonly withAgents: ReadonlySet<string>;
-}
-
-export async function placesOf(nouns: Nouns, accountId: string, now: number): Promise<Places> {
-  const bySlug = await nouns.locations.idsBySlug([accountId]);
-  const ids = new Map([...bySlug].map(([key, id]) => [key.slice(accountId.length + 1), id]));
-  const agents = await nouns.locations.agents([...ids.values()], now - agentSeenWindowMs);
-  const alive = new Set(agents.map((agent) => agent.location_id));
-  return { ids, withAgents: new Set([...ids].filter(([, id]) => alive.has(id)).map(([slug]) => slug)) };
-}
-
-/** Where a check runs when somebody asks: at all its locations when it runs in parallel, else at one that has agents. */
-export function locationsNow(check: Check, places: Places): string[] {
+/**
+ * Where a check runs when somebody asks: at all its locations when it runs in parallel, else at one that has
+ * agents.
+ */
+export function locationsNow(check: Check, known: KnownLocations): string[] {
   const locations = locationsOf(check.definition);
   if (check.definition.runParallel === true) return locations;
-  const location = locations.find((name) => places.withAgents.has(name)) ?? locations[0];
+  const location = locations.find((name) => known.withAgents.has(name)) ?? locations[0];
   return location === undefined ? [] : [location];
 }
 
@@ -37,14 +25,14 @@ export function askedRun(
   check: EffectiveCheck,
   at: {
     readonly location: string;
-    readonly places: Places;
+    readonly known: KnownLocations;
     readonly now: number;
     readonly numbers: RunNumbers;
     readonly session: Partial<Pick<RunRow, 'check_session_id' | 'test_session_id'>>;
   },
 ): RunRow {
-  const { location, places, now, numbers, session } = at;
-  const locationId = places.ids.get(location) ?? null;
+  const { location, known, now, numbers, session } = at;
+  const locationId = known.ids.get(location) ?? null;
   const checkRunId = numbers.next(now);
   const slotAt = offGrid(check, now);
   return {
@@ -54,17 +42,20 @@ export function askedRun(
   };
 }
 
-/** An instant that is none of the check's own slots: the scheduler finds those free, whenever it comes to them. */
+/**
+ * An instant that is none of the check's own slots: the scheduler finds those free, whenever it comes to
+ * them.
+ */
 function offGrid(check: Check, at: number): number {
   return nextSlotAfter(gridOf(check), at - 1) === at ? at + 1 : at;
 }
 
 /**
- * Queues runs outside the schedule. Each is a slot of its own: where somebody else has asked at the very millisecond, the
- * next free one is taken, so that there is one terminal record for every slot here too.
+ * Queues runs outside the schedule. Each is a slot of its own: where somebody else has asked at the very
+ * millisecond, the next free one is taken, so that there is one terminal record for every slot here too.
  */
 export async function queueAlone(
-  nouns: Nouns,
+  repositories: Repositories,
   checks: readonly Check[],
   runs: readonly RunRow[],
 ): Promise<RunRow[]> {
@@ -72,7 +63,7 @@ export async function queueAlone(
   const queued: RunRow[] = [];
   let left = runs;
   while (left.length > 0) {
-    const inserted = await nouns.runs.insert(left);
+    const inserted = await repositories.runs.insert(left);
     queued.push(...inserted);
     const done = new Set(inserted.map((run) => run.id));
     left = left.flatMap((run) => {

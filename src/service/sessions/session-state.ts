@@ -1,4 +1,5 @@
-import type { ResultRow, RunRow } from '../store/schema/tables.ts';
+import type { ResultRow } from '../results/tables.ts';
+import type { RunRow } from '../runs/tables.ts';
 
 export const checkSessionStatuses = [
   'STARTED',
@@ -24,8 +25,9 @@ export interface SessionState {
 const isLive = (run: RunRow) => run.state === 'queued' || run.state === 'leased';
 
 /**
- * The state of a session, from its runs and their results (check model 4.8). While runs are on their way it says what
- * the ended ones were like. Then the worst counts: cancelled, failed, timed out (nobody took a run in time), degraded.
+ * The state of a session, from its runs and their results (check model 4.8). While runs are on their way it
+ * says what the ended ones were like. Then the worst counts: cancelled, failed, timed out (nobody took a run
+ * in time), degraded.
  */
 export function sessionState(runs: readonly RunRow[], results: readonly ResultRow[]): SessionState {
   const finals = results.filter((result) => result.result_type === 'FINAL');

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
+import { knownLocations } from '../locations/agents/sightings.ts';
 import { RunNumbers } from '../runs/due-runs.ts';
-import { cancelledSignals } from '../runs/ledger.ts';
-import { queuedSignals } from '../runs/scheduler.ts';
-import type { RunRow } from '../store/schema/tables.ts';
-import type { Store } from '../store/store.ts';
-import { askedRun, locationsNow, placesOf, queueAlone } from './session-runs.ts';
+import type { RunRow } from '../runs/tables.ts';
+import { cancelledSignals, queuedSignals } from '../store/engine/signals.ts';
+import type { Store } from '../store.ts';
+import { askedRun, locationsNow, queueAlone } from './session-runs.ts';
 import type { CheckSessionRow, TestSessionRow } from './tables.ts';
 import { matchingChecks, type SessionTarget } from './target.ts';
 
@@ -14,8 +14,8 @@ import { matchingChecks, type SessionTarget } from './target.ts';
 export type TestSessionPlan = Omit<TestSessionRow, 'id' | 'account_id' | 'started' | 'cancelled'>;
 
 /**
- * Runs that somebody asked for. They go through the ledger as those of the schedule do; a session is what binds them
- * together. How far it is follows from its runs, wherever those end.
+ * Runs that somebody asked for. They go through the ledger as those of the schedule do; a session is what
+ * binds them together. How far it is follows from its runs, wherever those end.
  */
 export class Sessions {
   readonly #store: Store;
@@ -37,10 +37,10 @@ export class Sessions {
     target: Omit<SessionTarget, 'needsLocation'>,
     origin: { readonly runSource: string; readonly triggerId?: string | undefined },
   ): Promise<CheckSessionRow[]> {
-    const { sessions, runs } = await this.#store.transaction(async (nouns) => {
+    const { sessions, runs } = await this.#store.transaction(async (repositories) => {
       const now = this.#clock.wallMs();
-      const checks = await matchingChecks(nouns, accountId, { ...target, needsLocation: true });
-      const places = await placesOf(nouns, accountId, now);
+      const checks = await matchingChecks(repositories, accountId, { ...target, needsLocation: true });
+      const known = await knownLocations(repositories, accountId, now);
       const made = checks.map((check) => {
         const session: CheckSessionRow = {
           id: randomUUID(),
@@ -52,16 +52,16 @@ export class Sessions {
           cancelled: null,
         };
         const numbers = this.#numbers;
-        const runs = locationsNow(check, places).map((location) =>
-          askedRun(check, { location, places, now, numbers, session: { check_session_id: session.id } }),
+        const runs = locationsNow(check, known).map((location) =>
+          askedRun(check, { location, known, now, numbers, session: { check_session_id: session.id } }),
         );
         return { session, runs };
       });
-      await nouns.checkSessions.insert(made.map(({ session }) => session));
+      await repositories.checkSessions.insert(made.map(({ session }) => session));
       return {
         sessions: made.map(({ session }) => session),
         runs: await queueAlone(
-          nouns,
+          repositories,
           checks,
           made.flatMap(({ runs }) => runs),
         ),
@@ -81,10 +81,10 @@ export class Sessions {
     target: Omit<SessionTarget, 'needsLocation'>,
     plan: TestSessionPlan,
   ): Promise<TestSessionRow> {
-    const { session, runs } = await this.#store.transaction(async (nouns) => {
+    const { session, runs } = await this.#store.transaction(async (repositories) => {
       const now = this.#clock.wallMs();
-      const checks = await matchingChecks(nouns, accountId, { ...target, needsLocation: false });
-      const places = await placesOf(nouns, accountId, now);
+      const checks = await matchingChecks(repositories, accountId, { ...target, needsLocation: false });
+      const known = await knownLocations(repositories, accountId, now);
       const session: TestSessionRow = {
         id: randomUUID(),
         account_id: accountId,
@@ -92,21 +92,21 @@ export class Sessions {
         started: now,
         cancelled: null,
       };
-      await nouns.testSessions.insert(session);
+      await repositories.testSessions.insert(session);
       const location = plan.run_location;
       const numbers = this.#numbers;
       const asked = checks.map((check) =>
-        askedRun(check, { location, places, now, numbers, session: { test_session_id: session.id } }),
+        askedRun(check, { location, known, now, numbers, session: { test_session_id: session.id } }),
       );
-      return { session, runs: await queueAlone(nouns, checks, asked) };
+      return { session, runs: await queueAlone(repositories, checks, asked) };
     });
     this.#store.signals.send(queuedSignals(runs));
     return session;
   }
 
   /**
-   * Cancels what of a session is on its way, all or the runs of some sequences: queued runs are never leased, agents
-   * stop those they have leased.
+   * Cancels what of a session is on its way, all or the runs of some sequences: queued runs are never leased,
+   * agents stop those they have leased.
    *
    * @throws AppError NOT_FOUND when the account has no such session.
    */
@@ -115,11 +115,12 @@ export class Sessions {
     session: { readonly kind: 'check_session_id' | 'test_session_id'; readonly id: string },
     sequenceIds: readonly string[] | undefined,
   ): Promise<void> {
-    const cancelled = await this.#store.transaction(async (nouns): Promise<RunRow[]> => {
-      const sessions = session.kind === 'check_session_id' ? nouns.checkSessions : nouns.testSessions;
+    const cancelled = await this.#store.transaction(async (repositories): Promise<RunRow[]> => {
+      const sessions =
+        session.kind === 'check_session_id' ? repositories.checkSessions : repositories.testSessions;
       if (!(await sessions.find(accountId, session.id))) throw noSession(session);
       const now = this.#clock.wallMs();
-      const runs = await nouns.runs.cancelSession(session, sequenceIds, now);
+      const runs = await repositories.runs.cancelSession(session, sequenceIds, now);
       if (runs.length > 0) await sessions.noteCancelled(session.id, now);
       return runs;
     });

@@ -1,9 +1,9 @@
 import { findCheckType } from '../../checks/index.ts';
 import { AppError } from '../../lib/errors.ts';
 import { type EffectiveCheck, tagsOf, withGroups } from '../checks/effective-check.ts';
+import { locationsOf } from '../checks/slots.ts';
 import type { Check } from '../checks/store.ts';
-import { locationsOf } from '../runs/slots.ts';
-import type { Nouns } from '../store/store.ts';
+import type { Repositories } from '../store.ts';
 
 /** Which checks to run. Without a condition: all that can be run. */
 export interface SessionTarget {
@@ -25,11 +25,11 @@ const maxChecks = 1000;
  * @throws AppError NOT_FOUND when there are none, VALIDATION_FAILED when there are too many.
  */
 export async function matchingChecks(
-  nouns: Nouns,
+  repositories: Repositories,
   accountId: string,
   target: SessionTarget,
 ): Promise<EffectiveCheck[]> {
-  const stored = await nouns.checks.lockMany(
+  const stored = await repositories.checks.lockMany(
     accountId,
     {
       ids: target.checkIds,
@@ -40,7 +40,7 @@ export async function matchingChecks(
     maxCandidates,
   );
   // Tags of groups count, and a group that is switched off switches its checks off.
-  const checks = await withGroups(nouns, stored);
+  const checks = await withGroups(repositories, stored);
   const matching = checks.filter((check) => isRunnable(check, target) && hasTags(check, target.matchTags));
   if (matching.length === 0) throw new AppError('NOT_FOUND', 'No matching checks were found.');
   if (matching.length > maxChecks) {

@@ -1,8 +1,10 @@
 import type { Expression, Kysely, SqlBool } from 'kysely';
 import { sql } from 'kysely';
-import { batches } from '../store/engine/batches.ts';
+import type { ResultRow, TestResultRow } from '../results/tables.ts';
+import type { RunRow } from '../runs/tables.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
-import type { ResultRow, RunRow, Tables, TestResultRow } from '../store/schema/tables.ts';
+import { batches } from '../store/engine/queries.ts';
+import type { Tables } from '../tables.ts';
 import type { TestSessionRow } from './tables.ts';
 
 export const testSessionStatuses = ['RUNNING', 'PASSED', 'FAILED', 'CANCELLED'] as const;
@@ -41,7 +43,10 @@ const status = sql<TestSessionStatus>`case when ${live} then 'RUNNING'
 
 export type TestSession = TestSessionRow & { readonly status: TestSessionStatus };
 
-/** Test sessions and the results of their runs, which stay out of everything that counts the results of checks. */
+/**
+ * Test sessions and the results of their runs, which stay out of everything that counts the results of
+ * checks.
+ */
 export class TestSessions {
   readonly #db: Kysely<Tables>;
   readonly #dialect: Dialect;

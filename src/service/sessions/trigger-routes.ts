@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { AppError } from '../../lib/errors.ts';
 import { triggerRoutes } from '../../protocol/sessions/trigger.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
+import type { Ledger } from '../runs/ledger.ts';
 import { waitUntilDone } from './completion.ts';
 import { sessionState } from './session-state.ts';
 import { Sessions } from './sessions.ts';
@@ -14,8 +15,11 @@ const maxWaitMs = 10 * minuteMs;
 
 type Target = Pick<TriggerRow, 'account_id' | 'kind' | 'target_id'>;
 
-/** The routes of triggers: deprecated URLs that run a check, or the checks of a group, and wait for the outcome. */
-export function triggerHandlers(deps: HandlerDeps): [string, AnyHandler][] {
+/**
+ * The routes of triggers: deprecated URLs that run a check, or the checks of a group, and wait for the
+ * outcome.
+ */
+export function triggerHandlers(deps: HandlerDeps & { readonly ledger: Ledger }): [string, AnyHandler][] {
   const { store, clock } = deps;
   const sessions = new Sessions(deps);
   const checkTarget = async (accountId: string, checkId: string): Promise<Target> => {
@@ -103,7 +107,10 @@ export function triggerHandlers(deps: HandlerDeps): [string, AnyHandler][] {
   });
 }
 
-/** Whether all sessions have ended, and how. A run that was cancelled, or that nobody took in time, has not passed. */
+/**
+ * Whether all sessions have ended, and how. A run that was cancelled, or that nobody took in time, has not
+ * passed.
+ */
 async function outcomeOf({ store }: HandlerDeps, sessions: readonly CheckSessionRow[]) {
   const runs = Map.groupBy(
     await store.checkSessions.runs(sessions.map(({ id }) => id)),

@@ -125,7 +125,7 @@ function phasesIn(result: ResultReport): Reported {
   if (!phases) return undefined;
   const { tcp: connect, tls, proxy, firstByte, download } = phases;
   const wait = firstByte - tls - proxy;
-  // An address needs no lookup; what is left beside these phases is the agent's own time and in none of them.
+  // An address needs no lookup; what is left outside these phases is the agent's own time and in none of them.
   return { connect, tls, wait, download, total: result.responseTimeMs };
 }
 

@@ -52,7 +52,7 @@ function insertSql(results: ManyResults, engine: 'sqlite' | 'postgres'): string 
     from numbered`;
 }
 
-/** Inserts into an SQLite database, beside the process that has it open. */
+/** Inserts into an SQLite database, next to the process that has it open. */
 export function insertIntoSqlite(path: string, results: ManyResults): void {
   const database = new DatabaseSync(path);
   database.exec('pragma busy_timeout = 60000; pragma synchronous = off');

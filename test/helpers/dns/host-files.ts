@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { HostResolverFiles } from '../../../src/probes/host-resolver.ts';
+import type { HostResolverFiles } from '../../../src/probes/dns/host/host-resolver.ts';
 
 /** The files by which a host tells how it looks up names, in a folder of a test. */
 export interface HostFiles extends HostResolverFiles, Disposable {

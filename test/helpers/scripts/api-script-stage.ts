@@ -8,7 +8,7 @@ import { type Runtimes, readRuntimes } from '../../../src/sandbox/runtimes/runti
 import { runContext } from '../run-context.ts';
 import type { ReceivedRequest } from '../targets/http-routes.ts';
 import { type HttpTarget, startHttpTarget } from '../targets/http-target.ts';
-import { plainPhases } from './plain-sandbox.ts';
+import { plainLifecycleScripts } from './plain-sandbox.ts';
 import { runtimesDirectory } from './script-stage.ts';
 
 const requestMs = 5000;
@@ -53,7 +53,7 @@ export class ApiScriptStage {
       ApiSpec.parse({ ...rest, request: { url: `${this.target.url}/echo`, ...request } }),
       runContext({
         lifecycle,
-        phases: plainPhases(this.#runtimes),
+        phases: plainLifecycleScripts(this.#runtimes),
         timeoutMs: requestMs + lifecycleAllowanceMs(lifecycle),
         ...context,
       }),

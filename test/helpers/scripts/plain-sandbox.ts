@@ -4,7 +4,11 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
-import type { BrowserFarm } from '../../../src/sandbox/browsers/browser-farm.ts';
+import type { BrowserLinks } from '../../../src/sandbox/browsers/browser-links.ts';
+import type { ScriptHost } from '../../../src/sandbox/host/contract.ts';
+import { launchLifecycle } from '../../../src/sandbox/lifecycle/lifecycle-process.ts';
+import type { LifecycleScripts } from '../../../src/sandbox/lifecycle/lifecycle-scripts.ts';
+import { SandboxedLifecycle } from '../../../src/sandbox/lifecycle/lifecycle-session.ts';
 import { missingRuntime, type Runtimes } from '../../../src/sandbox/runtimes/runtimes.ts';
 import type {
   Sandbox,
@@ -12,11 +16,7 @@ import type {
   SandboxedProcess,
   SandboxedProgram,
 } from '../../../src/sandbox/sandbox.ts';
-import type { ScriptHost } from '../../../src/sandbox/script-host.ts';
-import type { PhaseScripts } from '../../../src/sandbox/scripts/phase-scripts.ts';
-import { SandboxedPhases } from '../../../src/sandbox/scripts/phase-session.ts';
-import { launchPhases } from '../../../src/sandbox/scripts/waiting-phases.ts';
-import { launchScript } from '../../../src/sandbox/scripts/waiting-script.ts';
+import { launchScript } from '../../../src/sandbox/scripts/script-process.ts';
 
 /**
  * A sandbox that contains nothing: a folder, a process group, and of the limits only time and output. It lets tests run
@@ -102,12 +102,15 @@ function killGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
 /** A host whose sandboxes are plain ones. */
 export function plainHost(
   runtimes: Runtimes,
-  browser: BrowserFarm | { readonly missing: string },
+  browser: BrowserLinks | { readonly missing: string },
   suites: ScriptHost['suites'] = { missing: 'these are tests of scripts' },
 ): ScriptHost {
   return {
     acquire: async (wanted) =>
-      await launchScript(await createPlainSandbox(), wanted, { nodePath: process.execPath, isAhead: false }),
+      await launchScript(await createPlainSandbox(), wanted.runtime, {
+        nodePath: process.execPath,
+        isWarm: false,
+      }),
     release: ({ sandbox }) => void sandbox.release(),
     acquireSandbox: createPlainSandbox,
     runtimes,
@@ -117,15 +120,15 @@ export function plainHost(
 }
 
 /** What runs scripts around runs, in sandboxes that are plain ones. */
-export function plainPhases(runtimes: Runtimes): PhaseScripts {
+export function plainLifecycleScripts(runtimes: Runtimes): LifecycleScripts {
   return {
     open: async (order, signal) => {
       const id = order.runtimeId ?? runtimes.ids[0] ?? '';
       const runtime = runtimes.find(id);
       if (!runtime) return { missing: 'runtime', message: missingRuntime(id, runtimes) };
       const sandbox = await createPlainSandbox();
-      const waiting = await launchPhases(sandbox, runtime, { nodePath: process.execPath, isAhead: false });
-      return { session: new SandboxedPhases(waiting, order, signal, () => void sandbox.release()) };
+      const running = await launchLifecycle(sandbox, runtime, { nodePath: process.execPath, isWarm: false });
+      return { session: new SandboxedLifecycle(running, order, signal, () => void sandbox.release()) };
     },
   };
 }

@@ -1,6 +1,6 @@
 import { chownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { impassableFolder, systemProgram } from '../../../src/sandbox/keeper/launch.ts';
+import { impassableFolder, systemProgram } from '../../../src/sandbox/supervisor/launch.ts';
 
 /** A user that has no name and no rights, as the one of a container image. */
 export const plainUid = 12_398;

@@ -77,7 +77,7 @@ export async function runUnderKills(options: {
       ...(process.env.CHROMIUM_PATH ? { CHROMIUM_PATH: process.env.CHROMIUM_PATH } : {}),
     });
     await stage.service.waitFor(
-      'scripts can be run',
+      'script sandbox ready',
       () =>
         stage.service.calls.some(({ body }) =>
           (body as { checkTypes?: string[] } | undefined)?.checkTypes?.includes('MULTI_STEP'),

@@ -8,8 +8,8 @@ import { runBrowserScript, runMultiStepScript } from '../../../src/checks/script
 import { ScriptSpec } from '../../../src/checks/script/spec.ts';
 import { openBrowsers } from '../../../src/sandbox/browsers/open-browsers.ts';
 import { unpackedChromiumPath } from '../../../src/sandbox/browsers/unpacked-chromium.ts';
+import type { ScriptHost } from '../../../src/sandbox/host/contract.ts';
 import { type Runtimes, readRuntimes } from '../../../src/sandbox/runtimes/runtimes.ts';
-import type { ScriptHost } from '../../../src/sandbox/script-host.ts';
 import { runContext } from '../run-context.ts';
 import { plainHost } from './plain-sandbox.ts';
 

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { createGzip } from 'node:zlib';
 import tar, { type Header } from 'tar-stream';
-import { codeBundleKeyOf } from '../../../src/checks/playwright/bundle-key.ts';
+import { codeBundleKeyOf } from '../../../src/checks/contract/code-bundle.ts';
 import { BundleMissing, type CodeBundles } from '../../../src/sandbox/suites/suite-host.ts';
 
 /** An entry as it is put into an archive, however strange. */

@@ -7,7 +7,7 @@ import type { ArtifactFile, Outcome, RunContext } from '../../../src/checks/cont
 import type { PlaywrightDetail } from '../../../src/checks/playwright/detail.ts';
 import { runPlaywrightSuite } from '../../../src/checks/playwright/run.ts';
 import { PlaywrightSpec } from '../../../src/checks/playwright/spec.ts';
-import type { ScriptHost } from '../../../src/sandbox/script-host.ts';
+import type { ScriptHost } from '../../../src/sandbox/host/contract.ts';
 import { DependencyCache } from '../../../src/sandbox/suites/dependency-cache.ts';
 import { type ManagerName, readPackageManagers } from '../../../src/sandbox/suites/package-managers.ts';
 import { runContext } from '../run-context.ts';

@@ -7,25 +7,21 @@ import { type Clock, systemClock } from '../../../src/lib/clock.ts';
 import { createLogger, type Logger } from '../../../src/lib/log.ts';
 import type { ClaimResponse, LeasedRun, ResultReport } from '../../../src/protocol/agent/agent.ts';
 import { addAccount, addKey } from '../../../src/service/accounts/accounts.ts';
-import { Alerting, type AlertingConfig } from '../../../src/service/alerts/alerting.ts';
+import type { AlertingConfig } from '../../../src/service/alerts/delivery/notifier.ts';
 import type { ArtifactStore } from '../../../src/service/artifact-store/artifact-store.ts';
 import { DirectoryStore } from '../../../src/service/artifact-store/directory-store.ts';
 import { ServiceConfig } from '../../../src/service/config.ts';
-import { HeartbeatWatch } from '../../../src/service/heartbeats/watch.ts';
-import { buildApp } from '../../../src/service/http/app.ts';
-import { Sweeper } from '../../../src/service/jobs/lease-sweep.ts';
-import { Upkeep } from '../../../src/service/jobs/retention.ts';
+import type { KeyRole } from '../../../src/service/ids/keys.ts';
+import { backgroundJobs } from '../../../src/service/jobs/index.ts';
 import type { StaticIps } from '../../../src/service/locations/static-ips.ts';
 import { configuredMailServer, type MailConfig } from '../../../src/service/mail/mail-server.ts';
 import { ServiceMetrics } from '../../../src/service/metrics.ts';
 import { AnalyticsThread } from '../../../src/service/results/analytics/analytics-thread.ts';
 import { Ingest } from '../../../src/service/results/ingest.ts';
+import { buildApi } from '../../../src/service/routes.ts';
 import { Ledger } from '../../../src/service/runs/ledger.ts';
-import { Scheduler } from '../../../src/service/runs/scheduler.ts';
-import type { KeyRole } from '../../../src/service/store/schema/tables.ts';
-import { openStore, type Store } from '../../../src/service/store/store.ts';
+import { openStore, type Store } from '../../../src/service/store.ts';
 
-const dayMs = 86_400_000;
 export const metricsToken = 'metrics-token-of-the-tests';
 
 export const quietLogger: Logger = createLogger('test', 'silent');
@@ -53,11 +49,11 @@ export interface Bench {
   /** Calls the API with the account's key unless the options say otherwise. */
   call(method: string, path: string, body?: unknown, options?: CallOptions): Promise<Answer>;
   startScheduler(): void;
-  startSweeper(): void;
+  startLeaseSweep(): void;
   startAlerting(): void;
   startHeartbeatWatch(): void;
   /** Results are kept for 30 days, files for 10, analytics for 60. */
-  startUpkeep(): void;
+  startRetention(): void;
   addAccount(role?: KeyRole): Promise<{ accountId: string; key: string }>;
   addKey(role: KeyRole): Promise<string>;
   close(): Promise<void>;
@@ -89,7 +85,7 @@ export interface BenchOptions {
   readonly hasMailer?: boolean;
 }
 
-/** The service's real parts, put together without a listening socket; scheduler and sweeper run when started. */
+/** The service's real parts, put together without a listening socket; background jobs run when started. */
 export async function openBench(options: BenchOptions = {}): Promise<Bench> {
   const { databaseUrl, clock = systemClock, leaseTtlMs = 15_000 } = options;
   const temporary = options.folder === undefined ? temporaryFolder() : undefined;
@@ -105,7 +101,7 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
     options.artifactStore ??
     (await DirectoryStore.open(options.artifactFolder ?? join(artifactFolder.path, 'artifacts')));
   const { requestsPerMinute, trustedProxies, staticIps, hasMailer } = options;
-  const app = await buildApp({
+  const app = await buildApi({
     store,
     artifactStore,
     analytics,
@@ -121,19 +117,18 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
     ...(staticIps === undefined ? {} : { staticIps }),
     ...(hasMailer === undefined ? {} : { hasMailer }),
   });
-  const scheduler = new Scheduler({ store, clock, logger, metrics });
-  const heartbeatWatch = new HeartbeatWatch({ store, clock, logger });
-  const sweeper = new Sweeper({ store, artifactStore, clock, logger, leaseTtlMs, metrics });
-  const config = { ...ServiceConfig.parse({}), ...options.alerting };
+  const config = {
+    ...ServiceConfig.parse({}),
+    RESULT_RETENTION_DAYS: 30,
+    ARTIFACT_RETENTION_DAYS: 10,
+    ANALYTICS_RETENTION_DAYS: 60,
+    ...options.alerting,
+  };
   const mail = configuredMailServer(config);
-  const alerting = new Alerting({ store, clock, logger, config, mail });
-  const upkeep = new Upkeep({
-    store,
-    artifactStore,
-    clock,
-    logger,
-    retention: { resultsMs: 30 * dayMs, artifactsMs: 10 * dayMs, analyticsMs: 60 * dayMs },
-  });
+  const jobs = backgroundJobs({ store, clock, logger, artifactStore, metrics, leaseTtlMs, config, mail });
+  const start = (...names: string[]) => {
+    for (const job of jobs) if (names.includes(job.name)) job.start();
+  };
   const newAccount = async (role: KeyRole = 'ADMIN') => {
     const { accountId } = await addAccount(store, clock, 'Test');
     const { rawKey } = await addKey(store, clock, { accountId, name: 'test', role });
@@ -154,20 +149,16 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
         ...callOptions.headers,
       });
     },
-    startScheduler: () => scheduler.start(),
-    startSweeper: () => sweeper.start(),
-    startAlerting: () => alerting.start(),
-    startHeartbeatWatch: () => heartbeatWatch.start(),
-    startUpkeep: () => upkeep.start(),
+    startScheduler: () => start('scheduler'),
+    startLeaseSweep: () => start('lease sweep'),
+    startAlerting: () => start('notifier', 'alert timers'),
+    startHeartbeatWatch: () => start('heartbeat watch'),
+    startRetention: () => start('retention'),
     addAccount: newAccount,
     addKey: async (role) => (await addKey(store, clock, { accountId, name: 'test', role })).rawKey,
     close: async () => {
-      await scheduler.stop();
-      await sweeper.stop();
-      await alerting.stop();
+      for (const job of jobs.toReversed()) await job.stop();
       mail?.close();
-      await heartbeatWatch.stop();
-      await upkeep.stop();
       ledger.drain();
       await app.close();
       await analytics.close();

@@ -1,4 +1,4 @@
-import type { ProbeMeasurement } from '../../../src/probes/kernel-thread/measurement.ts';
+import type { ProbeMeasurement } from '../../../src/probes/kernel-thread/socket-watch.ts';
 
 const attempts = 20;
 

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Outcome } from '../../../src/checks/contract/check-type.ts';
 import type { IcmpDetail } from '../../../src/checks/icmp/detail.ts';
-import type { EchoAnswer, PingTrain } from '../../../src/probes/icmp/backend.ts';
+import type { EchoAnswer } from '../../../src/probes/echo/answers.ts';
+import type { PingTrain } from '../../../src/probes/echo/backend.ts';
 import type { NetworkLab } from './network-namespaces.ts';
 
 const program = new URL('./icmp-process-main.ts', import.meta.url).pathname;
@@ -19,21 +20,17 @@ export type IcmpAnnouncement =
   | { readonly description?: undefined; readonly unavailable: string };
 
 /**
- * What the process may do. `root`: everything. `unprivileged`: nothing, but what file capabilities give to the programs
- * it starts. `without-capabilities`: nothing, and its programs neither, as in a container that drops all.
- *
- * The user stays root, without what makes root special: others may not be able to read the checkout.
+ * What the process may do. `root`: everything. `without-capabilities`: nothing, and its programs neither, as in a
+ * container that drops all. The user stays root all the time: other users may not be able to read the checkout.
  */
-export type Rights = 'root' | 'unprivileged' | 'without-capabilities';
+export type Rights = 'root' | 'without-capabilities';
 
 /** Whether the process chooses a backend as the agent does, or opens a certain one. */
 export type BackendChoice = 'best' | 'net-ping';
 
-const unprivileged = ['setpriv', '--inh-caps=-all', '--securebits=+noroot'];
 const prefixes: Readonly<Record<Rights, readonly string[]>> = {
   root: [],
-  unprivileged,
-  'without-capabilities': [...unprivileged, '--bounding-set=-all'],
+  'without-capabilities': ['setpriv', '--inh-caps=-all', '--securebits=+noroot', '--bounding-set=-all'],
 };
 
 /** Command and arguments that start a program with some rights; its own go behind them. */

@@ -5,9 +5,6 @@ import { randomBytes } from 'node:crypto';
 const programs = {
   ip: 'iproute2',
   iptables: 'iptables',
-  ping: 'iputils-ping',
-  // Gives ping its file capability when it is installed.
-  getcap: 'libcap2-bin',
   setpriv: 'util-linux',
   sysctl: 'procps',
 };

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { AdmissionGate, maxGateWaitMs } from '../../../src/agent/runners/admission-gate.ts';
-import { GateBoard } from '../../../src/agent/runners/gate-stats.ts';
+import { GateStats } from '../../../src/agent/runners/gate-stats.ts';
 import { type ThreadGauge, ThreadLoad } from '../../../src/agent/runners/lag/thread-load.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 
@@ -18,7 +18,7 @@ class WrittenGauge implements ThreadGauge {
 function stage() {
   const clock = new ManualClock();
   const gauge = new WrittenGauge();
-  const board = new GateBoard();
+  const board = new GateStats();
   const gate = new AdmissionGate({ clock, load: new ThreadLoad(gauge), board, random: () => 0.5 });
   return { clock, gauge, board, gate };
 }

@@ -92,7 +92,7 @@ describe('artifacts of a run', () => {
     service.inbox.script = () => ({ statusCode });
     const agent = await start(stage);
     service.enqueue(leaving(stage, png('a.png', 3_000_000)));
-    await agent.logged('an artifact could not be sent and is lost');
+    await agent.logged('failed to send artifact; giving up');
     await service.waitFor('an empty disk', () => onDisk().length === 0);
     expect(service.inbox.calls).toHaveLength(1);
     expect(service.results).toHaveLength(1);
@@ -217,7 +217,7 @@ it('goes on without artifacts where SPOOL_DIR cannot be used', async () => {
   const { service } = stage;
   const agent = await start(stage, { SPOOL_DIR: '/proc/nowhere' });
   expect(await agent.logged('SPOOL_DIR cannot be used')).toMatchObject({
-    problem: expect.stringMatching(/^E/),
+    reason: expect.stringMatching(/^E/),
   });
   const run = leaving(stage, png('a.png', 10));
   service.enqueue(run);

@@ -146,6 +146,6 @@ describe('SIGTERM', () => {
     await agent.logged('stopping');
     agent.signal('SIGINT');
     expect(await agent.exited).toEqual(unclean);
-    expect(await agent.logged('leases could not be given back')).toBeDefined();
+    expect(await agent.logged('failed to release leases')).toBeDefined();
   });
 });

@@ -29,7 +29,7 @@ describe('leases', () => {
     await service.waitFor('the run', () => target.heldCount === 1);
     service.loseLease(lost.runId);
     await service.waitFor('the run to stop', () => target.abandoned.length === 1);
-    expect(await agent.logged('a lease ended before its result')).toMatchObject({ end: 'lost' });
+    expect(await agent.logged('lease ended before its result')).toMatchObject({ reason: 'lost' });
     const next = leasedRun(target.url('/next'));
     service.enqueue(next);
     await service.waitFor('the next result', () => service.resultOf(next.runId));
@@ -58,7 +58,7 @@ describe('leases', () => {
     await service.waitFor('the run', () => target.heldCount === 1);
     service.script = () => ({ isSilent: true });
     await service.waitFor('the run to stop', () => target.abandoned.length === 1);
-    expect(await agent.logged('a lease ended before its result')).toMatchObject({ end: 'expired' });
+    expect(await agent.logged('lease ended before its result')).toMatchObject({ reason: 'expired' });
   });
 
   it('of a claim whose answer was lost are asked for again, long before they run out', async () => {
@@ -130,8 +130,8 @@ describe('leases', () => {
     service.loseLease(run.runId);
     target.releaseAll();
     agent.signal('SIGCONT');
-    const line = await agent.logged('a lease ended before its result');
-    expect(line).toMatchObject({ end: 'expired' });
+    const line = await agent.logged('lease ended before its result');
+    expect(line).toMatchObject({ reason: 'expired' });
     await service.waitFor('a later claim', () => service.callsOf('claim').at(-1)?.isAborted === false);
     expect(service.receipts.every(({ status }) => status === 'stale')).toBe(true);
   });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { FinishedRun, RunOrder } from '../../../src/agent/run/contracts.ts';
 import { ProbePool } from '../../../src/agent/runners/probe-pool.ts';
-import type { FinishedRun, RunOrder } from '../../../src/agent/runners/worker-protocol.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createLogger } from '../../../src/lib/log.ts';
 import { leasedRun } from '../../helpers/agent/fake-service/leased-run.ts';
@@ -35,10 +35,7 @@ describe('a probe thread that gets many runs at once', () => {
     resultId: crypto.randomUUID(),
     checkType: 'URL',
     spec: { request: { url: target.url(path) } },
-    variables: {},
-    secretNames: [],
-    proxyUrl: null,
-    clientCertificates: [],
+    input: { variables: {}, secretNames: [], proxyUrl: null, clientCertificates: [] },
     receivedAtMs: systemClock.monotonicMs(),
   });
 

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { FinishedRun, RunOrder } from '../../../src/agent/run/contracts.ts';
 import { runCheckOnce } from '../../../src/agent/run-once.ts';
 import { ProbePool, type ProbePoolOptions } from '../../../src/agent/runners/probe-pool.ts';
 import { ThreadEnded } from '../../../src/agent/runners/runner-thread.ts';
-import type { FinishedRun, RunOrder } from '../../../src/agent/runners/worker-protocol.ts';
 import { wholeReport } from '../../../src/agent/scrub/scrubber.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createLogger } from '../../../src/lib/log.ts';
@@ -19,17 +19,14 @@ function order(url: string, overrides: Partial<RunOrder> = {}): RunOrder {
     resultId: crypto.randomUUID(),
     checkType: 'URL',
     spec: { request: { url } },
-    variables: {},
-    secretNames: [],
-    proxyUrl: null,
-    clientCertificates: [],
+    input: { variables: {}, secretNames: [], proxyUrl: null, clientCertificates: [] },
     receivedAtMs: systemClock.monotonicMs(),
     ...overrides,
   };
 }
 
 function reportOf(run: FinishedRun): ResultReport {
-  return JSON.parse(wholeReport(run.envelopeJson, run.detailJson)) as ResultReport;
+  return JSON.parse(wholeReport(run.report)) as ResultReport;
 }
 
 describe('probe threads', () => {
@@ -129,12 +126,16 @@ describe('probe threads', () => {
     const real = await started();
     const run = await real.run(
       order(target.url('/pl_the-key-of-the-agent/letmein99'), {
-        variables: { PASS: 'letmein99', PIN: '12' },
-        secretNames: ['PASS', 'PIN'],
+        input: {
+          variables: { PASS: 'letmein99', PIN: '12' },
+          secretNames: ['PASS', 'PIN'],
+          proxyUrl: null,
+          clientCertificates: [],
+        },
       }),
       never,
     );
-    expect(wholeReport(run.envelopeJson, run.detailJson)).not.toMatch(/letmein99|the-key-of/);
+    expect(wholeReport(run.report)).not.toMatch(/letmein99|the-key-of/);
     expect(target.requests.at(-1)).toBe('/pl_the-key-of-the-agent/letmein99');
     expect(run.facts.unmaskedNames).toEqual(['PIN']);
   });

@@ -56,7 +56,7 @@ describe("the service's certificate", () => {
     '%s is refused, with the reason and without a request',
     async (_name, options, { trusted = false }: { trusted?: boolean }, reason) => {
       const environment: Record<string, string> = trusted ? { NODE_EXTRA_CA_CERTS: caFile } : {};
-      const { claims, log } = await meet(options, environment, 'the service gave no work');
+      const { claims, log } = await meet(options, environment, 'failed to claim work');
       expect(claims).toBe(0);
       expect(log).toContain(reason);
     },

@@ -13,7 +13,7 @@ describe('an agent and a faulty service', () => {
     });
     await new Promise((resolve) => free.close(resolve));
     const agent = stage.startAgent({ SERVICE_URL: `http://127.0.0.1:${port}` });
-    await agent.logged('the service gave no work');
+    await agent.logged('failed to claim work');
     expect(await agent.get('/-/liveness')).toMatchObject({ status: 200 });
     const readiness = await agent.get('/-/readiness');
     expect(readiness.status).toBe(503);
@@ -35,7 +35,7 @@ describe('an agent and a faulty service', () => {
     const agent = await stage.connectedAgent();
     await service.waitFor('the long poll', () => service.callsOf('claim').length === 2);
     service.resetConnections();
-    await agent.logged('the service gave no work');
+    await agent.logged('failed to claim work');
     await service.waitFor('the next claim', () => service.callsOf('claim').length >= 3);
     const run = leasedRun(target.url());
     service.enqueue(run);
@@ -79,7 +79,7 @@ describe('an agent and a faulty service', () => {
     await service.waitFor('the long poll', () => service.callsOf('claim').length === 2);
     service.script = () => ({ statusCode: 401 });
     service.resetConnections();
-    const line = await agent.logged('the location key is refused; check API_KEY');
+    const line = await agent.logged('location key refused; check API_KEY');
     expect(line).toMatchObject({ level: 50, code: 'SERVICE_REFUSED', status: 401 });
     expect(Number(line.retryMs)).toBeGreaterThanOrEqual(5000);
     expect(await agent.get('/-/readiness')).toMatchObject({ status: 503 });
@@ -94,7 +94,7 @@ describe('an agent and a faulty service', () => {
     const agent = await stage.connectedAgent();
     service.script = (call) => (call.name === 'renew' ? { statusCode: 401 } : undefined);
     service.enqueue(leasedRun(target.url('/hold')));
-    await agent.logged('the location key is refused');
+    await agent.logged('location key refused');
     const poll = service.callsOf('claim').at(-1);
     await service.waitFor('the poll is given up', () => poll?.isAborted);
     expect(await agent.get('/-/readiness')).toMatchObject({ status: 503 });
@@ -124,7 +124,7 @@ describe('an agent and a faulty service', () => {
     const { service, target } = stage;
     service.script = (call, index) => (call.name === 'claim' && index === 0 ? { bodyText } : undefined);
     const agent = await stage.connectedAgent();
-    expect(await agent.logged('the service gave no work')).toMatchObject({ code: 'SERVICE_UNREACHABLE' });
+    expect(await agent.logged('failed to claim work')).toMatchObject({ code: 'SERVICE_UNREACHABLE' });
     const run = leasedRun(target.url());
     service.enqueue(run);
     await service.waitFor('the result', () => service.resultOf(run.runId));

@@ -61,7 +61,7 @@ describe('a proxy between agent and service', () => {
       else pass();
     });
     const agent = stage.startAgent({ HTTP_PROXY: url });
-    expect(String((await agent.logged('the service gave no work')).msg)).toContain('407');
+    expect(String((await agent.logged('failed to claim work')).reason)).toContain('407');
     await agent.logged('connected to the service');
     expect(agent.stdout + agent.stderr).not.toContain('opensesame');
   });
@@ -89,8 +89,8 @@ describe('a proxy between agent and service', () => {
     const { url, connects } = await startProxy((_pass, { refuse }) => refuse(500));
     const startedAtMs = performance.now();
     const agent = stage.startAgent({ SERVICE_URL: 'https://service.invalid', HTTPS_PROXY: url });
-    const line = await agent.logged('the service gave no work');
-    expect(String(line.msg)).toMatch(/403|tunnel|proxy/i);
+    const line = await agent.logged('failed to claim work');
+    expect(String(line.reason)).toMatch(/403|tunnel|proxy/i);
     await until('it asked five times', () => connects.length >= 5, { timeoutMs: 30_000 });
     expect(connects[0]).toBe('service.invalid:443');
     // Never sooner than 50 ms after the last time; a busy loop asks at once.

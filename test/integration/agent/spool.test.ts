@@ -141,7 +141,7 @@ describe('a backlog', () => {
     await service.waitFor('the others', () => service.results.length >= 97);
     const health = await healthy(agent, 'an empty spool', ({ results }) => results === 0);
     expect(health.damagedParts).toBe(1);
-    expect(await agent.logged('parts of the spool are damaged')).toMatchObject({ parts: 1 });
+    expect(await agent.logged('damaged parts of the spool')).toMatchObject({ parts: 1 });
   });
 });
 
@@ -150,7 +150,7 @@ describe('a disk that cannot be used', () => {
     await using stage = await Stage.open();
     const { service } = stage;
     const agent = await start(stage, { SPOOL_DIR: join(spool.path, 'missing', 'spool') });
-    expect(await agent.logged('SPOOL_DIR cannot be used')).toMatchObject({ problem: 'ENOENT' });
+    expect(await agent.logged('SPOOL_DIR cannot be used')).toMatchObject({ reason: 'ENOENT' });
     service.script = (call) => (call.name === 'results' ? { statusCode: 503 } : undefined);
     const runs = runsOf(stage, 5);
     service.enqueue(...runs);
@@ -161,7 +161,7 @@ describe('a disk that cannot be used', () => {
     );
     expect((await agent.get('/metrics')).body).toContain('picket_agent_spool_on_disk 0');
     mkdirSync(join(spool.path, 'missing'));
-    await agent.logged('results are kept on disk again');
+    await agent.logged('results are on disk again');
     await healthy(
       agent,
       'results on disk',
@@ -205,7 +205,7 @@ it('no result that was on disk is lost, whenever the agent is killed', async () 
   const kept = new Set<string>();
   const noteKept = (agent: AgentProcess) => {
     for (const { msg, results } of agent.logLines) {
-      if (msg === 'results are on disk') for (const id of results as string[]) kept.add(id);
+      if (msg === 'results written to disk') for (const id of results as string[]) kept.add(id);
     }
   };
   // Every other upload fails, in one of two ways.

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { RunFacts, RunOrder } from '../../../src/agent/run/contracts.ts';
 import { ProbePool } from '../../../src/agent/runners/probe-pool.ts';
-import type { RunFacts, RunOrder } from '../../../src/agent/runners/worker-protocol.ts';
 import { wholeReport } from '../../../src/agent/scrub/scrubber.ts';
 import { resultFlags } from '../../../src/checks/contract/failure.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
@@ -48,16 +48,13 @@ describe('a probe thread that gets no time', () => {
         resultId: crypto.randomUUID(),
         checkType: 'URL',
         spec: { request: { url: target.url(path) }, ...fields },
-        variables: {},
-        secretNames: [],
-        proxyUrl: null,
-        clientCertificates: [],
+        input: { variables: {}, secretNames: [], proxyUrl: null, clientCertificates: [] },
         receivedAtMs: systemClock.monotonicMs(),
         ...rest,
       },
       never,
     );
-    const json = wholeReport(finished.envelopeJson, finished.detailJson);
+    const json = wholeReport(finished.report);
     return { report: ResultReport.parse(JSON.parse(json)), facts: finished.facts };
   }
 

@@ -3,7 +3,7 @@ import type { RunContext } from '../../../src/checks/contract/check-type.ts';
 import { DnsDetail } from '../../../src/checks/dns/detail.ts';
 import { runDns } from '../../../src/checks/dns/run.ts';
 import { DnsSpec } from '../../../src/checks/dns/spec.ts';
-import { HostResolver } from '../../../src/probes/host-resolver.ts';
+import { HostResolver } from '../../../src/probes/dns/host/host-resolver.ts';
 import {
   a,
   answerTo,

@@ -14,7 +14,7 @@ import { type HttpTarget, startHttpsTarget } from '../../helpers/targets/http-ta
 const dayMs = 86_400_000;
 const soon = { fromDays: -1, toDays: 5.5 };
 
-describe('what a run tells beside its answer', () => {
+describe('what a run reports in addition to its answer', () => {
   let target: HttpTarget;
   beforeAll(async () => {
     const identity = await (await createAuthority()).issue(soon);

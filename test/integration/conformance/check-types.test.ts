@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import {
@@ -18,6 +20,13 @@ type Schema = {
   readonly anyOf?: readonly Schema[];
   readonly type?: string;
 };
+
+const page = readFileSync(join(import.meta.dirname, '../../../docs/reference/checks.md'), 'utf8');
+
+/** The section of docs/reference/checks.md with the name of a type in its heading. */
+function sectionOf(name: string): string | undefined {
+  return page.split(/^(?=## )/m).find((section) => section.split('\n', 1)[0]?.includes(`\`${name}\``));
+}
 
 /** Every field of a schema with a value of a JSON type it does not allow, as a path and that value. */
 function* wrongValues(schema: Schema, path: readonly (string | number)[]): Generator<[typeof path, unknown]> {
@@ -58,7 +67,9 @@ describe.each(checkTypes.map((type) => [type.name, type] as const))('check type 
   });
   afterAll(() => runs?.close());
 
-  /** A test that runs checks: left out, with the reason, on a machine that cannot; never on a build machine. */
+  /**
+   * A test that runs checks: left out, with the reason, on a machine that cannot; never on a build machine.
+   */
   function itRuns(name: string, test: (runs: RunSamples) => Promise<void>): void {
     if (!type.load) return;
     it(name, { timeout: type.lane === 'probe' ? 10_000 : 60_000 }, async (context) => {
@@ -83,6 +94,13 @@ describe.each(checkTypes.map((type) => [type.name, type] as const))('check type 
     expect(outcome.errorMessages.length > 0).toBe(outcome.failure !== undefined);
     if (outcome.failure) expect(outcome.failure.message).not.toBe('');
   }
+
+  it('has a section in docs/reference/checks.md, with its analytics', () => {
+    const { route, metrics } = type.analytics;
+    const words = [route, ...metrics.map(({ name }) => name)].map((word) => `\`${word}\``);
+    const section = sectionOf(type.name) ?? `no heading with \`${type.name}\``;
+    expect(words.filter((word) => !section.includes(word))).toEqual([]);
+  });
 
   it('has defaults that are valid', () => {
     const definition = schema.parse({ name: 'sample', ...samples.minimal });
@@ -114,7 +132,7 @@ describe.each(checkTypes.map((type) => [type.name, type] as const))('check type 
     expectWhole(outcome);
   });
 
-  itRuns('fails on each sick target by its code and owner, and never throws', async (runs) => {
+  itRuns('fails on each unhealthy target by its code and owner, and never throws', async (runs) => {
     expect(runs.failing.length).toBeGreaterThan(0);
     for (const { name, body, code, timeoutMs } of runs.failing) {
       const outcome = await start(body, timeoutMs === undefined ? {} : { timeoutMs });

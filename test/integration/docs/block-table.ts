@@ -8,9 +8,10 @@ import { expectLinted } from './block-lint.ts';
 import { type Block, blocksOf, root } from './command-blocks.ts';
 import { runInShell, runUntil } from './shell.ts';
 import type { DocumentStage } from './stage.ts';
+import { tutorialTests } from './tutorial.ts';
 
 /** What is done with a command, or with a whole block. @throws when it does not do what the document says. */
-type Trial = (stage: DocumentStage, text: string) => Promise<void>;
+export type Trial = (stage: DocumentStage, text: string) => Promise<void>;
 
 /** A command that is not run here: why not, and what is proven of it anyway. */
 interface NotRun {
@@ -107,6 +108,7 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
   },
   'CONTRIBUTING.md#contributing': {
     'npm test': { reason: 'it runs this test', proof: scriptOf('npm test') },
+    'npm run test:system': { reason: 'it takes minutes and root', proof: scriptOf('npm run test:system') },
     'EVERY_PACKAGE_MANAGER=true npm test -- test/system/checks/playwright-installs.test.ts': {
       reason: 'it takes minutes, and is tests itself',
       proof: () => {
@@ -180,7 +182,7 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
     expect(JSON.parse(output)).toMatchObject({ slugName: 'office', keys: [{ rawKey: /^pl_/ }] });
   },
   'docs/how-to/operations.md#a-private-location-and-its-agents#2': runsUntilReady('healthPort'),
-  'docs/how-to/operations.md#own-certificate-authorities': isLinted,
+  'docs/how-to/operations.md#custom-ca-certificates': isLinted,
   'docs/reference/suites.md#uploading': async (stage, text) => {
     const cwd = stage.copyOf();
     mkdirSync(join(cwd, 'tests'));
@@ -196,6 +198,7 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
     'picket doctor': examines,
     'picket doctor --json': examines,
   },
+  ...tutorialTests,
 };
 
 function inCi(name: string): NotRun['proof'] {

@@ -29,23 +29,42 @@ export async function runUntil(
   options: ShellOptions,
   condition: (output: string) => Promise<boolean> | boolean,
 ): Promise<ShellEnding> {
+  const shell = startInShell(script, options);
+  try {
+    await shell.until(condition);
+    return await shell.interrupt();
+  } finally {
+    shell.signal('SIGKILL');
+  }
+}
+
+/** A command that runs in a terminal of its own while others are tried. */
+export type RunningCommand = ReturnType<typeof startInShell>;
+
+/** Starts a command that does not end by itself. */
+export function startInShell(script: string, options: ShellOptions) {
   const shell = start(script, options);
   let isOver = false;
   const ending = shell.ended.finally(() => {
     isOver = true;
   });
-  try {
-    const endsAtMs = performance.now() + 45_000;
-    while (!(await condition(shell.output()))) {
-      if (isOver || performance.now() > endsAtMs)
-        throw new Error(`${script} was not ready\n${shell.output()}`);
-      await delay(50);
-    }
-    shell.signal('SIGINT');
-    return await ending;
-  } finally {
-    shell.signal('SIGKILL');
-  }
+  return {
+    ...shell,
+    /** Waits until a condition holds. @throws Error with the output when the command ends before that, or takes too long. */
+    async until(condition: (output: string) => Promise<boolean> | boolean): Promise<void> {
+      const endsAtMs = performance.now() + 45_000;
+      while (!(await condition(shell.output()))) {
+        if (isOver || performance.now() > endsAtMs)
+          throw new Error(`${script} was not ready\n${shell.output()}`);
+        await delay(50);
+      }
+    },
+    /** Ends it as Ctrl-C does. */
+    async interrupt(): Promise<ShellEnding> {
+      shell.signal('SIGINT');
+      return await ending;
+    },
+  };
 }
 
 function start(script: string, { cwd, environment }: ShellOptions) {

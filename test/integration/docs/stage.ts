@@ -6,6 +6,7 @@ import { delimiter, join } from 'node:path';
 import { freePort, type RunningService, startServiceProcess } from '../../helpers/picket-process.ts';
 import { type HttpTarget, startHttpTarget } from '../../helpers/targets/http-target.ts';
 import { root } from './command-blocks.ts';
+import { type RunningCommand, startInShell } from './shell.ts';
 
 const accountKey = 'test-key-of-the-first-account';
 
@@ -18,6 +19,7 @@ export class DocumentStage implements AsyncDisposable {
   readonly healthPort: number;
   readonly #target: HttpTarget;
   readonly #locationKey: string;
+  readonly #leftRunning: RunningCommand[] = [];
 
   private constructor(
     parts: Pick<DocumentStage, 'folder' | 'service' | 'servicePort' | 'healthPort'>,
@@ -101,7 +103,15 @@ export class DocumentStage implements AsyncDisposable {
     return copy;
   }
 
+  /** Starts a command that runs until the stage is taken down. */
+  keepRunning(script: string, variables: Readonly<Record<string, string>>): RunningCommand {
+    const command = startInShell(script, { cwd: root, environment: this.environment(variables) });
+    this.#leftRunning.push(command);
+    return command;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
+    for (const command of this.#leftRunning) await command.interrupt();
     await this.service[Symbol.asyncDispose]();
     await this.#target.close();
     await rm(this.folder, { recursive: true, force: true });

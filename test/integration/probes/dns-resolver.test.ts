@@ -1,8 +1,9 @@
 import { describe, expect, it, vi } from 'vitest';
+import type { IpFamily } from '../../../src/probes/address.ts';
+import { HostResolver } from '../../../src/probes/dns/host/host-resolver.ts';
 import { isForSystem, parseNameServiceSwitch } from '../../../src/probes/dns/host/name-service-switch.ts';
 import { parseResolvConf } from '../../../src/probes/dns/host/resolv-conf.ts';
-import { HostResolver } from '../../../src/probes/host-resolver.ts';
-import type { IpFamily, ResolveError } from '../../../src/probes/resolver.ts';
+import type { ResolveError } from '../../../src/probes/resolver.ts';
 import { a, answerTo, type Behaviour, cname, startDnsServer } from '../../helpers/dns/dns-server.ts';
 import { createHostFiles } from '../../helpers/dns/host-files.ts';
 

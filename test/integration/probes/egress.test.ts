@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ResolvedAddress } from '../../../src/probes/address.ts';
 import { proxyFromUrl } from '../../../src/probes/connection/proxy-tunnel.ts';
 import { createEgressPolicy } from '../../../src/probes/egress/policy.ts';
-import { type ResolvedAddress, type Resolver, systemResolver } from '../../../src/probes/resolver.ts';
+import { type Resolver, systemResolver } from '../../../src/probes/resolver.ts';
 import { probe } from '../../helpers/targets/http-request.ts';
 import { type HttpTarget, startHttpTarget } from '../../helpers/targets/http-target.ts';
 import { type ProxyTarget, startProxyTarget } from '../../helpers/targets/proxy-target.ts';
@@ -20,7 +21,9 @@ afterAll(() => Promise.all([web.close(), echo.close(), proxy.close()]));
 
 const metadataAddress = '169.254.169.254';
 
-/** A name server of somebody who means harm: each lookup gets the next answer, the last one again and again. */
+/**
+ * A name server of somebody who means harm: each lookup gets the next answer, the last one again and again.
+ */
 class RebindingResolver implements Resolver {
   readonly #answers: readonly string[];
   lookups = 0;

@@ -62,7 +62,7 @@ const expected: Readonly<Record<HostileBehaviour, Expected>> = {
 };
 
 describe('a peer that goes away before it takes the request', () => {
-  it('is told at once, and not dialled again', async () => {
+  it('is reported at once, and not dialled again', async () => {
     const authority = await createAuthority();
     const server = createSecureServer(await authority.issue());
     server.on('session', (session) => session.goaway());
@@ -115,7 +115,7 @@ describe('a hostile server', () => {
   it.each(Object.keys(hostileBehaviours) as HostileBehaviour[])('%s', async (behaviour) => {
     const target = await startHostileTarget(behaviour);
     const { kind, phase, isTruncated } = expected[behaviour];
-    // Whoever is not ended by the deadline must end by itself.
+    // What the deadline does not end must end by itself.
     const isDeadline = kind === 'response-timeout';
     const result = await probe(target.url, {
       timeoutMs: isDeadline ? timeoutMs : 20_000,

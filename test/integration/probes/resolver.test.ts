@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { usableFamily } from '../../../src/probes/ip-family.ts';
-import { literalAddress, ResolveError, systemResolver } from '../../../src/probes/resolver.ts';
+import { literalAddress, usableFamily } from '../../../src/probes/address.ts';
+import { ResolveError, systemResolver } from '../../../src/probes/resolver.ts';
 
 describe('the system resolver', () => {
   it('answers literals as they are, whatever family is asked for', async () => {

@@ -116,7 +116,10 @@ describe('a TLS server', () => {
 });
 
 describe('a handshake', () => {
-  /** Between a probe and a real server: lets so many bytes of the server through, then ends or resets the connection. */
+  /**
+   * Between a probe and a real server: lets so many bytes of the server through, then ends or resets the
+   * connection.
+   */
   async function cutAfter(sizeBytes: number, cut: (socket: Socket) => void): Promise<Target> {
     const server = await startedTls(identity);
     return await started(

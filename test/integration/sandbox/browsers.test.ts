@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, readdir, readlink, rm, stat, symlink, writeFile 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { buildBrowserFarm } from '../../../src/sandbox/browsers/browser-farm.ts';
+import { linkBrowsers } from '../../../src/sandbox/browsers/browser-links.ts';
 import { findBrowser } from '../../../src/sandbox/browsers/find-browser.ts';
 
 let directory: string;
@@ -53,7 +53,7 @@ describe('the browser of a host', () => {
   });
 });
 
-describe('the farm of links', () => {
+describe('the links to browsers', () => {
   async function runtime(
     name: string,
     revision: string,
@@ -72,13 +72,12 @@ describe('the farm of links', () => {
   it('leads every version of Playwright to the one browser', async () => {
     const executablePath = await program('shell');
     const runtimes = [await runtime('old', '1161'), await runtime('new', '1208')];
-    const farm = join(directory, 'farm');
-    const options = { directory: farm, browser: { executablePath, source: 'system' as const }, runtimes };
-    expect(await buildBrowserFarm(options)).toEqual({
-      directory: farm,
+    const links = join(directory, 'links');
+    const options = { directory: links, browser: { executablePath, source: 'system' as const }, runtimes };
+    expect(await linkBrowsers(options)).toEqual({
+      directory: links,
       executablePath,
       ffmpegPath: undefined,
-      hasFfmpeg: false,
     });
     for (const path of [
       'chromium_headless_shell-1161/chrome-linux/headless_shell',
@@ -86,33 +85,33 @@ describe('the farm of links', () => {
       'chromium-1161/chrome-linux/chrome',
       'chromium-1208/chrome-linux64/chrome',
     ]) {
-      expect(await readlink(join(farm, path)), path).toBe(executablePath);
+      expect(await readlink(join(links, path)), path).toBe(executablePath);
     }
-    expect((await stat(join(farm, 'chromium-1208/INSTALLATION_COMPLETE'))).size).toBe(0);
-    await expect(stat(join(farm, 'ffmpeg-1208'))).rejects.toThrow('ENOENT');
+    expect((await stat(join(links, 'chromium-1208/INSTALLATION_COMPLETE'))).size).toBe(0);
+    await expect(stat(join(links, 'ffmpeg-1208'))).rejects.toThrow('ENOENT');
   });
 
   it('does without a headless shell for a Playwright that knows none', async () => {
     const executablePath = await program('chromium');
     const runtimes = [await runtime('older', '1140', ['chromium', 'ffmpeg'])];
-    const farm = join(directory, 'farm');
-    await buildBrowserFarm({ directory: farm, browser: { executablePath, source: 'system' }, runtimes });
-    expect(await readdir(farm)).toEqual(['chromium-1140']);
-    expect(await readlink(join(farm, 'chromium-1140/chrome-linux/chrome'))).toBe(executablePath);
+    const links = join(directory, 'links');
+    await linkBrowsers({ directory: links, browser: { executablePath, source: 'system' }, runtimes });
+    expect(await readdir(links)).toEqual(['chromium-1140']);
+    expect(await readlink(join(links, 'chromium-1140/chrome-linux/chrome'))).toBe(executablePath);
   });
 
   it('is mended when the browser has moved, and has ffmpeg where there is one', async () => {
     const runtimes = [await runtime('new', '1208')];
-    const farm = join(directory, 'farm');
-    const link = join(farm, 'chromium-1208/chrome-linux64/chrome');
-    await mkdir(join(farm, 'chromium-1208/chrome-linux64'), { recursive: true });
+    const links = join(directory, 'links');
+    const link = join(links, 'chromium-1208/chrome-linux64/chrome');
+    await mkdir(join(links, 'chromium-1208/chrome-linux64'), { recursive: true });
     await symlink('/gone', link);
     const browser = { executablePath: await program('shell'), source: 'system' as const };
     const ffmpegPath = await program('ffmpeg');
-    expect(await buildBrowserFarm({ directory: farm, browser, runtimes, ffmpegPath })).toMatchObject({
-      hasFfmpeg: true,
+    expect(await linkBrowsers({ directory: links, browser, runtimes, ffmpegPath })).toMatchObject({
+      ffmpegPath,
     });
     expect(await readlink(link)).toBe(browser.executablePath);
-    expect(await readlink(join(farm, 'ffmpeg-1208/ffmpeg-linux'))).toBe(ffmpegPath);
+    expect(await readlink(join(links, 'ffmpeg-1208/ffmpeg-linux'))).toBe(ffmpegPath);
   });
 });

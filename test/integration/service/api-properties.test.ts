@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Route } from '../../../src/protocol/http/route.ts';
-import { allRoutes } from '../../../src/protocol/index.ts';
+import { allRoutes } from '../../../src/service/route-table.ts';
 import { plannedRequests, sendPlanned } from '../../helpers/service/api-requests/api-requests.ts';
 import { type InhabitedAccount, inhabit } from '../../helpers/service/api-requests/inhabited-account.ts';
 import { naughtyTexts } from '../../helpers/service/api-requests/naughty-texts.ts';

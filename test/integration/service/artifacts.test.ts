@@ -214,7 +214,7 @@ describe('sending an artifact', () => {
   it('counts as lost when it does not come in time', async () => {
     const one = artifactOf();
     const run = await reported(one);
-    bench.startSweeper();
+    bench.startLeaseSweep();
     await until('it is lost', async () => {
       clock.advance(600_000);
       const result = await json(`/v1/check-results/${run.checkId}/${run.resultId}`);
@@ -230,7 +230,7 @@ describe('sending an artifact', () => {
     expect(existsSync(join(folder.path, 'objects', run.checkId))).toBe(true);
     await bench.call('DELETE', `/v1/checks/${run.checkId}`);
     expect((await get(`${assetsPath(run)}/screenshot.png`)).status).toBe(404);
-    bench.startSweeper();
+    bench.startLeaseSweep();
     await until('its folder is gone', () => {
       clock.advance(60_000);
       return !existsSync(join(folder.path, 'objects', run.checkId));

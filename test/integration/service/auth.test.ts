@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Route } from '../../../src/protocol/http/route.ts';
-import { allRoutes } from '../../../src/protocol/index.ts';
 import { addKey, deleteKey } from '../../../src/service/accounts/accounts.ts';
 import { hashKey } from '../../../src/service/ids/keys.ts';
+import { allRoutes } from '../../../src/service/route-table.ts';
 import { minimalBody, minimalQuery } from '../../helpers/service/minimal-value.ts';
 import {
   type Bench,

@@ -7,7 +7,7 @@ import { buffer } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { FetchedBundles } from '../../../src/agent/client/bundle-cache.ts';
-import { maxCodeBundleBytes } from '../../../src/checks/playwright/bundle-key.ts';
+import { maxCodeBundleBytes } from '../../../src/checks/contract/code-bundle.ts';
 import { BundleMissing } from '../../../src/sandbox/suites/suite-host.ts';
 import {
   type Bench,

@@ -2,8 +2,8 @@ import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { readServiceConfig } from '../../../src/service/config.ts';
+import type { RunRow } from '../../../src/service/runs/tables.ts';
 import { type RunningService, startService } from '../../../src/service/service.ts';
-import type { RunRow } from '../../../src/service/store/schema/tables.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import { quietLogger, temporaryFolder, until } from '../../helpers/service/service.ts';
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { allRoutes } from '../../../src/protocol/index.ts';
+import { allRoutes } from '../../../src/service/route-table.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import { type Bench, createLocation, openBench, TestAgent } from '../../helpers/service/service.ts';
 

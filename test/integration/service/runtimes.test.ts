@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { runtimeIds } from '../../../src/checks/contract/common-fields.ts';
+import { runtimeIds } from '../../../src/checks/tables/runtimes.ts';
 import { type Bench, openBench } from '../../helpers/service/service.ts';
 
 let bench: Bench;

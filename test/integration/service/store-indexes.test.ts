@@ -6,16 +6,16 @@ import { AlertNotifications } from '../../../src/service/alerts/delivery/store.t
 import { Alerts } from '../../../src/service/alerts/store.ts';
 import { Checks } from '../../../src/service/checks/store.ts';
 import { Heartbeats } from '../../../src/service/heartbeats/store.ts';
+import { Retired } from '../../../src/service/jobs/retention-store.ts';
 import { ErrorGroups } from '../../../src/service/results/error-groups/store.ts';
 import { Results } from '../../../src/service/results/store.ts';
 import { Leases } from '../../../src/service/runs/lease-store.ts';
-import { Retired } from '../../../src/service/runs/retired-store.ts';
 import { Runs } from '../../../src/service/runs/store.ts';
 import { CheckSessions } from '../../../src/service/sessions/check-session-store.ts';
 import { TestSessions } from '../../../src/service/sessions/test-session-store.ts';
 import { connectSqlite, type Dialect } from '../../../src/service/store/engine/dialect.ts';
 import { migrate } from '../../../src/service/store/schema/migrations.ts';
-import type { Tables } from '../../../src/service/store/schema/tables.ts';
+import type { Tables } from '../../../src/service/tables.ts';
 import { temporaryFolder } from '../../helpers/service/service.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
@@ -120,7 +120,7 @@ it.each<[string, string, (recorded: Kysely<Tables>) => Promise<unknown>]>([
   [
     'the channels of a check',
     'alert_subscriptions_by_check',
-    (recorded) => new AlertChannels(recorded, dialect).toldOf('c', null),
+    (recorded) => new AlertChannels(recorded, dialect).notifiedOfCheck('c', null),
   ],
   [
     'the runs of a check session',

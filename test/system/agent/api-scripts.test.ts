@@ -6,7 +6,7 @@ import { leasedRun } from '../../helpers/agent/fake-service/leased-run.ts';
 import { Stage } from '../../helpers/agent/stage.ts';
 import { runtimesDirectory } from '../../helpers/scripts/script-stage.ts';
 import { temporaryFolder } from '../../helpers/service/service.ts';
-import { keeperPidOf } from '../sandbox/processes.ts';
+import { supervisorPidOf } from '../sandbox/processes.ts';
 
 const agentKey = 'pl_the-key-of-the-agent-4711';
 
@@ -58,7 +58,7 @@ beforeAll(async () => {
     // Where nothing contains scripts, these tests run all the same: the scripts are their own.
     ALLOW_UNISOLATED_SCRIPTS: 'true',
   });
-  await agent.logged('scripts can be run', 90_000);
+  await agent.logged('script sandbox ready', 90_000);
 }, 100_000);
 
 afterAll(async () => {
@@ -132,7 +132,7 @@ describe('API checks with scripts on an agent', () => {
     ['writes without end', "for (;;) console.log('x'.repeat(8000))", 'SCRIPT_LIMIT_EXCEEDED'],
     [
       'forges its end',
-      'require(\'child_process\').execSync(\'echo not json >&3; echo \\\'{"event":"phase-end","durationMs":1,"request":{}}\\\' >&3\', { stdio: [0, 1, 2, 3] })',
+      'require(\'child_process\').execSync(\'echo not json >&3; echo \\\'{"event":"script-end","durationMs":1,"request":{}}\\\' >&3\', { stdio: [0, 1, 2, 3] })',
       undefined,
     ],
   ])(
@@ -163,15 +163,15 @@ describe('API checks with scripts on an agent', () => {
     expect((await resultOf(apiRun({ setup: '' }))).result.failure).toBeNull();
   }, 40_000);
 
-  it('end in an error of the agent when the keeper dies, and go on after it', async (context) => {
+  it('end in an error of the agent when the supervisor dies, and go on after it', async (context) => {
     needsRuntime(context);
     const setup = "await fetch(process.env.REQUEST_URL + 'begun'); await new Promise(() => {})";
     const run = apiRun({ setup });
     stage.service.enqueue(run);
     await stage.service.waitFor('its script', () => stage.target.requests.includes('/begun'));
-    const keeper = keeperPidOf(agent.child.pid ?? 0);
-    expect(keeper).toBeDefined();
-    if (keeper !== undefined) process.kill(keeper, 'SIGKILL');
+    const supervisor = supervisorPidOf(agent.child.pid ?? 0);
+    expect(supervisor).toBeDefined();
+    if (supervisor !== undefined) process.kill(supervisor, 'SIGKILL');
     const result = await stage.service.waitFor('it', () => stage.service.resultOf(run.runId), 20_000);
     expect(result.failure).toMatchObject({ owner: 'agent', code: 'SANDBOX_UNAVAILABLE' });
     expect((await resultOf(apiRun({ setup: '' }))).result.failure).toBeNull();

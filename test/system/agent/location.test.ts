@@ -119,17 +119,19 @@ describe('canaries', () => {
   it('tell that the network is sick when none of them can be reached any more', async () => {
     await using canary = await startCanary();
     const check = networkCheck([canary.target], () => 1);
-    expect(await check.look()).toEqual({ state: 'well' });
+    expect(await check.look()).toEqual({ state: 'healthy' });
     canary.cutOff();
     const found = await check.look();
-    expect(found).toMatchObject({ state: 'sick', evidence: expect.stringContaining('ETIMEDOUT') });
+    expect(found).toMatchObject({ state: 'unhealthy', evidence: expect.stringContaining('ETIMEDOUT') });
   });
 
   it('that never answered say nothing, nor do those that refuse', async () => {
     await using canary = await startCanary();
     canary.cutOff();
     expect(await networkCheck([canary.target], () => 1).look()).toEqual({ state: 'unknown' });
-    expect(await networkCheck([{ host: '127.0.0.1', port: 1 }], () => 1).look()).toEqual({ state: 'well' });
+    expect(await networkCheck([{ host: '127.0.0.1', port: 1 }], () => 1).look()).toEqual({
+      state: 'healthy',
+    });
     expect(await networkCheck([{ host: 'no.such.name.invalid', port: 1 }], () => 1).look()).toEqual({
       state: 'unknown',
     });
@@ -140,7 +142,7 @@ describe('canaries', () => {
     const check = networkCheck([], () => up);
     expect(await check.look()).toEqual({ state: 'unknown' });
     up = 0;
-    expect(await check.look()).toMatchObject({ state: 'sick' });
+    expect(await check.look()).toMatchObject({ state: 'unhealthy' });
     expect(await networkCheck([], () => 0).look()).toEqual({ state: 'unknown' });
   });
 });

@@ -112,7 +112,7 @@ describe('CA_CERTS_DIR', () => {
     }
     agent = startAgent({ CA_CERTS_DIR: authorities, RUNTIMES_DIR: runtimesDirectory });
     await agent.logged('connected to the service');
-    if (!missingRuntimes) await agent.logged('scripts can be run', 90_000);
+    if (!missingRuntimes) await agent.logged('script sandbox ready', 90_000);
   }, 100_000);
 
   afterAll(async () => {
@@ -130,10 +130,10 @@ describe('CA_CERTS_DIR', () => {
   }
 
   it('is named with what is in it, and a file that cannot be used is told', async () => {
-    const { authorities: subjects } = await agent.logged('authorities of CA_CERTS_DIR are trusted');
+    const { authorities: subjects } = await agent.logged('trusting custom CA certificates');
     expect(subjects).toEqual(['CN=Private root']);
-    const told = await agent.logged('a file of CA_CERTS_DIR has a problem');
-    expect(told).toMatchObject({ file: 'broken.pem', problem: 'cannot be parsed as a certificate' });
+    const told = await agent.logged('unusable file in CA_CERTS_DIR');
+    expect(told).toMatchObject({ file: 'broken.pem', reason: 'cannot be parsed as a certificate' });
   });
 
   it.each([
@@ -184,7 +184,7 @@ describe('CA_CERTS_DIR', () => {
     const before = service.callsOf('claim').length;
     const other = startAgent();
     try {
-      const refused = await other.logged('the service gave no work');
+      const refused = await other.logged('failed to claim work');
       expect(JSON.stringify(refused)).toContain('CA_CERTS_DIR');
       expect(service.callsOf('claim').length).toBe(before);
     } finally {

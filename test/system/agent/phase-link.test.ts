@@ -1,14 +1,21 @@
 import { MessageChannel } from 'node:worker_threads';
 import { afterEach, beforeAll, expect, it, type TestContext } from 'vitest';
-import { PhaseLink, servePhases } from '../../../src/agent/runners/lifecycle-script-port.ts';
+import {
+  LifecycleScriptPort,
+  serveLifecycleScripts,
+} from '../../../src/agent/runners/lifecycle-script-port.ts';
+import type {
+  LifecycleJob,
+  LifecycleScript,
+  LifecycleSession,
+} from '../../../src/sandbox/lifecycle/lifecycle-scripts.ts';
 import { type Runtimes, readRuntimes } from '../../../src/sandbox/runtimes/runtimes.ts';
-import type { Phase, PhaseOrder, PhaseSession } from '../../../src/sandbox/scripts/phase-scripts.ts';
-import { plainPhases } from '../../helpers/scripts/plain-sandbox.ts';
+import { plainLifecycleScripts } from '../../helpers/scripts/plain-sandbox.ts';
 import { runtimesDirectory } from '../../helpers/scripts/script-stage.ts';
 
 const request = { method: 'GET', url: 'http://a.test/', body: '', headers: {}, queryParameters: {} };
-const phase = (script: string): Phase => ({ script, timeoutMs: 10_000, request });
-const order = (runtimeId?: string): PhaseOrder => ({
+const phase = (script: string): LifecycleScript => ({ script, timeoutMs: 10_000, request });
+const order = (runtimeId?: string): LifecycleJob => ({
   runtimeId,
   variables: {},
   secretNames: [],
@@ -17,7 +24,7 @@ const order = (runtimeId?: string): PhaseOrder => ({
 const never = () => new AbortController().signal;
 
 let runtimes: Runtimes;
-const sessions: PhaseSession[] = [];
+const sessions: LifecycleSession[] = [];
 beforeAll(async () => {
   runtimes = await readRuntimes(runtimesDirectory);
 });
@@ -30,14 +37,14 @@ function needsRuntime(context: TestContext) {
 }
 
 /** A link whose other side runs scripts, and that side's end of it. */
-function connected(link = new PhaseLink()) {
+function connected(link = new LifecycleScriptPort()) {
   const { port1, port2 } = new MessageChannel();
-  servePhases(port1, plainPhases(runtimes), '');
+  serveLifecycleScripts(port1, plainLifecycleScripts(runtimes), '');
   link.connect(port2);
   return { link, far: port1 };
 }
 
-async function opened(link: PhaseLink, signal = never()) {
+async function opened(link: LifecycleScriptPort, signal = never()) {
   const answer = await link.open(order(), signal);
   if ('missing' in answer) throw new Error(answer.message);
   sessions.push(answer.session);
@@ -60,12 +67,12 @@ it('runs scripts of several runs at a time, each with a process of its own', asy
 });
 
 it('says what is missing', async () => {
-  const unconnected = new PhaseLink();
+  const unconnected = new LifecycleScriptPort();
   expect(await unconnected.open(order(), never())).toMatchObject({ missing: 'sandbox' });
   const { link } = connected();
   expect(await link.open(order('1999.01'), never())).toMatchObject({ missing: 'runtime' });
   const { port1, port2 } = new MessageChannel();
-  servePhases(port1, undefined, 'no user namespaces here');
+  serveLifecycleScripts(port1, undefined, 'no user namespaces here');
   link.connect(port2);
   expect(await link.open(order(), never())).toEqual({
     missing: 'sandbox',

@@ -46,7 +46,7 @@ it('a suite is not leased while the host has too little memory for one', {
       [],
       ['/bin/sh', '-c', `echo $$ > ${group.door}; exec "$@"`, 'join'],
     );
-    await agent.logged('scripts can be run', 60_000);
+    await agent.logged('script sandbox ready', 60_000);
     const claims = () => stage.service.callsOf('claim').map(({ body }) => body);
     const offers = () =>
       claims().findLast(({ checkTypes }) => (checkTypes as string[]).includes('PLAYWRIGHT'));

@@ -65,7 +65,7 @@ describe('an agent as a plain user', () => {
       [],
       user?.wrapper ?? [],
     );
-    const { checkTypes } = await agent.logged('scripts can be run', 90_000);
+    const { checkTypes } = await agent.logged('script sandbox ready', 90_000);
     expect(checkTypes).toEqual(['BROWSER', 'MULTI_STEP', 'PLAYWRIGHT']);
     // What an older claim is given would be lost with it.
     await stage.service.waitFor('a claim for scripts', () =>

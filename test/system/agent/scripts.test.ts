@@ -13,7 +13,7 @@ import { Stage } from '../../helpers/agent/stage.ts';
 import { browserTroubles } from '../../helpers/scripts/browser-trouble.ts';
 import { runtimesDirectory } from '../../helpers/scripts/script-stage.ts';
 import { temporaryFolder } from '../../helpers/service/service.ts';
-import { keeperPidOf, processesWhere } from '../sandbox/processes.ts';
+import { processesWhere, supervisorPidOf } from '../sandbox/processes.ts';
 
 const imports = "import { test, expect } from '@playwright/test';\n";
 const runTimeoutMs = 40_000;
@@ -80,7 +80,7 @@ beforeAll(async () => {
     ALLOW_UNISOLATED_SCRIPTS: 'true',
     ...(process.env.CHROMIUM_PATH ? { CHROMIUM_PATH: process.env.CHROMIUM_PATH } : {}),
   });
-  await agent.logged('scripts can be run', 90_000);
+  await agent.logged('script sandbox ready', 90_000);
 }, 100_000);
 
 afterAll(async () => {
@@ -318,14 +318,14 @@ describe('an agent with scripts', () => {
     });
   }
 
-  it('goes on when the keeper of the sandboxes is killed', async (context) => {
+  it('goes on when the supervisor of the sandboxes is killed', async (context) => {
     needsRuntime(context);
     const run = scriptRun('MULTI_STEP', `${imports}test('long', async () => new Promise(() => {}));`);
     stage.service.enqueue(run);
     await stage.service.waitFor('the lease', () => stage.service.leases.has(run.runId));
-    const keeper = keeperPidOf(agent.child.pid ?? 0);
-    expect(keeper).toBeDefined();
-    if (keeper !== undefined) killHard(keeper);
+    const supervisor = supervisorPidOf(agent.child.pid ?? 0);
+    expect(supervisor).toBeDefined();
+    if (supervisor !== undefined) killHard(supervisor);
     await stage.service.waitFor('its result', () => stage.service.resultOf(run.runId), runTimeoutMs);
     const next = scriptRun('MULTI_STEP', `${imports}test('next', () => {});`);
     expect((await resultOf(next)).failure).toBeNull();

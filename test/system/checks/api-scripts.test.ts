@@ -179,7 +179,7 @@ describe('a teardown script', () => {
     expect(outcome.detail.request.url).toBe(`${stage.target.url}/echo`);
   });
 
-  itRuns('fails the run when it fails; assertions are judged all the same', async () => {
+  itRuns('fails the run when it fails; assertions are judged anyway', async () => {
     const { outcome } = await run({
       teardown: ["throw new Error('left over')", "response.body = 'cleaned'"],
       request: { assertions: [{ source: 'STATUS_CODE', comparison: 'EQUALS', target: '200' }] },

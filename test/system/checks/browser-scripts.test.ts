@@ -32,7 +32,9 @@ describe('browser checks', () => {
     await stage.close();
   });
 
-  /** A test that needs a browser: left out, with the reason, where there is none; never on a build machine. */
+  /**
+   * A test that needs a browser: left out, with the reason, where there is none; never on a build machine.
+   */
   function itBrowses(name: string, test: () => Promise<void>): void {
     it(name, { timeout: 120_000 }, async (context) => {
       const { missingBrowser } = stage;

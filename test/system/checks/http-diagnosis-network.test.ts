@@ -147,11 +147,4 @@ describe.skipIf(reason)(`diagnosis across routers${reason ? ` (${reason})` : ''}
       expect.stringMatching(/no traceroute: ICMP is unavailable here: .*ping_group_range/),
     ]);
   });
-
-  it('finds the way with the ping program where that is all there is', async () => {
-    allowPing(false);
-    const run = await runOne('http://10.80.2.1:8080/', { rights: 'unprivileged' });
-    expect(routeOf(run)).toMatch(/with .*ping/);
-    expect(routeOf(run)).toContain('the target answered in hop 2');
-  });
 });

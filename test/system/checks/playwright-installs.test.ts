@@ -11,7 +11,9 @@ import {
   startSuiteStage,
 } from '../../helpers/scripts/suite-stage.ts';
 
-/** Fits the oldest package managers, and is what the newest runtime has, so that nothing more is fetched here. */
+/**
+ * Fits the oldest package managers, and is what the newest runtime has, so that nothing more is fetched here.
+ */
 const playwrightVersion = '1.58.2';
 
 const files: SuiteFiles = {
@@ -37,7 +39,10 @@ const lockfiles: Readonly<Record<ManagerName, string>> = {
   bun: 'bun.lock',
 };
 
-/** A whole install takes a minute or more of two cores, so `npm test` makes one; see CONTRIBUTING.md for the others. */
+/**
+ * A whole install takes a minute or more of two cores, so `npm test` makes one; see CONTRIBUTING.md for the
+ * others.
+ */
 const comparedWithPlaywright: readonly ManagerName[] =
   process.env.EVERY_PACKAGE_MANAGER === 'true' ? (Object.keys(lockfiles) as ManagerName[]) : ['npm'];
 

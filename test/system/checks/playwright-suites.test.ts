@@ -26,7 +26,10 @@ describe('Playwright suites', () => {
     await stage.close();
   });
 
-  /** A test that runs suites: left out, with the reason, where no runtime is installed; never on a build machine. */
+  /**
+   * A test that runs suites: left out, with the reason, where no runtime is installed; never on a build
+   * machine.
+   */
   function itRuns(name: string, run: () => Promise<void>): void {
     it(name, { timeout: 120_000 }, async (context) => {
       if (stage.missing && process.env.CI !== 'true') context.skip(stage.missing);

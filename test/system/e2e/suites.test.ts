@@ -74,7 +74,7 @@ describe('Playwright suites: a real service, a real agent', () => {
     }));
     bench = await openBench({ leaseTtlMs });
     url = await bench.app.listen({ port: 0, host: '127.0.0.1' });
-    bench.startSweeper();
+    bench.startLeaseSweep();
     const location = await createLocation(bench, 'lab');
     agent = new AgentProcess({
       SERVICE_URL: url,
@@ -85,7 +85,7 @@ describe('Playwright suites: a real service, a real agent', () => {
       ALLOW_UNISOLATED_SCRIPTS: 'true',
       ...(process.env.CHROMIUM_PATH ? { CHROMIUM_PATH: process.env.CHROMIUM_PATH } : {}),
     });
-    const { checkTypes } = await agent.logged('scripts can be run', 90_000);
+    const { checkTypes } = await agent.logged('script sandbox ready', 90_000);
     expect(checkTypes).toContain('PLAYWRIGHT');
     if (!(checkTypes as string[]).includes('BROWSER')) missing = 'this machine has no browser';
   }, 100_000);

@@ -47,7 +47,7 @@ describe('an agent that was frozen', () => {
     frozen.process.child.kill('SIGCONT');
     // What it had found before it noticed goes as evidence, which the service fences; mostly it notices first.
     const isNoticed = () =>
-      frozen.process.output().includes('a lease ended before its result') || countStale(service.dataDir) > 0;
+      frozen.process.output().includes('lease ended before its result') || countStale(service.dataDir) > 0;
     await until('it noticed', isNoticed, { process: frozen.process });
     frozen.process.child.kill('SIGTERM');
     await frozen.process.ended;

@@ -3,7 +3,6 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Releasers } from '../../../src/lib/releasers.ts';
 import { freePort } from '../../helpers/picket-process.ts';
 import { type PostgresServer, startPostgres } from '../../helpers/service/postgres.ts';
 import { judge, type Violation } from './checker.ts';
@@ -83,12 +82,16 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRep
 }
 
 /** A disk so small that it can be filled; a plain folder where none can be mounted. */
-function smallDisk(path: string, sizeMb: number, releasers: Releasers): { path: string; isDisk: boolean } {
+function smallDisk(
+  path: string,
+  sizeMb: number,
+  resources: AsyncDisposableStack,
+): { path: string; isDisk: boolean } {
   mkdirSync(path, { recursive: true });
   const isDisk =
     process.getuid?.() === 0 &&
     spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${sizeMb}m`, 'tmpfs', path]).status === 0;
-  releasers.push(path, () => {
+  resources.defer(() => {
     if (isDisk) spawnSync('umount', ['-l', path]);
     rmSync(path, { recursive: true, force: true });
   });
@@ -99,18 +102,18 @@ class Stage implements AsyncDisposable {
   readonly victims = new Map<string, Victim>();
   readonly #services: { readonly process: SupervisedProcess; readonly url: string }[] = [];
   readonly #agents: SupervisedProcess[] = [];
-  readonly #releasers: Releasers;
+  readonly #resources: AsyncDisposableStack;
   #turn = 0;
   database: PostgresServer | undefined;
   ledger!: LedgerReader;
   #target!: LoggedTarget;
 
-  private constructor(releasers: Releasers) {
-    this.#releasers = releasers;
+  private constructor(resources: AsyncDisposableStack) {
+    this.#resources = resources;
   }
 
   static async open(book: HistoryBook, options: CampaignOptions): Promise<Stage> {
-    const stage = new Stage(new Releasers());
+    const stage = new Stage(new AsyncDisposableStack());
     try {
       await stage.#start(book, options);
       return stage;
@@ -124,13 +127,13 @@ class Stage implements AsyncDisposable {
     const { folder } = book;
     this.#target = new LoggedTarget(book);
     await this.#target.listen();
-    this.#releasers.push('target', () => this.#target[Symbol.asyncDispose]());
-    const disk = smallDisk(join(folder, 'data'), 64, this.#releasers);
+    this.#resources.defer(() => this.#target[Symbol.asyncDispose]());
+    const disk = smallDisk(join(folder, 'data'), 64, this.#resources);
     const environment: Record<string, string> = { DATA_DIR: disk.path };
     if (engine === 'postgres') {
       const database = await startPostgres();
       this.database = database;
-      this.#releasers.push('database', () => database.stop());
+      this.#resources.defer(() => database.stop());
       environment.DATABASE_URL = await database.createDatabase();
       this.ledger = postgresLedger(environment.DATABASE_URL);
     } else this.ledger = sqliteLedger(disk.path);
@@ -165,7 +168,7 @@ class Stage implements AsyncDisposable {
         ...environment,
       },
     });
-    this.#releasers.push(name, () => process.end('SIGKILL'));
+    this.#resources.defer(() => process.end('SIGKILL'));
     process.start();
     this.#services.push({ process, url });
     this.victims.set(name, disk === undefined ? { process } : { process, disk });
@@ -174,8 +177,8 @@ class Stage implements AsyncDisposable {
   async #addAgent(name: string, location: string, book: HistoryBook): Promise<void> {
     const wire = new Wire({ agent: name, book, pickService: () => this.#pickService() });
     await wire.listen();
-    this.#releasers.push(`wire of ${name}`, () => wire[Symbol.asyncDispose]());
-    const spool = smallDisk(join(book.folder, `${name}-spool`), 8, this.#releasers);
+    this.#resources.defer(() => wire[Symbol.asyncDispose]());
+    const spool = smallDisk(join(book.folder, `${name}-spool`), 8, this.#resources);
     const clockFile = join(book.folder, `${name}-clock`);
     writeFileSync(clockFile, '0');
     const port = await freePort();
@@ -195,7 +198,7 @@ class Stage implements AsyncDisposable {
         NODE_OPTIONS: `--import=${join(import.meta.dirname, 'shifted-clock.mjs')}`,
       },
     });
-    this.#releasers.push(name, () => process.end('SIGKILL'));
+    this.#resources.defer(() => process.end('SIGKILL'));
     process.start();
     this.#agents.push(process);
     this.victims.set(name, { process, wire, clockFile, ...(spool.isDisk ? { disk: spool.path } : {}) });
@@ -309,6 +312,6 @@ class Stage implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#releasers.release();
+    await this.#resources.disposeAsync();
   }
 }

@@ -1,8 +1,8 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type RecordType, recordTypes } from '../../../src/lib/dns-record-type.ts';
 import { type DnsProtocol, type DnsReply, queryDns } from '../../../src/probes/dns/query.ts';
 import { queryName, reverseName } from '../../../src/probes/dns/wire/name.ts';
-import { type RecordType, recordTypes } from '../../../src/probes/dns/wire/record-type.ts';
 import { queryControls } from '../../helpers/dns/controls.ts';
 import { dig, type NamedServer, startNamed, whyNoNamed } from '../../helpers/dns/named.ts';
 import { bigStrings, fullZone, reverseZone } from '../../helpers/dns/zone.ts';

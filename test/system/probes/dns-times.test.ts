@@ -1,8 +1,8 @@
 import { getEventListeners } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { HostResolver } from '../../../src/probes/dns/host/host-resolver.ts';
 import { queryDns } from '../../../src/probes/dns/query.ts';
-import { HostResolver } from '../../../src/probes/host-resolver.ts';
 import { eventTimekeeper, KernelTimekeeper } from '../../../src/probes/kernel-thread/timekeeper.ts';
 import type { LookupTimes } from '../../../src/probes/resolver.ts';
 import { SysUnavailable } from '../../../src/probes/sys/libc.ts';

@@ -1,9 +1,9 @@
 import { readdirSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from 'vitest';
-import { IcmpUnavailable, type PingTrain } from '../../../src/probes/icmp/backend.ts';
-import { EchoEngine } from '../../../src/probes/icmp/engine.ts';
-import type { FromEngine } from '../../../src/probes/icmp/engine-messages.ts';
+import { IcmpUnavailable, type PingTrain } from '../../../src/probes/echo/backend.ts';
+import { EchoEngine } from '../../../src/probes/echo/engine.ts';
+import type { FromEngine } from '../../../src/probes/echo/messages.ts';
 import { KernelBackend } from '../../../src/probes/icmp/kernel-backend.ts';
 import { loadLibc } from '../../../src/probes/sys/libc.ts';
 
@@ -136,7 +136,7 @@ describe.skipIf(reason)(`the ICMP engine${reason ? ` (${reason})` : ''}`, () => 
       (message) => said.push(message),
       () => undefined,
     );
-    const order = {
+    const spec = {
       id: 1,
       ...here,
       scopeId: 0,
@@ -146,7 +146,7 @@ describe.skipIf(reason)(`the ICMP engine${reason ? ` (${reason})` : ''}`, () => 
       ttl: undefined,
     };
     engine.handle({ type: 'open' });
-    engine.handle({ type: 'train', order });
+    engine.handle({ type: 'train', spec });
     engine.advance();
     const startMs = performance.now();
     while (performance.now() < startMs + 300);

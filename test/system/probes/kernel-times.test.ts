@@ -135,7 +135,7 @@ describe.skipIf(reason)(`times of the kernel${reason ? ` (${reason})` : ''}`, ()
     expect(elapsedMs + measurement.lagMs).toBeLessThanOrEqual(wallMs);
   });
 
-  it('stay right when slots are used again and again', async () => {
+  it('stay right when rows are used again and again', async () => {
     await using target = await startWireTarget({ kind: 'http' });
     for (let round = 0; round < 30; round += 1) {
       const results = await Promise.all(

@@ -4,8 +4,8 @@ import type { SandboxEndReason, SandboxLimits } from '../../../src/sandbox/sandb
 export interface AbuseCase {
   readonly name: string;
   /**
-   * JavaScript that runs in the sandbox. `attempt(what, action)` prints ESCAPED when the action succeeds; `given` names what is
-   * worth attacking.
+   * JavaScript that runs in the sandbox. `attempt(what, action)` prints ESCAPED when the action succeeds;
+   * `given` names what is worth attacking.
    */
   readonly code: string;
   /** How it has to end; default: `exited`, by itself. */
@@ -103,7 +103,7 @@ export const abuseCases: readonly AbuseCase[] = [
   refused('makes a device', `shell('mknod disk b 254 0')`),
   // Other processes.
   refused('kills the agent', `process.kill(given.agentPid, 'SIGKILL')`),
-  refused('kills the keeper', `process.kill(given.keeperPid, 'SIGKILL')`),
+  refused('kills the supervisor', `process.kill(given.supervisorPid, 'SIGKILL')`),
   {
     name: 'kills everybody it may',
     code: `process.kill(-1, 'SIGKILL'); for (;;) ;`,

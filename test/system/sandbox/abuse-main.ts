@@ -1,13 +1,13 @@
 /**
- * A process that stands for an agent: it has a secret in its environment, a key file and a spool, opens sandboxes with one
- * mechanism and runs every abuse in one and the same slot. One line of JSON per case.
+ * A process that stands for an agent: it has a secret in its environment, a key file and a spool, opens
+ * sandboxes with one mechanism and runs every abuse in one and the same slot. One line of JSON per case.
  */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SandboxMechanism } from '../../../src/sandbox/mechanism.ts';
-import { openSandboxes } from '../../../src/sandbox/pool.ts';
+import { openSandboxes } from '../../../src/sandbox/pool/pool.ts';
 import { abuseCases, abuseLimits, prelude } from './abuse-cases.ts';
-import { keeperPidOf } from './processes.ts';
+import { supervisorPidOf } from './processes.ts';
 
 const [mechanism, base = '', canary = '', runtime = ''] = process.argv.slice(2);
 process.chdir(join(base, 'private'));
@@ -35,7 +35,7 @@ async function run(code: string, more: Partial<(typeof abuseCases)[number]> = {}
   const sandbox = await pool.acquire(AbortSignal.timeout(20_000));
   const given = {
     agentPid: process.pid,
-    keeperPid: keeperPidOf(process.pid),
+    supervisorPid: supervisorPidOf(process.pid),
     keyFile: join(base, 'private', 'key'),
     spool: join(base, 'private', 'spool'),
     otherSlot: neighbour.directory,
@@ -80,7 +80,8 @@ async function run(code: string, more: Partial<(typeof abuseCases)[number]> = {}
 }
 
 for (const abuse of abuseCases) {
-  // The secret is spelt backwards on the way in, so that a program that prints its arguments gives nothing away.
+  // The secret is spelt backwards on the way in, so that a program that prints its arguments gives nothing
+  // away.
   const code = `given.canary = given.canary.split('').reverse().join('');\n${abuse.code}`;
   const { output, outputBytes, end, opened } = await run(code, abuse);
   const next = await run(look);

@@ -4,9 +4,9 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFi
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { systemProgram } from '../../../src/sandbox/keeper/launch.ts';
 import type { SandboxMechanism } from '../../../src/sandbox/mechanism.ts';
 import type { SandboxedEnd } from '../../../src/sandbox/sandbox.ts';
+import { systemProgram } from '../../../src/sandbox/supervisor/launch.ts';
 import { abuseCases, abuseLimits } from './abuse-cases.ts';
 
 interface Verdict {
@@ -28,7 +28,10 @@ const variants: readonly { readonly mechanism: SandboxMechanism; readonly asRoot
   { mechanism: 'user-namespaces', asRoot: false },
 ];
 
-/** In namespaces scripts have a /tmp of their own, which hides a checkout that lies there: the agent refuses to start then. */
+/**
+ * In namespaces scripts have a /tmp of their own, which hides a checkout that lies there: the agent refuses
+ * to start then.
+ */
 const isHidden = /^\/(?:tmp|dev\/shm)\//.test(import.meta.dirname);
 
 describe.each(variants.filter(({ mechanism }) => mechanism === 'uid' || !isHidden))(

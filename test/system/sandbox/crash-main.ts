@@ -1,8 +1,8 @@
 /** An agent that starts a program with a daemon in each sandbox, says so, and waits to be killed. */
 import type { SandboxMechanism } from '../../../src/sandbox/mechanism.ts';
-import { openSandboxes } from '../../../src/sandbox/pool.ts';
+import { openSandboxes } from '../../../src/sandbox/pool/pool.ts';
 import { abuseLimits } from './abuse-cases.ts';
-import { keeperPidOf } from './processes.ts';
+import { supervisorPidOf } from './processes.ts';
 
 const [mechanism, directory = '', firstUid] = process.argv.slice(2);
 const pool = await openSandboxes({
@@ -23,5 +23,5 @@ for (let slot = 0; slot < 2; slot += 1) {
     });
   });
 }
-console.log(JSON.stringify({ keeperPid: keeperPidOf(process.pid) }));
+console.log(JSON.stringify({ supervisorPid: supervisorPidOf(process.pid) }));
 setInterval(() => undefined, 1000);

@@ -18,11 +18,11 @@ export function processesWhere(test: (status: string, pid: number) => boolean): 
 export const processesOfUid = (uid: number) =>
   processesWhere((status) => new RegExp(`^Uid:\\s+${uid}\\s`, 'm').test(status));
 
-/** The keeper that an agent has started. */
-export function keeperPidOf(agentPid: number): number | undefined {
+/** The supervisor that an agent has started. */
+export function supervisorPidOf(agentPid: number): number | undefined {
   return processesWhere((status, pid) => {
     const isChild = new RegExp(`^PPid:\\s+${agentPid}$`, 'm').test(status);
-    return isChild && readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('keeper-main');
+    return isChild && readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('supervisor-main');
   })[0];
 }
 

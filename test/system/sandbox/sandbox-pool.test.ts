@@ -12,10 +12,10 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { openSandboxes, type SandboxPool } from '../../../src/sandbox/pool.ts';
+import { openSandboxes, type SandboxPool } from '../../../src/sandbox/pool/pool.ts';
 import { type SandboxLimits, SandboxUnavailable } from '../../../src/sandbox/sandbox.ts';
 import { abuseLimits } from './abuse-cases.ts';
-import { keeperPidOf, processesOfUid } from './processes.ts';
+import { processesOfUid, supervisorPidOf } from './processes.ts';
 
 const isRoot = process.getuid?.() === 0;
 const firstUid = 25_000;
@@ -204,7 +204,7 @@ describe('a pool', () => {
     await expect(openSandboxes({ ...options, mechanism: 'uid' })).rejects.toThrow(/must not be/);
   });
 
-  it('starts a new keeper when the old one was killed, and tells who ran', async () => {
+  it('starts a new supervisor when the old one was killed, and tells who ran', async () => {
     const from = await open();
     const sandbox = await from.acquire(soon());
     const program = sandbox.start({
@@ -214,10 +214,10 @@ describe('a pool', () => {
       limits: abuseLimits,
       onOutput: () => undefined,
     });
-    process.kill(keeperPidOf(process.pid) ?? 0, 'SIGKILL');
+    process.kill(supervisorPidOf(process.pid) ?? 0, 'SIGKILL');
     expect(await program.ended).toMatchObject({
       reason: 'killed',
-      problem: expect.stringContaining('keeper'),
+      problem: expect.stringContaining('supervisor'),
     });
     await sandbox.release();
     expect((await run(from, 'echo again')).output).toBe('again\n');
@@ -237,7 +237,7 @@ it.skipIf(!isRoot)('sandboxes open where file systems lie below what they cover,
   const agent = spawn('unshare', args, { stdio: ['ignore', 'pipe', 'inherit'] });
   try {
     const [line] = await Promise.race([once(agent.stdout, 'data'), once(agent, 'exit')]);
-    expect(String(line)).toContain('keeperPid');
+    expect(String(line)).toContain('supervisorPid');
   } finally {
     agent.kill('SIGKILL');
     await vi.waitFor(() => expect(processesOfUid(28_000)).toEqual([]), { timeout: 5000 });
@@ -248,16 +248,16 @@ it.skipIf(!isRoot)('sandboxes open where file systems lie below what they cover,
 describe.skipIf(!isRoot).each(['uid+namespaces', 'uid'] as const)(
   'an agent that is killed under %s',
   (mechanism) => {
-    async function startAgent(): Promise<{ kill: (isKeeperToo: boolean) => Promise<void> }> {
+    async function startAgent(): Promise<{ kill: (isSupervisorToo: boolean) => Promise<void> }> {
       const main = join(import.meta.dirname, 'crash-main.ts');
       const agent = spawn(process.execPath, [main, mechanism, directory, '26000'], {
         stdio: ['ignore', 'pipe', 'inherit'],
       });
       const [line] = await once(agent.stdout, 'data');
-      const { keeperPid } = JSON.parse(String(line));
+      const { supervisorPid } = JSON.parse(String(line));
       return {
-        kill: async (isKeeperToo) => {
-          if (isKeeperToo) process.kill(keeperPid, 'SIGKILL');
+        kill: async (isSupervisorToo) => {
+          if (isSupervisorToo) process.kill(supervisorPid, 'SIGKILL');
           agent.kill('SIGKILL');
           await once(agent, 'exit');
         },
@@ -266,14 +266,14 @@ describe.skipIf(!isRoot).each(['uid+namespaces', 'uid'] as const)(
     const strays = () => [...processesOfUid(26_000), ...processesOfUid(26_001)];
     const folders = () => readdirSync(directory).filter((name) => name.startsWith('slot-'));
 
-    it('leaves nothing behind: its keeper cleans up', async () => {
+    it('leaves nothing behind: its supervisor cleans up', async () => {
       const agent = await startAgent();
       expect(strays().length).toBeGreaterThan(0);
       await agent.kill(false);
       await vi.waitFor(() => expect([...strays(), ...folders()]).toEqual([]), { timeout: 5000 });
     });
 
-    it('together with its keeper leaves what the next start removes', async () => {
+    it('together with its supervisor leaves what the next start removes', async () => {
       const agent = await startAgent();
       await agent.kill(true);
       expect(existsSync(join(directory, 'slot-0'))).toBe(true);
@@ -303,7 +303,7 @@ it.skipIf(!isRoot)('a pool removes what dead neighbours left, and leaves the liv
     const args = [main, 'uid+namespaces', join(directory, name), String(uid)];
     const agent = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
     const [line] = await once(agent.stdout, 'data');
-    return { agent, keeperPid: Number(JSON.parse(String(line)).keeperPid) };
+    return { agent, supervisorPid: Number(JSON.parse(String(line)).supervisorPid) };
   };
   chmodSync(directory, 0o755);
   const [dead, living] = await Promise.all([
@@ -311,18 +311,20 @@ it.skipIf(!isRoot)('a pool removes what dead neighbours left, and leaves the liv
     startNeighbour('living', 29_100),
   ]);
   const groupsOf = (pid: number) => groups().filter((name) => name.includes(` picket-${pid}-`));
-  const countOfLiving = groupsOf(living.keeperPid).length;
+  const countOfLiving = groupsOf(living.supervisorPid).length;
   try {
-    process.kill(dead.keeperPid, 'SIGKILL');
+    process.kill(dead.supervisorPid, 'SIGKILL');
     dead.agent.kill('SIGKILL');
     await once(dead.agent, 'exit');
     const neighbours = ['dead', 'living', 'never'].map((name) => join(directory, name));
     await open({ directory: join(directory, 'own'), neighbours, firstUid: 29_200 });
     expect(readdirSync(join(directory, 'dead')).filter((name) => name.startsWith('slot-'))).toEqual([]);
-    expect([...processesOfUid(29_000), ...processesOfUid(29_001), ...groupsOf(dead.keeperPid)]).toEqual([]);
+    expect([...processesOfUid(29_000), ...processesOfUid(29_001), ...groupsOf(dead.supervisorPid)]).toEqual(
+      [],
+    );
     expect(readdirSync(join(directory, 'living')).filter((name) => name.startsWith('slot-'))).toHaveLength(2);
     expect(processesOfUid(29_100).length).toBeGreaterThan(0);
-    expect(groupsOf(living.keeperPid)).toHaveLength(countOfLiving);
+    expect(groupsOf(living.supervisorPid)).toHaveLength(countOfLiving);
   } finally {
     living.agent.kill('SIGKILL');
     await vi.waitFor(() => expect(processesOfUid(29_100)).toEqual([]), { timeout: 5000 });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { LeasedRun } from '../../../src/protocol/agent/agent.ts';
-import { openStore } from '../../../src/service/store/store.ts';
+import { openStore } from '../../../src/service/store.ts';
 import type { PicketProcess } from '../../helpers/picket-process.ts';
 import { type PostgresServer, startPostgres, whyNoPostgres } from '../../helpers/service/postgres.ts';
 import { quietLogger, reportOf, temporaryFolder, until } from '../../helpers/service/service.ts';
@@ -105,8 +105,7 @@ describe.skipIf(noPostgres !== null)(
         };
         const start = () => startServiceProcess(environment, (process) => started.push(process));
         const services = await Promise.all([start(), start()]);
-        const leads = ({ process }: ServiceProcess) =>
-          process.output().includes('this process schedules now');
+        const leads = ({ process }: ServiceProcess) => process.output().includes('became leader');
         const leader = await until('one of them schedules', () => services.find(leads));
         const victim = services.find(
           (service) => (service === leader) === (whom === 'the one that schedules'),

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createLogger } from '../../../src/lib/log.ts';
-import { openStore, type Store } from '../../../src/service/store/store.ts';
+import { openStore, type Store } from '../../../src/service/store.ts';
 import { type PostgresServer, startPostgres, whyNoPostgres } from '../../helpers/service/postgres.ts';
 import { quietLogger, until } from '../../helpers/service/service.ts';
 
@@ -54,7 +54,7 @@ describe.skipIf(noPostgres !== null)(`the lead on PostgreSQL${noPostgres ? `: ${
     stores.push(store);
     const leads = await Promise.all(Array.from({ length: 5 }, () => store.isLeader()));
     expect(leads).toEqual([true, true, true, true, true]);
-    expect(lines.filter((line) => line.includes('this process schedules now'))).toHaveLength(1);
+    expect(lines.filter((line) => line.includes('became leader'))).toHaveLength(1);
   });
 
   it('passes on at once when the one that has it ends', async () => {
@@ -105,10 +105,10 @@ describe.skipIf(noPostgres !== null)(`the lead on PostgreSQL${noPostgres ? `: ${
     const [leader, other] = await leaderAndOther();
     await leader.isLeader();
     const [entered, finish] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const transaction = leader.leaderTransaction(async (nouns) => {
+    const transaction = leader.leaderTransaction(async (repositories) => {
       entered.resolve();
       await finish.promise;
-      await nouns.checks.nextSlotAt();
+      await repositories.checks.nextSlotAt();
     });
     await entered.promise;
     const ended = expect(transaction).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });

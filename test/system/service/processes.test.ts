@@ -213,16 +213,12 @@ describe.skipIf(noPostgres !== null)(`services on PostgreSQL${noPostgres ? `: ${
     const runs = (await Promise.all(polls)).flatMap(({ body }) => body.runs);
     expect(runs).toHaveLength(2);
     expect(new Set(runs.map(({ runId }: { runId: string }) => runId)).size).toBe(2);
-    const leaders = [one, two].filter(({ process }) =>
-      process.output().includes('this process schedules now'),
-    );
+    const leaders = [one, two].filter(({ process }) => process.output().includes('became leader'));
     expect(leaders).toHaveLength(1);
     const [leader] = leaders;
     const survivor = leader === one ? two : one;
     await leader?.process.kill('SIGKILL');
-    await until('the other one schedules', () =>
-      survivor.process.output().includes('this process schedules now'),
-    );
+    await until('the other one schedules', () => survivor.process.output().includes('became leader'));
     const next = await survivor.call('POST', '/v1/agent/claims', claimBody({ waitMs: 30_000 }), locationKey);
     expect(next.body.runs.length).toBeGreaterThan(0);
   }, 90_000);
@@ -231,8 +227,8 @@ describe.skipIf(noPostgres !== null)(`services on PostgreSQL${noPostgres ? `: ${
     const environment = { DATABASE_URL: await server.createDatabase(), DATA_DIR: newFolder() };
     const services = [await startService(environment), await startService(environment)];
     const leads = ({ process }: (typeof services)[number]) =>
-      process.output().lastIndexOf('this process schedules now') >
-      process.output().lastIndexOf('another process schedules now');
+      process.output().lastIndexOf('became leader') >
+      process.output().lastIndexOf('lost leadership to another process');
     const leader = await until('one of them schedules', () => services.find(leads));
     const other = services.find((service) => service !== leader);
     if (!other) throw new Error('there is no other process');
@@ -255,7 +251,7 @@ describe.skipIf(noPostgres !== null)(`services on PostgreSQL${noPostgres ? `: ${
     expect(claimed.body.runs.length).toBeGreaterThan(0);
     leader.process.child.kill('SIGCONT');
     await until('the first one knows', () =>
-      leader.process.output().includes('another process schedules now'),
+      leader.process.output().includes('lost leadership to another process'),
     );
     expect(leads(other)).toBe(true);
   }, 120_000);

@@ -19,7 +19,10 @@ export interface ArtifactScrubber {
   scrub(source: string, target: string, signal: AbortSignal): Promise<ScrubOutcome>;
 }
 
-/** Formats that hide texts in ways nobody here can undo. Told by their first bytes: names and types are the script's word. */
+/**
+ * Formats that hide texts in ways nobody here can undo. Recognised by their first bytes: names and types
+ * are the script's word.
+ */
 const opaqueFormats: readonly (readonly [string, Buffer])[] = [
   ['xz', Buffer.from('fd377a585a00', 'hex')],
   ['zstd', Buffer.from('28b52ffd', 'hex')],
@@ -31,8 +34,9 @@ const opaqueFormats: readonly (readonly [string, Buffer])[] = [
 ];
 
 /**
- * The policy of ADR 9: texts, archives and whatever is not known are searched byte by byte and rewritten; media and captures
- * are searched and withheld when a secret stands in them; what can be neither searched nor unpacked is withheld.
+ * The policy of ADR 9: texts, archives and whatever is not known are searched byte by byte and rewritten;
+ * media and captures are searched and withheld when a secret stands in them; what can be neither searched nor
+ * unpacked is withheld.
  */
 export class FileScrubber implements ArtifactScrubber {
   readonly #createFinder: () => SecretFinder;

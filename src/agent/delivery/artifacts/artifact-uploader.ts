@@ -6,6 +6,7 @@ import type { LeaseRef } from '../../../protocol/agent/agent.ts';
 import type { ServiceClient } from '../../client/service-client.ts';
 import { retryDelayMs, ServiceError } from '../../client/service-error.ts';
 import type { SealedArtifact, SealedArtifacts } from './run-artifacts.ts';
+import { attemptKey } from './run-folder.ts';
 
 /** Few at a time: results, renewals and claims share the line with them. */
 const maxConcurrent = 2;
@@ -14,7 +15,10 @@ const giveUpMs = 30 * 60_000;
 /** Bytes may be spoiled on the way once; spoiled again and again they are not those of the result. */
 const maxMismatches = 3;
 
-/** What became of an artifact: `stored`; `given-up` after errors; `dropped` to make room or because the agent stops. */
+/**
+ * What became of an artifact: `stored`; `given-up` after errors; `dropped` to make room or because the agent
+ * stops.
+ */
 export type ArtifactEnd = 'stored' | 'given-up' | 'dropped';
 
 interface Waiting {
@@ -27,12 +31,13 @@ interface Waiting {
 }
 
 /**
- * Sends artifacts from the disk, beside everything else.
+ * Sends artifacts from the disk, concurrently with everything else.
  *
- * HELD with the report of their run, which is on its way. → RELEASED when the service has stored the result: their files
- * are sent, two at a time over all runs. A file whose upload breaks is sent again from its start, after a back-off, until
- * the service has it whole, says that nobody waits for it, or half an hour is over. → gone, with their folder, when no file
- * is left, or by `discard`, or when the room for all is used up and they are the oldest.
+ * HELD with the report of their run, which is on its way. → RELEASED when the service has stored the result:
+ * their files are sent, two at a time over all runs. A file whose upload breaks is sent again from its start,
+ * after a back-off, until the service has it whole, says that nobody waits for it, or half an hour is over. →
+ * gone, with their folder, when no file is left, or by `discard`, or when the room for all is used up and
+ * they are the oldest.
  */
 export class ArtifactUploader {
   readonly #options: ArtifactUploaderOptions;
@@ -61,7 +66,14 @@ export class ArtifactUploader {
     if (!artifacts || artifacts.files.length === 0 || this.has(lease)) return;
     const sizeBytes = artifacts.files.reduce((sum, file) => sum + file.sizeBytes, 0);
     const left = [...artifacts.files];
-    this.#waiting.set(keyOf(lease), { lease, artifacts, sizeBytes, left, isReleased: false, sending: 0 });
+    this.#waiting.set(attemptKey(lease), {
+      lease,
+      artifacts,
+      sizeBytes,
+      left,
+      isReleased: false,
+      sending: 0,
+    });
     this.#waitingBytes += sizeBytes;
     this.makeRoom();
   }
@@ -72,7 +84,7 @@ export class ArtifactUploader {
       if (this.#waitingBytes <= this.#options.maxWaitingBytes()) break;
       this.#options.log.error(
         { runId: oldest.lease.runId, sizeBytes: oldest.sizeBytes },
-        'there is no more room for artifacts that wait to be sent: the oldest were dropped',
+        'no room for waiting artifacts; the oldest were dropped',
       );
       this.#drop(oldest);
     }
@@ -80,12 +92,12 @@ export class ArtifactUploader {
 
   /** Whether artifacts of that run wait. */
   has(lease: LeaseRef): boolean {
-    return this.#waiting.has(keyOf(lease));
+    return this.#waiting.has(attemptKey(lease));
   }
 
   /** The result is stored: its artifacts may be sent. */
   release(lease: LeaseRef): void {
-    const waiting = this.#waiting.get(keyOf(lease));
+    const waiting = this.#waiting.get(attemptKey(lease));
     if (!waiting) return;
     waiting.isReleased = true;
     this.#pump();
@@ -93,7 +105,7 @@ export class ArtifactUploader {
 
   /** The result did not count: nobody wants its artifacts. */
   discard(lease: LeaseRef): void {
-    const waiting = this.#waiting.get(keyOf(lease));
+    const waiting = this.#waiting.get(attemptKey(lease));
     if (waiting) this.#drop(waiting);
   }
 
@@ -161,14 +173,14 @@ export class ArtifactUploader {
         const delayMs = retryDelayMs(thrown, attempt);
         if (isHopeless || clock.monotonicMs() + delayMs > untilMs) {
           log.error(
-            { runId, code: thrown.code },
-            `an artifact could not be sent and is lost: ${thrown.message}`,
+            { runId, code: thrown.code, reason: thrown.message },
+            'failed to send artifact; giving up',
           );
           return 'given-up';
         }
         log[attempt === 0 ? 'warn' : 'debug'](
-          { runId, code: thrown.code, retryMs: Math.round(delayMs) },
-          `an artifact could not be sent and is tried again: ${thrown.message}`,
+          { runId, code: thrown.code, reason: thrown.message, retryMs: Math.round(delayMs) },
+          'failed to send artifact; retrying',
         );
         await clock.sleep(delayMs, this.#stop.signal);
         if (this.#stop.signal.aborted) return 'dropped';
@@ -185,7 +197,7 @@ export class ArtifactUploader {
   }
 
   #remove(waiting: Waiting): void {
-    if (!this.#waiting.delete(keyOf(waiting.lease))) return;
+    if (!this.#waiting.delete(attemptKey(waiting.lease))) return;
     this.#waitingBytes -= waiting.sizeBytes;
     this.removeFolder(waiting.artifacts.folder);
     this.#options.onGone(waiting.lease);
@@ -194,7 +206,7 @@ export class ArtifactUploader {
   /** Removes the folder of a run in the background. */
   removeFolder(path: string): void {
     const removal = rm(path, { recursive: true, force: true }).catch((thrown: unknown) => {
-      this.#options.log.warn({ code: errorCodeOf(thrown) }, 'a folder of artifacts could not be removed');
+      this.#options.log.warn({ reason: errorCodeOf(thrown) }, 'failed to remove artifact folder');
     });
     this.#removals.add(removal);
     void removal.then(() => this.#removals.delete(removal));
@@ -211,10 +223,6 @@ export interface ArtifactUploaderOptions {
   readonly onEnd: (end: ArtifactEnd) => void;
   /** Called when nothing waits any more of a run. */
   readonly onGone: (lease: LeaseRef) => void;
-}
-
-function keyOf({ runId, leaseNumber }: LeaseRef): string {
-  return `${runId}.${leaseNumber}`;
 }
 
 async function isThere(path: string): Promise<boolean> {

@@ -26,8 +26,8 @@ const maxSmallAtOnce = 4;
 /** Refusals beyond these are counted, not listed. */
 const maxListedRefusals = 50;
 /**
- * Making artifacts fit to be sent may take this long, by lane; the run holds its place in the lane meanwhile. Probes leave
- * captures of a megabyte at most, scripts traces and videos.
+ * Making artifacts fit to be sent may take this long, by lane; the run holds its place in the lane meanwhile.
+ * Probes leave captures of a megabyte at most, scripts traces and videos.
  */
 export const sealLimitMs: Readonly<Record<Lane, number>> = { probe: 5000, script: 60_000 };
 
@@ -65,9 +65,9 @@ type Entry = { readonly kept: Kept } | { readonly reported: ReportedArtifact };
 /**
  * Takes the artifacts of one run, in a folder of its own that is made with the first.
  *
- * OPEN: `add` copies each file to the folder, as it is. → SEALED by `seal`, once the run is over and all its secrets are
- * known: each file is scrubbed, measured and hashed, and the raw copy is gone; nothing is added any more. What cannot be
- * kept or sent is written down with the reason, and never stops the run.
+ * OPEN: `add` copies each file to the folder, as it is. → SEALED by `seal`, once the run is over and all its
+ * secrets are known: each file is scrubbed, measured and hashed, and the raw copy is gone; nothing is added
+ * any more. What cannot be kept or sent is written down with the reason, and never stops the run.
  */
 export class RunArtifacts implements ArtifactSink {
   readonly #folder: string;
@@ -172,7 +172,10 @@ export class RunArtifacts implements ArtifactSink {
     return undefined;
   }
 
-  /** Copies the content; resolves with its size as far as it is known, and with the reason when it is not taken. */
+  /**
+   * Copies the content; resolves with its size as far as it is known, and with the reason when it is not
+   * taken.
+   */
   async #copy(
     content: ArtifactFile['content'],
     path: string,
@@ -286,7 +289,9 @@ function tooLarge(sizeBytes: number): string {
   return `it has ${megabytes(sizeBytes)} (${sizeBytes} bytes); an artifact may have ${megabytes(maxArtifactBytes)} (${maxArtifactBytes} bytes)`;
 }
 
-/** In the megabytes of the limit, rounded up so that what is over the limit does not look as if it were not. */
+/**
+ * In the megabytes of the limit, rounded up so that what is over the limit does not look as if it were not.
+ */
 function megabytes(sizeBytes: number): string {
   return `${(Math.ceil((sizeBytes / 2 ** 20) * 10) / 10).toFixed(1)} MB`;
 }

@@ -9,9 +9,9 @@ export type SourceFile =
   | { readonly file: undefined; readonly reason: string };
 
 /**
- * Opens a file that a script may have prepared. The script must not get at files through us that it cannot read itself,
- * nor hold us up: only regular files are opened, with one name, reached without a symbolic link on the way. What counts is
- * the file that was opened, not the path, which may lead elsewhere a moment later.
+ * Opens a file that a script may have prepared. The script must not get at files through us that it cannot
+ * read itself, nor hold us up: only regular files are opened, with one name, reached without a symbolic link
+ * on the way. What counts is the file that was opened, not the path, which may lead elsewhere a moment later.
  *
  * The caller closes the file.
  */
@@ -46,7 +46,7 @@ export async function openSource(path: string): Promise<SourceFile> {
 
 async function linkReason(file: FileHandle, path: string, nlink: number): Promise<string | undefined> {
   if (nlink > 1) return 'it has several names (hard links)';
-  // Where the kernel tells what was opened; elsewhere O_NOFOLLOW has covered the last part of the path.
+  // Where the kernel says what was opened; elsewhere O_NOFOLLOW has covered the last part of the path.
   if (process.platform !== 'linux') return undefined;
   const opened = await readlink(`/proc/self/fd/${file.fd}`);
   return opened === resolve(path) ? undefined : 'there is a symbolic link in its path';

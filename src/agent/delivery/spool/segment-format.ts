@@ -19,8 +19,8 @@ import { crc32 } from 'node:zlib';
  * | 24 | 0; once the service has the result: the mark made of the two checksums |
  * | 28 | the body, UTF-8 |
  *
- * All numbers are little-endian. The mark is the only thing that is ever written over; it takes the value of four
- * particular bytes, so that damage does not look like it.
+ * All numbers are little-endian. The mark is the only thing that is ever written over; it takes the value of
+ * four particular bytes, so that damage does not look like it.
  */
 export const formatVersion = 1;
 export const segmentHeaderBytes = 16;
@@ -102,8 +102,8 @@ export type Stretch =
   | { readonly at: number; readonly endAt: number; readonly isTail: boolean };
 
 /**
- * Goes through a segment. Where something is damaged, the next record is looked for behind it; `isTail` tells damage that
- * goes on to the end, as an append leaves it that was cut short.
+ * Goes through a segment. Where something is damaged, the next record is looked for behind it; `isTail` marks
+ * damage that goes on to the end, as an append leaves it that was cut short.
  */
 export function* stretches(bytes: Buffer, from = segmentHeaderBytes): Generator<Stretch> {
   let at = from;

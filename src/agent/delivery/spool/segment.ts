@@ -18,7 +18,10 @@ import {
   settledMark,
 } from './segment-format.ts';
 
-/** `attempt`: a failed try whose run may be repeated; `final`: everything else. Attempts are dropped before finals. */
+/**
+ * `attempt`: a failed try whose run may be repeated; `final`: everything else. Attempts are dropped before
+ * finals.
+ */
 export type SpoolKind = 'attempt' | 'final';
 
 /** `pending`: on disk alone; `held`: somebody is sending it; `settled`: done with. */
@@ -35,10 +38,10 @@ interface Entry {
 /**
  * One file of records of one kind.
  *
- * ACTIVE: records are appended, each append on the disk when it returns. → SEALED by `seal`, and from the start when it was
- * found on disk: nothing is appended any more, because its end may be torn. → gone with `remove`, once all its records
- * are settled or it is dropped. A record is pending, held while somebody sends it, and settled; a held one can become
- * pending again.
+ * ACTIVE: records are appended, each append on the disk when it returns. → SEALED by `seal`, and from the
+ * start when it was found on disk: nothing is appended any more, because its end may be torn. → gone with
+ * `remove`, once all its records are settled or it is dropped. A record is pending, held while somebody sends
+ * it, and settled; a held one can become pending again.
  */
 export class Segment {
   readonly number: number;
@@ -83,7 +86,7 @@ export class Segment {
     return new Segment(number, kind, { path: place.path, sizeBytes: segmentHeaderBytes, active });
   }
 
-  /** A file that was found; its records are told with `found`. */
+  /** A file that was found; its records are reported through `found`. */
   static sealed(number: number, kind: SpoolKind, place: { path: string; sizeBytes: number }): Segment {
     return new Segment(number, kind, place);
   }
@@ -123,7 +126,7 @@ export class Segment {
   }
 
   /**
-   * Appends records, which are held from the start: whoever adds them sends them. Returns the index of the first.
+   * Appends records, which are held from the start: their owner sends them. Returns the index of the first.
    *
    * @throws the error of the file system; nothing was appended then.
    */
@@ -198,7 +201,10 @@ export class Segment {
     this.#change(index, 'held', 'pending');
   }
 
-  /** Notes on disk that records need not be sent again. Not synced: what is lost of it is sent twice, which does no harm. */
+  /**
+   * Notes on disk that records need not be sent again. Not synced: what is lost of it is sent twice, which
+   * does no harm.
+   */
   settle(indexes: readonly number[]): void {
     const entries = indexes.flatMap((index) => this.#forget(index) ?? []);
     // A sealed one that is settled as a whole is about to be removed.

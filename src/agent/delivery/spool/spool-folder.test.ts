@@ -66,7 +66,7 @@ it('is counted when it is of another location or service', () => {
   other.close();
 });
 
-it('is told by service and key, and does not tell the key', () => {
+it('is named after service and key, and does not reveal the key', () => {
   const tag = spoolTag('https://picket.example.com', 'pl_secret');
   expect(tag).toMatch(/^[0-9a-f]{16}$/);
   expect(spoolTag('https://picket.example.com', 'pl_other')).not.toBe(tag);

@@ -25,9 +25,9 @@ export function spoolTag(serviceUrl: string, apiKey: string): string {
 /**
  * A folder `picket-spool.TAG.NUMBER` under the spool directory that this process alone works with.
  *
- * The lock is one of the kernel's, on the file `lock`: it ends with the process, however that ends, so nobody has to judge
- * whether a process with some number still lives, in this container or another. SQLite is what takes it, because Node
- * itself has no call for locks; the file stays empty.
+ * The lock is one of the kernel's, on the file `lock`: it ends with the process, however that ends, so nobody
+ * has to judge whether a process with some number still lives, in this container or another. SQLite is what
+ * takes it, because Node itself has no call for locks; the file stays empty.
  */
 export class SpoolFolder {
   readonly path: string;
@@ -39,7 +39,8 @@ export class SpoolFolder {
   }
 
   /**
-   * Locks the first free folder with that tag, made where it is missing. The directory is made if its own parent exists.
+   * Locks the first free folder with that tag, made where it is missing. The directory is made if its own
+   * parent exists.
    *
    * @throws the error of the file system where no folder can be had.
    */
@@ -93,7 +94,7 @@ export class SpoolFolder {
       if ((thrown as { errcode?: number }).errcode === sqliteBusy) return undefined;
       throw thrown;
     }
-    // Whoever held it may have removed it just now: then this is the lock of nothing.
+    // Its holder may have removed it just now: then this is the lock of nothing.
     if (lstatSync(file, { throwIfNoEntry: false })?.ino !== ino) {
       lock.close();
       return SpoolFolder.#take(path);

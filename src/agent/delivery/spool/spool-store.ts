@@ -45,17 +45,17 @@ export interface SpoolLosses {
   expired: number;
   /** Stretches of files, or whole files, that could not be read and are in quarantine. */
   damagedParts: number;
-  /** Ends of files that an agent had not finished writing: nobody had been told that they were kept. */
+  /** Ends of files that an agent had not finished writing: they were never reported as kept. */
   tornTails: number;
 }
 
 /**
- * Results on disk, in the files of one folder that nobody else writes. Every call is synchronous and may wait for the disk,
- * so it lives in a thread of its own.
+ * Results on disk, in the files of one folder that nobody else writes. Every call is synchronous and may wait
+ * for the disk, so it lives in a thread of its own.
  *
- * Records of both kinds have segments of their own, numbered through in the order they began. Beyond `maxBytes` the oldest
- * segment of attempts goes, and when there is none the oldest of finals. What cannot be read is copied to `quarantine/` and
- * counted; the records around it are kept.
+ * Records of both kinds have segments of their own, numbered through in the order they began. Beyond
+ * `maxBytes` the oldest segment of attempts goes, and when there is none the oldest of finals. What cannot be
+ * read is copied to `quarantine/` and counted; the records around it are kept.
  */
 export class SpoolStore {
   readonly losses: SpoolLosses = { attempts: 0, finals: 0, expired: 0, damagedParts: 0, tornTails: 0 };
@@ -100,7 +100,7 @@ export class SpoolStore {
     return oldestAtMs;
   }
 
-  /** Takes in what is in the folder. `onBody` is told every record that waits. */
+  /** Takes in what is in the folder. `onBody` gets every record that waits. */
   load(onBody: (body: Buffer) => void = () => undefined): void {
     for (const name of segmentNames(this.#folder)) this.#load(name, onBody);
   }
@@ -138,7 +138,10 @@ export class SpoolStore {
     return refs;
   }
 
-  /** Takes out the oldest records that wait, one at least. Those that are older than `notBeforeMs` are dropped. */
+  /**
+   * Takes out the oldest records that wait, one at least. Those that are older than `notBeforeMs` are
+   * dropped.
+   */
   take(limits: { readonly maxCount: number; readonly maxBytes: number }, notBeforeMs: number): TakenRecord[] {
     this.#expire(notBeforeMs);
     const taken: TakenRecord[] = [];
@@ -307,7 +310,7 @@ export class SpoolStore {
       writeFileSync(join(folder, name), bytes, { mode: 0o600 });
       trim(folder);
     } catch (thrown) {
-      // It is kept for whoever wants to look at it; a disk that is full or read-only has no room for that.
+      // It is kept to be examined; a disk that is full or read-only has no room for that.
       if (errorCodeOf(thrown) === undefined) throw thrown;
     }
   }

@@ -1,7 +1,6 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { toError } from '../../../lib/errors.ts';
-import { threadHeap } from '../../../lib/thread-heap.ts';
 import type {
   SpoolAnswer,
   SpoolCall,
@@ -29,8 +28,8 @@ interface Pending {
 }
 
 /**
- * The thread with the store, seen from the main thread. When it ends, whatever was asked of it rejects, and so does everything
- * that is asked later.
+ * The thread with the store, seen from the main thread. When it ends, whatever was asked of it rejects, and
+ * so does everything that is asked later.
  */
 export class SpoolThread {
   readonly #worker: Worker;
@@ -46,7 +45,7 @@ export class SpoolThread {
       name: 'spool',
       workerData: start,
       env: {},
-      resourceLimits: { ...threadHeap, maxOldGenerationSizeMb: maxHeapMb },
+      resourceLimits: { maxYoungGenerationSizeMb: 24, maxOldGenerationSizeMb: maxHeapMb },
     });
     this.#worker.on('message', (answer: SpoolAnswer) => this.#settle(answer));
     this.#worker.on('error', (error) => this.#end(`the spool thread broke: ${toError(error).name}`));

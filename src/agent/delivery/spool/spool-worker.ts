@@ -1,12 +1,12 @@
 /**
- * Entry of the spool thread: the disk may take its time, and nothing else of the agent waits for it. Requests are answered
- * one after the other.
+ * Entry of the spool thread: the disk may take its time, and nothing else of the agent waits for it. Requests
+ * are answered one after the other.
  */
 import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { errorCodeOf, toError } from '../../../lib/errors.ts';
-import { artifactFolderOf } from './noted-folder.ts';
+import { artifactFolderOf } from '../artifacts/run-folder.ts';
 import { SpoolFolder } from './spool-folder.ts';
 import type {
   SpoolAnswer,
@@ -76,7 +76,9 @@ function tryWriting(folder: SpoolFolder): void {
   }
 }
 
-/** Locks a folder, takes in what is there, and what other agents of the location left that do not come back. */
+/**
+ * Locks a folder, takes in what is there, and what other agents of the location left that do not come back.
+ */
 function open(): undefined {
   if (opened) {
     tryWriting(opened.folder);

@@ -1,16 +1,17 @@
 import { join } from 'node:path';
-import type { Clock } from '../../../lib/clock.ts';
+import { type Clock, waitAtMost } from '../../../lib/clock.ts';
 import type { Logger } from '../../../lib/log.ts';
-import type { Report } from '../../runners/worker-protocol.ts';
+import type { ServiceClock } from '../../client/service-clock.ts';
+import type { Report } from '../../run/contracts.ts';
+import { sizeOf, type WaitingReport } from '../outbox.ts';
 import type { SpoolKind } from './segment.ts';
 import type { SpoolFacts, SpoolItem } from './spool-message.ts';
 import { SpoolProblem, SpoolThread } from './spool-thread.ts';
 import { reportOf, spooledText } from './spooled-report.ts';
-import { sizeOf, type WaitingReport } from './waiting-report.ts';
 
 /** One append holds at most this much, so that the first of many is not kept waiting by the last. */
 const appendLimits = { maxCount: 500, maxSize: 4 * 1024 * 1024 };
-/** How long to leave a disk alone that did not work, and how long one may take before results count as not kept. */
+/** How long to leave a broken disk alone, and how long one may take before results count as not kept. */
 const retryMs = 5000;
 const slowMs = 5000;
 const closeMs = 2000;
@@ -22,20 +23,27 @@ export interface SpoolState {
   readonly facts: SpoolFacts | undefined;
   /** Results that are in memory alone. */
   readonly memoryCount: number;
-  /** Results of this process that were dropped because neither disk nor memory had room. */
-  readonly droppedCount: number;
+  /**
+   * How many results were dropped unsent since the agent started; `other`: neither disk nor memory had room.
+   */
+  readonly dropped: Readonly<Record<DropKind, number>>;
 }
+
+/** Why results were dropped unsent: for want of room on disk, because they grew too old, or in memory. */
+export type DropKind = 'attempts' | 'finals' | 'expired' | 'other';
 
 /**
  * Keeps results until the service has them, on disk where that works.
  *
- * A result that is added is `sending`, and goes to disk together with those that came while the disk was busy (one sync for
- * all of them). Once it lies there `onDurable` tells. The reporter either settles it, or releases it to the backlog: then
- * memory forgets it, and `take` brings it back, oldest first, together with what an earlier agent left.
+ * A result that is added is `sending`, and goes to disk together with those that came while the disk was busy
+ * (one sync for all of them). Once it lies there `onDurable` is called. The reporter either settles it, or
+ * releases it to the backlog: then memory forgets it, and `take` brings it back, oldest first, together with
+ * what an earlier agent left.
  *
- * DISK: appends work. → MEMORY when one fails or takes too long, when the folder cannot be had or its thread ended. Results
- * then wait in memory, up to `maxMemorySize`; beyond that the oldest attempts are dropped, then the oldest finals.
- * Every five seconds the disk is tried again, a new thread if need be. → DISK when all that waited in memory was written.
+ * DISK: appends work. → MEMORY when one fails or takes too long, when the folder cannot be had or its thread
+ * ended. Results then wait in memory, up to `maxMemorySize`; beyond that the oldest attempts are dropped,
+ * then the oldest finals. Every five seconds the disk is tried again, a new thread if need be. → DISK when
+ * all that waited in memory was written.
  */
 export class Spool {
   readonly #options: SpoolOptions;
@@ -48,7 +56,7 @@ export class Spool {
   #openedEpoch = 0;
   #problem: string | undefined = 'the spool is not open yet';
   /** Whether the log says that results are kept in memory. */
-  #isTold = false;
+  #isProblemLogged = false;
   #isStoring = false;
   #isStopping = false;
   #retryTimer: NodeJS.Timeout | undefined;
@@ -63,12 +71,14 @@ export class Spool {
   get state(): SpoolState {
     const silentMs = this.#thread?.silentMs ?? 0;
     const problem = this.#problem ?? (silentMs > slowMs ? 'the disk does not answer' : undefined);
+    const facts = this.#thread?.facts;
+    const { attempts = 0, finals = 0, expired = 0 } = facts?.losses ?? {};
     return {
       mode: problem === undefined ? 'disk' : 'memory',
       problem,
-      facts: this.#thread?.facts,
+      facts,
       memoryCount: this.#unstored.size,
-      droppedCount: this.#droppedCount,
+      dropped: { attempts, finals, expired, other: this.#droppedCount },
     };
   }
 
@@ -94,16 +104,17 @@ export class Spool {
     return this.#unstored.size;
   }
 
-  /** Opens the folder. Resolves when that was tried, for a few seconds at most; the state tells what came of it. */
+  /**
+   * Opens the folder. Resolves when that was tried, for a few seconds at most; the state says what came of
+   * it.
+   */
   async open(): Promise<void> {
-    const over = new AbortController();
-    await Promise.race([this.#open(), this.#options.clock.sleep(slowMs, over.signal)]);
-    over.abort();
+    await waitAtMost(this.#options.clock, this.#open(), slowMs);
   }
 
   /** Takes a result that is about to be sent. */
   add(report: Report, kind: SpoolKind): WaitingReport {
-    const atMs = Math.round(this.#options.serviceNowMs());
+    const atMs = Math.round(this.#options.serviceClock.nowMs());
     const waiting: WaitingReport = { report, kind, atMs, place: undefined, state: 'sending' };
     this.#unstored.add(waiting);
     this.#unstoredSize += sizeOf(waiting);
@@ -117,7 +128,7 @@ export class Spool {
     waiting.state = 'settled';
     this.#forget(waiting);
     const { place } = waiting;
-    if (place?.epoch === this.#epoch) this.#tell({ op: 'settle', refs: [place.ref] });
+    if (place?.epoch === this.#epoch) this.#request({ op: 'settle', refs: [place.ref] });
   }
 
   /** Results that are not sent now: they wait for their turn. */
@@ -155,8 +166,8 @@ export class Spool {
       const report = reportOf(text, folder);
       const place = { ref, epoch };
       if (report) return { report, kind: 'final', atMs: 0, place, state: 'sending' };
-      this.#options.log.error('a spooled result cannot be understood and is left out');
-      this.#tell({ op: 'settle', refs: [ref] });
+      this.#options.log.error('unreadable spooled result skipped');
+      this.#request({ op: 'settle', refs: [ref] });
       return [];
     });
   }
@@ -167,9 +178,7 @@ export class Spool {
     clearTimeout(this.#retryTimer);
     const thread = this.#thread;
     if (!thread) return;
-    const over = new AbortController();
-    await Promise.race([this.#finish(thread), this.#options.clock.sleep(closeMs, over.signal)]);
-    over.abort();
+    await waitAtMost(this.#options.clock, this.#finish(thread), closeMs);
     await thread.terminate();
   }
 
@@ -177,9 +186,7 @@ export class Spool {
   async stored(): Promise<void> {
     if (this.#unstored.size === 0 || this.#problem !== undefined) return;
     this.#stored ??= Promise.withResolvers();
-    const over = new AbortController();
-    await Promise.race([this.#stored.promise, this.#options.clock.sleep(closeMs, over.signal)]);
-    over.abort();
+    await waitAtMost(this.#options.clock, this.#stored.promise, closeMs);
   }
 
   async #finish(thread: SpoolThread): Promise<void> {
@@ -203,29 +210,29 @@ export class Spool {
       return;
     }
     const { facts } = this.#thread;
-    if (facts && this.#openedEpoch !== this.#epoch) this.#tellOfFolder(facts);
+    if (facts && this.#openedEpoch !== this.#epoch) this.#logFolder(facts);
     this.#openedEpoch = this.#epoch;
     this.#problem = undefined;
-    if (this.#isTold) log.info('results are kept on disk again');
-    this.#isTold = false;
+    if (this.#isProblemLogged) log.info('results are on disk again');
+    this.#isProblemLogged = false;
     this.#store();
     this.#options.onBacklog();
   }
 
-  #tellOfFolder(facts: SpoolFacts): void {
+  #logFolder(facts: SpoolFacts): void {
     const { log } = this.#options;
     const { openCount, losses, foreignFolders, folder } = facts;
-    if (openCount > 0) log.info({ results: openCount }, 'results were found in the spool and are sent');
+    if (openCount > 0) log.info({ results: openCount }, 'sending results found in the spool');
     if (losses.damagedParts > 0) {
       log.error(
         { parts: losses.damagedParts, folder: `${folder}/quarantine` },
-        'parts of the spool are damaged; they are kept aside, everything else is sent',
+        'damaged parts of the spool quarantined; everything else is sent',
       );
     }
     if (foreignFolders > 0) {
       log.warn(
         { folders: foreignFolders },
-        'there are spool folders of other keys or services; start an agent with their key, or remove them',
+        'spool folders of other keys or services found; start an agent with their key, or remove them',
       );
     }
   }
@@ -261,7 +268,10 @@ export class Spool {
   #noteStored(batch: readonly WaitingReport[], refs: readonly number[], epoch: number): void {
     const settled: number[] = [];
     const released: number[] = [];
-    this.#options.log.debug({ results: batch.map(({ report }) => report.resultId) }, 'results are on disk');
+    this.#options.log.debug(
+      { results: batch.map(({ report }) => report.resultId) },
+      'results written to disk',
+    );
     batch.forEach((waiting, index) => {
       const ref = refs[index] ?? 0;
       waiting.place = { ref, epoch };
@@ -270,7 +280,7 @@ export class Spool {
       else this.#options.onDurable(waiting);
       if (waiting.state === 'backlog') released.push(ref);
     });
-    if (settled.length > 0) this.#tell({ op: 'settle', refs: settled });
+    if (settled.length > 0) this.#request({ op: 'settle', refs: settled });
     void this.#releaseRefs(released);
   }
 
@@ -331,7 +341,7 @@ export class Spool {
 
   #dropped(count: number): void {
     this.#droppedCount += count;
-    this.#options.log.error({ results: count }, 'the spool is full: the oldest results were dropped');
+    this.#options.log.error({ results: count }, 'spool full; oldest results dropped');
   }
 
   #forget(waiting: WaitingReport): void {
@@ -339,7 +349,7 @@ export class Spool {
   }
 
   /** Asks for something whose outcome changes nothing here. */
-  #tell(request: { readonly op: 'settle'; readonly refs: readonly number[] }): void {
+  #request(request: { readonly op: 'settle'; readonly refs: readonly number[] }): void {
     this.#thread?.ask<'settle'>(request).then(
       () => this.#options.onBacklog(),
       (thrown: unknown) => this.#failed(thrown),
@@ -349,11 +359,11 @@ export class Spool {
   #failed(thrown: unknown): void {
     if (!(thrown instanceof SpoolProblem)) throw thrown;
     if (this.#isStopping) return;
-    if (!this.#isTold) {
-      this.#isTold = true;
+    if (!this.#isProblemLogged) {
+      this.#isProblemLogged = true;
       this.#options.log.error(
-        { problem: thrown.message, directory: this.#options.directory },
-        'SPOOL_DIR cannot be used: results are kept in memory until it can',
+        { reason: thrown.message, directory: this.#options.directory },
+        'SPOOL_DIR cannot be used; keeping results in memory',
       );
     }
     this.#problem = thrown.message;
@@ -376,8 +386,7 @@ export interface SpoolOptions {
   readonly maxMemorySize: number;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Epoch milliseconds by the service's clock, as well as it is known. */
-  readonly serviceNowMs: () => number;
+  readonly serviceClock: ServiceClock;
   /** Results that were spooled before that are dropped unsent; 0 while the service's clock is not known. */
   readonly notBeforeMs: () => number;
   /** A result is on disk. */

@@ -1,10 +1,12 @@
 import { basename, join } from 'node:path';
 import { z } from 'zod';
-import type { Report } from '../../runners/worker-protocol.ts';
+import type { Report } from '../../run/contracts.ts';
 import { readBack } from '../../scrub/scrubber.ts';
-import { runFolder } from '../artifacts/work-folder.ts';
+import { runFolder } from '../artifacts/run-folder.ts';
 
-/** What the spool notes of a report beside its texts. Files are named within the folder of the run. */
+/**
+ * What the spool notes of a report in addition to its texts. Files are named within the folder of the run.
+ */
 const Note = z.object({
   runId: z.string(),
   leaseNumber: z.number(),
@@ -14,7 +16,10 @@ const Note = z.object({
     .optional(),
 });
 
-/** A report as one text of three lines: a note, the envelope, the detail. JSON texts have no line breaks of their own. */
+/**
+ * A report as one text of three lines: a note, the envelope, the detail. JSON texts have no line breaks of
+ * their own.
+ */
 export function spooledText({ envelopeJson, detailJson, artifacts, ...ids }: Report): string {
   const files = artifacts?.files.map(({ path, ...file }) => ({ ...file, file: basename(path) }));
   const note: z.input<typeof Note> = {

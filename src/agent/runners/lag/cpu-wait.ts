@@ -2,11 +2,11 @@ import { openSync, readSync } from 'node:fs';
 import { errorCodeOf } from '../../../lib/errors.ts';
 
 /**
- * How long the calling thread has wanted a processor and had none since it began, in milliseconds: the second number of
- * Linux's `schedstat`. Undefined where the system does not tell. The file stays open for the life of the thread; a
- * reading takes about a microsecond.
+ * How long the calling thread has wanted a processor and had none since it began, in milliseconds: the second
+ * number of Linux's `schedstat`. Undefined where the system does not say. The file stays open for the life of
+ * the thread; a reading takes about a microsecond.
  */
-export function openRunDelay(): (() => number) | undefined {
+export function openCpuWait(): (() => number) | undefined {
   let descriptor: number;
   try {
     descriptor = openSync('/proc/thread-self/schedstat', 'r');

@@ -26,12 +26,14 @@ interface OpenReading {
 }
 
 /**
- * Watches how late this thread is. The event loop: a timer that should tick every 10 ms and is looked at for how much
- * later it came. It ticks only while somebody reads. A run shorter than a tick still learns of a thread that is late at
- * its end, because a tick that is overdue counts before it has come. The processor: what the system says of the time
- * the thread could have run and did not, from tick to tick, which says more of short runs than ticks do.
+ * Watches how late this thread is. The event loop: a timer that should tick every 10 ms and is looked at for
+ * how much later it came. It ticks only while somebody reads. A run shorter than a tick still learns of a
+ * thread that is late at its end, because a tick that is overdue counts before it has come. The processor:
+ * what the system says of the time the thread could have run and did not, from tick to tick, which says more
+ * of short runs than ticks do.
  *
- * Many small delays do not add up: a meter that is itself a millisecond late a hundred times has been away for nothing.
+ * Many small delays do not add up: a meter that is itself a millisecond late a hundred times has been away
+ * for nothing.
  */
 export class LagMeter {
   readonly #clock: Clock;

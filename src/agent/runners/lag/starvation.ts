@@ -20,9 +20,9 @@ export function agentLag({ measurement }: Outcome<unknown>, { lagMs, awayMs }: T
 }
 
 /**
- * Whether the times of an outcome may be too long because of the agent: they are stamps of events (or nobody says what
- * they are), and the agent was late by more than 5 ms and more than 5 % of the response time. The kernel's stamps are
- * right however late the agent was.
+ * Whether the times of an outcome may be too long because of the agent: they are stamps of events (or nobody
+ * says what they are), and the agent was late by more than 5 ms and more than 5 % of the response time. The
+ * kernel's stamps are right however late the agent was.
  */
 export function isTimingDoubtful({ measurement, responseTimeMs }: Outcome<unknown>, lagMs: number): boolean {
   if (measurement?.clock === 'kernel' || measurement?.clock === 'process') return false;
@@ -32,11 +32,14 @@ export function isTimingDoubtful({ measurement, responseTimeMs }: Outcome<unknow
 /**
  * Whether the agent may have brought a bad verdict about by being late itself. That is so when
  *
- * - only the response time stands against a better verdict (a limit, or an assertion that it is less than something), the
+ * - only the response time stands against a better verdict (a limit, or an assertion that it is less than
+ * something), the
  *   timing is doubtful, and a response time shorter by what the agent was late would have been good enough;
- * - a limit of time ran out (`fromLateness: 'time-limit'`), and the agent was away for at least 100 ms and a fifth of
+ * - a limit of time ran out (`fromLateness: 'time-limit'`), and the agent was away for at least 100 ms and a
+ * fifth of
  *   the run: most of a limit of seconds would have been enough for anything that works;
- * - the other side gave up (`fromLateness: 'hang-up'`), and the agent was late by a second or more at one time.
+ * - the other side gave up (`fromLateness: 'hang-up'`), and the agent was late by a second or more at one
+ * time.
  *
  * A target that is truly slow stays slow: a lag of some milliseconds explains no second.
  */
@@ -61,8 +64,8 @@ export function spoiltPart(outcome: Outcome<unknown>): string {
 }
 
 /**
- * What remains of an outcome that the agent spoilt: a failure becomes the agent's own, and a time that only made the run
- * degraded is not held against the target.
+ * What remains of an outcome that the agent spoilt: a failure becomes the agent's own, and a time that only
+ * made the run degraded is not held against the target.
  */
 export function starvedOutcome(outcome: Outcome<unknown>, lagMs: number): Outcome<unknown> {
   const cleared = {

@@ -30,8 +30,8 @@ interface Sample {
 }
 
 /**
- * How busy a thread is. Its event loop counts as busy when it was at work for more than 60 % of about the last second
- * and of the last 150 ms: it takes a while to become busy, and it recovers quickly.
+ * How busy a thread is. Its event loop counts as busy when it was at work for more than 60 % of about the
+ * last second and of the last 150 ms: it takes a while to become busy, and it recovers quickly.
  */
 export class ThreadLoad {
   readonly #gauge: ThreadGauge;

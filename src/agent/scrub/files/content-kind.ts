@@ -23,8 +23,8 @@ const signatures: readonly (readonly [ContentKind, readonly number[], number])[]
 ];
 
 /**
- * What a file that begins with these bytes is. Whatever is not known is treated as text: a secret is searched for in every
- * byte of it.
+ * What a file that begins with these bytes is. Whatever is not known is treated as text: a secret is searched
+ * for in every byte of it.
  */
 export function contentKind(start: Buffer): ContentKind {
   const found = signatures.find(([, signature, offset]) =>

@@ -39,7 +39,8 @@ const unsigned: readonly Compression[] = [
 ];
 
 /**
- * Bytes without secrets, and how many were replaced. Compressed bodies are unpacked, cleaned and packed again.
+ * Bytes without secrets, and how many were replaced. Compressed bodies are unpacked, cleaned and packed
+ * again.
  *
  * @throws Unscrubbable when a secret stands where it cannot be replaced.
  */
@@ -66,7 +67,8 @@ export function scrubBytes(
 /**
  * undefined when the bytes are not compressed that way.
  *
- * @param outsideCount secrets beside the compressed bytes, such as in the name of a file: packing again leaves them behind.
+ * @param outsideCount secrets outside the compressed bytes, such as in the name of a file: packing again
+ * leaves them behind.
  */
 function repacked(bytes: Buffer, { unpack, pack }: Compression, options: ScrubOptions, outsideCount = 0) {
   let inner: Buffer;

@@ -15,8 +15,9 @@ import { ScrubStream } from './scrub-stream.ts';
 const readBytes = 1024 * 1024;
 
 /**
- * Writes a copy of a file without secrets, reading and writing it piece by piece. Archives and compressed texts are unpacked
- * and packed again. Media and captures are not changed (see docs/explanation/secrets.md); one whose bytes spell a secret is refused.
+ * Writes a copy of a file without secrets, reading and writing it piece by piece. Archives and compressed
+ * texts are unpacked and packed again. Media and captures are not changed (see docs/explanation/secrets.md);
+ * one whose bytes spell a secret is refused.
  *
  * @throws Unscrubbable when the file must not be sent; the target is then incomplete.
  */

@@ -1,12 +1,11 @@
 import { pipeline } from 'node:stream/promises';
 import { crc32, createInflateRaw } from 'node:zlib';
-import type { Entry } from 'yauzl';
 import { isZlibError, type ScrubOptions, Unscrubbable } from '../scrub-report.ts';
 import { contentKind, magicBytes } from './content-kind.ts';
 import { deflated, inflated } from './raw-deflate.ts';
 import { scrubBytes } from './scrub-bytes.ts';
 import { ScrubStream } from './scrub-stream.ts';
-import { readable, unreadable, type ZipSource } from './zip-source.ts';
+import { type Entry, readable, unreadable, type ZipSource } from './zip-source.ts';
 import { isDirectory, type MemberHead, type PackedMember, type ZipWriter } from './zip-writer.ts';
 
 /** Smaller members are handled as a whole, larger ones piece by piece. */
@@ -38,22 +37,22 @@ export function heldBytes(entry: Entry): number {
 }
 
 /**
- * Does for a member what can be done before its turn: unpacking, searching and packing it. Archives within, and members too
- * large for the memory, wait for their turn.
+ * Does for a member what can be done before its turn: unpacking, searching and packing it. Archives within,
+ * and members too large for the memory, wait for their turn.
  *
  * @throws Unscrubbable when the archive must not be sent.
  */
 export async function readyMember(entry: Entry, around: MemberSurroundings): Promise<ReadyMember> {
   const { archive, options } = around;
   const { head, count: nameCount } = cleanHead(entry, options);
-  if (isDirectory(entry.fileName)) {
+  if (isDirectory(entry.filename)) {
     const empty = { method: 0, crc32: 0, sizeBytes: 0, packed: Buffer.alloc(0) } as const;
     return async (writer) => {
       await writer.add(head, empty);
       return { replacedCount: nameCount, isWithheld: false };
     };
   }
-  if (!entry.canDecodeFileData()) throw new Unscrubbable('the archive is packed in a way that is not known');
+  if (!isKnown(entry)) throw new Unscrubbable('the archive is packed in a way that is not known');
   if (!isWhole(entry)) {
     return async (writer) => {
       const { replacedCount, isWithheld } = await writePieces(entry, head, around, writer);
@@ -91,17 +90,25 @@ function isWhole({ compressedSize, uncompressedSize }: Entry): boolean {
   return compressedSize <= maxWholeBytes && uncompressedSize <= maxWholeBytes;
 }
 
+/** Stored, with one size, or deflated. */
+function isKnown({ compressionMethod, compressedSize, uncompressedSize }: Entry): boolean {
+  return compressionMethod === 8 || (compressionMethod === 0 && compressedSize === uncompressedSize);
+}
+
 function cleanHead(
   entry: Entry,
   options: ScrubOptions,
 ): { readonly head: MemberHead; readonly count: number } {
-  const { bytes, count } = scrubBytes(Buffer.from(entry.fileName), options);
+  const { bytes, count } = scrubBytes(Buffer.from(entry.filename), options);
   const clean = bytes.toString();
-  const name = isDirectory(entry.fileName) && !isDirectory(clean) ? `${clean}/` : clean;
-  return { head: { name, modifiedAt: entry.getLastModDate() }, count };
+  const name = isDirectory(entry.filename) && !isDirectory(clean) ? `${clean}/` : clean;
+  return { head: { name, modifiedAt: entry.lastModDate }, count };
 }
 
-/** undefined when the member is withheld. Sizes and checksum are of what was unpacked here: what the archive says is not believed. */
+/**
+ * undefined when the member is withheld. Sizes and checksum are of what was unpacked here: what the archive
+ * says is not believed.
+ */
 async function searchedMember(
   entry: Entry,
   archive: ZipSource,

@@ -4,8 +4,8 @@ import type { SecretFinder } from '../secret-finder.ts';
 const minBlockBytes = 64 * 1024;
 
 /**
- * A stream without the secrets of the stream that goes in. A secret is found wherever the chunks end: what could be the
- * beginning of one is held back until its end has come.
+ * A stream without the secrets of the stream that goes in. A secret is found wherever the chunks end: what
+ * could be the beginning of one is held back until its end has come.
  */
 export class ScrubStream extends Transform {
   readonly #finder: SecretFinder;

@@ -1,9 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import type { Entry } from 'yauzl';
-import { Releasers } from '../../../lib/releasers.ts';
 import { maxUnpackedBytes, type ScrubOptions, type ScrubReport, Unscrubbable } from '../scrub-report.ts';
 import { heldBytes, type ReadyMember, readyMember } from './scrub-member.ts';
-import { ZipSource } from './zip-source.ts';
+import { type Entry, ZipSource } from './zip-source.ts';
 import { ZipWriter } from './zip-writer.ts';
 
 const maxMembers = 50_000;
@@ -16,26 +14,26 @@ const maxHeldBytes = 24 * 1024 * 1024;
 const maxInnerBytes = 32 * 1024 * 1024;
 
 /**
- * Writes a copy of an archive in which no member, and no name of one, holds a secret. Several members are unpacked, searched
- * and packed at once, as many as fit into a bound, and are written in the order of the archive; those in which nothing was
- * found are copied as they are packed. Memory stays bounded whatever the archive.
+ * Writes a copy of an archive in which no member, and no name of one, holds a secret. Several members are
+ * unpacked, searched and packed at once, as many as fit into a bound, and are written in the order of the
+ * archive; those in which nothing was found are copied as they are packed. Memory stays bounded whatever the
+ * archive.
  *
- * @throws Unscrubbable when the archive cannot be read, is encrypted, or holds more than any run leaves behind.
+ * @throws Unscrubbable when the archive cannot be read, is encrypted, or holds more than any run leaves
+ * behind.
  */
 export async function scrubZip(source: string, target: string, options: ScrubOptions): Promise<ScrubReport> {
-  const releasers = new Releasers();
+  const opened = new AsyncDisposableStack();
   try {
-    const archive = await ZipSource.open(source);
-    releasers.push('source', () => archive.close());
-    const output = await open(target, 'w', 0o600);
-    releasers.push('target', () => output.close());
+    const archive = opened.use(await ZipSource.open(source));
+    const output = opened.use(await open(target, 'w', 0o600));
     const totals = { memberCount: 0, unpackedBytes: 0 };
     const writer = new ZipWriter((bytes) => writeAll(output, bytes));
     const report = await repack({ archive, writer, totals, options, depth: 1 });
     await output.sync();
     return report;
   } finally {
-    await releasers.release();
+    await opened.disposeAsync();
   }
 }
 
@@ -49,9 +47,9 @@ interface Repacking {
 }
 
 /**
- * Members are begun in the order of the archive while there is room for them, and written in the same order: the oldest is
- * waited for and written before the next is begun without room. When one fails, or the signal gives the work up, the others
- * are told, and waited for: nothing goes on once the promise is settled.
+ * Members are begun in the order of the archive while there is room for them, and written in the same order:
+ * the oldest is waited for and written before the next is begun without room. When one fails, or the signal
+ * gives the work up, the others are aborted, and waited for: nothing goes on once the promise is settled.
  */
 async function repack(repacking: Repacking): Promise<ScrubReport> {
   const { archive, writer } = repacking;
@@ -87,7 +85,7 @@ async function repack(repacking: Repacking): Promise<ScrubReport> {
       const hasRoom = () => underWay.length < maxAtOnce && underWayBytes + bytes <= maxHeldBytes;
       while (underWay.length > 0 && !hasRoom()) await writeOldest();
       const ready = readyMember(entry, { archive, options, repackInner });
-      // Its fault is told when its turn comes; by then it may have waited for a while.
+      // Its error is thrown when its turn comes; by then it may have waited for a while.
       ready.catch(() => undefined);
       underWay.push({ bytes, ready });
       underWayBytes += bytes;
@@ -106,7 +104,7 @@ function admit(entry: Entry, totals: Repacking['totals']): void {
   if (totals.unpackedBytes + entry.uncompressedSize > maxUnpackedBytes) {
     throw new Unscrubbable('the archive is too large once it is unpacked');
   }
-  if (entry.isEncrypted()) throw new Unscrubbable('the archive is encrypted');
+  if (entry.encrypted) throw new Unscrubbable('the archive is encrypted');
   totals.memberCount += 1;
   totals.unpackedBytes += entry.uncompressedSize;
 }
@@ -121,7 +119,7 @@ async function repackedWithin(bytes: Buffer, { totals, options, depth }: Repacki
     if (sizeBytes > maxInnerBytes) throw new Unscrubbable('an archive within the archive is too large');
     pieces.push(piece);
   });
-  const archive = await ZipSource.fromBytes(bytes);
+  const archive = ZipSource.fromBytes(bytes);
   const report = await repack({ archive, writer, totals, options, depth: depth + 1 });
   return { report, bytes: Buffer.concat(pieces) };
 }

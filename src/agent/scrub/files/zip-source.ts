@@ -1,59 +1,45 @@
-import { open } from 'node:fs/promises';
-import { type Entry, fromBufferPromise, fromFdPromise, type ZipFile } from 'yauzl';
+import { type FileHandle, open } from 'node:fs/promises';
+import { type Entry, Reader, Uint8ArrayReader, ZipReader } from '@zip.js/zip.js';
 import { toError } from '../../../lib/errors.ts';
 import { Unscrubbable } from '../scrub-report.ts';
 
-const pieceBytes = 256 * 1024;
-const readerOptions = { lazyEntries: true, autoClose: false, strictFileNames: false } as const;
+export type { Entry };
 
-/** An archive to read: its directory, and the packed bytes of its members. Whatever fails here throws Unscrubbable. */
+const pieceBytes = 256 * 1024;
+/** The directory of an archive is read as a whole; one that is larger than this is refused. */
+const maxDirectoryBytes = 32 * 1024 * 1024;
+const localHeaderBytes = 30;
+const localHeaderSignature = 0x04034b50;
+
+/** Headers of members are not believed, so they need not agree with it. */
+const readerOptions = { checkLocalDirectory: false, useWebWorkers: false } as const;
+
+/**
+ * An archive to read: its directory, and the packed bytes of its members. Whatever fails here throws
+ * Unscrubbable.
+ */
 export class ZipSource {
-  readonly #archive: ZipFile;
-  readonly #readAt: (position: number, sizeBytes: number) => Promise<Buffer>;
+  readonly #reader: Reader<unknown>;
   readonly #close: () => Promise<void>;
 
-  private constructor(
-    archive: ZipFile,
-    readAt: (position: number, sizeBytes: number) => Promise<Buffer>,
-    close: () => Promise<void>,
-  ) {
-    this.#archive = archive;
-    this.#readAt = readAt;
+  private constructor(reader: Reader<unknown>, close: () => Promise<void>) {
+    this.#reader = reader;
     this.#close = close;
   }
 
   static async open(path: string): Promise<ZipSource> {
-    // The descriptor is ours: closing it waits for reads that are under way, which yauzl's own closing does not.
     const file = await readable(() => open(path, 'r'));
-    try {
-      const archive = await readable(() => fromFdPromise(file.fd, readerOptions));
-      const readAt = async (position: number, sizeBytes: number) => {
-        const bytes = Buffer.allocUnsafe(sizeBytes);
-        for (let at = 0; at < sizeBytes; ) {
-          const { bytesRead } = await file.read(bytes, at, sizeBytes - at, position + at);
-          if (bytesRead === 0) throw new Error('it ends too early');
-          at += bytesRead;
-        }
-        return bytes;
-      };
-      return new ZipSource(archive, readAt, () => file.close());
-    } catch (thrown) {
-      await file.close();
-      throw thrown;
-    }
+    return new ZipSource(new FileReader(file), () => file.close());
   }
 
-  static async fromBytes(bytes: Buffer): Promise<ZipSource> {
-    const archive = await readable(() => fromBufferPromise(bytes, readerOptions));
-    const readAt = async (position: number, sizeBytes: number) =>
-      bytes.subarray(position, position + sizeBytes);
-    return new ZipSource(archive, readAt, async () => undefined);
+  static fromBytes(bytes: Buffer): ZipSource {
+    return new ZipSource(new Uint8ArrayReader(bytes), async () => undefined);
   }
 
   /** The members, in the order of the archive's directory. */
   async *entries(): AsyncGenerator<Entry> {
     try {
-      yield* this.#archive.eachEntry();
+      yield* new ZipReader(this.#reader, readerOptions).getEntriesGenerator();
     } catch (thrown) {
       throw unreadable(thrown);
     }
@@ -61,7 +47,7 @@ export class ZipSource {
 
   /** What the archive holds of a member: packed bytes, all of them. */
   async packed(entry: Entry): Promise<Buffer> {
-    return await readable(async () => await this.#readAt(await this.#dataStart(entry), entry.compressedSize));
+    return await readable(async () => await this.#read(await this.#dataStart(entry), entry.compressedSize));
   }
 
   /** The same, piece by piece. */
@@ -69,19 +55,54 @@ export class ZipSource {
     const start = await readable(() => this.#dataStart(entry));
     for (let at = 0; at < entry.compressedSize; at += pieceBytes) {
       const sizeBytes = Math.min(pieceBytes, entry.compressedSize - at);
-      yield await readable(() => this.#readAt(start + at, sizeBytes));
+      yield await readable(() => this.#read(start + at, sizeBytes));
     }
   }
 
   /** To be called once nothing reads any more. */
-  async close(): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     await this.#close();
   }
 
-  /** Refuses what would end beyond the archive's end. */
-  async #dataStart(entry: Entry): Promise<number> {
-    const { fileDataStart } = await this.#archive.readLocalFileHeaderPromise(entry, { minimal: true });
-    return fileDataStart;
+  /** Behind the member's own header, which says of itself how long it is. */
+  async #dataStart({ offset }: Entry): Promise<number> {
+    const header = await this.#read(offset, localHeaderBytes);
+    if (header.readUInt32LE(0) !== localHeaderSignature)
+      throw new Error('a member is not where it should be');
+    return offset + localHeaderBytes + header.readUInt16LE(26) + header.readUInt16LE(28);
+  }
+
+  async #read(position: number, sizeBytes: number): Promise<Buffer> {
+    const bytes = await this.#reader.readUint8Array(position, sizeBytes);
+    if (bytes.length !== sizeBytes) throw new Error('it ends too early');
+    return Buffer.from(bytes.buffer, bytes.byteOffset, sizeBytes);
+  }
+}
+
+/** Reads from a file that its opener closes. */
+class FileReader extends Reader<FileHandle> {
+  readonly #file: FileHandle;
+
+  constructor(file: FileHandle) {
+    super(file);
+    this.#file = file;
+  }
+
+  override async init(): Promise<void> {
+    await super.init?.();
+    this.size = (await this.#file.stat()).size;
+  }
+
+  override async readUint8Array(position: number, sizeBytes: number): Promise<Uint8Array> {
+    if (sizeBytes > maxDirectoryBytes) throw new Error('its directory is too large');
+    const bytes = Buffer.allocUnsafe(sizeBytes);
+    let filled = 0;
+    while (filled < sizeBytes) {
+      const { bytesRead } = await this.#file.read(bytes, filled, sizeBytes - filled, position + filled);
+      if (bytesRead === 0) break;
+      filled += bytesRead;
+    }
+    return bytes.subarray(0, filled);
   }
 }
 

@@ -3,7 +3,7 @@ import { ZipWriter as Packer, Uint8ArrayReader } from '@zip.js/zip.js';
 import { Unscrubbable } from '../scrub-report.ts';
 import { compressionLevel } from './raw-deflate.ts';
 
-/** What stands in the directory of an archive beside a member's name. */
+/** What stands in the directory of an archive for a member. */
 export interface MemberHead {
   /** Names that end with `/` are directories. */
   readonly name: string;
@@ -24,7 +24,7 @@ export interface PackedMember {
 const maxNameBytes = 0xffff;
 /** Names of all members together, which stay in memory until the end. */
 const maxDirectoryBytes = 16 * 1024 * 1024;
-/** About what a member takes there beside its name. */
+/** About what a member takes there in addition to its name. */
 const directoryRecordBytes = 64;
 /** Small pieces are joined until they are as long as this. */
 const writeBytes = 256 * 1024;
@@ -38,8 +38,8 @@ const packing = {
 } as const;
 
 /**
- * Writes an archive from members that are packed already, one at a time, in the order in which they are added. Nothing of another
- * archive's headers comes with them.
+ * Writes an archive from members that are packed already, one at a time, in the order in which they are
+ * added. Nothing of another archive's headers comes with them.
  */
 export class ZipWriter {
   readonly #write: (bytes: Buffer) => Promise<void>;
@@ -75,7 +75,9 @@ export class ZipWriter {
     });
   }
 
-  /** Packs and adds a member piece by piece. Where the pieces fail before the first one, nothing was added. */
+  /**
+   * Packs and adds a member piece by piece. Where the pieces fail before the first one, nothing was added.
+   */
   async addPieces(head: MemberHead, pieces: AsyncIterable<Buffer>): Promise<void> {
     const rest = pieces[Symbol.asyncIterator]();
     const first = await rest.next();
@@ -116,7 +118,10 @@ export class ZipWriter {
     await this.#write(bytes);
   }
 
-  /** The name a member gets: its own, or another when it is taken, as when secrets were all that told two names apart. */
+  /**
+   * The name a member gets: its own, or another when it is taken, as when two names differed in secrets
+   * alone.
+   */
   #listed({ name }: MemberHead): string {
     let free = name;
     while (this.#names.has(free)) {

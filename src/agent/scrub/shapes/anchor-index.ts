@@ -2,7 +2,10 @@ import type { SecretShape } from './shape.ts';
 
 const maxTableBits = 18;
 const minTableBits = 12;
-/** Cells of the table per anchor: fewer, and unlucky collisions make the search step through the text byte by byte. */
+/**
+ * Cells of the table per anchor: fewer, and unlucky collisions make the search step through the text byte by
+ * byte.
+ */
 const cellsPerAnchor = 64;
 
 /** How far a window of that many bytes moves on at most. */
@@ -15,8 +18,9 @@ function blockBytes(windowBytes: number): 2 | 3 {
 }
 
 /**
- * Finds many anchors at once, looking at few of the bytes (the algorithm of Wu and Manber): for the last two or three bytes
- * of a window as long as the shortest anchor, a table says how far the window may move on without missing one.
+ * Finds many anchors at once, looking at few of the bytes (the algorithm of Wu and Manber): for the last two
+ * or three bytes of a window as long as the shortest anchor, a table says how far the window may move on
+ * without missing one.
  */
 export class AnchorIndex {
   readonly #windowBytes: number;

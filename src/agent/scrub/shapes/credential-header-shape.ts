@@ -5,8 +5,9 @@ const maxValueBytes = 64 * 1024;
 const maxContextBytes = 64;
 
 /**
- * Pieces of the names of headers that carry credentials, in the cases they are written in. They are looked for with the
- * letter before and, where they are short, with what may follow: longer anchors make the search quicker.
+ * Pieces of the names of headers that carry credentials, in the cases they are written in. They are looked
+ * for with the letter before and, where they are short, with what may follow: longer anchors make the search
+ * quicker.
  */
 const pieces: readonly { readonly anchor: string; readonly start: number; readonly end: number }[] = [
   ...['uthorization', 'UTHORIZATION'].map((anchor) => ({ anchor, start: 0, end: anchor.length })),
@@ -18,17 +19,23 @@ const pieces: readonly { readonly anchor: string; readonly start: number; readon
 
 /** What may stand in front of such a piece in a header's name. */
 const nameBefore = /(?:^|[^a-z0-9-])(?:(?:proxy-)?a|(?:set-)?c|x-a)$/i;
-/** A JSON pair: the name as a value, then the key `value`. The quotes may be escaped, as in JSON inside of JSON. */
+/**
+ * A JSON pair: the name as a value, then the key `value`. The quotes may be escaped, as in JSON inside of
+ * JSON.
+ */
 const pairAfter = /^(\\*["'])\s*,\s*(?:\\*["'])?value(?:\\*["'])?\s*:\s*(\\*["'])/i;
 /** A key of an object: `"cookie": "…"`, or of a list of headers in code. */
 const keyAfter = /^(\\*["'])\s*:\s*(?:\[\s*)?(\\*["'])/;
-/** A list of cookies, as HAR files have beside the headers. */
+/** A list of cookies, as HAR files have next to the headers. */
 const listAfter = /^s(\\*["'])\s*:\s*\[/;
 const closingBracket = 0x5d;
 /** A line of a protocol or of a log. */
 const lineAfter = /^\s*:[ \t]*(?=\S)/;
 const lineBefore = /(?:^|[\r\n]|\\n|[<>*-] ?|^ +|[\r\n\t] *|\\n *|["'`])$/;
-/** Where the value of such a line ends: also at a line break that is escaped, and at the end of a string around it. */
+/**
+ * Where the value of such a line ends: also at a line break that is escaped, and at the end of a string
+ * around it.
+ */
 const lineEnd = /[\r\n]|\\+[rn]|\\*["'`]/g;
 
 /** Finds the values of credential headers in texts: HAR files, traces, logs, dumps of requests. */
@@ -95,7 +102,9 @@ function cookieValues(bytes: Buffer, start: number, quote: string): readonly Sec
   return ranges;
 }
 
-/** Where a string ends that is between quotes with that many backslashes: fewer or more of them do not end it. */
+/**
+ * Where a string ends that is between quotes with that many backslashes: fewer or more of them do not end it.
+ */
 function stringEnd(bytes: Buffer, start: number, quote: string): number {
   const limit = Math.min(bytes.length, start + maxValueBytes);
   const mark = quote.charCodeAt(quote.length - 1);

@@ -5,7 +5,10 @@ import { TextUnit } from './text-unit.ts';
 
 /** What hardly any encoding changes. */
 const alphanumeric = /[A-Za-z0-9]+/g;
-/** Anchors of this length are found about as fast as longer ones, and the first one keeps what stands before it short. */
+/**
+ * Anchors of this length are found about as fast as longer ones, and the first one keeps what stands before
+ * it short.
+ */
 const goodAnchorBytes = 8;
 /** Base64 shorter than this would be found by chance. */
 const minBase64Length = 6;
@@ -47,7 +50,10 @@ function plainestWindow(characters: readonly string[]): number {
   return best;
 }
 
-/** With one special character, every spelling of it; with several, those in which all of them are spelled alike. */
+/**
+ * With one special character, every spelling of it; with several, those in which all of them are spelled
+ * alike.
+ */
 function windowSpellings(window: readonly string[]): Buffer[] {
   const special = window.findIndex(isSpecial);
   const isOnlyOne = special >= 0 && !window.slice(special + 1).some(isSpecial);
@@ -68,9 +74,9 @@ function isSpecial(character: string): boolean {
 }
 
 /**
- * The Base64 of a text that contains the secret, which depends on where in a group of three bytes the secret begins: for
- * each of the three cases the characters that depend on the secret alone. Not only of the secret as it is: a JSON or form
- * body that is put into Base64 holds it escaped.
+ * The Base64 of a text that contains the secret, which depends on where in a group of three bytes the secret
+ * begins: for each of the three cases the characters that depend on the secret alone. Not only of the secret
+ * as it is: a JSON or form body that is put into Base64 holds it escaped.
  */
 function base64Shapes(secret: string): SecretShape[] {
   const shapes: SecretShape[] = [];
@@ -100,12 +106,15 @@ function base64Shapes(secret: string): SecretShape[] {
   return shapes;
 }
 
-/** The part of the Base64 of a text that depends on these bytes alone, when `offset` (0 to 2) bytes stand before them. */
+/**
+ * The part of the Base64 of a text that depends on these bytes alone, when `offset` (0 to 2) bytes stand
+ * before them.
+ */
 export function innerBase64(bytes: Buffer, offset: number): string {
   const encoded = Buffer.concat([Buffer.alloc(offset), bytes])
     .toString('base64')
     .replaceAll('=', '');
-  // Bits of a character beside the secret's own first or last one belong to its neighbours: leave it out.
+  // Bits of a character next to the secret's own first or last one belong to its neighbours: leave it out.
   return encoded.slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + bytes.length) * 8) / 6));
 }
 
@@ -147,4 +156,21 @@ function anchorIn(text: string, run: RegExp): { start: number; text: string } | 
     if (found.text.length > (best?.text.length ?? minAnchorBytes - 1)) best = found;
   }
   return best;
+}
+
+/** A longer secret that is cut is recognised by its beginning. */
+const maxCutLength = 16 * 1024;
+
+/** The spellings that texts of results use, of which one may have been cut in the middle. */
+export function cutSpellings(secret: string): string[] {
+  const text = secret.slice(0, maxCutLength);
+  const forms = new Set([...spellings(text), Buffer.from(text).toString('hex')]);
+  for (const spelling of bodySpellings(text)) {
+    const bytes = Buffer.from(spelling);
+    for (const offset of [0, 1, 2]) {
+      const inner = innerBase64(bytes, offset);
+      forms.add(inner).add(inner.replaceAll('+', '-').replaceAll('/', '_'));
+    }
+  }
+  return [...forms];
 }

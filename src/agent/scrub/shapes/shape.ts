@@ -5,8 +5,8 @@ export interface SecretRange {
 }
 
 /**
- * One way in which a secret may be written. Its anchor is a piece that every variant of that way has in common; where an
- * anchor is found, `rangesAt` looks whether the secret stands around it.
+ * One way in which a secret may be written. Its anchor is a piece that every variant of that way has in
+ * common; where an anchor is found, `rangesAt` looks whether the secret stands around it.
  */
 export interface SecretShape {
   /** Never shorter than `minAnchorBytes`. */
@@ -57,8 +57,8 @@ export interface Unit {
 }
 
 /**
- * A form in which every character has several spellings that may be mixed: a text with some of its characters escaped once,
- * some twice and some not at all.
+ * A form in which every character has several spellings that may be mixed: a text with some of its characters
+ * escaped once, some twice and some not at all.
  */
 export class TolerantShape implements SecretShape {
   readonly anchor: Buffer;
@@ -95,8 +95,9 @@ function sum(units: readonly Unit[]): number {
 }
 
 /**
- * The end of the units when they are spelled one after the other from `from` on. Where a character has several readings,
- * each is tried; a pair of unit and place that failed once is not tried again, so the work is linear in the length.
+ * The end of the units when they are spelled one after the other from `from` on. Where a character has
+ * several readings, each is tried; a pair of unit and place that failed once is not tried again, so the work
+ * is linear in the length.
  */
 function furthestEnd(units: readonly Unit[], bytes: Buffer, from: number): number | undefined {
   return walk(units, bytes, from, () => true);

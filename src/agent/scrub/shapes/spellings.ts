@@ -13,8 +13,8 @@ export function bodySpellings(text: string): Set<string> {
 }
 
 /**
- * The usual spellings of a text, each applied to the whole of it: as it is, escaped for JSON (once to three times), for
- * URLs, forms, HTML, XML and shells.
+ * The usual spellings of a text, each applied to the whole of it: as it is, escaped for JSON (once to three
+ * times), for URLs, forms, HTML, XML and shells.
  */
 export function spellings(text: string): string[] {
   const wellFormed = text.toWellFormed();

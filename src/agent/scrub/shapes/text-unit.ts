@@ -28,9 +28,9 @@ const controlEscapes: Readonly<Record<number, string>> = {
 const ampEntity = Buffer.from('amp;');
 
 /**
- * The spellings of one character in text: UTF-8 or Latin-1, percent-encoded in either and either case, `+` for a space,
- * backslash escapes of JSON, JavaScript, C and shells at any depth, character references of HTML and XML, and quotes of
- * shells. White space may have been removed on the way into a header.
+ * The spellings of one character in text: UTF-8 or Latin-1, percent-encoded in either and either case, `+`
+ * for a space, backslash escapes of JSON, JavaScript, C and shells at any depth, character references of HTML
+ * and XML, and quotes of shells. White space may have been removed on the way into a header.
  */
 export class TextUnit implements Unit {
   readonly maxBytes: number;
@@ -104,7 +104,7 @@ export class TextUnit implements Unit {
   #addPercents(bytes: Buffer, at: number, add: (end: number) => void): void {
     if (this.#isLatin) add(percentEnd(bytes, at, Buffer.of(this.#codePoint)));
     if (this.#codePoint === percent) {
-      // %, %25, %2525 … are all the same character, escaped more and more often.
+      // %, %25, %2525 … are one character, escaped more and more often.
       let end = at + 1;
       const all = [end];
       while (bytes[end] === 0x32 && bytes[end + 1] === 0x35 && all.length <= maxPercentNesting + 1) {
@@ -151,7 +151,10 @@ export class TextUnit implements Unit {
   }
 }
 
-/** Where `'\\''` or `'"'"'` ends, which is how shells write a single quote between single quotes; escaped once more or not. */
+/**
+ * Where `'\\''` or `'"'"'` ends, which is how shells write a single quote between single quotes; escaped once
+ * more or not.
+ */
 function shellQuoteEnd(bytes: Buffer, at: number): number {
   let end = at + 1;
   while (bytes[end] === backslash && end - at <= maxBackslashes) end += 1;

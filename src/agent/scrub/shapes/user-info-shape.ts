@@ -3,7 +3,9 @@ import type { SecretRange, SecretShape } from './shape.ts';
 /** Longer than any user and password; keeps the search linear. */
 const maxUserInfoBytes = 1024;
 
-/** What no user info holds, beside white space and control characters: where it would begin or end instead. */
+/**
+ * What no user info holds, besides white space and control characters: where it would begin or end instead.
+ */
 const strangers: ReadonlySet<number> = new Set(Array.from('?#"\'<>', (stranger) => stranger.charCodeAt(0)));
 const slash = 0x2f;
 const backslash = 0x5c;
@@ -14,7 +16,10 @@ const encodedStranger = /[\s/?#"'<>\\&;,]|%(?:2f|3f|23|22|27|3c|3e|5c|20|0a|0d)/
 
 const none: readonly SecretRange[] = [];
 
-/** User and password before an `@`, which is rare: `://` is not. The last `@` before the path counts, as ranges are joined. */
+/**
+ * User and password before an `@`, which is rare: `://` is not. The last `@` before the path counts, as
+ * ranges are joined.
+ */
 class PlainUserInfo implements SecretShape {
   readonly anchor = Buffer.from('@');
   readonly reachBackBytes = maxUserInfoBytes;

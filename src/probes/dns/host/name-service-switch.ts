@@ -1,10 +1,11 @@
 /**
  * Which names this process can look up itself, according to the `hosts` line of nsswitch.conf(5).
  *
- * Our resolver knows /etc/hosts and DNS. Two modules answer for a few names only: `mdns_minimal` and its kin for
- * `.local`, `myhostname` for the host's own name, `_gateway` and `_outbound`; those names go to the system's resolver and all
- * others stay ours. systemd's `resolve` counts as DNS: resolv.conf names its server. With any other module (ldap, nis,
- * sss, wins, …) or an order of its own, every name goes to the system, because such a module may know any name.
+ * Our resolver knows /etc/hosts and DNS. Two modules answer for a few names only: `mdns_minimal` and its kin
+ * for `.local`, `myhostname` for the host's own name, `_gateway` and `_outbound`; those names go to the
+ * system's resolver and all others stay ours. systemd's `resolve` counts as DNS: resolv.conf names its
+ * server. With any other module (ldap, nis, sss, wins, …) or an order of its own, every name goes to the
+ * system, because such a module may know any name.
  */
 export interface NameServiceSwitch {
   /** True when DNS alone would not give the answers this host gives. */
@@ -24,7 +25,8 @@ export function parseNameServiceSwitch(text: string): NameServiceSwitch {
     .split(/\s+/);
   const narrow = (source: string) => source === 'myhostname' || multicastSource.test(source);
   const wide = sources.filter((source) => !narrow(source));
-  // `files` first, then DNS by one name or the other; [NOTFOUND=return] right after files would leave DNS out.
+  // `files` first, then DNS by one name or the other; [NOTFOUND=return] right after files would leave DNS
+  // out.
   const isOurs =
     wide[0] === 'files' &&
     wide.length > 1 &&

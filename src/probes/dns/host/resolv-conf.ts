@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import type { ResolvedAddress } from '../../address.ts';
 import type { DnsServer } from '../server.ts';
 
 /** What resolv.conf(5) says about name servers. */
@@ -7,7 +8,7 @@ export interface ResolvConf {
   readonly servers: readonly DnsServer[];
   /** Domains to try a short name in. */
   readonly search: readonly string[];
-  /** A name with at least so many dots is tried as it is first. */
+  /** A name with at least this many dots is tried as it is first. */
   readonly ndots: number;
   /** How long one server may take, in milliseconds. */
   readonly timeoutMs: number;
@@ -26,9 +27,9 @@ const maxTimeoutSeconds = 30;
 const maxAttempts = 5;
 
 /**
- * Reads resolv.conf(5): nameserver (also as `[address]:port`, as OpenBSD writes it), search, domain and the options
- * ndots, timeout, attempts, rotate, use-vc and edns0. Whatever else there is is ignored, as it is by libc. Without a
- * name server it is the local host's.
+ * Reads resolv.conf(5): nameserver (also as `[address]:port`, as OpenBSD writes it), search, domain and the
+ * options ndots, timeout, attempts, rotate, use-vc and edns0. Whatever else there is is ignored, as it is by
+ * libc. Without a name server it is the local host's.
  */
 export function parseResolvConf(text: string): ResolvConf {
   const servers: DnsServer[] = [];
@@ -76,4 +77,24 @@ function serverOf(text: string): DnsServer | undefined {
 /** A server that is known by its address only. */
 function nameServer(address: string, port: number): DnsServer {
   return { hostname: address, address, family: isIP(address) === 6 ? 6 : 4, port };
+}
+
+/** Addresses by name, in the order of the file. Names are in lower case. */
+export type HostsFile = ReadonlyMap<string, readonly ResolvedAddress[]>;
+
+/** Reads hosts(5). A line that does not begin with an address is ignored. */
+export function parseHosts(text: string): HostsFile {
+  const hosts = new Map<string, ResolvedAddress[]>();
+  for (const line of text.split('\n')) {
+    const [address = '', ...names] = (line.split('#', 1)[0] ?? '').trim().split(/\s+/);
+    const family = isIP(address);
+    if (family !== 4 && family !== 6) continue;
+    for (const name of names) {
+      const key = name.toLowerCase().replace(/\.$/, '');
+      const known = hosts.get(key) ?? [];
+      if (!known.some((entry) => entry.address === address)) known.push({ address, family });
+      hosts.set(key, known);
+    }
+  }
+  return hosts;
 }

@@ -1,21 +1,13 @@
 import { domainToASCII } from 'node:url';
+import { type IpFamily, literalAddress, type ResolvedAddress } from '../../address.ts';
 import { ProbeError } from '../../connection/errors.ts';
-import type { StampClock } from '../../kernel-thread/socket-watch.ts';
-import {
-  type IpFamily,
-  type LookupControls,
-  literalAddress,
-  ownAnswer,
-  type ResolvedAddress,
-  ResolveError,
-  type Resolver,
-} from '../../resolver.ts';
+import { type LookupControls, ownAnswer, ResolveError, type Resolver } from '../../resolver.ts';
+import type { StampClock } from '../../sys/kernel-clock.ts';
 import { type DnsReply, queryDns } from '../query.ts';
 import { type DnsServer, serverText } from '../server.ts';
 import type { DnsMessage } from '../wire/message.ts';
 import { isSameName, queryName } from '../wire/name.ts';
-import { type HostsFile, parseHosts } from './hosts-file.ts';
-import { parseResolvConf, type ResolvConf } from './resolv-conf.ts';
+import { type HostsFile, parseHosts, parseResolvConf, type ResolvConf } from './resolv-conf.ts';
 import { WatchedFile } from './watched-file.ts';
 
 /** Longest chain of CNAME records that is followed. */
@@ -42,15 +34,15 @@ interface LookupRun {
 const unrestricted = { refusal: () => undefined };
 
 /**
- * Looks names up in /etc/hosts and at the name servers of resolv.conf, by sockets of this process: any number of names
- * may hang without holding up others, which libuv's threads would not allow. A lookup goes through
+ * Looks names up in /etc/hosts and at the name servers of resolv.conf, by sockets of this process: any number
+ * of names may hang without holding up others, which libuv's threads would not allow. A lookup goes through
  *
  *   literal -> special name -> /etc/hosts -> DNS, once for each candidate name
  *
- * and ends at the first that has an address. Candidates are the name itself and the name within each domain of the
- * search list, in the order that `ndots` gives. For each candidate the servers are asked in turn, `attempts` times over,
- * until one says that the name exists or does not; a failing server (silence, SERVFAIL, REFUSED, …) says neither. Nothing
- * is cached: a monitor wants to know what is so now.
+ * and ends at the first that has an address. Candidates are the name itself and the name within each domain
+ * of the search list, in the order that `ndots` gives. For each candidate the servers are asked in turn,
+ * `attempts` times over, until one says that the name exists or does not; a failing server (silence,
+ * SERVFAIL, REFUSED, …) says neither. Nothing is cached: a monitor wants to know what is so now.
  */
 export class StubResolver implements Resolver {
   readonly #resolvConf: WatchedFile<ResolvConf>;
@@ -245,7 +237,10 @@ function stopped(name: string): ResolveError {
   return new ResolveError('unavailable', 'ECANCELED', `the lookup of ${name} was stopped`);
 }
 
-/** The names to ask for, in order (resolv.conf(5), `ndots`). A dot at the end of a name means that it is complete. */
+/**
+ * The names to ask for, in order (resolv.conf(5), `ndots`). A dot at the end of a name means that it is
+ * complete.
+ */
 function candidates(name: string, isAbsolute: boolean, { search, ndots }: ResolvConf): string[] {
   const found = search.flatMap((domain) => queryName(domain === '' ? name : `${name}.${domain}`) ?? []);
   if (isAbsolute) return [name];

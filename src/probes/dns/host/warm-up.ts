@@ -6,9 +6,10 @@ import { queryDns } from '../query.ts';
 const queries = 3;
 
 /**
- * Asks a server of our own on loopback a few questions. The first query of a thread loads and compiles the codec, which
- * takes milliseconds; without this the first check, or the first name any check looks up, would pay for it. Where nothing
- * can listen on loopback the first one is measured cold; nothing else depends on it.
+ * Asks a server of our own on loopback a few questions. The first query of a thread loads and compiles the
+ * codec, which takes milliseconds; without this the first check, or the first name any check looks up, would
+ * pay for it. Where nothing can listen on loopback the first one is measured cold; nothing else depends on
+ * it.
  */
 export async function warmUpDns(): Promise<void> {
   await openTimekeeper();

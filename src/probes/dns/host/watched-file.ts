@@ -5,9 +5,9 @@ import { errorCodeOf } from '../../../lib/errors.ts';
 const recheckMs = 1000;
 
 /**
- * A small system file that is read again when it has changed; a file that is missing or cannot be read is empty. Reads
- * are synchronous on purpose: they take microseconds, and asynchronous ones would queue behind whatever occupies
- * libuv's threads.
+ * A small system file that is read again when it has changed; a file that is missing or cannot be read is
+ * empty. Reads are synchronous on purpose: they take microseconds, and asynchronous ones would queue behind
+ * whatever occupies libuv's threads.
  */
 export class WatchedFile<Value> {
   readonly #path: string;
@@ -34,7 +34,9 @@ export class WatchedFile<Value> {
     return this.#value;
   }
 
-  /** Differs whenever the content may: kubelets and network managers replace the file rather than write to it. */
+  /**
+   * Differs whenever the content may: kubelets and network managers replace the file rather than write to it.
+   */
   #currentVersion(): string {
     try {
       const { ino, size, mtimeMs, ctimeMs } = statSync(this.#path);

@@ -2,7 +2,10 @@ const headerBytes = 12;
 const questionTailBytes = 4;
 const recordHeadBytes = 10;
 
-/** Where names stand in the data of a record, by the number of its type: how many bytes before the first, how many names. */
+/**
+ * Where names stand in the data of a record, by the number of its type: how many bytes before the first, how
+ * many names.
+ */
 const namesInData: Readonly<Record<number, { readonly skipBytes: number; readonly count: number }>> = {
   2: { skipBytes: 0, count: 1 },
   5: { skipBytes: 0, count: 1 },
@@ -15,9 +18,9 @@ const namesInData: Readonly<Record<number, { readonly skipBytes: number; readonl
 };
 
 /**
- * Counts how many labels and pointers a decoder has to go through for all names of a message, without decoding any. A
- * pointer of two bytes can stand for a name of 127 labels (RFC 1035 section 4.1.4), so a message of 64 KiB may cost a
- * hundred times what it should.
+ * Counts how many labels and pointers a decoder has to go through for all names of a message, without
+ * decoding any. A pointer of two bytes can stand for a name of 127 labels (RFC 1035 section 4.1.4), so a
+ * message of 64 KiB may cost a hundred times what it should.
  *
  * @param limit counting stops there.
  * @returns the count, up to where the message makes no sense any more.
@@ -46,7 +49,9 @@ export function decodingSteps(bytes: Buffer, limit: number): number {
   return count.steps;
 }
 
-/** Goes through a name with everything it points to; returns the offset of what follows it where it stands. */
+/**
+ * Goes through a name with everything it points to; returns the offset of what follows it where it stands.
+ */
 function afterName(bytes: Buffer, start: number, limit: number, count: { steps: number }): number {
   let offset = start;
   let after: number | undefined;

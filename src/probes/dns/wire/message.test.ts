@@ -4,7 +4,9 @@ import { DnsDecodeError, decodeMessage, encodeQuery, mismatch } from './message.
 
 const question = { name: 'www.example.test', type: 'HTTPS' } as const;
 
-/** The bytes of a response with several records, one of them with a compressed name and one with HTTPS data. */
+/**
+ * The bytes of a response with several records, one of them with a compressed name and one with HTTPS data.
+ */
 function response(): Buffer {
   const bytes = encodeQuery(question, 4711, false);
   bytes.writeUInt16BE(0x8580, 2);

@@ -8,11 +8,11 @@ import {
   type OptAnswer,
   RECURSION_DESIRED,
 } from 'dns-packet';
+import { codecType, type RecordType, typeName } from '../../../lib/dns-record-type.ts';
 import { toError } from '../../../lib/errors.ts';
 import { decodingSteps } from './decoding-cost.ts';
 import { absoluteName, isSameName } from './name.ts';
 import { recordText } from './record-text.ts';
-import { codecType, type RecordType, typeName } from './record-type.ts';
 
 /** What is asked: a name without a dot at its end, and a record type; the class is always IN. */
 export interface DnsQuestion {
@@ -67,7 +67,8 @@ export class DnsDecodeError extends Error {
 const udpPayloadBytes = 1232;
 
 /**
- * A query with recursion desired. It asks for the AD flag as well (RFC 6840 section 5.7), but not for signatures.
+ * A query with recursion desired. It asks for the AD flag as well (RFC 6840 section 5.7), but not for
+ * signatures.
  *
  * @param isEdns whether the query carries an OPT record; a few old servers refuse those.
  */
@@ -83,7 +84,8 @@ export function encodeQuery(question: DnsQuestion, id: number, isEdns: boolean):
 }
 
 /**
- * Labels and pointers of all names of a message that are decoded: 4000 addresses of a name with six labels have fewer.
+ * Labels and pointers of all names of a message that are decoded: 4000 addresses of a name with six labels
+ * have fewer.
  */
 const maxDecodingSteps = 32_768;
 
@@ -165,8 +167,8 @@ function responseCodeName(code: number): string {
 }
 
 /**
- * Why a message is no answer to a question, or undefined when it is one. A server that cannot read a query may leave
- * the question out, but then it has nothing to say besides an error code.
+ * Why a message is no answer to a question, or undefined when it is one. A server that cannot read a query
+ * may leave the question out, but then it has nothing to say besides an error code.
  */
 export function mismatch(message: DnsMessage, question: DnsQuestion, id: number): string | undefined {
   if (!message.isResponse) return 'it is a query';

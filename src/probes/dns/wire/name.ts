@@ -5,10 +5,10 @@ const maxNameLength = 253;
 const maxLabelLength = 63;
 
 /**
- * A domain name as queries carry it: ASCII, without a dot at its end ("." is the root). Names of other scripts are
- * converted as browsers do (UTS 46). undefined when the text cannot be a name: an empty or too long label, a space, a
- * backslash, or more than 253 characters (RFC 1035 section 2.3.4). Underscores and `*` are welcome: names of services
- * and wildcards have them.
+ * A domain name as queries carry it: ASCII, without a dot at its end ("." is the root). Names of other
+ * scripts are converted as browsers do (UTS 46). undefined when the text cannot be a name: an empty or too
+ * long label, a space, a backslash, or more than 253 characters (RFC 1035 section 2.3.4). Underscores and `*`
+ * are welcome: names of services and wildcards have them.
  */
 export function queryName(text: string): string | undefined {
   const trimmed = text.trim();
@@ -24,7 +24,10 @@ function isAscii(text: string): boolean {
   return Buffer.byteLength(text) === text.length;
 }
 
-/** A name as answers show it: with a dot at its end, spaces and control characters as `\DDD` (RFC 4343 section 2.1). */
+/**
+ * A name as answers show it: with a dot at its end, spaces and control characters as `\DDD` (RFC 4343 section
+ * 2.1).
+ */
 export function absoluteName(name: string): string {
   const shown = /^[!-~]*$/.test(name) ? name : escapedControls(name);
   return shown.endsWith('.') ? shown : `${shown}.`;

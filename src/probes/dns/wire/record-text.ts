@@ -13,8 +13,8 @@ import { absoluteName } from './name.ts';
 import { serviceBindingText } from './service-binding.ts';
 
 /**
- * The data of a record as text, as zone files and dig write it. TXT is the exception: its strings are put together
- * without quotes, as SPF, DKIM and the like read them.
+ * The data of a record as text, as zone files and dig write it. TXT is the exception: its strings are put
+ * together without quotes, as SPF, DKIM and the like read them.
  *
  * @param data as the codec decoded it for that type.
  * @throws Error when the data cannot be read.
@@ -85,7 +85,7 @@ const formats: Readonly<Record<string, (data: unknown) => string>> = {
   SVCB: (data) => serviceBindingText(data as Buffer),
 };
 
-/** An address that carries an IPv4 address shows it as such (RFC 5952 section 5). */
+/** An address that carries an IPv4 address shows it in dotted form (RFC 5952 section 5). */
 function ipv6Text(address: string): string {
   const [, high, low] = /^::ffff:([\da-f]+):([\da-f]+)$/.exec(address) ?? [];
   if (high === undefined || low === undefined) return address;

@@ -14,8 +14,8 @@ const keyNames = [
 ];
 
 /**
- * The data of an HTTPS or SVCB record as text (RFC 9460 section 2.1): priority, target and parameters, such as
- * `1 . alpn="h2,h3" ipv4hint=192.0.2.1`.
+ * The data of an HTTPS or SVCB record as text (RFC 9460 section 2.1): priority, target and parameters, such
+ * as `1 . alpn="h2,h3" ipv4hint=192.0.2.1`.
  *
  * @throws Error when the data breaks off or a value does not fit its parameter.
  */

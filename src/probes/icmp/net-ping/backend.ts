@@ -1,12 +1,13 @@
-import { type EchoAnswer, type IcmpBackend, IcmpUnavailable, type PingTrain } from '../backend.ts';
+import type { EchoAnswer } from '../../echo/answers.ts';
+import { type IcmpBackend, IcmpUnavailable, type PingTrain } from '../../echo/backend.ts';
 import { NetPingProcess } from './process.ts';
 
 const selfTestTimeoutMs = 1000;
 
 /**
- * Pings with the packages net-ping and raw-socket, where raw sockets are allowed but system calls cannot be made through
- * FFI. Times are taken when an event is seen in a process that does nothing else; the hop limit of IPv6 replies is not
- * told.
+ * Pings with the packages net-ping and raw-socket, where raw sockets are allowed but system calls cannot be
+ * made through FFI. Times are taken when an event is seen in a process that does nothing else; the hop limit
+ * of IPv6 replies is unknown.
  */
 export class NetPingBackend implements IcmpBackend {
   readonly description = 'net-ping over raw sockets';
@@ -21,7 +22,8 @@ export class NetPingBackend implements IcmpBackend {
   /**
    * Starts the process and lets it ping this host.
    *
-   * @throws IcmpUnavailable with the reason when the packages are not there, not built for this Node or not allowed.
+   * @throws IcmpUnavailable with the reason when the packages are not there, not built for this Node or not
+   *   allowed.
    */
   static async open(): Promise<NetPingBackend> {
     const process = new NetPingProcess();

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { toError } from '../../../lib/errors.ts';
-import { IcmpUnavailable } from '../backend.ts';
+import { IcmpUnavailable } from '../../echo/backend.ts';
 
 /** A request as net-ping keeps it; more fields of our own go along. */
 export interface NetPingRequest {
@@ -23,7 +23,9 @@ export interface RawSocket {
   setOption(level: number, option: number, value: Buffer, sizeBytes: number): void;
 }
 
-/** The parts of net-ping's `Session` that we use or replace: it queues, sends, times out and sleeps when idle. */
+/**
+ * The parts of net-ping's `Session` that we use or replace: it queues, sends, times out and sleeps when idle.
+ */
 export interface NetPingSession<Request extends NetPingRequest> {
   readonly sessionId: number;
   readonly socket: RawSocket;

@@ -1,6 +1,7 @@
-import type { EchoAnswer, PingTrain } from '../backend.ts';
+import type { EchoAnswer } from '../../echo/answers.ts';
+import type { PingTrain } from '../../echo/backend.ts';
 
-/** What the net-ping process is told. */
+/** Messages to the net-ping process. */
 export type ToNetPing =
   | { readonly type: 'train'; readonly id: number; readonly train: PingTrain }
   /** Sends no more of that train; what was answered until then comes back. */

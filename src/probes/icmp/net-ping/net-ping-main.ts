@@ -1,13 +1,14 @@
 /**
- * The program of the net-ping backend: a process of its own, because raw-socket loads in main threads only. Told what to
- * do over the channel it is forked with; ends when that closes.
+ * The program of the net-ping backend: a process of its own, because raw-socket loads in main threads only.
+ * It gets its commands over the channel it is forked with, and ends when that closes.
  */
 import { networkInterfaces } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { toError } from '../../../lib/errors.ts';
-import type { IpFamily } from '../../resolver.ts';
-import { errnoOfWords } from '../../sys/libc-words.ts';
-import { type EchoAnswer, IcmpUnavailable, type PingTrain } from '../backend.ts';
+import type { IpFamily } from '../../address.ts';
+import type { EchoAnswer } from '../../echo/answers.ts';
+import { IcmpUnavailable, type PingTrain } from '../../echo/backend.ts';
+import { errnoOfWords } from '../../sys/errno.ts';
 import { loadNetPing, type NetPingLibrary } from './library.ts';
 import type { FromNetPing, RawSocketReport, ToNetPing } from './messages.ts';
 import { NetPingEcho } from './session.ts';
@@ -15,7 +16,9 @@ import { NetPingEcho } from './session.ts';
 if (!process.send) throw new Error('net-ping-main is forked with a channel only');
 
 const stops = new Map<number, AbortController>();
-/** Held here for good: a session that only its pending requests hold is collected as garbage, and they vanish. */
+/**
+ * Held here for good: a session that only its pending requests hold is collected as garbage, and they vanish.
+ */
 const sessions = new Map<IpFamily, NetPingEcho>();
 
 process.on('disconnect', () => process.exit(0));

@@ -1,6 +1,6 @@
-import type { IpFamily } from '../../resolver.ts';
+import type { IpFamily } from '../../address.ts';
+import { echoHeaderBytes, echoReplyType, echoRequestType, tokenBytes } from '../../echo/packet.ts';
 import { canonicalAddress } from '../../sys/socket-address.ts';
-import { echoHeaderBytes, echoReplyType, echoRequestType, tokenBytes } from '../echo-packet.ts';
 
 /** The echo request that a message answers or is about. */
 interface EchoIdentity {
@@ -97,7 +97,9 @@ function readIpv4Header(packet: Buffer): IpHeader | undefined {
   };
 }
 
-/** Extension headers with their length in units of 8 bytes: hop-by-hop options, routing, destination options. */
+/**
+ * Extension headers with their length in units of 8 bytes: hop-by-hop options, routing, destination options.
+ */
 const extensionHeaders: ReadonlySet<number> = new Set([0, 43, 60]);
 const fragmentHeader = 44;
 

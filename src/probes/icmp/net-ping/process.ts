@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { extname } from 'node:path';
-import { type EchoAnswer, IcmpUnavailable, type PingTrain } from '../backend.ts';
+import type { EchoAnswer } from '../../echo/answers.ts';
+import { IcmpUnavailable, type PingTrain } from '../../echo/backend.ts';
 import type { FromNetPing, RawSocketReport, ToNetPing } from './messages.ts';
 
 const entry = new URL(`./net-ping-main${extname(import.meta.url)}`, import.meta.url);
@@ -11,9 +12,9 @@ interface Waiting {
 }
 
 /**
- * The process that pings with net-ping, seen from the thread that uses it. It keeps our own process alive only while
- * trains are under way. When it ends, whatever the reason, all of them reject and `isEnded` is true; it is never used
- * again.
+ * The process that pings with net-ping, seen from the thread that uses it. It keeps our own process alive
+ * only while trains are under way. When it ends, whatever the reason, all of them reject and `isEnded` is
+ * true; it is never used again.
  */
 export class NetPingProcess {
   readonly #child: ChildProcess;
@@ -22,14 +23,17 @@ export class NetPingProcess {
   #lastId = 0;
   #brokenBy: string | undefined;
   #isEnded = false;
-  /** What the sockets of each family turned out to be; rejects with IcmpUnavailable when net-ping does not load. */
+  /**
+   * What the sockets of each family turned out to be; rejects with IcmpUnavailable when net-ping does not
+   * load.
+   */
   readonly ready: Promise<{ readonly 4: RawSocketReport; readonly 6: RawSocketReport }>;
 
   constructor() {
     const ready = Promise.withResolvers<Awaited<typeof this.ready>>();
     const exit = Promise.withResolvers<void>();
     this.ready = ready.promise;
-    // Whoever waits for it hears of it; that nobody waits is no fault.
+    // Callers that wait for it get the error; it is no fault that nobody waits.
     this.ready.catch(() => undefined);
     this.#exit = exit.promise;
     // Nothing of our environment, the service key least of all.
@@ -48,11 +52,11 @@ export class NetPingProcess {
       exit.resolve();
     };
     this.#child.on('message', (message) => {
-      const told = message as FromNetPing;
-      if (told.type === 'ready') ready.resolve(told.families);
-      else if (told.type === 'unavailable') ready.reject(new IcmpUnavailable(told.reason));
-      else if (told.type === 'broken') this.#brokenBy = told.reason;
-      else this.#waiting.get(told.id)?.resolve(told.answers);
+      const received = message as FromNetPing;
+      if (received.type === 'ready') ready.resolve(received.families);
+      else if (received.type === 'unavailable') ready.reject(new IcmpUnavailable(received.reason));
+      else if (received.type === 'broken') this.#brokenBy = received.reason;
+      else this.#waiting.get(received.id)?.resolve(received.answers);
       this.#keepAliveWhileUsed();
     });
     this.#child.on('error', (error) => {
@@ -91,7 +95,7 @@ export class NetPingProcess {
   /** Ends it; resolves when it is gone. */
   async close(): Promise<void> {
     if (this.#isEnded) return;
-    // Whoever waits for the end keeps our process alive for it.
+    // Our process stays alive while it waits for the end.
     this.#child.ref();
     this.#child.kill('SIGKILL');
     await this.#exit;
@@ -112,7 +116,7 @@ export class NetPingProcess {
   }
 
   #post(message: ToNetPing): void {
-    // A channel that closed means an end that is told by the exit.
+    // A closed channel means that the process has ended; its exit event follows.
     if (this.#child.connected) this.#child.send(message, () => undefined);
   }
 }

@@ -1,10 +1,11 @@
 import { randomBytes, randomInt } from 'node:crypto';
-import type { IpFamily } from '../../resolver.ts';
-import { errnoOfWords } from '../../sys/libc-words.ts';
+import type { IpFamily } from '../../address.ts';
+import type { EchoAnswer } from '../../echo/answers.ts';
+import type { PingTrain } from '../../echo/backend.ts';
+import { echoRequest, tokenBytes } from '../../echo/packet.ts';
+import { errnoOfWords } from '../../sys/errno.ts';
 import * as linux from '../../sys/linux.ts';
 import { canonicalAddress } from '../../sys/socket-address.ts';
-import type { EchoAnswer, PingTrain } from '../backend.ts';
-import { echoRequest, tokenBytes } from '../echo-packet.ts';
 import type { NetPingLibrary, NetPingRequest, NetPingSession } from './library.ts';
 import { type RawMessage, readRawMessage, wantedTypes } from './packet.ts';
 
@@ -23,10 +24,11 @@ const maxPacketBytes = 1 << 16;
 const sessionIds = 65_535;
 
 /**
- * A session of net-ping of one family, with what it lacks. Its id is random instead of the process id, which is 1 in every
- * container; it never sends again by itself; an answer counts only from the target (or about a packet to it) and with
- * the random token of the request, which old and foreign replies do not have; times are those of the monotonic clock
- * around the send and the receipt; IPv6 errors are read where they are; the hop limit is IPv6's own option.
+ * A session of net-ping of one family, with what it lacks. Its id is random instead of the process id, which
+ * is 1 in every container; it never sends again by itself; an answer counts only from the target (or about a
+ * packet to it) and with the random token of the request, which old and foreign replies do not have; times
+ * are those of the monotonic clock around the send and the receipt; IPv6 errors are read where they are; the
+ * hop limit is IPv6's own option.
  */
 export class NetPingEcho {
   readonly family: IpFamily;
@@ -129,7 +131,9 @@ export class NetPingEcho {
     this.#applyTtl();
   }
 
-  /** net-ping sets 128 for IPv4 and an option that means something else for IPv6. All ones: the system's own. */
+  /**
+   * net-ping sets 128 for IPv4 and an option that means something else for IPv6. All ones: the system's own.
+   */
   #applyTtl(): void {
     const value = this.#ttl ?? 0xffff_ffff;
     const { socket } = this.#session;

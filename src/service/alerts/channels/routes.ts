@@ -1,5 +1,4 @@
 import { keepMasked, maskDefinition } from '../../../checks/contract/masking.ts';
-import { AppError } from '../../../lib/errors.ts';
 import {
   AlertChannelInput,
   alertChannelRoutes,
@@ -8,9 +7,10 @@ import {
   undeliveredTypes,
 } from '../../../protocol/alerts/alert-channel.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/handler.ts';
+import { found, notFound } from '../../http/known-names.ts';
 import { describePage, pageOffset } from '../../http/paging.ts';
 import { fieldError, validationError } from '../../http/validation.ts';
-import type { Nouns } from '../../store/store.ts';
+import type { Repositories } from '../../store.ts';
 import { templateProblems } from '../delivery/webhook.ts';
 import type { AlertSubscriptionRow } from '../tables.ts';
 import type { AlertChannel } from './store.ts';
@@ -22,7 +22,7 @@ export function alertChannelHandlers({ store, clock, publicUrl }: HandlerDeps): 
   return handlersById(alertChannelRoutes, {
     async listAlertChannels({ caller, query, request, reply }) {
       const page = { limit: query.limit, offset: pageOffset(query) };
-      const { total, channels } = await store.alertChannels.list(caller.accountId, page);
+      const { total, rows: channels } = await store.alertChannels.list(caller.accountId, page);
       const subscriptions = await store.alertChannels.subscriptionsOf(channels.map(({ id }) => id));
       const byChannel = Map.groupBy(subscriptions, (row) => row.channel_id);
       describePage(request, reply, { query, total, publicUrl });
@@ -31,56 +31,64 @@ export function alertChannelHandlers({ store, clock, publicUrl }: HandlerDeps): 
     async createAlertChannel({ caller, body }) {
       requireTemplates(body);
       const { type, ...definition } = body;
-      return viewOf(await store.alertChannels.insert(caller.accountId, type, definition, clock.wallMs()));
+      const inserted = await store.alertChannels.insert({
+        account_id: caller.accountId,
+        type,
+        definition: JSON.stringify(definition),
+        created: clock.wallMs(),
+        updated: null,
+      });
+      return viewOf(inserted);
     },
     async getAlertChannel({ caller, params }) {
       return viewOf(await requireChannel(store, caller.accountId, params.id));
     },
     async updateAlertChannel({ caller, params, body }) {
-      const changed = await store.transaction(async (nouns) => {
-        const stored = await nouns.alertChannels.findForUpdate(caller.accountId, params.id);
-        if (!stored) throw notFound(params.id);
+      const changed = await store.transaction(async (repositories) => {
+        const [accountId, what] = [caller.accountId, `alert channel ${params.id}`];
+        const stored = found(await repositories.alertChannels.findForUpdate(accountId, params.id), what);
         const { type, ...definition } = merged(stored, body);
-        await nouns.alertChannels.update(stored.id, type, definition, clock.wallMs());
-        return requireChannel(nouns, caller.accountId, stored.id);
+        const row = { type, definition: JSON.stringify(definition), updated: clock.wallMs() };
+        const identity = { account_id: accountId, id: stored.id };
+        return found(await repositories.alertChannels.update({ ...row, ...identity }), what);
       });
       return viewOf(changed);
     },
     async deleteAlertChannel({ caller, params }) {
-      await requireChannel(store, caller.accountId, params.id);
-      await store.alertChannels.delete(params.id);
+      const isDeleted = await store.alertChannels.delete(caller.accountId, params.id);
+      if (!isDeleted) throw notFound(`alert channel ${params.id}`);
     },
     async updateAlertChannelSubscriptions({ caller, params, body }) {
       const { checkId, groupId, activated } = body;
-      const row = await store.transaction(async (nouns) => {
-        const { id } = await requireChannel(nouns, caller.accountId, params.id);
+      const row = await store.transaction(async (repositories) => {
+        const { id } = await requireChannel(repositories, caller.accountId, params.id);
         if ((checkId === null) === (groupId === null)) {
           const message = 'or "groupId" is required, and not both';
           throw fieldError('payload', [{ key: 'checkId', message }]);
         }
         if (checkId !== null) {
-          const check = await nouns.checks.findForUpdate(caller.accountId, checkId.toLowerCase());
-          if (!check) throw new AppError('NOT_FOUND', `There is no check ${checkId}.`);
-          return nouns.alertChannels.subscribe(id, { checkId: check.id }, activated);
+          const check = found(
+            await repositories.checks.findForUpdate(caller.accountId, checkId.toLowerCase()),
+            `check ${checkId}`,
+          );
+          return repositories.alertChannels.subscribe(id, { checkId: check.id }, activated);
         }
         const group =
-          groupId === null ? undefined : await nouns.groups.findForUpdate(caller.accountId, groupId);
-        if (!group) throw new AppError('NOT_FOUND', `There is no check group ${groupId}.`);
-        return nouns.alertChannels.subscribe(id, { groupId: group.id }, activated);
+          groupId === null ? undefined : await repositories.groups.findForUpdate(caller.accountId, groupId);
+        const subscriber = { groupId: found(group, `check group ${groupId}`).id };
+        return repositories.alertChannels.subscribe(id, subscriber, activated);
       });
       return subscriptionView(row);
     },
   });
 }
 
-async function requireChannel(nouns: Nouns, accountId: string, id: number): Promise<AlertChannel> {
-  const channel = await nouns.alertChannels.find(accountId, id);
-  if (!channel) throw notFound(id);
-  return channel;
-}
-
-function notFound(id: number): AppError {
-  return new AppError('NOT_FOUND', `There is no alert channel ${id}.`);
+async function requireChannel(
+  repositories: Repositories,
+  accountId: string,
+  id: number,
+): Promise<AlertChannel> {
+  return found(await repositories.alertChannels.find(accountId, id), `alert channel ${id}`);
 }
 
 /** A body merged into the stored channel; a config of another type replaces the old one whole. */

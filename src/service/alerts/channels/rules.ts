@@ -16,7 +16,7 @@ export function wantsNotice(channel: StoredChannel, notice: Notice, facts: Alert
     case 'degraded':
       return channel.sendDegraded;
     case 'recovery':
-      // Who never hears of degraded checks is not told that one is not degraded any more.
+      // A channel that does not get degraded checks does not get their recoveries either.
       return channel.sendRecovery && (facts.recoversFrom !== 'degraded' || channel.sendDegraded);
     case 'ssl':
       return channel.sslExpiry;

@@ -1,8 +1,8 @@
-import type { Kysely, Selectable } from 'kysely';
-import { batches } from '../../store/engine/batches.ts';
-import type { Dialect } from '../../store/engine/dialect.ts';
-import { type Page, readPage } from '../../store/engine/page.ts';
-import type { Tables } from '../../store/schema/tables.ts';
+import type { Selectable } from 'kysely';
+import type { Subscriber, Subscription } from '../../checks/store.ts';
+import { accountTable } from '../../store/engine/account-table.ts';
+import { batches } from '../../store/engine/queries.ts';
+import type { Tables } from '../../tables.ts';
 import type { AlertSubscriptionRow } from '../tables.ts';
 
 /** A stored alert channel. */
@@ -16,73 +16,14 @@ export interface AlertChannel {
   readonly updated: number | null;
 }
 
-/** Who is told: a check, or all checks of a group. */
-export type Subscriber = { readonly checkId: string } | { readonly groupId: number };
-
-/** A channel of a subscriber. */
-export interface Subscription {
-  readonly alertChannelId: number;
-  readonly activated: boolean;
-}
-
 /** Alert channels and the checks and groups that are subscribed to them. */
-export class AlertChannels {
-  readonly #db: Kysely<Tables>;
-  readonly #dialect: Dialect;
-
-  constructor(db: Kysely<Tables>, dialect: Dialect) {
-    this.#db = db;
-    this.#dialect = dialect;
-  }
-
-  async insert(accountId: string, type: string, definition: unknown, now: number): Promise<AlertChannel> {
-    const row = await this.#db
-      .insertInto('alert_channels')
-      .values({
-        account_id: accountId,
-        type,
-        definition: JSON.stringify(definition),
-        created: now,
-        updated: null,
-      })
-      .returningAll()
-      .executeTakeFirstOrThrow();
-    return fromRow(row);
-  }
-
-  async update(id: number, type: string, definition: unknown, now: number): Promise<void> {
-    await this.#db
-      .updateTable('alert_channels')
-      .set({ type, definition: JSON.stringify(definition), updated: now })
-      .where('id', '=', id)
-      .execute();
-  }
-
-  async find(accountId: string, id: number): Promise<AlertChannel | undefined> {
-    const row = await this.#db
-      .selectFrom('alert_channels')
-      .selectAll()
-      .where('id', '=', id)
-      .where('account_id', '=', accountId)
-      .executeTakeFirst();
-    return row && fromRow(row);
-  }
-
-  /** The same, for a channel this transaction is going to change. */
-  async findForUpdate(accountId: string, id: number): Promise<AlertChannel | undefined> {
-    const row = await this.#db
-      .selectFrom('alert_channels')
-      .selectAll()
-      .where('id', '=', id)
-      .where('account_id', '=', accountId)
-      .modifyEnd(this.#dialect.forUpdate)
-      .executeTakeFirst();
-    return row && fromRow(row);
-  }
-
+export class AlertChannels extends accountTable<Tables['alert_channels'], AlertChannel>(fromRow)({
+  name: 'alert_channels',
+  key: 'id',
+}) {
   /** Every channel of an account, oldest first. */
   async all(accountId: string): Promise<AlertChannel[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('alert_channels')
       .selectAll()
       .where('account_id', '=', accountId)
@@ -91,21 +32,10 @@ export class AlertChannels {
     return rows.map(fromRow);
   }
 
-  async list(accountId: string, page: Page): Promise<{ total: number; channels: AlertChannel[] }> {
-    const query = this.#db.selectFrom('alert_channels').where('account_id', '=', accountId);
-    const ordered = query.selectAll().orderBy('created', 'desc').orderBy('id', 'desc');
-    const { total, rows } = await readPage(ordered, page);
-    return { total, channels: rows.map(fromRow) };
-  }
-
-  async delete(id: number): Promise<void> {
-    await this.#db.deleteFrom('alert_channels').where('id', '=', id).execute();
-  }
-
   /** The subscriptions of some channels, oldest first. */
   async subscriptionsOf(channelIds: readonly number[]): Promise<AlertSubscriptionRow[]> {
     if (channelIds.length === 0) return [];
-    return this.#db
+    return this.db
       .selectFrom('alert_subscriptions')
       .selectAll()
       .where('channel_id', 'in', [...channelIds])
@@ -121,7 +51,7 @@ export class AlertChannels {
   ): Promise<AlertSubscriptionRow> {
     const owner = ownerOf(subscriber);
     const column = owner.check_id === null ? 'group_id' : 'check_id';
-    return this.#db
+    return this.db
       .insertInto('alert_subscriptions')
       .values({ channel_id: channelId, ...owner, activated: activated ? 1 : 0 })
       .onConflict((conflict) =>
@@ -134,7 +64,7 @@ export class AlertChannels {
   /** Gives a check or group exactly these subscriptions. */
   async setSubscriptions(subscriber: Subscriber, subscriptions: readonly Subscription[]): Promise<void> {
     const owner = ownerOf(subscriber);
-    const query = this.#db.deleteFrom('alert_subscriptions');
+    const query = this.db.deleteFrom('alert_subscriptions');
     const ofOwner =
       owner.check_id === null
         ? query.where('group_id', '=', owner.group_id)
@@ -147,7 +77,7 @@ export class AlertChannels {
       activated: activated ? (1 as const) : (0 as const),
     }));
     for (const batch of batches(rows)) {
-      await this.#db.insertInto('alert_subscriptions').values(batch).execute();
+      await this.db.insertInto('alert_subscriptions').values(batch).execute();
     }
   }
 
@@ -156,12 +86,12 @@ export class AlertChannels {
     checkIds: readonly string[],
   ): Promise<Map<string, { channel: AlertChannel; activated: boolean }[]>> {
     if (checkIds.length === 0) return new Map();
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('alert_subscriptions')
       .innerJoin('alert_channels', 'alert_channels.id', 'alert_subscriptions.channel_id')
       .selectAll('alert_channels')
       .select(['alert_subscriptions.check_id', 'alert_subscriptions.activated'])
-      .where(this.#dialect.inList('alert_subscriptions.check_id', checkIds))
+      .where(this.dialect.inList('alert_subscriptions.check_id', checkIds))
       .orderBy('alert_subscriptions.id')
       .execute();
     const read = rows.map((row) => ({
@@ -172,23 +102,29 @@ export class AlertChannels {
     return Map.groupBy(read, ({ checkId }) => checkId);
   }
 
-  /** The channels that are told of a check: those of its group when that has any, else its own; active ones only. */
-  async toldOf(checkId: string, groupId: number | null): Promise<AlertChannel[]> {
+  /**
+   * The channels that are notified of a check: those of its group when that has any, else its own; active
+   * ones only.
+   */
+  async notifiedOfCheck(checkId: string, groupId: number | null): Promise<AlertChannel[]> {
     const ofGroup = groupId === null ? [] : await this.#subscribed({ groupId });
     const rows = ofGroup.length > 0 ? ofGroup : await this.#subscribed({ checkId });
     return rows.filter(({ activated }) => activated === 1).map(fromRow);
   }
 
-  /** Channels that are told of any check that runs at a location: active, not muted, by itself or with its group. */
-  async toldOfLocation(accountId: string, slugName: string): Promise<AlertChannel[]> {
-    const checks = this.#db
+  /**
+   * Channels that are notified of any check that runs at a location: active, not muted, by itself or with its
+   * group.
+   */
+  async notifiedOfLocation(accountId: string, slugName: string): Promise<AlertChannel[]> {
+    const checks = this.db
       .selectFrom('checks')
       .innerJoin('check_locations', 'check_locations.check_id', 'checks.id')
       .where('checks.account_id', '=', accountId)
       .where('check_locations.name', '=', slugName)
       .where('checks.activated', '=', 1)
       .where('checks.muted', '=', 0);
-    const channels = this.#db
+    const channels = this.db
       .selectFrom('alert_subscriptions')
       .select('channel_id')
       .where('activated', '=', 1)
@@ -198,7 +134,7 @@ export class AlertChannels {
           eb('group_id', 'in', checks.select('checks.group_id').where('checks.group_id', 'is not', null)),
         ]),
       );
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('alert_channels')
       .selectAll()
       .where('id', 'in', channels)
@@ -207,23 +143,23 @@ export class AlertChannels {
     return rows.map(fromRow);
   }
 
-  /** Channels that were, or are to be, told of an alert. */
-  async toldOfAlert(alertId: string): Promise<AlertChannel[]> {
-    const told = this.#db
+  /** Channels that were, or are to be, notified of an alert. */
+  async notifiedOfAlert(alertId: string): Promise<AlertChannel[]> {
+    const notified = this.db
       .selectFrom('alert_notifications')
       .select('channel_id')
       .where('alert_id', '=', alertId);
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('alert_channels')
       .selectAll()
-      .where('id', 'in', told)
+      .where('id', 'in', notified)
       .orderBy('id')
       .execute();
     return rows.map(fromRow);
   }
 
   async #subscribed(subscriber: Subscriber) {
-    const query = this.#db
+    const query = this.db
       .selectFrom('alert_subscriptions')
       .innerJoin('alert_channels', 'alert_channels.id', 'alert_subscriptions.channel_id')
       .selectAll('alert_channels')

@@ -1,8 +1,7 @@
 import type { ChannelConfig } from '../../../protocol/alerts/alert-channel.ts';
 import type { MailServer } from '../../mail/mail-server.ts';
-import { factLines } from './fact-lines.ts';
 import type { Delivery } from './outbound-http.ts';
-import { type AlertMessage, titleOf } from './template.ts';
+import { type AlertMessage, factLines, titleOf } from './template.ts';
 
 /** Sends an alert by e-mail, as text and as HTML. */
 export function sendAlertMail(

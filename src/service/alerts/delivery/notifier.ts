@@ -2,16 +2,17 @@ import { TemplateError } from '../../../checks/judging/templating.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { toError } from '../../../lib/errors.ts';
 import type { Logger } from '../../../lib/log.ts';
+import { createEgressPolicy } from '../../../probes/egress/policy.ts';
 import type { ChannelConfig, ChannelType } from '../../../protocol/alerts/alert-channel.ts';
-import { Alarm } from '../../jobs/job-loop.ts';
+import type { ServiceConfig } from '../../config.ts';
 import type { MailServer } from '../../mail/mail-server.ts';
-import type { Store } from '../../store/store.ts';
+import type { Store } from '../../store.ts';
 import type { AlertChannel } from '../channels/store.ts';
 import { storedFacts } from '../raise.ts';
 import type { AlertNotificationRow, AlertRow } from '../tables.ts';
 import { sendAlertMail } from './email.ts';
 import { opsgenieRequest } from './opsgenie.ts';
-import type { Delivery, OutboundHttp, OutboundRequest } from './outbound-http.ts';
+import { type Delivery, OutboundHttp, type OutboundRequest } from './outbound-http.ts';
 import { pagerDutyRequest } from './pagerduty.ts';
 import { slackRequest } from './slack.ts';
 import type { AlertMessage } from './template.ts';
@@ -38,10 +39,40 @@ export interface NotifierOptions {
   readonly maxPerMinute: number;
 }
 
+/** The settings that alerting needs. */
+export type AlertingConfig = Pick<
+  ServiceConfig,
+  'EGRESS_ALLOW' | 'EGRESS_DENY' | 'PAGERDUTY_URL' | 'OPSGENIE_URL' | 'ALERTS_PER_MINUTE' | 'PUBLIC_URL'
+>;
+
+/** The notifier with the ways out of the service that the settings name. */
+export function configuredNotifier({
+  config,
+  mail,
+  ...parts
+}: Pick<NotifierOptions, 'store' | 'clock' | 'logger'> & {
+  readonly config: AlertingConfig;
+  readonly mail?: MailServer | undefined;
+}): Notifier {
+  const policy = createEgressPolicy({ allow: config.EGRESS_ALLOW, deny: config.EGRESS_DENY, ownPorts: [] });
+  return new Notifier({
+    store: parts.store,
+    clock: parts.clock,
+    logger: parts.logger,
+    outlets: {
+      http: new OutboundHttp(policy),
+      mail,
+      pagerDutyUrl: config.PAGERDUTY_URL,
+      opsgenieUrl: config.OPSGENIE_URL,
+    },
+    publicUrl: config.PUBLIC_URL,
+    maxPerMinute: config.ALERTS_PER_MINUTE,
+  });
+}
+
 const maxInFlight = 16;
 /** Longer than any try takes: then the process that took the notification is gone, and another one may. */
 const takenForMs = 60_000;
-const longestSleepMs = 2_000;
 const maxRetries = 5;
 const firstRetryMs = 20_000;
 const longestRetryMs = 10 * 60_000;
@@ -51,43 +82,21 @@ const longestWaitMs = 10 * minuteMs;
 const waitForRoomMs = 5_000;
 
 /**
- * Tells channels of alerts. A notification was stored together with its alert; any process takes it, for a while and
- * with a count that fences: who took it later decides how it ended. It is tried up to six times, 20 s apart at first and
- * then twice as long each time. A process that is killed in the middle leaves it to be taken again, so a channel may
- * hear of an alert twice, with the same notification id, but never not at all.
+ * Notifies channels of alerts. A notification was stored together with its alert; any process takes it, for a
+ * while and with a count that fences: who took it later decides how it ended. It is tried up to six times, 20
+ * s apart at first and then twice as long each time. A process that is killed in the middle leaves it to be
+ * taken again, so a channel may be notified of an alert twice, with the same notification id, but never not
+ * at all.
  */
 export class Notifier {
   readonly #options: NotifierOptions;
-  readonly #alarm: Alarm;
-  readonly #unsubscribe: () => void;
   readonly #inFlight = new Set<Promise<void>>();
 
   constructor(options: NotifierOptions) {
     this.#options = options;
-    this.#alarm = new Alarm({
-      name: 'notifier',
-      clock: options.clock,
-      logger: options.logger,
-      work: () => this.#turn(),
-      longestMs: longestSleepMs,
-    });
-    this.#unsubscribe = options.store.signals.subscribe(({ kind }) => {
-      if (kind === 'alerts' || kind === 'look') this.#alarm.wake();
-    });
   }
 
-  start(): void {
-    this.#alarm.start();
-  }
-
-  /** Resolves when the notifications under way have ended; there will be no others. */
-  async stop(): Promise<void> {
-    this.#unsubscribe();
-    await this.#alarm.stop();
-    await Promise.all(this.#inFlight);
-  }
-
-  async #turn(): Promise<number | null> {
+  async turn(wake: () => void): Promise<number | null> {
     const { store, clock } = this.#options;
     const room = maxInFlight - this.#inFlight.size;
     // Each one that ends wakes the loop.
@@ -99,20 +108,29 @@ export class Notifier {
     const taken = await store.transaction(({ notifications }) =>
       notifications.claim(now, room, now + takenForMs),
     );
-    for (const row of taken) this.#begin(row);
+    for (const row of taken) this.#begin(row, wake);
     return store.notifications.nextDueAt();
   }
 
-  #begin(row: AlertNotificationRow): void {
+  /** Waits for the notifications under way and closes what they used. */
+  async close(): Promise<void> {
+    await Promise.all(this.#inFlight);
+    await this.#options.outlets.http.close();
+  }
+
+  #begin(row: AlertNotificationRow, wake: () => void): void {
     const { logger } = this.#options;
     const work = this.#notify(row)
       .catch((thrown: unknown) => {
         // It stays taken for a while and is tried again then.
-        logger.error({ notificationId: row.id, err: toError(thrown) }, 'a notification broke off');
+        logger.error(
+          { notificationId: row.id, err: toError(thrown) },
+          'notification failed unexpectedly; it will be retried',
+        );
       })
       .finally(() => {
         this.#inFlight.delete(work);
-        this.#alarm.wake();
+        wake();
       });
     this.#inFlight.add(work);
   }
@@ -133,7 +151,9 @@ export class Notifier {
     await this.#record(row, delivery);
   }
 
-  /** Puts a notification off while its channel has had enough for now, and drops it when that lasts too long. */
+  /**
+   * Puts a notification off while its channel has had enough for now, and drops it when that lasts too long.
+   */
   async #isOverLimit(row: AlertNotificationRow): Promise<boolean> {
     const { store, clock, maxPerMinute } = this.#options;
     if (maxPerMinute === 0) return false;
@@ -176,7 +196,7 @@ export class Notifier {
     await store.notifications.end(row, 'FAILURE', delivery.result, now);
     logger.warn(
       { notificationId: row.id, channelId: row.channel_id, tries: row.tries, reason: delivery.result },
-      'a channel could not be told of an alert',
+      'failed to notify an alert channel; giving up',
     );
   }
 

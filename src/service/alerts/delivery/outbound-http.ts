@@ -4,7 +4,7 @@ import { Agent } from 'undici';
 import { errorCodeOf, toError } from '../../../lib/errors.ts';
 import type { EgressPolicy } from '../../../probes/egress/policy.ts';
 
-/** A request that tells somebody of an alert. */
+/** A request that delivers an alert. */
 export interface OutboundRequest {
   readonly url: string;
   readonly method: string;
@@ -12,7 +12,7 @@ export interface OutboundRequest {
   readonly body: string | null;
 }
 
-/** How telling somebody went. */
+/** How a delivery went. */
 export type Delivery =
   | { readonly isDelivered: true; readonly result: string }
   | {
@@ -29,8 +29,9 @@ const timeoutMs = 10_000;
 const readLimitBytes = 64 * 1024;
 
 /**
- * Sends requests to receivers of alerts. Addresses are other people's choice, so every connection is judged by the egress
- * policy, on the address it is made to; redirects are not followed, and of answers nothing is kept but the status.
+ * Sends requests to receivers of alerts. Addresses are other people's choice, so every connection is judged
+ * by the egress policy, on the address it is made to; redirects are not followed, and of answers nothing is
+ * kept but the status.
  */
 export class OutboundHttp {
   readonly #policy: EgressPolicy;
@@ -77,7 +78,9 @@ export class OutboundHttp {
     await this.#agent.destroy();
   }
 
-  /** Why a URL is not called at all. Names are judged again, with their addresses, when they are connected to. */
+  /**
+   * Why a URL is not called at all. Names are judged again, with their addresses, when they are connected to.
+   */
   #refusal(url: string): string | undefined {
     if (!URL.canParse(url)) return 'the URL is not valid';
     const { protocol, hostname, port } = new URL(url);

@@ -3,8 +3,8 @@ import type { OutboundRequest } from './outbound-http.ts';
 import { type AlertMessage, incidentKeyOf, titleOf, variablesOf } from './template.ts';
 
 /**
- * An event for PagerDuty (Events API v2). Everything of one check has one `dedup_key`, so that a recovery resolves what a
- * failure triggered; certificates have another.
+ * An event for PagerDuty (Events API v2). Everything of one check has one `dedup_key`, so that a recovery
+ * resolves what a failure triggered; certificates have another.
  */
 export function pagerDutyRequest(
   config: ChannelConfig<'PAGERDUTY'>,

@@ -1,7 +1,6 @@
 import type { ChannelConfig } from '../../../protocol/alerts/alert-channel.ts';
-import { factLines } from './fact-lines.ts';
 import type { OutboundRequest } from './outbound-http.ts';
-import { type AlertMessage, titleOf } from './template.ts';
+import { type AlertMessage, factLines, titleOf } from './template.ts';
 
 const colours = { failure: '#d92d20', degraded: '#f79009', recovery: '#12b76a', ssl: '#f79009' } as const;
 

@@ -1,8 +1,7 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import { batches } from '../../store/engine/batches.ts';
 import type { Dialect } from '../../store/engine/dialect.ts';
-import { type Page, readPage } from '../../store/engine/page.ts';
-import type { Tables } from '../../store/schema/tables.ts';
+import { batches, type Page, readPage } from '../../store/engine/queries.ts';
+import type { Tables } from '../../tables.ts';
 import type { Notice } from '../state.ts';
 import type { AlertNotificationRow, AlertRow, NotificationStatus } from '../tables.ts';
 
@@ -25,8 +24,8 @@ export type ListedNotification = AlertNotificationRow &
 const inProgress = sql.lit('IN_PROGRESS' as const);
 
 /**
- * What channels are to be told, and how that went. Notifications of one check go to one channel in their order: none is
- * tried while an earlier one is in progress, so that no recovery overtakes its failure.
+ * Notifications of channels, and how they went. Notifications of one check go to one channel in their order:
+ * none is tried while an earlier one is in progress, so that no recovery overtakes its failure.
  */
 export class AlertNotifications {
   readonly #db: Kysely<Tables>;

@@ -35,7 +35,7 @@ export function titleOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'
     return `Private location ${name} has ${notice === 'recovery' ? 'an agent again' : 'no agent'}`;
   }
   if (facts.subject === 'sickness') {
-    return `Private location ${name} ${notice === 'recovery' ? 'is well again' : 'finds itself sick'}`;
+    return `Private location ${name} ${notice === 'recovery' ? 'is healthy again' : 'is unhealthy'}`;
   }
   switch (notice) {
     case 'failure':
@@ -99,12 +99,15 @@ export function variablesOf(message: AlertMessage): Record<string, unknown> {
 }
 
 /**
- * Where a text is going. In `json`, `{{X}}` is escaped as the inside of a JSON string; in `url`, percent-encoded; `{{{X}}}`
- * is never changed.
+ * Where a text is going. In `json`, `{{X}}` is escaped as the inside of a JSON string; in `url`,
+ * percent-encoded; `{{{X}}}` is never changed.
  */
 export type TextPlace = 'json' | 'url' | 'raw';
 
-/** Iterations of `each` in one text; templates are other people's programs, and run in the service's own thread. */
+/**
+ * Iterations of `each` in one text; templates are other people's programs, and run in the service's own
+ * thread.
+ */
 const maxIterations = 1_000;
 const maxOutputLength = 1_000_000;
 
@@ -217,4 +220,22 @@ function helpersOf(variables: Readonly<Record<string, unknown>>) {
     $urlUnlessUrl: (value: unknown) =>
       /^https?:\/\//i.test(shown(value)) ? shown(value) : encoded(boundedText(value)),
   };
+}
+
+/** What people want to know of an alert, line by line. */
+export function factLines({ facts, created }: AlertMessage): { label: string; value: string }[] {
+  const { certificate } = facts;
+  const status = [facts.statusCode, facts.statusText].filter((part) => part !== null).join(' ');
+  const lines: [label: string, value: string | null][] = [
+    ['Error', facts.error],
+    ['Response', status === '' ? null : status],
+    ['Response time', facts.responseTimeMs === null ? null : `${Math.round(facts.responseTimeMs)} ms`],
+    ['Location', facts.runLocation],
+    ['Certificate expires', certificate ? new Date(certificate.expiresAt).toISOString() : null],
+    ['Check type', facts.subject === undefined ? facts.checkType : null],
+    ['Group', facts.groupName],
+    ['Tags', facts.tags.length === 0 ? null : facts.tags.join(', ')],
+    ['Time', new Date(facts.startedAt ?? created).toISOString()],
+  ];
+  return lines.flatMap(([label, value]) => (value === null || value === '' ? [] : [{ label, value }]));
 }

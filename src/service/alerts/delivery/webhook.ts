@@ -22,8 +22,8 @@ const ownHeaders: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The request of a webhook (check model 4.4): templates filled in URL, query, header values and body; the body signed
- * with HMAC-SHA256 when there is a secret; `x-service-notification-id` the same at every try.
+ * The request of a webhook (check model 4.4): templates filled in URL, query, header values and body; the
+ * body signed with HMAC-SHA256 when there is a secret; `x-service-notification-id` the same at every try.
  *
  * @throws TemplateError
  */

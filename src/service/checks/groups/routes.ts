@@ -8,31 +8,28 @@ import {
   maskedInGroups,
   mergedInGroups,
 } from '../../../protocol/checks/check-group.ts';
-import { changeSubscriptions, subscribeNew } from '../../alerts/channels/subscriptions.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/handler.ts';
-import { requireLocations } from '../../http/known-names.ts';
+import { type AnyHandler, handlersById } from '../../http/handler.ts';
+import { found, requireLocations } from '../../http/known-names.ts';
 import { describePage, pageOffset } from '../../http/paging.ts';
 import { validationError } from '../../http/validation.ts';
-import { RunNumbers } from '../../runs/due-runs.ts';
-import { reschedule } from '../../runs/rescheduling.ts';
-import { locationsOf } from '../../runs/slots.ts';
 import type { Signal } from '../../store/engine/signals.ts';
-import type { Nouns } from '../../store/store.ts';
+import type { Repositories } from '../../store.ts';
+import { changeSubscriptions, subscribeNew } from '../alert-channels.ts';
 import { completeGroup, withGroup } from '../effective-check.ts';
-import { checkNotFound } from '../routes.ts';
+import { locationsOf } from '../slots.ts';
 import type { Check } from '../store.ts';
 import { checkListView, oneCheckView } from '../view.ts';
+import { type CheckDeps, checkNotFound } from '../writer.ts';
 import type { CheckGroup, CheckGroupWrite } from './store.ts';
 
 const namesInMessage = 3;
 
 /** The routes of check groups, with everything that follows for the runs of their checks. */
-export function checkGroupHandlers(deps: HandlerDeps): [string, AnyHandler][] {
+export function checkGroupHandlers(deps: CheckDeps): [string, AnyHandler][] {
   const { store, clock, publicUrl } = deps;
-  const numbers = new RunNumbers();
   return handlersById(checkGroupRoutes, {
     async listCheckGroups({ caller, query, request, reply }) {
-      const { total, groups } = await store.groups.list(
+      const { total, rows: groups } = await store.groups.listMatching(
         caller.accountId,
         { tags: query.tag === undefined ? undefined : [query.tag].flat(), name: query.name },
         { limit: query.limit, offset: pageOffset(query) },
@@ -41,13 +38,13 @@ export function checkGroupHandlers(deps: HandlerDeps): [string, AnyHandler][] {
       return groups.map(view);
     },
     async createCheckGroup({ caller, body, query }) {
-      const group = await store.transaction(async (nouns) => {
+      const group = await store.transaction(async (repositories) => {
         const definition = body as GroupDefinition;
-        await requireLocations(nouns, caller.accountId, definition);
-        const created = await nouns.groups.insert(caller.accountId, writeOf(definition), clock.wallMs());
+        await requireLocations(repositories, caller.accountId, definition);
+        const created = await repositories.groups.add(caller.accountId, writeOf(definition), clock.wallMs());
         const named = definition.alertChannelSubscriptions ?? [];
         await subscribeNew(
-          nouns,
+          repositories,
           { groupId: created.id },
           { accountId: caller.accountId, named, isAutoAssigned: query.autoAssignAlerts },
         );
@@ -56,37 +53,50 @@ export function checkGroupHandlers(deps: HandlerDeps): [string, AnyHandler][] {
       return view(group);
     },
     async getCheckGroup({ caller, params }) {
-      return view(found(await store.groups.find(caller.accountId, params.id), params.id));
+      return view(found(await store.groups.find(caller.accountId, params.id), `check group ${params.id}`));
     },
     async updateCheckGroup({ caller, params, body }) {
-      const { group, signals } = await store.transaction(async (nouns) => {
+      const { group, signals } = await store.transaction(async (repositories) => {
         const now = clock.wallMs();
-        const before = found(await nouns.groups.findForUpdate(caller.accountId, params.id), params.id);
+        const before = found(
+          await repositories.groups.findForUpdate(caller.accountId, params.id),
+          `check group ${params.id}`,
+        );
         const definition = changedDefinition(before, body);
-        await requireLocations(nouns, caller.accountId, definition);
-        await nouns.groups.update(before.id, writeOf(definition), now);
+        await requireLocations(repositories, caller.accountId, definition);
+        await repositories.groups.change(before.id, writeOf(definition), now);
         const isNamed = (body as Readonly<Record<string, unknown>>).alertChannelSubscriptions !== undefined;
         const named = isNamed ? (definition.alertChannelSubscriptions ?? []) : undefined;
-        await changeSubscriptions(nouns, { groupId: before.id }, { accountId: caller.accountId, named });
+        await changeSubscriptions(
+          repositories,
+          { groupId: before.id },
+          { accountId: caller.accountId, named },
+        );
         const after = { ...before, definition, updated: now };
         return {
           group: after,
-          signals: await rescheduleChecks(nouns, before, after, { now, numbers }),
+          signals: await rescheduleChecks(deps, repositories, before, after, now),
         };
       });
       store.signals.send([{ kind: 'schedule' }, ...signals]);
       return view(group);
     },
     async deleteCheckGroup({ caller, params }) {
-      await store.transaction(async (nouns) => {
-        const group = found(await nouns.groups.findForUpdate(caller.accountId, params.id), params.id);
-        const { checks } = await nouns.checks.listOfGroup(group.id, { limit: namesInMessage + 1, offset: 0 });
+      await store.transaction(async (repositories) => {
+        const group = found(
+          await repositories.groups.findForUpdate(caller.accountId, params.id),
+          `check group ${params.id}`,
+        );
+        const { checks } = await repositories.checks.listOfGroup(group.id, {
+          limit: namesInMessage + 1,
+          offset: 0,
+        });
         if (checks.length > 0) throw hasChecks(group, checks);
-        await nouns.groups.delete(group.id);
+        await repositories.groups.delete(caller.accountId, group.id);
       });
     },
     async listChecksOfGroup({ caller, params, query, request, reply }) {
-      const group = found(await store.groups.find(caller.accountId, params.id), params.id);
+      const group = found(await store.groups.find(caller.accountId, params.id), `check group ${params.id}`);
       const page = { limit: query.limit, offset: pageOffset(query) };
       const { checks, total } = await store.checks.listOfGroup(group.id, page);
       describePage(request, reply, { query, total, publicUrl });
@@ -96,7 +106,10 @@ export function checkGroupHandlers(deps: HandlerDeps): [string, AnyHandler][] {
       );
     },
     async getCheckOfGroup({ caller, params }) {
-      const group = found(await store.groups.find(caller.accountId, params.groupId), params.groupId);
+      const group = found(
+        await store.groups.find(caller.accountId, params.groupId),
+        `check group ${params.groupId}`,
+      );
       const check = await store.checks.find(caller.accountId, params.checkId);
       if (!check || check.groupId !== group.id) throw checkNotFound(params.checkId);
       return oneCheckView(deps, withGroup(check, group));
@@ -114,22 +127,23 @@ function changedDefinition(stored: CheckGroup, body: Readonly<Record<string, unk
 }
 
 /**
- * What follows for the checks of a group that changed: those it lets run or stops, moves to other locations or makes run
- * in parallel are scheduled anew. Everything else takes effect with their next lease by itself.
+ * What follows for the checks of a group that changed: those it lets run or stops, moves to other locations
+ * or makes run in parallel are scheduled anew. Everything else takes effect with their next lease by itself.
  */
 async function rescheduleChecks(
-  nouns: Nouns,
+  { reschedule }: CheckDeps,
+  repositories: Repositories,
   before: CheckGroup,
   after: CheckGroup,
-  options: Parameters<typeof reschedule>[3],
+  now: number,
 ): Promise<Signal[]> {
   const signals: Signal[] = [];
-  for (const check of await nouns.checks.ofGroupForUpdate(before.id)) {
+  for (const check of await repositories.checks.ofGroupForUpdate(before.id)) {
     const [was, is] = [withGroup(check, before), withGroup(check, after)];
     if (placement(was) === placement(is)) continue;
-    const followed = await reschedule(nouns, was, is, options);
+    const followed = await reschedule(repositories, was, is, now);
     const runParallel = is.definition.runParallel === true;
-    await nouns.checks.setSchedule(check.id, { nextSlotAt: followed.nextSlotAt, runParallel });
+    await repositories.checks.setSchedule(check.id, { nextSlotAt: followed.nextSlotAt, runParallel });
     signals.push(...followed.signals);
   }
   return signals;
@@ -147,11 +161,6 @@ function hasChecks(group: CheckGroup, checks: readonly Check[]): AppError {
     'CONFLICT',
     `The group ${group.id} has checks: ${named.join(', ')}${more}. Take them out of it or delete them first.`,
   );
-}
-
-function found(group: CheckGroup | undefined, id: number): CheckGroup {
-  if (!group) throw new AppError('NOT_FOUND', `There is no check group ${id}.`);
-  return group;
 }
 
 function writeOf(definition: GroupDefinition): CheckGroupWrite {

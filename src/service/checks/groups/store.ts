@@ -1,8 +1,8 @@
-import { type Kysely, type Selectable, sql } from 'kysely';
-import type { CheckGroupRow } from '../../resources/tables.ts';
-import { type Dialect, escapeLike } from '../../store/engine/dialect.ts';
-import { type Page, readPage } from '../../store/engine/page.ts';
-import type { Tables } from '../../store/schema/tables.ts';
+import { type Selectable, sql } from 'kysely';
+import { accountTable } from '../../store/engine/account-table.ts';
+import { escapeLike } from '../../store/engine/dialect.ts';
+import { type Page, readPage } from '../../store/engine/queries.ts';
+import type { CheckGroupRow } from './tables.ts';
 
 /** A stored group of checks. */
 export interface CheckGroup {
@@ -29,17 +29,12 @@ export interface CheckGroupFilter {
   readonly name?: string | undefined;
 }
 
-export class CheckGroups {
-  readonly #db: Kysely<Tables>;
-  readonly #dialect: Dialect;
-
-  constructor(db: Kysely<Tables>, dialect: Dialect) {
-    this.#db = db;
-    this.#dialect = dialect;
-  }
-
-  async insert(accountId: string, write: CheckGroupWrite, now: number): Promise<CheckGroup> {
-    const row = await this.#db
+export class CheckGroups extends accountTable<CheckGroupRow, CheckGroup>(fromRow)({
+  name: 'check_groups',
+  key: 'id',
+}) {
+  async add(accountId: string, write: CheckGroupWrite, now: number): Promise<CheckGroup> {
+    const row = await this.db
       .insertInto('check_groups')
       .values({ account_id: accountId, created: now, updated: null, ...columns(write) })
       .returningAll()
@@ -48,50 +43,27 @@ export class CheckGroups {
     return fromRow(row);
   }
 
-  async update(id: number, write: CheckGroupWrite, now: number): Promise<void> {
-    await this.#db
+  async change(id: number, write: CheckGroupWrite, now: number): Promise<void> {
+    await this.db
       .updateTable('check_groups')
       .set({ ...columns(write), updated: now })
       .where('id', '=', id)
       .execute();
-    await this.#db.deleteFrom('check_group_tags').where('group_id', '=', id).execute();
-    await this.#db.deleteFrom('check_group_locations').where('group_id', '=', id).execute();
+    await this.db.deleteFrom('check_group_tags').where('group_id', '=', id).execute();
+    await this.db.deleteFrom('check_group_locations').where('group_id', '=', id).execute();
     await this.#writeLists(id, write);
   }
 
   async #writeLists(id: number, write: CheckGroupWrite): Promise<void> {
     const tags = [...new Set(write.tags)].map((tag) => ({ group_id: id, tag }));
-    if (tags.length > 0) await this.#db.insertInto('check_group_tags').values(tags).execute();
+    if (tags.length > 0) await this.db.insertInto('check_group_tags').values(tags).execute();
     const locations = [...new Set(write.locations)].map((name) => ({ group_id: id, name }));
-    if (locations.length > 0) await this.#db.insertInto('check_group_locations').values(locations).execute();
-  }
-
-  async delete(id: number): Promise<void> {
-    await this.#db.deleteFrom('check_groups').where('id', '=', id).execute();
-  }
-
-  async find(accountId: string, id: number): Promise<CheckGroup | undefined> {
-    const row = await this.#one(accountId, id).executeTakeFirst();
-    return row && fromRow(row);
-  }
-
-  /** The same, keeping other transactions from changing or deleting it, and checks from joining or leaving it. */
-  async findForUpdate(accountId: string, id: number): Promise<CheckGroup | undefined> {
-    const row = await this.#one(accountId, id).modifyEnd(this.#dialect.forUpdate).executeTakeFirst();
-    return row && fromRow(row);
-  }
-
-  #one(accountId: string, id: number) {
-    return this.#db
-      .selectFrom('check_groups')
-      .selectAll()
-      .where('id', '=', id)
-      .where('account_id', '=', accountId);
+    if (locations.length > 0) await this.db.insertInto('check_group_locations').values(locations).execute();
   }
 
   async findMany(ids: readonly number[]): Promise<Map<number, CheckGroup>> {
     if (ids.length === 0) return new Map();
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('check_groups')
       .selectAll()
       .where('id', 'in', [...new Set(ids)])
@@ -100,12 +72,12 @@ export class CheckGroups {
   }
 
   /** A page of an account's groups, newest first. */
-  async list(
+  async listMatching(
     accountId: string,
     filter: CheckGroupFilter,
     page: Page,
-  ): Promise<{ total: number; groups: CheckGroup[] }> {
-    let query = this.#db.selectFrom('check_groups').where('account_id', '=', accountId);
+  ): Promise<{ total: number; rows: CheckGroup[] }> {
+    let query = this.db.selectFrom('check_groups').where('account_id', '=', accountId);
     const { tags, name } = filter;
     if (name !== undefined) {
       const pattern = `%${escapeLike(name.toLowerCase())}%`;
@@ -113,17 +85,17 @@ export class CheckGroups {
     }
     if (tags !== undefined) {
       query = query.where('id', 'in', (eb) =>
-        eb.selectFrom('check_group_tags').select('group_id').where(this.#dialect.inList('tag', tags)),
+        eb.selectFrom('check_group_tags').select('group_id').where(this.dialect.inList('tag', tags)),
       );
     }
     const ordered = query.selectAll().orderBy('created', 'desc').orderBy('id', 'desc');
     const { total, rows } = await readPage(ordered, page);
-    return { total, groups: rows.map(fromRow) };
+    return { total, rows: rows.map(fromRow) };
   }
 
   /** Names of the groups that use a location, at most `limit`. */
   async namesUsing(accountId: string, slugName: string, limit: number): Promise<string[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('check_group_locations')
       .innerJoin('check_groups', 'check_groups.id', 'check_group_locations.group_id')
       .select('check_groups.name')

@@ -8,7 +8,7 @@ import {
 import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/handler.ts';
 import { describePage, pageOffset } from '../../http/paging.ts';
 import { fieldError, findUnstorable, validationError } from '../../http/validation.ts';
-import type { AgentErrorRow } from '../../store/schema/tables.ts';
+import type { AgentErrorRow } from '../tables.ts';
 
 /** The routes of errors that agents report of themselves. */
 export function agentErrorHandlers({ store, clock, publicUrl }: HandlerDeps): [string, AnyHandler][] {

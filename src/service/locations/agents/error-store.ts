@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely';
-import type { AgentErrorRow, Tables } from '../../store/schema/tables.ts';
+import type { Tables } from '../../tables.ts';
+import type { AgentErrorRow } from '../tables.ts';
 
 /** Kinds of errors kept for a location; the longest unseen makes room. */
 const maxKindsPerLocation = 500;

@@ -3,7 +3,7 @@ import { AppError } from '../../../lib/errors.ts';
 import { packageVersion } from '../../../lib/version.ts';
 import { examinationRoutes, maxExaminationBytes } from '../../../protocol/agent/agent-examination.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/handler.ts';
-import { isOutdated } from './versions.ts';
+import { isOutdated } from './sightings.ts';
 
 /** A sender of whom nothing is heard for this long has gone. */
 const stallMs = 30_000;
@@ -27,15 +27,15 @@ export function agentExaminationHandlers({ clock }: HandlerDeps): [string, AnyHa
 }
 
 /**
- * Reads a body to its end and forgets it. One that is too large is read on for the sake of its sender, which would see a reset
- * instead of the answer.
+ * Reads a body to its end and forgets it. One that is too large is read on for the sake of its sender, which
+ * would see a reset instead of the answer.
  *
  * @throws AppError PAYLOAD_TOO_LARGE, or MALFORMED_BODY when it breaks off or stands still.
  */
 async function discard(request: IncomingMessage): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   let receivedBytes = 0;
-  const onBroken = () => reject(new AppError('MALFORMED_BODY', 'The body was broken off.'));
+  const onBroken = () => reject(new AppError('MALFORMED_BODY', 'The request body ended early.'));
   const onStall = () => request.destroy();
   const { socket } = request;
   socket.setTimeout(stallMs, onStall);

@@ -1,6 +1,8 @@
+import semver from 'semver';
+import { packageVersion } from '../../../lib/version.ts';
 import type { ClaimRequest } from '../../../protocol/agent/agent.ts';
-import type { AgentRow } from '../../store/schema/tables.ts';
-import type { Store } from '../../store/store.ts';
+import type { Repositories, Store } from '../../store.ts';
+import type { AgentRow } from '../tables.ts';
 
 /** An agent counts as running for this long after it was seen (check model 4.5). */
 export const agentSeenWindowMs = 2 * 60_000;
@@ -17,9 +19,9 @@ interface Sighting {
 }
 
 /**
- * Which agents were seen where and when. Two processes with one agent id (a cloned machine) are two sessions and stay
- * apart. A session is written at most every ten seconds unless what it says of itself changes: polls are frequent, and
- * the answers that use this look back minutes.
+ * Which agents were seen where and when. Two processes with one agent id (a cloned machine) are two sessions
+ * and stay apart. A session is written at most every ten seconds unless what it says of itself changes: polls
+ * are frequent, and the answers that use this look back minutes.
  */
 export class AgentSightings {
   readonly #store: Store;
@@ -103,12 +105,38 @@ export function agentCapabilities(row: Pick<AgentRow, 'capabilities'>): AgentCap
 }
 
 /**
- * The agents that run, of the sessions of a location. An agent that restarted is one agent: a session ends where a later
- * one of the same agent begins. Sessions of one agent id that overlap are two machines and count as such.
+ * The agents that run, of the sessions of a location. An agent that restarted is one agent: a session ends
+ * where a later one of the same agent begins. Sessions of one agent id that overlap are two machines and
+ * count as two.
  */
 export function runningSessions(sessions: readonly AgentRow[]): AgentRow[] {
   return sessions.filter(
     (session) =>
       !sessions.some((other) => other.agent_id === session.agent_id && other.first_seen > session.last_seen),
   );
+}
+
+/** Whether an agent's major version is below this build's. */
+export function isOutdated(agentVersion: string): boolean {
+  const parsed = semver.parse(agentVersion);
+  return parsed === null || parsed.major < semver.major(packageVersion());
+}
+
+/** The private locations of an account, and which of them have agents that could take a run. */
+export interface KnownLocations {
+  /** Location id by slug. */
+  readonly ids: ReadonlyMap<string, string>;
+  readonly withAgents: ReadonlySet<string>;
+}
+
+export async function knownLocations(
+  repositories: Repositories,
+  accountId: string,
+  now: number,
+): Promise<KnownLocations> {
+  const bySlug = await repositories.locations.idsBySlug([accountId]);
+  const ids = new Map([...bySlug].map(([key, id]) => [key.slice(accountId.length + 1), id]));
+  const agents = await repositories.locations.agents([...ids.values()], now - agentSeenWindowMs);
+  const alive = new Set(agents.map((agent) => agent.location_id));
+  return { ids, withAgents: new Set([...ids].filter(([, id]) => alive.has(id)).map(([slug]) => slug)) };
 }

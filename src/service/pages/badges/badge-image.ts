@@ -16,7 +16,9 @@ const stateColors: Record<CheckState, string> = {
   unknown: '#868e96',
 };
 
-/** The label's side: background, text, and the line around it where the background is close to a page's own. */
+/**
+ * The label's side: background, text, and the line around it where the background is close to a page's own.
+ */
 const themes = {
   default: { background: '#495057', text: '#ffffff', line: 'none' },
   dark: { background: '#16181b', text: '#e9ecef', line: '#495057' },

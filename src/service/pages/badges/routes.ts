@@ -9,9 +9,9 @@ import { optionsOf } from '../dashboards/routes.ts';
 import { type Badge, badgeImage } from './badge-image.ts';
 
 /**
- * The routes of badges. A badge is an image in somebody's page, so nothing can send a key for it; what it tells must be
- * public already. It is where a public dashboard of the account shows the check. With a key of the account any badge
- * can be had.
+ * The routes of badges. A badge is an image in somebody's page, so nothing can send a key for it; what it
+ * shows must be public already. It is where a public dashboard of the account shows the check. With a key of
+ * the account any badge can be had.
  */
 export function badgeHandlers({ store, clock }: HandlerDeps): [string, AnyHandler][] {
   const mayBeSeen = async (

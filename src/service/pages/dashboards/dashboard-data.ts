@@ -1,10 +1,9 @@
-import type { checkTypeNames } from '../../../checks/contract/common-fields.ts';
 import type { DashboardOptions } from '../../../protocol/pages/dashboard.ts';
 import type { DashboardData } from '../../../protocol/pages/public-page.ts';
 import { aggregateView, measuredFailures, stateOf } from '../../results/check-report.ts';
 import type { RecentRun } from '../../results/report-store.ts';
 import { namedWindow } from '../../results/report-window.ts';
-import type { Nouns } from '../../store/store.ts';
+import type { Repositories } from '../../store.ts';
 import { dashboardIncidentView } from './incident-routes.ts';
 import type { Dashboard } from './store.ts';
 
@@ -24,10 +23,10 @@ export interface DashboardRequest {
 
 /** Everything a dashboard shows: its activated checks by name, one page of them in detail. */
 export async function dashboardData(
-  nouns: Pick<Nouns, 'reports' | 'dashboardIncidents'>,
+  repositories: Pick<Repositories, 'reports' | 'dashboardIncidents'>,
   { dashboard, options, page, now, publicUrl }: DashboardRequest,
 ): Promise<DashboardData> {
-  const checks = await nouns.reports.checks({
+  const checks = await repositories.reports.checks({
     accountId: dashboard.account_id,
     tags: options.tags,
     needsAllTags: options.useTagsAndOperator ?? false,
@@ -37,10 +36,10 @@ export async function dashboardData(
   const perPage = options.paginate ? (options.checksPerPage ?? defaultChecksPerPage) : checks.length;
   const shown = checks.slice((page - 1) * perPage, page * perPage);
   const ids = shown.map(({ id }) => id);
-  const day = await nouns.reports.aggregates(ids, namedWindow('last24Hrs', now), measuredFailures);
-  const week = await nouns.reports.aggregates(ids, namedWindow('last7Days', now), measuredFailures);
+  const day = await repositories.reports.aggregates(ids, namedWindow('last24Hrs', now), measuredFailures);
+  const week = await repositories.reports.aggregates(ids, namedWindow('last7Days', now), measuredFailures);
   const runs = Map.groupBy(
-    await nouns.reports.recentRuns(ids, now - dayMs, runsShown),
+    await repositories.reports.recentRuns(ids, now - dayMs, runsShown),
     (run) => run.check_id,
   );
   const { tags: _, useTagsAndOperator: __, ...looks } = options;
@@ -55,7 +54,7 @@ export async function dashboardData(
     checks: shown.map((check) => ({
       checkId: check.id,
       name: check.name,
-      checkType: check.checkType as (typeof checkTypeNames)[number],
+      checkType: check.checkType,
       state: stateOf(check.flags),
       groupName: options.showGroupNames ? check.groupName : null,
       tags: options.hideTags ? [] : [...check.tags],
@@ -63,7 +62,7 @@ export async function dashboardData(
       last7Days: aggregateView(check.checkType, week.get(check.id)),
       lastRuns: (runs.get(check.id) ?? []).map((run) => runView(run, options.showCheckRunLinks, publicUrl)),
     })),
-    incidents: options.enableIncidents ? await shownIncidents(nouns, dashboard, now) : [],
+    incidents: options.enableIncidents ? await shownIncidents(repositories, dashboard, now) : [],
     pagination: {
       page,
       pages: perPage === 0 ? 1 : Math.max(1, Math.ceil(checks.length / perPage)),
@@ -94,12 +93,12 @@ function runView(
 }
 
 async function shownIncidents(
-  nouns: Pick<Nouns, 'dashboardIncidents'>,
+  repositories: Pick<Repositories, 'dashboardIncidents'>,
   dashboard: Dashboard,
   now: number,
 ): Promise<DashboardData['incidents']> {
   const since = now - incidentDaysShown * dayMs;
-  const rows = await nouns.dashboardIncidents.ofDashboard(dashboard.id, since, incidentsShown);
-  const updates = await nouns.dashboardIncidents.updates(rows.map(({ id }) => id));
+  const rows = await repositories.dashboardIncidents.ofDashboard(dashboard.id, since, incidentsShown);
+  const updates = await repositories.dashboardIncidents.updates(rows.map(({ id }) => id));
   return rows.map((row) => dashboardIncidentView(row, dashboard.dashboard_id, updates));
 }

@@ -5,16 +5,19 @@ import {
   type DashboardIncidentUpdate,
   dashboardIncidentRoutes,
 } from '../../../protocol/pages/dashboard-incident.ts';
-import { iso, optionalIso } from '../../http/dates.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/handler.ts';
+import { type AnyHandler, type HandlerDeps, handlersById, iso, optionalIso } from '../../http/handler.ts';
+import { found, notFound } from '../../http/known-names.ts';
 import { fieldError } from '../../http/validation.ts';
-import type { Nouns } from '../../store/store.ts';
+import type { Repositories } from '../../store.ts';
 import type { DashboardIncidentRow, DashboardIncidentUpdateRow } from '../tables.ts';
 
 /** The routes of the incidents of dashboards. */
 export function dashboardIncidentHandlers({ store, clock }: HandlerDeps): [string, AnyHandler][] {
   const view = async (accountId: string, id: string): Promise<DashboardIncident> => {
-    const { row, dashboardId } = found(await store.dashboardIncidents.find(accountId, id), id);
+    const { row, dashboardId } = found(
+      await store.dashboardIncidents.findShown(accountId, id),
+      `incident ${id}`,
+    );
     return dashboardIncidentView(row, dashboardId, await store.dashboardIncidents.updates([id]));
   };
   return handlersById(dashboardIncidentRoutes, {
@@ -23,15 +26,17 @@ export function dashboardIncidentHandlers({ store, clock }: HandlerDeps): [strin
       const [update] = body.incidentUpdates;
       if (!update) throw new Error('the schema lets no incident without an update through');
       const id = randomUUID();
-      await store.transaction(async (nouns) => {
-        const dashboard = await nouns.dashboards.findForUpdate(caller.accountId, body.dashboardId);
-        if (!dashboard) throw new AppError('NOT_FOUND', `There is no dashboard ${body.dashboardId}.`);
+      await store.transaction(async (repositories) => {
+        const dashboard = found(
+          await repositories.dashboards.findForUpdate(caller.accountId, body.dashboardId),
+          `dashboard ${body.dashboardId}`,
+        );
         const times = {
           started: Date.parse(body.startedAt),
           stopped: body.stoppedAt === null ? null : Date.parse(body.stoppedAt),
         };
         requireOrder(times);
-        await nouns.dashboardIncidents.insert({
+        await repositories.dashboardIncidents.insert({
           id,
           account_id: caller.accountId,
           dashboard_id: dashboard.id,
@@ -42,7 +47,7 @@ export function dashboardIncidentHandlers({ store, clock }: HandlerDeps): [strin
           created: now,
           updated: null,
         });
-        await nouns.dashboardIncidents.insertUpdate(updateRow(id, update, now));
+        await repositories.dashboardIncidents.insertUpdate(updateRow(id, update, now));
       });
       return view(caller.accountId, id);
     },
@@ -50,8 +55,8 @@ export function dashboardIncidentHandlers({ store, clock }: HandlerDeps): [strin
       return view(caller.accountId, params.id);
     },
     async updateDashboardIncident({ caller, params, body }) {
-      await store.transaction(async (nouns) => {
-        const row = await lockedIncident(nouns, caller.accountId, params.id);
+      await store.transaction(async (repositories) => {
+        const row = await lockedIncident(repositories, caller.accountId, params.id);
         const changed: DashboardIncidentRow = {
           ...row,
           name: body.name ?? row.name,
@@ -66,22 +71,23 @@ export function dashboardIncidentHandlers({ store, clock }: HandlerDeps): [strin
           updated: clock.wallMs(),
         };
         requireOrder(changed);
-        await nouns.dashboardIncidents.update(changed);
+        await repositories.dashboardIncidents.update(changed);
       });
       return view(caller.accountId, params.id);
     },
     async deleteDashboardIncident({ caller, params }) {
-      if (!(await store.dashboardIncidents.delete(caller.accountId, params.id))) throw notFound(params.id);
+      if (!(await store.dashboardIncidents.delete(caller.accountId, params.id)))
+        throw notFound(`incident ${params.id}`);
     },
     async createDashboardIncidentUpdate({ caller, params, body }) {
       const now = clock.wallMs();
       const update = updateRow(params.id, body, now);
-      await store.transaction(async (nouns) => {
-        const row = await lockedIncident(nouns, caller.accountId, params.id);
-        await nouns.dashboardIncidents.insertUpdate(update);
-        // What is told of an incident decides whether it goes on.
+      await store.transaction(async (repositories) => {
+        const row = await lockedIncident(repositories, caller.accountId, params.id);
+        await repositories.dashboardIncidents.insertUpdate(update);
+        // The updates of an incident decide whether it goes on.
         const isOver = body.status === 'RESOLVED';
-        await nouns.dashboardIncidents.update({
+        await repositories.dashboardIncidents.update({
           ...row,
           stopped: isOver ? (row.stopped ?? Math.max(now, row.started)) : stillOpen(row, now),
           updated: now,
@@ -90,25 +96,25 @@ export function dashboardIncidentHandlers({ store, clock }: HandlerDeps): [strin
       return updateView(update);
     },
     async updateDashboardIncidentUpdate({ caller, params, body }) {
-      const changed = await store.transaction(async (nouns) => {
-        const row = await lockedUpdate(nouns, caller.accountId, params);
+      const changed = await store.transaction(async (repositories) => {
+        const row = await lockedUpdate(repositories, caller.accountId, params);
         const { status = row.status, description = row.description } = body;
         const next: DashboardIncidentUpdateRow = { ...row, status, description, updated: clock.wallMs() };
-        await nouns.dashboardIncidents.changeUpdate(next);
+        await repositories.dashboardIncidents.changeUpdate(next);
         return next;
       });
       return updateView(changed);
     },
     async deleteDashboardIncidentUpdate({ caller, params }) {
-      await store.transaction(async (nouns) => {
-        const row = await lockedUpdate(nouns, caller.accountId, params);
-        const all = await nouns.dashboardIncidents.updates([params.id]);
+      await store.transaction(async (repositories) => {
+        const row = await lockedUpdate(repositories, caller.accountId, params);
+        const all = await repositories.dashboardIncidents.updates([params.id]);
         if (all.length === 1) {
           throw fieldError('params', [
             { key: 'updateId', message: 'is the last update of the incident: delete the incident instead' },
           ]);
         }
-        await nouns.dashboardIncidents.deleteUpdate(row.id);
+        await repositories.dashboardIncidents.deleteUpdate(row.id);
       });
     },
   });
@@ -133,29 +139,23 @@ function updateRow(
   return { id: randomUUID(), incident_id: incidentId, status, description, created: now, updated: null };
 }
 
-async function lockedIncident(nouns: Nouns, accountId: string, id: string): Promise<DashboardIncidentRow> {
-  if (!(await nouns.dashboardIncidents.lock(accountId, id))) throw notFound(id);
-  return found(await nouns.dashboardIncidents.find(accountId, id), id).row;
+async function lockedIncident(
+  repositories: Repositories,
+  accountId: string,
+  id: string,
+): Promise<DashboardIncidentRow> {
+  return found(await repositories.dashboardIncidents.findForUpdate(accountId, id), `incident ${id}`);
 }
 
 async function lockedUpdate(
-  nouns: Nouns,
+  repositories: Repositories,
   accountId: string,
   { id, updateId }: { readonly id: string; readonly updateId: string },
 ): Promise<DashboardIncidentUpdateRow> {
-  await lockedIncident(nouns, accountId, id);
-  const row = (await nouns.dashboardIncidents.updates([id])).find((update) => update.id === updateId);
+  await lockedIncident(repositories, accountId, id);
+  const row = (await repositories.dashboardIncidents.updates([id])).find((update) => update.id === updateId);
   if (!row) throw new AppError('NOT_FOUND', `The incident has no update ${updateId}.`);
   return row;
-}
-
-function found<T>(row: T | undefined, id: string): T {
-  if (row === undefined) throw notFound(id);
-  return row;
-}
-
-function notFound(id: string): AppError {
-  return new AppError('NOT_FOUND', `There is no incident ${id}.`);
 }
 
 /** An incident of a dashboard as answers show it. */

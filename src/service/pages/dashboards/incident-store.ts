@@ -1,42 +1,17 @@
-import type { Kysely } from 'kysely';
-import type { Dialect } from '../../store/engine/dialect.ts';
-import type { Tables } from '../../store/schema/tables.ts';
+import { accountTable } from '../../store/engine/account-table.ts';
 import type { DashboardIncidentRow, DashboardIncidentUpdateRow } from '../tables.ts';
 
-/** The incidents of dashboards, and what was told of them. */
-export class DashboardIncidents {
-  readonly #db: Kysely<Tables>;
-  readonly #dialect: Dialect;
-
-  constructor(db: Kysely<Tables>, dialect: Dialect) {
-    this.#db = db;
-    this.#dialect = dialect;
-  }
-
-  async insert(row: DashboardIncidentRow): Promise<void> {
-    await this.#db.insertInto('dashboard_incidents').values(row).execute();
-  }
-
-  async update({ id, ...row }: DashboardIncidentRow): Promise<void> {
-    await this.#db.updateTable('dashboard_incidents').set(row).where('id', '=', id).execute();
-  }
-
-  /** Whether there was such an incident. */
-  async delete(accountId: string, id: string): Promise<boolean> {
-    const done = await this.#db
-      .deleteFrom('dashboard_incidents')
-      .where('id', '=', id)
-      .where('account_id', '=', accountId)
-      .executeTakeFirst();
-    return done.numDeletedRows > 0n;
-  }
-
+/** The incidents of dashboards, and their updates. */
+export class DashboardIncidents extends accountTable<DashboardIncidentRow>()({
+  name: 'dashboard_incidents',
+  key: 'id',
+}) {
   /** An incident with the id its dashboard has in paths. */
-  async find(
+  async findShown(
     accountId: string,
     id: string,
   ): Promise<{ row: DashboardIncidentRow; dashboardId: string } | undefined> {
-    const found = await this.#db
+    const found = await this.db
       .selectFrom('dashboard_incidents')
       .innerJoin('dashboards', 'dashboards.id', 'dashboard_incidents.dashboard_id')
       .selectAll('dashboard_incidents')
@@ -49,21 +24,9 @@ export class DashboardIncidents {
     return { row, dashboardId };
   }
 
-  /** Keeps other transactions from changing an incident; false when there is none. */
-  async lock(accountId: string, id: string): Promise<boolean> {
-    const row = await this.#db
-      .selectFrom('dashboard_incidents')
-      .select('id')
-      .where('id', '=', id)
-      .where('account_id', '=', accountId)
-      .modifyEnd(this.#dialect.forUpdate)
-      .executeTakeFirst();
-    return row !== undefined;
-  }
-
   /** Those of a dashboard that go on, or ended at or after an instant; newest first. */
   async ofDashboard(dashboardId: number, endedSince: number, limit: number): Promise<DashboardIncidentRow[]> {
-    return this.#db
+    return this.db
       .selectFrom('dashboard_incidents')
       .selectAll()
       .where('dashboard_id', '=', dashboardId)
@@ -75,24 +38,24 @@ export class DashboardIncidents {
   }
 
   async insertUpdate(row: DashboardIncidentUpdateRow): Promise<void> {
-    await this.#db.insertInto('dashboard_incident_updates').values(row).execute();
+    await this.db.insertInto('dashboard_incident_updates').values(row).execute();
   }
 
   async changeUpdate({ id, ...row }: DashboardIncidentUpdateRow): Promise<void> {
-    await this.#db.updateTable('dashboard_incident_updates').set(row).where('id', '=', id).execute();
+    await this.db.updateTable('dashboard_incident_updates').set(row).where('id', '=', id).execute();
   }
 
   async deleteUpdate(id: string): Promise<void> {
-    await this.#db.deleteFrom('dashboard_incident_updates').where('id', '=', id).execute();
+    await this.db.deleteFrom('dashboard_incident_updates').where('id', '=', id).execute();
   }
 
-  /** What was told of some incidents, newest first. */
+  /** The updates of some incidents, newest first. */
   async updates(incidentIds: readonly string[]): Promise<DashboardIncidentUpdateRow[]> {
     if (incidentIds.length === 0) return [];
-    return this.#db
+    return this.db
       .selectFrom('dashboard_incident_updates')
       .selectAll()
-      .where(this.#dialect.inList('incident_id', incidentIds))
+      .where(this.dialect.inList('incident_id', incidentIds))
       .orderBy('created', 'desc')
       .orderBy('id', 'desc')
       .execute();

@@ -5,12 +5,12 @@ import {
   type Dashboard as DashboardView,
   dashboardRoutes,
 } from '../../../protocol/pages/dashboard.ts';
-import { iso, optionalIso } from '../../http/dates.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/handler.ts';
+import { type AnyHandler, type HandlerDeps, handlersById, iso, optionalIso } from '../../http/handler.ts';
+import { found, notFound } from '../../http/known-names.ts';
 import { describePage, pageOffset } from '../../http/paging.ts';
 import { createKey } from '../../ids/keys.ts';
 import { isUniqueViolation } from '../../store/engine/dialect.ts';
-import type { Nouns } from '../../store/store.ts';
+import type { Repositories } from '../../store.ts';
 import type { DashboardKeyRow } from '../tables.ts';
 import type { Dashboard } from './store.ts';
 
@@ -37,8 +37,8 @@ export function dashboardHandlers(deps: HandlerDeps): [string, AnyHandler][] {
       const dashboardId = randomBytes(8).toString('hex');
       const key = body.isPrivate ? createKey('da_') : undefined;
       const row = await refusingTakenAddress(() =>
-        store.transaction(async (nouns) => {
-          const inserted = await nouns.dashboards.insert({
+        store.transaction(async (repositories) => {
+          const inserted = await repositories.dashboards.insert({
             account_id: caller.accountId,
             dashboard_id: dashboardId,
             custom_url: (body.customUrl ?? dashboardId).toLowerCase(),
@@ -48,22 +48,22 @@ export function dashboardHandlers(deps: HandlerDeps): [string, AnyHandler][] {
             created: now,
             updated: null,
           });
-          if (key) await nouns.dashboards.insertKey(inserted.id, key.keyHash, key.masked, now);
+          if (key) await repositories.dashboards.insertKey(inserted.id, key.keyHash, key.masked, now);
           return inserted;
         }),
       );
       return viewOf(row, key?.rawKey);
     },
     async getDashboard({ caller, params }) {
-      return viewOf(found(await store.dashboards.find(caller.accountId, params.dashboardId), params));
+      return viewOf(found(await store.dashboards.find(caller.accountId, params.dashboardId), named(params)));
     },
     async updateDashboard({ caller, params, body }) {
       const now = clock.wallMs();
       const { row, rawKey } = await refusingTakenAddress(() =>
-        store.transaction(async (nouns) => {
+        store.transaction(async (repositories) => {
           const stored = found(
-            await nouns.dashboards.findForUpdate(caller.accountId, params.dashboardId),
-            params,
+            await repositories.dashboards.findForUpdate(caller.accountId, params.dashboardId),
+            named(params),
           );
           const { customUrl, customDomain, isPrivate, ...options } = body;
           const changed: Dashboard = {
@@ -75,15 +75,15 @@ export function dashboardHandlers(deps: HandlerDeps): [string, AnyHandler][] {
             definition: JSON.stringify({ ...optionsOf(stored), ...options }),
             updated: now,
           };
-          await nouns.dashboards.update(changed);
-          return { row: changed, rawKey: await changeKeys(nouns, stored, changed, now) };
+          await repositories.dashboards.update(changed);
+          return { row: changed, rawKey: await changeKeys(repositories, stored, changed, now) };
         }),
       );
       return viewOf(row, rawKey);
     },
     async deleteDashboard({ caller, params }) {
       const isDeleted = await store.dashboards.delete(caller.accountId, params.dashboardId);
-      if (!isDeleted) throw notFound(params);
+      if (!isDeleted) throw notFound(named(params));
     },
   });
 }
@@ -93,18 +93,20 @@ export function optionsOf(row: Dashboard): DashboardOptions {
   return DashboardOptions.parse(JSON.parse(row.definition));
 }
 
-/** A dashboard that becomes private gets a key, one that becomes public loses its keys. Returns the new key. */
+/**
+ * A dashboard that becomes private gets a key, one that becomes public loses its keys. Returns the new key.
+ */
 async function changeKeys(
-  nouns: Nouns,
+  repositories: Repositories,
   before: Dashboard,
   after: Dashboard,
   now: number,
 ): Promise<string | undefined> {
   if (before.is_private === after.is_private) return undefined;
-  await nouns.dashboards.deleteKeys(after.id);
+  await repositories.dashboards.deleteKeys(after.id);
   if (after.is_private === 0) return undefined;
   const key = createKey('da_');
-  await nouns.dashboards.insertKey(after.id, key.keyHash, key.masked, now);
+  await repositories.dashboards.insertKey(after.id, key.keyHash, key.masked, now);
   return key.rawKey;
 }
 
@@ -117,13 +119,8 @@ async function refusingTakenAddress<T>(write: () => Promise<T>): Promise<T> {
   }
 }
 
-function found(row: Dashboard | undefined, params: { dashboardId: string }): Dashboard {
-  if (!row) throw notFound(params);
-  return row;
-}
-
-function notFound({ dashboardId }: { dashboardId: string }): AppError {
-  return new AppError('NOT_FOUND', `There is no dashboard ${dashboardId}.`);
+function named({ dashboardId }: { readonly dashboardId: string }): string {
+  return `dashboard ${dashboardId}`;
 }
 
 /** `rawKey` is given where its dashboard's key was just made: it is never shown again. */

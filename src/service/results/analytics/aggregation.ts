@@ -11,8 +11,8 @@ const shares: Partial<Record<Aggregation, number>> = {
 };
 
 /**
- * Several aggregations of the same numbers, NaN left out; null where there is none. `stddev` is that of the numbers
- * themselves, not of a population they were drawn from.
+ * Several aggregations of the same numbers, NaN left out; null where there is none. `stddev` is that of the
+ * numbers themselves, not of a population they were drawn from.
  */
 export function aggregate(
   values: Float64Array,

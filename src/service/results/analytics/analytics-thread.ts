@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { AppError } from '../../../lib/errors.ts';
-import type { StorePlace } from '../../store/store.ts';
+import type { StorePlace } from '../../store.ts';
 import type { AnalyticsQuery, Series } from './series.ts';
 
 export interface AnalyticsRequest {
@@ -20,13 +20,14 @@ interface Pending {
   readonly reject: (error: Error) => void;
 }
 
-/** More questions than this do not wait for the thread: whoever asks is told to come again. */
+/** More questions than this do not wait for the thread: further callers are asked to retry. */
 const maxPending = 500;
 
 /**
- * Answers questions about many results in a thread of its own with a connection of its own, because they take long
- * enough to be felt: SQLite reads where it is called, and a million numbers are sorted somewhere. The thread starts with
- * the first question; one that died fails the questions it had and is replaced at the next.
+ * Answers questions about many results in a thread of its own with a connection of its own, because they take
+ * long enough to be felt: SQLite reads where it is called, and a million numbers are sorted somewhere. The
+ * thread starts with the first question; one that died fails the questions it had and is replaced at the
+ * next.
  */
 export class AnalyticsThread {
   readonly #place: StorePlace;
@@ -42,7 +43,9 @@ export class AnalyticsThread {
   /** @throws AppError STORE_UNAVAILABLE when the database does not answer, or too much is asked at once. */
   ask(query: AnalyticsQuery): Promise<Series[]> {
     if (this.#isClosed || this.#pending.size >= maxPending) {
-      return Promise.reject(new AppError('STORE_UNAVAILABLE', 'Too many questions wait. Try again.'));
+      return Promise.reject(
+        new AppError('STORE_UNAVAILABLE', 'Too many analytics queries are queued. Try again.'),
+      );
     }
     this.#worker ??= this.#start();
     const worker = this.#worker;
@@ -72,7 +75,7 @@ export class AnalyticsThread {
     if (series) pending?.resolve(series);
     else if (problem?.isUnavailable) {
       pending?.reject(
-        new AppError('STORE_UNAVAILABLE', 'The database does not answer. Try again.', {
+        new AppError('STORE_UNAVAILABLE', 'The database is unavailable. Try again.', {
           cause: new Error(problem.message),
         }),
       );

@@ -1,16 +1,18 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { toError } from '../../../lib/errors.ts';
-import { ColumnCache } from '../../store/columns/column-cache.ts';
-import { ResultColumns } from '../../store/columns/result-columns.ts';
 import { asStoreError, connectPostgres, connectSqliteToRead } from '../../store/engine/dialect.ts';
-import type { StorePlace } from '../../store/store.ts';
+import type { StorePlace } from '../../store.ts';
+import { columnCache, ResultColumns } from '../columns/result-columns.ts';
 import type { AnalyticsReply, AnalyticsRequest } from './analytics-thread.ts';
 import { answer, columnsFor } from './series.ts';
 
 /** Ten million results with three columns of three bytes. */
 const cacheBytes = 96 * 1024 * 1024;
 
-/** The thread that answers questions about many results: it reads by itself and only reads. See analytics-thread.ts. */
+/**
+ * The thread that answers questions about many results: it reads by itself and only reads. See
+ * analytics-thread.ts.
+ */
 const port = parentPort;
 if (!port) throw new Error('this file is the entry of a worker thread');
 const { databaseUrl, path } = workerData as StorePlace;
@@ -19,7 +21,7 @@ const { db, dialect } =
     ? connectSqliteToRead(path)
     : // What breaks between two questions is noticed by the next one.
       connectPostgres(databaseUrl, () => undefined, 1);
-const columns = new ResultColumns(db, dialect, new ColumnCache(cacheBytes));
+const columns = new ResultColumns(db, dialect, columnCache(cacheBytes));
 
 async function reply({ id, query }: AnalyticsRequest): Promise<AnalyticsReply> {
   try {

@@ -1,8 +1,9 @@
 import type { Analytics, DetailPath } from '../../../checks/contract/metric.ts';
 
 /**
- * The numbers of one result that analytics follow: an entry for each of its items (pages), one entry where it has none.
- * Each holds the value of the type's dimension, or of its state, and the metrics that were measured, by name.
+ * The numbers of one result that analytics follow: an entry for each of its items (pages), one entry where it
+ * has none. Each holds the value of the type's dimension, or of its state, and the metrics that were
+ * measured, by name.
  */
 export type MeasuredValues = readonly (readonly [
   dimension: string | number | null,
@@ -10,8 +11,8 @@ export type MeasuredValues = readonly (readonly [
 ])[];
 
 /**
- * Takes out of a detail what its type says is followed over time. It is stored beside the result, so that nobody has to
- * read details, which may be large, to answer a question about a month.
+ * Takes out of a detail what its type says is followed over time. It is stored next to the result, so that
+ * nobody has to read details, which may be large, to answer a question about a month.
  *
  * @param responseTimeMs null when the target gave no answer to time.
  */

@@ -12,10 +12,10 @@ const fewNumbers = 20_000;
 const bucketShift = 12;
 
 /**
- * The numbers at some ranks (0 is the smallest), NaN left out, exactly as sorting would find them. Numbers are first
- * counted by the upper bits of their doubles, which are in the order of the numbers where none is negative: 256 buckets
- * for every doubling. Only the buckets that hold a wanted rank are put into order. Two passes over a million numbers
- * instead of a sort.
+ * The numbers at some ranks (0 is the smallest), NaN left out, exactly as sorting would find them. Numbers
+ * are first counted by the upper bits of their doubles, which are in the order of the numbers where none is
+ * negative: 256 buckets for every doubling. Only the buckets that hold a wanted rank are put into order. Two
+ * passes over a million numbers instead of a sort.
  */
 export function numbersOfRanks(
   values: Float64Array,

@@ -15,13 +15,17 @@ import type { Check } from '../../checks/store.ts';
 import { type AnyHandler, type Call, type HandlerDeps, handlersById } from '../../http/handler.ts';
 import { pageOffset } from '../../http/paging.ts';
 import { fieldError } from '../../http/validation.ts';
+import type { AnalyticsThread } from './analytics-thread.ts';
 import type { AnalyticsQuery, Series, Wanted } from './series.ts';
 import { type Window, windowOf } from './window.ts';
+
+/** What the routes of analytics work with. */
+export type AnalyticsDeps = HandlerDeps & { readonly analytics: AnalyticsThread };
 
 type Query = ReturnType<typeof analyticsQuery>['_output'];
 
 /** The routes of analytics. */
-export function analyticsHandlers(deps: HandlerDeps): [string, AnyHandler][] {
+export function analyticsHandlers(deps: AnalyticsDeps): [string, AnyHandler][] {
   const generic = handlersById(analyticsRoutes, {
     async listAnalyticsMetrics({ query }) {
       const type = findCheckType(query.checkType);
@@ -50,14 +54,14 @@ export function analyticsHandlers(deps: HandlerDeps): [string, AnyHandler][] {
   return [...generic, ...typed];
 }
 
-async function checkOf(deps: HandlerDeps, accountId: string, id: string): Promise<Check> {
+async function checkOf(deps: AnalyticsDeps, accountId: string, id: string): Promise<Check> {
   const check = await deps.store.checks.find(accountId, id);
   if (!check) throw new AppError('NOT_FOUND', `There is no check ${id}.`);
   return check;
 }
 
 async function answerFor(
-  deps: HandlerDeps,
+  deps: AnalyticsDeps,
   type: CheckType,
   request: { readonly accountId: string; readonly id: string; readonly query: Query },
 ): Promise<AnalyticsAnswer> {
@@ -156,7 +160,7 @@ function groupView(type: CheckType, groupBy: string, series: Series): Record<str
   };
 }
 
-async function overviewOf(deps: HandlerDeps, check: Check, window: Window) {
+async function overviewOf(deps: AnalyticsDeps, check: Check, window: Window) {
   const type = findCheckType(check.checkType);
   const identity = { checkId: check.id, name: check.name, checkType: check.checkType };
   if (!type) return identity;

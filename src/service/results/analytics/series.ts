@@ -7,7 +7,7 @@ import {
   ordinalColumn,
   statusColumn,
   timeColumn,
-} from '../../store/columns/result-frame.ts';
+} from '../columns/result-frame.ts';
 import { aggregate } from './aggregation.ts';
 
 /** What is asked of one metric: a column, and how its values become one; null is the value of each result. */
@@ -85,7 +85,8 @@ function isRaw(query: AnalyticsQuery): boolean {
 /** Answers a question from the results it is about. */
 export function answer(query: AnalyticsQuery, frame: Frame): Series[] {
   const groups = groupRows(query, frame);
-  // The numbers of a result as a whole stand in each of its rows; they count once, or once in each group of items.
+  // The numbers of a result as a whole stand in each of its rows; they count once, or once in each group of
+  // items.
   const ordinals = query.groupBy === 'item' ? undefined : frame.numbers.get(ordinalColumn);
   const series: Series[] = [];
   for (const { key, text, rows } of groups) {
@@ -104,7 +105,10 @@ export function answer(query: AnalyticsQuery, frame: Frame): Series[] {
   return series;
 }
 
-/** Some rows of a frame in order of time: those of a list, from one place in it to another; all rows in between without a list. */
+/**
+ * Some rows of a frame in order of time: those of a list, from one place in it to another; all rows in
+ * between without a list.
+ */
 interface RowSet {
   readonly list: Uint32Array | null;
   readonly from: number;
@@ -196,7 +200,10 @@ interface Bucket {
   at(frame: Frame): number | null;
 }
 
-/** The rows of one window, or those of each interval that has any. Intervals begin at multiples of their length. */
+/**
+ * The rows of one window, or those of each interval that has any. Intervals begin at multiples of their
+ * length.
+ */
 function bucketsOf(query: AnalyticsQuery, frame: Frame, rows: RowSet): Bucket[] {
   const { intervalMs } = query;
   if (rows.from === rows.to) return [];
@@ -292,8 +299,8 @@ function retries(frame: Frame, rows: RowSet, ordinals: Float64Array | undefined)
 }
 
 /**
- * Percent of the results that did not fail, of those that say something about the target. The same as the success ratio
- * of reports (reports.ts); null where there are none.
+ * Percent of the results that did not fail, of those that say something about the target. The same as the
+ * success ratio of reports (report-store.ts); null where there are none.
  */
 function availability(frame: Frame, rows: RowSet, ordinals: Float64Array | undefined): number | null {
   const status = frame.texts.get(statusColumn);

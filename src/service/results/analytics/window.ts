@@ -10,8 +10,8 @@ export interface Window {
 }
 
 /**
- * The window a name stands for. `last…` ends now; weeks begin on Monday 00:00 UTC (ISO 8601), months on their first; the
- * present week and month end now.
+ * The window a name stands for. `last…` ends now; weeks begin on Monday 00:00 UTC (ISO 8601), months on their
+ * first; the present week and month end now.
  */
 export function windowOf(range: QuickRange, now: number): Window {
   const date = new Date(now);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ArtifactRow } from '../../store/schema/tables.ts';
+import type { ArtifactRow } from '../tables.ts';
 import { withAssetUrls } from './asset-urls.ts';
 
 const row = (name: string, state: ArtifactRow['state'] = 'stored') =>

@@ -1,4 +1,4 @@
-import type { ArtifactRow } from '../../store/schema/tables.ts';
+import type { ArtifactRow } from '../tables.ts';
 
 /** Where an artifact is downloaded: absolute when the service knows where clients reach it, else relative. */
 export function assetUrl(artifact: ArtifactRow, publicUrl: string | undefined): string {
@@ -21,8 +21,8 @@ function urlOf(result: string, { name }: ArtifactRow, publicUrl: string | undefi
 }
 
 /**
- * A detail as answers show it: names of artifacts, in the fields its type declares, become URLs of those that are there
- * in whole. One that is not is null, or missing from its list.
+ * A detail as answers show it: names of artifacts, in the fields its type declares, become URLs of those that
+ * are there in whole. One that is not is null, or missing from its list.
  */
 export function withAssetUrls(
   detail: unknown,

@@ -5,9 +5,10 @@ import { type ArtifactReceipt, maxArtifactBytes } from '../../../protocol/result
 import type { ArtifactStore } from '../../artifact-store/artifact-store.ts';
 import { linger, receiveUpload } from '../../artifact-store/upload.ts';
 import { ContentMismatch, type ExpectedContent } from '../../artifact-store/verified-content.ts';
-import { resultIdOf } from '../../ids/result-id.ts';
-import type { ArtifactRow, PrivateLocationRow } from '../../store/schema/tables.ts';
-import type { Store } from '../../store/store.ts';
+import type { LocationCaller } from '../../http/auth.ts';
+import { resultIdOf } from '../../runs/lease-store.ts';
+import type { Store } from '../../store.ts';
+import type { ArtifactRow } from '../tables.ts';
 
 export interface ArtifactUpload {
   readonly runId: string;
@@ -16,13 +17,14 @@ export interface ArtifactUpload {
 }
 
 /**
- * Takes the bytes of artifacts. A row tells where each is:
+ * Takes the bytes of artifacts. A row says where each is:
  *
- * AWAITED with the result that names it. → STORED when its bytes are in the artifact store in whole; it is visible from
- * then on. → LOST when it did not come in time. REFUSED and WITHHELD ones were never to come; both are the agent's word.
+ * AWAITED with the result that names it. → STORED when its bytes are in the artifact store in whole; it is
+ * visible from then on. → LOST when it did not come in time. REFUSED and WITHHELD ones were never to come;
+ * both are the agent's word.
  *
- * The right to send comes from the result: its id is made of run and lease number, and only results whose lease stood
- * are stored. So a sender whose lease was lost has no row to fill, whatever it still holds.
+ * The right to send comes from the result: its id is made of run and fencing token, and only results whose
+ * lease stood are stored. So a sender whose lease was lost has no row to fill, whatever it still holds.
  */
 export class ArtifactIntake {
   readonly #store: Store;
@@ -40,11 +42,11 @@ export class ArtifactIntake {
   }
 
   /**
-   * @throws AppError CONFLICT when nobody waits for it, PAYLOAD_TOO_LARGE, DIGEST_MISMATCH, ARTIFACT_STORE_FULL,
-   *   STORE_UNAVAILABLE, or MALFORMED_BODY when the sender broke off.
+   * @throws AppError CONFLICT when nobody waits for it, PAYLOAD_TOO_LARGE, DIGEST_MISMATCH,
+   *   ARTIFACT_STORE_FULL, STORE_UNAVAILABLE, or MALFORMED_BODY when the sender broke off.
    */
   async take(
-    location: PrivateLocationRow,
+    location: LocationCaller,
     upload: ArtifactUpload,
     request: IncomingMessage,
   ): Promise<ArtifactReceipt> {
@@ -56,7 +58,7 @@ export class ArtifactIntake {
   }
 
   async #take(
-    location: PrivateLocationRow,
+    location: LocationCaller,
     upload: ArtifactUpload,
     request: IncomingMessage,
   ): Promise<ArtifactReceipt> {
@@ -91,7 +93,10 @@ export class ArtifactIntake {
   }
 }
 
-/** Where the bytes of an artifact are in the artifact store. By check first, because checks are deleted as a whole. */
+/**
+ * Where the bytes of an artifact are in the artifact store. By check first, because checks are deleted as a
+ * whole.
+ */
 export function artifactKey(row: ArtifactRow): string {
   return `${row.check_id}/${row.result_id}/${row.position}`;
 }
@@ -101,7 +106,7 @@ function expectedOf(row: ArtifactRow): ExpectedContent {
   return { sizeBytes: row.size_bytes ?? 0, sha256: row.sha256 ?? '' };
 }
 
-/** The headers tell before a byte is read; a sender that lies in them is found out by the bytes. */
+/** The headers say so before a byte is read; a sender that lies in them is found out by the bytes. */
 function refuseTooLarge(contentLength: string | undefined): void {
   if (Number(contentLength ?? 0) > maxArtifactBytes) throw tooLarge(`${contentLength} bytes`);
 }

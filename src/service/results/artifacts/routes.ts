@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../../lib/errors.ts';
-import { matchesGlob } from '../../../lib/glob.ts';
+import { matchesGlob } from '../../../lib/text.ts';
 import {
   type AssetQuery,
   type AssetType,
@@ -9,9 +9,9 @@ import {
   assetTypeOf,
 } from '../../../protocol/results/artifact.ts';
 import type { ArtifactStore } from '../../artifact-store/artifact-store.ts';
-import { parseByteRange } from '../../http/byte-range.ts';
+import { parseByteRange } from '../../artifact-store/artifact-store.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/handler.ts';
-import type { ArtifactRow } from '../../store/schema/tables.ts';
+import type { ArtifactRow } from '../tables.ts';
 import { assetUrl, sessionAssetUrl } from './asset-urls.ts';
 import { ArtifactIntake, artifactKey } from './intake.ts';
 
@@ -38,7 +38,7 @@ export function artifactHandlers(deps: HandlerDeps): [string, AnyHandler][] {
   });
 }
 
-/** The routes by which people get at them; whoever may see the result may see its artifacts. */
+/** The routes by which people get at them; callers who may see the result may see its artifacts. */
 export function assetHandlers(deps: HandlerDeps): [string, AnyHandler][] {
   const storedOf = async (accountId: string, checkId: string, resultId: string): Promise<ArtifactRow[]> => {
     const check = await deps.store.checks.find(accountId, checkId);
@@ -150,17 +150,14 @@ async function send(
   }
   const content = await store.open(artifactKey(row), range);
   if (!content) {
-    throw new AppError(
-      'STORE_UNAVAILABLE',
-      'The bytes of the artifact are not where the service keeps them.',
-    );
+    throw new AppError('STORE_UNAVAILABLE', 'The stored file of the artifact is missing.');
   }
   await reply.send(content);
 }
 
 /**
- * What browsers have to know of bytes that come from targets and scripts: their type is what it says and nothing else
- * (no sniffing), they run nothing (sandbox), and what could hold a program is saved, not shown.
+ * What browsers have to know of bytes that come from targets and scripts: their type is what it says and
+ * nothing else (no sniffing), they run nothing (sandbox), and what could hold a program is saved, not shown.
  */
 function describe(row: ArtifactRow, etag: string, reply: FastifyReply): void {
   const [essence = ''] = row.content_type.toLowerCase().split(';');

@@ -1,9 +1,13 @@
 import type { Kysely } from 'kysely';
-import { batches } from '../../store/engine/batches.ts';
 import type { Dialect } from '../../store/engine/dialect.ts';
-import type { ArtifactRow, Tables } from '../../store/schema/tables.ts';
+import { batches } from '../../store/engine/queries.ts';
+import type { Tables } from '../../tables.ts';
+import type { ArtifactRow } from '../tables.ts';
 
-/** What results say about their artifacts, and which of those have arrived. The bytes are in the artifact store. */
+/**
+ * What results say about their artifacts, and which of those have arrived. The bytes are in the artifact
+ * store.
+ */
 export class Artifacts {
   readonly #db: Kysely<Tables>;
   readonly #dialect: Dialect;

@@ -1,8 +1,8 @@
 import type { FastifyReply } from 'fastify';
-import { readCodeBundleKey } from '../../../checks/playwright/bundle-key.ts';
+import { readCodeBundleKey } from '../../../checks/contract/code-bundle.ts';
 import { agentBundleRoutes, codeBundleRoutes } from '../../../protocol/agent/code-bundle.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/handler.ts';
-import { openCodeBundle, takeCodeBundle } from './code-bundles.ts';
+import { openCodeBundle, takeCodeBundle } from './bundle-upload.ts';
 
 /** The routes by which code bundles come from people and go to agents. */
 export function codeBundleHandlers({ artifactStore }: HandlerDeps): [string, AnyHandler][] {

@@ -9,7 +9,10 @@ const maxCleanedLength = 1000;
 const months = 'Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec';
 const days = 'Mon|Tue|Wed|Thu|Fri|Sat|Sun';
 
-/** What differs between two occurrences of one error, and the word that takes its place; in the order they are applied. */
+/**
+ * What differs between two occurrences of one error, and the word that takes its place; in the order they are
+ * applied.
+ */
 const rules: readonly (readonly [RegExp, string])[] = [
   [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, '<uuid>'],
   // ISO 8601 and RFC 3339, then RFC 9110 and what JavaScript prints, then times of day and Unix time.
@@ -46,9 +49,9 @@ const numbers = /(?<![A-Za-z_<\d.])\d+(?:\.\d+)*/g;
 const statusBefore = /(?:\bstatus|_status|status_code|\bhttp\b)[^\n]{0,60}$/i;
 
 /**
- * A message without what changes from one occurrence to the next (check model 3.7), so that equal errors have equal
- * texts: no colours, no call log of Playwright, and words in place of ids, times, addresses, paths and numbers. HTTP
- * statuses stay, because a 404 is not a 500.
+ * A message without what changes from one occurrence to the next (check model 3.7), so that equal errors have
+ * equal texts: no colours, no call log of Playwright, and words in place of ids, times, addresses, paths and
+ * numbers. HTTP statuses stay, because a 404 is not a 500.
  */
 export function cleanedMessage(raw: string): string {
   const plain = stripVTControlCharacters(raw.slice(0, maxRawLength));
@@ -70,7 +73,10 @@ export function cleanedMessage(raw: string): string {
   return text.replaceAll(/\s+/g, ' ').trim().slice(0, maxCleanedLength).toWellFormed();
 }
 
-/** Whether a message is about an assertion of a check: each is a group by itself, however alike two of them are. */
+/**
+ * Whether a message is about an assertion of a check: each is a group by itself, however alike two of them
+ * are.
+ */
 export function isAssertion(message: string): boolean {
   return message.startsWith('Assertion failed: ');
 }

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { FailedTest } from '../../../checks/contract/check-type.ts';
-import type { ErrorGroupRow, TestSessionRow } from '../../sessions/tables.ts';
-import type { RunRow } from '../../store/schema/tables.ts';
-import type { Nouns } from '../../store/store.ts';
+import type { RunRow } from '../../runs/tables.ts';
+import type { Repositories } from '../../store.ts';
+import type { ErrorGroupRow } from '../tables.ts';
 import { cleanedMessage, errorHash, isAssertion } from './cleaned-message.ts';
 import { areAlike } from './similarity.ts';
 import { type GroupOwner, groupKey } from './store.ts';
@@ -38,14 +38,15 @@ const maxTests = 100;
 const longUnseenMs = 43_200_000;
 
 /**
- * Finds or makes the groups that the errors of some results fall into, in the transaction that stores the results. An
- * error joins the group of its owner with the same hash, else one whose cleaned message is at least 80 % alike, else it
- * makes a group. An archived group that gets a new error is open again, unless it was archived for good.
+ * Finds or makes the groups that the errors of some results fall into, in the transaction that stores the
+ * results. An error joins the group of its owner with the same hash, else one whose cleaned message is at
+ * least 80 % alike, else it makes a group. An archived group that gets a new error is open again, unless it
+ * was archived for good.
  *
  * @returns the ids of the groups of each result, by the result's id; results without messages have none.
  */
 export async function groupErrors(
-  nouns: Nouns,
+  repositories: Repositories,
   results: readonly FailedResult[],
   now: number,
 ): Promise<Map<string, string[]>> {
@@ -59,14 +60,14 @@ export async function groupErrors(
   const newest = new Map<string, ErrorGroupRow[]>();
   const byHash = new Map<string, ErrorGroupRow>();
   for (const ofOneKind of Map.groupBy(occurrences, ({ owner }) => owner.kind).values()) {
-    for (const [key, group] of await nouns.errorGroups.findByHashes(ofOneKind)) byHash.set(key, group);
+    for (const [key, group] of await repositories.errorGroups.findByHashes(ofOneKind)) byHash.set(key, group);
   }
   for (const occurrence of occurrences) {
     const found =
       byHash.get(groupKey(occurrence.owner, occurrence.hash)) ??
-      (await similarGroup(nouns, occurrence, newest)) ??
-      (await makeGroup(nouns, occurrence, newest, now));
-    const group = await kept(nouns, found, now);
+      (await similarGroup(repositories, occurrence, newest)) ??
+      (await makeGroup(repositories, occurrence, newest, now));
+    const group = await kept(repositories, found, now);
     const entry = joined.get(group.id) ?? {
       group,
       resultIds: new Set(),
@@ -78,7 +79,7 @@ export async function groupErrors(
     entry.tests.push(...occurrence.tests);
     joined.set(group.id, entry);
   }
-  await nouns.errorGroups.countSeen(
+  await repositories.errorGroups.countSeen(
     [...joined.values()].map(({ group, resultIds, environments, tests }) => ({
       id: group.id,
       times: resultIds.size,
@@ -93,18 +94,24 @@ export async function groupErrors(
   return groupIds;
 }
 
-/** A group that was not seen for long may be removed at this moment: written again, it stays, or is there again. */
-async function kept(nouns: Nouns, group: ErrorGroupRow, now: number): Promise<ErrorGroupRow> {
+/**
+ * A group that was not seen for long may be removed at this moment: written again, it stays, or is there
+ * again.
+ */
+async function kept(repositories: Repositories, group: ErrorGroupRow, now: number): Promise<ErrorGroupRow> {
   if (now - group.last_seen < longUnseenMs) return group;
-  return nouns.errorGroups.insert({ ...group, last_seen: now });
+  return repositories.errorGroups.insert({ ...group, last_seen: now });
 }
 
-/** What a result of a run says went wrong, and what its errors belong to: the check, or the project of its test session. */
+/**
+ * What a result of a run says went wrong, and what its errors belong to: the check, or the project of its
+ * test session.
+ */
 export function failedResult(
   run: Pick<RunRow, 'account_id' | 'check_id'>,
   id: string,
   messages: readonly string[],
-  session: TestSessionRow | undefined,
+  session: { readonly project_id: string | null; readonly environment: string | null } | undefined,
   tests?: readonly FailedTest[],
 ): FailedResult {
   const accountId = run.account_id;
@@ -143,30 +150,30 @@ function occurrencesOf(results: readonly FailedResult[]): Occurrence[] {
 }
 
 async function similarGroup(
-  nouns: Nouns,
+  repositories: Repositories,
   { owner, cleaned }: Occurrence,
   newest: Map<string, ErrorGroupRow[]>,
 ): Promise<ErrorGroupRow | undefined> {
   if (isAssertion(cleaned)) return undefined;
-  const candidates = await newestOf(nouns, owner, newest);
+  const candidates = await newestOf(repositories, owner, newest);
   return candidates.find(
     (group) => !isAssertion(group.cleaned_message) && areAlike(group.cleaned_message, cleaned),
   );
 }
 
 async function newestOf(
-  nouns: Nouns,
+  repositories: Repositories,
   owner: GroupOwner,
   newest: Map<string, ErrorGroupRow[]>,
 ): Promise<ErrorGroupRow[]> {
   const key = groupKey(owner, '');
-  const known = newest.get(key) ?? (await nouns.errorGroups.newest(owner, comparedGroups));
+  const known = newest.get(key) ?? (await repositories.errorGroups.newest(owner, comparedGroups));
   newest.set(key, known);
   return known;
 }
 
 async function makeGroup(
-  nouns: Nouns,
+  repositories: Repositories,
   { owner, raw, cleaned, hash }: Occurrence,
   newest: Map<string, ErrorGroupRow[]>,
   now: number,
@@ -187,7 +194,7 @@ async function makeGroup(
     environments: '[]',
     tests: null,
   };
-  const made = await nouns.errorGroups.insert(row);
+  const made = await repositories.errorGroups.insert(row);
   newest.set(groupKey(owner, ''), [made, ...(newest.get(groupKey(owner, '')) ?? [])]);
   return made;
 }

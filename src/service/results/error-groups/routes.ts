@@ -9,7 +9,7 @@ import {
 } from '../../../protocol/results/error-group.ts';
 import { type AnyHandler, type Call, type HandlerDeps, handlersById } from '../../http/handler.ts';
 import { describePage, pageOffset } from '../../http/paging.ts';
-import type { ErrorGroupRow } from '../../sessions/tables.ts';
+import type { ErrorGroupRow } from '../tables.ts';
 
 type ListCall = Pick<Call, 'request' | 'reply'> & {
   readonly caller: { readonly accountId: string };
@@ -42,9 +42,9 @@ export function errorGroupHandlers(deps: HandlerDeps): [string, AnyHandler][] {
     id: string,
     patch: ErrorGroupPatch,
   ) => {
-    const changed = await store.transaction(async (nouns) => {
-      const group = await nouns.errorGroups.find(accountId, kind, id);
-      return group && nouns.errorGroups.archive(group, changeOf(patch));
+    const changed = await store.transaction(async (repositories) => {
+      const group = await repositories.errorGroups.find(accountId, kind, id);
+      return group && repositories.errorGroups.archive(group, changeOf(patch));
     });
     if (!changed) throw noGroup(id);
     return changed;
@@ -87,7 +87,7 @@ export function rootCauseAnalysisHandlers({ store }: HandlerDeps): [string, AnyH
     if (!(await store.errorGroups.find(accountId, kind, id))) throw noGroup(id);
     throw new AppError(
       'MODEL_PROVIDER_MISSING',
-      'No model provider is configured, so nothing can look for the cause of this error.',
+      'Root cause analysis needs a model provider, and none is configured.',
       { attributes: {} },
     );
   };

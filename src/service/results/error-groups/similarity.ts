@@ -4,8 +4,9 @@ const comparedLength = 500;
 const alikeFrom = 0.8;
 
 /**
- * Whether two cleaned messages are at least 80 % alike: 1 minus the Levenshtein distance of their first 500 characters
- * by the length of the longer one. Texts that cannot be are told without counting, and the count ends where it is clear.
+ * Whether two cleaned messages are at least 80 % alike: 1 minus the Levenshtein distance of their first 500
+ * characters by the length of the longer one. Texts that cannot be are recognised without counting, and the count
+ * ends where it is clear.
  */
 export function areAlike(left: string, right: string): boolean {
   const a = left.slice(0, comparedLength);
@@ -18,7 +19,10 @@ export function areAlike(left: string, right: string): boolean {
   return distanceWithin(a, b, maxDistance);
 }
 
-/** Whether the Levenshtein distance of two texts is at most `max`: only the diagonal band that can be is computed. */
+/**
+ * Whether the Levenshtein distance of two texts is at most `max`: only the diagonal band that can be is
+ * computed.
+ */
 function distanceWithin(a: string, b: string, max: number): boolean {
   const beyond = max + 1;
   let previous = Array.from({ length: b.length + 1 }, (_, index) => Math.min(index, beyond));

@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely';
-import type { ErrorGroupRow } from '../../sessions/tables.ts';
 import type { Dialect } from '../../store/engine/dialect.ts';
-import { readPage } from '../../store/engine/page.ts';
-import type { Tables } from '../../store/schema/tables.ts';
+import { readPage } from '../../store/engine/queries.ts';
+import type { Tables } from '../../tables.ts';
+import type { ErrorGroupRow } from '../tables.ts';
 
 /** What groups belong to. */
 export interface GroupOwner {

@@ -4,9 +4,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { AppError } from '../../../lib/errors.ts';
 
 /**
- * Keeps a second service off a data directory: two schedulers and sweepers on one SQLite database would each believe to
- * be the only one. The lock is the operating system's, held through an open transaction on a file of its own, so it ends
- * with the process however that ends.
+ * Keeps a second service off a data directory: two schedulers and sweepers on one SQLite database would each
+ * believe to be the only one. The lock is the operating system's, held through an open transaction on a file
+ * of its own, so it ends with the process however that ends.
  *
  * @returns a function that gives the lock back.
  * @throws AppError CONFIG_INVALID when another process holds it.

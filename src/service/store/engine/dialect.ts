@@ -11,8 +11,8 @@ import {
 } from 'kysely';
 import pg from 'pg';
 import { AppError, errorCodeOf } from '../../../lib/errors.ts';
-import type { Tables } from '../schema/tables.ts';
-import { batches } from './batches.ts';
+import type { Tables } from '../../tables.ts';
+import { batches } from './queries.ts';
 import { sqliteKyselyDialect } from './sqlite.ts';
 
 /** The types of a table's columns. `json text` is JSON in a column of type text. */
@@ -37,8 +37,9 @@ export interface Dialect {
   /** The same, passing over rows that another process has locked. */
   readonly forUpdateSkipLocked: RawBuilder<unknown>;
   /**
-   * `column in (values of a query)`. Where rows are locked, the whole query runs, and locks its rows in its own order,
-   * before the statement touches the first one: two statements that lock in one order cannot wait for each other.
+   * `column in (values of a query)`. Where rows are locked, the whole query runs, and locks its rows in its
+   * own order, before the statement touches the first one: two statements that lock in one order cannot wait
+   * for each other.
    */
   inLocked(column: string, query: Expression<unknown>): RawBuilder<boolean>;
   /** Keeps two processes from migrating, or creating the first account, at the same time. */
@@ -48,8 +49,9 @@ export interface Dialect {
   /** Rows in portions that one insert takes. */
   portions<Row>(rows: readonly Row[]): Iterable<readonly Row[]>;
   /**
-   * The rows of an insert. PostgreSQL gets an array for each column, not a parameter for each value: the statement is
-   * short and the same for any number of rows, where reading and planning a long one would cost more than the rows do.
+   * The rows of an insert. PostgreSQL gets an array for each column, not a parameter for each value: the
+   * statement is short and the same for any number of rows, where reading and planning a long one would cost
+   * more than the rows do.
    */
   rows<Table extends keyof Tables>(
     insert: InsertQueryBuilder<Tables, Table, InsertResult>,
@@ -88,12 +90,16 @@ const sqliteSql: Dialect = {
 /** Any number that other programs on the same database are unlikely to use for an advisory lock. */
 const schemaLock = 7_425_381_001;
 
-/** Between the texts of a list, and in place of one that is null. JSON has no such characters, it escapes them. */
+/**
+ * Between the texts of a list, and in place of one that is null. JSON has no such characters, it escapes
+ * them.
+ */
 const [separator, noText] = ['\u001e', '\u001f'] as const;
 
 /**
- * The values of a column as one array. JSON goes as one text that the database takes apart: as an element of an array
- * every quotation mark in it would have to be escaped here and unescaped there, and results are full of them.
+ * The values of a column as one array. JSON goes as one text that the database takes apart: as an element of
+ * an array every quotation mark in it would have to be escaped here and unescaped there, and results are full
+ * of them.
  */
 function arrayOf(type: ColumnType, values: readonly unknown[]): RawBuilder<unknown> {
   if (type !== 'json' && type !== 'json text') return sql`${values}::${sql.raw(type)}[]`;
@@ -140,7 +146,7 @@ export interface Connection {
   readonly clientConfig?: pg.ClientConfig;
 }
 
-/** Opens the embedded database beside the process's own connection, for reading only. */
+/** Opens the embedded database on a second connection, for reading only. */
 export function connectSqliteToRead(path: string): Connection {
   const dialect = sqliteKyselyDialect(path, { isReadOnly: true });
   return { db: new Kysely<Tables>({ dialect }), dialect: sqliteSql };
@@ -186,8 +192,8 @@ export function connectPostgres(
     idle_in_transaction_session_timeout: 10_000,
   });
   pool.on('error', onPoolError);
-  // The pool listens to idle connections only. One that breaks while it is in use fails its query, and must not, as an
-  // error event nobody hears, end the process.
+  // The pool listens to idle connections only. One that breaks while it is in use fails its query, and must
+  // not, as an error event nobody hears, end the process.
   pool.on('connect', (client) => client.on('error', () => undefined));
   return {
     db: new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }),
@@ -201,7 +207,10 @@ export function escapeLike(text: string): string {
   return text.replaceAll(/[\\%_]/g, (character) => `\\${character}`);
 }
 
-/** SQLSTATE classes: connection exceptions, transaction rollbacks, insufficient resources, operator intervention; 25P03: the process stood still in a transaction. */
+/**
+ * SQLSTATE classes: connection exceptions, transaction rollbacks, insufficient resources, operator
+ * intervention; 25P03: the process stood still in a transaction.
+ */
 const unavailableStates = /^(08|40|53|57P|25P03)/;
 /** SQLSTATEs of transactions that were rolled back for the sake of another and may simply be tried again. */
 const conflictStates = new Set(['40001', '40P01']);
@@ -221,7 +230,9 @@ const unavailableSqlite = new Set([5, 10, 13, 14]);
 const brokenConnection =
   /connection terminated|timeout exceeded when trying to connect|query read timeout|not queryable/i;
 
-/** The error as STORE_UNAVAILABLE when the database is what failed, not the query; the error itself otherwise. */
+/**
+ * The error as STORE_UNAVAILABLE when the database is what failed, not the query; the error itself otherwise.
+ */
 export function asStoreError(error: Error): Error {
   const code = errorCodeOf(error);
   const sqliteCode = 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : null;
@@ -230,10 +241,13 @@ export function asStoreError(error: Error): Error {
     (sqliteCode !== null && unavailableSqlite.has(sqliteCode)) ||
     brokenConnection.test(error.message);
   if (!isUnavailable) return error;
-  return new AppError('STORE_UNAVAILABLE', 'The database does not answer. Try again.', { cause: error });
+  return new AppError('STORE_UNAVAILABLE', 'The database is unavailable. Try again.', { cause: error });
 }
 
-/** Whether a transaction failed only because of another one at the same time: a deadlock or a serialization failure. */
+/**
+ * Whether a transaction failed only because of another one at the same time: a deadlock or a serialization
+ * failure.
+ */
 export function isConflict(error: unknown): boolean {
   return conflictStates.has(errorCodeOf(error) ?? '');
 }

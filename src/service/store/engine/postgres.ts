@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { type Kysely, sql } from 'kysely';
 import pg from 'pg';
-import { backoffDelayMs } from '../../../lib/backoff.ts';
+import { backoffDelayMs } from '../../../lib/clock.ts';
 import { errorCodeOf, toError } from '../../../lib/errors.ts';
 import type { Logger } from '../../../lib/log.ts';
-import type { Tables } from '../schema/tables.ts';
+import type { Tables } from '../../tables.ts';
 import { LocalSignals, type Signal, type Signals } from './signals.ts';
 
 const channel = 'picket';
@@ -12,14 +12,14 @@ const channel = 'picket';
 /** SQLSTATE of a lock that was not to be had in time. */
 const lockNotAvailable = '55P03';
 
-/** A leader that is not heard of for this long, by the database's clock, leads no more. */
-const leadMs = 6_000;
-const prolongEveryMs = 2_000;
+/** Leadership expires when it is not renewed for this long, by the database's clock. */
+const leadershipMs = 6_000;
+const renewEveryMs = 2_000;
 /** A takeover does not wait longer for a leader that stands still in the middle of a transaction. */
 const lockTimeoutMs = 1_000;
 
 /** Instants are the database's: the clocks of service processes may differ. */
-const takeLead = `
+const takeLeadership = `
   insert into leaderships as present (name, holder, backend_pid, held_until)
   values ('scheduler', $1, pg_backend_pid(), clock_timestamp() + $2 * interval '1 millisecond')
   on conflict (name) do update
@@ -30,14 +30,15 @@ const takeLead = `
   returning holder`;
 
 /**
- * One dedicated connection to PostgreSQL: it listens for signals of other service processes, and keeps the row that
- * makes this process the scheduler.
+ * One dedicated connection to PostgreSQL: it listens for signals of other service processes, and keeps the
+ * row that makes this process the scheduler.
  *
- * Nobody leads → leading: the row is free, or its holder was silent for `leadMs` (a process that is stopped, or cut off),
- * or the holder's connection is gone (a process that died: nobody has to wait for it). Leading → leading: the row is
- * prolonged every two seconds. Leading → not leading: the time is over without an answer, or another one has the row.
- * A process that was stopped learns of none of this before it goes on; so what only the leader may write is written
- * under `lockLeadership`, which holds the row until the end of the transaction.
+ * Nobody leads → leading: the row is free, or its holder was silent for `leadershipMs` (a process that is
+ * stopped, or cut off), or the holder's connection is gone (a process that died: nobody has to wait for it).
+ * Leading → leading: the row is renewed every two seconds. Leading → not leading: the time is over without an
+ * answer, or another one has the row. A process that was stopped learns of none of this before it goes on; so
+ * what only the leader may write is written under `lockLeadership`, which holds the row until the end of the
+ * transaction.
  */
 export class PostgresLink implements Signals {
   readonly #config: pg.ClientConfig;
@@ -50,7 +51,7 @@ export class PostgresLink implements Signals {
   /** Until when this process leads for certain, on its monotonic clock. */
   #leadsUntilMs = 0;
   #asking: Promise<boolean> | undefined;
-  #prolonging: NodeJS.Timeout | undefined;
+  #renewing: NodeJS.Timeout | undefined;
   #isClosed = false;
   #reopening: NodeJS.Timeout | undefined;
   #failures = 0;
@@ -62,7 +63,7 @@ export class PostgresLink implements Signals {
   }
 
   async open(): Promise<void> {
-    const client = new pg.Client({ ...this.#config, query_timeout: leadMs });
+    const client = new pg.Client({ ...this.#config, query_timeout: leadershipMs });
     client.on('error', (error) => this.#lost(client, error));
     client.on('end', () => this.#lost(client, new Error('the connection ended')));
     client.on('notification', (message) => this.#heard(message.payload));
@@ -74,17 +75,18 @@ export class PostgresLink implements Signals {
     }
     this.#client = client;
     this.#failures = 0;
-    this.#prolonging ??= setInterval(() => this.#prolong(), prolongEveryMs);
+    this.#renewing ??= setInterval(() => this.#renew(), renewEveryMs);
   }
 
-  /** Whether this process leads; takes the lead when nobody has it. */
+  /** Whether this process is the leader; takes leadership when nobody has it. */
   async isLeader(): Promise<boolean> {
     if (performance.now() < this.#leadsUntilMs) return true;
-    return await this.#lead();
+    return await this.#leadership();
   }
 
   /**
-   * Whether this process leads, for certain until the end of the transaction: nobody else can take the lead meanwhile.
+   * Whether this process leads, for certain until the end of the transaction: nobody else can become leader
+   * meanwhile.
    */
   async lockLeadership(transaction: Kysely<Tables>): Promise<boolean> {
     const { rows } = await sql`select holder from leaderships
@@ -93,21 +95,21 @@ export class PostgresLink implements Signals {
   }
 
   /** Several parts ask at the same time, when a process starts: the answer to one is the answer to all. */
-  #lead(): Promise<boolean> {
-    this.#asking ??= this.#askForLead().finally(() => {
+  #leadership(): Promise<boolean> {
+    this.#asking ??= this.#askForLeadership().finally(() => {
       this.#asking = undefined;
     });
     return this.#asking;
   }
 
-  async #askForLead(): Promise<boolean> {
+  async #askForLeadership(): Promise<boolean> {
     const client = this.#client;
     if (!client) return false;
     const wasLeading = this.#leadsUntilMs > 0;
     const askedAtMs = performance.now();
     let isHeld: boolean;
     try {
-      const { rows } = await client.query(takeLead, [this.#origin, leadMs]);
+      const { rows } = await client.query(takeLeadership, [this.#origin, leadershipMs]);
       isHeld = rows.length === 1;
     } catch (thrown) {
       // The holder is in the middle of a transaction; it may be this process. Nothing has changed.
@@ -119,16 +121,16 @@ export class PostgresLink implements Signals {
     }
     // The connection may have been lost meanwhile, and with it the sign that this process lives.
     if (client !== this.#client) return false;
-    this.#leadsUntilMs = isHeld ? askedAtMs + leadMs : 0;
-    if (isHeld && !wasLeading) this.#logger.info('this process schedules now');
-    if (!isHeld && wasLeading) this.#logger.warn('another process schedules now');
+    this.#leadsUntilMs = isHeld ? askedAtMs + leadershipMs : 0;
+    if (isHeld && !wasLeading) this.#logger.info('became leader');
+    if (!isHeld && wasLeading) this.#logger.warn('lost leadership to another process');
     return isHeld;
   }
 
-  #prolong(): void {
+  #renew(): void {
     if (this.#leadsUntilMs === 0) return;
-    this.#lead().catch((thrown: unknown) => {
-      this.#logger.debug({ reason: toError(thrown).message }, 'the lead could not be prolonged');
+    this.#leadership().catch((thrown: unknown) => {
+      this.#logger.debug({ reason: toError(thrown).message }, 'failed to renew leadership');
     });
   }
 
@@ -140,7 +142,7 @@ export class PostgresLink implements Signals {
       const payload = JSON.stringify({ origin: this.#origin, signals: signals.slice(start, start + 25) });
       sql`select pg_notify(${channel}, ${payload})`.execute(this.#db).catch((thrown: unknown) => {
         // Others look by themselves now and then, so a lost signal costs them seconds at most.
-        this.#logger.debug({ reason: toError(thrown).message }, 'a signal to other processes was lost');
+        this.#logger.debug({ reason: toError(thrown).message }, 'failed to notify other processes');
       });
     }
   }
@@ -152,11 +154,11 @@ export class PostgresLink implements Signals {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#reopening);
-    clearInterval(this.#prolonging);
+    clearInterval(this.#renewing);
     const client = this.#client;
     this.#client = undefined;
     this.#leadsUntilMs = 0;
-    // The end of the connection is what frees the lead.
+    // The end of the connection is what frees leadership.
     if (client) await client.end();
   }
 
@@ -170,7 +172,7 @@ export class PostgresLink implements Signals {
     if (client !== this.#client || this.#isClosed) return;
     this.#client = undefined;
     this.#leadsUntilMs = 0;
-    this.#logger.warn({ reason: error.message }, 'the connection for notifications broke; opening it again');
+    this.#logger.warn({ reason: error.message }, 'notification connection lost; reconnecting');
     client.end().catch(() => undefined);
     this.#reopenLater();
   }
@@ -182,7 +184,10 @@ export class PostgresLink implements Signals {
       this.open().then(
         () => this.#local.send([{ kind: 'look' }]),
         (thrown: unknown) => {
-          this.#logger.debug({ reason: toError(thrown).message }, 'the database does not answer yet');
+          this.#logger.debug(
+            { reason: toError(thrown).message },
+            'failed to reconnect to the database; retrying',
+          );
           if (!this.#isClosed) this.#reopenLater();
         },
       );

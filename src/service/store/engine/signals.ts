@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events';
 
 /**
- * News that wakes waiting parts of the service: in this process at once, in others through the database. A signal may
- * be lost with a connection; whoever waits also looks by itself now and then.
+ * News that wakes waiting parts of the service: in this process at once, in others through the database. A
+ * signal may be lost with a connection; every waiter also looks by itself now and then.
  */
 export type Signal =
   /** Runs may be claimed. */
@@ -20,13 +20,14 @@ export type Signal =
       readonly sessionId: string;
       readonly runId: string;
     }
-  /** There are alerts to tell, or incidents to open or resolve. */
+  /** There are notifications to send, or incidents to open or resolve. */
   | { readonly kind: 'alerts' }
   /** Checks were created or changed: the next slot may be nearer. */
   | { readonly kind: 'schedule' }
   /**
-   * Polls that wait at a location end without work: all of them when its keys were revoked, those of one session when a
-   * lease of it ran out. A frozen or cut-off agent keeps its poll open, and what it were given would be lost with it.
+   * Polls that wait at a location end without work: all of them when its keys were revoked, those of one
+   * session when a lease of it ran out. A frozen or cut-off agent keeps its poll open, and what it were given
+   * would be lost with it.
    */
   | { readonly kind: 'dismiss'; readonly locationId: string; readonly sessionId?: string }
   /** Signals may have been missed: everybody looks again. */
@@ -50,4 +51,40 @@ export class LocalSignals implements Signals {
     this.#emitter.on('signal', listener);
     return () => this.#emitter.off('signal', listener);
   }
+}
+
+/** The signals that wake polls for new runs, one for each location, lane and type. */
+export function queuedSignals(
+  runs: readonly {
+    readonly state: string;
+    readonly location_id: string | null;
+    readonly lane: string;
+    readonly check_type: string;
+  }[],
+): Signal[] {
+  const counted = new Map<string, { signal: Signal & { kind: 'queued' }; count: number }>();
+  for (const run of runs) {
+    if (run.state !== 'queued' || run.location_id === null) continue;
+    const key = `${run.location_id} ${run.lane} ${run.check_type}`;
+    const entry = counted.get(key);
+    if (entry) entry.count += 1;
+    else {
+      const { location_id: locationId, lane, check_type: checkType } = run;
+      counted.set(key, { signal: { kind: 'queued', locationId, lane, checkType, count: 1 }, count: 1 });
+    }
+  }
+  return [...counted.values()].map(({ signal, count }) => ({ ...signal, count }));
+}
+
+/** The signals that tell sessions which of their leased runs were cancelled. */
+export function cancelledSignals(
+  runs: readonly {
+    readonly id: string;
+    readonly location_id: string | null;
+    readonly session_id: string | null;
+  }[],
+): Signal[] {
+  return runs.flatMap(({ id: runId, location_id: locationId, session_id: sessionId }) =>
+    locationId === null || sessionId === null ? [] : [{ kind: 'cancelled', locationId, sessionId, runId }],
+  );
 }

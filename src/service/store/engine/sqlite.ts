@@ -9,13 +9,14 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely';
+import { LruMap } from '../../../lib/lru.ts';
 
 /** How many prepared statements are kept; the service has fewer distinct ones, lists of filters aside. */
 const maxStatements = 500;
 
 /**
- * Kysely over node:sqlite with one connection. Kysely serialises its users, so a transaction is never interleaved with
- * another query. WAL, and `synchronous=FULL`: what was acknowledged survives a power cut.
+ * Kysely over node:sqlite with one connection. Kysely serialises its users, so a transaction is never
+ * interleaved with another query. WAL, and `synchronous=FULL`: what was acknowledged survives a power cut.
  */
 export function sqliteKyselyDialect(
   path: string,
@@ -83,7 +84,7 @@ interface Prepared {
 
 class NodeSqliteConnection implements DatabaseConnection {
   readonly #database: DatabaseSync;
-  readonly #statements = new Map<string, Prepared>();
+  readonly #statements = new LruMap<string, Prepared>(maxStatements);
 
   constructor(database: DatabaseSync) {
     this.#database = database;
@@ -103,12 +104,9 @@ class NodeSqliteConnection implements DatabaseConnection {
   }
 
   #prepare(text: string): Prepared {
-    const known = this.#statements.get(text);
-    if (known) return known;
-    const statement = this.#database.prepare(text);
-    const prepared = { statement, returnsRows: statement.columns().length > 0 };
-    if (this.#statements.size >= maxStatements) this.#statements.clear();
-    this.#statements.set(text, prepared);
-    return prepared;
+    return this.#statements.getOrMake(text, () => {
+      const statement = this.#database.prepare(text);
+      return { statement, returnsRows: statement.columns().length > 0 };
+    });
   }
 }

@@ -1,6 +1,8 @@
 const ofAccount = 'account_id text not null references accounts (id) on delete cascade';
 
-/** Alert channels and who is subscribed, alert states, alerts, their notifications, and events for incidents. */
+/**
+ * Alert channels and who is subscribed, alert states, alerts, their notifications, and events for incidents.
+ */
 export const alerting = {
   name: '0006-alerting',
   statements: [
@@ -18,7 +20,8 @@ export const alerting = {
       unique (channel_id, check_id), unique (channel_id, group_id))`,
     `create index alert_subscriptions_by_check on alert_subscriptions (check_id) where check_id is not null`,
     `create index alert_subscriptions_by_group on alert_subscriptions (group_id) where group_id is not null`,
-    // No reference to the check: results are stored while checks are changed, and neither must wait for the other.
+    // No reference to the check: results are stored while checks are changed, and neither must wait for the
+    // other.
     `create table alert_states (
       check_id text primary key, account_id text not null, state {json} not null,
       next_at bigint, updated bigint not null)`,

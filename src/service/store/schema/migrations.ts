@@ -1,18 +1,18 @@
 import { type Kysely, sql } from 'kysely';
 import { AppError } from '../../../lib/errors.ts';
-import { maintenanceOccurrences } from '../../maintenance/tables.ts';
+import type { Tables } from '../../tables.ts';
 import type { Dialect } from '../engine/dialect.ts';
 import { alerting } from './alert-migration.ts';
+import { maintenanceOccurrences } from './maintenance-migration.ts';
 import { pages } from './page-migration.ts';
 import { accountResources } from './resource-migration.ts';
 import { sessionMigrations } from './session-migration.ts';
-import type { Tables } from './tables.ts';
 
 /**
- * The schema's history. A migration that was released is frozen: later changes are new entries at the end. Each runs
- * once, in order, in a transaction together with its record. `{json}` and `{blob}` stand for the engine's column types,
- * `{serial}` for that of a primary key that the database counts up, `{instant}` for that of an instant by the database's
- * clock.
+ * The schema's history. A migration that was released is frozen: later changes are new entries at the end.
+ * Each runs once, in order, in a transaction together with its record. `{json}` and `{blob}` stand for the
+ * engine's column types, `{serial}` for that of a primary key that the database counts up, `{instant}` for
+ * that of an instant by the database's clock.
  */
 export interface Migration {
   readonly name: string;
@@ -240,16 +240,18 @@ export const migrations: readonly Migration[] = [
 ];
 
 /**
- * Brings the schema up to date. Safe when several processes start at once: PostgreSQL holds a lock meanwhile, SQLite
- * has one writer.
+ * Brings the schema up to date, in the order of the numbers that names of migrations begin with. Safe when several processes start at once: PostgreSQL holds a lock meanwhile,
+ * SQLite has one writer.
  *
- * @throws AppError CONFIG_INVALID when the database was written by a newer build: an older one must not touch it.
+ * @throws AppError CONFIG_INVALID when the database was written by a newer build: an older one must not
+ *   touch it.
  */
 export async function migrate(
   db: Kysely<Tables>,
   dialect: Dialect,
-  all: readonly Migration[] = migrations,
+  known: readonly Migration[] = migrations,
 ): Promise<void> {
+  const all = known.toSorted((one, other) => (one.name < other.name ? -1 : 1));
   await db.transaction().execute(async (transaction) => {
     await dialect.lockSchema(transaction);
     await sql`create table if not exists schema_migrations (

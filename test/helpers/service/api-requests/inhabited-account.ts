@@ -1,7 +1,10 @@
 import { failure } from '../../../../src/checks/contract/failure.ts';
 import { checkTypes } from '../../../../src/checks/index.ts';
-import type { Samples } from '../../../integration/conformance/samples/samples.ts';
+import { resources } from '../../../../src/service/resources/index.ts';
+import type { ResourceSample } from '../../../integration/conformance/resource-samples/resource-sample.ts';
+import type { SampleBody, Samples } from '../../../integration/conformance/samples/samples.ts';
 import { createAuthority } from '../../targets/certificates.ts';
+import { minimalOf } from '../minimal-value.ts';
 import { type Bench, createLocation, reportOf, TestAgent, type TestLocation } from '../service.ts';
 import { KnownObjects } from './known-objects.ts';
 
@@ -16,7 +19,6 @@ export interface InhabitedAccount {
   readonly certificate: { readonly cert: string; readonly key: string };
 }
 
-const oneHour = { startsAt: '2026-01-01T00:00:00Z', endsAt: '2036-01-01T01:00:00Z' };
 const update = { status: 'INVESTIGATING', description: 'x' };
 
 const errorEvent = {
@@ -60,7 +62,6 @@ export async function inhabit(bench: Bench): Promise<InhabitedAccount> {
     known.add(`/v1/checks/${type.route}/{}`, [check.id]);
     known.add('/v1/checks/{}', [check.id]);
   }
-  bodies.set('POST /v1/maintenance-windows', { name: 'w', ...oneHour });
   bodies.set('POST /api/{project}/envelope/', errorEvent);
 
   const heartbeatId = known.idOf('/v1/checks/heartbeat/{}', 0) ?? '';
@@ -87,21 +88,15 @@ export async function inhabit(bench: Bench): Promise<InhabitedAccount> {
   known.add('/v1/checks/url/{}', [failing.id]);
 
   await make(`triggers/check-groups/${group.id}`);
-  await make('variables', { key: 'STAGE', value: 'x' });
-  known.add('/v1/variables/{}', ['STAGE']);
-  known.add('/v1/snippets/{}', [String((await make('snippets', { name: 's', script: 'x' })).id)]);
+  await makeResources(make, known, bodies);
   const certificate = await (await createAuthority()).issue();
-  known.add('/v1/client-certificates/{}', [
-    (await make('client-certificates', { host: 'a.test', ...certificate })).id,
-  ]);
-  const window = await make('maintenance-windows', { name: 'w', ...oneHour });
-  known.add('/v1/maintenance-windows/{}', [String(window.id)]);
-  const maintenances = await send('GET', `maintenance-windows/${window.id}/maintenances`);
+  const windowId = known.idOf('/v1/maintenance-windows/{}', 0) ?? '';
+  const maintenances = await send('GET', `maintenance-windows/${windowId}/maintenances`);
   const [maintenance] = Array.isArray(maintenances) ? maintenances : maintenances.entries;
   if (maintenance) {
-    const at = [String(window.id), String(maintenance.id)];
+    const at = [windowId, String(maintenance.id)];
     known.add('/v1/maintenance-windows/{}/maintenances/{}', at);
-    const told = await make(`maintenance-windows/${window.id}/maintenances/${maintenance.id}/updates`, {
+    const told = await make(`maintenance-windows/${windowId}/maintenances/${maintenance.id}/updates`, {
       description: 'x',
     });
     known.add('/v1/maintenance-windows/{}/maintenances/{}/updates/{}', [...at, told.id]);
@@ -118,6 +113,23 @@ type Make = (path: string, body?: unknown) => Promise<Answer>;
 type Send = (method: string, path: string, body?: unknown) => Promise<Answer>;
 // biome-ignore lint/suspicious/noExplicitAny: bodies of every shape
 type Answer = any;
+
+/** One of each plain resource, from the samples of the conformance suite. */
+async function makeResources(
+  make: Make,
+  known: KnownObjects,
+  bodies: Map<string, SampleBody>,
+): Promise<void> {
+  for (const [name, { api }] of Object.entries(resources)) {
+    const file = `../../../integration/conformance/resource-samples/${name}.ts`;
+    const { sample } = (await import(file)) as { readonly sample: ResourceSample };
+    const { path } = api.routes.list;
+    const made = await make(path.replace('/v1/', ''), sample.bodies[0]);
+    known.add(`${path}/{}`, [String(made[api.keyName])]);
+    const isSmallestRight = api.input.safeParse(minimalOf(api.input)).success;
+    if (!isSmallestRight) bodies.set(`POST ${path}`, sample.bodies[0]);
+  }
+}
 
 async function fillPages(make: Make, send: Send, known: KnownObjects): Promise<void> {
   const dashboard = await make('dashboards', { header: 'd', customUrl: 'known-dashboard' });

@@ -1,3 +1,5 @@
+import { checkTypes } from '../../../../src/checks/index.ts';
+
 /** The values of a path's parameters, in their order, that lead to an object. */
 export type PathValues = readonly string[];
 
@@ -12,16 +14,9 @@ const aliases: Readonly<Record<string, string>> = {
   '/v1/error-groups/checks/{}': '/v1/checks/{}',
   '/v1/triggers/checks/{}': '/v1/checks/{}',
   '/v1/badges/checks/{}': '/v1/checks/{}',
-  '/v1/analytics/api-checks/{}': '/v1/checks/api/{}',
-  '/v1/analytics/url-monitors/{}': '/v1/checks/url/{}',
-  '/v1/analytics/dns/{}': '/v1/checks/dns/{}',
-  '/v1/analytics/tcp-checks/{}': '/v1/checks/tcp/{}',
-  '/v1/analytics/icmp/{}': '/v1/checks/icmp/{}',
-  '/v1/analytics/browser-checks/{}': '/v1/checks/browser/{}',
-  '/v1/analytics/multistep-checks/{}': '/v1/checks/multistep/{}',
-  '/v1/analytics/playwright-checks/{}': '/v1/checks/playwright/{}',
-  '/v1/analytics/heartbeat-checks/{}': '/v1/checks/heartbeat/{}',
-  '/v1/analytics/agentic-checks/{}': '/v1/checks/agentic/{}',
+  ...Object.fromEntries(
+    checkTypes.map((type) => [`/v1/analytics/${type.analytics.route}/{}`, `/v1/checks/${type.route}/{}`]),
+  ),
   '/v1/private-locations/{}/metrics': '/v1/private-locations/{}',
   '/v1/triggers/check-groups/{}': '/v1/check-groups/{}',
   '/v1/badges/groups/{}': '/v1/check-groups/{}',

@@ -32,7 +32,7 @@ export function outageSuite(stage: AlertStage): void {
     for (const name of ['a', 'b', 'c']) {
       ids.push((await createCheck(stage.bench, { name, privateLocations: ['quiet'] })).id);
     }
-    stage.bench.startSweeper();
+    stage.bench.startLeaseSweep();
     for (const id of ids) await stage.queueNextSlot(id);
     const firstSlots = await Promise.all(ids.map(async (id) => (await stage.runsOf(id))[0]?.slot_at ?? 0));
     const missed = async () =>
@@ -66,7 +66,7 @@ export function outageSuite(stage: AlertStage): void {
     await stage.channel('WEBHOOK', { url: 'http://x.test', name: 'all', method: 'POST' });
     const quiet = await createLocation(stage.bench, 'quiet');
     const { id } = await createCheck(stage.bench, { privateLocations: ['quiet'] });
-    stage.bench.startSweeper();
+    stage.bench.startLeaseSweep();
     const agent = new TestAgent(stage.bench, quiet);
     for (const times of [1, 2]) {
       await stage.queueNextSlot(id);
@@ -91,7 +91,7 @@ export function outageSuite(stage: AlertStage): void {
     await stage.start();
     await stage.channel('WEBHOOK', { url: 'http://x.test', name: 'all', method: 'POST' });
     const id = await stage.check();
-    stage.bench.startSweeper();
+    stage.bench.startLeaseSweep();
     await stage.queueNextSlot(id);
     await stage.advanceUntil('the slot is missed', async () => {
       stage.clock.advance(500);

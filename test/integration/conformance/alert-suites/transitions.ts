@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { CheckGroupInput } from '../../../../src/protocol/checks/check-group.ts';
 import { MaintenanceWindowInput } from '../../../../src/protocol/pages/maintenance-window.ts';
+import { windowColumns } from '../../../../src/service/maintenance/window-store.ts';
 import {
   type HttpReceiver,
   type MailReceiver,
@@ -162,8 +163,8 @@ export function transitionSuite(stage: AlertStage): void {
       endsAt: new Date(endsAt).toISOString(),
       silenceAlertsTags: ['shop'],
     });
-    const write = { startsAt, lastEndsAt: endsAt, isVisible: false, definition };
-    await bench.store.windows.insert(bench.accountId, write, startsAt);
+    const dated = { account_id: bench.accountId, created: startsAt, updated: null };
+    await bench.store.windows.insert({ ...windowColumns(definition), ...dated });
     const other = await stage.check({ name: 'other' });
     await stage.runs(checkId, 'failed');
     await stage.runs(other, 'failed');
@@ -183,7 +184,7 @@ export function transitionSuite(stage: AlertStage): void {
       alertSettings: { runBasedEscalation: { failedRunThreshold: 2 } },
     });
     const write = { name: 'Shops', tags: [], locations: [], definition };
-    const group = await bench.store.groups.insert(bench.accountId, write, bench.clock.wallMs());
+    const group = await bench.store.groups.add(bench.accountId, write, bench.clock.wallMs());
     const path = `/v1/alert-channels/${ofGroup}/subscriptions`;
     expect((await bench.call('PUT', path, { groupId: group.id + 1, activated: true })).status).toBe(404);
     expect((await bench.call('PUT', path, { groupId: group.id, activated: true })).body).toMatchObject({
@@ -197,7 +198,7 @@ export function transitionSuite(stage: AlertStage): void {
     await stage.delivered();
     expect([got('/group'), got('/check')]).toEqual([['ALERT_FAILURE_REMAIN'], []]);
     const muted = { ...write, definition: { ...definition, muted: true } };
-    await bench.store.groups.update(group.id, muted, bench.clock.wallMs());
+    await bench.store.groups.change(group.id, muted, bench.clock.wallMs());
     await stage.runs(checkId, 'passed', 'failed', 'failed');
     expect(await stage.alertTypes(checkId)).toEqual(['ALERT_FAILURE_REMAIN']);
   });

@@ -1,4 +1,4 @@
-import type { ScriptHost } from '../../../../src/sandbox/script-host.ts';
+import type { ScriptHost } from '../../../../src/sandbox/host/contract.ts';
 import type { Samples } from './samples.ts';
 import { minimalScript, refusedScripts, startScriptSamples } from './script-samples.ts';
 
@@ -12,12 +12,15 @@ export const samples: Samples = {
   },
 };
 
-/** Browser checks refuse to start where there is none; scripts that open none need only a place where it would be. */
+/**
+ * Browser checks refuse to start where there is none; scripts that open none need only a place where it would
+ * be.
+ */
 function withoutBrowser(host: ScriptHost | undefined) {
   return (
     host && {
       ...host,
-      browser: { directory: '/nonexistent', executablePath: '/nonexistent', hasFfmpeg: false },
+      browser: { directory: '/nonexistent', executablePath: '/nonexistent' },
     }
   );
 }

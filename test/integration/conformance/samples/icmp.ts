@@ -23,7 +23,8 @@ export const samples: Samples = {
     // Below the default of degradedPacketLossThreshold.
     maxPacketLossThreshold: { request, maxPacketLossThreshold: 9.9 },
   },
-  // Loopback answers everywhere; what needs a network of its own is in test/system/checks/icmp-checks.test.ts.
+  // Loopback answers everywhere; what needs a network of its own is in
+  // test/system/checks/icmp-checks.test.ts.
   start: async () => ({
     passing: { request: { hostname, pingCount: 2, assertions: [latency] } },
     failing: [
@@ -63,7 +64,7 @@ export const samples: Samples = {
         code: 'EGRESS_DENIED',
       },
     ],
-    // Fifty requests take half a minute, whoever answers them.
+    // Fifty requests take half a minute.
     hanging: { request: { hostname, pingCount: 50 } },
     close: async () => undefined,
   }),

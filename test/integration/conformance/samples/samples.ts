@@ -6,13 +6,16 @@ import type { Target } from '../../../helpers/targets/listening.ts';
 export type SampleBody = Readonly<Record<string, unknown>>;
 
 /**
- * What the conformance suite needs to know about one check type. Each type has a file here named after its route that
- * exports `samples`; the suite finds it through the registry.
+ * What the conformance suite needs to know about one check type. Each type has a file here named after its
+ * route that exports `samples`; the suite finds it through the registry.
  */
 export interface Samples {
   /** The least a body has to hold. */
   readonly minimal: SampleBody;
-  /** Bodies that are refused, by the field that is wrong. Wrong JSON types need no entry: the suite derives those. */
+  /**
+   * Bodies that are refused, by the field that is wrong. Wrong JSON types need no entry: the suite derives
+   * those.
+   */
   readonly refused: Readonly<Record<string, SampleBody>>;
   /** Starts what the runs need; absent for types that nobody runs. */
   start?(): Promise<RunSamples>;
@@ -24,7 +27,7 @@ export interface RunSamples {
   readonly failing: readonly FailingSample[];
   /** A target that keeps the run busy until it is stopped; absent for types whose runs wait for nothing. */
   readonly hanging?: SampleBody;
-  /** What the runs need of their context beside what every run gets. */
+  /** What the runs need of their context in addition to what every run gets. */
   readonly context?: Partial<RunContext>;
   /** Why this machine lacks what the runs need; they are left out then, but never on a build machine. */
   readonly missing?: string | undefined;

@@ -102,7 +102,9 @@ export function analyticsSuite(stage: StoreStage): void {
         const checkId = (await createCheck(stage.bench)).id;
         await store.results.insert(samples.map((one) => resultRow(checkId, accountId, base + one.atMs, one)));
         for (const afterMs of [...sealAfterMs].sort((left, right) => left - right)) {
-          await store.transaction((nouns) => nouns.resultColumns.sealNext(checkId, base + afterMs));
+          await store.transaction((repositories) =>
+            repositories.resultColumns.sealNext(checkId, base + afterMs),
+          );
         }
         const { body, status: code } = await ask(checkId, {
           from: new Date(base + from).toISOString(),
@@ -287,11 +289,11 @@ export function analyticsSuite(stage: StoreStage): void {
     clock.advance(60_000);
     await ping();
     clock.advance(7 * 60_000);
-    await bench.store.transaction(async (nouns) => {
-      const [timer] = await nouns.heartbeats.overdue(clock.wallMs(), 1);
+    await bench.store.transaction(async (repositories) => {
+      const [timer] = await repositories.heartbeats.overdue(clock.wallMs(), 1);
       if (!timer) throw new Error('the ping is not overdue');
       const missed = { state: 'FAILING', at: clock.wallMs(), source: null, userAgent: null } as const;
-      await new HeartbeatRecorder().record(nouns, timer, missed);
+      await new HeartbeatRecorder().record(repositories, timer, missed);
     });
     const share = async (query: Readonly<Record<string, string | number>>) => {
       const answer = await ask(id, { metrics: 'availability,retries', ...query }, 'heartbeat-checks');
@@ -380,11 +382,11 @@ export function analyticsSuite(stage: StoreStage): void {
     const old = stage.clock.wallMs() - 3 * dayMs;
     await store.results.insert([resultRow(checkId, accountId, old, {})]);
     const seal = () =>
-      store.transaction((nouns) => nouns.resultColumns.sealNext(checkId, stage.clock.wallMs()));
+      store.transaction((repositories) => repositories.resultColumns.sealNext(checkId, stage.clock.wallMs()));
     expect([await seal(), await seal()]).toEqual([true, false]);
     expect(await store.resultColumns.sealedUntil(checkId)).toBeGreaterThan(old);
     await stage.bench.call('DELETE', `/v1/checks/${checkId}`);
-    await store.transaction((nouns) => nouns.results.purgeSome(checkId, 100));
+    await store.transaction((repositories) => repositories.results.purgeSome(checkId, 100));
     expect(await store.resultColumns.sealedUntil(checkId)).toBe(0);
     expect(await seal()).toBe(false);
   });

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { failure } from '../../../../src/checks/contract/failure.ts';
-import { openStore } from '../../../../src/service/store/store.ts';
+import { openStore } from '../../../../src/service/store.ts';
 import {
   createCheck,
   createLocation,
@@ -36,9 +36,9 @@ export function apiSuite(stage: StoreStage): void {
   it('refuses a schema that a newer build wrote', async () => {
     await stage.start();
     const { databaseUrl, folder } = stage.place;
-    await stage.bench.store.transaction(async (nouns) => {
-      // The nouns know nothing of migrations; the test reaches through one of them.
-      await nouns.accounts.first();
+    await stage.bench.store.transaction(async (repositories) => {
+      // The repositories know nothing of migrations; the test reaches through one of them.
+      await repositories.accounts.first();
     });
     await addMigration(stage.place);
     await expect(
@@ -62,7 +62,9 @@ export function apiSuite(stage: StoreStage): void {
     expect(Object.keys(first.entries[0])).toContain('apiCheckResult');
     // A new one moves nothing; the one the cursor stands at may go.
     await store.results.insert([resultRow(id, accountId, now + 1, {})]);
-    await store.transaction((nouns) => nouns.retired.removeResults('results', [first.entries[9].id]));
+    await store.transaction((repositories) =>
+      repositories.retired.removeResults('results', [first.entries[9].id]),
+    );
     const seen = [...first.entries];
     for (let next = first.nextId; next; ) {
       const { body } = await page(`limit=4&nextId=${next}`);

@@ -54,7 +54,7 @@ export function availabilitySuite(stage: StoreStage): void {
     expect(close(ids.map((id) => (byId.get(id) ?? null) as number | null))).toEqual(close(expected));
     // Sealed into columns it is the same.
     for (const id of ids) {
-      await store.transaction((nouns) => nouns.resultColumns.sealNext(id, now + 3 * dayMs));
+      await store.transaction((repositories) => repositories.resultColumns.sealNext(id, now + 3 * dayMs));
     }
     expect(await store.resultColumns.sealedUntil(ids[0] ?? '')).toBeGreaterThan(now - 6000);
     expect(close(await availability())).toEqual(close(expected));

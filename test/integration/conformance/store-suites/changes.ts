@@ -207,7 +207,7 @@ export function changeSuite(stage: StoreStage): void {
       (await results.staleOf(first.runId)).length,
     ];
     expect(await left()).toEqual([1, 1]);
-    stage.bench.startSweeper();
+    stage.bench.startLeaseSweep();
     await stage.advanceUntil('they are gone', async () => {
       stage.clock.advance(leaseTtlMs);
       return (await results.nextPurge()) === undefined;
@@ -271,7 +271,7 @@ export function changeSuite(stage: StoreStage): void {
       stored: now,
     });
     await stage.bench.call('DELETE', `/v1/checks/${check.id}`);
-    await store.transaction((nouns) => nouns.results.purgeSome(check.id, 10));
+    await store.transaction((repositories) => repositories.results.purgeSome(check.id, 10));
     expect(await store.artifacts.ofResults([run.resultId])).toEqual(new Map());
   });
 
@@ -290,7 +290,7 @@ export function changeSuite(stage: StoreStage): void {
     await stage.bench.call('DELETE', `/v1/checks/${check.id}`);
     const left = [];
     while ((await store.results.nextPurge()) !== undefined) {
-      await store.transaction((nouns) => nouns.results.purgeSome(check.id, 4));
+      await store.transaction((repositories) => repositories.results.purgeSome(check.id, 4));
       left.push((await store.results.existing([...copies, run.resultId])).size);
     }
     expect(left).toEqual([6, 2, 0]);

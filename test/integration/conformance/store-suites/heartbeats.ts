@@ -169,7 +169,7 @@ export function heartbeatSuite(stage: StoreStage): void {
     expect((await ping(body)).status).toBe(200);
     await stage.bench.call('DELETE', `/v1/checks/${check.id}`);
     expect((await ping(body)).status).toBe(404);
-    stage.bench.startSweeper();
+    stage.bench.startLeaseSweep();
     await stage.advanceUntil(
       'the events are gone',
       async () => (await stage.bench.store.heartbeats.countEvents(check.id, 0, 1e15)).total === 0,

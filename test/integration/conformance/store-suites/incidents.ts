@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { automaticIncidents } from '../../../../src/service/incidents/automatic-incidents.ts';
 import type { IncidentEvent } from '../../../../src/service/incidents/trigger.ts';
+import { subscriberNotifierJob } from '../../../../src/service/jobs/index.ts';
+import { JobLoop } from '../../../../src/service/jobs/job-loop.ts';
 import { MailServer } from '../../../../src/service/mail/mail-server.ts';
-import { SubscriberNotifier } from '../../../../src/service/mail/subscriber-notifier.ts';
 import { startMailReceiver } from '../../../helpers/service/alert-receivers.ts';
 import { createCheck, quietLogger, until } from '../../../helpers/service/service.ts';
 import type { StoreStage } from './stage.ts';
@@ -147,7 +148,7 @@ export function incidentSuite(stage: StoreStage): void {
     const { store } = stage.bench;
     const handle = automaticIncidents({ hasMailer: true, publicUrl: 'https://picket.test/' });
     const tell = (kind: 'open' | 'resolve', event: Omit<IncidentEvent, 'kind' | 'at'>) =>
-      store.transaction((nouns) => handle(nouns, { ...event, kind, at: stage.clock.wallMs() }));
+      store.transaction((repositories) => handle(repositories, { ...event, kind, at: stage.clock.wallMs() }));
     const order = {
       triggerId: randomUUID(),
       accountId: stage.bench.accountId,
@@ -202,7 +203,8 @@ export function incidentSuite(stage: StoreStage): void {
     await using receiver = await startMailReceiver();
     receiver.isBusy = true;
     const mail = new MailServer({ smtpUrl: receiver.url, from: 'status@picket.test' });
-    const notifier = new SubscriberNotifier({ store, clock: stage.clock, logger: quietLogger, mail });
+    const parts = { store, clock: stage.clock, logger: quietLogger };
+    const notifier = new JobLoop(subscriberNotifierJob({ ...parts, mail }), parts);
     notifier.start();
     const firstTryBy = stage.clock.wallMs();
     await until('all were tried', async () => ((await store.subscriberMails.nextDueAt()) ?? 0) > firstTryBy);

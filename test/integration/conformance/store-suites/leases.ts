@@ -87,7 +87,7 @@ export function leaseSuite(stage: StoreStage): void {
     const check = await createCheck(stage.bench, { privateLocations: ['lab'] });
     await stage.queueNextSlot(check.id);
     const [late] = await stage.agent.claim();
-    stage.bench.startSweeper();
+    stage.bench.startLeaseSweep();
     const second = new TestAgent(stage.bench, stage.location, 'agent-2');
     const again = await stage.advanceUntil('the lease ran out', async () => {
       stage.clock.advance(1000);
@@ -121,7 +121,7 @@ export function leaseSuite(stage: StoreStage): void {
     await stage.start();
     const check = await createCheck(stage.bench, { privateLocations: ['lab'] });
     await stage.queueNextSlot(check.id);
-    stage.bench.startSweeper();
+    stage.bench.startLeaseSweep();
     const deaths: number[] = [];
     await stage.advanceUntil('the run is given up', async () => {
       const taken = await stage.agent.claim();
@@ -151,7 +151,7 @@ export function leaseSuite(stage: StoreStage): void {
 
   it('leases a run of a script only to an agent that has its runtime', async () => {
     await stage.start();
-    stage.bench.startSweeper();
+    stage.bench.startLeaseSweep();
     const scripts = { checkTypes: ['MULTI_STEP'], freeSlots: { probe: 0, script: 2 } };
     const own = await createScriptCheck(stage.bench, { runtimeId: '2025.04' });
     const usual = await createScriptCheck(stage.bench, {});
@@ -172,7 +172,7 @@ export function leaseSuite(stage: StoreStage): void {
     'leases a run with scripts %s around it only to an agent that has their runtime',
     async (_whose, own, shared) => {
       await stage.start();
-      stage.bench.startSweeper();
+      stage.bench.startLeaseSweep();
       const post = async (path: string, body: object) => (await stage.bench.call('POST', path, body)).body;
       const group = await post('/v1/check-groups', { name: 'g', ...shared });
       const body = {
@@ -194,7 +194,7 @@ export function leaseSuite(stage: StoreStage): void {
 
   it('calls a run unsupported when no agent has its runtime', async () => {
     await stage.start();
-    stage.bench.startSweeper();
+    stage.bench.startLeaseSweep();
     const check = await createScriptCheck(stage.bench, { runtimeId: '2025.04' });
     await stage.queueNextSlot(check.id);
     await stage.advanceUntil('it is missed', async () => {
@@ -218,7 +218,7 @@ export function leaseSuite(stage: StoreStage): void {
   ])('misses a run that waited too long: %s, %s', async (reason, _story, fields: Record<string, unknown>) => {
     const { checkTypes, freeSlots, gaveBack, ...checkFields } = fields;
     await stage.start();
-    stage.bench.startSweeper();
+    stage.bench.startLeaseSweep();
     const check = await createCheck(stage.bench, { privateLocations: ['lab'], ...checkFields });
     await stage.queueNextSlot(check.id);
     if (gaveBack) expect(await stage.agent.release(await stage.agent.claim())).toBe(1);

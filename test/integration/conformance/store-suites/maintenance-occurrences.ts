@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { automaticIncidents } from '../../../../src/service/incidents/automatic-incidents.ts';
+import { maintenanceNoticesJob } from '../../../../src/service/jobs/index.ts';
+import { JobLoop } from '../../../../src/service/jobs/job-loop.ts';
 import { Maintenance } from '../../../../src/service/maintenance/maintenance.ts';
-import { MaintenanceNotices } from '../../../../src/service/maintenance/notices.ts';
 import { createCheck, quietLogger, until } from '../../../helpers/service/service.ts';
 import type { StoreStage } from './stage.ts';
 
@@ -208,7 +209,8 @@ export function occurrenceSuite(stage: StoreStage): void {
     });
     const hidden = await good('POST', base, daily(0, { name: 'secret', statusPageVisibility: null }));
     const startsAt = Date.parse(window.startsAt);
-    const noticesOf = () => new MaintenanceNotices({ store, clock: stage.clock, logger: quietLogger });
+    const parts = { store, clock: stage.clock, logger: quietLogger };
+    const noticesOf = () => new JobLoop(maintenanceNoticesJob(parts), parts);
     const mails = async () => {
       const all = await store.subscriberMails.claim(stage.clock.wallMs() + dayMs, 100, 0);
       return all.map(({ address, subject }) => [address, subject]);
@@ -269,7 +271,7 @@ export function occurrenceSuite(stage: StoreStage): void {
     stage.clock.advance(startsAt - stage.clock.wallMs());
     await told(Array(3).fill('start'));
     expect(await states()).toEqual(['MEDIUM', 'MEDIUM', 'OPERATIONAL', 'IN_PROGRESS']);
-    await store.transaction((nouns) => handle(nouns, order(randomUUID())));
+    await store.transaction((repositories) => handle(repositories, order(randomUUID())));
     expect(await incidents()).toBe(0);
     stage.clock.advance(startsAt + hourMs - stage.clock.wallMs());
     await told(Array(4).fill('end'));
@@ -282,7 +284,7 @@ export function occurrenceSuite(stage: StoreStage): void {
       '[Ours] Maintenance scheduled: nightly',
     ]);
     expect(await states()).toEqual(['OPERATIONAL', 'OPERATIONAL', 'OPERATIONAL', 'COMPLETED']);
-    await store.transaction((nouns) => handle(nouns, order(randomUUID())));
+    await store.transaction((repositories) => handle(repositories, order(randomUUID())));
     expect(await incidents()).toBe(1);
     // Nothing is told of a window that no page shows.
     expect((await call('DELETE', `${base}/${hidden.id}`)).status).toBe(204);
@@ -322,7 +324,8 @@ export function occurrenceSuite(stage: StoreStage): void {
       description: 'loudly',
       notifySubscribers: true,
     });
-    const notices = new MaintenanceNotices({ store, clock: stage.clock, logger: quietLogger });
+    const parts = { store, clock: stage.clock, logger: quietLogger };
+    const notices = new JobLoop(maintenanceNoticesJob(parts), parts);
     notices.start();
     const told = ['[Ours] Maintenance being verified: nightly'];
     // It goes on past its end, until somebody says that it is over; then the window itself tells.

@@ -229,7 +229,7 @@ export function pageSuite(stage: StoreStage): void {
     expect((await open(path(beta))).status).toBe(404);
     expect((await open(path(randomUUID()))).status).toBe(404);
 
-    const group = await stage.bench.store.groups.insert(
+    const group = await stage.bench.store.groups.add(
       stage.bench.accountId,
       { name: 'Shop', tags: ['grouped'], locations: [], definition: { name: 'Shop', tags: ['grouped'] } },
       stage.clock.wallMs(),
@@ -251,7 +251,7 @@ export function pageSuite(stage: StoreStage): void {
     expect(await shown()).toMatchObject([{ checkId: alpha, groupName: 'Shop', tags: ['web', 'grouped'] }]);
     const asleep = { name: 'Shop', tags: ['grouped'], activated: false };
     const write = { name: 'Shop', tags: ['grouped'], locations: [], definition: asleep };
-    await stage.bench.store.groups.update(group.id, write, stage.clock.wallMs());
+    await stage.bench.store.groups.change(group.id, write, stage.clock.wallMs());
     expect(await shown()).toEqual([]);
   });
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
-import type { CountedResultRow } from '../../../../src/service/store/schema/tables.ts';
+import type { CountedResultRow } from '../../../../src/service/results/tables.ts';
 
 /** A result as random data has it. */
 export interface Sample {

@@ -30,7 +30,7 @@ export function retentionSuite(stage: StoreStage): void {
     await store.results.insert([older, ...old, young]);
     const before = await numbersOf(checkId, now - 50 * dayMs);
     expect(before).toEqual([{ responseTime_sum: 2403, availability: 100 }]);
-    bench.startUpkeep();
+    bench.startRetention();
     await until('only the young result is left', async () => {
       clock.advance(20);
       return (await store.retired.resultIds(checkId, now + dayMs, 10)).length === 1;
@@ -57,7 +57,7 @@ export function retentionSuite(stage: StoreStage): void {
     await bench.call('PUT', `/v1/checks/${checkId}`, { activated: false });
     expect((await stage.runsOf(checkId)).map(({ state }) => state)).toContain('final');
     clock.advance(32 * dayMs);
-    bench.startUpkeep();
+    bench.startRetention();
     await stage.advanceUntil('the runs are gone', async () => (await stage.runsOf(checkId)).length === 0);
     const { body } = await bench.call('GET', `/v1/check-results/${checkId}?from=0&to=4000000000`);
     await stage.advanceUntil('the results are gone', async () => {
@@ -116,7 +116,7 @@ export function retentionSuite(stage: StoreStage): void {
     });
     expect(await statuses([...old, ...young])).toEqual([200, 200, 200, 200]);
     expect(await kept()).toMatchObject({ results: 1, events: 2 });
-    bench.startUpkeep();
+    bench.startRetention();
     await stage.advanceUntil('the old sessions are gone', async () =>
       (await statuses(old)).every((status) => status === 404),
     );
@@ -152,7 +152,7 @@ export function retentionSuite(stage: StoreStage): void {
     clock.advance(20 * dayMs);
     expect(await failWith(texts[1] ?? '')).toEqual([back]);
     clock.advance(15 * dayMs);
-    bench.startUpkeep();
+    bench.startRetention();
     const status = async (id: string) => (await bench.call('GET', `/v1/error-groups/${id}`)).status;
     await stage.advanceUntil('the old group is gone', async () => (await status(gone)) === 404);
     expect([await status(back), await status(archived)]).toEqual([200, 200]);
@@ -169,7 +169,7 @@ export function retentionSuite(stage: StoreStage): void {
     const start = clock.wallMs();
     const path = `/v1/private-locations/${location.id}/metrics`;
     const ask = async (from: number, to: number) => bench.call('GET', `${path}?from=${from}&to=${to}`);
-    bench.startUpkeep();
+    bench.startRetention();
     const points = async () => (await ask(start - minuteMs, start + dayMs)).body.timestamps.length;
     await stage.advanceUntil('the first minute', async () => (await points()) === 1);
     const checkId = (await createCheck(bench, { privateLocations: ['lab'], frequency: 30 })).id;
@@ -231,7 +231,7 @@ export function retentionSuite(stage: StoreStage): void {
     expect(await value('picket_results_total', 'verdict="passed"', metricsToken)).toBe(1);
     expect(await value('picket_results_total', 'verdict="passed"', other.key)).toBeNull();
     expect(await value('picket_location_queued_runs', '', other.key)).toBeNull();
-    bench.startSweeper();
+    bench.startLeaseSweep();
     await until('a run was missed', async () => {
       clock.advance(5_000);
       return ((await value('picket_missed_slots_total', 'location="lab"')) ?? 0) > 0;

@@ -67,7 +67,7 @@ export function sessionSuite(stage: StoreStage): void {
 
   it('answers 408 while a session goes on, and TIMED_OUT when nobody takes it', async () => {
     await stage.start();
-    stage.bench.startSweeper();
+    stage.bench.startLeaseSweep();
     const check = await create();
     const [session] = await trigger({ checkId: [check.id] });
     const path = `check-sessions/${session?.checkSessionId}`;
@@ -218,11 +218,11 @@ export function sessionSuite(stage: StoreStage): void {
     expect(ended.errorGroupIds).toEqual([groups[0].id]);
     expect((await call('GET', 'test-session-error-groups/projects/other')).body).toEqual([]);
     // All of them when no page is asked for: more than a page holds by itself elsewhere.
-    await stage.bench.store.transaction(async (nouns) => {
-      const stored = await nouns.errorGroups.find(stage.bench.accountId, 'test-session', groups[0].id);
+    await stage.bench.store.transaction(async (repositories) => {
+      const stored = await repositories.errorGroups.find(stage.bench.accountId, 'test-session', groups[0].id);
       if (!stored) throw new Error('the group is not there');
       for (let n = 0; n < 15; n += 1) {
-        await nouns.errorGroups.insert({
+        await repositories.errorGroups.insert({
           ...stored,
           id: randomUUID(),
           owner_id: 'large',
@@ -252,7 +252,7 @@ export function sessionSuite(stage: StoreStage): void {
 
   it('makes the last attempt of a test final when the retry never starts', async () => {
     await stage.start();
-    stage.bench.startSweeper();
+    stage.bench.startLeaseSweep();
     const check = await create();
     const session = await test({
       target: { checkId: check.id },

@@ -68,7 +68,7 @@ export function slotSuite(stage: StoreStage): void {
 
   it('makes the last attempt final when the retry never starts', async () => {
     await stage.start();
-    stage.bench.startSweeper();
+    stage.bench.startLeaseSweep();
     const check = await createCheck(stage.bench, { privateLocations: ['lab'] });
     await stage.queueNextSlot(check.id);
     const [run] = await stage.agent.claim();
@@ -145,7 +145,7 @@ export function slotSuite(stage: StoreStage): void {
   it('ends every slot in exactly one terminal record, whatever happens on the way', async () => {
     await stage.start();
     stage.bench.startScheduler();
-    stage.bench.startSweeper();
+    stage.bench.startLeaseSweep();
     const check = await createCheck(stage.bench, {
       privateLocations: ['lab'],
       frequency: 0,

@@ -1,0 +1,83 @@
+import type { Logger } from '../../lib/log.ts';
+import type { ErrorReporter } from '../error-report/error-reporter.ts';
+import type { AgentMetrics } from '../health/metrics.ts';
+import type { LocationWatch } from '../location/location-watch.ts';
+import { unhealthyReport } from '../location/unhealthy-report.ts';
+import type { FinishedRun } from '../run/contracts.ts';
+import type { Scrubber } from '../scrub/scrubber.ts';
+import { minSecretLength } from '../scrub/secret-finder.ts';
+import type { Delivery } from './delivery.ts';
+
+const maxNamesWarnedOf = 1000;
+
+/**
+ * Between the executor and the delivery of a run.
+ *
+ * JUDGED: a failure that the location may have caused waits until it is known whether the location is
+ * healthy. → COUNTED and logged, where the runner crashed or a secret could not be masked. → handed to
+ * Delivery.
+ */
+export class FinishedRuns {
+  readonly #options: FinishedRunsOptions;
+  readonly #judging = new Set<Promise<void>>();
+  readonly #namesWarnedOf = new Set<string>();
+
+  constructor(options: FinishedRunsOptions) {
+    this.#options = options;
+  }
+
+  /** @param slotAtMs when the run was due, where that is known. */
+  take(run: FinishedRun, slotAtMs: number | undefined): void {
+    const { locationWatch, scrubber } = this.#options;
+    const { failureCode, isAborted } = run.facts;
+    if (failureCode === undefined || isAborted || !locationWatch.canExplain(failureCode)) {
+      this.#deliver(run, slotAtMs);
+      return;
+    }
+    const judging = locationWatch.explain(failureCode).then((cause) => {
+      this.#judging.delete(judging);
+      this.#deliver(cause ? unhealthyReport(run, cause, scrubber) : run, slotAtMs);
+    });
+    this.#judging.add(judging);
+  }
+
+  /** Resolves when every failure that waits now has been judged. */
+  async judged(): Promise<void> {
+    await Promise.all(this.#judging);
+  }
+
+  /** Names in the log, once each, the secret variables whose values results may show. */
+  warnOfUnmasked(names: readonly string[]): void {
+    for (const name of names) {
+      if (this.#namesWarnedOf.has(name) || this.#namesWarnedOf.size > maxNamesWarnedOf) continue;
+      this.#namesWarnedOf.add(name);
+      this.#options.log.warn(
+        { variable: name },
+        `secret variable is not masked in results: its value is shorter than ${minSecretLength} characters or too common`,
+      );
+    }
+  }
+
+  #deliver({ report, facts }: FinishedRun, slotAtMs: number | undefined): void {
+    const { metrics, log, errorReporter, delivery } = this.#options;
+    metrics.runFinished(facts, slotAtMs);
+    if (facts.crash) {
+      log.error(
+        { runId: report.runId, checkType: facts.checkType, crash: facts.crash },
+        'check runner crashed',
+      );
+      if (facts.crashError) errorReporter?.report(Object.assign(new Error(), facts.crashError));
+    }
+    this.warnOfUnmasked(facts.unmaskedNames);
+    delivery.deliver(report, facts.isAttempt ? 'attempt' : 'final');
+  }
+}
+
+export interface FinishedRunsOptions {
+  readonly log: Logger;
+  readonly scrubber: Scrubber;
+  readonly locationWatch: LocationWatch;
+  readonly metrics: AgentMetrics;
+  readonly errorReporter: ErrorReporter | undefined;
+  readonly delivery: Delivery;
+}

@@ -1,0 +1,181 @@
+import { checkTypes } from '../../checks/index.ts';
+import { type Clock, waitAtMost } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/log.ts';
+import { defaultEgressSettings, type EgressSettings } from '../../probes/egress/policy.ts';
+import type { Capabilities } from '../run/contracts.ts';
+import { RunnerThread } from './runner-thread.ts';
+import type { WorkerStart } from './worker-protocol.ts';
+
+const watchIntervalMs = 1000;
+const allNames = checkTypes.map(({ name }) => name);
+
+/** What every thread that runs checks needs, whatever its lane. */
+export interface RunnerSettings extends Pick<WorkerStart, 'ownSecrets'> {
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Names of the check types to load; all when absent. */
+  readonly checkTypes?: readonly string[] | undefined;
+  /** What to add to `monotonicMs` to get the service's time, as known now. */
+  readonly serviceOffsetMs: () => number;
+  /** Where runs may connect to, asked when a thread starts; the default policy when absent. */
+  readonly egress?: (() => EgressSettings) | undefined;
+  /** Where runs keep artifacts, asked for each of them; they keep none when it is absent. */
+  readonly artifactFolder?: (() => string | undefined) | undefined;
+  /** Another program for the threads that speaks the same messages. */
+  readonly entry?: URL | undefined;
+}
+
+/**
+ * How soon a thread that ended is replaced: at once, until too many in a row were short-lived; then with
+ * back-off.
+ */
+export interface RestartPolicy {
+  /** A thread that lived for less than this was short-lived. */
+  readonly shortLifeMs: number;
+  /** Short lives in a row that are replaced at once. */
+  readonly immediateRestarts: number;
+  readonly firstDelayMs: number;
+  readonly maxDelayMs: number;
+}
+
+export interface RunnerPoolOptions {
+  readonly settings: RunnerSettings;
+  /** In logs, and for people who look at threads. */
+  readonly name: 'probe' | 'scripts';
+  /** The program of a thread, unless the settings name another. */
+  readonly entry: URL;
+  readonly maxHeapMb: number;
+  readonly restart: RestartPolicy;
+  /** What a thread of this lane is given in addition to the settings, asked when it starts. */
+  readonly start: () => Partial<WorkerStart>;
+  readonly onStarted?: (thread: RunnerThread) => void;
+  readonly onReady: (thread: RunnerThread, capabilities: Capabilities) => void;
+  readonly onEnded?: (reason: string) => void;
+}
+
+/**
+ * Supervises the threads of a lane: starts them, ends those that hang, replaces those that ended.
+ *
+ * STARTING: a thread loads its runners. → READY when it has said what it can run. → ENDED when it dies, or is
+ * ended because a run should have come back long ago; its runs reject with ThreadEnded. → STARTING: another
+ * takes its place, after the delay of the restart policy. `stop` ends all threads from any state, and starts
+ * none.
+ */
+export class RunnerPool {
+  readonly #options: RunnerPoolOptions;
+  readonly #threads = new Set<RunnerThread>();
+  readonly #ready = new Set<RunnerThread>();
+  readonly #restarts = new Set<NodeJS.Timeout>();
+  #watch: NodeJS.Timeout | undefined;
+  #isStopping = false;
+  #replacedCount = 0;
+  #shortLives = 0;
+
+  constructor(options: RunnerPoolOptions) {
+    this.#options = options;
+  }
+
+  start(threadCount: number): RunnerThread[] {
+    this.#watch = setInterval(() => this.#endStuckThreads(), watchIntervalMs).unref();
+    return Array.from({ length: threadCount }, () => this.#startThread());
+  }
+
+  /** The threads that have not ended. */
+  get threads(): ReadonlySet<RunnerThread> {
+    return this.#threads;
+  }
+
+  get isReady(): boolean {
+    return this.#ready.size > 0;
+  }
+
+  get isStopping(): boolean {
+    return this.#isStopping;
+  }
+
+  /** How many threads had to be replaced since the start. */
+  get replacedCount(): number {
+    return this.#replacedCount;
+  }
+
+  /** Short-lived threads in a row. */
+  get shortLives(): number {
+    return this.#shortLives;
+  }
+
+  /** @param closeMs how long threads may take to clean up before they are ended. */
+  async stop(closeMs = 0): Promise<void> {
+    this.#isStopping = true;
+    clearInterval(this.#watch);
+    for (const timer of this.#restarts) clearTimeout(timer);
+    await Promise.all([...this.#threads].map((thread) => this.#endThread(thread, closeMs)));
+  }
+
+  async #endThread(thread: RunnerThread, closeMs: number): Promise<void> {
+    if (closeMs > 0) await waitAtMost(this.#options.settings.clock, thread.close(), closeMs);
+    await thread.terminate('the agent stops');
+  }
+
+  #startThread(): RunnerThread {
+    const { name, entry, maxHeapMb, settings } = this.#options;
+    const startedAtMs = settings.clock.monotonicMs();
+    const thread = new RunnerThread({
+      name,
+      entry: settings.entry ?? entry,
+      start: {
+        ownSecrets: settings.ownSecrets,
+        checkTypes: settings.checkTypes ?? allNames,
+        egress: settings.egress?.() ?? defaultEgressSettings,
+        ...this.#options.start(),
+      },
+      maxHeapMb,
+      situation: () => ({
+        serviceOffsetMs: settings.serviceOffsetMs(),
+        artifactFolder: settings.artifactFolder?.(),
+      }),
+    });
+    this.#threads.add(thread);
+    this.#options.onStarted?.(thread);
+    void thread.ready.then(
+      (capabilities) => {
+        if (!this.#threads.has(thread)) return;
+        this.#ready.add(thread);
+        this.#options.onReady(thread, capabilities);
+      },
+      () => undefined, // it ended while loading, which `ended` reports
+    );
+    void thread.ended.then((reason) => this.#replace(thread, reason, startedAtMs));
+    return thread;
+  }
+
+  #replace(thread: RunnerThread, reason: string, startedAtMs: number): void {
+    this.#threads.delete(thread);
+    this.#ready.delete(thread);
+    this.#options.onEnded?.(reason);
+    if (this.#isStopping) return;
+    const { restart, name, settings } = this.#options;
+    this.#replacedCount++;
+    const isShortLife = settings.clock.monotonicMs() - startedAtMs < restart.shortLifeMs;
+    this.#shortLives = isShortLife ? this.#shortLives + 1 : 0;
+    const backOffs = this.#shortLives - restart.immediateRestarts;
+    const delayMs =
+      backOffs <= 0 ? 0 : Math.min(restart.maxDelayMs, restart.firstDelayMs * 2 ** (backOffs - 1));
+    settings.log.error({ thread: name, reason, delayMs }, 'check thread ended unexpectedly and is replaced');
+    if (delayMs === 0) {
+      this.#startThread();
+      return;
+    }
+    const timer = setTimeout(() => {
+      this.#restarts.delete(timer);
+      this.#startThread();
+    }, delayMs);
+    this.#restarts.add(timer);
+  }
+
+  #endStuckThreads(): void {
+    const nowMs = this.#options.settings.clock.monotonicMs();
+    for (const thread of this.#threads) {
+      if (thread.isStuck(nowMs)) void thread.terminate('it did not answer any more');
+    }
+  }
+}

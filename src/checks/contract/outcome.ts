@@ -1,0 +1,24 @@
+import type { Measurement } from './check-type.ts';
+import type { Failure } from './failure.ts';
+
+/** The verdict of an outcome whose operation failed: there is nothing to judge. */
+export function unjudged(failed: Failure) {
+  return { failure: failed, isDegraded: false, overMaxResponseTime: false, errorMessages: [failed.message] };
+}
+
+/** How the times of a run came about, from what its probe says. */
+export function measurementOf({ clock, overheadMs, lagMs }: Measurement): Measurement {
+  return { clock, overheadMs: toMicroseconds(overheadMs), lagMs: toMicroseconds(lagMs) };
+}
+
+/** Milliseconds to the microsecond: more digits are noise that every result would store. */
+export function toMicroseconds(ms: number): number {
+  return Math.round(ms * 1000) / 1000;
+}
+
+/** A copy of some times, all in milliseconds, each to the microsecond. */
+export function timesToMicroseconds<Times extends { [name in keyof Times]: number }>(times: Times): Times {
+  const copy: Times = { ...times };
+  for (const name in copy) copy[name] = toMicroseconds(copy[name]) as Times[typeof name];
+  return copy;
+}

@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest';
+import { parseHostname } from './target.ts';
+
+describe('parseHostname', () => {
+  it.each([
+    ['db.example.com', 'db.example.com'],
+    [' DB.Example.com. ', 'db.example.com.'],
+    ['_ldap._tcp.example', '_ldap._tcp.example'],
+    ['bücher.example', 'xn--bcher-kva.example'],
+    ['10.0.0.1', '10.0.0.1'],
+    ['127.1', '127.0.0.1'],
+    ['0177.1', '127.0.0.1'],
+    ['0x7f.1', '127.0.0.1'],
+    ['2130706433', '127.0.0.1'],
+    ['0', '0.0.0.0'],
+    ['１２７.０.０.１', '127.0.0.1'],
+    ['::1', '::1'],
+    ['[fe80::1]', 'fe80::1'],
+    ['::ffff:a9fe:a9fe', '::ffff:a9fe:a9fe'],
+  ])('%s is %s', (written, host) => {
+    expect(parseHostname(written)).toBe(host);
+  });
+
+  it.each([
+    'http://example.com',
+    'example.com:80',
+    '[::1]:80',
+    'example.com/x',
+    'user@example.com',
+    'two words',
+    '1.2.3.4.5',
+    '256.1.1.1',
+    '[example.com]',
+    '%31.example',
+    '',
+  ])('%s is no host', (written) => {
+    expect(parseHostname(written)).toBeUndefined();
+  });
+});

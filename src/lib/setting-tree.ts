@@ -1,0 +1,55 @@
+import type { z } from 'zod';
+
+/** One setting: the variable it is read from, and how. */
+export interface Setting<Schema extends z.ZodType = z.ZodType> {
+  readonly variable: string;
+  readonly schema: Schema;
+}
+
+/**
+ * Settings by name, as the program's parts know them; one statement of each gives its variable, type, default
+ * and description.
+ */
+export interface SettingTree {
+  readonly [name: string]: Setting | SettingTree;
+}
+
+/** What a tree comes to once it is read. */
+export type Values<Tree> =
+  Tree extends Setting<infer Schema>
+    ? z.output<Schema>
+    : { readonly [Name in keyof Tree]: Values<Tree[Name]> };
+
+export function setting<Schema extends z.ZodType>(
+  variable: string,
+  schema: Schema,
+  description: string,
+): Setting<Schema> {
+  return { variable, schema: schema.describe(description) };
+}
+
+function isSetting(node: Setting | SettingTree): node is Setting {
+  return typeof node.variable === 'string';
+}
+
+/** The variables of a tree, for one schema of all of them. */
+export function shapeOf(tree: SettingTree): Record<string, z.ZodType> {
+  return Object.assign(
+    {},
+    ...Object.values(tree).map((node) =>
+      isSetting(node) ? { [node.variable]: node.schema } : shapeOf(node),
+    ),
+  );
+}
+
+/** The values of a tree, of the variables that `readEnvironment` has read. */
+export function valuesOf<Tree extends SettingTree>(
+  tree: Tree,
+  variables: Readonly<Record<string, unknown>>,
+): Values<Tree> {
+  const entries = Object.entries(tree).map(([name, node]) => [
+    name,
+    isSetting(node) ? variables[node.variable] : valuesOf(node, variables),
+  ]);
+  return Object.fromEntries(entries) as Values<Tree>;
+}

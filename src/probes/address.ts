@@ -1,0 +1,51 @@
+import { isIP } from 'node:net';
+import { networkInterfaces } from 'node:os';
+
+export type IpFamily = 4 | 6;
+
+export interface ResolvedAddress {
+  readonly address: string;
+  readonly family: IpFamily;
+}
+
+/** The address a literal stands for, or undefined when the host is a name. */
+export function literalAddress(hostname: string): ResolvedAddress | undefined {
+  const family = isIP(hostname);
+  return family === 4 || family === 6 ? { address: hostname, family } : undefined;
+}
+
+/** The address that packets really carry: some stand for another one, which answers come from. */
+export function wireAddress({ address, family }: ResolvedAddress): ResolvedAddress {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
+  if (mapped !== undefined) return wireAddress({ address: mapped, family: 4 });
+  if (address === '0.0.0.0') return { address: '127.0.0.1', family: 4 };
+  if (address === '::') return { address: '::1', family: 6 };
+  return { address, family };
+}
+
+/** `host:port`, with brackets around an IPv6 address. */
+export function hostAndPort(hostname: string, port: number): string {
+  return hostname.includes(':') ? `[${hostname}]:${port}` : `${hostname}:${port}`;
+}
+
+/**
+ * True when this host has IPv6 switched on at all: with `disable_ipv6` not even the loopback interface has an
+ * IPv6 address. A host with IPv6 but without a route says so only when it connects (ENETUNREACH).
+ */
+export function isIpv6Enabled(): boolean {
+  return Object.values(networkInterfaces()).some((addresses) =>
+    addresses?.some((address) => address.family === 'IPv6'),
+  );
+}
+
+/**
+ * The family to connect with: the wanted one, or IPv4 where IPv6 is switched off (spec: the agent falls back
+ * to IPv4 when IPv6 is disabled).
+ */
+export function usableFamily(
+  wanted: IpFamily,
+  isIpv6Usable: () => boolean = isIpv6Enabled,
+): { readonly family: IpFamily; readonly isFallback: boolean } {
+  if (wanted === 6 && !isIpv6Usable()) return { family: 4, isFallback: true };
+  return { family: wanted, isFallback: false };
+}

@@ -1,0 +1,55 @@
+import type { IpFamily } from '../address.ts';
+import type { EgressPolicy } from '../egress/policy.ts';
+import type { Timekeeper } from '../kernel-thread/timekeeper.ts';
+import type { Resolver } from '../resolver.ts';
+import type { ForwardProxy } from './proxy-tunnel.ts';
+import type { ClientIdentity } from './secure-contexts.ts';
+
+/** Where a connection goes and how. */
+export interface ConnectionTarget {
+  readonly hostname: string;
+  readonly port: number;
+  readonly isSecure: boolean;
+  readonly family: IpFamily;
+  readonly isCertificateChecked: boolean;
+  readonly clientIdentity: ClientIdentity | undefined;
+  readonly proxy: ForwardProxy | undefined;
+  /** Protocols offered in the TLS handshake, the preferred one first. */
+  readonly alpnProtocols: readonly string[];
+}
+
+/** What a connection needs besides its target. */
+export interface ConnectionMeans {
+  readonly resolver: Resolver;
+  /** Asked for the very address that is connected to, right before. */
+  readonly egress: EgressPolicy;
+  /** Who says when things happened; the one of this thread when absent. */
+  readonly timekeeper?: Timekeeper | undefined;
+  /** Called with every connect that was begun, so that the connection can be watched on the wire. */
+  readonly onAttempt?: ((attempt: ConnectionAttempt) => void) | undefined;
+}
+
+/**
+ * What the network and the peers took for each step, in milliseconds; 0 for steps that were not reached. What
+ * this process needed before, between and after them is in none.
+ */
+export interface ConnectionTimes {
+  dnsMs: number;
+  tcpMs: number;
+  /** The TLS of the proxy and its answer to CONNECT; 0 without a tunnel. */
+  proxyMs: number;
+  tlsMs: number;
+}
+
+/** A connect that was begun; through a proxy, that to the proxy. */
+export interface ConnectionAttempt {
+  /** Whom the connection is for, also through a proxy. */
+  readonly hostname: string;
+  /** Whether TLS is meant to follow. */
+  readonly isSecure: boolean;
+  /** Where it goes. */
+  readonly address: string;
+  readonly port: number;
+  /** This end's port; undefined once the connection is closed. */
+  localPort(): number | undefined;
+}

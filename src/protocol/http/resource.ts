@@ -1,0 +1,121 @@
+import { z } from 'zod';
+import { Paging } from './query.ts';
+import { created, defineRoute, noContent, type Route, successful } from './route.ts';
+
+/** The API of a plain account resource, as `defineResourceApi` takes it. */
+interface ResourceDeclaration {
+  /** Such as `client certificate`: operations, path, tag and sentences follow from it. */
+  readonly noun: string;
+  /** The noun with an "s" when absent. */
+  readonly plural?: string;
+  /** The order of its lists, in words: `newest first`. */
+  readonly order: string;
+  /** The schema of what tells one from another, in paths. */
+  readonly key: z.ZodType;
+  /** What the key is called in paths and answers; `id` when absent. */
+  readonly keyName?: string;
+  /** Whether the account names its key, so that it may be taken: creating one may answer 409. */
+  readonly isKeyChosen?: true;
+  /** One as answers show it. */
+  readonly shown: z.ZodObject;
+  /** One as it is written. */
+  readonly input: z.ZodType;
+  /** What a change may hold; absent for resources that are made and deleted, never changed. */
+  readonly patch?: z.ZodType;
+  /** What the OpenAPI document shows where `patch` is looser, because the whole is validated after merging. */
+  readonly documentedPatch?: z.ZodType;
+  /** Fields that are objects and of which a change may name parts. */
+  readonly mergedFields?: readonly string[];
+  /** What the query of its list takes in addition to paging. */
+  readonly filter?: z.ZodRawShape;
+  /** What else deleting one means, for the reference. */
+  readonly deleteNote?: string;
+}
+
+export type ResourceApi<Declared extends ResourceDeclaration = ResourceDeclaration> = Declared & {
+  readonly plural: string;
+  readonly keyName: string;
+  readonly routes: ResourceRoutes;
+};
+
+interface ResourceRoutes {
+  readonly list: Route;
+  readonly create: Route;
+  readonly get: Route;
+  readonly update?: Route;
+  readonly delete: Route;
+}
+
+/** Declares a plain account resource: its operations under `/v1/<plural>`. */
+export function defineResourceApi<const Declared extends ResourceDeclaration>(
+  declared: Declared,
+): ResourceApi<Declared> {
+  const api: ResourceDeclaration = declared;
+  const { noun, plural = `${noun}s`, keyName = 'id', shown } = api;
+  const one = /^[aeiou]/.test(noun) ? `an ${noun}` : `a ${noun}`;
+  const common = { tag: capitalised(plural), credential: 'account' } as const;
+  const path = `/v1/${plural.replaceAll(' ', '-')}`;
+  const params = z.object({ [keyName]: api.key });
+  const ofOne = { ...common, path: `${path}/{${keyName}}`, params };
+  const routes: ResourceRoutes = {
+    list: defineRoute({
+      ...common,
+      method: 'GET',
+      path,
+      operationId: `list${inOneWord(plural)}`,
+      summary: `${capitalised(plural)} of the account, ${api.order}`,
+      query: z.object({ ...Paging, ...api.filter }),
+      success: successful,
+      response: z.array(shown),
+    }),
+    create: defineRoute({
+      ...common,
+      method: 'POST',
+      path,
+      operationId: `create${inOneWord(noun)}`,
+      ...(api.isKeyChosen ? { otherErrors: [409] } : {}),
+      summary: `Create ${one}`,
+      body: api.input,
+      success: created,
+      response: shown,
+    }),
+    get: defineRoute({
+      ...ofOne,
+      method: 'GET',
+      operationId: `get${inOneWord(noun)}`,
+      summary: `One ${noun}`,
+      success: successful,
+      response: shown,
+    }),
+    ...(api.patch
+      ? {
+          update: defineRoute({
+            ...ofOne,
+            method: 'PUT',
+            operationId: `update${inOneWord(noun)}`,
+            summary: `Change ${one}; absent fields keep their value`,
+            body: api.patch,
+            ...(api.documentedPatch ? { documentedBody: api.documentedPatch } : {}),
+            success: successful,
+            response: shown,
+          }),
+        }
+      : {}),
+    delete: defineRoute({
+      ...ofOne,
+      method: 'DELETE',
+      operationId: `delete${inOneWord(noun)}`,
+      summary: `Delete ${one}${api.deleteNote === undefined ? '' : `; ${api.deleteNote}`}`,
+      success: noContent,
+    }),
+  };
+  return { ...declared, plural, keyName, routes };
+}
+
+function capitalised(words: string): string {
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+function inOneWord(words: string): string {
+  return words.split(' ').map(capitalised).join('');
+}

@@ -1,0 +1,101 @@
+import { mkdir, readFile, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Runtime } from '../runtimes/runtimes.ts';
+import type { FoundBrowser } from './find-browser.ts';
+
+/**
+ * A folder in which every version of Playwright finds its browser at the path where its own download would
+ * be, so that scripts and suites need no setting: `PLAYWRIGHT_BROWSERS_PATH`. All of them lead to the one
+ * browser of this host.
+ */
+export interface BrowserLinks {
+  readonly directory: string;
+  /** The browser that all links lead to. */
+  readonly executablePath: string;
+  /** Without ffmpeg there are no videos: Playwright would fail every page that is to be recorded. */
+  readonly ffmpegPath?: string | undefined;
+}
+
+/**
+ * Where the versions of Playwright look below a revision's folder; the first is that of 1.5x on machines
+ * other than x64.
+ */
+const shellPaths = ['chrome-linux/headless_shell', 'chrome-headless-shell-linux64/chrome-headless-shell'];
+const browserPaths = ['chrome-linux/chrome', 'chrome-linux64/chrome'];
+const ffmpegPaths = ['ffmpeg-linux'];
+
+/**
+ * Creates the links for the Playwright versions of some runtimes. Correct links stay, so this can be
+ * repeated.
+ *
+ * @param options.ffmpegPath a program such as /usr/bin/ffmpeg; absent where there is none.
+ */
+export async function linkBrowsers(options: {
+  readonly directory: string;
+  readonly browser: FoundBrowser;
+  readonly ffmpegPath?: string | undefined;
+  readonly runtimes: readonly Pick<Runtime, 'modulesDirectory'>[];
+}): Promise<BrowserLinks> {
+  const { directory, browser, ffmpegPath } = options;
+  const { executablePath } = browser;
+  for (const { modulesDirectory } of options.runtimes) {
+    const revisions = await browserRevisions(modulesDirectory);
+    if (revisions.shell !== undefined) {
+      await placeLinks(
+        join(directory, `chromium_headless_shell-${revisions.shell}`),
+        shellPaths,
+        executablePath,
+      );
+    }
+    await placeLinks(join(directory, `chromium-${revisions.chromium}`), browserPaths, executablePath);
+    if (ffmpegPath !== undefined) {
+      await placeLinks(join(directory, `ffmpeg-${revisions.ffmpeg}`), ffmpegPaths, ffmpegPath);
+    }
+  }
+  return { directory, executablePath, ffmpegPath };
+}
+
+async function browserRevisions(modulesDirectory: string) {
+  const file = join(modulesDirectory, 'playwright-core/browsers.json');
+  const { browsers } = JSON.parse(await readFile(file, 'utf8')) as {
+    browsers: readonly { readonly name: string; readonly revision: string }[];
+  };
+  const known = (name: string) => browsers.find((entry) => entry.name === name)?.revision;
+  const revision = (name: string) => {
+    const found = known(name);
+    if (found === undefined) throw new Error(`${file} names no ${name}`);
+    return found;
+  };
+  return {
+    chromium: revision('chromium'),
+    // Before 1.49 Chromium itself was what ran without a window.
+    shell: known('chromium-headless-shell'),
+    ffmpeg: revision('ffmpeg'),
+  };
+}
+
+async function placeLinks(folder: string, paths: readonly string[], target: string): Promise<void> {
+  for (const path of paths) {
+    const link = join(folder, path);
+    if ((await linkTarget(link)) === target) continue;
+    await mkdir(dirname(link), { recursive: true });
+    // Put in place in one step: a run may be looking just now.
+    const fresh = `${link}.${crypto.randomUUID()}`;
+    await symlink(target, fresh);
+    await rename(fresh, link).catch(async (error: unknown) => {
+      await rm(fresh, { force: true });
+      throw error;
+    });
+  }
+  await writeFile(join(folder, 'INSTALLATION_COMPLETE'), '');
+}
+
+async function linkTarget(path: string): Promise<string | undefined> {
+  try {
+    return await readlink(path);
+  } catch (thrown) {
+    const { code } = thrown as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'EINVAL') return undefined;
+    throw thrown;
+  }
+}

@@ -1,0 +1,356 @@
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { errorCodeOf } from '../../lib/errors.ts';
+import { type Browsers, openBrowsers } from '../browsers/open-browsers.ts';
+import { unpackedChromiumPath } from '../browsers/unpacked-chromium.ts';
+import { availableMemoryBytes, idleProcessorMs } from '../host-memory.ts';
+import {
+  type LifecycleProcess,
+  launchLifecycle,
+  maxLifecycleWaitMs,
+} from '../lifecycle/lifecycle-process.ts';
+import type { LifecycleJob, LifecycleScripts } from '../lifecycle/lifecycle-scripts.ts';
+import { SandboxedLifecycle } from '../lifecycle/lifecycle-session.ts';
+import type { SandboxFacts } from '../mechanism.ts';
+import { openSandboxes, type SandboxPool } from '../pool/pool.ts';
+import { missingRuntime, type Runtime, type Runtimes, readRuntimes } from '../runtimes/runtimes.ts';
+import { checkRuntime } from '../runtimes/self-check.ts';
+import { programDirectory, type Sandbox, type SandboxedProcess, SandboxUnavailable } from '../sandbox.ts';
+import {
+  type LaunchOptions,
+  launchScript,
+  maxWaitMs,
+  type ScriptProcess,
+} from '../scripts/script-process.ts';
+import { findSuitePlace, type OpenBundles, type SuiteSettings } from '../suites/open-suite-host.ts';
+import { Claims } from '../supervisor/uid-claims.ts';
+import { prepareScriptTrust, type ScriptTrust } from '../trust/script-trust.ts';
+import type { ScriptHost } from './contract.ts';
+import { type StartedProcess, WarmProcesses } from './warm-processes.ts';
+import { claimWorkDir, neighboursOf } from './work-dir.ts';
+
+export interface ScriptHostSettings {
+  /**
+   * Where the agents of this user keep the folders of their scripts; each takes one below it. Created if
+   * missing.
+   */
+  readonly directory: string;
+  /** Holds a folder for each runtime. */
+  readonly runtimesDirectory: string;
+  /** How many scripts may run at the same time. */
+  readonly scriptCount: number;
+  /** For how many runs of API checks setup and teardown scripts may run at the same time. */
+  readonly lifecycleCount: number;
+  /** The setting CHROMIUM_PATH. */
+  readonly chromiumPath?: string | undefined;
+  /** Accepts a host where nothing isolates scripts from the agent. */
+  readonly isUnisolatedAllowed: boolean;
+  /** Files and folders that scripts must not be able to read. */
+  readonly privatePaths: readonly string[];
+  /** Custom CA certificates that scripts and their browsers trust, as PEM texts. */
+  readonly caCertificates?: readonly string[] | undefined;
+  /** Whether warm processes are kept; a single run needs none. */
+  readonly hasWarmProcesses: boolean;
+  readonly suites: SuiteSettings;
+}
+
+/** A host that can run scripts. */
+export interface OpenScriptHost extends ScriptHost, LifecycleScripts {
+  readonly facts: SandboxFacts;
+  /** What is degraded in addition to `facts`, such as packages that a runtime lacks. */
+  readonly problems: readonly string[];
+  /**
+   * Starts a warm process for the newest runtime. Resolves when it is ready, or after a few seconds: without
+   * one the first run is as fast as one without warm processes.
+   */
+  warmUp(): Promise<void>;
+  /** Ends everything and removes what it made. */
+  close(): Promise<void>;
+}
+
+/** How long to wait for the supervisor of an agent or thread that has just died to clean up. */
+const takeoverMs = 6000;
+const maxLoadMs = 30_000;
+const maxWarmUpMs = 6000;
+/** One per runtime in use; memory that has to be free to start one. */
+const warmScripts = { countPerRuntime: 1, patienceMs: 3000, maxAgeMs: maxWaitMs / 2, roomBytes: 1024 ** 3 };
+/** The same for setup and teardown scripts. */
+const warmLifecycles = {
+  maxCount: 3,
+  countPerRuntime: 2,
+  patienceMs: 200,
+  maxAgeMs: maxLifecycleWaitMs / 2,
+  roomBytes: 256 * 1024 ** 2,
+};
+
+/**
+ * Finds out what this host has for running scripts and prepares it: sandboxes, complete runtimes, a browser,
+ * warm processes, and what suites need in addition.
+ *
+ * @param openBundles where the archives of suites come from; without it there are no suites.
+ * @throws SandboxUnavailable when no script can run here; the message says why.
+ */
+export async function openScriptHost(
+  settings: ScriptHostSettings,
+  openBundles?: OpenBundles,
+): Promise<OpenScriptHost> {
+  const installed = await installedRuntimes(settings.runtimesDirectory);
+  const claims = new Claims();
+  const workDir = await claimWorkDir(settings.directory, claims);
+  let pool: SandboxPool | undefined;
+  try {
+    const browser = await openBrowsers({
+      directory: join(workDir, 'browsers'),
+      runtimes: installed,
+      chromiumPath: settings.chromiumPath,
+      unpackedPath: unpackedChromiumPath(settings.runtimesDirectory),
+    });
+    const trust = await openTrust(join(workDir, 'trust'), settings.caCertificates ?? [], browser);
+    const warmCount = settings.hasWarmProcesses ? settings.scriptCount + 1 : 0;
+    const runtimes = installed.ids.flatMap((id) => installed.find(id) ?? []);
+    const place = await findSuitePlace({
+      workDir,
+      runtimesDirectory: settings.runtimesDirectory,
+      settings: settings.suites,
+      openBundles,
+    });
+    const suitePaths = 'missing' in place ? { readablePaths: [], privatePaths: [] } : place;
+    pool = await openPool({
+      directory: join(workDir, 'sandboxes'),
+      neighbours: await neighboursOf(workDir),
+      // One more than can be in use: a sandbox is wiped while the next run has begun.
+      slotCount: settings.scriptCount + warmCount + 1 + lifecycleSlotCount(settings),
+      readablePaths: [
+        programDirectory,
+        ...runtimes.map(({ modulesDirectory }) => modulesDirectory),
+        ...(trust ? [trust.directory] : []),
+        ...suitePaths.readablePaths,
+      ],
+      privatePaths: [...settings.privatePaths, ...suitePaths.privatePaths],
+      isUnisolatedAllowed: settings.isUnisolatedAllowed,
+    });
+    const checked = await checkAll(runtimes, pool);
+    if (checked.complete.length === 0) throw new SandboxUnavailable(checked.problems.join('; '));
+    const suites = 'missing' in place ? place : await place.open(pool.facts.nodePath);
+    const problems = [...checked.problems, ...(trust?.problems ?? [])];
+    const parts = { settings, pool, claims, browser, trust, suites, warmCount };
+    return new SandboxedScriptHost({ ...parts, runtimes: checked.complete, problems });
+  } catch (thrown) {
+    await pool?.close();
+    claims.release();
+    throw thrown;
+  }
+}
+
+function lifecycleSlotCount({ lifecycleCount, hasWarmProcesses }: ScriptHostSettings): number {
+  return lifecycleCount === 0 ? 0 : lifecycleCount + 1 + (hasWarmProcesses ? warmLifecycles.maxCount : 0);
+}
+
+async function installedRuntimes(directory: string): Promise<Runtimes> {
+  let runtimes: Runtimes | undefined;
+  try {
+    runtimes = await readRuntimes(directory);
+  } catch (thrown) {
+    if (errorCodeOf(thrown) !== 'ENOENT') throw thrown;
+  }
+  if (!runtimes || runtimes.ids.length === 0) {
+    throw new SandboxUnavailable('no runtime is installed: npm run runtimes:install');
+  }
+  return runtimes;
+}
+
+async function openTrust(
+  directory: string,
+  certificates: readonly string[],
+  browser: Browsers,
+): Promise<ScriptTrust | undefined> {
+  if (certificates.length === 0) return undefined;
+  const executablePath = 'missing' in browser ? undefined : browser.executablePath;
+  return await prepareScriptTrust({ directory, certificates, executablePath });
+}
+
+async function openPool(options: Parameters<typeof openSandboxes>[0]): Promise<SandboxPool> {
+  const deadlineMs = performance.now() + takeoverMs;
+  for (;;) {
+    try {
+      return await openSandboxes(options);
+    } catch (thrown) {
+      const isInUse = thrown instanceof SandboxUnavailable && /is in use by/.test(thrown.message);
+      if (!isInUse || performance.now() > deadlineMs) throw thrown;
+      await delay(100);
+    }
+  }
+}
+
+/** Checks runtimes one after the other: each takes a second of processor time. */
+async function checkAll(runtimes: readonly Runtime[], pool: SandboxPool) {
+  const complete: Runtime[] = [];
+  const problems: string[] = [];
+  for (const runtime of runtimes) {
+    const sandbox = await pool.acquire(new AbortController().signal);
+    try {
+      const found = await checkRuntime(runtime, sandbox, pool.facts.nodePath);
+      if (found.length === 0) complete.push(runtime);
+      else problems.push(`runtime ${runtime.id} is not offered: ${found.slice(0, 5).join('; ')}`);
+    } finally {
+      await sandbox.release();
+    }
+  }
+  return { complete, problems };
+}
+
+/** Starts a process in a fresh sandbox that waits for its job. */
+type Launch<Started> = (sandbox: Sandbox, runtime: Runtime, options: LaunchOptions) => Promise<Started>;
+
+/** The host once it is open. */
+class SandboxedScriptHost implements OpenScriptHost {
+  readonly runtimes: Runtimes;
+  readonly browser: Browsers;
+  readonly suites: ScriptHost['suites'];
+  readonly trust: ScriptTrust | undefined;
+  readonly problems: readonly string[];
+  readonly #newest: Runtime | undefined;
+  readonly #pool: SandboxPool;
+  readonly #claims: Claims;
+  readonly #warmScripts: WarmProcesses<ScriptProcess>;
+  readonly #warmLifecycles: WarmProcesses<LifecycleProcess>;
+  readonly #closing = new AbortController();
+
+  constructor(parts: {
+    readonly settings: ScriptHostSettings;
+    readonly pool: SandboxPool;
+    readonly claims: Claims;
+    readonly browser: Browsers;
+    readonly suites: ScriptHost['suites'];
+    readonly trust: ScriptTrust | undefined;
+    readonly warmCount: number;
+    readonly runtimes: readonly Runtime[];
+    readonly problems: readonly string[];
+  }) {
+    const { runtimes, settings } = parts;
+    this.runtimes = {
+      ids: runtimes.map(({ id }) => id),
+      find: (id) => runtimes.find((one) => one.id === id),
+    };
+    this.#newest = runtimes[0];
+    this.browser = parts.browser;
+    this.suites = parts.suites;
+    this.trust = parts.trust;
+    this.problems = parts.problems;
+    this.#pool = parts.pool;
+    this.#claims = parts.claims;
+    this.#warmScripts = new WarmProcesses<ScriptProcess>({
+      ...warmScripts,
+      maxCount: parts.warmCount,
+      hasRoom: () => availableMemoryBytes() > warmScripts.roomBytes,
+      idleMs: idleProcessorMs,
+      start: (runtime) => this.#startWarm(launchScript, runtime),
+      release: (script) => this.release(script),
+    });
+    const hasWarmLifecycles = settings.hasWarmProcesses && settings.lifecycleCount > 0;
+    this.#warmLifecycles = new WarmProcesses<LifecycleProcess>({
+      ...warmLifecycles,
+      maxCount: hasWarmLifecycles ? warmLifecycles.maxCount : 0,
+      hasRoom: () => availableMemoryBytes() > warmLifecycles.roomBytes,
+      idleMs: idleProcessorMs,
+      start: (runtime) => this.#startWarm(launchLifecycle, runtime),
+      release: ({ sandbox }) => void sandbox.release(),
+    });
+    if (this.#newest) this.#warmLifecycles.want(this.#newest);
+  }
+
+  async warmUp(): Promise<void> {
+    if (!this.#newest) return;
+    this.#warmScripts.want(this.#newest);
+    const limit = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(maxWarmUpMs)]);
+    await Promise.race([this.#warmScripts.filled(), once(limit, 'abort')]);
+  }
+
+  get facts(): SandboxFacts {
+    return this.#pool.facts;
+  }
+
+  async acquire(
+    wanted: { readonly runtime: Runtime; readonly isFresh: boolean },
+    signal: AbortSignal,
+  ): Promise<ScriptProcess> {
+    signal.throwIfAborted();
+    const warm = wanted.isFresh ? undefined : this.#warmScripts.take(wanted.runtime);
+    return warm ?? (await this.#startFresh(launchScript, wanted.runtime, signal));
+  }
+
+  release({ sandbox }: ScriptProcess): void {
+    void sandbox.release();
+  }
+
+  async acquireSandbox(signal: AbortSignal): Promise<Sandbox> {
+    return await this.#pool.acquire(signal);
+  }
+
+  async open(job: LifecycleJob, signal: AbortSignal): ReturnType<LifecycleScripts['open']> {
+    signal.throwIfAborted();
+    const id = job.runtimeId ?? this.runtimes.ids[0] ?? '';
+    const runtime = this.runtimes.find(id);
+    if (!runtime) return { missing: 'runtime', message: missingRuntime(id, this.runtimes) };
+    try {
+      const running =
+        this.#warmLifecycles.take(runtime) ?? (await this.#startFresh(launchLifecycle, runtime, signal));
+      return {
+        session: new SandboxedLifecycle(running, job, signal, () => void running.sandbox.release()),
+      };
+    } catch (thrown) {
+      if (thrown instanceof SandboxUnavailable) return { missing: 'sandbox', message: thrown.message };
+      throw thrown;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort(new SandboxUnavailable('the sandboxes are closed'));
+    await Promise.all([this.#warmScripts.close(), this.#warmLifecycles.close()]);
+    await this.#pool.close();
+    this.#claims.release();
+  }
+
+  async #startFresh<Started>(
+    launch: Launch<Started>,
+    runtime: Runtime,
+    signal: AbortSignal,
+  ): Promise<Started> {
+    return await this.#start(launch, runtime, await this.#pool.acquire(signal), { isWarm: false });
+  }
+
+  async #startWarm<Started extends { readonly process: SandboxedProcess }>(
+    launch: Launch<Started>,
+    runtime: Runtime,
+  ): Promise<StartedProcess<Started> | undefined> {
+    const loaded = Promise.withResolvers<boolean>();
+    const late = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(maxLoadMs)]);
+    late.addEventListener('abort', () => loaded.resolve(false), { once: true });
+    try {
+      const sandbox = await this.#pool.acquire(late);
+      const options = { isWarm: true, onLoaded: () => loaded.resolve(true) };
+      const warm = await this.#start(launch, runtime, sandbox, options);
+      void warm.process.ended.then(() => loaded.resolve(false));
+      return { warm, loaded: loaded.promise };
+    } catch (thrown) {
+      // A run starts without one, and says why where it cannot.
+      if (!late.aborted && !(thrown instanceof SandboxUnavailable)) throw thrown;
+    }
+    return undefined;
+  }
+
+  async #start<Started>(
+    launch: Launch<Started>,
+    runtime: Runtime,
+    sandbox: Sandbox,
+    options: Pick<LaunchOptions, 'isWarm' | 'onLoaded'>,
+  ): Promise<Started> {
+    try {
+      return await launch(sandbox, runtime, { ...options, nodePath: this.facts.nodePath, trust: this.trust });
+    } catch (thrown) {
+      void sandbox.release();
+      throw thrown;
+    }
+  }
+}

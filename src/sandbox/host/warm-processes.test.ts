@@ -1,0 +1,192 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Runtime } from '../runtimes/runtimes.ts';
+import type { SandboxedEnd, SandboxedProcess } from '../sandbox.ts';
+import { WarmProcesses, type WarmProcessesOptions } from './warm-processes.ts';
+
+interface FakeProcess {
+  readonly runtime: Runtime;
+  readonly process: SandboxedProcess;
+  readonly load: (isLoaded: boolean) => void;
+  readonly end: () => void;
+}
+
+const runtime = (id: string): Runtime => ({
+  id,
+  directory: '',
+  modulesDirectory: '',
+  playwrightVersion: '',
+});
+const newer = runtime('2026.04');
+const older = runtime('2025.04');
+
+/** Warm processes that do what a test says. */
+class Stage {
+  readonly started: FakeProcess[] = [];
+  readonly released: FakeProcess[] = [];
+  readonly warm: WarmProcesses<FakeProcess>;
+  readonly #waiters = new Set<() => void>();
+  #idleMs = 0;
+
+  constructor(options: Partial<WarmProcessesOptions<FakeProcess>> = {}) {
+    this.warm = new WarmProcesses<FakeProcess>({
+      maxCount: 3,
+      countPerRuntime: 1,
+      patienceMs: 0,
+      maxAgeMs: 60_000,
+      hasRoom: () => true,
+      idleMs: () => {
+        this.#idleMs += 1e6;
+        return this.#idleMs;
+      },
+      start: async (wanted) => {
+        const loaded = Promise.withResolvers<boolean>();
+        const ended = Promise.withResolvers<SandboxedEnd>();
+        const started: FakeProcess = {
+          runtime: wanted,
+          process: { ended: ended.promise } as unknown as SandboxedProcess,
+          load: loaded.resolve,
+          end: () => ended.resolve({} as SandboxedEnd),
+        };
+        this.started.push(started);
+        this.#notify();
+        return { warm: started, loaded: loaded.promise };
+      },
+      release: (released) => {
+        this.released.push(released);
+        released.load(false);
+        this.#notify();
+      },
+      ...options,
+    });
+  }
+
+  async until(what: () => boolean): Promise<void> {
+    while (!what()) await new Promise<void>((resolve) => this.#waiters.add(resolve));
+    // What follows from it in the same turn has happened then.
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  async startedNumber(count: number): Promise<FakeProcess> {
+    await this.until(() => this.started.length >= count);
+    const process = this.started[count - 1];
+    if (!process) throw new Error('it was started');
+    return process;
+  }
+
+  #notify(): void {
+    for (const resolve of this.#waiters) resolve();
+    this.#waiters.clear();
+  }
+}
+
+let stage: Stage;
+afterEach(() => stage.warm.close());
+
+describe('warm processes', () => {
+  it('are kept for runtimes that were asked for, and replaced when a run took one', async () => {
+    stage = new Stage();
+    expect(stage.warm.take(newer)).toBeUndefined();
+    const first = await stage.startedNumber(1);
+    first.load(true);
+    expect(stage.warm.take(newer)).toBe(first);
+    const second = await stage.startedNumber(2);
+    expect(second.runtime).toBe(newer);
+    second.load(true);
+  });
+
+  it('are given out while they load: a new process would have loaded less', async () => {
+    stage = new Stage();
+    stage.warm.want(newer);
+    const first = await stage.startedNumber(1);
+    expect(stage.warm.take(newer)).toBe(first);
+    // The next is begun although the first never reports whether it has loaded.
+    const second = await stage.startedNumber(2);
+    expect(stage.warm.take(newer)).toBe(second);
+    expect(stage.released).toEqual([]);
+    (await stage.startedNumber(3)).load(true);
+  });
+
+  it('are loaded one at a time, the runtime that has none first', async () => {
+    stage = new Stage({ countPerRuntime: 2 });
+    stage.warm.want(newer);
+    stage.warm.want(older);
+    const first = await stage.startedNumber(1);
+    expect(stage.started).toHaveLength(1);
+    first.load(true);
+    const second = await stage.startedNumber(2);
+    expect(second.runtime).not.toBe(first.runtime);
+    second.load(true);
+    (await stage.startedNumber(3)).load(true);
+    await stage.warm.close();
+    expect(stage.started).toHaveLength(3);
+    expect(stage.released).toHaveLength(3);
+  });
+
+  it('begin with the runtime wanted last, and are filled when all have loaded', async () => {
+    stage = new Stage({ patienceMs: 1000 });
+    stage.warm.want(newer);
+    stage.warm.want(older);
+    let isFilled = false;
+    const filled = stage.warm.filled().then(() => {
+      isFilled = true;
+    });
+    const first = await stage.startedNumber(1);
+    expect(first.runtime).toBe(older);
+    first.load(true);
+    const second = await stage.startedNumber(2);
+    expect(second.runtime).toBe(newer);
+    expect(isFilled).toBe(false);
+    second.load(true);
+    await filled;
+  });
+
+  it('that do not load are released, and not started again at once', async () => {
+    stage = new Stage();
+    stage.warm.want(newer);
+    (await stage.startedNumber(1)).load(false);
+    await stage.until(() => stage.released.length === 1);
+    expect(stage.warm.take(older)).toBeUndefined();
+    expect(stage.released[0]?.runtime).toBe(newer);
+    (await stage.startedNumber(2)).load(true);
+  });
+
+  it('that die are released and never given out', async () => {
+    stage = new Stage();
+    stage.warm.want(newer);
+    const first = await stage.startedNumber(1);
+    first.load(true);
+    first.end();
+    await stage.until(() => stage.released.includes(first));
+    expect(stage.warm.take(newer)).not.toBe(first);
+  });
+
+  it('are replaced when they are old', async () => {
+    stage = new Stage({ maxAgeMs: -1 });
+    stage.warm.want(newer);
+    const first = await stage.startedNumber(1);
+    first.load(true);
+    await stage.until(() => stage.released.includes(first));
+  });
+
+  it('are not started where the host has no memory for them', async () => {
+    const asked = Promise.withResolvers<void>();
+    stage = new Stage({
+      hasRoom: () => {
+        asked.resolve();
+        return false;
+      },
+    });
+    stage.warm.want(newer);
+    await asked.promise;
+    await stage.warm.close();
+    expect(stage.started).toHaveLength(0);
+  });
+
+  it('all end when they are closed, the one that loads too', async () => {
+    stage = new Stage();
+    stage.warm.want(newer);
+    const first = await stage.startedNumber(1);
+    await stage.warm.close();
+    expect(stage.released).toEqual([first]);
+  });
+});

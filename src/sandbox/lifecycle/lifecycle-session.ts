@@ -1,0 +1,233 @@
+import { z } from 'zod';
+import { beginningOf } from '../../lib/text.ts';
+import type { SandboxEndReason, SandboxedEnd } from '../sandbox.ts';
+import { readLine } from '../scripts/events.ts';
+import type { LifecycleProcess } from './lifecycle-process.ts';
+import type {
+  LifecycleJob,
+  LifecycleProblem,
+  LifecycleScript,
+  LifecycleScriptEnd,
+  LifecycleScriptLine,
+  LifecycleSession,
+} from './lifecycle-scripts.ts';
+
+const maxLines = 500;
+/** Each makes the search for secrets slower. */
+const maxSecrets = 1000;
+const maxErrorTextLength = 4096;
+
+const text = (maxLength: number) => z.string().transform((value) => beginningOf(value, maxLength));
+const TextMap = z.record(z.string(), z.union([z.string(), z.array(z.string())]));
+
+/**
+ * Lines of descriptor 3 (src/sandbox/program/lifecycle/lifecycle-main.cjs). A script can forge them: only
+ * shape and size are checked.
+ */
+const LifecycleEvent = z.discriminatedUnion('event', [
+  z.object({ event: z.literal('line'), level: z.enum(['DEBUG', 'INFO', 'WARN', 'ERROR']), text: text(8192) }),
+  z.object({ event: z.literal('secret'), value: z.string() }),
+  z.object({
+    event: z.literal('script-end'),
+    durationMs: z.number().min(0),
+    error: z
+      .object({ name: text(200), message: text(8192), stack: text(8192).nullable(), isInvalid: z.boolean() })
+      .optional(),
+    request: z
+      .object({
+        method: z.string(),
+        url: z.string(),
+        body: z.string(),
+        headers: TextMap,
+        queryParameters: TextMap,
+      })
+      .optional(),
+    body: z.string().optional(),
+    variables: z.record(z.string(), z.string().nullable()).default({}),
+  }),
+]);
+type LifecycleEvent = z.output<typeof LifecycleEvent>;
+type SaidEnd = Extract<LifecycleEvent, { event: 'script-end' }>;
+
+const limits: Readonly<Partial<Record<SandboxEndReason, readonly [LifecycleProblem, string]>>> = {
+  memory: ['memory', 'it used more than the 512 MiB of memory it may use'],
+  cpu: ['limit', 'it used more processor time than it may use'],
+  processes: ['limit', 'it started more processes than it may start'],
+  output: ['limit', 'it wrote more output than it may write'],
+  disk: ['limit', 'it wrote more to the disk than it may write'],
+};
+
+interface Running {
+  readonly startedMs: number;
+  readonly lines: {
+    readonly level: LifecycleScriptLine['level'];
+    readonly text: string;
+    readonly atMs: number;
+  }[];
+  droppedLines: number;
+  readonly settle: (end: { readonly said: SaidEnd } | { readonly ended: SandboxedEnd }) => void;
+}
+
+/**
+ * The setup and teardown scripts of one run in a process that waits for them.
+ *
+ * OPEN: one script at a time; each ends with a line of the process, or with the process. → ENDED when the
+ * process has ended because a script took too long, broke a limit or ended it, or because of `close`: nothing
+ * runs any more.
+ */
+export class SandboxedLifecycle implements LifecycleSession {
+  readonly #started: LifecycleProcess;
+  readonly #signal: AbortSignal;
+  readonly #release: () => void;
+  readonly #secrets = new Set<string>();
+  #running: Running | undefined;
+  #ended: SandboxedEnd | undefined;
+  #errorText = '';
+  #isReleased = false;
+  #isOvertime = false;
+  #hasTooManySecrets = false;
+  readonly #stop = () => this.#started.process.kill();
+
+  /** @param release returns the sandbox. */
+  constructor(started: LifecycleProcess, job: LifecycleJob, signal: AbortSignal, release: () => void) {
+    this.#started = started;
+    this.#signal = signal;
+    this.#release = release;
+    started.listen({
+      onEvent: (line) => this.#take(readLine(LifecycleEvent, line)),
+      onError: (chunk) => {
+        this.#errorText = (this.#errorText + chunk.toString('utf8')).slice(-maxErrorTextLength);
+      },
+    });
+    void started.process.ended.then((ended) => {
+      this.#ended = ended;
+      this.#running?.settle({ ended });
+    });
+    signal.addEventListener('abort', this.#stop, { once: true });
+    if (signal.aborted) this.#stop();
+    const { variables, secretNames, snippets } = job;
+    this.#send({ directory: started.sandbox.directory, variables, secretNames, snippets });
+  }
+
+  get isOpen(): boolean {
+    return this.#ended === undefined && !this.#isReleased;
+  }
+
+  async run(script: LifecycleScript): Promise<LifecycleScriptEnd> {
+    const { promise, resolve } = Promise.withResolvers<Parameters<Running['settle']>[0]>();
+    const running: Running = {
+      startedMs: performance.now(),
+      lines: [],
+      droppedLines: 0,
+      settle: resolve,
+    };
+    this.#running = running;
+    const limit = setTimeout(() => {
+      this.#isOvertime = true;
+      this.#started.process.kill();
+    }, script.timeoutMs);
+    if (this.#ended) resolve({ ended: this.#ended });
+    else this.#send({ script: script.script, request: script.request, response: script.response });
+    const end = await promise;
+    clearTimeout(limit);
+    this.#running = undefined;
+    return this.#describe(running, script, end);
+  }
+
+  close(): void {
+    if (this.#isReleased) return;
+    this.#isReleased = true;
+    this.#signal.removeEventListener('abort', this.#stop);
+    this.#started.process.kill();
+    this.#release();
+  }
+
+  #send(message: unknown): void {
+    this.#started.process.input.write(`${JSON.stringify(message)}\n`);
+  }
+
+  #take(event: LifecycleEvent | undefined): void {
+    if (!event) return;
+    if (event.event === 'secret') {
+      this.#secrets.add(event.value);
+      if (this.#secrets.size <= maxSecrets) return;
+      this.#hasTooManySecrets = true;
+      this.#started.process.kill();
+      return;
+    }
+    const running = this.#running;
+    if (!running) return; // reported after its script was over
+    if (event.event === 'script-end') running.settle({ said: event });
+    else if (running.lines.length < maxLines) {
+      running.lines.push({ level: event.level, text: event.text, atMs: performance.now() });
+    } else running.droppedLines += 1;
+  }
+
+  #describe(
+    running: Running,
+    { timeoutMs }: LifecycleScript,
+    end: Parameters<Running['settle']>[0],
+  ): LifecycleScriptEnd {
+    const nowMs = performance.now();
+    const said = 'said' in end ? end.said : undefined;
+    const durationMs = said?.durationMs ?? nowMs - running.startedMs;
+    if (this.#hasTooManySecrets) {
+      // Not all of them are known, so nothing that may hold one may leave.
+      const failure = because('limit', `it made more than ${maxSecrets} values secret`);
+      const secrets = [...this.#secrets].slice(0, maxSecrets);
+      return { durationMs, failure, lines: [], droppedLines: 0, secrets, variables: {} };
+    }
+    return {
+      durationMs,
+      failure: 'said' in end ? saidFailure(end.said) : this.#endFailure(end.ended, timeoutMs),
+      variables: said?.variables ?? {},
+      lines: running.lines.map(({ level, text, atMs }) => ({ level, text, ageMs: nowMs - atMs })),
+      droppedLines: running.droppedLines,
+      secrets: [...this.#secrets],
+      request: said?.request,
+      body: said?.body,
+    };
+  }
+
+  /** What it means that the process has ended instead of reporting the end of its script. */
+  #endFailure(ended: SandboxedEnd, timeoutMs: number): LifecycleScriptEnd['failure'] {
+    if (this.#signal.aborted) return because('stopped', 'the run was stopped');
+    const limit = limits[ended.reason];
+    if (limit) return because(...limit);
+    if (this.#isOvertime || ended.reason === 'wall') {
+      return because('timed-out', `it took longer than the ${timeoutMs / 1000} s it may take`);
+    }
+    if (ended.reason === 'notStarted' || ended.reason === 'killed') {
+      return because('unavailable', `its process could not be run: ${ended.problem ?? ended.reason}`);
+    }
+    if (/heap out of memory/.test(this.#errorText)) {
+      return because('memory', 'it used more than the 512 MiB of memory it may use');
+    }
+    const how =
+      ended.signal === null
+        ? `it exited with code ${ended.exitCode}, as process.exit() does`
+        : `it was ended by ${ended.signal}`;
+    return because('ended', `it did not run to its end: ${how}`);
+  }
+}
+
+function because(problem: LifecycleProblem, message: string): NonNullable<LifecycleScriptEnd['failure']> {
+  return { problem, message, stack: null };
+}
+
+function saidFailure({ error }: SaidEnd): LifecycleScriptEnd['failure'] {
+  if (!error) return undefined;
+  const { name, message, stack, isInvalid } = error;
+  const place = placeIn(stack);
+  const named = message.startsWith(name) ? message : `${name}: ${message}`;
+  return {
+    problem: isInvalid ? 'invalid' : 'failed',
+    message: place === undefined ? named : `${named} (${place})`,
+    stack,
+  };
+}
+
+/** Where in the customer's code it happened, such as `script.js:3:7`. */
+function placeIn(stack: string | null): string | undefined {
+  return /(?:^|[/(\s])((?:snippets\/[^/\n]+|script)\.js:\d+(?::\d+)?)/m.exec(stack ?? '')?.[1];
+}

@@ -1,0 +1,87 @@
+'use strict';
+/** One setup or teardown script, from its text to its end. */
+const fs = require('node:fs');
+const Module = require('node:module');
+const path = require('node:path');
+const vm = require('node:vm');
+const { asFunctionBody, parse, withoutTypes } = require('../script-source.cjs');
+
+const head = '(async function (require, module, exports, __filename, __dirname) {';
+/** What these scripts do without (check model 6): they have no browser, and no files of their own. */
+const refusedModule = /^(?:node:)?fs(?:\/promises)?$|^@playwright\/|^playwright(?:-core)?(?:\/|$)/;
+/** Names that cannot lead out of the folder of snippets. */
+const plainName = /^[^/\\\0]+$/;
+
+/**
+ * A script as an async function, so that `await` and `require` work at its top. It runs as `script.js` in the
+ * folder of the run, whatever it is called in the account. JavaScript is compiled as it is; what that refuses
+ * may be TypeScript or have imports, and is tried once more with those turned into what can run, which takes
+ * longer.
+ */
+class LifecycleScript {
+  #file;
+  #run;
+  #job;
+
+  /** @throws SyntaxError */
+  constructor(source, job) {
+    this.#job = job;
+    this.#file = path.join(job.directory, 'script.js');
+    this.#run = this.#compile(source);
+  }
+
+  async run() {
+    const module = new Module(this.#file, null);
+    module.filename = this.#file;
+    module.paths = Module._nodeModulePaths(this.#job.directory);
+    const load = Module.createRequire(this.#file);
+    const require = Object.assign((name) => {
+      if (typeof name === 'string') this.#prepare(name);
+      return load(name);
+    }, load);
+    await this.#run.call(module.exports, require, module, module.exports, this.#file, this.#job.directory);
+  }
+
+  #prepare(name) {
+    if (refusedModule.test(name)) {
+      throw new Error(`Setup and teardown scripts cannot use ${JSON.stringify(name)}`);
+    }
+    if (name.startsWith('./snippets/')) this.#writeSnippets();
+  }
+
+  /** Snippets are written when the first of them is asked for: most scripts use none. */
+  #writeSnippets() {
+    if (this.#job.areSnippetsWritten) return;
+    this.#job.areSnippetsWritten = true;
+    const folder = path.join(this.#job.directory, 'snippets');
+    fs.mkdirSync(folder, { recursive: true });
+    for (const { name, script } of this.#job.snippets) {
+      if (plainName.test(name)) fs.writeFileSync(path.join(folder, `${name}.js`), script);
+    }
+  }
+
+  #compile(source) {
+    try {
+      return this.#function(`${head}${source}\n})`);
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+      try {
+        const body = asFunctionBody(source, parse(this.#job.modulesDirectory, source));
+        return this.#function(withoutTypes(`${head}${body}\n})`));
+      } catch {
+        // It is neither: what is wrong with it as JavaScript is what its author wants to know.
+        throw Object.assign(error, { isOfScript: true });
+      }
+    }
+  }
+
+  #function(text) {
+    return new vm.Script(text, {
+      filename: this.#file,
+      columnOffset: -head.length,
+      importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
+    }).runInThisContext();
+  }
+}
+
+module.exports = { LifecycleScript };

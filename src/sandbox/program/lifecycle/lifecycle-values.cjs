@@ -1,0 +1,91 @@
+'use strict';
+/**
+ * What a setup or teardown script leaves behind: read from objects it could do anything with, and bounded.
+ */
+
+/**
+ * The most of a request, of a body, or of variables that a script may hand on, in bytes (check model 5.4).
+ */
+const maxValueBytes = 256 * 1024;
+const maxVariables = 1000;
+
+/** @throws TypeError for what no request can be made of, RangeError for too much of it. */
+function readRequest(request) {
+  if (typeof request !== 'object' || request === null) throw new TypeError('request is no object any more');
+  const read = {
+    method: String(request.method ?? '').toUpperCase(),
+    url: String(request.url ?? ''),
+    body: bodyText(request.body, 'request.body'),
+    headers: readMap(request.headers, 'request.headers'),
+    queryParameters: readMap(request.queryParameters, 'request.queryParameters'),
+  };
+  requireBounded(sizeOf(Object.values(read)), 'The request');
+  return read;
+}
+
+/** The body of a response, if the script gave it another. */
+function readBody(response, before) {
+  const body = bodyText(response?.body, 'response.body');
+  if (body === before) return {};
+  requireBounded(Buffer.byteLength(body), 'response.body');
+  return { body };
+}
+
+/** Variables with another value than before; null for those that are gone. */
+function changedVariables(before, now) {
+  const changed = {};
+  for (const [name, value] of Object.entries(now)) if (before[name] !== value) changed[name] = value;
+  for (const name of Object.keys(before)) if (now[name] === undefined) changed[name] = null;
+  if (Object.keys(changed).length > maxVariables) {
+    throw new RangeError(`The script changed more than ${maxVariables} variables`);
+  }
+  requireBounded(sizeOf(Object.entries(changed)), 'What the script changed in process.env');
+  return changed;
+}
+
+/** Objects are meant as JSON. */
+function bodyText(body, name) {
+  if (body === undefined || body === null) return '';
+  if (typeof body === 'string') return body;
+  if (typeof body === 'object' && !ArrayBuffer.isView(body)) return JSON.stringify(body);
+  if (typeof body === 'function' || ArrayBuffer.isView(body)) throw new TypeError(`${name} is no text`);
+  return String(body);
+}
+
+/** Texts by name; a name with several has a list. What is undefined or null is left out. */
+function readMap(map, name) {
+  if (map === undefined || map === null) return {};
+  if (typeof map !== 'object') throw new TypeError(`${name} is no object`);
+  const read = Object.create(null);
+  for (const [key, value] of Object.entries(map)) {
+    if (value === undefined || value === null) continue;
+    read[key] = Array.isArray(value)
+      ? value.map((one) => textOf(one, `${name}[${JSON.stringify(key)}]`))
+      : textOf(value, `${name}[${JSON.stringify(key)}]`);
+  }
+  return read;
+}
+
+function textOf(value, name) {
+  if (typeof value === 'object' || typeof value === 'function' || typeof value === 'symbol') {
+    throw new TypeError(`${name} is no text`);
+  }
+  return String(value);
+}
+
+function sizeOf(value) {
+  if (typeof value === 'string') return Buffer.byteLength(value);
+  if (typeof value !== 'object' || value === null) return 0;
+  return Object.entries(value).reduce(
+    (sum, [key, item]) => sum + (Array.isArray(value) ? 0 : Buffer.byteLength(key)) + sizeOf(item),
+    0,
+  );
+}
+
+function requireBounded(sizeBytes, name) {
+  if (sizeBytes <= maxValueBytes) return;
+  const sizeKb = Math.ceil(sizeBytes / 1024);
+  throw new RangeError(`${name} has ${sizeKb} KB; scripts can pass on ${maxValueBytes / 1024} KB`);
+}
+
+module.exports = { changedVariables, readBody, readRequest };

@@ -1,0 +1,238 @@
+'use strict';
+/**
+ * Listens to every browser a script opens, however it opens it: web vitals and errors of its pages, and how
+ * long API requests took. It works on the classes of Playwright's client, so the script's own code is not
+ * touched.
+ */
+const path = require('node:path');
+const { note, text, describe } = require('../events.cjs');
+const { initScript, reportName, readName } = require('./page-vitals.cjs');
+
+const maxNotes = 500;
+const readTimeoutMs = 500;
+const closedSchemes = /^\s*(file|chrome|chrome-untrusted|devtools|view-source):/i;
+
+const observed = new WeakSet();
+/** How long API requests took, by their response. */
+const responseTimes = new WeakMap();
+/** Contexts that are open, with what ends their trace. */
+const openContexts = new Map();
+let noted = 0;
+let evidenceCount = 0;
+
+function noteFinding(event) {
+  noted += 1;
+  if (noted <= maxNotes) note(event);
+}
+
+/** Wraps a method of a class or of one object; a second time for the same owner and name does nothing. */
+function wrap(owner, name, wrapper) {
+  const original = owner?.[name];
+  if (typeof original !== 'function' || original.isObserved) return;
+  const wrapped = function observedCall(...args) {
+    return wrapper.call(this, original, args);
+  };
+  wrapped.isObserved = true;
+  Object.defineProperty(owner, name, { value: wrapped, writable: true, configurable: true });
+}
+
+/** What we ask of a browser ourselves is no step of the script. */
+function internally(object, ask) {
+  return typeof object._wrapApiCall === 'function' ? object._wrapApiCall(ask, { internal: true }) : ask();
+}
+
+/** @param playwright what `require('playwright-core')` gives. */
+function observePlaywright(playwright) {
+  const browserType = playwright?.chromium && Object.getPrototypeOf(playwright.chromium);
+  if (!browserType || observed.has(browserType)) return;
+  observed.add(browserType);
+  for (const name of ['launch', 'connect', 'connectOverCDP']) {
+    wrap(browserType, name, async function launched(launch, args) {
+      const browser = await launch.apply(this, args);
+      observeBrowser(browser);
+      return browser;
+    });
+  }
+  wrap(browserType, 'launchPersistentContext', async function launched(launch, args) {
+    const context = await launch.apply(this, args);
+    await observeContext(context);
+    return context;
+  });
+  const request = playwright.request && Object.getPrototypeOf(playwright.request);
+  wrap(request, 'newContext', async function opened(open, args) {
+    const context = await open.apply(this, args);
+    observeRequests(context);
+    return context;
+  });
+}
+
+function observeBrowser(browser) {
+  wrap(browser, 'newContext', async function opened(open, args) {
+    const context = await open.apply(this, args);
+    await observeContext(context);
+    return context;
+  });
+  wrap(browser, 'close', async function closing(close, args) {
+    for (const context of browser.contexts()) await finish(context);
+    return close.apply(this, args);
+  });
+}
+
+async function observeContext(context) {
+  if (observed.has(context)) return;
+  observed.add(context);
+  observeRequests(context.request);
+  context.on('page', observePage);
+  for (const page of context.pages()) observePage(page);
+  wrap(context, 'close', async function closing(close, args) {
+    await finish(context);
+    return close.apply(this, args);
+  });
+  try {
+    await internally(context, async () => {
+      await context.addInitScript(initScript);
+      await context.exposeBinding(reportName, (_source, report) => notePage(report));
+      await startTrace(context);
+    });
+  } catch (error) {
+    // The browser has gone; the script finds out by itself.
+    noteFinding({ event: 'finding', kind: 'agent', message: describe(error).message, url: '' });
+  }
+}
+
+function observePage(page) {
+  if (observed.has(page)) return;
+  observed.add(page);
+  const find = (kind, message, url = page.url()) =>
+    noteFinding({ event: 'finding', kind, message: text(message), url: text(url, 2048) });
+  page.on('console', (message) => {
+    if (message.type() === 'error') find('console', message.text());
+  });
+  page.on('pageerror', (error) => find('document', describe(error).message));
+  page.on('crash', () => find('document', 'The page crashed'));
+  page.on('requestfailed', (request) => {
+    const reason = request.failure()?.errorText ?? 'failed';
+    // Navigating on and closing a page end what it still loads.
+    if (reason !== 'net::ERR_ABORTED')
+      find(kindOf(request, page), `${request.method()} ${reason}`, request.url());
+  });
+  page.on('response', (response) => {
+    if (response.status() < 400) return;
+    const request = response.request();
+    find(kindOf(request, page), `${request.method()} ${response.status()}`, response.url());
+  });
+  wrap(page, 'close', async function closing(close, args) {
+    await readPage(page);
+    return close.apply(this, args);
+  });
+  // A page goes by its main frame.
+  wrap(Object.getPrototypeOf(page.mainFrame()), 'goto', function going(goto, args) {
+    if (closedSchemes.test(String(args[0]))) {
+      return Promise.reject(new Error(`Checks may not open ${String(args[0]).slice(0, 200)}`));
+    }
+    return goto.apply(this, args);
+  });
+}
+
+function kindOf(request, page) {
+  if (!request.isNavigationRequest()) return 'network';
+  try {
+    return request.frame() === page.mainFrame() ? 'document' : 'network';
+  } catch {
+    // A navigation whose page is not there yet: a popup's first document.
+    return 'document';
+  }
+}
+
+/**
+ * Records what a plain script does, as Playwright's test runner does for tests (which have no
+ * PICKET_EVIDENCE). A script that records a trace of its own takes over.
+ */
+async function startTrace(context) {
+  const folder = process.env.PICKET_EVIDENCE;
+  if (!folder) return;
+  const { tracing } = context;
+  await tracing.start({ screenshots: true, snapshots: true, sources: true });
+  openContexts.set(context, () => {
+    openContexts.delete(context);
+    evidenceCount += 1;
+    return internally(context, () => tracing.stop({ path: path.join(folder, `trace-${evidenceCount}.zip`) }));
+  });
+  wrap(tracing, 'start', async function starting(start, args) {
+    await openContexts.get(context)?.();
+    return start.apply(this, args);
+  });
+}
+
+/** What is to be learned from a context before it goes. */
+async function finish(context) {
+  await readPages(context);
+  try {
+    await openContexts.get(context)?.();
+  } catch (error) {
+    noteFinding({ event: 'finding', kind: 'agent', message: describe(error).message, url: '' });
+  }
+}
+
+/** Takes a picture of every page that a failed plain script left open, and ends the traces. */
+async function keepFailure() {
+  for (const context of [...openContexts.keys()]) {
+    for (const page of context.pages()) {
+      evidenceCount += 1;
+      const file = path.join(process.env.PICKET_EVIDENCE, `failure-${evidenceCount}.png`);
+      await internally(page, () => page.screenshot({ path: file, timeout: 2000 })).catch((error) =>
+        noteFinding({ event: 'finding', kind: 'agent', message: describe(error).message, url: '' }),
+      );
+    }
+    await finish(context);
+  }
+}
+
+/** Asks the pages that are still open for their vitals. */
+async function readPages(context) {
+  await Promise.all(context.pages().map(readPage));
+}
+
+async function readPage(page) {
+  if (page.isClosed() || !/^https?:/.test(page.url())) return;
+  let timer;
+  try {
+    const report = await Promise.race([
+      internally(page, () => page.evaluate((name) => JSON.stringify(window[name]?.() ?? null), readName)),
+      new Promise((resolve) => {
+        timer = setTimeout(resolve, readTimeoutMs, null);
+      }),
+    ]);
+    if (report !== null) notePage(report);
+  } catch {
+    // The page is busy, crashed or gone: it has no vitals then.
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function notePage(report) {
+  if (typeof report !== 'string' || report.length > 16_384) return;
+  try {
+    noteFinding({ event: 'page', ...JSON.parse(report) });
+  } catch (error) {
+    // A page can call the binding with anything.
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+}
+
+function observeRequests(context) {
+  const prototype = context && Object.getPrototypeOf(context);
+  if (!prototype || observed.has(prototype)) return;
+  observed.add(prototype);
+  wrap(prototype, 'fetch', async function fetching(fetch, args) {
+    const startedMs = performance.now();
+    const response = await fetch.apply(this, args);
+    if (typeof response === 'object' && response !== null) {
+      responseTimes.set(response, performance.now() - startedMs);
+    }
+    return response;
+  });
+}
+
+module.exports = { observePlaywright, responseTimes, keepFailure };

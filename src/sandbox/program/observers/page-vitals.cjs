@@ -1,0 +1,54 @@
+'use strict';
+/**
+ * Runs in every page, before the page's own scripts: collects its web vitals and reports them when the page
+ * goes.
+ */
+
+/** The name under which a page reports to the process that drives the browser. */
+const reportName = '__serviceReportPage';
+/** The name under which that process asks a page that is still open. */
+const readName = '__servicePage';
+
+/** This function's text is what runs in the page; it can use nothing from outside of itself. */
+function collect(names) {
+  if (window.top !== window || window[names.read] || !/^https?:$/.test(location.protocol)) return;
+  const vitals = { FCP: null, LCP: null, CLS: 0, TBT: 0, TTFB: null };
+  const observe = (type, take) => {
+    try {
+      new PerformanceObserver((list) => {
+        for (const entry of list.getEntries()) take(entry);
+      }).observe({ type, buffered: true });
+    } catch {
+      // This browser does not measure that.
+    }
+  };
+  observe('paint', (entry) => {
+    if (entry.name === 'first-contentful-paint') vitals.FCP = entry.startTime;
+  });
+  observe('largest-contentful-paint', (entry) => {
+    vitals.LCP = entry.startTime;
+  });
+  observe('layout-shift', (entry) => {
+    if (!entry.hadRecentInput) vitals.CLS += entry.value;
+  });
+  observe('longtask', (entry) => {
+    vitals.TBT += Math.max(0, entry.duration - 50);
+  });
+  const read = () => {
+    const [navigation] = performance.getEntriesByType('navigation');
+    const since = (ms) => (ms > 0 ? ms : null);
+    return {
+      url: location.href,
+      timeOrigin: performance.timeOrigin,
+      vitals: { ...vitals, TTFB: navigation ? since(navigation.responseStart) : null },
+      onContentLoad: navigation ? since(navigation.domContentLoadedEventStart) : null,
+      onLoad: navigation ? since(navigation.loadEventStart) : null,
+    };
+  };
+  Object.defineProperty(window, names.read, { value: read });
+  addEventListener('pagehide', () => window[names.report]?.(JSON.stringify(read())));
+}
+
+const initScript = `(${collect})(${JSON.stringify({ report: reportName, read: readName })})`;
+
+module.exports = { initScript, reportName, readName };

@@ -1,0 +1,51 @@
+'use strict';
+/**
+ * Loaded first in every Node process of a run. It listens to what the script does, changes none of it, and
+ * answers the package @service/playwright-helpers.
+ */
+const fs = require('node:fs');
+const Module = require('node:module');
+const path = require('node:path');
+const vm = require('node:vm');
+const { note, text } = require('../events.cjs');
+const { watchSecrets } = require('../secret-watch.cjs');
+
+const { observePlaywright, responseTimes, keepFailure } = requireUnseen('./page-observer.cjs');
+const { observeFailures } = requireUnseen('./failure-observer.cjs');
+const { observeOutput } = requireUnseen('./output-observer.cjs');
+
+watchSecrets();
+
+Object.defineProperty(globalThis, Symbol.for('service.playwright-helpers'), {
+  value: Object.freeze({
+    markDegraded: (reason) => note({ event: 'degraded', reason: reason === null ? null : text(reason) }),
+    responseTimeMs: (response) => responseTimes.get(response),
+  }),
+});
+
+module.exports = { keepFailure };
+
+const load = Module._load;
+Module._load = function loadObserved(request, ...rest) {
+  const loaded = load.call(this, request, ...rest);
+  if (typeof request !== 'string') return loaded;
+  if (/^playwright(-core)?$|[\\/]playwright-core([\\/]index(\.js)?)?$/.test(request))
+    observePlaywright(loaded);
+  else if (/(^|[\\/])testInfo(\.js)?$/.test(request)) observeFailures(loaded);
+  else if (/(^|[\\/])testTracing(\.js)?$/.test(request)) observeOutput(loaded);
+  return loaded;
+};
+
+/**
+ * Loads a module of ours that stands between the script and Playwright. Playwright tells where in the script
+ * a call was made by leaving its own frames out of the stack; so that it leaves ours out too, they are named
+ * as if they were its own.
+ */
+function requireUnseen(name) {
+  const module = { exports: {} };
+  const filename = path.join(process.env.PICKET_MODULES ?? __dirname, 'playwright', 'lib', name);
+  const source = fs.readFileSync(path.join(__dirname, name), 'utf8');
+  const run = vm.compileFunction(source, ['module', 'require'], { filename });
+  run(module, require);
+  return module.exports;
+}

@@ -1,0 +1,127 @@
+'use strict';
+/**
+ * The program of every script run: `node launch.cjs MODULES [warm]`. It reads one line of JSON, the job, from
+ * its standard input and becomes the run. Variables come with the job and not with the environment, so that a
+ * warm process can load what it needs before its script is known.
+ *
+ * The job: directory (of the script), privateDirectory (the agent's own files), entry, sources (relative
+ * paths of the script and its files), variables, and what playwright-config.cjs reads.
+ */
+const fs = require('node:fs');
+const path = require('node:path');
+
+const modulesDirectory = process.argv[2];
+const isWarm = process.argv[3] === 'warm';
+process.env.PICKET_MODULES = modulesDirectory;
+require('../observers/preload.cjs');
+const { send, describe } = require('../events.cjs');
+const { hasTopLevelAwait, isTestMode, parse } = require('../script-source.cjs');
+const { preforkWorker, endWorker, loadAll, runnerModules } = require('./preforked-worker.cjs');
+
+if (isWarm) {
+  // The worker loads on another core. Its message is handled once this process has loaded everything, too.
+  preforkWorker(modulesDirectory, () => send({ event: 'loaded' }));
+  loadAll(modulesDirectory, runnerModules);
+}
+
+let line = '';
+process.stdin.setEncoding('utf8');
+process.stdin.on('data', function collect(chunk) {
+  line += chunk;
+  if (!line.includes('\n')) return;
+  process.stdin.off('data', collect);
+  process.stdin.destroy();
+  start({ ...JSON.parse(line.slice(0, line.indexOf('\n'))), modulesDirectory }).catch((error) => {
+    send({ event: 'broken', error: describe(error) });
+    process.exit(70);
+  });
+});
+
+async function start(job) {
+  process.chdir(job.directory);
+  const notes = path.join(job.privateDirectory, 'notes.ndjson');
+  // What the agent relies on comes last: a variable of the same name cannot take its place.
+  const own = {
+    PICKET_NOTES: notes,
+    PICKET_MODULES: modulesDirectory,
+    PICKET_DIRECTORY: job.directory,
+    NODE_OPTIONS: `--require ${JSON.stringify(path.join(__dirname, '../observers/preload.cjs'))}`,
+    PWTEST_CACHE_DIR: path.join(job.privateDirectory, 'cache'),
+    ...job.ownVariables,
+  };
+  for (const [name, value] of Object.entries({ ...job.variables, ...own })) process.env[name] = value;
+  const sources = job.sources.map((file) => fs.readFileSync(path.join(job.directory, file), 'utf8'));
+  if (!isTestMode(sources)) {
+    send({ event: 'mode', mode: 'plain' });
+    endWorker();
+    process.env.PICKET_EVIDENCE = path.join(job.privateDirectory, 'evidence');
+    const { runPlainScript } = require('./plain-script.cjs');
+    await runPlainScript(job);
+    return;
+  }
+  send({ event: 'mode', mode: 'test' });
+  // The worker loads on another core while the runner does.
+  if (!isWarm) preforkWorker(modulesDirectory);
+  const entry = testEntry(job);
+  if (!hasModules(job, entry)) process.env.PW_DISABLE_TS_ESM = '1';
+  process.env.PICKET_RUN = JSON.stringify({ ...job, entry, variables: undefined, sources: undefined });
+  const config = path.join(__dirname, 'playwright-config.cjs');
+  process.argv = [process.argv[0], 'playwright', 'test', '--config', config];
+  require(path.join(job.modulesDirectory, '@playwright/test/cli.js'));
+}
+
+/**
+ * The file Playwright runs. It turns ES modules into CommonJS, which cannot await at the top; a script that
+ * does is given the extension of an ES module, and `require` where it uses that as well.
+ */
+function testEntry(job) {
+  const { dir, name, ext } = path.parse(job.entry);
+  if (!/^\.(ts|js|tsx|jsx)$/.test(ext)) return job.entry;
+  const file = path.join(job.directory, job.entry);
+  const source = fs.readFileSync(file, 'utf8');
+  if (!/\bawait\b/.test(source) || !isModuleOnly(job, source)) return job.entry;
+  const entry = path.join(dir, `${name}${ext.startsWith('.t') ? '.mts' : '.mjs'}`);
+  const requireText = /\brequire\s*\(/.test(source)
+    ? "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url); "
+    : '';
+  fs.writeFileSync(path.join(job.directory, entry), requireText + source);
+  fs.rmSync(file);
+  return entry;
+}
+
+/**
+ * Whether a run has ES modules in files of its own. Only for those Playwright needs a thread that loads all
+ * of its translation once more, in each of its processes: a second of work, and half of the memory.
+ */
+function hasModules(job, entry) {
+  const sources = [entry, ...job.sources];
+  if (sources.some((file) => /\.m[jt]s$/.test(file))) return true;
+  const folders = new Set();
+  for (const file of sources) {
+    for (let folder = path.dirname(file); !folders.has(folder); folder = path.dirname(folder))
+      folders.add(folder);
+  }
+  return [...folders].some((folder) => isModulePackage(path.join(job.directory, folder, 'package.json')));
+}
+
+function isModulePackage(manifest) {
+  let text;
+  try {
+    text = fs.readFileSync(manifest, 'utf8');
+  } catch (error) {
+    if (error.code === 'ENOENT') return false;
+    throw error;
+  }
+  // One that cannot be read as JSON is Playwright's to complain about.
+  return /"type"\s*:\s*"module"/.test(text);
+}
+
+function isModuleOnly(job, source) {
+  try {
+    return hasTopLevelAwait(parse(job.modulesDirectory, source));
+  } catch (error) {
+    // Playwright will say where the mistake is.
+    if (error instanceof SyntaxError) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,83 @@
+'use strict';
+/**
+ * Runs a script without test(): its text becomes an async function, so that `await` and `require` both work
+ * at its top. It has passed when the function has returned and nothing it started is left to wait for.
+ */
+const fs = require('node:fs');
+const Module = require('node:module');
+const path = require('node:path');
+const vm = require('node:vm');
+const { send, describe } = require('../events.cjs');
+const { asFunctionBody, parse, withoutTypes } = require('../script-source.cjs');
+const { keepFailure } = require('../observers/preload.cjs');
+
+/** How long evidence of a failure may take. */
+const failureTimeoutMs = 4000;
+
+/** @param job what the agent sent; see launch.cjs. */
+async function runPlainScript(job) {
+  const startedMs = performance.now();
+  let isOver = false;
+  let failed;
+  const end = () => {
+    if (isOver) return;
+    isOver = true;
+    if (failed) send({ event: 'error', error: describe(failed.error) });
+    send({ event: 'end', status: failed ? 'failed' : 'passed', durationMs: performance.now() - startedMs });
+  };
+  const fail = async (error) => {
+    if (failed) return;
+    failed = { error };
+    // What the script left open, such as a browser, must not keep a failed run alive.
+    await withinLimit(keepFailure());
+    end();
+    process.exit(1);
+  };
+  process.on('uncaughtException', fail);
+  process.on('unhandledRejection', fail);
+  process.on('SIGINT', async () => {
+    await withinLimit(keepFailure());
+    send({ event: 'end', status: 'interrupted', durationMs: performance.now() - startedMs });
+    process.exit(130);
+  });
+
+  const transform = require(path.join(job.modulesDirectory, 'playwright/lib/transform/transform.js'));
+  // Loading any file through Playwright's transform turns it on: modules of the check may be TypeScript, too.
+  await transform.requireOrImport(path.join(__dirname, '../events.cjs'));
+  const file = path.join(job.directory, job.entry);
+  let hasReturned = false;
+  process.on('beforeExit', () => {
+    if (isOver) return;
+    if (!hasReturned) failed = { error: new Error('The script waits for something that can never happen') };
+    end();
+    process.exit(failed ? 1 : 0);
+  });
+  try {
+    const script = compile(file, job.modulesDirectory);
+    // A script that never begins is one that cannot be run.
+    send({ event: 'begin', tests: null });
+    await script();
+    hasReturned = true;
+  } catch (error) {
+    await fail(error);
+  }
+}
+
+function withinLimit(promise) {
+  return Promise.race([promise, new Promise((resolve) => setTimeout(resolve, failureTimeoutMs))]);
+}
+
+/** The script as an async function. */
+function compile(file, modulesDirectory) {
+  const source = fs.readFileSync(file, 'utf8');
+  const body = asFunctionBody(source, parse(modulesDirectory, source));
+  const module = new Module(file, null);
+  module.filename = file;
+  module.paths = Module._nodeModulePaths(path.dirname(file));
+  const require = Module.createRequire(file);
+  const wrapped = `(async function (exports, require, module, __filename, __dirname) {${body}\n})`;
+  const run = vm.runInThisContext(withoutTypes(wrapped), { filename: file });
+  return () => run.call(module.exports, module.exports, require, module, file, path.dirname(file));
+}
+
+module.exports = { runPlainScript };

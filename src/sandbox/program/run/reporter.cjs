@@ -1,0 +1,104 @@
+'use strict';
+/** Playwright's reporter for the agent: writes what happens to descriptor 3 as it happens. */
+const { StringDecoder } = require('node:string_decoder');
+const { send, text, describe } = require('../events.cjs');
+const { joinedOutput } = require('../observers/output-observer.cjs');
+
+const maxSteps = 1000;
+/**
+ * Output is sent in parts of at most this length; none of it is left out, and the agent joins it to lines.
+ */
+const maxPartLength = 8192;
+
+class EventReporter {
+  #steps = 0;
+  #stepCount = new Map();
+  #suite;
+  #decoders = { stdout: new StringDecoder('utf8'), stderr: new StringDecoder('utf8') };
+
+  onBegin(_config, suite) {
+    this.#suite = suite;
+    send({ event: 'begin', tests: suite.allTests().length });
+  }
+
+  onStepEnd(test, _result, step) {
+    this.#stepCount.set(test.id, (this.#stepCount.get(test.id) ?? 0) + 1);
+    if (this.#steps >= maxSteps) return;
+    this.#steps += 1;
+    send({
+      event: 'step',
+      test: test.id,
+      title: text(step.title, 500),
+      category: step.category,
+      depth: step.titlePath().length - 1,
+      startedAt: step.startTime.getTime(),
+      durationMs: step.duration,
+      error: step.error ? describe(step.error).message : null,
+      location: step.location ? { line: step.location.line, column: step.location.column } : null,
+    });
+  }
+
+  onStdOut(chunk, test) {
+    this.#sendOutput('stdout', chunk, test);
+  }
+
+  onStdErr(chunk, test) {
+    this.#sendOutput('stderr', chunk, test);
+  }
+
+  #sendOutput(stream, chunk, test) {
+    const output = typeof chunk === 'string' ? chunk : this.#decoders[stream].write(chunk);
+    for (let from = 0; from < output.length; from += maxPartLength) {
+      // Without a test it is the collecting run: the worker writes the same once more.
+      send({ event: 'output', stream, text: output.slice(from, from + maxPartLength), isCollecting: !test });
+    }
+  }
+
+  onError(error) {
+    send({ event: 'error', error: describe(error) });
+  }
+
+  onTestEnd(test, result) {
+    send({
+      event: 'test-end',
+      test: test.id,
+      title: titleOf(test),
+      status: result.status,
+      isExpected: result.status === 'skipped' || result.status === test.expectedStatus,
+      isLast: result.retry === test.retries || result.status === test.expectedStatus,
+      startedAt: result.startTime.getTime(),
+      durationMs: result.duration,
+      errors: result.errors.slice(0, 50).map(describe),
+      attachments: result.attachments
+        .filter(({ path }) => path)
+        .slice(0, 100)
+        .map(({ name, contentType, path }) => ({ name: text(name, 200), contentType, path })),
+    });
+  }
+
+  onEnd(result) {
+    // The reporter that comes next writes these into the report, which is searched for secrets as a whole.
+    for (const { results } of this.#suite?.allTests() ?? []) {
+      for (const one of results) {
+        for (const stream of ['stdout', 'stderr'])
+          if (one[stream].length > 1) one[stream] = [joinedOutput(one[stream])];
+      }
+    }
+    send({ event: 'end', status: result.status, durationMs: result.duration });
+  }
+
+  printsToStdio() {
+    return true;
+  }
+}
+
+function titleOf(test) {
+  // The first two are the project and the file, which a check has one of each.
+  return test
+    .titlePath()
+    .slice(3)
+    .map((part) => text(part, 200))
+    .join(' › ');
+}
+
+module.exports = EventReporter;

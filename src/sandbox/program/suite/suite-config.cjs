@@ -1,0 +1,44 @@
+'use strict';
+/** What every run of a Playwright suite has in addition to its own configuration. */
+
+/** Only where the suite's configuration says nothing. */
+const defaults = { workers: 4, retries: 2 };
+const useDefaults = { video: 'on-first-retry', screenshot: 'only-on-failure' };
+
+/**
+ * The suite's configuration as it runs here. Forced: a trace of every test, no window, a time limit for the
+ * whole, a report that the agent keeps.
+ *
+ * @param settings of the agent: globalTimeoutMs, reportPath, ffmpegPath, proxy.
+ */
+function adaptConfig(config, settings) {
+  const { use, projects } = config;
+  const proxy = settings.proxy ? { proxy: settings.proxy } : {};
+  return {
+    ...config,
+    workers: config.workers ?? defaults.workers,
+    retries: config.retries ?? defaults.retries,
+    globalTimeout: Math.min(config.globalTimeout || Number.POSITIVE_INFINITY, settings.globalTimeoutMs),
+    reporter: [...reporters(config.reporter), ['json', { outputFile: settings.reportPath }]],
+    use: forced({ ...useDefaults, ...proxy, ...use, trace: 'on', headless: true }, settings),
+    ...(projects
+      ? { projects: projects.map((project) => ({ ...project, use: forced(project.use ?? {}, settings) })) }
+      : {}),
+  };
+}
+
+function forced(use, { ffmpegPath }) {
+  const changed = { ...use };
+  if ('trace' in use) changed.trace = 'on';
+  if ('headless' in use) changed.headless = true;
+  // Without ffmpeg Playwright would fail every page that is to be recorded.
+  if ('video' in use && !ffmpegPath) changed.video = 'off';
+  return changed;
+}
+
+function reporters(given) {
+  if (given === undefined) return [['list']];
+  return typeof given === 'string' ? [[given]] : given;
+}
+
+module.exports = { adaptConfig };

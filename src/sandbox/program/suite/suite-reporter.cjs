@@ -1,0 +1,55 @@
+'use strict';
+/**
+ * Playwright's reporter for suites. It is added to the suite's own ones (`PW_TEST_REPORTER`) and writes to
+ * the run's file of notes: descriptors do not survive npx and scripts of package.json.
+ */
+const { note, text, describe } = require('../events.cjs');
+
+class SuiteReporter {
+  #suite;
+
+  onBegin(config, suite) {
+    this.#suite = suite;
+    note({ event: 'suite-begin', playwrightVersion: config.version });
+  }
+
+  onError(error) {
+    note({ event: 'suite-error', error: describe(error), file: error.location?.file ?? null });
+  }
+
+  onTestEnd(test, result) {
+    const [, project = '', file = '', ...titles] = test.titlePath();
+    const isExpected = result.status === 'skipped' || result.status === test.expectedStatus;
+    note({
+      event: 'suite-test',
+      test: test.id,
+      title: text(titles.at(-1), 500),
+      file: text(file, 500),
+      project: text(project, 200),
+      suitePath: titles.slice(0, -1).map((title) => text(title, 200)),
+      status: result.status,
+      isExpected,
+      isLast: isExpected || result.retry === test.retries,
+      retry: result.retry,
+      startedAt: result.startTime.getTime(),
+      durationMs: result.duration,
+      errors: isExpected ? [] : result.errors.slice(0, 20).map(describe),
+      attachments: result.attachments
+        .filter(({ path }) => path)
+        .slice(0, 50)
+        .map(({ name, contentType, path }) => ({ name: text(name, 200), contentType, path })),
+    });
+  }
+
+  onEnd(result) {
+    const outcomes = { expected: 0, unexpected: 0, flaky: 0, skipped: 0 };
+    for (const test of this.#suite?.allTests() ?? []) outcomes[test.outcome()] += 1;
+    note({ event: 'suite-end', status: result.status, durationMs: result.duration, outcomes });
+  }
+
+  printsToStdio() {
+    return false;
+  }
+}
+
+module.exports = SuiteReporter;

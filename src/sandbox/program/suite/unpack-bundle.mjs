@@ -1,0 +1,245 @@
+/**
+ * Unpacks the archive of a Playwright suite, with the identity of the run, before any code of the customer
+ * has run. The archive comes by standard input, the job as JSON in the first argument; the answer is one line
+ * on descriptor 3.
+ *
+ * Only files, folders and links within the tree are taken. Links are made last, so that nothing is ever
+ * written through one; whatever else an archive may hold refuses it as a whole.
+ */
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import { Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
+import tar from 'tar-stream';
+
+/** The archive is not acceptable; the message says why. */
+class Refused extends Error {}
+
+const maxNameLength = 1000;
+/** Headers and padding of entries count as bytes of the archive, too. */
+const bytesPerEntry = 4096;
+const lockfiles = [
+  ['package-lock.json', 'npm'],
+  ['npm-shrinkwrap.json', 'npm'],
+  ['pnpm-lock.yaml', 'pnpm'],
+  ['yarn.lock', 'yarn'],
+  ['bun.lock', 'bun'],
+  ['bun.lockb', 'bun'],
+];
+
+const manifestNames = new Set([
+  'package.json',
+  '.npmrc',
+  '.yarnrc',
+  '.yarnrc.yml',
+  'pnpm-workspace.yaml',
+  'bunfig.toml',
+  ...lockfiles.map(([file]) => file),
+]);
+
+const job = JSON.parse(process.argv[2]);
+const links = [];
+let entryCount = 0;
+let fileBytes = 0;
+
+try {
+  fs.mkdirSync(job.directory, { recursive: true, mode: 0o755 });
+  await unpack();
+  makeLinks();
+  const found = inspect();
+  makePrograms(found.manager);
+  answer({ ok: true, entryCount, fileBytes, ...found });
+} catch (error) {
+  if (!isRefusal(error)) throw error;
+  answer({ ok: false, message: error.message });
+}
+
+function answer(result) {
+  fs.writeSync(3, `${JSON.stringify(result)}\n`);
+}
+
+/** What an archive can bring about; everything else is a fault of ours. */
+function isRefusal(error) {
+  const { code } = error;
+  if (error instanceof Refused || /^(Z_|ERR_STREAM)/.test(code ?? '')) return true;
+  if (['ENOTDIR', 'EISDIR', 'EEXIST', 'ENAMETOOLONG', 'EFBIG', 'ELOOP', 'EINVAL'].includes(code)) return true;
+  return /tar header|Unexpected end of data/i.test(error.message);
+}
+
+async function unpack() {
+  const extract = tar.extract();
+  extract.on('entry', (header, stream, next) => {
+    stream.on('error', () => undefined); // the archive's own error tells
+    take(header, stream).then(
+      () => next(),
+      (error) => extract.destroy(error),
+    );
+  });
+  let seenBytes = 0;
+  const bounded = new Transform({
+    transform(chunk, _encoding, done) {
+      seenBytes += chunk.length;
+      const isTooLarge = seenBytes > job.maxBytes + bytesPerEntry * job.maxEntries;
+      done(isTooLarge ? new Refused(`it unpacks to more than ${job.maxBytes} bytes`) : null, chunk);
+    },
+  });
+  await pipeline(process.stdin, createGunzip(), bounded, extract);
+}
+
+async function take(header, stream) {
+  entryCount += 1;
+  if (entryCount > job.maxEntries) throw new Refused(`it has more than ${job.maxEntries} entries`);
+  const relative = placeOf(header.name);
+  const place = path.join(job.directory, relative);
+  switch (header.type) {
+    case 'directory':
+      fs.mkdirSync(place, { recursive: true, mode: 0o755 });
+      break;
+    case 'symlink':
+      links.push({ relative, target: header.linkname ?? '' });
+      if (links.length > job.maxEntries) throw new Refused('it has too many links');
+      break;
+    case 'file':
+    case 'contiguous-file':
+      await write(place, header, stream);
+      return;
+    default:
+      throw new Refused(
+        `"${shown(header.name)}" is a ${header.type}; only files, folders and symbolic links may be in it`,
+      );
+  }
+  stream.resume();
+}
+
+async function write(place, header, stream) {
+  fileBytes += header.size;
+  if (fileBytes > job.maxBytes) throw new Refused(`it unpacks to more than ${job.maxBytes} bytes`);
+  fs.mkdirSync(path.dirname(place), { recursive: true, mode: 0o755 });
+  // An archive may hold a name twice: the last one counts.
+  fs.rmSync(place, { force: true });
+  const mode = header.mode & 0o111 ? 0o755 : 0o644;
+  await pipeline(stream, fs.createWriteStream(place, { flags: 'wx', mode }));
+}
+
+/** Where an entry belongs, relative to the folder. */
+function placeOf(name) {
+  const normal = path.posix.normalize(name).replace(/\/+$/, '');
+  if (name === '' || name.length > maxNameLength || /[\0\\]/.test(name)) {
+    throw new Refused(`"${shown(name)}" is not a path`);
+  }
+  if (path.posix.isAbsolute(name) || name.split('/').includes('..')) {
+    throw new Refused(`"${shown(name)}" leads out of the suite`);
+  }
+  return normal;
+}
+
+function makeLinks() {
+  for (const { relative, target } of links) {
+    const place = path.join(job.directory, relative);
+    const end = path.posix.normalize(path.posix.join(path.posix.dirname(relative), target));
+    if (
+      target === '' ||
+      target.includes('\0') ||
+      path.posix.isAbsolute(target) ||
+      end === '..' ||
+      end.startsWith('../../')
+    ) {
+      throw new Refused(`the link "${shown(relative)}" leads out of the suite`);
+    }
+    const parent = path.dirname(place);
+    fs.mkdirSync(parent, { recursive: true, mode: 0o755 });
+    if (
+      fs.realpathSync.native(parent) !==
+      path.join(fs.realpathSync.native(job.directory), path.dirname(relative))
+    ) {
+      throw new Refused(`"${shown(relative)}" lies behind a link`);
+    }
+    fs.symlinkSync(target, place);
+  }
+  // Each of them stays inside by its words; several together may not. Only the kernel (native) follows them
+  // one by one.
+  const root = fs.realpathSync.native(job.directory);
+  for (const { relative } of links) {
+    let real;
+    try {
+      real = fs.realpathSync.native(path.join(job.directory, relative));
+    } catch (error) {
+      if (error.code === 'ENOENT') continue;
+      throw error;
+    }
+    if (real !== root && !real.startsWith(root + path.sep)) {
+      throw new Refused(`the link "${shown(relative)}" leads out of the suite`);
+    }
+  }
+}
+
+/**
+ * What has to be known for installing: the lockfile that counts, and a hash of all that decides what is
+ * installed.
+ */
+function inspect() {
+  const working = path.join(job.directory, job.workingDirectory);
+  if (!fs.existsSync(working) || !fs.statSync(working).isDirectory()) {
+    throw new Refused(`it has no folder "${shown(job.workingDirectory)}", the workingDir of the check`);
+  }
+  const hasModules = fs.existsSync(path.join(working, 'node_modules'));
+  const hash = createHash('sha256');
+  for (const file of manifests()) {
+    hash
+      .update(`${file}\0`)
+      .update(fs.readFileSync(path.join(job.directory, file)))
+      .update('\0');
+  }
+  const contentHash = hash.digest('hex');
+  for (let folder = job.workingDirectory; ; folder = path.posix.dirname(folder)) {
+    for (const [file, name] of lockfiles) {
+      const lockfile = path.join(job.directory, folder, file);
+      if (!fs.existsSync(lockfile)) continue;
+      const manager = name === 'yarn' ? yarnKind(lockfile) : name;
+      return {
+        manager,
+        lockfile: path.posix.join(folder, file),
+        installDirectory: folder,
+        contentHash,
+        hasModules,
+      };
+    }
+    if (folder === '.') break;
+  }
+  return { manager: null, lockfile: null, installDirectory: job.workingDirectory, contentHash, hasModules };
+}
+
+function yarnKind(lockfile) {
+  return /^__metadata:/m.test(fs.readFileSync(lockfile, 'utf8')) ? 'yarn4' : 'yarn1';
+}
+
+function manifests(folder = '.') {
+  const found = [];
+  const entries = fs.readdirSync(path.join(job.directory, folder), { withFileTypes: true });
+  for (const entry of entries.sort((one, other) => (one.name < other.name ? -1 : 1))) {
+    const file = path.posix.join(folder, entry.name);
+    if (entry.isDirectory() && entry.name !== 'node_modules') found.push(...manifests(file));
+    else if (entry.isFile() && manifestNames.has(entry.name)) found.push(file);
+  }
+  return found;
+}
+
+/** The programs by their names, ahead of everything in PATH: there is one yarn for every kind of lockfile. */
+function makePrograms(manager) {
+  fs.mkdirSync(job.programDirectory, { recursive: true, mode: 0o755 });
+  for (const { name, command, only } of job.programs) {
+    if (only !== undefined && only !== (manager ?? 'yarn4')) continue;
+    const words = command.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
+    fs.writeFileSync(path.join(job.programDirectory, name), `#!/bin/sh\nexec ${words} "$@"\n`, {
+      mode: 0o755,
+      flag: 'w',
+    });
+    fs.chmodSync(path.join(job.programDirectory, name), 0o755);
+  }
+}
+
+function shown(name) {
+  return String(name).slice(0, 200);
+}

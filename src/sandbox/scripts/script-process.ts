@@ -1,0 +1,149 @@
+import { join } from 'node:path';
+import type { BrowserLinks } from '../browsers/browser-links.ts';
+import type { Runtime } from '../runtimes/runtimes.ts';
+import { programDirectory, type Sandbox, type SandboxedProcess, type SandboxLimits } from '../sandbox.ts';
+import { placeBrowserTrust, type ScriptTrust } from '../trust/script-trust.ts';
+
+/** Where the output of a process goes. */
+export interface ScriptListener {
+  readonly onOutput: (stream: 'stdout' | 'stderr', chunk: Buffer) => void;
+  readonly onEvent: (line: string) => void;
+}
+
+/** A process in its own sandbox that waits for a script to run. It is used once. */
+export interface ScriptProcess {
+  readonly runtime: Runtime;
+  readonly sandbox: Sandbox;
+  readonly process: SandboxedProcess;
+  /** From now on; what came before was not the script's. */
+  listen(listener: ScriptListener): void;
+}
+
+/** The agent's own files in the run's folder. */
+export const privateFolder = '.picket';
+/** The file of notes; see events.ts. */
+export const notesFile = join(privateFolder, 'notes.ndjson');
+/** Where Playwright looks for browsers. Not there for scripts that may open none. */
+export const browsersFolder = join(privateFolder, 'browsers');
+
+/** Memory per run (check model 1.8). */
+export const scriptMemoryBytes = Math.round(2.7 * 1024 ** 3);
+/**
+ * The longest any script may take, in milliseconds (check model 1.8), and how long a process may wait for its
+ * script.
+ */
+const maxScriptMs = 240_000;
+export const maxWaitMs = 15 * 60_000;
+
+/** What browsers are started with in addition to Playwright's own arguments. */
+export const browserArgs: readonly string[] = ['--disable-gpu', '--disable-quic'];
+
+/** The time limit here is the last resort: the caller ends a script by a limit of its own. */
+const limits: SandboxLimits = {
+  memoryBytes: scriptMemoryBytes,
+  wallMs: maxWaitMs + maxScriptMs,
+  // A browser's processes may be busy on several cores.
+  cpuMs: maxScriptMs * 4,
+  processCount: 512,
+  outputBytes: 20 * 1024 * 1024,
+  diskBytes: 500 * 1024 * 1024,
+};
+
+/** How a process is started. */
+export interface LaunchOptions {
+  /** The executable of Node. */
+  readonly nodePath: string;
+  /** Has it load what it can before it knows its script. */
+  readonly isWarm: boolean;
+  /** Custom CA certificates that it trusts. */
+  readonly trust?: ScriptTrust | undefined;
+  /** Called once a warm process has loaded what it could. */
+  readonly onLoaded?: (() => void) | undefined;
+}
+
+/**
+ * Starts the process of a script that is not known yet, in a fresh sandbox.
+ *
+ * What Playwright reads while it loads has to be in the environment from the start.
+ *
+ * @throws SandboxUnavailable when no process can be started.
+ */
+export async function launchScript(
+  sandbox: Sandbox,
+  runtime: Runtime,
+  options: LaunchOptions,
+): Promise<ScriptProcess> {
+  await sandbox.write(notesFile, '');
+  await sandbox.link('node_modules', runtime.modulesDirectory);
+  let listener: ScriptListener | undefined;
+  const process = sandbox.start({
+    path: options.nodePath,
+    args: [
+      join(programDirectory, 'run/launch.cjs'),
+      runtime.modulesDirectory,
+      ...(options.isWarm ? ['warm'] : []),
+    ],
+    environment: {
+      LANG: 'C.UTF-8',
+      TZ: 'UTC',
+      PWTEST_CACHE_DIR: join(sandbox.directory, privateFolder, 'cache'),
+      ...browserVariables(sandbox.directory),
+      ...options.trust?.environment,
+    },
+    limits,
+    onOutput: (stream, chunk) => listener?.onOutput(stream, chunk),
+    onEvent: (line) => {
+      if (listener) listener.onEvent(line);
+      else if (line.includes('"event":"loaded"')) options.onLoaded?.();
+    },
+  });
+  // A process that ends before it has read its job shows in how it ended.
+  process.input.on('error', () => undefined);
+  return {
+    runtime,
+    sandbox,
+    process,
+    listen: (next) => {
+      listener = next;
+    },
+  };
+}
+
+/** Where Playwright looks for browsers. It reads that while it loads. */
+export function browserVariables(directory: string): Record<string, string> {
+  return {
+    PLAYWRIGHT_BROWSERS_PATH: join(directory, browsersFolder),
+    PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD: '1',
+  };
+}
+
+/** Lets the script of a process open the browsers. */
+export async function allowBrowsers(
+  { sandbox }: ScriptProcess,
+  browser: BrowserLinks,
+  trust: ScriptTrust | undefined,
+): Promise<void> {
+  await sandbox.link(browsersFolder, browser.directory);
+  if (trust) await placeBrowserTrust(sandbox, trust);
+}
+
+/** A proxy's address as Playwright expects it. */
+export function proxyOf(proxyUrl: string | null) {
+  const url = proxyUrl === null ? null : URL.parse(proxyUrl);
+  if (!url) return undefined;
+  const server = `${url.protocol}//${url.host}`;
+  if (url.username === '') return { server };
+  return { server, username: decodeURIComponent(url.username), password: decodeURIComponent(url.password) };
+}
+
+/**
+ * Whether Node or Playwright would read one of these variables while they load: a script with such a variable
+ * cannot use a warm process.
+ */
+export function isReadAtStart(variables: Readonly<Record<string, string>>): boolean {
+  return Object.keys(variables).some((name) =>
+    /^(?:NODE_|PW|PLAYWRIGHT_|DEBUG|TZ$|LANG$|LC_|LD_|FORCE_COLOR$|NO_COLOR$|UV_|SSL_CERT_|.*_proxy$)/i.test(
+      name,
+    ),
+  );
+}

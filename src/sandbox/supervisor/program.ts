@@ -1,0 +1,220 @@
+import { constants } from 'node:os';
+import type { Readable } from 'node:stream';
+import { hasNamespaces } from '../mechanism.ts';
+import type { SandboxEndReason, SandboxedEnd, SandboxLimits } from '../sandbox.ts';
+import type { ControlGroup } from './control-group.ts';
+import { type Launch, type LaunchPlan, startCommands, startedMark } from './launch.ts';
+import type { ProgramRequest, ProgramStream } from './message.ts';
+import { descendantsOf, listProcesses, type ProcessEntry } from './process-usage.ts';
+import type { SlotProcesses } from './slot-processes.ts';
+import { folderSizeBytes } from './wipe.ts';
+
+/** Sends a chunk to the pool; calls back when it has left this process. */
+export type SendChunk = (stream: ProgramStream, chunk: Buffer, onSent: () => void) => void;
+
+/** Unsent output beyond this makes the program wait. */
+const maxUnsentBytes = 1024 * 1024;
+const maxMessageBytes = 4096;
+/** Measuring a folder takes a process and time: at most a tenth of the time is spent on it. */
+const minDiskPauseMs = 500;
+const diskPauseFactor = 10;
+/** Room in the control group for the processes of the chain. */
+const chainTasks = 4;
+
+/**
+ * One program from its start to its end. It is over when its first process has ended, when it is killed, or
+ * when it reaches a limit, whichever is first; then all that it left behind is ended, what it wrote is sent
+ * to the last byte, and `ended` resolves.
+ */
+export class RunningProgram {
+  readonly ended: Promise<SandboxedEnd>;
+  readonly #launch: Launch;
+  readonly #limits: SandboxLimits;
+  readonly #plan: LaunchPlan;
+  readonly #processes: SlotProcesses;
+  readonly #group: ControlGroup | undefined;
+  readonly #send: SendChunk;
+  #killReason: SandboxEndReason | undefined;
+  #problem: string | undefined;
+  #messages = '';
+  #outputBytes = 0;
+  #unsentBytes = 0;
+  #peakMemoryBytes = 0;
+  #cpuMs = 0;
+  #isOver = false;
+  #killing: Promise<void> | undefined;
+  #diskTimer: NodeJS.Timeout | undefined;
+
+  constructor(parts: {
+    readonly launch: Launch;
+    readonly plan: LaunchPlan;
+    readonly request: ProgramRequest;
+    readonly processes: SlotProcesses;
+    readonly group: ControlGroup | undefined;
+    readonly send: SendChunk;
+  }) {
+    this.#launch = parts.launch;
+    this.#plan = parts.plan;
+    this.#limits = parts.request.limits;
+    this.#processes = parts.processes;
+    this.#group = parts.group;
+    this.#send = parts.send;
+    this.#group?.limit(this.#limits.memoryBytes, this.#limits.processCount + chainTasks);
+    this.#read(this.#launch.stdout, 'stdout');
+    this.#read(this.#launch.stderr, 'stderr');
+    if (parts.request.hasEvents) this.#read(this.#launch.events, 'events');
+    else this.#launch.events.resume();
+    this.#launch.messages.on('data', (chunk: Buffer) => {
+      if (this.#messages.length < maxMessageBytes) this.#messages += chunk.toString('utf8');
+    });
+    this.ended = this.#live();
+    this.#launch.commands.end(startCommands(parts.request, this.#plan));
+  }
+
+  get pid(): number | undefined {
+    return this.#launch.child.pid;
+  }
+
+  get input(): NodeJS.WritableStream {
+    return this.#launch.input;
+  }
+
+  interrupt(): void {
+    if (this.#isOver || this.pid === undefined || !this.#hasStarted) return;
+    // Not the whole group: the chain is in it, and would take the signal for its own end. In namespaces the
+    // program is the first child of the first process.
+    const [first] = hasNamespaces(this.#plan.mechanism) ? descendantsOf(this.pid, listProcesses()) : [];
+    const program = first ? descendantsOf(first.pid, listProcesses())[0]?.pid : this.pid;
+    if (program === undefined) return;
+    try {
+      process.kill(program, 'SIGINT');
+    } catch {
+      return; // it is gone
+    }
+  }
+
+  kill(reason: SandboxEndReason): void {
+    if (this.#isOver || this.#killReason) return;
+    this.#killReason = reason;
+    this.#killing = this.#processes.end(this.pid).catch((thrown: Error) => {
+      this.#problem = thrown.message;
+    });
+  }
+
+  /** Called a few times a second. The list of processes is only used where control groups do not count. */
+  watch(list: () => readonly ProcessEntry[]): void {
+    const usage = this.#group?.usage();
+    let memoryBytes = usage?.heldMemoryBytes;
+    let cpuMs = usage?.cpuMs;
+    let isFull = usage?.isFull ?? false;
+    if (!usage || memoryBytes === undefined || cpuMs === undefined) {
+      const own = this.#processes.ofProgram(this.pid, list());
+      const sum = (of: (entry: ProcessEntry) => number) => own.reduce((total, entry) => total + of(entry), 0);
+      memoryBytes ??= sum((entry) => entry.memoryBytes);
+      cpuMs ??= sum((entry) => entry.cpuMs);
+      isFull ||= sum((entry) => entry.threadCount) >= this.#limits.processCount;
+      if (memoryBytes > this.#limits.memoryBytes) this.kill('memory');
+    }
+    this.#peakMemoryBytes = Math.max(this.#peakMemoryBytes, memoryBytes);
+    this.#cpuMs = Math.max(this.#cpuMs, cpuMs);
+    if (usage?.isOutOfMemory) this.kill('memory');
+    if (isFull) this.kill('processes');
+    if (this.#cpuMs > this.#limits.cpuMs) this.kill('cpu');
+  }
+
+  get #hasStarted(): boolean {
+    return this.#messages.startsWith(startedMark);
+  }
+
+  async #live(): Promise<SandboxedEnd> {
+    const wall = setTimeout(() => this.kill('wall'), this.#limits.wallMs);
+    this.#watchDisk(minDiskPauseMs);
+    const { child } = this.#launch;
+    const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
+    const [code, signal, failure] = await new Promise<[number | null, NodeJS.Signals | null, Error?]>(
+      (resolve) => {
+        child.once('exit', (exitCode, exitSignal) => resolve([exitCode, exitSignal]));
+        child.once('error', (error) => resolve([null, null, error]));
+      },
+    );
+    clearTimeout(wall);
+    clearTimeout(this.#diskTimer);
+    this.#countLast();
+    this.#isOver = true;
+    await this.#killing;
+    // Without namespaces it may have left a daemon behind.
+    await this.#processes.end(undefined).catch((thrown: Error) => {
+      this.#problem = thrown.message;
+    });
+    if (!failure) await closed;
+    return this.#describe(code, signal, failure);
+  }
+
+  #countLast(): void {
+    const usage = this.#group?.usage();
+    // For a program that ended before the first poll: the kernel's own peak, which counts cached files, too.
+    if (this.#peakMemoryBytes === 0 || usage?.isOutOfMemory) {
+      this.#peakMemoryBytes = usage?.peakMemoryBytes ?? this.#peakMemoryBytes;
+    }
+    this.#cpuMs = Math.max(this.#cpuMs, usage?.cpuMs ?? 0);
+    // It may have reached a limit between two polls.
+    if (this.#killReason) return;
+    if (usage?.isOutOfMemory) this.#killReason = 'memory';
+    else if (usage?.isFull) this.#killReason = 'processes';
+  }
+
+  #describe(code: number | null, signal: NodeJS.Signals | null, failure: Error | undefined): SandboxedEnd {
+    const said = this.#messages.slice(this.#hasStarted ? startedMark.length : 0).trim();
+    const neverRan = !this.#hasStarted;
+    const problem =
+      this.#problem ?? failure?.message ?? (neverRan ? said || 'the launch ended early' : undefined);
+    const usage = { peakMemoryBytes: this.#peakMemoryBytes, cpuMs: this.#cpuMs };
+    if (this.#killReason)
+      return { reason: this.#killReason, exitCode: null, signal: 'SIGKILL', problem, ...usage };
+    if (neverRan) return { reason: 'notStarted', exitCode: null, signal: null, problem, ...usage };
+    // The first process of a namespace answers for the program, as a shell does: 128 + the signal.
+    const relayed = hasNamespaces(this.#plan.mechanism) && code !== null ? signalName(code - 128) : undefined;
+    if (relayed) return { reason: 'exited', exitCode: null, signal: relayed, problem, ...usage };
+    return { reason: 'exited', exitCode: code, signal, problem, ...usage };
+  }
+
+  #read(stream: Readable, name: ProgramStream): void {
+    stream.on('data', (chunk: Buffer) => {
+      const left = this.#limits.outputBytes - this.#outputBytes;
+      if (chunk.length > left) this.kill('output');
+      if (left <= 0) return;
+      this.#outputBytes += chunk.length;
+      const taken = chunk.length > left ? chunk.subarray(0, left) : chunk;
+      this.#unsentBytes += taken.length;
+      this.#throttle();
+      this.#send(name, taken, () => {
+        this.#unsentBytes -= taken.length;
+        this.#throttle();
+      });
+    });
+  }
+
+  /** A busy pool makes the program wait, as a full pipe would. After a kill at most one buffer is left. */
+  #throttle(): void {
+    const { stdout, stderr, events } = this.#launch;
+    for (const stream of [stdout, stderr, events]) {
+      if (this.#unsentBytes > maxUnsentBytes) stream.pause();
+      else if (stream.isPaused()) stream.resume();
+    }
+  }
+
+  #watchDisk(pauseMs: number): void {
+    this.#diskTimer = setTimeout(async () => {
+      const startedAt = performance.now();
+      const sizeBytes = await folderSizeBytes(this.#plan.directory);
+      if (this.#isOver) return;
+      if (sizeBytes === undefined || sizeBytes > this.#limits.diskBytes) this.kill('disk');
+      else this.#watchDisk(Math.max(minDiskPauseMs, (performance.now() - startedAt) * diskPauseFactor));
+    }, pauseMs);
+  }
+}
+
+function signalName(number: number): NodeJS.Signals | undefined {
+  const entries = Object.entries(constants.signals) as [NodeJS.Signals, number][];
+  return entries.find(([, value]) => value === number)?.[0];
+}

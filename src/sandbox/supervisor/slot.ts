@@ -1,0 +1,164 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { chown, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { toError } from '../../lib/errors.ts';
+import { hasNamespaces, needsRoot, type SandboxMechanism } from '../mechanism.ts';
+import type { SandboxEndReason } from '../sandbox.ts';
+import { ControlGroup, type findControllers } from './control-group.ts';
+import { type Launch, type LaunchPlan, launch } from './launch.ts';
+import type { ProgramRequest } from './message.ts';
+import type { listProcesses } from './process-usage.ts';
+import { RunningProgram, type SendChunk } from './program.ts';
+import { SlotProcesses } from './slot-processes.ts';
+import { sweepLeftovers, wipeFolder } from './wipe.ts';
+
+/** A launch that waits for its program, with the control group it is in. */
+interface Prepared {
+  readonly launch: Launch;
+  readonly plan: LaunchPlan;
+  readonly group: ControlGroup | undefined;
+}
+
+/**
+ * A slot serves one run after the other. It is clean, with a prepared launch, while it is free. Its first
+ * program makes it dirty, until `clean` has ended everything, wiped the folder and prepared both again.
+ */
+export class Slot {
+  readonly index: number;
+  readonly directory: string;
+  readonly uid: number | undefined;
+  readonly #mechanism: SandboxMechanism;
+  readonly #privatePaths: readonly string[];
+  readonly #controllers: ReturnType<typeof findControllers>;
+  #cookie = randomUUID();
+  #processes: SlotProcesses;
+  #prepared: Prepared | undefined;
+  #program: RunningProgram | undefined;
+  #launchCount = 0;
+  /** Cleaning and ending take turns: an end during a cleaning would leave a fresh folder behind. */
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(parts: {
+    readonly index: number;
+    readonly directory: string;
+    readonly uid: number | undefined;
+    readonly mechanism: SandboxMechanism;
+    readonly privatePaths: readonly string[];
+    readonly controllers: ReturnType<typeof findControllers>;
+  }) {
+    this.index = parts.index;
+    this.directory = parts.directory;
+    this.uid = needsRoot(parts.mechanism) ? parts.uid : undefined;
+    this.#mechanism = parts.mechanism;
+    this.#privatePaths = parts.privatePaths;
+    this.#controllers = parts.controllers;
+    this.#processes = new SlotProcesses(this.#mechanism, this.uid, this.#cookie);
+  }
+
+  get program(): RunningProgram | undefined {
+    return this.#program;
+  }
+
+  /** @throws errors of `fs` and `spawn` when the host cannot start processes now. */
+  start(request: ProgramRequest, send: SendChunk): RunningProgram {
+    if (this.#program) throw new Error('a program runs in this sandbox already');
+    const isAlive =
+      this.#prepared?.launch.child.exitCode === null && this.#prepared.launch.child.signalCode === null;
+    const { launch: prepared, plan, group } = this.#prepared && isAlive ? this.#prepared : this.#prepare();
+    this.#prepared = undefined;
+    const program = new RunningProgram({
+      launch: prepared,
+      plan,
+      request,
+      processes: this.#processes,
+      group,
+      send,
+    });
+    this.#program = program;
+    void program.ended.then(async () => {
+      this.#program = undefined;
+      await group?.remove();
+    });
+    return program;
+  }
+
+  kill(reason: SandboxEndReason): void {
+    this.#program?.kill(reason);
+  }
+
+  watch(list: () => ReturnType<typeof listProcesses>): void {
+    this.#program?.watch(list);
+  }
+
+  /**
+   * Ends everything, wipes the folder and prepares the slot for the next run. @throws Error when something is
+   * left.
+   */
+  async clean(): Promise<void> {
+    await this.#inTurn(() => this.#clean());
+  }
+
+  async #clean(): Promise<void> {
+    await this.#end();
+    this.#cookie = randomUUID();
+    this.#processes = new SlotProcesses(this.#mechanism, this.uid, this.#cookie);
+    await mkdir(this.directory, { mode: 0o700 });
+    await mkdir(join(this.directory, '.tmp'), { mode: 0o700 });
+    if (this.uid !== undefined) {
+      await chown(join(this.directory, '.tmp'), this.uid, this.uid);
+      await chown(this.directory, this.uid, this.uid);
+    }
+    this.#prepared = this.#prepare();
+    this.#prepared.launch.child.once('error', () => undefined); // tried again, and reported, when a program is to start
+  }
+
+  /** Ends everything and removes the folder. @throws Error when something is left. */
+  async end(): Promise<void> {
+    await this.#inTurn(() => this.#end());
+  }
+
+  async #end(): Promise<void> {
+    const prepared = this.#prepared;
+    this.#prepared = undefined;
+    this.#program?.kill('killed');
+    await this.#program?.ended;
+    if (prepared) {
+      const { child } = prepared.launch;
+      const isAlive = child.pid !== undefined && child.exitCode === null && child.signalCode === null;
+      const exited = isAlive ? once(child, 'exit') : undefined;
+      await this.#processes.end(child.pid);
+      await exited;
+      await prepared.group?.remove();
+    }
+    await this.#processes.end(undefined);
+    await wipeFolder(this.directory);
+    if (this.uid !== undefined && !hasNamespaces(this.#mechanism)) await sweepLeftovers(this.uid);
+  }
+
+  async #inTurn(act: () => Promise<void>): Promise<void> {
+    const done = this.#turn.then(act);
+    this.#turn = done.catch(() => undefined); // reported to the caller
+    await done;
+  }
+
+  #prepare(): Prepared {
+    this.#launchCount += 1;
+    const name = `${this.index}-${this.#launchCount}`;
+    const group = this.#controllers.size > 0 ? new ControlGroup(this.#controllers, name) : undefined;
+    try {
+      const plan: LaunchPlan = {
+        mechanism: this.#mechanism,
+        directory: this.directory,
+        uid: this.uid,
+        groupDoors: group?.doors ?? [],
+        privatePaths: this.#privatePaths,
+        cookie: this.#cookie,
+      };
+      return { launch: launch(plan), plan, group };
+    } catch (thrown) {
+      void group?.remove();
+      throw toError(thrown);
+    }
+  }
+}

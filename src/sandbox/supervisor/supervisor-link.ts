@@ -1,0 +1,112 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { createHash, randomUUID } from 'node:crypto';
+import { extname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { SandboxFacts } from '../mechanism.ts';
+import { SandboxUnavailable } from '../sandbox.ts';
+import {
+  type SlotFolder,
+  type SupervisorReport,
+  type SupervisorRequest,
+  type SupervisorSettings,
+  supervisorSecretName,
+} from './message.ts';
+
+const supervisorEntry = new URL(`./supervisor-main${extname(import.meta.url)}`, import.meta.url);
+const maxErrorTextBytes = 4096;
+
+/**
+ * The channel to a supervisor process. It lives until `close`, or until the process dies, which `lost`
+ * reports.
+ */
+export class SupervisorLink {
+  readonly facts: SandboxFacts;
+  readonly slots: readonly SlotFolder[];
+  /** Resolves with the reason when the process has ended, closed or not. */
+  readonly lost: Promise<string>;
+  readonly #child: ChildProcess;
+
+  private constructor(
+    child: ChildProcess,
+    lost: Promise<string>,
+    facts: SandboxFacts,
+    slots: readonly SlotFolder[],
+  ) {
+    this.#child = child;
+    this.lost = lost;
+    this.facts = facts;
+    this.slots = slots;
+  }
+
+  /**
+   * Starts a supervisor and waits until its slots are ready.
+   *
+   * @throws SandboxUnavailable
+   */
+  static async open(
+    settings: Omit<SupervisorSettings, 'secretHash'>,
+    onReport: (report: SupervisorReport) => void,
+  ): Promise<SupervisorLink> {
+    const secret = randomUUID();
+    const child = fork(fileURLToPath(supervisorEntry), [], {
+      // Of its own group: a terminal's Ctrl-C must not end programs before the agent has decided.
+      detached: true,
+      cwd: '/',
+      // None of the agent's environment is passed on.
+      env: { [supervisorSecretName]: secret },
+      execArgv: ['--max-old-space-size=256'],
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    });
+    let errorText = '';
+    child.stderr?.on('data', (chunk: Buffer) => {
+      errorText = (errorText + chunk.toString('utf8')).slice(-maxErrorTextBytes);
+    });
+    const lost = new Promise<string>((resolve) => {
+      child.once('error', (error) => resolve(error.message));
+      // Not `close`, which never comes after our own `disconnect`.
+      child.once('exit', (code, signal) =>
+        resolve(`the sandbox supervisor ended (${signal ?? `exit code ${code}`}) ${errorText.trim()}`.trim()),
+      );
+    });
+    const opened = new Promise<Extract<SupervisorReport, { kind: 'opened' }>>((resolve, reject) => {
+      child.on('message', (report: SupervisorReport) => {
+        if (report.kind === 'opened') resolve(report);
+        else if (report.kind === 'refused') reject(new SandboxUnavailable(report.message));
+        else onReport(report);
+      });
+      void lost.then((reason) => reject(new SandboxUnavailable(reason)));
+    });
+    send(child, {
+      kind: 'open',
+      settings: { ...settings, secretHash: createHash('sha256').update(secret).digest('hex') },
+    });
+    try {
+      const { facts, slots } = await opened;
+      return new SupervisorLink(child, lost, facts, slots);
+    } catch (thrown) {
+      if (child.connected) child.disconnect();
+      await lost;
+      throw thrown;
+    }
+  }
+
+  get isConnected(): boolean {
+    return this.#child.connected;
+  }
+
+  send(request: SupervisorRequest): void {
+    send(this.#child, request);
+  }
+
+  /** Lets the supervisor clean up and end; it does the same when this process dies. */
+  async close(): Promise<void> {
+    if (this.#child.connected) this.#child.disconnect();
+    await this.lost;
+  }
+}
+
+function send(child: ChildProcess, request: SupervisorRequest): void {
+  // What cannot be sent any more is answered by `lost`.
+  if (child.connected) child.send(request, () => undefined);
+}

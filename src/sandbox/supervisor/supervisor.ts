@@ -1,0 +1,220 @@
+import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { toError } from '../../lib/errors.ts';
+import {
+  describeMechanism,
+  hasNamespaces,
+  needsRoot,
+  type SandboxFacts,
+  type SandboxMechanism,
+  sandboxMechanisms,
+} from '../mechanism.ts';
+import { findControllers, removeStaleGroups } from './control-group.ts';
+import { impassableFolder, isWithin } from './launch.ts';
+import type { SupervisorSettings } from './message.ts';
+import { listProcesses, type ProcessEntry } from './process-usage.ts';
+import { reachableNode, selfTest } from './self-test.ts';
+import { Slot } from './slot.ts';
+import { SlotProcesses } from './slot-processes.ts';
+import { Claims, claimUids } from './uid-claims.ts';
+import { wipeFolder } from './wipe.ts';
+
+const watchIntervalMs = 250;
+/** Where user ids are claimed, so that two agents on one host never end each other's runs. */
+const claimsDirectory = '/run/picket-sandbox';
+
+/** The slots of one agent, under the strongest mechanism that held in the self-test. */
+export class Supervisor {
+  readonly slots: readonly Slot[];
+  readonly facts: SandboxFacts;
+  readonly #watch: NodeJS.Timeout;
+  readonly #claims: Claims;
+
+  private constructor(slots: readonly Slot[], facts: SandboxFacts, claims: Claims) {
+    this.slots = slots;
+    this.facts = facts;
+    this.#claims = claims;
+    this.#watch = setInterval(() => this.#watchPrograms(), watchIntervalMs);
+  }
+
+  /**
+   * Removes what an agent that died left, tries the mechanisms from the strongest on, and makes the slots
+   * ready.
+   *
+   * @throws Error when nothing acceptable works here; the message says what was tried and why it failed.
+   */
+  static async open(settings: SupervisorSettings): Promise<Supervisor> {
+    const claims = new Claims();
+    claimDirectory(settings, claims);
+    const isRoot = process.getuid?.() === 0;
+    const uids = isRoot
+      ? claimUids(claims, claimsFolder(settings), settings.firstUid, settings.slotCount)
+      : [];
+    const controllers = findControllers();
+    await removeLeftovers(settings.directory, settings, claims, uids);
+    for (const directory of settings.neighbours) await removeOfDead(directory, settings, uids);
+    await removeStaleGroups(controllers);
+    const candidates = settings.mechanism ? [settings.mechanism] : sandboxMechanisms;
+    const failures: string[] = [];
+    for (const mechanism of candidates) {
+      if (needsRoot(mechanism) !== isRoot) {
+        if (settings.mechanism) failures.push(`${mechanism}: ${isRoot ? 'not as root' : 'needs root'}`);
+        continue;
+      }
+      if (mechanism === 'none' && !settings.isUnisolatedAllowed) continue;
+      const slots = Array.from(
+        { length: settings.slotCount },
+        (_, index) =>
+          new Slot({
+            index,
+            directory: join(settings.directory, `slot-${index}`),
+            uid: uids[index],
+            mechanism,
+            privatePaths: settings.privatePaths,
+            controllers,
+          }),
+      );
+      try {
+        const { nodePath, problems } = await tryMechanism(slots, mechanism, settings);
+        const names = [...controllers.keys()];
+        const facts: SandboxFacts = {
+          mechanism,
+          description: describeMechanism(mechanism, names),
+          controllers: names,
+          slotCount: slots.length,
+          nodePath,
+          problems: [
+            ...failures.map((failure) => `not in use: ${failure}`),
+            ...problems,
+            ...weaknesses(mechanism, settings),
+          ],
+        };
+        return new Supervisor(slots, facts, claims);
+      } catch (thrown) {
+        failures.push(`${mechanism}: ${toError(thrown).message}`);
+        await Promise.all(slots.map((slot) => slot.end().catch(() => undefined))); // the next one starts from nothing anyway
+      }
+    }
+    throw new Error(
+      `this host cannot contain scripts (${failures.join('; ') || 'nothing to try'}). Run the agent as root, or allow user namespaces`,
+    );
+  }
+
+  /** Ends all programs and removes all folders. */
+  async close(): Promise<void> {
+    clearInterval(this.#watch);
+    await Promise.allSettled(this.slots.map((slot) => slot.end()));
+    this.#claims.release();
+  }
+
+  #watchPrograms(): void {
+    let entries: readonly ProcessEntry[] | undefined;
+    // At most one walk through /proc per round, and none where control groups count.
+    const list = () => {
+      entries ??= listProcesses();
+      return entries as ProcessEntry[];
+    };
+    for (const slot of this.slots) slot.watch(list);
+  }
+}
+
+/** @throws Error when another live supervisor has the folder. */
+function claimDirectory(settings: SupervisorSettings, claims: Claims): void {
+  mkdirSync(settings.directory, { recursive: true, mode: 0o711 });
+  if (statSync(settings.directory).uid !== process.getuid?.()) {
+    throw new Error(`${settings.directory} belongs to another user`);
+  }
+  // Slots' users pass through it to their own folders; only we list or write it.
+  chmodSync(settings.directory, 0o711);
+  if (!claims.claim(join(settings.directory, 'lock'))) {
+    throw new Error(`${settings.directory} is in use by another agent`);
+  }
+}
+
+function claimsFolder(settings: SupervisorSettings): string {
+  try {
+    mkdirSync(claimsDirectory, { recursive: true, mode: 0o700 });
+    return claimsDirectory;
+  } catch {
+    return join(settings.directory, 'claims'); // a read-only root: there is no other agent in this container
+  }
+}
+
+/** What an agent that died left: first its processes, which may still write, then its folders. */
+async function removeLeftovers(
+  directory: string,
+  settings: SupervisorSettings,
+  claims: Claims,
+  uids: readonly number[],
+): Promise<void> {
+  const folders = readdirSync(directory)
+    .filter((name) => name.startsWith('slot-'))
+    .map((name) => join(directory, name))
+    .filter((path) => lstatSync(path).isDirectory());
+  const isRoot = process.getuid?.() === 0;
+  const owners = isRoot ? folders.map((path) => lstatSync(path).uid).filter((uid) => uid > 0) : [];
+  const others = owners.filter(
+    (uid) => !uids.includes(uid) && claims.claim(join(claimsFolder(settings), String(uid))),
+  );
+  for (const uid of [...uids, ...others]) await new SlotProcesses('uid', uid, '').end(undefined);
+  for (const folder of folders) await wipeFolder(folder);
+}
+
+/**
+ * The same in the folder of another supervisor, unless that one is alive. What cannot be removed is for its
+ * next supervisor.
+ */
+async function removeOfDead(directory: string, settings: SupervisorSettings, uids: readonly number[]) {
+  const claims = new Claims();
+  try {
+    if (statSync(directory).uid !== process.getuid?.() || !claims.claim(join(directory, 'lock'))) return;
+    await removeLeftovers(directory, settings, claims, uids);
+  } catch {
+    return; // there is none, or its disk fails: no reason not to start
+  } finally {
+    claims.release();
+  }
+}
+
+async function tryMechanism(
+  slots: readonly Slot[],
+  mechanism: SandboxMechanism,
+  settings: SupervisorSettings,
+): Promise<{ nodePath: string; problems: string[] }> {
+  const blocking = needsRoot(mechanism) ? impassableFolder(join(settings.directory, 'slot')) : undefined;
+  if (blocking)
+    throw new Error(
+      `${blocking} cannot be entered by other users: chmod o+x, or choose another folder for sandboxes`,
+    );
+  const [first] = slots;
+  if (!first) throw new Error('no slot was asked for');
+  const nodePath = await reachableNode(settings.nodePath, mechanism, settings.directory);
+  await first.clean();
+  const problems = await selfTest(first, mechanism, {
+    nodePath,
+    readablePaths: settings.readablePaths,
+    privatePaths: settings.privatePaths,
+    secretHash: settings.secretHash,
+  });
+  await Promise.all(slots.map((slot) => slot.clean()));
+  if (nodePath === join(settings.directory, 'node')) {
+    problems.push(`${settings.nodePath} is out of reach for scripts: they run on a copy of it`);
+  } else {
+    await rm(join(settings.directory, 'node'), { force: true });
+  }
+  return { nodePath, problems };
+}
+
+function weaknesses(mechanism: SandboxMechanism, settings: SupervisorSettings): string[] {
+  if (!hasNamespaces(mechanism)) return [];
+  const missing = settings.privatePaths.filter((path) => !existsSync(path));
+  return [
+    ...missing.map(
+      (path) => `${path} does not exist yet, so it is not covered: make it before the agent starts`,
+    ),
+    ...(isWithin(settings.directory, '/tmp')
+      ? ['sandboxes lie below /tmp, so scripts have no /tmp of their own: choose another folder']
+      : []),
+  ];
+}

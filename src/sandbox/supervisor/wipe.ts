@@ -1,0 +1,77 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { lstat } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { systemProgram } from './launch.ts';
+
+const run = promisify(execFile);
+const quiet = { env: { LC_ALL: 'C' }, maxBuffer: 64 * 1024 * 1024 };
+
+/**
+ * Removes a folder and everything in it, however deep, unreadable or full of links. Coreutils do that
+ * relative to open folders: no link is followed and no path becomes too long. Nothing may run in it any more.
+ *
+ * @throws Error when something is left.
+ */
+export async function wipeFolder(directory: string): Promise<void> {
+  const remove = () => run(systemProgram('rm'), ['-rf', '--one-file-system', '--', directory], quiet);
+  await remove().catch(async () => {
+    // A plain user cannot empty folders without its own permission bits.
+    await run(systemProgram('chmod'), ['-R', 'u+rwX', '--', directory], quiet).catch(() => undefined); // `rm` tells
+    await remove();
+  });
+  const isLeft = await lstat(directory).then(
+    () => true,
+    () => false,
+  );
+  if (isLeft) throw new Error(`${directory} could not be removed`);
+}
+
+/** What a user left where everybody may write: files and System V IPC objects. Its processes must be dead. */
+export async function sweepLeftovers(uid: number): Promise<void> {
+  // Deeper down nobody else may write, so what a user owns lies below something that it owns, which goes as a
+  // whole.
+  const owned = ['-xdev', '-mindepth', '1', '-maxdepth', '2', '-user', String(uid), '-prune'];
+  const remove = ['-exec', systemProgram('rm'), '-rf', '--one-file-system', '--', '{}', '+'];
+  // Others' files come and go meanwhile, which makes it fail after it has done its work.
+  await run(systemProgram('find'), ['/tmp', '/var/tmp', '/dev/shm', ...owned, ...remove], quiet).catch(
+    () => undefined,
+  );
+  for (const [file, option] of [
+    ['shm', '-m'],
+    ['sem', '-s'],
+    ['msg', '-q'],
+  ] as const) {
+    for (const id of ipcIds(file, uid)) await run(systemProgram('ipcrm'), [option, id], quiet);
+  }
+}
+
+function ipcIds(file: string, uid: number): string[] {
+  let table: string;
+  try {
+    table = readFileSync(`/proc/sysvipc/${file}`, 'latin1');
+  } catch {
+    return []; // a kernel without it
+  }
+  const [head = '', ...rows] = table.trim().split('\n');
+  const names = head.trim().split(/\s+/);
+  return rows
+    .map((row) => row.trim().split(/\s+/))
+    .filter((row) => Number(row[names.indexOf('uid')]) === uid)
+    .flatMap((row) => row[1] ?? []);
+}
+
+/**
+ * Bytes that a folder takes on disk.
+ *
+ * @returns undefined when parts of it cannot be read.
+ */
+export async function folderSizeBytes(directory: string): Promise<number | undefined> {
+  const measure = run(systemProgram('du'), ['-skx', '--', directory], quiet);
+  const { stdout, stderr } = await measure.catch((failure: { stdout?: string; stderr?: string }) => ({
+    stdout: failure.stdout ?? '', // files that vanish while it counts make it fail, but it still prints the sum
+    stderr: failure.stderr ?? '',
+  }));
+  if (stderr.includes('Permission denied')) return undefined;
+  return Number(stdout.split('\t')[0] || 0) * 1024;
+}

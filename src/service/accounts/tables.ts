@@ -1,0 +1,24 @@
+import type { KeyRole } from '../ids/keys.ts';
+
+export interface AccountRow {
+  id: string;
+  name: string;
+  /** JSON: settings of checks that use the global ones; null for the defaults. */
+  alert_settings: string | null;
+  created: number;
+}
+
+export interface ApiKeyRow {
+  id: string;
+  account_id: string;
+  name: string;
+  role: KeyRole;
+  key_hash: string;
+  masked: string;
+  created: number;
+}
+
+export interface AccountTables {
+  accounts: AccountRow;
+  api_keys: ApiKeyRow;
+}

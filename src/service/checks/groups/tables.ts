@@ -1,0 +1,30 @@
+import type { Generated } from 'kysely';
+
+export interface CheckGroupRow {
+  id: Generated<number>;
+  account_id: string;
+  name: string;
+  /** The name in lower case, for searches. */
+  name_search: string;
+  /** The group as its schema returned it. */
+  definition: string;
+  created: number;
+  updated: number | null;
+}
+
+export interface CheckGroupTagRow {
+  group_id: number;
+  tag: string;
+}
+
+/** Where a group makes its checks run: regions and slugs of private locations. */
+export interface CheckGroupLocationRow {
+  group_id: number;
+  name: string;
+}
+
+export interface CheckGroupTables {
+  check_groups: CheckGroupRow;
+  check_group_tags: CheckGroupTagRow;
+  check_group_locations: CheckGroupLocationRow;
+}

@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto';
+import type { CheckType } from '../../checks/contract/check-type.ts';
+import type { CheckDefinition } from '../../checks/contract/definition.ts';
+import { runnableSpec } from '../../checks/contract/definition.ts';
+import { findCheckType } from '../../checks/index.ts';
+import { AppError } from '../../lib/errors.ts';
+import { isUniqueViolation } from '../store/engine/dialect.ts';
+import type { Repositories } from '../store.ts';
+import type { Check } from './store.ts';
+
+/**
+ * A definition whose pings have an address: a token is chosen where there is none. Other types stay as they
+ * are.
+ */
+export function addressed(type: CheckType, definition: CheckDefinition): CheckDefinition {
+  if (!type.pings) return definition;
+  const token = type.pings.expectation(definition).token?.toLowerCase() ?? randomUUID();
+  return { ...definition, ...type.pings.addressed(definition, { token, url: null }) };
+}
+
+/** The path of the ping URL of a token. */
+export function pingPath(token: string): string {
+  return `/v1/ping/${token}`;
+}
+
+/** A definition as answers show it: with the URL of its pings. */
+export function withPingUrl(
+  type: CheckType | undefined,
+  definition: Readonly<Record<string, unknown>>,
+  publicUrl: string | undefined,
+): Readonly<Record<string, unknown>> {
+  if (!type?.pings) return definition;
+  const { token } = type.pings.expectation(definition);
+  if (token === null) return definition;
+  const url = `${publicUrl?.replace(/\/+$/, '') ?? ''}${pingPath(token)}`;
+  return { ...definition, ...type.pings.addressed(definition, { token, url }) };
+}
+
+/**
+ * Writes the timer of a check that was created or changed; nothing for types that are run.
+ *
+ * @throws AppError CONFLICT when another check has the token.
+ */
+export async function writeHeartbeat(
+  repositories: Repositories,
+  check: Pick<Check, 'id' | 'accountId' | 'checkType' | 'activated' | 'definition'>,
+): Promise<void> {
+  const type = findCheckType(check.checkType);
+  if (!type?.pings) return;
+  const { token, periodMs, graceMs } = type.pings.expectation(runnableSpec(type, check.definition));
+  if (token === null) throw new Error('a heartbeat is stored without a token');
+  try {
+    const { id: checkId, accountId, activated: isActive } = check;
+    await repositories.heartbeats.write({ checkId, accountId, token, periodMs, graceMs, isActive });
+  } catch (thrown) {
+    if (!isUniqueViolation(thrown)) throw thrown;
+    throw new AppError('CONFLICT', 'heartbeat.pingToken is taken: another check has it. Leave it out.');
+  }
+}

@@ -1,0 +1,119 @@
+import { createHash } from 'node:crypto';
+import { intervalMs, offsetRule } from '../../checks/contract/frequency.ts';
+import { findCheckType } from '../../checks/index.ts';
+import type { Check } from './store.ts';
+
+/**
+ * Slots: the instants at which a check is due. They lie on a grid anchored at the epoch, so every process and
+ * every restart computes the same ones. Where inside its interval a check falls follows from its
+ * `frequencyOffset`; a hash of its id spreads checks of one offset over the step between two offsets, so that
+ * no second gets more than its share.
+ */
+
+/** What the grid of a check follows from. */
+export interface SlotSource {
+  readonly id: string;
+  readonly frequency: number;
+  readonly frequencyOffset: number;
+}
+
+export interface SlotGrid {
+  /** Milliseconds between two slots. */
+  readonly intervalMs: number;
+  /** Slots are at `phaseMs + n * intervalMs` after the epoch; at least 0 and below the interval. */
+  readonly phaseMs: number;
+}
+
+const minuteStepMs = 6_000;
+const hourMs = 3_600_000;
+
+/**
+ * The grid of a check (spec.md, `frequencyOffset` rules; units of check model 1.1). Frequency 0: the offset
+ * is the period in seconds. Up to 60 minutes: the offset counts steps of 6 seconds. Above: it counts hours.
+ */
+export function slotGrid(source: SlotSource): SlotGrid {
+  const interval = intervalMs(source.frequency, source.frequencyOffset);
+  const spread = fraction(source.id, 'spread');
+  if (source.frequency === 0) return { intervalMs: interval, phaseMs: Math.floor(spread * interval) };
+  const stepMs = source.frequency <= 60 ? minuteStepMs : hourMs;
+  const phaseMs = source.frequencyOffset * stepMs + Math.floor(spread * stepMs);
+  return { intervalMs: interval, phaseMs: phaseMs % interval };
+}
+
+/** The offset of a check that names none: stable, spread by id, inside the bounds of its frequency. */
+export function defaultOffset(id: string, frequency: number): number {
+  const rule = offsetRule(frequency);
+  if ('allowed' in rule) return rule.allowed[0] ?? 10;
+  return rule.min + Math.floor(fraction(id, 'offset') * (rule.max - rule.min + 1));
+}
+
+/** The first slot after an instant, in epoch milliseconds. */
+export function nextSlotAfter(grid: SlotGrid, instantMs: number): number {
+  return grid.phaseMs + slotIndex(grid, instantMs) * grid.intervalMs + grid.intervalMs;
+}
+
+/** How many whole intervals lie between the epoch and the last slot at or before an instant. */
+export function slotIndex(grid: SlotGrid, instantMs: number): number {
+  return Math.floor((instantMs - grid.phaseMs) / grid.intervalMs);
+}
+
+/**
+ * Where a slot runs: everywhere when the check runs in parallel, else at one location after the other in the
+ * order of the list. No state is kept: the number of the slot decides.
+ */
+export function locationsOfSlot(
+  grid: SlotGrid,
+  slotAt: number,
+  locations: readonly string[],
+  runParallel: boolean,
+): readonly string[] {
+  if (runParallel || locations.length <= 1) return locations;
+  const location = locations[slotIndex(grid, slotAt) % locations.length];
+  return location === undefined ? [] : [location];
+}
+
+/** The locations of a definition in order, data-center ones first, each once. */
+export function locationsOf(definition: {
+  readonly locations?: unknown;
+  readonly privateLocations?: unknown;
+}): string[] {
+  const named = [definition.locations, definition.privateLocations].flatMap((list) =>
+    Array.isArray(list) ? (list as string[]) : [],
+  );
+  return [...new Set(named)];
+}
+
+const longestFreshnessMs = 6 * 60_000;
+
+/**
+ * How long a slot may wait in the queue before it is missed: its interval, at most six minutes (design,
+ * decision 9).
+ */
+export function freshnessMs(grid: SlotGrid): number {
+  return Math.min(grid.intervalMs, longestFreshnessMs);
+}
+
+/** A number in [0, 1) that depends on the id and a purpose, and on nothing else. */
+function fraction(id: string, purpose: string): number {
+  return createHash('sha256').update(`${purpose}:${id}`).digest().readUInt32BE(0) / 2 ** 32;
+}
+
+/** The grid of a stored check. */
+export function gridOf(check: Pick<Check, 'id' | 'definition'>): SlotGrid {
+  return slotGrid({
+    id: check.id,
+    frequency: check.definition.frequency as number,
+    frequencyOffset: check.definition.frequencyOffset as number,
+  });
+}
+
+/** When a check is due next after an instant; null when it is not scheduled at all. */
+export function firstSlotOf(
+  check: Pick<Check, 'id' | 'checkType' | 'activated' | 'definition'>,
+  now: number,
+): number | null {
+  // Types that nobody runs have no slots.
+  if (findCheckType(check.checkType)?.pings) return null;
+  if (!check.activated || locationsOf(check.definition).length === 0) return null;
+  return nextSlotAfter(gridOf(check), now);
+}

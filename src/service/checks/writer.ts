@@ -1,0 +1,203 @@
+import { randomUUID } from 'node:crypto';
+import type { z } from 'zod';
+import type { CheckType } from '../../checks/contract/check-type.ts';
+import { type CheckDefinition, maskedValues, mergeDefinition } from '../../checks/contract/definition.ts';
+import { keepMasked } from '../../checks/contract/masking.ts';
+import { findCheckType } from '../../checks/index.ts';
+import { AppError } from '../../lib/errors.ts';
+import { typedCheckRoutes } from '../../protocol/checks/check.ts';
+import type { Route } from '../../protocol/http/route.ts';
+import type { HandlerDeps } from '../http/handler.ts';
+import { requireGroup, requireLocations } from '../http/known-names.ts';
+import { fieldError, validationError } from '../http/validation.ts';
+import type { Signal } from '../store/engine/signals.ts';
+import { cancelledSignals } from '../store/engine/signals.ts';
+import type { Repositories } from '../store.ts';
+import { changeSubscriptions, subscribeNew } from './alert-channels.ts';
+import { type EffectiveCheck, withGroups } from './effective-check.ts';
+import { addressed, writeHeartbeat } from './ping-address.ts';
+import { defaultOffset, firstSlotOf, gridOf, locationsOf } from './slots.ts';
+import type { Check, CheckWrite } from './store.ts';
+
+type AnyBody = Readonly<Record<string, unknown>>;
+
+/** What is in effect of a check: its group's settings are applied. */
+export type ScheduledCheck = Pick<Check, 'id' | 'checkType' | 'activated' | 'definition'>;
+
+/**
+ * Makes the runs of a check follow a change of it, or of its group, in the transaction that stores the
+ * change.
+ *
+ * @returns when the check is due next (null: not scheduled), and the signals to send after the transaction.
+ */
+export type Reschedule = (
+  repositories: Repositories,
+  before: EffectiveCheck,
+  after: ScheduledCheck,
+  now: number,
+) => Promise<{ nextSlotAt: number | null; signals: Signal[] }>;
+
+/** What the routes of checks and groups work with. */
+export type CheckDeps = HandlerDeps & { readonly reschedule: Reschedule };
+
+export function checkNotFound(id: string): AppError {
+  return new AppError('NOT_FOUND', `There is no check ${id}.`);
+}
+
+/** Creates, changes and deletes checks, with everything that follows from it for their runs. */
+export class CheckWriter {
+  readonly #deps: CheckDeps;
+
+  constructor(deps: CheckDeps) {
+    this.#deps = deps;
+  }
+
+  /** `isAutoAssigned`: the check is subscribed to every alert channel there is. */
+  async create(accountId: string, type: CheckType, body: AnyBody, isAutoAssigned: boolean): Promise<Check> {
+    const id = randomUUID();
+    const now = this.#deps.clock.wallMs();
+    const definition = addressed(type, parseDefinition(type, id, body));
+    const { store } = this.#deps;
+    const check = await store.transaction(async (repositories) => {
+      await requireGroup(repositories, accountId, definition.groupId);
+      await requireLocations(repositories, accountId, definition);
+      const { activated, groupId } = definition;
+      const own = { id, accountId, groupId, checkType: type.name, activated, definition };
+      const [inEffect] = await withGroups(repositories, [own]);
+      const schedule = scheduleOf(inEffect ?? own, firstSlotOf(inEffect ?? own, now));
+      await repositories.checks.insert(id, accountId, type.name, writeOf(own, schedule), now);
+      await writeHeartbeat(repositories, own);
+      const named = definition.alertChannelSubscriptions;
+      await subscribeNew(repositories, { checkId: id }, { accountId, named, isAutoAssigned });
+      return repositories.checks.find(accountId, id);
+    });
+    store.signals.send([{ kind: 'schedule' }]);
+    if (!check) throw new Error('a check that was just inserted is not there');
+    return check;
+  }
+
+  /** `type` is given on typed routes: a check of another type is not found there. */
+  async update(accountId: string, id: string, body: AnyBody, type?: CheckType): Promise<Check> {
+    const { store, clock } = this.#deps;
+    const { check, queued } = await store.transaction(async (repositories) => {
+      const now = clock.wallMs();
+      await requireGroup(repositories, accountId, body.groupId);
+      const stored = await repositories.checks.findForUpdate(accountId, id);
+      if (!stored || (type && stored.checkType !== type.name)) throw checkNotFound(id);
+      if (body.checkType !== undefined && body.checkType !== stored.checkType) {
+        throw fieldError('payload', [
+          { key: 'checkType', message: `cannot change: it is ${stored.checkType}` },
+        ]);
+      }
+      const patch = keepMasked(maskedValues(findCheckType(stored.checkType)), body, stored.definition);
+      const storedType = typeNamed(stored.checkType);
+      const parsed = parseDefinition(
+        storedType,
+        id,
+        mergeDefinition(stored.definition, patch),
+        type?.requiredOnUpdate?.safeParse(body).error?.issues,
+      );
+      const definition = addressed(storedType, parsed);
+      await requireLocations(repositories, accountId, definition);
+      const changed = { ...stored, activated: definition.activated, definition };
+      const [before] = await withGroups(repositories, [stored]);
+      const [after] = await withGroups(repositories, [
+        { ...stored, ...changed, groupId: definition.groupId },
+      ]);
+      if (!before || !after) throw new Error('a check has no settings in effect');
+      const { nextSlotAt, signals } = await this.#deps.reschedule(repositories, before, after, now);
+      await repositories.checks.update(id, writeOf(changed, scheduleOf(after, nextSlotAt)), now);
+      const isNamed = body.alertChannelSubscriptions !== undefined;
+      const named = isNamed ? definition.alertChannelSubscriptions : undefined;
+      await changeSubscriptions(repositories, { checkId: id }, { accountId, named });
+      if (!after.activated) await repositories.alerts.forgetStates([id]);
+      await writeHeartbeat(repositories, after);
+      return { check: await repositories.checks.find(accountId, id), queued: signals };
+    });
+    store.signals.send([{ kind: 'schedule' }, ...queued]);
+    if (!check) throw checkNotFound(id);
+    return check;
+  }
+
+  async delete(accountId: string, id: string): Promise<void> {
+    const { store, clock } = this.#deps;
+    const cancelled = await store.transaction(async (repositories) => {
+      const stored = await repositories.checks.findForUpdate(accountId, id);
+      if (!stored) throw checkNotFound(id);
+      const now = clock.wallMs();
+      const runs = await repositories.runs.cancelAll(id, 'deleted', now);
+      await repositories.statuses.delete(id);
+      await repositories.alerts.forgetStates([id]);
+      await repositories.errorGroups.deleteOfCheck(accountId, id);
+      await repositories.triggers.delete({ account_id: accountId, kind: 'check', target_id: id });
+      await repositories.checks.delete(id);
+      // There may be millions of results: the lease sweep job removes them little by little.
+      await repositories.results.purgeLater(id, now);
+      return runs;
+    });
+    store.signals.send(cancelledSignals(cancelled));
+  }
+}
+
+/**
+ * Validates a whole definition and gives it an offset when it names none.
+ *
+ * @param otherIssues what else is wrong with the body it came in; all problems are reported together.
+ */
+function parseDefinition(
+  type: CheckType,
+  id: string,
+  body: AnyBody,
+  otherIssues: readonly z.core.$ZodIssue[] = [],
+): CheckDefinition {
+  const schema = routesOf(type).create.body;
+  const parsed = schema?.safeParse(body);
+  if (!parsed) throw new Error(`the create route of ${type.name} has no body`);
+  const issues = [...otherIssues, ...(parsed.error?.issues ?? [])];
+  if (!parsed.success || issues.length > 0) throw validationError('payload', issues);
+  const definition = parsed.data as CheckDefinition;
+  return {
+    ...definition,
+    frequencyOffset: definition.frequencyOffset ?? defaultOffset(id, definition.frequency),
+  };
+}
+
+/** How a check is scheduled, from its settings in effect. */
+function scheduleOf(inEffect: Pick<Check, 'definition'>, nextSlotAt: number | null) {
+  return { nextSlotAt, runParallel: inEffect.definition.runParallel === true };
+}
+
+function writeOf(
+  { id, definition }: { readonly id: string; readonly definition: CheckDefinition },
+  schedule: { readonly nextSlotAt: number | null; readonly runParallel: boolean },
+): CheckWrite {
+  const { request } = definition as { request?: { url?: unknown } };
+  return {
+    name: definition.name,
+    activated: definition.activated,
+    muted: definition.muted,
+    groupId: definition.groupId,
+    groupOrder: definition.groupOrder,
+    tags: definition.tags,
+    locations: locationsOf(definition),
+    definition,
+    intervalMs: gridOf({ id, definition }).intervalMs,
+    ...schedule,
+    url: typeof request?.url === 'string' ? request.url : null,
+  };
+}
+
+/** The typed routes of a check type. */
+export function routesOf(type: CheckType): { create: Route; update: Route } {
+  const routes = typedCheckRoutes.get(type.name);
+  if (!routes) throw new Error(`there are no typed routes for ${type.name}`);
+  return routes;
+}
+
+export function typeNamed(name: string): CheckType {
+  const type = findCheckType(name);
+  if (!type) {
+    throw fieldError('payload', [{ key: 'checkType', message: 'is not a type this service can run' }]);
+  }
+  return type;
+}

@@ -1,0 +1,41 @@
+import type { PingState } from '../../checks/heartbeat/spec.ts';
+
+type Flag = 0 | 1;
+
+/** The timer of a check whose target calls in by itself; the story is in heartbeats.ts of the service. */
+export interface HeartbeatRow {
+  check_id: string;
+  account_id: string;
+  ping_token: string;
+  period_ms: number;
+  grace_ms: number;
+  is_active: Flag;
+  /** The last ping, or the last time its absence was noted; null before the first ping. */
+  last_at: number | null;
+  /** When the grace time ends; null while nothing is awaited. */
+  deadline_at: number | null;
+  /** The slot of the newest record: those of one check are all different. */
+  last_slot_at: number;
+}
+
+export interface HeartbeatEventRow {
+  id: string;
+  check_id: string;
+  account_id: string;
+  state: PingState;
+  created: number;
+  source: string | null;
+  user_agent: string | null;
+}
+
+/** When the timers of heartbeats were last looked at: one row. */
+export interface HeartbeatWatchRow {
+  id: number;
+  looked_at: number;
+}
+
+export interface HeartbeatTables {
+  heartbeats: HeartbeatRow;
+  heartbeat_events: HeartbeatEventRow;
+  heartbeat_watch: HeartbeatWatchRow;
+}

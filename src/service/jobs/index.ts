@@ -1,0 +1,166 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/log.ts';
+import { type AlertingConfig, configuredNotifier } from '../alerts/delivery/notifier.ts';
+import { AlertTimers } from '../alerts/timers.ts';
+import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
+import type { ServiceConfig } from '../config.ts';
+import { HeartbeatWatch } from '../heartbeats/watch.ts';
+import { automaticIncidents } from '../incidents/automatic-incidents.ts';
+import { IncidentFeed } from '../incidents/trigger.ts';
+import type { MailServer } from '../mail/mail-server.ts';
+import { SubscriberNotifier } from '../mail/subscriber-notifier.ts';
+import { MaintenanceNotices } from '../maintenance/notices.ts';
+import type { ServiceMetrics } from '../metrics.ts';
+import { Scheduler } from '../runs/scheduler.ts';
+import type { Store } from '../store.ts';
+import { defineJob, JobLoop } from './job-loop.ts';
+import { LeaseSweep, leaseSweepLongestMs } from './lease-sweep.ts';
+import { Retention } from './retention.ts';
+
+type RetentionDeps = Omit<ConstructorParameters<typeof Retention>[0], 'retention'> & {
+  readonly config: Pick<
+    ServiceConfig,
+    'RESULT_RETENTION_DAYS' | 'ARTIFACT_RETENTION_DAYS' | 'ANALYTICS_RETENTION_DAYS'
+  >;
+};
+
+export interface JobDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly artifactStore: ArtifactStore;
+  readonly metrics: ServiceMetrics;
+  readonly leaseTtlMs: number;
+  readonly config: AlertingConfig & RetentionDeps['config'];
+  /** Absent where no mail server is configured; its maker closes it. */
+  readonly mail?: MailServer | undefined;
+}
+
+const dayMs = 86_400_000;
+
+/** The background jobs of a process, in the order they start. They stop in the opposite order. */
+export function backgroundJobs(deps: JobDeps): readonly JobLoop[] {
+  const { config, mail } = deps;
+  const toIncidents = automaticIncidents({ hasMailer: mail !== undefined, publicUrl: config.PUBLIC_URL });
+  const definitions = [
+    notifierJob(deps),
+    alertTimersJob(deps),
+    incidentFeedJob({ ...deps, handler: toIncidents }),
+    ...(mail ? [subscriberNotifierJob({ ...deps, mail })] : []),
+    ...(mail ? [maintenanceNoticesJob({ ...deps, publicUrl: config.PUBLIC_URL })] : []),
+    heartbeatWatchJob(deps),
+    leaseSweepJob(deps),
+    schedulerJob(deps),
+    retentionJob(deps),
+  ];
+  return definitions.map((definition) => new JobLoop(definition, deps));
+}
+
+export function notifierJob(deps: Parameters<typeof configuredNotifier>[0]) {
+  const notifier = configuredNotifier(deps);
+  return defineJob({
+    name: 'notifier',
+    leaderOnly: false,
+    wakesOn: ['alerts'],
+    longestMs: 2_000,
+    run: (wake) => notifier.turn(wake),
+    close: () => notifier.close(),
+  });
+}
+
+export function alertTimersJob(deps: ConstructorParameters<typeof AlertTimers>[0]) {
+  const timers = new AlertTimers(deps);
+  return defineJob({
+    name: 'alert timers',
+    leaderOnly: false,
+    wakesOn: ['alerts'],
+    longestMs: 5_000,
+    run: () => timers.turn(),
+  });
+}
+
+export function incidentFeedJob(deps: ConstructorParameters<typeof IncidentFeed>[0]) {
+  const feed = new IncidentFeed(deps);
+  return defineJob({
+    name: 'incident feed',
+    leaderOnly: false,
+    wakesOn: ['alerts'],
+    longestMs: 5_000,
+    run: () => feed.turn(),
+  });
+}
+
+export function subscriberNotifierJob(deps: ConstructorParameters<typeof SubscriberNotifier>[0]) {
+  const notifier = new SubscriberNotifier(deps);
+  return defineJob({
+    name: 'subscriber notifier',
+    leaderOnly: false,
+    wakesOn: [],
+    longestMs: 2_000,
+    run: () => notifier.turn(),
+  });
+}
+
+export function maintenanceNoticesJob(deps: ConstructorParameters<typeof MaintenanceNotices>[0]) {
+  const notices = new MaintenanceNotices(deps);
+  return defineJob({
+    name: 'maintenance notices',
+    leaderOnly: true,
+    wakesOn: [],
+    longestMs: 20_000,
+    run: () => notices.turn(),
+  });
+}
+
+export function heartbeatWatchJob(deps: ConstructorParameters<typeof HeartbeatWatch>[0]) {
+  const watch = new HeartbeatWatch(deps);
+  return defineJob({
+    name: 'heartbeat watch',
+    leaderOnly: true,
+    wakesOn: [],
+    // No grace time can end sooner after a ping than this, so pings need not wake it.
+    longestMs: 5_000,
+    run: () => watch.turn(),
+  });
+}
+
+export function leaseSweepJob(deps: ConstructorParameters<typeof LeaseSweep>[0]) {
+  const sweep = new LeaseSweep(deps);
+  return defineJob({
+    name: 'lease sweep',
+    leaderOnly: false,
+    wakesOn: [],
+    longestMs: leaseSweepLongestMs(deps.leaseTtlMs),
+    run: () => sweep.turn(),
+  });
+}
+
+export function schedulerJob(deps: ConstructorParameters<typeof Scheduler>[0]) {
+  const scheduler = new Scheduler(deps);
+  return defineJob({
+    name: 'scheduler',
+    leaderOnly: true,
+    wakesOn: ['schedule'],
+    longestMs: 30_000,
+    run: () => scheduler.turn(),
+  });
+}
+
+export function retentionJob(deps: RetentionDeps) {
+  const { RESULT_RETENTION_DAYS, ARTIFACT_RETENTION_DAYS, ANALYTICS_RETENTION_DAYS } = deps.config;
+  const retention = new Retention({
+    ...deps,
+    retention: {
+      resultsMs: RESULT_RETENTION_DAYS * dayMs,
+      artifactsMs: ARTIFACT_RETENTION_DAYS * dayMs,
+      analyticsMs: ANALYTICS_RETENTION_DAYS * dayMs,
+    },
+  });
+  return defineJob({
+    name: 'retention',
+    leaderOnly: true,
+    wakesOn: [],
+    longestMs: 60_000,
+    run: () => retention.turn(),
+  });
+}

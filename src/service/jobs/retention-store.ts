@@ -1,0 +1,196 @@
+import { type Kysely, sql } from 'kysely';
+import type { ArtifactRow } from '../results/tables.ts';
+import type { Dialect } from '../store/engine/dialect.ts';
+import type { Tables } from '../tables.ts';
+
+/**
+ * Removal of what is too old, in batches: each call is one short statement, so that claims and results never
+ * wait for long. Nothing here is on its way: results are final or attempts of runs that ended long ago, runs
+ * are terminal.
+ */
+export class Retired {
+  readonly #db: Kysely<Tables>;
+  readonly #dialect: Dialect;
+
+  constructor(db: Kysely<Tables>, dialect: Dialect) {
+    this.#db = db;
+    this.#dialect = dialect;
+  }
+
+  /** Results of a check created before an instant, oldest first. */
+  async resultIds(checkId: string, before: number, limit: number): Promise<string[]> {
+    const rows = await this.#db
+      .selectFrom('results')
+      .select('id')
+      .where('check_id', '=', checkId)
+      .where('created', '<', before)
+      .orderBy('created')
+      .limit(limit)
+      .execute();
+    return rows.map((row) => row.id);
+  }
+
+  /**
+   * Removes results and what is known of their artifacts. The bytes have to be gone before: the rows remember
+   * them.
+   */
+  async removeResults(table: 'results' | 'test_results', ids: readonly string[]): Promise<void> {
+    await this.#db.deleteFrom('artifacts').where(this.#dialect.inList('result_id', ids)).execute();
+    await this.#db.deleteFrom(table).where(this.#dialect.inList('id', ids)).execute();
+  }
+
+  /** Artifacts that are kept and were announced before an instant. */
+  async artifacts(before: number, limit: number): Promise<ArtifactRow[]> {
+    return this.#db
+      .selectFrom('artifacts')
+      .selectAll()
+      .where('state', '=', sql.lit('stored' as const))
+      .where('created', '<', before)
+      .orderBy('created')
+      .limit(limit)
+      .execute();
+  }
+
+  /** Marks an artifact whose bytes were removed. */
+  async forgetArtifact(row: ArtifactRow, reason: string): Promise<void> {
+    await this.#db
+      .updateTable('artifacts')
+      .set({ state: 'lost', reason })
+      .where('result_id', '=', row.result_id)
+      .where('position', '=', row.position)
+      .execute();
+  }
+
+  /**
+   * Removes up to `limit` each of: runs that ended, fenced results, check sessions, alerts with their
+   * notifications, groups of errors that were not seen since and notices of maintenance, all from before an
+   * instant. Alerts about certificates stay: they keep a certificate from being notified twice. So do groups
+   * that were archived for good: without them their errors would come back as new ones.
+   *
+   * @returns whether there may be more.
+   */
+  async removeRecords(before: number, limit: number): Promise<boolean> {
+    const runs = this.#db
+      .selectFrom('runs')
+      .select('id')
+      .where('ended', 'is not', null)
+      .where('ended', '<', before)
+      .orderBy('ended')
+      .limit(limit);
+    const removedRuns = await this.#db.deleteFrom('runs').where('id', 'in', runs).executeTakeFirst();
+    const stale = this.#db
+      .selectFrom('stale_results')
+      .select('id')
+      .where('received', '<', before)
+      .orderBy('received')
+      .limit(limit);
+    const removedStale = await this.#db
+      .deleteFrom('stale_results')
+      .where('id', 'in', stale)
+      .executeTakeFirst();
+    const sessions = this.#db
+      .selectFrom('check_sessions')
+      .select('id')
+      .where('started', '<', before)
+      .orderBy('started')
+      .limit(limit);
+    const removedSessions = await this.#db
+      .deleteFrom('check_sessions')
+      .where('id', 'in', sessions)
+      .executeTakeFirst();
+    const removedAlerts = await this.#removeAlerts(before, limit);
+    const groups = this.#db
+      .selectFrom('error_groups')
+      .select('id')
+      .where('last_seen', '<', before)
+      .where('is_archived_for_ever', '=', sql.lit(0 as const))
+      .orderBy('last_seen')
+      .limit(limit);
+    const removedGroups = await this.#db
+      .deleteFrom('error_groups')
+      .where('id', 'in', groups)
+      // Seen again meanwhile: it stays.
+      .where('last_seen', '<', before)
+      .executeTakeFirst();
+    await this.#db.deleteFrom('maintenance_notices').where('created', '<', before).execute();
+    const counts = [removedRuns, removedStale, removedSessions, removedGroups].map(({ numDeletedRows }) =>
+      Number(numDeletedRows),
+    );
+    return Math.max(...counts, removedAlerts) === limit;
+  }
+
+  async #removeAlerts(before: number, limit: number): Promise<number> {
+    const alerts = await this.#db
+      .selectFrom('alerts')
+      .select('id')
+      .where('created', '<', before)
+      .where('alert_type', '!=', sql.lit('ALERT_SSL'))
+      .orderBy('created')
+      .limit(limit)
+      .execute();
+    const ids = alerts.map(({ id }) => id);
+    if (ids.length === 0) return 0;
+    // The notifications first: an alert without them is not found again by what removes the rest.
+    await this.#db.deleteFrom('alert_notifications').where(this.#dialect.inList('alert_id', ids)).execute();
+    await this.#db.deleteFrom('alerts').where(this.#dialect.inList('id', ids)).execute();
+    return ids.length;
+  }
+
+  /**
+   * The ids of up to `limit` results of test sessions that started before an instant, and of the sessions
+   * without any.
+   */
+  async testSessions(
+    before: number,
+    limit: number,
+  ): Promise<{ readonly resultIds: string[]; readonly emptyIds: string[] }> {
+    const sessions = await this.#db
+      .selectFrom('test_sessions')
+      .select('id')
+      .where('started', '<', before)
+      .orderBy('started')
+      .limit(limit)
+      .execute();
+    const sessionIds = sessions.map(({ id }) => id);
+    if (sessionIds.length === 0) return { resultIds: [], emptyIds: [] };
+    const results = await this.#db
+      .selectFrom('test_results')
+      .select(['id', 'test_session_id'])
+      .where(this.#dialect.inList('test_session_id', sessionIds))
+      .limit(limit)
+      .execute();
+    const full = new Set(results.map((row) => row.test_session_id));
+    const emptyIds = results.length === limit ? [] : sessionIds.filter((id) => !full.has(id));
+    return { resultIds: results.map(({ id }) => id), emptyIds };
+  }
+
+  /** Removes test sessions whose results are gone. */
+  async removeTestSessions(ids: readonly string[]): Promise<void> {
+    await this.#db.deleteFrom('test_sessions').where(this.#dialect.inList('id', ids)).execute();
+  }
+
+  /** Removes up to `limit` events of a heartbeat from before an instant; returns how many. */
+  async removeHeartbeatEvents(checkId: string, before: number, limit: number): Promise<number> {
+    const some = this.#db
+      .selectFrom('heartbeat_events')
+      .select('id')
+      .where('check_id', '=', checkId)
+      .where('created', '<', before)
+      .orderBy('created')
+      .limit(limit);
+    const done = await this.#db.deleteFrom('heartbeat_events').where('id', 'in', some).executeTakeFirst();
+    return Number(done.numDeletedRows);
+  }
+
+  /** Ids of all checks after one, in order. */
+  async checkIdsAfter(id: string, limit: number): Promise<string[]> {
+    const rows = await this.#db
+      .selectFrom('checks')
+      .select('id')
+      .where('id', '>', id)
+      .orderBy('id')
+      .limit(limit)
+      .execute();
+    return rows.map((row) => row.id);
+  }
+}

@@ -1,0 +1,86 @@
+export interface PrivateLocationRow {
+  id: string;
+  account_id: string;
+  name: string;
+  slug_name: string;
+  icon: string;
+  proxy_url: string | null;
+  created: number;
+  updated: number | null;
+  /**
+   * The first slot that was missed because the location had no agent; null while it has. See
+   * location-outages.ts.
+   */
+  no_agent_since: number | null;
+}
+
+export interface LocationKeyRow {
+  id: string;
+  location_id: string;
+  key_hash: string;
+  masked: string;
+  created: number;
+  updated: number | null;
+}
+
+export interface AgentRow {
+  location_id: string;
+  agent_id: string;
+  session_id: string;
+  version: string;
+  platform: string;
+  check_types: string;
+  /** JSON: ways check types found to do their work, and why others do not work there. */
+  capabilities: string;
+  first_seen: number;
+  last_seen: number;
+}
+
+/** Errors of one kind that agents of a location reported of themselves. */
+export interface AgentErrorRow {
+  id: string;
+  location_id: string;
+  fingerprint: string;
+  type: string;
+  message: string;
+  level: string;
+  stack: string;
+  agent_version: string;
+  platform: string;
+  runtime: string;
+  count: number;
+  first_seen: number;
+  last_seen: number;
+}
+
+/** A time in which an agent reported its location as unhealthy. */
+export interface LocationEventRow {
+  id: string;
+  location_id: string;
+  agent_id: string;
+  kind: string;
+  evidence: string;
+  affected_runs: number;
+  started: number;
+  ended: number | null;
+  /** When the agent last reported it: one that dies leaves its events open. */
+  told: number;
+}
+
+/** How long the queue of a location was at the beginning of a minute. */
+export interface LocationMinuteRow {
+  location_id: string;
+  minute: number;
+  queue_size: number;
+  /** How long the run had waited that waited longest, in seconds. */
+  oldest_age: number;
+}
+
+export interface LocationTables {
+  private_locations: PrivateLocationRow;
+  location_keys: LocationKeyRow;
+  agents: AgentRow;
+  agent_errors: AgentErrorRow;
+  location_events: LocationEventRow;
+  location_minutes: LocationMinuteRow;
+}

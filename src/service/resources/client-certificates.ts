@@ -1,0 +1,35 @@
+import { randomUUID } from 'node:crypto';
+import { clientCertificateApi } from '../../protocol/checks/client-certificate.ts';
+import { fieldError } from '../http/validation.ts';
+import { accountTable } from '../store/engine/account-table.ts';
+import { certificateProblems } from './certificate-material.ts';
+import { defineResource } from './resource.ts';
+
+export interface ClientCertificateRow {
+  id: string;
+  account_id: string;
+  host: string;
+  cert: string;
+  private_key: string;
+  ca: string | null;
+  passphrase: string | null;
+  created: number;
+}
+
+/**
+ * Client certificates. Private keys and their passphrases are taken and never answered. Their table is made by
+ * `0005-account-resources`.
+ */
+export const certificates = defineResource(
+  clientCertificateApi,
+  accountTable<ClientCertificateRow>()({ name: 'client_certificates', key: 'id' }),
+)({
+  newKey: randomUUID,
+  columns: (body) => {
+    const problems = certificateProblems(body);
+    if (problems.length > 0) throw fieldError('payload', problems);
+    const { host, cert, key: private_key, ca, passphrase } = body;
+    return { host, cert, private_key, ca, passphrase };
+  },
+  view: ({ id, host, cert, ca }) => ({ id, host, cert, ca }),
+});

@@ -1,0 +1,145 @@
+import { AppError } from '../../lib/errors.ts';
+import type { ResourceApi } from '../../protocol/http/resource.ts';
+import type { AccountCaller } from '../http/auth.ts';
+import { type AnyHandler, type Call, type HandlerDeps, iso, optionalIso } from '../http/handler.ts';
+import { found, notFound } from '../http/known-names.ts';
+import { describePage, type PageQuery, pageOffset } from '../http/paging.ts';
+import { validationError } from '../http/validation.ts';
+import type { AccountRow, AccountTable } from '../store/engine/account-table.ts';
+import { isUniqueViolation } from '../store/engine/dialect.ts';
+import type { Page } from '../store/engine/queries.ts';
+import { resources } from './index.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** A stored object of any resource. */
+interface Stored {
+  readonly created: number;
+  readonly updated?: number | null;
+}
+interface AnyRow extends AccountRow {
+  key: string;
+}
+type AnyTable = AccountTable<string, AnyRow, 'key', Stored>;
+
+/** Any resource: what the types of its declaration tie together is not tied again here. */
+interface AnyResource {
+  readonly api: ResourceApi;
+  readonly newKey?: () => string;
+  columns(input: Json, change?: { readonly stored: Stored; readonly table: AnyTable }): object;
+  view(stored: Stored): object;
+  merge?(stored: Stored, patch: Json): Json;
+  list?(
+    table: AnyTable,
+    accountId: string,
+    query: object,
+    page: Page,
+  ): Promise<{ total: number; rows: Stored[] }>;
+}
+
+/** A call of any operation of a resource. */
+type ResourceCall = Pick<Call, 'request' | 'reply'> & {
+  readonly caller: AccountCaller;
+  readonly params: Json;
+  readonly query: PageQuery;
+  readonly body: Json;
+};
+type ResourceHandler = (call: ResourceCall) => Promise<unknown>;
+
+/** The handlers of all plain resources, by operationId. */
+export function resourceHandlers(deps: HandlerDeps): [string, AnyHandler][] {
+  return Object.entries(resources).flatMap(([name, resource]) => {
+    const handlers = handlersOf(name as keyof typeof resources, resource as unknown as AnyResource, deps);
+    return handlers as unknown as [string, AnyHandler][];
+  });
+}
+
+function handlersOf(
+  name: keyof typeof resources,
+  resource: AnyResource,
+  { store, clock, publicUrl }: HandlerDeps,
+): [string, ResourceHandler][] {
+  const { api, columns, newKey } = resource;
+  const tableOf = (repositories: Pick<typeof store, typeof name>) =>
+    repositories[name] as unknown as AnyTable;
+  const table = tableOf(store);
+  const keyIn = (values: Json) => values[api.keyName] as string;
+  const named = (key: string) => `${api.noun} ${api.keyName === 'id' ? key : JSON.stringify(key)}`;
+  const view = (stored: Stored) => ({
+    ...resource.view(stored),
+    created_at: iso(stored.created),
+    updated_at: optionalIso(stored.updated ?? null),
+  });
+  const merge =
+    resource.merge ?? ((stored: Stored, patch: Json) => mergedIntoShown(api, view(stored), patch));
+
+  const list: ResourceHandler = async ({ caller, query, request, reply }) => {
+    const page = { limit: query.limit, offset: pageOffset(query) };
+    const { rows, total } = resource.list
+      ? await resource.list(table, caller.accountId, query, page)
+      : await table.list(caller.accountId, page);
+    describePage(request, reply, { query, total, publicUrl });
+    return rows.map(view);
+  };
+  const create: ResourceHandler = async ({ caller, body }) => {
+    const row = {
+      ...(newKey ? { [table.shape.key]: newKey() } : {}),
+      ...(await columns(body)),
+      account_id: caller.accountId,
+      created: clock.wallMs(),
+      ...(api.patch ? { updated: null } : {}),
+    };
+    try {
+      return view(await table.insert(row as unknown as AnyRow));
+    } catch (thrown) {
+      if (!api.isKeyChosen || !isUniqueViolation(thrown)) throw thrown;
+      throw new AppError('CONFLICT', `There is a ${named(keyIn(body))} already.`);
+    }
+  };
+  const get: ResourceHandler = async ({ caller, params }) => {
+    const key = keyIn(params);
+    return view(found(await table.find(caller.accountId, key), named(key)));
+  };
+  const update: ResourceHandler = ({ caller, params, body }) =>
+    store.transaction(async (repositories) => {
+      const [key, within] = [keyIn(params), tableOf(repositories)];
+      const stored = found(await within.findForUpdate(caller.accountId, key), named(key));
+      const changes = await columns(merge(stored, body), { stored, table: within });
+      const identity = { account_id: caller.accountId, [within.shape.key]: key };
+      const changed = { ...changes, ...identity, updated: clock.wallMs() };
+      return view(found(await within.update(changed as unknown as AnyRow), named(key)));
+    });
+  const remove: ResourceHandler = async ({ caller, params }) => {
+    const key = keyIn(params);
+    if (!(await table.delete(caller.accountId, key))) throw notFound(named(key));
+  };
+
+  const { routes } = api;
+  return [
+    [routes.list.operationId, list],
+    [routes.create.operationId, create],
+    [routes.get.operationId, get],
+    ...(routes.update ? [[routes.update.operationId, update] as [string, ResourceHandler]] : []),
+    [routes.delete.operationId, remove],
+  ];
+}
+
+/**
+ * A change put into a resource as it is shown, as a whole valid one.
+ *
+ * @throws AppError VALIDATION_FAILED when what results is none.
+ */
+function mergedIntoShown({ input, mergedFields = [] }: ResourceApi, shown: Json, patch: Json): Json {
+  const merged: Record<string, unknown> = { ...shown, ...patch };
+  for (const name of mergedFields) {
+    const [before, after] = [shown[name], patch[name]];
+    if (isObject(before) && isObject(after)) merged[name] = { ...before, ...after };
+  }
+  const parsed = input.safeParse(merged);
+  if (!parsed.success) throw validationError('payload', parsed.error.issues);
+  return parsed.data as Json;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

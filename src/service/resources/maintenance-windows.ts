@@ -1,0 +1,38 @@
+import { instantOf } from '../../protocol/http/query.ts';
+import { maintenanceRoutes } from '../../protocol/pages/maintenance.ts';
+import { maintenanceWindowApi, type WindowDefinition } from '../../protocol/pages/maintenance-window.ts';
+import { MaintenanceWindows, windowColumns } from '../maintenance/window-store.ts';
+import { type Change, defineResource } from './resource.ts';
+
+/** Maintenance windows. Their table is made by `0005-account-resources`. */
+export const windows = defineResource(
+  maintenanceWindowApi,
+  MaintenanceWindows,
+)({
+  parts: maintenanceRoutes,
+  list: (repository, accountId, { startsAt, endsAt }, page) =>
+    repository.listWithin(accountId, { from: instantOf(startsAt), to: instantOf(endsAt) }, page),
+  columns,
+  view: ({ id, definition }) => ({ ...definition, id }),
+});
+
+/** What was changed of occurrences stays, unless the window's occurrences are others now. */
+async function columns(
+  definition: WindowDefinition,
+  change?: Change<MaintenanceWindows>,
+): Promise<ReturnType<typeof windowColumns>> {
+  if (!change) return windowColumns(definition);
+  const { stored, table } = change;
+  if (hasOtherOccurrences(stored.definition, definition)) await table.maintenances.forget(stored.id);
+  const changes = await table.maintenances.changes([stored.id]);
+  return windowColumns(definition, changes.get(stored.id));
+}
+
+/** Whether the n-th occurrence of one window is not the n-th of another. */
+function hasOtherOccurrences(before: WindowDefinition, after: WindowDefinition): boolean {
+  return (
+    Date.parse(before.startsAt) !== Date.parse(after.startsAt) ||
+    before.repeatInterval !== after.repeatInterval ||
+    before.repeatUnit !== after.repeatUnit
+  );
+}

@@ -1,0 +1,76 @@
+import type { Insertable } from 'kysely';
+import type { z } from 'zod';
+import type { ResourceApi } from '../../protocol/http/resource.ts';
+import type { Route } from '../../protocol/http/route.ts';
+import type { AccountTableShape, TableClass } from '../store/engine/account-table.ts';
+import type { Page } from '../store/engine/queries.ts';
+import type { Migration } from '../store/schema/migrations.ts';
+
+/** A repository, as far as its types go. */
+interface Shaped<Name extends string, Row, Key extends keyof Row & string, Stored> {
+  readonly shape: AccountTableShape<Name, Row, Key, Stored>;
+}
+type RowOf<Table> = Table extends Shaped<string, infer Row, infer _Key, infer _Stored> ? Row : never;
+type KeyOf<Table> = Table extends Shaped<string, infer _Row, infer Key, infer _Stored> ? Key : never;
+type StoredOf<Table> = Table extends Shaped<string, infer _Row, infer _Key, infer Stored> ? Stored : never;
+type PatchOf<Api> = Api extends { readonly patch: infer Patch extends z.ZodType } ? z.output<Patch> : never;
+type FilterOf<Api> = Api extends { readonly filter: infer Filter extends z.ZodRawShape }
+  ? z.output<z.ZodObject<Filter>>
+  : object;
+
+/** The columns that a resource fills itself; those of every resource are filled for it. */
+type Columns<Row, Key extends PropertyKey> = Omit<
+  Insertable<Row>,
+  Key | 'account_id' | 'created' | 'updated'
+> & {
+  [Own in keyof Insertable<Row> as Own & Key]?: Insertable<Row>[Own];
+};
+
+/** What a change starts from, inside its transaction. */
+export interface Change<Table> {
+  readonly stored: StoredOf<Table>;
+  readonly table: Table;
+}
+
+/** What is particular to one resource. */
+export interface Declaration<Api extends ResourceApi, Table> {
+  /** What makes its table. A migration that was released is frozen, and later changes follow it. */
+  readonly migrations?: readonly Migration[];
+  /** The key of a new one, where neither the database nor the account gives it. */
+  readonly newKey?: () => string;
+  /** What is stored of one, new or changed. May refuse it with a `fieldError`. */
+  readonly columns: (
+    input: z.output<Api['input']>,
+    change?: Change<Table>,
+  ) => Columns<RowOf<Table>, KeyOf<Table>> | Promise<Columns<RowOf<Table>, KeyOf<Table>>>;
+  /** What is shown of one; when it was created and updated is added. */
+  readonly view: (stored: StoredOf<Table>) => Omit<z.input<Api['shown']>, 'created_at' | 'updated_at'>;
+  /** Puts a change into what is stored; absent: into what is shown. */
+  readonly merge?: (stored: StoredOf<Table>, patch: PatchOf<Api>) => z.output<Api['input']>;
+  /** A page of its list, where the query takes more than paging. */
+  readonly list?: (
+    table: Table,
+    accountId: string,
+    query: FilterOf<Api>,
+    page: Page,
+  ) => Promise<{ total: number; rows: StoredOf<Table>[] }>;
+  /** Operations on parts of it, which follow its own in the reference. Their handlers are listed in routes.ts. */
+  readonly parts?: Readonly<Record<string, Route>>;
+}
+
+/** A plain account resource: its API, its repository and what ties them together. */
+export interface Resource<Api extends ResourceApi = ResourceApi, Table = unknown>
+  extends Declaration<Api, Table> {
+  readonly api: Api;
+  readonly table: TableClass<Table>;
+}
+
+/**
+ * Declares a plain account resource; docs/adding-a-resource.md shows the whole change.
+ *
+ * @param api its schemas and operations.
+ * @param table the class of its repository: an `accountTable`, or one that extends it.
+ */
+export function defineResource<const Api extends ResourceApi, Table>(api: Api, table: TableClass<Table>) {
+  return (declared: Declaration<Api, Table>): Resource<Api, Table> => ({ ...declared, api, table });
+}

@@ -1,0 +1,24 @@
+import type { Generated, Selectable } from 'kysely';
+import { snippetApi } from '../../protocol/checks/snippet.ts';
+import { accountTable } from '../store/engine/account-table.ts';
+import { defineResource } from './resource.ts';
+
+interface SnippetRow {
+  id: Generated<number>;
+  account_id: string;
+  name: string;
+  script: string;
+  created: number;
+  updated: number | null;
+}
+
+export type Snippet = Selectable<SnippetRow>;
+
+/** Pieces of script that an account's checks share. Their table is made by `0005-account-resources`. */
+export const snippets = defineResource(
+  snippetApi,
+  accountTable<SnippetRow>()({ name: 'snippets', key: 'id' }),
+)({
+  columns: ({ name, script }) => ({ name, script }),
+  view: ({ id, name, script }) => ({ id, name, script }),
+});

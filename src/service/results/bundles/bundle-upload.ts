@@ -1,0 +1,114 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Readable, Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { codeBundleKeyOf, maxCodeBundleBytes } from '../../../checks/contract/code-bundle.ts';
+import { AppError } from '../../../lib/errors.ts';
+import type { CodeBundle } from '../../../protocol/agent/code-bundle.ts';
+import type { ArtifactStore } from '../../artifact-store/artifact-store.ts';
+import { receiveUpload } from '../../artifact-store/upload.ts';
+
+/** Where a bundle is in the artifact store; every account has its own. */
+const placeOf = (accountId: string, key: string) => `bundles/${accountId}/${key}`;
+
+/** The header by which an uploader says what the bytes have to be. */
+export const checksumHeader = 'x-bundle-checksum-sha256';
+
+/**
+ * Takes a code bundle. Its key is known when all of it has come, so until then it is in a temporary file.
+ * Uploading the same bytes again gives the same key.
+ *
+ * @throws AppError PAYLOAD_TOO_LARGE, VALIDATION_FAILED when the bytes are not those that were announced,
+ *   ARTIFACT_STORE_FULL, STORE_UNAVAILABLE, or MALFORMED_BODY for what is no gzip and when the sender broke
+ *   off.
+ */
+export async function takeCodeBundle(
+  store: ArtifactStore,
+  accountId: string,
+  request: IncomingMessage,
+): Promise<CodeBundle> {
+  const file = join(tmpdir(), `picket-bundle-${randomUUID()}`);
+  try {
+    const content = new MeasuredBundle();
+    await receiveUpload(request, async (upload) => {
+      refuseTooLarge(Number(request.headers['content-length'] ?? 0));
+      await pipeline(upload, content, createWriteStream(file, { flags: 'wx', mode: 0o600 }));
+    });
+    const measured = content.measured();
+    refuseOther(request.headers[checksumHeader], measured.sha256);
+    const key = codeBundleKeyOf(measured);
+    await store.put(placeOf(accountId, key), createReadStream(file), measured);
+    return { key, contentLength: measured.sizeBytes, checksumSha256: measured.sha256 };
+  } finally {
+    await rm(file, { force: true });
+  }
+}
+
+/** @throws AppError NOT_FOUND, STORE_UNAVAILABLE. */
+export async function openCodeBundle(
+  store: ArtifactStore,
+  accountId: string,
+  key: string,
+): Promise<Readable> {
+  const content = await store.open(placeOf(accountId, key));
+  if (!content) throw new AppError('NOT_FOUND', `There is no code bundle ${key} in this account.`);
+  return content;
+}
+
+/** Lets the bytes of a gzip file pass, up to the limit, and measures them. */
+class MeasuredBundle extends Transform {
+  readonly #hash = createHash('sha256');
+  #head = Buffer.alloc(0);
+  #sizeBytes = 0;
+  #sha256 = '';
+
+  override _transform(
+    chunk: Buffer,
+    _encoding: BufferEncoding,
+    done: (error: Error | null, chunk?: Buffer) => void,
+  ) {
+    if (this.#head.length < 2) this.#head = Buffer.concat([this.#head, chunk.subarray(0, 2)]);
+    this.#sizeBytes += chunk.length;
+    try {
+      refuseTooLarge(this.#sizeBytes);
+    } catch (thrown) {
+      done(thrown as AppError);
+      return;
+    }
+    this.#hash.update(chunk);
+    done(null, chunk);
+  }
+
+  override _flush(done: (error?: Error | null) => void) {
+    this.#sha256 = this.#hash.digest('hex');
+    const isGzip = this.#head[0] === 0x1f && this.#head[1] === 0x8b;
+    done(
+      isGzip ? null : new AppError('MALFORMED_BODY', 'A code bundle is a tar.gz: these bytes are not gzip.'),
+    );
+  }
+
+  measured() {
+    return { sha256: this.#sha256, sizeBytes: this.#sizeBytes };
+  }
+}
+
+function refuseTooLarge(sizeBytes: number): void {
+  if (sizeBytes <= maxCodeBundleBytes) return;
+  throw new AppError('PAYLOAD_TOO_LARGE', `A code bundle has at most ${maxCodeBundleBytes} bytes (150 MB).`);
+}
+
+function refuseOther(announced: string | string[] | undefined, sha256: string): void {
+  if (announced === undefined) return;
+  const wanted = String(announced);
+  const isSame = wanted.toLowerCase() === sha256 || wanted === Buffer.from(sha256, 'hex').toString('base64');
+  if (isSame) return;
+  throw new AppError(
+    'VALIDATION_FAILED',
+    `The SHA-256 of the bytes is ${sha256}, not ${wanted.slice(0, 100)} as "${checksumHeader}" says.`,
+    { validation: { source: 'payload', keys: [checksumHeader] } },
+  );
+}

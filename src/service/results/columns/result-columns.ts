@@ -1,0 +1,264 @@
+import type { Kysely } from 'kysely';
+import { LruMap } from '../../../lib/lru.ts';
+import type { Dialect } from '../../store/engine/dialect.ts';
+import type { Tables } from '../../tables.ts';
+import type { ResultChunkRow } from '../tables.ts';
+import {
+  encodedPart,
+  encodeFrame,
+  type Frame,
+  type FramePart,
+  frameOf,
+  joinParts,
+  partOf,
+  rowsBetween,
+  timeColumn,
+} from './result-frame.ts';
+
+/**
+ * Rows of one chunk: large enough that a month of a busy check is some hundred reads, small enough to build
+ * in a moment.
+ */
+const resultsPerChunk = 4096;
+/** Results that are older than this do not change any more, but for those whose run is still on its way. */
+const settledAfterMs = 15 * 60_000;
+/** A chunk covers no more than that; results are read one by one until theirs is full or that long. */
+const longestChunkMs = 24 * 3_600_000;
+
+/** The bytes of one column, by the beginning of the chunk. */
+type EncodedColumns = ReadonlyMap<number, Uint8Array | null>;
+type ChunkBounds = Pick<ResultChunkRow, 'from_ms' | 'to_ms' | 'row_count'>;
+
+/** What an entry costs in addition to its content. */
+const entryBytes = 200;
+
+/** Columns of sealed chunks by key; null for one that is not stored because it says nothing. */
+type ColumnCache = LruMap<string, Uint8Array | null>;
+
+/**
+ * A cache of encoded columns, which never change, up to a number of bytes. The same months are asked for
+ * again and again: by a dashboard, by an API client with another metric or page.
+ */
+export function columnCache(maxBytes: number): ColumnCache {
+  return new LruMap(maxBytes, (column, key) => entryBytes + key.length + (column?.byteLength ?? 0));
+}
+
+/**
+ * Final results as columns: the story is in ADR 15. Results stay where they are; those that are settled are
+ * also *sealed* into chunks, one after the other, without a gap: `[from_ms, to_ms)` of `created`. A chunk has
+ * a row in `result_chunks` and one in `result_columns` for each of its columns. What was not sealed yet is
+ * read from the results themselves, so an answer is the same before and after.
+ */
+export class ResultColumns {
+  readonly #db: Kysely<Tables>;
+  readonly #dialect: Dialect;
+  readonly #cache: ColumnCache;
+
+  /** @param cache keeps what was read; by default nothing outlives a few reads. */
+  constructor(db: Kysely<Tables>, dialect: Dialect, cache = columnCache(0)) {
+    this.#db = db;
+    this.#cache = cache;
+    this.#dialect = dialect;
+  }
+
+  /** Where the sealed results of a check end; 0 before the first chunk. */
+  async sealedUntil(checkId: string): Promise<number> {
+    const chunk = await this.#db
+      .selectFrom('result_chunks')
+      .select('to_ms')
+      .where('check_id', '=', checkId)
+      .orderBy('from_ms', 'desc')
+      .limit(1)
+      .executeTakeFirst();
+    return chunk?.to_ms ?? 0;
+  }
+
+  /** The end of the chunk that could be sealed next, or null. Cheap: it reads an index only. */
+  async nextSeal(checkId: string, now: number): Promise<{ since: number; until: number } | null> {
+    const since = await this.sealedUntil(checkId);
+    const oldest = await this.#createdAt(checkId, since, 0);
+    if (oldest === null) return null;
+    const settled = Math.min(now - settledAfterMs, await this.#oldestOnItsWay(checkId));
+    const full = await this.#createdAt(checkId, since, resultsPerChunk);
+    // Results of one instant are never torn apart.
+    const border = full === oldest ? oldest + 1 : full;
+    const until = Math.min(border ?? Number.MAX_SAFE_INTEGER, oldest + longestChunkMs);
+    return until <= settled ? { since, until } : null;
+  }
+
+  async #createdAt(checkId: string, since: number, offset: number): Promise<number | null> {
+    const row = await this.#db
+      .selectFrom('results')
+      .select('created')
+      .where('check_id', '=', checkId)
+      .where('result_type', '=', 'FINAL')
+      .where('created', '>=', since)
+      .orderBy('created')
+      .limit(1)
+      .offset(offset)
+      .executeTakeFirst();
+    return row?.created ?? null;
+  }
+
+  /** An attempt whose run is on its way may still become a final result, at the time it came. */
+  async #oldestOnItsWay(checkId: string): Promise<number> {
+    const row = await this.#db
+      .selectFrom('runs')
+      .innerJoin('results', 'results.id', 'runs.last_result_id')
+      .select((eb) => eb.fn.min('results.created').as('at'))
+      .where('runs.check_id', '=', checkId)
+      .where('runs.state', 'in', ['queued', 'leased'])
+      .executeTakeFirst();
+    return row?.at ?? Number.MAX_SAFE_INTEGER;
+  }
+
+  /**
+   * Seals one chunk, within a transaction. Returns false when there is none to seal, or the check is gone.
+   */
+  async sealNext(checkId: string, now: number): Promise<boolean> {
+    // Locked, so that a check that is deleted meanwhile takes the new chunk with it.
+    const check = await this.#db
+      .selectFrom('checks')
+      .select('id')
+      .where('id', '=', checkId)
+      .modifyEnd(this.#dialect.forUpdate)
+      .executeTakeFirst();
+    const seal = check && (await this.nextSeal(checkId, now));
+    if (!seal) return false;
+    const rows = await this.#measuredRows(checkId, seal.since, seal.until);
+    const [first] = rows;
+    if (!first) return false;
+    const frame = frameOf(rows);
+    const fromMs = first.created;
+    await this.#db
+      .insertInto('result_chunks')
+      .values({ check_id: checkId, from_ms: fromMs, to_ms: seal.until, row_count: frame.rowCount })
+      .execute();
+    for (const [name, content] of encodeFrame(frame)) {
+      await this.#db
+        .insertInto('result_columns')
+        .values({ check_id: checkId, name, from_ms: fromMs, content })
+        .execute();
+    }
+    return true;
+  }
+
+  async #measuredRows(checkId: string, from: number, to: number) {
+    return this.#db
+      .selectFrom('results')
+      .select(['created', 'run_location', 'has_failures', 'has_errors', 'attempts', 'measured'])
+      .where('check_id', '=', checkId)
+      .where('result_type', '=', 'FINAL')
+      .where('created', '>=', from)
+      .where('created', '<', to)
+      .orderBy('created')
+      .orderBy('id')
+      .execute();
+  }
+
+  /** The named columns of the final results created in [from, to), sealed or not. */
+  async read(
+    checkId: string,
+    window: { from: number; to: number },
+    names: ReadonlySet<string>,
+  ): Promise<Frame> {
+    const { from, to } = window;
+    // Asked first: what is sealed from here on is in neither part twice.
+    const sealedUntil = await this.sealedUntil(checkId);
+    const chunks = await this.#db
+      .selectFrom('result_chunks')
+      .select(['from_ms', 'to_ms', 'row_count'])
+      .where('check_id', '=', checkId)
+      .where('from_ms', '<', Math.min(to, sealedUntil))
+      .where('to_ms', '>', from)
+      .orderBy('from_ms')
+      .execute();
+    const isCut = (chunk: ChunkBounds) => chunk.from_ms < from || chunk.to_ms > to;
+    const columns = new Map<string, EncodedColumns>();
+    for (const name of names) columns.set(name, await this.#columnsOf(checkId, chunks, name));
+    const times =
+      columns.get(timeColumn) ?? (await this.#columnsOf(checkId, chunks.filter(isCut), timeColumn));
+    const parts = chunks.map((chunk): FramePart => {
+      const encodedTimes = times.get(chunk.from_ms);
+      const rows =
+        isCut(chunk) && encodedTimes
+          ? rowsBetween(encodedTimes, chunk.row_count, window)
+          : { from: 0, to: chunk.row_count };
+      return encodedPart(columnsOfChunk(chunk, columns), rows);
+    });
+    if (to > sealedUntil) {
+      parts.push(partOf(frameOf(await this.#measuredRows(checkId, Math.max(from, sealedUntil), to))));
+    }
+    return joinParts(parts, names);
+  }
+
+  /**
+   * One column of some chunks, by the beginning of the chunk; read in one statement where any is not in the
+   * cache.
+   */
+  async #columnsOf(checkId: string, chunks: readonly ChunkBounds[], name: string): Promise<EncodedColumns> {
+    const columns = new Map<number, Uint8Array | null>();
+    const missing: number[] = [];
+    for (const { from_ms } of chunks) {
+      const column = this.#cache.get(cacheKey(checkId, from_ms, name));
+      if (column === undefined) missing.push(from_ms);
+      else columns.set(from_ms, column);
+    }
+    const [first, last] = [missing[0], missing.at(-1)];
+    if (first === undefined || last === undefined) return columns;
+    const rows = await this.#db
+      .selectFrom('result_columns')
+      .select(['from_ms', 'content'])
+      .where('check_id', '=', checkId)
+      .where('name', '=', name)
+      .where('from_ms', '>=', first)
+      .where('from_ms', '<=', last)
+      .execute();
+    const stored = new Map(rows.map(({ from_ms, content }) => [from_ms, content]));
+    for (const fromMs of missing) {
+      const column = stored.get(fromMs) ?? null;
+      columns.set(fromMs, column);
+      this.#cache.set(cacheKey(checkId, fromMs, name), column);
+    }
+    return columns;
+  }
+
+  /** Removes up to `limit` chunks of a check that end before an instant. Returns how many there were. */
+  async prune(checkId: string, before: number, limit: number): Promise<number> {
+    const chunks = await this.#db
+      .selectFrom('result_chunks')
+      .select('from_ms')
+      .where('check_id', '=', checkId)
+      .where('to_ms', '<=', before)
+      .orderBy('from_ms')
+      .limit(limit)
+      .execute();
+    const last = chunks.at(-1);
+    if (!last) return 0;
+    for (const table of ['result_columns', 'result_chunks'] as const) {
+      await this.#db
+        .deleteFrom(table)
+        .where('check_id', '=', checkId)
+        .where('from_ms', '<=', last.from_ms)
+        .execute();
+    }
+    return chunks.length;
+  }
+}
+
+/** The columns of one chunk by name; those that say nothing are not stored. */
+function columnsOfChunk(
+  chunk: ChunkBounds,
+  columns: ReadonlyMap<string, EncodedColumns>,
+): Map<string, Uint8Array> {
+  const own = new Map<string, Uint8Array>();
+  for (const [name, byChunk] of columns) {
+    const bytes = byChunk.get(chunk.from_ms);
+    if (bytes) own.set(name, bytes);
+  }
+  return own;
+}
+
+function cacheKey(checkId: string, fromMs: number, name: string): string {
+  return `${checkId} ${fromMs} ${name}`;
+}

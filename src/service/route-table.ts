@@ -1,0 +1,76 @@
+import { checkTypes } from '../checks/index.ts';
+import { accountRoutes } from '../protocol/accounts/account.ts';
+import { agentRoutes } from '../protocol/agent/agent.ts';
+import { agentErrorRoutes } from '../protocol/agent/agent-error.ts';
+import { examinationRoutes } from '../protocol/agent/agent-examination.ts';
+import { agentBundleRoutes, codeBundleRoutes } from '../protocol/agent/code-bundle.ts';
+import { alertRoutes } from '../protocol/alerts/alert.ts';
+import { alertChannelRoutes } from '../protocol/alerts/alert-channel.ts';
+import { checkRoutes, typedCheckRoutes } from '../protocol/checks/check.ts';
+import { checkGroupRoutes } from '../protocol/checks/check-group.ts';
+import { checkStatusRoutes } from '../protocol/checks/check-status.ts';
+import { heartbeatRoutes } from '../protocol/checks/heartbeat.ts';
+import { runtimeRoutes } from '../protocol/checks/runtime.ts';
+import type { Route } from '../protocol/http/route.ts';
+import { locationRoutes, staticIpRoutes } from '../protocol/locations/location.ts';
+import { locationEventRoutes } from '../protocol/locations/location-event.ts';
+import { locationMetricsRoutes } from '../protocol/locations/location-metrics.ts';
+import { privateLocationRoutes } from '../protocol/locations/private-location.ts';
+import { badgeRoutes } from '../protocol/pages/badge.ts';
+import { dashboardRoutes } from '../protocol/pages/dashboard.ts';
+import { dashboardIncidentRoutes } from '../protocol/pages/dashboard-incident.ts';
+import { incidentRoutes } from '../protocol/pages/incident.ts';
+import { publicPageRoutes } from '../protocol/pages/public-page.ts';
+import { statusPageRoutes } from '../protocol/pages/status-page.ts';
+import { subscriptionRoutes } from '../protocol/pages/subscription.ts';
+import { analyticsRoutes, typedAnalyticsRoute } from '../protocol/results/analytics.ts';
+import { artifactRoutes, assetRoutes } from '../protocol/results/artifact.ts';
+import { checkResultRoutes } from '../protocol/results/check-result.ts';
+import { errorGroupRoutes, rootCauseAnalysisRoutes } from '../protocol/results/error-group.ts';
+import { reportingRoutes } from '../protocol/results/reporting.ts';
+import { checkSessionRoutes } from '../protocol/sessions/check-session.ts';
+import { testSessionRoutes } from '../protocol/sessions/test-session.ts';
+import { triggerRoutes } from '../protocol/sessions/trigger.ts';
+import { resourceRoutes } from './resources/index.ts';
+
+/** Every operation of the API, in the order of the reference. */
+export const allRoutes: readonly Route[] = [
+  ...Object.values(checkRoutes),
+  ...[...typedCheckRoutes.values()].flatMap((typed) => Object.values(typed)),
+  ...Object.values(checkResultRoutes),
+  ...Object.values(assetRoutes),
+  ...Object.values(codeBundleRoutes),
+  ...Object.values(checkStatusRoutes),
+  ...Object.values(alertChannelRoutes),
+  ...Object.values(alertRoutes),
+  ...Object.values(heartbeatRoutes),
+  ...Object.values(errorGroupRoutes),
+  ...Object.values(rootCauseAnalysisRoutes),
+  ...Object.values(checkSessionRoutes),
+  ...Object.values(testSessionRoutes),
+  ...Object.values(triggerRoutes),
+  ...Object.values(analyticsRoutes),
+  ...checkTypes.map(typedAnalyticsRoute),
+  ...Object.values(privateLocationRoutes),
+  ...Object.values(locationMetricsRoutes),
+  ...Object.values(locationEventRoutes),
+  ...Object.values(locationRoutes),
+  ...Object.values(staticIpRoutes),
+  ...Object.values(dashboardRoutes),
+  ...Object.values(dashboardIncidentRoutes),
+  ...Object.values(statusPageRoutes),
+  ...Object.values(incidentRoutes),
+  ...Object.values(subscriptionRoutes),
+  ...Object.values(publicPageRoutes),
+  ...Object.values(reportingRoutes),
+  ...Object.values(badgeRoutes),
+  ...Object.values(checkGroupRoutes),
+  ...resourceRoutes,
+  ...Object.values(runtimeRoutes),
+  ...Object.values(accountRoutes),
+  ...Object.values(agentRoutes),
+  ...Object.values(examinationRoutes),
+  ...Object.values(agentErrorRoutes),
+  ...Object.values(artifactRoutes),
+  ...Object.values(agentBundleRoutes),
+];

@@ -1,0 +1,181 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Kysely } from 'kysely';
+import { sql } from 'kysely';
+import { backoffDelayMs } from '../lib/clock.ts';
+import { toError } from '../lib/errors.ts';
+import type { Logger } from '../lib/log.ts';
+import { Accounts } from './accounts/store.ts';
+import { AlertChannels } from './alerts/channels/store.ts';
+import { AlertNotifications } from './alerts/delivery/store.ts';
+import { Alerts } from './alerts/store.ts';
+import { CheckGroups } from './checks/groups/store.ts';
+import { Checks } from './checks/store.ts';
+import { Heartbeats } from './heartbeats/store.ts';
+import { IncidentEvents } from './incidents/event-store.ts';
+import { Incidents } from './incidents/store.ts';
+import { Retired } from './jobs/retention-store.ts';
+import { AgentErrors } from './locations/agents/error-store.ts';
+import { LocationEvents } from './locations/event-store.ts';
+import { LocationMinutes } from './locations/minute-store.ts';
+import { Locations } from './locations/store.ts';
+import { SubscriberMails } from './mail/store.ts';
+import { Maintenances } from './maintenance/store.ts';
+import { DashboardIncidents } from './pages/dashboards/incident-store.ts';
+import { Dashboards } from './pages/dashboards/store.ts';
+import { Services } from './pages/service-store.ts';
+import { StatusPages } from './pages/store.ts';
+import { Subscriptions } from './pages/subscription-store.ts';
+import { resourceMigrations, resourceRepositories } from './resources/index.ts';
+import { Artifacts } from './results/artifacts/store.ts';
+import { ResultColumns } from './results/columns/result-columns.ts';
+import { ErrorGroups } from './results/error-groups/store.ts';
+import { Reports } from './results/report-store.ts';
+import { Statuses } from './results/status-store.ts';
+import { Results } from './results/store.ts';
+import { Leases } from './runs/lease-store.ts';
+import { Runs } from './runs/store.ts';
+import { CheckSessions } from './sessions/check-session-store.ts';
+import { TestSessions } from './sessions/test-session-store.ts';
+import { Triggers } from './sessions/trigger-store.ts';
+import {
+  asStoreError,
+  type Connection,
+  connectPostgres,
+  connectSqlite,
+  type Dialect,
+  isConflict,
+} from './store/engine/dialect.ts';
+import { PostgresLink } from './store/engine/postgres.ts';
+import { LocalSignals, type Signals } from './store/engine/signals.ts';
+import { migrate, migrations } from './store/schema/migrations.ts';
+import type { Tables } from './tables.ts';
+
+/** What is stored: one repository for each kind of thing. Inside a transaction they act within it. */
+export type Repositories = Readonly<ReturnType<typeof repositoriesOf>>;
+
+export interface Store extends Repositories {
+  readonly signals: Signals;
+  /** Which engine it is, for logs and diagnosis. */
+  readonly engine: Dialect['name'];
+  /**
+   * All or nothing. The callback awaits nothing but calls of the repositories it is given: on SQLite every
+   * other query of the process waits for it. It may be called again: a transaction that was rolled back in
+   * favour of another one is tried a few times before it counts as STORE_UNAVAILABLE.
+   */
+  transaction<T>(work: (repositories: Repositories) => Promise<T>): Promise<T>;
+  /** Whether this process is the one that schedules. One of several on PostgreSQL; always true on SQLite. */
+  isLeader(): Promise<boolean>;
+  /**
+   * A transaction in which nobody else is the leader: undefined, and nothing done, when this process is not
+   * any more. For what only the leader may write, however long it was stopped since it asked.
+   */
+  leaderTransaction<T>(work: (repositories: Repositories) => Promise<T>): Promise<T | undefined>;
+  /** Throws STORE_UNAVAILABLE when the database does not answer. */
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Where the data are. */
+export interface StorePlace {
+  /** PostgreSQL when given. */
+  readonly databaseUrl?: string | undefined;
+  /** Path of the SQLite database when there is no databaseUrl. */
+  readonly path: string;
+}
+
+export interface StoreOptions extends StorePlace {
+  readonly logger: Logger;
+}
+
+/** Opens the store and brings its schema up to date. */
+export async function openStore(options: StoreOptions): Promise<Store> {
+  const { databaseUrl, path, logger } = options;
+  const resources = new AsyncDisposableStack();
+  const connection: Connection =
+    databaseUrl === undefined
+      ? connectSqlite(path)
+      : connectPostgres(databaseUrl, (error) =>
+          logger.warn({ reason: error.message }, 'database connection lost'),
+        );
+  const { db, dialect, clientConfig } = connection;
+  resources.defer(() => db.destroy());
+  try {
+    await migrate(db, dialect, [...migrations, ...resourceMigrations]);
+    let link: PostgresLink | undefined;
+    if (clientConfig) {
+      link = new PostgresLink(clientConfig, db, logger);
+      await link.open();
+      resources.defer(() => link?.close());
+    }
+    const transaction = <T>(work: (transaction: Kysely<Tables>) => Promise<T>) =>
+      guard(() => db.transaction().execute(work));
+    return {
+      ...repositoriesOf(db, dialect),
+      signals: link ?? new LocalSignals(),
+      engine: dialect.name,
+      transaction: (work) => transaction((db) => work(repositoriesOf(db, dialect))),
+      isLeader: async () => (link ? link.isLeader() : true),
+      leaderTransaction: (work) =>
+        transaction(async (db) => {
+          if (link && !(await link.lockLeadership(db))) return undefined;
+          return work(repositoriesOf(db, dialect));
+        }),
+      ping: () => guard(async () => void (await sql`select 1`.execute(db))),
+      close: () => resources.disposeAsync(),
+    };
+  } catch (thrown) {
+    await resources.disposeAsync();
+    throw asStoreError(toError(thrown));
+  }
+}
+
+function repositoriesOf(db: Kysely<Tables>, dialect: Dialect) {
+  return {
+    ...resourceRepositories(db, dialect),
+    accounts: new Accounts(db, dialect),
+    agentErrors: new AgentErrors(db),
+    checks: new Checks(db, dialect),
+    groups: new CheckGroups(db, dialect),
+    maintenances: new Maintenances(db),
+    locations: new Locations(db, dialect),
+    locationEvents: new LocationEvents(db),
+    runs: new Runs(db, dialect),
+    leases: new Leases(db, dialect),
+    results: new Results(db, dialect),
+    resultColumns: new ResultColumns(db, dialect),
+    locationMinutes: new LocationMinutes(db),
+    retired: new Retired(db, dialect),
+    statuses: new Statuses(db, dialect),
+    artifacts: new Artifacts(db, dialect),
+    alertChannels: new AlertChannels(db, dialect),
+    alerts: new Alerts(db, dialect),
+    notifications: new AlertNotifications(db, dialect),
+    incidentEvents: new IncidentEvents(db, dialect),
+    dashboards: new Dashboards(db, dialect),
+    dashboardIncidents: new DashboardIncidents(db, dialect),
+    statusPages: new StatusPages(db, dialect),
+    services: new Services(db, dialect),
+    incidents: new Incidents(db, dialect),
+    subscriptions: new Subscriptions(db, dialect),
+    subscriberMails: new SubscriberMails(db, dialect),
+    reports: new Reports(db, dialect),
+    heartbeats: new Heartbeats(db, dialect),
+    errorGroups: new ErrorGroups(db, dialect),
+    checkSessions: new CheckSessions(db, dialect),
+    testSessions: new TestSessions(db, dialect),
+    triggers: new Triggers(db),
+  };
+}
+
+const maxTries = 5;
+
+async function guard<T>(work: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await work();
+    } catch (thrown) {
+      if (!isConflict(thrown) || tries === maxTries) throw asStoreError(toError(thrown));
+      await sleep(backoffDelayMs(tries, { baseMs: 5, capMs: 200 }));
+    }
+  }
+}

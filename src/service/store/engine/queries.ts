@@ -1,0 +1,42 @@
+import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
+
+/** A part of a list: `limit` rows after the first `offset`. */
+export interface Page {
+  readonly limit: number;
+  readonly offset: number;
+}
+
+/** One page of the rows of a query that says their order, and how many rows there are in all. */
+export async function readPage<DB, TB extends keyof DB, Row>(
+  query: SelectQueryBuilder<DB, TB, Row>,
+  page: Page,
+): Promise<{ total: number; rows: Row[] }> {
+  const counted: { total?: unknown } | undefined = await query
+    .clearSelect()
+    .clearOrderBy()
+    .select((eb) => eb.fn.countAll<number>().as('total'))
+    .executeTakeFirst();
+  const rows = await query.limit(page.limit).offset(page.offset).execute();
+  return { total: Number(counted?.total ?? 0), rows };
+}
+
+/** The rows behind a cursor, in a list ordered by creation time and id, newest first. */
+export function isBehind(cursor: { readonly created: number; readonly id: string }): RawBuilder<boolean> {
+  return sql<boolean>`(created < ${cursor.created} or (created = ${cursor.created} and id < ${cursor.id}))`;
+}
+
+const sizes = [64, 16, 4, 1] as const;
+
+/**
+ * Rows cut into batches of a few fixed sizes. An insert of many rows is one statement, but its text depends
+ * on how many there are; with four sizes there are four texts to prepare and keep, not one for every number.
+ */
+export function* batches<Row>(rows: readonly Row[]): Generator<readonly Row[]> {
+  let start = 0;
+  for (const size of sizes) {
+    while (rows.length - start >= size) {
+      yield rows.slice(start, start + size);
+      start += size;
+    }
+  }
+}

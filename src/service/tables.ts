@@ -1,0 +1,33 @@
+import type { AccountTables } from './accounts/tables.ts';
+import type { AlertTables } from './alerts/tables.ts';
+import type { CheckGroupTables } from './checks/groups/tables.ts';
+import type { CheckTables } from './checks/tables.ts';
+import type { HeartbeatTables } from './heartbeats/tables.ts';
+import type { IncidentTables } from './incidents/tables.ts';
+import type { LocationTables } from './locations/tables.ts';
+import type { MailTables } from './mail/tables.ts';
+import type { MaintenanceTables } from './maintenance/tables.ts';
+import type { PageTables } from './pages/tables.ts';
+import type { ResultTables } from './results/tables.ts';
+import type { RunTables } from './runs/tables.ts';
+import type { SessionTables } from './sessions/tables.ts';
+
+/**
+ * The tables of the database, each declared in the `tables.ts` of its noun. Rows are as both engines return
+ * them: times are epoch milliseconds, booleans are 0 or 1, JSON is text, parsed in one place (the repository
+ * of the noun). The rows of plain resources are known to their own repositories only.
+ */
+export interface Tables
+  extends AccountTables,
+    AlertTables,
+    CheckTables,
+    CheckGroupTables,
+    HeartbeatTables,
+    IncidentTables,
+    LocationTables,
+    MailTables,
+    MaintenanceTables,
+    PageTables,
+    ResultTables,
+    RunTables,
+    SessionTables {}

@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { launchScript } from '../../../src/sandbox/scripts/script-process.ts';
+import { runScript, type ScriptReport, scriptFiles } from '../../../src/sandbox/scripts/script-run.ts';
+import { createPlainSandbox } from '../../helpers/scripts/plain-sandbox.ts';
+import { type ScriptStage, scriptTests, startScriptStage } from '../../helpers/scripts/script-stage.ts';
+import { type HttpTarget, startHttpTarget } from '../../helpers/targets/http-target.ts';
+
+const head = "import { test, expect } from '@playwright/test';\n";
+
+describe('scripts in warm and fresh processes', () => {
+  let stage: ScriptStage;
+  let target: HttpTarget;
+  beforeAll(async () => {
+    stage = await startScriptStage();
+    target = await startHttpTarget();
+  });
+  afterAll(async () => {
+    await target.close();
+    await stage.close();
+  });
+
+  const itRuns = scriptTests(() => stage);
+
+  /** Runs a script in a warm process or in a fresh one. */
+  async function runIn(
+    kind: 'warm' | 'fresh',
+    script: string,
+    options: { readonly runtimeId?: string | undefined } = {},
+  ): Promise<ScriptReport & { readonly output: string[] }> {
+    const runtime = stage.runtimes.find(options.runtimeId ?? stage.runtimes.ids[0] ?? '');
+    if (!runtime) throw new Error('there is no such runtime');
+    const sandbox = await createPlainSandbox();
+    const loaded = Promise.withResolvers<void>();
+    const output: string[] = [];
+    try {
+      const running = await launchScript(sandbox, runtime, {
+        nodePath: process.execPath,
+        isWarm: kind === 'warm',
+        onLoaded: loaded.resolve,
+      });
+      if (kind === 'warm') await loaded.promise;
+      const report = await runScript(running, {
+        entry: 'script.ts',
+        files: scriptFiles({ script, entry: 'script.ts', dependencies: [], snippets: [] }),
+        variables: { TARGET: target.url },
+        proxyUrl: null,
+        timeoutMs: 60_000,
+        signal: new AbortController().signal,
+        onOutput: (_stream, line) => output.push(line),
+      });
+      return { ...report, output };
+    } finally {
+      await sandbox.release();
+    }
+  }
+
+  itRuns('an error in the teardown of a worker fixture fails the run', async () => {
+    const { outcome } = await stage.runMultiStep(
+      `import { test as base } from '@playwright/test';
+      const test = base.extend({ shop: [async ({}, use) => { await use('x'); throw new Error('teardown broke'); }, { scope: 'worker' }] });
+      test('one', async ({ shop }) => { console.log(shop); });`,
+    );
+    expect(outcome.failure?.code).toBe('SCRIPT_FAILED');
+    expect(outcome.errorMessages.join()).toContain('teardown broke');
+  });
+
+  itRuns('handlers of the end of the process run', async () => {
+    const { outcome, artifacts } = await stage.runMultiStep(
+      // Spelled so that no search for words would find it.
+      `${head} import { writeFileSync } from 'node:fs';
+      globalThis['pro' + 'cess']['o' + 'n']('exit', () => { if (process.env.TEST_WORKER_INDEX) writeFileSync('late.png', 'x'); });
+      test('one', async () => {});`,
+    );
+    expect(outcome.failure).toBeUndefined();
+    expect(artifacts.map(({ name }) => name)).toContain('screenshots/late.png');
+  });
+
+  itRuns('hooks and fixtures of the last test end, and their output is reported', async () => {
+    for (const kind of ['warm', 'fresh'] as const) {
+      const report = await runIn(
+        kind,
+        `import { test as base } from '@playwright/test';
+        const test = base.extend({ shop: async ({}, use) => { await use('x'); console.log('fixture over'); } });
+        test.afterAll(async () => { console.log('hook over'); });
+        test('one', async ({ shop }) => { console.log('test ' + shop); });`,
+      );
+      expect(report.end?.status).toBe('passed');
+      expect(report.output).toEqual(['test x', 'fixture over', 'hook over']);
+      expect(report.ended).toMatchObject({ reason: 'exited', exitCode: 0 });
+      expect(report.errors).toEqual([]);
+    }
+  });
+
+  itRuns('a run in a warm process looks like one in a fresh process', async () => {
+    const script = `${head}
+      test('look', async ({ request }, testInfo) => {
+        expect((await request.get(process.env.TARGET)).status()).toBe(200);
+        const count = (name) => process.listenerCount(name);
+        console.log(JSON.stringify({
+          variables: Object.keys(process.env).filter((name) => /^(?:TEST|PICKET)_/.test(name)).sort(),
+          listeners: ['message', 'disconnect', 'SIGINT', 'SIGTERM', 'unhandledRejection', 'uncaughtException'].map(count),
+          worker: testInfo.workerIndex,
+        }));
+      });`;
+    for (const runtimeId of stage.runtimes.ids) {
+      const [warm, fresh] = [
+        await runIn('warm', script, { runtimeId }),
+        await runIn('fresh', script, { runtimeId }),
+      ];
+      expect(warm.end?.status).toBe('passed');
+      expect(warm.output).toEqual(fresh.output);
+      expect(JSON.parse(warm.output[0] ?? '')).toMatchObject({ worker: 0 });
+      const titles = ({ steps }: ScriptReport) => steps.map(({ title }) => title);
+      expect(titles(warm)).toEqual(titles(fresh));
+      expect(warm.tests.map(({ attachments }) => attachments.map(({ name }) => name))).toEqual([['trace']]);
+      expect([warm.findings, warm.pages, warm.secrets]).toEqual([[], [], []]);
+    }
+  });
+});
