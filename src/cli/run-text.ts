@@ -1,5 +1,4 @@
 import { styleText } from 'node:util';
-import Table from 'cli-table3';
 import { z } from 'zod';
 import { resultFlags } from '../checks/contract/failure.ts';
 import { EvaluatedAssertion } from '../checks/judging/assertion.ts';
@@ -56,7 +55,7 @@ export function runText(
     );
   }
   const assertions = Assertions.safeParse(report.detail).data?.assertions ?? [];
-  if (assertions.length > 0) lines.push(assertionTable(assertions, paint));
+  for (const assertion of assertions) lines.push(assertionLine(assertion, paint));
   for (const [stage, entries] of Object.entries(Log.safeParse(report.detail).data?.jobLog ?? {})) {
     for (const { level, msg } of entries) lines.push(`  ${stage} ${level}: ${msg}`);
   }
@@ -66,20 +65,13 @@ export function runText(
   return lines.join('\n');
 }
 
-function assertionTable(
-  assertions: readonly EvaluatedAssertion[],
+function assertionLine(
+  { source, property, comparison, target, actual, error }: EvaluatedAssertion,
   paint: (format: 'green' | 'red', text: string) => string,
 ): string {
-  const table = new Table({
-    head: ['', 'source', 'property', 'comparison', 'target', 'actual'],
-    style: { head: [], border: [] },
-    wordWrap: true,
-  });
-  for (const { source, property, comparison, target, actual, error } of assertions) {
-    const mark = error === null ? paint('green', 'holds') : paint('red', 'fails');
-    table.push([mark, source, property, comparison, String(target), shorten(actual)]);
-  }
-  return table.toString();
+  const mark = error === null ? paint('green', 'holds') : paint('red', 'fails');
+  const subject = property === '' ? source : `${source} ${property}`;
+  return `  ${mark}  ${subject}  ${comparison} ${target}, actual ${shorten(actual)}`;
 }
 
 function shorten(value: unknown): string {

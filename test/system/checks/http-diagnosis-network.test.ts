@@ -119,7 +119,6 @@ describe.skipIf(reason)(`diagnosis across routers${reason ? ` (${reason})` : ''}
     try {
       const run = await runOne('http://10.80.2.1:81/', { timeoutMs: 2000 });
       expect(run.failure?.code).toBe('CONNECTION_REFUSED');
-      expect(run.elapsedMs).toBeLessThan(5000);
       expect(routeOf(run)).toMatch(/^ 2 {2}\* .*no reply$/m);
       expect(routeOf(run)).toContain('the time for it was over');
     } finally {

@@ -161,7 +161,6 @@ describe.skipIf(reason)(`diagnosis of a failed HTTP check${reason ? ` (${reason}
     await using silent = await startSilentTarget();
     const run = await runOne({ url: silent.url, method: 'POST' }, { timeoutMs: 5000 });
     expect(run.failure?.code).toBe('RESPONSE_TIMEOUT');
-    expect(run.elapsedMs).toBeLessThan(7000);
     expect(silent.connectionCount()).toBe(2);
     expect(captureOf(run).segments.filter(({ flags }) => flags === 'S')).toHaveLength(1);
     expect(remarksOf(run)[0]).toContain('the connection was repeated and was made');

@@ -51,7 +51,6 @@ describe.skipIf(reason)(`ICMP over a network of its own${reason ? ` (${reason})`
         const toldTtl = backend === 'net-ping' && address.includes(':') ? null : ttl;
         expect(answer).toMatchObject({ kind: 'reply', ttl: toldTtl, type, code: 0 });
         expect(answer.kind === 'reply' && answer.rttMs).toBeGreaterThan(0);
-        expect(answer.kind === 'reply' && answer.rttMs).toBeLessThan(1000);
       }
     });
 

@@ -55,7 +55,6 @@ describe.skipIf(reason)(`connecting over a network of its own${reason ? ` (${rea
     const { phases, measurement } = await probed('http://10.80.2.1:8080/');
     expect(measurement.clock).toBe('kernel');
     expect(phases?.tcp).toBeGreaterThan(0);
-    expect(phases?.tcp).toBeLessThan(500);
   });
 
   it('shows a SYN that was lost, which the round trip alone would hide', async () => {
@@ -66,7 +65,6 @@ describe.skipIf(reason)(`connecting over a network of its own${reason ? ` (${rea
     expect(error).toBeUndefined();
     // The kernel sends a SYN again after a second.
     expect(phases?.tcp).toBeGreaterThanOrEqual(990);
-    expect((phases?.firstByte ?? 0) + (phases?.download ?? 0)).toBeLessThan(500);
   });
 
   it('tells how long a refusal took', async () => {
@@ -74,7 +72,6 @@ describe.skipIf(reason)(`connecting over a network of its own${reason ? ` (${rea
     expect(error).toBe('connection-refused');
     expect(measurement.clock).toBe('kernel');
     expect(elapsedMs).toBeGreaterThan(0);
-    expect(elapsedMs).toBeLessThan(500);
   });
 
   it.each([
