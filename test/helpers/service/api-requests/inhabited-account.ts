@@ -50,7 +50,9 @@ export async function inhabit(bench: Bench): Promise<InhabitedAccount> {
 
   const bodies = new Map<string, Readonly<Record<string, unknown>>>();
   for (const type of checkTypes) {
-    const { samples } = (await import(`../../conformance/samples/${type.route}.ts`)) as { samples: Samples };
+    const { samples } = (await import(`../../../integration/conformance/samples/${type.route}.ts`)) as {
+      samples: Samples;
+    };
     const body = { name: type.name, ...samples.minimal };
     const check = await make(`checks/${type.route}`, body);
     bodies.set(`POST /v1/checks/${type.route}`, body);
