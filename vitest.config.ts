@@ -9,7 +9,14 @@ export default defineConfig({
       { extends: true, test: { name: 'unit', include: ['src/**/*.test.ts'], isolate: false } },
       // Needs no root, no browser, no PostgreSQL and no installed runtime.
       { extends: true, test: { name: 'integration', include: ['test/integration/**/*.test.ts'] } },
-      { extends: true, test: { name: 'system', include: ['test/system/**/*.test.ts'] } },
+      {
+        extends: true,
+        test: {
+          name: 'system',
+          include: ['test/system/**/*.test.ts'],
+          globalSetup: ['test/helpers/compiled-program.ts', 'test/helpers/service/shared-postgres.ts'],
+        },
+      },
     ],
     exclude: ['**/node_modules/**', 'test/bench/**'],
     globalSetup: 'test/helpers/compiled-program.ts',
@@ -17,7 +24,7 @@ export default defineConfig({
     pool: 'forks',
     sequence: { sequencer: LongestFirst },
     // Most tests wait for processes and sockets rather than for a core: more files at once than cores keep them busy.
-    maxWorkers: Math.max(3, availableParallelism()),
+    maxWorkers: Math.max(4, availableParallelism()),
     testTimeout: 60_000,
     hookTimeout: 90_000,
     restoreMocks: true,

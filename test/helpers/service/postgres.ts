@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import pg from 'pg';
 
-/** A PostgreSQL server of its own for one test file. */
+/** A PostgreSQL server of one's own, for tests that stop it or measure it. */
 export interface PostgresServer {
   /** A URL to a new, empty database. */
   createDatabase(): Promise<string>;
@@ -60,6 +61,16 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
+/** @param url where a cluster is, with any of its databases. */
+export async function createDatabase(url: string, template: string, name?: string): Promise<string> {
+  const database = name ?? `test_${randomUUID().replaceAll('-', '')}`;
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query(`create database ${database} template ${template}`);
+  await client.end();
+  return Object.assign(new URL(url), { pathname: `/${database}` }).href;
+}
+
 /**
  * Creates a cluster in a temporary folder and starts it on a free port of 127.0.0.1. Commits do not wait for the disk
  * unless it is to be durable.
@@ -82,7 +93,6 @@ export async function startPostgres(options: { readonly isDurable?: boolean } = 
   const port = await freePort();
   const urlOf = (database: string) => `postgres://picket@127.0.0.1:${port}/${database}`;
   let child: ChildProcess | undefined;
-  let databases = 0;
 
   const start = async () => {
     child = spawn(
@@ -99,7 +109,7 @@ export async function startPostgres(options: { readonly isDurable?: boolean } = 
         '-c',
         `fsync=${options.isDurable ? 'on' : 'off'}`,
         '-c',
-        'max_connections=60',
+        'max_connections=300',
       ],
       { ...processOptions, stdio: 'ignore' },
     );
@@ -120,15 +130,7 @@ export async function startPostgres(options: { readonly isDurable?: boolean } = 
   };
   await start();
   return {
-    async createDatabase() {
-      databases += 1;
-      const name = `test_${databases}`;
-      const client = new pg.Client({ connectionString: urlOf('postgres') });
-      await client.connect();
-      await client.query(`create database ${name}`);
-      await client.end();
-      return urlOf(name);
-    },
+    createDatabase: () => createDatabase(urlOf('postgres'), 'template1'),
     cpuMs: () => familyCpuMs(child?.pid ?? 0),
     kill: () => end('SIGQUIT'),
     start,

@@ -1,28 +1,22 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import { startPicket } from '../../helpers/picket-process.ts';
 import { type HttpReceiver, startHttpReceiver } from '../../helpers/service/alert-receivers.ts';
-import { type PostgresServer, startPostgres, whyNoPostgres } from '../../helpers/service/postgres.ts';
+import { whyNoPostgres } from '../../helpers/service/postgres.ts';
 import { openBench, reportOf, temporaryFolder, until } from '../../helpers/service/service.ts';
+import { emptyDatabase } from '../../helpers/service/shared-database.ts';
 
 const key = 'bootstrap-key-of-the-tests';
 const noPostgres = whyNoPostgres();
-let postgres: PostgresServer | undefined;
-beforeAll(async () => {
-  if (noPostgres === null) postgres = await startPostgres();
-});
-afterAll(async () => {
-  await postgres?.stop();
-});
 
 it.each(noPostgres === null ? ['sqlite', 'postgres'] : ['sqlite'])(
   'a service that is killed while it tells of an alert leaves it to the next one (%s)',
   { timeout: 60_000 },
   async (engine) => {
     const folder = temporaryFolder();
-    const databaseUrl = engine === 'postgres' ? await postgres?.createDatabase() : undefined;
+    const databaseUrl = engine === 'postgres' ? await emptyDatabase() : undefined;
     await using receiver = await startHttpReceiver();
     const killed = startPicket(['service'], {
       PORT: '0',

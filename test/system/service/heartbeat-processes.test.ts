@@ -1,21 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ManualClock } from '../../helpers/manual-clock.ts';
-import { type PostgresServer, startPostgres, whyNoPostgres } from '../../helpers/service/postgres.ts';
+import { whyNoPostgres } from '../../helpers/service/postgres.ts';
 import { openBench, until } from '../../helpers/service/service.ts';
+import { emptyDatabase } from '../../helpers/service/shared-database.ts';
 
 const noPostgres = whyNoPostgres();
 
 describe.skipIf(noPostgres !== null)(`several services on PostgreSQL${noPostgres ?? ''}`, () => {
-  let server: PostgresServer;
-  beforeAll(async () => {
-    server = await startPostgres();
-  });
-  afterAll(async () => {
-    await server?.stop();
-  });
-
   it('note a missed ping once, and go on when the one that watches is gone', async () => {
-    const databaseUrl = await server.createDatabase();
+    const databaseUrl = await emptyDatabase();
     const clock = new ManualClock();
     const one = await openBench({ databaseUrl, clock });
     const two = await openBench({ databaseUrl, clock });

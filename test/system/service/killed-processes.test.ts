@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import type { LeasedRun } from '../../../src/protocol/agent/agent.ts';
 import { openStore } from '../../../src/service/store.ts';
 import type { PicketProcess } from '../../helpers/picket-process.ts';
-import { type PostgresServer, startPostgres, whyNoPostgres } from '../../helpers/service/postgres.ts';
+import { whyNoPostgres } from '../../helpers/service/postgres.ts';
 import { quietLogger, reportOf, temporaryFolder, until } from '../../helpers/service/service.ts';
 import { type ServiceProcess, startServiceProcess } from '../../helpers/service/service-process.ts';
+import { emptyDatabase } from '../../helpers/service/shared-database.ts';
 
 const noPostgres = whyNoPostgres();
 const started: PicketProcess[] = [];
@@ -86,18 +87,10 @@ class SteadfastAgent {
 describe.skipIf(noPostgres !== null)(
   `two services on PostgreSQL${noPostgres ? `: ${noPostgres}` : ''}`,
   () => {
-    let server: PostgresServer;
-    beforeAll(async () => {
-      server = await startPostgres();
-    });
-    afterAll(async () => {
-      await server?.stop();
-    });
-
     it.each(['the one that schedules', 'the other one'])(
       'lose nothing they acknowledged, and no run, when %s is killed amid claims and results',
       async (whom) => {
-        const databaseUrl = await server.createDatabase();
+        const databaseUrl = await emptyDatabase();
         const environment = {
           DATABASE_URL: databaseUrl,
           DATA_DIR: folder.path,

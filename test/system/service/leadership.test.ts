@@ -1,25 +1,19 @@
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createLogger } from '../../../src/lib/log.ts';
 import { openStore, type Store } from '../../../src/service/store.ts';
-import { type PostgresServer, startPostgres, whyNoPostgres } from '../../helpers/service/postgres.ts';
+import { whyNoPostgres } from '../../helpers/service/postgres.ts';
 import { quietLogger, until } from '../../helpers/service/service.ts';
+import { emptyDatabase } from '../../helpers/service/shared-database.ts';
 
 const noPostgres = whyNoPostgres();
 
 describe.skipIf(noPostgres !== null)(`the lead on PostgreSQL${noPostgres ? `: ${noPostgres}` : ''}`, () => {
-  let server: PostgresServer;
   let databaseUrl: string;
   let stores: Store[];
 
-  beforeAll(async () => {
-    server = await startPostgres();
-  });
-  afterAll(async () => {
-    await server?.stop();
-  });
   beforeEach(async () => {
-    databaseUrl = await server.createDatabase();
+    databaseUrl = await emptyDatabase();
     stores = await Promise.all([1, 2].map(() => openStore({ databaseUrl, path: '', logger: quietLogger })));
   });
   afterEach(async () => {

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ManualClock } from '../../helpers/manual-clock.ts';
-import { type PostgresServer, startPostgres, whyNoPostgres } from '../../helpers/service/postgres.ts';
+import { whyNoPostgres } from '../../helpers/service/postgres.ts';
 import {
   type Answer,
   type Bench,
@@ -13,26 +13,20 @@ import {
   type TestLocation,
   until,
 } from '../../helpers/service/service.ts';
+import { emptyDatabase } from '../../helpers/service/shared-database.ts';
 
 const noPostgres = whyNoPostgres();
 
 /** Statements on many runs lock them in the order of their ids, so that no two of them wait for each other. */
 describe.skipIf(noPostgres !== null)(`locks on PostgreSQL${noPostgres ? `: ${noPostgres}` : ''}`, () => {
-  let server: PostgresServer;
   let bench: Bench;
   let location: TestLocation;
   let agent: TestAgent;
   let checkId: string;
   let client: pg.Client;
 
-  beforeAll(async () => {
-    server = await startPostgres();
-  });
-  afterAll(async () => {
-    await server?.stop();
-  });
   beforeEach(async () => {
-    const databaseUrl = await server.createDatabase();
+    const databaseUrl = await emptyDatabase();
     const clock = new ManualClock();
     bench = await openBench({ databaseUrl, clock });
     location = await createLocation(bench, 'lab');

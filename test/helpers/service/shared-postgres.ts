@@ -1,0 +1,22 @@
+import type { TestProject } from 'vitest/node';
+import { createLogger } from '../../../src/lib/log.ts';
+import { openStore } from '../../../src/service/store.ts';
+import { createDatabase, findPostgres, startPostgres } from './postgres.ts';
+
+/** The database with the present schema, from which others are copied. */
+const migratedTemplate = 'migrated';
+
+/** vitest's global setup of the system tier: one PostgreSQL cluster for all files, with a migrated database to copy. */
+export default async function start(project: TestProject): Promise<(() => Promise<void>) | undefined> {
+  project.provide('migratedTemplate', migratedTemplate);
+  if (findPostgres() === null) {
+    project.provide('sharedPostgresUrl', undefined);
+    return undefined;
+  }
+  const server = await startPostgres();
+  const databaseUrl = await createDatabase(await server.createDatabase(), 'template1', migratedTemplate);
+  const store = await openStore({ databaseUrl, path: '', logger: createLogger('test', 'silent') });
+  await store.close();
+  project.provide('sharedPostgresUrl', databaseUrl.replace(`/${migratedTemplate}`, '/postgres'));
+  return () => server.stop();
+}

@@ -1,0 +1,18 @@
+import { describe } from 'vitest';
+import type { AlertStage } from './alert-stage.ts';
+import { channelSuite } from './channels.ts';
+import { deliverySuite } from './delivery.ts';
+import { incidentSuite } from './incidents.ts';
+import { outageSuite } from './outages.ts';
+import { sicknessSuite } from './sickness.ts';
+import { transitionSuite } from './transitions.ts';
+
+/** @param isShared whether several services may stand on one database. */
+export function alertSuites(stage: AlertStage, isShared: boolean): void {
+  describe('channels', () => channelSuite(stage));
+  describe('transitions', () => transitionSuite(stage));
+  describe('delivery', () => deliverySuite(stage, { isShared }));
+  describe('outages of private locations', () => outageSuite(stage));
+  describe('sick private locations', () => sicknessSuite(stage));
+  describe('incidents and certificates', () => incidentSuite(stage));
+}

@@ -1,0 +1,11 @@
+import { describe } from 'vitest';
+import { whyNoPostgres } from '../../helpers/service/postgres.ts';
+import { migratedDatabase } from '../../helpers/service/shared-database.ts';
+import { StoreStage } from '../../integration/conformance/store-suites/stage.ts';
+import { storeSuites } from '../../integration/conformance/store-suites/store-suites.ts';
+
+const noPostgres = whyNoPostgres();
+
+describe.skipIf(noPostgres !== null)(`a store on PostgreSQL${noPostgres ? `: ${noPostgres}` : ''}`, () => {
+  storeSuites(new StoreStage(async () => ({ databaseUrl: await migratedDatabase() })));
+});
