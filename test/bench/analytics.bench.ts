@@ -3,8 +3,8 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { startPostgres } from '../helpers/service/postgres.ts';
 import {
   createCheck,
-  openBench,
-  type Bench as ServiceBench,
+  openHarness,
+  type ServiceHarness as ServiceBench,
   temporaryFolder,
 } from '../helpers/service/service.ts';
 import {
@@ -59,7 +59,7 @@ const bench: Bench = {
     if (only !== 'postgres') {
       const folder = temporaryFolder();
       const path = join(folder.path, 'picket.sqlite');
-      const service = await openBench({ folder: folder.path });
+      const service = await openHarness({ folder: folder.path });
       await measure(run, rows, notes, figures, {
         name: 'SQLite',
         bench: service,
@@ -72,7 +72,7 @@ const bench: Bench = {
     if (only !== 'sqlite') {
       const server = await startPostgres();
       const databaseUrl = await server.createDatabase();
-      const service = await openBench({ databaseUrl });
+      const service = await openHarness({ databaseUrl });
       await measure(run, rows, notes, figures, {
         name: 'PostgreSQL',
         bench: service,

@@ -3,7 +3,7 @@ import { plannedRequests, sendPlanned } from '../helpers/service/api-requests/ap
 import { inhabit } from '../helpers/service/api-requests/inhabited-account.ts';
 import { naughtyTexts } from '../helpers/service/api-requests/naughty-texts.ts';
 import { textFields, writeText } from '../helpers/service/api-requests/text-fields.ts';
-import { openBench } from '../helpers/service/service.ts';
+import { openHarness } from '../helpers/service/service.ts';
 import { type Bench, type BenchRun, numberOption } from './report.ts';
 
 /** So many requests go to one account; then a new one is made, so that lists stay short. */
@@ -21,7 +21,7 @@ const bench: Bench = {
     const seen = new Set<string>();
     let sent = 0;
     while (sent < wanted) {
-      const service = await openBench();
+      const service = await openHarness();
       const account = await inhabit(service);
       const count = Math.min(requestsPerAccount, wanted - sent);
       for (const plan of fc.sample(plannedRequests, count)) {
@@ -64,7 +64,7 @@ export default bench;
 
 /** @returns how many texts were written. */
 async function writeTexts(share: number, problems: string[], run: BenchRun): Promise<number> {
-  const service = await openBench();
+  const service = await openHarness();
   const account = await inhabit(service);
   let count = 0;
   for (const field of textFields) {

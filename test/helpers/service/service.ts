@@ -39,7 +39,7 @@ export interface Answer {
   readonly body: any;
 }
 
-export interface Bench {
+export interface ServiceHarness {
   readonly app: FastifyInstance;
   readonly store: Store;
   readonly ledger: Ledger;
@@ -64,7 +64,7 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface BenchOptions {
+export interface HarnessOptions {
   /** PostgreSQL to use; an SQLite database in a temporary folder when absent. */
   readonly databaseUrl?: string;
   /** Folder of the SQLite database; kept on close when given. */
@@ -75,7 +75,7 @@ export interface BenchOptions {
   readonly alerting?: Partial<AlertingConfig & MailConfig>;
   /** Where artifacts are kept; a temporary folder when absent. */
   readonly artifactFolder?: string;
-  /** Another store of artifacts than a folder; closed with the bench. */
+  /** Another store of artifacts than a folder; closed with the harness. */
   readonly artifactStore?: ArtifactStore;
   /** Without it there are no rate limits. */
   readonly requestsPerMinute?: number;
@@ -86,7 +86,7 @@ export interface BenchOptions {
 }
 
 /** The service's real parts, put together without a listening socket; background jobs run when started. */
-export async function openBench(options: BenchOptions = {}): Promise<Bench> {
+export async function openHarness(options: HarnessOptions = {}): Promise<ServiceHarness> {
   const { databaseUrl, clock = systemClock, leaseTtlMs = 15_000 } = options;
   const temporary = options.folder === undefined ? temporaryFolder() : undefined;
   const folder = options.folder ?? temporary?.path ?? '';
@@ -196,19 +196,19 @@ export interface TestLocation {
   readonly key: string;
 }
 
-export async function createLocation(bench: Bench, slugName: string): Promise<TestLocation> {
-  const answer = await bench.call('POST', '/v1/private-locations', { name: slugName, slugName });
+export async function createLocation(harness: ServiceHarness, slugName: string): Promise<TestLocation> {
+  const answer = await harness.call('POST', '/v1/private-locations', { name: slugName, slugName });
   if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
   return { id: answer.body.id, slugName, key: answer.body.keys[0].rawKey };
 }
 
 /** Creates a URL monitor; every field may be overridden. */
 export async function createCheck(
-  bench: Bench,
+  harness: ServiceHarness,
   fields: Readonly<Record<string, unknown>> = {},
   // biome-ignore lint/suspicious/noExplicitAny: a check as the API shows it
 ): Promise<any> {
-  const answer = await bench.call('POST', '/v1/checks/url', {
+  const answer = await harness.call('POST', '/v1/checks/url', {
     name: 'a monitor',
     frequency: 1,
     request: { url: 'http://target.test/' },
@@ -222,11 +222,11 @@ export async function createCheck(
 export class TestAgent {
   readonly agentId: string;
   readonly sessionId = randomUUID();
-  readonly #bench: Bench;
+  readonly #harness: ServiceHarness;
   readonly #location: TestLocation;
 
-  constructor(bench: Bench, location: TestLocation, agentId = 'agent-1') {
-    this.#bench = bench;
+  constructor(harness: ServiceHarness, location: TestLocation, agentId = 'agent-1') {
+    this.#harness = harness;
     this.#location = location;
     this.agentId = agentId;
   }
@@ -248,7 +248,7 @@ export class TestAgent {
   }
 
   call(path: string, body: unknown): Promise<Answer> {
-    return this.#bench.call('POST', `/v1/agent/${path}`, body, { key: this.#location.key });
+    return this.#harness.call('POST', `/v1/agent/${path}`, body, { key: this.#location.key });
   }
 
   async claim(fields: Readonly<Record<string, unknown>> = {}): Promise<LeasedRun[]> {

@@ -10,7 +10,7 @@ import { Scrubber } from '../../../src/agent/scrub/scrubber.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { packageVersion } from '../../../src/lib/version.ts';
 import { Stage } from '../../helpers/agent/stage.ts';
-import { type Bench, openBench, quietLogger } from '../../helpers/service/service.ts';
+import { openHarness, quietLogger, type ServiceHarness } from '../../helpers/service/service.ts';
 
 const secret = 'hunter2-hunter2';
 const key = 'pl_0123456789abcdef';
@@ -103,17 +103,17 @@ function reporter(send: (envelope: string) => Promise<void>): ErrorReporter {
 }
 
 describe('an error report', () => {
-  let bench: Bench;
+  let harness: ServiceHarness;
   let location: { id: string; rawKey: string };
   beforeAll(async () => {
-    bench = await openBench();
-    const { body } = await bench.call('POST', '/v1/private-locations', { name: 'Lab', slugName: 'lab' });
+    harness = await openHarness();
+    const { body } = await harness.call('POST', '/v1/private-locations', { name: 'Lab', slugName: 'lab' });
     location = { id: body.id, rawKey: body.keys[0].rawKey };
   });
-  afterAll(async () => await bench.close());
+  afterAll(async () => await harness.close());
 
   const deliver = async (envelope: string) => {
-    const { statusCode } = await bench.app.inject({
+    const { statusCode } = await harness.app.inject({
       method: 'POST',
       url: '/api/agent/envelope/',
       headers: {
@@ -157,7 +157,7 @@ describe('an error report', () => {
   });
 
   it('is listed at its location, with those like it counted', async () => {
-    const { body } = await bench.call('GET', `/v1/private-locations/${location.id}/agent-errors?limit=100`);
+    const { body } = await harness.call('GET', `/v1/private-locations/${location.id}/agent-errors?limit=100`);
     expect(body.length).toBeGreaterThan(15);
     expect(body[0]).toMatchObject({
       agentVersion: packageVersion(),
@@ -170,10 +170,10 @@ describe('an error report', () => {
     await again.flush(5000);
     later.report(new Error('one kind 18'));
     await later.flush(5000);
-    const [newest] = (await bench.call('GET', `/v1/private-locations/${location.id}/agent-errors`)).body;
+    const [newest] = (await harness.call('GET', `/v1/private-locations/${location.id}/agent-errors`)).body;
     expect(newest).toMatchObject({ message: 'one kind 17', count: 2 });
-    const stranger = await bench.addAccount();
-    const { status } = await bench.call(
+    const stranger = await harness.addAccount();
+    const { status } = await harness.call(
       'GET',
       `/v1/private-locations/${location.id}/agent-errors`,
       undefined,
@@ -191,7 +191,7 @@ describe('an error report', () => {
       '{}\n{"type":"event"}\n{"message":"x"}',
       '{}\n{"type":"transaction"}\n{}',
     ]) {
-      const { statusCode } = await bench.app.inject({
+      const { statusCode } = await harness.app.inject({
         method: 'POST',
         url: '/api/agent/envelope/',
         headers: {

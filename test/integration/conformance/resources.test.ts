@@ -4,7 +4,7 @@ import { addKey } from '../../../src/service/accounts/accounts.ts';
 import { resourceMigrations, resources } from '../../../src/service/resources/index.ts';
 import { migrations } from '../../../src/service/store/schema/migrations.ts';
 import { type PostgresServer, startPostgres, whyNoPostgres } from '../../helpers/service/postgres.ts';
-import { type Bench, openBench } from '../../helpers/service/service.ts';
+import { openHarness, type ServiceHarness } from '../../helpers/service/service.ts';
 import { namesPath, withValue, wrongValuesFor } from '../../helpers/service/wrong-values.ts';
 import type { ResourceBody, ResourceSample } from './resource-samples/resource-sample.ts';
 
@@ -35,12 +35,12 @@ describe.skipIf(noPostgres !== null)(`on PostgreSQL${noPostgres ? `: ${noPostgre
 });
 
 function resourceSuites(place: () => Promise<{ databaseUrl?: string }>): void {
-  let bench: Bench;
+  let harness: ServiceHarness;
   beforeAll(async () => {
-    bench = await openBench(await place());
+    harness = await openHarness(await place());
   });
   afterAll(async () => {
-    await bench?.close();
+    await harness?.close();
   });
 
   describe.each(all)('the resource %s', (_plural, name, api) => {
@@ -51,12 +51,12 @@ function resourceSuites(place: () => Promise<{ databaseUrl?: string }>): void {
     let made: ResourceBody[];
 
     const call = (method: string, to: string, body?: unknown, key = account.key) =>
-      bench.call(method, to, body, { key });
+      harness.call(method, to, body, { key });
     const pathOf = (one: ResourceBody | undefined) => `${path}/${one?.[api.keyName]}`;
 
     beforeAll(async () => {
       ({ sample } = (await import(`./resource-samples/${name}.ts`)) as { readonly sample: ResourceSample });
-      account = await bench.addAccount();
+      account = await harness.addAccount();
       made = [];
       for (const body of sample.bodies) {
         const answer = await call('POST', path, body);
@@ -133,19 +133,25 @@ function resourceSuites(place: () => Promise<{ databaseUrl?: string }>): void {
 
     it('is changed by keys that may write, and read by all', async () => {
       const { accountId } = account;
-      const { rawKey } = await addKey(bench.store, bench.clock, { accountId, name: 'r', role: 'READ_ONLY' });
+      const { rawKey } = await addKey(harness.store, harness.clock, {
+        accountId,
+        name: 'r',
+        role: 'READ_ONLY',
+      });
       expect((await call('GET', pathOf(made[0]), undefined, rawKey)).status).toBe(200);
       expect((await call('POST', path, sample.bodies[0], rawKey)).status).toBe(403);
       expect((await call('DELETE', pathOf(made[0]), undefined, rawKey)).status).toBe(403);
     });
 
     it('is of its account alone', async () => {
-      const stranger = await bench.addAccount();
+      const stranger = await harness.addAccount();
       expect((await call('GET', path, undefined, stranger.key)).body).toEqual([]);
-      expect(await bench.store[name as keyof typeof resources].ofAccounts([stranger.accountId])).toEqual([]);
-      expect(await bench.store[name as keyof typeof resources].ofAccounts([account.accountId])).toHaveLength(
-        2,
+      expect(await harness.store[name as keyof typeof resources].ofAccounts([stranger.accountId])).toEqual(
+        [],
       );
+      expect(
+        await harness.store[name as keyof typeof resources].ofAccounts([account.accountId]),
+      ).toHaveLength(2);
       for (const method of ['GET', 'PUT', 'DELETE']) {
         if (method === 'PUT' && !api.patch) continue;
         const body = method === 'PUT' ? {} : undefined;

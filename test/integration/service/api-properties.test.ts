@@ -6,16 +6,16 @@ import { plannedRequests, sendPlanned } from '../../helpers/service/api-requests
 import { type InhabitedAccount, inhabit } from '../../helpers/service/api-requests/inhabited-account.ts';
 import { naughtyTexts } from '../../helpers/service/api-requests/naughty-texts.ts';
 import { textFields, writeText } from '../../helpers/service/api-requests/text-fields.ts';
-import { type Bench, openBench } from '../../helpers/service/service.ts';
+import { openHarness, type ServiceHarness } from '../../helpers/service/service.ts';
 
-let bench: Bench;
+let harness: ServiceHarness;
 let account: InhabitedAccount;
 
 beforeAll(async () => {
-  bench = await openBench();
-  account = await inhabit(bench);
+  harness = await openHarness();
+  account = await inhabit(harness);
 });
-afterAll(async () => await bench.close());
+afterAll(async () => await harness.close());
 
 /** What has no right request here, and why. */
 const elsewhere: Readonly<Record<string, string>> = {

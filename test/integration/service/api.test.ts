@@ -3,29 +3,29 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { failure } from '../../../src/checks/contract/failure.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import {
-  type Bench,
   createCheck,
   createLocation,
-  openBench,
+  openHarness,
   reportOf,
+  type ServiceHarness,
   TestAgent,
   until,
 } from '../../helpers/service/service.ts';
 
-let bench: Bench;
+let harness: ServiceHarness;
 beforeAll(async () => {
-  bench = await openBench();
-  await createLocation(bench, 'lab');
+  harness = await openHarness();
+  await createLocation(harness, 'lab');
 });
 afterAll(async () => {
-  await bench.close();
+  await harness.close();
 });
 
 const request = { url: 'http://target.test/' };
 
 describe('creating a check', () => {
   it('fills in the defaults of the specification', async () => {
-    const check = await createCheck(bench, { frequency: undefined });
+    const check = await createCheck(harness, { frequency: undefined });
     expect(check).toMatchObject({
       checkType: 'URL',
       activated: true,
@@ -45,11 +45,11 @@ describe('creating a check', () => {
     expect(check.frequencyOffset).toBeGreaterThanOrEqual(1);
     expect(check.frequencyOffset).toBeLessThanOrEqual(100);
     expect(check.created_at).toMatch(/^\d{4}-\d\d-\d\dT.*Z$/);
-    expect((await bench.call('GET', `/v1/checks/${check.id}`)).body).toEqual(check);
+    expect((await harness.call('GET', `/v1/checks/${check.id}`)).body).toEqual(check);
   });
 
   it('works the same on the generic route', async () => {
-    const answer = await bench.call('POST', '/v1/checks', {
+    const answer = await harness.call('POST', '/v1/checks', {
       checkType: 'API',
       name: 'generic',
       request: { ...request, method: 'POST', body: '{}', bodyType: 'JSON' },
@@ -60,14 +60,14 @@ describe('creating a check', () => {
       request: { bodyType: 'JSON' },
       maxResponseTime: 20_000,
     });
-    const untyped = await bench.call('POST', '/v1/checks', { name: 'x', request });
+    const untyped = await harness.call('POST', '/v1/checks', { name: 'x', request });
     expect(untyped.body.validation).toEqual({ source: 'payload', keys: ['checkType'] });
-    const unknown = await bench.call('POST', '/v1/checks', { checkType: 'TELNET', name: 'x', request });
+    const unknown = await harness.call('POST', '/v1/checks', { checkType: 'TELNET', name: 'x', request });
     expect(unknown.body.validation).toEqual({ source: 'payload', keys: ['checkType'] });
   });
 
   it('drops unknown keys, those of public clients for example', async () => {
-    const check = await createCheck(bench, {
+    const check = await createCheck(harness, {
       id: randomUUID(),
       createdAt: 'x',
       request: {
@@ -84,7 +84,7 @@ describe('creating a check', () => {
   });
 
   it('wants private locations that exist', async () => {
-    const answer = await bench.call('POST', '/v1/checks/url', {
+    const answer = await harness.call('POST', '/v1/checks/url', {
       name: 'x',
       request,
       privateLocations: ['lab', 'nowhere'],
@@ -95,15 +95,15 @@ describe('creating a check', () => {
   });
 
   it('accepts a check without any location and never schedules it', async () => {
-    const check = await createCheck(bench);
-    expect((await bench.store.checks.find(bench.accountId, check.id))?.nextSlotAt).toBeNull();
+    const check = await createCheck(harness);
+    expect((await harness.store.checks.find(harness.accountId, check.id))?.nextSlotAt).toBeNull();
   });
 });
 
 describe('changing a check', () => {
   it('merges: absent fields keep their value, request one level deep', async () => {
-    const check = await createCheck(bench, { tags: ['a'], request: { ...request, skipSSL: true } });
-    const answer = await bench.call('PUT', `/v1/checks/url/${check.id}`, {
+    const check = await createCheck(harness, { tags: ['a'], request: { ...request, skipSSL: true } });
+    const answer = await harness.call('PUT', `/v1/checks/url/${check.id}`, {
       muted: true,
       request: { url: 'http://new.test/' },
     });
@@ -114,24 +114,24 @@ describe('changing a check', () => {
       request: { url: 'http://new.test/', skipSSL: true },
     });
     expect(answer.body.updated_at).not.toBeNull();
-    expect((await bench.call('PUT', `/v1/checks/url/${check.id}`, {})).body).toMatchObject({ muted: true });
+    expect((await harness.call('PUT', `/v1/checks/url/${check.id}`, {})).body).toMatchObject({ muted: true });
   });
 
   it('takes a fitting offset when only the frequency changes', async () => {
-    const check = await createCheck(bench, { frequency: 60, frequencyOffset: 600 });
-    const changed = await bench.call('PUT', `/v1/checks/${check.id}`, { frequency: 1 });
+    const check = await createCheck(harness, { frequency: 60, frequencyOffset: 600 });
+    const changed = await harness.call('PUT', `/v1/checks/${check.id}`, { frequency: 1 });
     expect(changed.status).toBe(200);
     expect(changed.body.frequencyOffset).toBeLessThanOrEqual(10);
-    const kept = await bench.call('PUT', `/v1/checks/${check.id}`, { name: 'other' });
+    const kept = await harness.call('PUT', `/v1/checks/${check.id}`, { name: 'other' });
     expect(kept.body.frequencyOffset).toBe(changed.body.frequencyOffset);
-    const wrong = await bench.call('PUT', `/v1/checks/${check.id}`, { frequencyOffset: 11 });
+    const wrong = await harness.call('PUT', `/v1/checks/${check.id}`, { frequencyOffset: 11 });
     expect(wrong.body.validation.keys).toEqual(['frequencyOffset']);
   });
 
   it('finds no check of another type on a typed route', async () => {
-    const check = await createCheck(bench);
-    expect((await bench.call('PUT', `/v1/checks/api/${check.id}`, { muted: true })).status).toBe(404);
-    expect((await bench.call('PUT', `/v1/checks/url/${randomUUID()}`, {})).status).toBe(404);
+    const check = await createCheck(harness);
+    expect((await harness.call('PUT', `/v1/checks/api/${check.id}`, { muted: true })).status).toBe(404);
+    expect((await harness.call('PUT', `/v1/checks/url/${randomUUID()}`, {})).status).toBe(404);
   });
 
   it('never shows secret values, and keeps them when the answer is written back', async () => {
@@ -139,42 +139,42 @@ describe('changing a check', () => {
       { key: 'TOKEN', value: 's3cret-value', secret: true, locked: false },
       { key: 'PLAIN', value: 'shown', secret: false, locked: false },
     ];
-    const check = await createCheck(bench, { environmentVariables: variables });
+    const check = await createCheck(harness, { environmentVariables: variables });
     expect(check.environmentVariables).toEqual([{ ...variables[0], value: '' }, variables[1]]);
     const stored = async () => {
-      const row = await bench.store.checks.find(bench.accountId, check.id);
+      const row = await harness.store.checks.find(harness.accountId, check.id);
       return row?.definition.environmentVariables;
     };
-    const back = await bench.call('PUT', `/v1/checks/url/${check.id}`, check);
+    const back = await harness.call('PUT', `/v1/checks/url/${check.id}`, check);
     expect(JSON.stringify(back.body)).not.toContain('s3cret');
     expect(await stored()).toEqual(variables);
-    await bench.call('PUT', `/v1/checks/${check.id}`, {
+    await harness.call('PUT', `/v1/checks/${check.id}`, {
       environmentVariables: [{ key: 'TOKEN', value: 'new', secret: true }],
     });
     expect(await stored()).toEqual([{ key: 'TOKEN', value: 'new', secret: true, locked: false }]);
-    await bench.call('PUT', `/v1/checks/${check.id}`, {
+    await harness.call('PUT', `/v1/checks/${check.id}`, {
       environmentVariables: [{ key: 'TOKEN', value: '', secret: false }],
     });
     expect(await stored()).toEqual([{ key: 'TOKEN', value: '', secret: false, locked: false }]);
-    expect(JSON.stringify((await bench.call('GET', '/v1/checks?limit=100')).body)).not.toContain('s3cret');
+    expect(JSON.stringify((await harness.call('GET', '/v1/checks?limit=100')).body)).not.toContain('s3cret');
   });
 
   it('moves the next slot only when the schedule changes', async () => {
-    const check = await createCheck(bench, { frequency: 5, privateLocations: ['lab'] });
-    const next = async () => (await bench.store.checks.find(bench.accountId, check.id))?.nextSlotAt;
+    const check = await createCheck(harness, { frequency: 5, privateLocations: ['lab'] });
+    const next = async () => (await harness.store.checks.find(harness.accountId, check.id))?.nextSlotAt;
     const first = await next();
-    await bench.call('PUT', `/v1/checks/${check.id}`, { name: 'renamed', muted: true });
+    await harness.call('PUT', `/v1/checks/${check.id}`, { name: 'renamed', muted: true });
     expect(await next()).toBe(first);
-    await bench.call('PUT', `/v1/checks/${check.id}`, { frequency: 60, frequencyOffset: 300 });
+    await harness.call('PUT', `/v1/checks/${check.id}`, { frequency: 60, frequencyOffset: 300 });
     expect(await next()).not.toBe(first);
-    await bench.call('PUT', `/v1/checks/${check.id}`, { privateLocations: [] });
+    await harness.call('PUT', `/v1/checks/${check.id}`, { privateLocations: [] });
     expect(await next()).toBeNull();
   });
 });
 
 it('deletes a check with its results', async () => {
-  const check = await createCheck(bench);
-  const gone = await bench.call('DELETE', `/v1/checks/${check.id}`);
+  const check = await createCheck(harness);
+  const gone = await harness.call('DELETE', `/v1/checks/${check.id}`);
   expect([gone.status, gone.body]).toEqual([204, '']);
   for (const [method, path] of [
     ['GET', `/v1/checks/${check.id}`],
@@ -182,13 +182,13 @@ it('deletes a check with its results', async () => {
     ['GET', `/v1/check-results/${check.id}`],
     ['GET', `/v1/check-statuses/${check.id}`],
   ] as const) {
-    expect((await bench.call(method, path)).status).toBe(404);
+    expect((await harness.call(method, path)).status).toBe(404);
   }
 });
 
 describe('private locations', () => {
   it('keep their slug, change the rest, and go only when unused', async () => {
-    const made = await bench.call('POST', '/v1/private-locations', {
+    const made = await harness.call('POST', '/v1/private-locations', {
       name: 'One',
       slugName: 'one',
       proxyUrl: 'http://u:p@proxy:3128',
@@ -201,27 +201,27 @@ describe('private locations', () => {
       minAgentVersion: null,
       runningAgents: [],
     });
-    expect((await bench.call('POST', '/v1/private-locations', { name: 'Two', slugName: 'one' })).status).toBe(
-      409,
-    );
+    expect(
+      (await harness.call('POST', '/v1/private-locations', { name: 'Two', slugName: 'one' })).status,
+    ).toBe(409);
     const path = `/v1/private-locations/${made.body.id}`;
-    const moved = await bench.call('PUT', path, { name: 'Uno', slugName: 'uno' });
+    const moved = await harness.call('PUT', path, { name: 'Uno', slugName: 'uno' });
     expect([moved.status, moved.body.validation.keys]).toEqual([400, ['slugName']]);
     expect(moved.body.message).toContain('cannot change');
-    const changed = await bench.call('PUT', path, { name: 'Uno', slugName: 'one', proxyUrl: null });
+    const changed = await harness.call('PUT', path, { name: 'Uno', slugName: 'one', proxyUrl: null });
     expect(changed.body).toMatchObject({ name: 'Uno', slugName: 'one', proxyUrl: null, icon: 'location' });
-    const check = await createCheck(bench, { name: 'in the way', privateLocations: ['one'] });
-    const refused = await bench.call('DELETE', path);
+    const check = await createCheck(harness, { name: 'in the way', privateLocations: ['one'] });
+    const refused = await harness.call('DELETE', path);
     expect(refused.status).toBe(409);
     expect(refused.body.message).toContain('in the way');
-    await bench.call('PUT', `/v1/checks/${check.id}`, { privateLocations: null });
-    expect((await bench.call('DELETE', path)).status).toBe(204);
-    expect((await bench.call('GET', path)).status).toBe(404);
+    await harness.call('PUT', `/v1/checks/${check.id}`, { privateLocations: null });
+    expect((await harness.call('DELETE', path)).status).toBe(204);
+    expect((await harness.call('GET', path)).status).toBe(404);
   });
 
   it('show the agents that were seen in the last two minutes, by version', async () => {
     const clock = new ManualClock();
-    const own = await openBench({ clock });
+    const own = await openHarness({ clock });
     const location = await createLocation(own, 'fleet');
     const view = async () => (await own.call('GET', `/v1/private-locations/${location.id}`)).body;
     const agents = ['7.2.0', '10.1.0', '9.0.0', '9.0.0'].map((version, index) => ({
@@ -263,7 +263,7 @@ describe('private locations', () => {
 describe('results', () => {
   it('are listed by window, location, kind and page', async () => {
     const clock = new ManualClock();
-    const own = await openBench({ clock });
+    const own = await openHarness({ clock });
     own.startScheduler();
     const location = await createLocation(own, 'lab');
     const agent = new TestAgent(own, location);
@@ -333,7 +333,7 @@ describe('results', () => {
 
 describe('every answer', () => {
   it('carries a request id, and errors their shape', async () => {
-    const missing = await bench.call('GET', '/v1/nothing/here', undefined, { key: null });
+    const missing = await harness.call('GET', '/v1/nothing/here', undefined, { key: null });
     expect(missing.status).toBe(404);
     expect(missing.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
     expect(missing.body).toEqual({ statusCode: 404, error: 'Not Found', message: expect.any(String) });
@@ -342,17 +342,17 @@ describe('every answer', () => {
       ['DELETE', '/v1/agent/claims', 'POST'],
       ['POST', `/v1/check-statuses/${randomUUID()}`, 'GET, HEAD'],
     ] as const) {
-      const answer = await bench.call(method, path);
+      const answer = await harness.call(method, path);
       expect([answer.status, answer.headers.allow]).toEqual([405, allow]);
       expect(answer.body).toMatchObject({ statusCode: 405, error: 'Method Not Allowed' });
     }
-    const badUrl = await bench.call('GET', '/v1/checks/%zz');
+    const badUrl = await harness.call('GET', '/v1/checks/%zz');
     expect(badUrl.status).toBe(400);
     expect(badUrl.body).toMatchObject({ statusCode: 400, error: 'Bad Request' });
   });
 
   it('hides what went wrong inside', async () => {
-    const own = await openBench();
+    const own = await openHarness();
     await own.store.close();
     const answer = await own.call('GET', '/v1/checks');
     expect(answer.status).toBeGreaterThanOrEqual(500);
@@ -363,7 +363,7 @@ describe('every answer', () => {
 
   it('answers the probes of operators without a key', async () => {
     for (const path of ['/-/liveness', '/-/readiness', '/v1/openapi.json']) {
-      expect((await bench.call('GET', path, undefined, { key: null })).status).toBe(200);
+      expect((await harness.call('GET', path, undefined, { key: null })).status).toBe(200);
     }
   });
 });

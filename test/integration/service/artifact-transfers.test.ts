@@ -7,7 +7,7 @@ import { openBucket } from '../../helpers/service/bucket.ts';
 import {
   createCheck,
   createLocation,
-  openBench,
+  openHarness,
   reportOf,
   TestAgent,
   temporaryFolder,
@@ -16,7 +16,7 @@ import {
 
 it('does not wait for long transfers when the service stops, and leaves nothing half', async () => {
   const place = temporaryFolder();
-  const stopping = await openBench({ artifactFolder: place.path });
+  const stopping = await openHarness({ artifactFolder: place.path });
   const address = await stopping.app.listen({ port: 0, host: '127.0.0.1' });
   const here = await createLocation(stopping, 'lab');
   const sender = new TestAgent(stopping, here);
@@ -43,7 +43,7 @@ it('does not wait for long transfers when the service stops, and leaves nothing 
 
 it('keeps artifacts in a bucket as it does in a folder', async () => {
   const place = temporaryFolder();
-  const there = await openBench({ artifactStore: await openBucket(place.path) });
+  const there = await openHarness({ artifactStore: await openBucket(place.path) });
   const address = await there.app.listen({ port: 0, host: '127.0.0.1' });
   const here = await createLocation(there, 'lab');
   const sender = new TestAgent(there, here);

@@ -7,11 +7,11 @@ import { maxArtifactBytes } from '../../../src/protocol/results/artifact.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import { artifactOf, type TestArtifact, upload } from '../../helpers/service/artifact-upload.ts';
 import {
-  type Bench,
   createCheck,
   createLocation,
-  openBench,
+  openHarness,
   reportOf,
+  type ServiceHarness,
   TestAgent,
   type TestLocation,
   temporaryFolder,
@@ -20,27 +20,27 @@ import {
 
 const folder = temporaryFolder();
 const clock = new ManualClock();
-let bench: Bench;
+let harness: ServiceHarness;
 let url: string;
 let location: TestLocation;
 let agent: TestAgent;
 beforeAll(async () => {
-  bench = await openBench({ artifactFolder: folder.path, clock });
-  url = await bench.app.listen({ port: 0, host: '127.0.0.1' });
-  location = await createLocation(bench, 'lab');
-  agent = new TestAgent(bench, location);
+  harness = await openHarness({ artifactFolder: folder.path, clock });
+  url = await harness.app.listen({ port: 0, host: '127.0.0.1' });
+  location = await createLocation(harness, 'lab');
+  agent = new TestAgent(harness, location);
   // Seen once, so that slots of this location are queued for it.
   await agent.claim();
-  bench.startScheduler();
+  harness.startScheduler();
 });
 afterAll(async () => {
-  await bench.close();
+  await harness.close();
   folder.remove();
 });
 
 /** A run of a check of its own, leased to the agent. */
 async function leased(): Promise<LeasedRun & { readonly checkId: string }> {
-  const check = await createCheck(bench, { privateLocations: ['lab'], frequency: 1 });
+  const check = await createCheck(harness, { privateLocations: ['lab'], frequency: 1 });
   const run = await until('a run', async () => {
     clock.advance(1000);
     return (await agent.claim()).find((one) => one.check.id === check.id);
@@ -61,7 +61,7 @@ const put = (run: Pick<LeasedRun, 'runId' | 'leaseNumber'>, bytes: Buffer, more:
 const assetsPath = (run: LeasedRun & { checkId: string }) =>
   `/v1/check-results/${run.checkId}/${run.resultId}/assets`;
 const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
-  fetch(url + path, { method, headers: { authorization: `Bearer ${bench.key}`, ...headers } });
+  fetch(url + path, { method, headers: { authorization: `Bearer ${harness.key}`, ...headers } });
 /** The JSON of a path. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
 const json = async (path: string): Promise<any> => (await get(path)).json();
@@ -175,9 +175,9 @@ describe('sending an artifact', () => {
     expect(await put({ ...run, leaseNumber: run.leaseNumber + 1 }, one.bytes)).toMatchObject({ status: 409 });
     expect(await put({ ...run, runId: randomUUID() }, one.bytes)).toMatchObject({ status: 409 });
     expect(await put(run, one.bytes, { name: 'another.png' })).toMatchObject({ status: 409 });
-    const elsewhere = await createLocation(bench, `other-${randomUUID().slice(0, 8)}`);
+    const elsewhere = await createLocation(harness, `other-${randomUUID().slice(0, 8)}`);
     expect(await put(run, one.bytes, { key: elsewhere.key })).toMatchObject({ status: 409 });
-    expect(await put(run, one.bytes, { key: bench.key })).toMatchObject({ status: 401 });
+    expect(await put(run, one.bytes, { key: harness.key })).toMatchObject({ status: 401 });
     // A lease that was lost: its late result is fenced, and so are its artifacts.
     const late = await leased();
     await agent.release([late]);
@@ -214,7 +214,7 @@ describe('sending an artifact', () => {
   it('counts as lost when it does not come in time', async () => {
     const one = artifactOf();
     const run = await reported(one);
-    bench.startLeaseSweep();
+    harness.startLeaseSweep();
     await until('it is lost', async () => {
       clock.advance(600_000);
       const result = await json(`/v1/check-results/${run.checkId}/${run.resultId}`);
@@ -228,9 +228,9 @@ describe('sending an artifact', () => {
     const run = await reported(one);
     await put(run, one.bytes);
     expect(existsSync(join(folder.path, 'objects', run.checkId))).toBe(true);
-    await bench.call('DELETE', `/v1/checks/${run.checkId}`);
+    await harness.call('DELETE', `/v1/checks/${run.checkId}`);
     expect((await get(`${assetsPath(run)}/screenshot.png`)).status).toBe(404);
-    bench.startLeaseSweep();
+    harness.startLeaseSweep();
     await until('its folder is gone', () => {
       clock.advance(60_000);
       return !existsSync(join(folder.path, 'objects', run.checkId));
@@ -332,7 +332,7 @@ describe('downloading an artifact', () => {
 
   it('is for the account of the result', async () => {
     const { path, run } = await stored();
-    const stranger = await bench.addAccount();
+    const stranger = await harness.addAccount();
     for (const one of [path, assetsPath(run)]) {
       expect((await get(one, { authorization: `Bearer ${stranger.key}` })).status).toBe(404);
       expect((await get(one, { authorization: 'Bearer nothing' })).status).toBe(401);

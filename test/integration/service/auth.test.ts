@@ -9,10 +9,10 @@ import { hashKey } from '../../../src/service/ids/keys.ts';
 import { allRoutes } from '../../../src/service/route-table.ts';
 import { minimalBody, minimalQuery } from '../../helpers/service/minimal-value.ts';
 import {
-  type Bench,
   createCheck,
   createLocation,
-  openBench,
+  openHarness,
+  type ServiceHarness,
   TestAgent,
   type TestLocation,
   temporaryFolder,
@@ -20,15 +20,15 @@ import {
 import { createAuthority } from '../../helpers/targets/certificates.ts';
 
 const folder = temporaryFolder();
-let bench: Bench;
+let harness: ServiceHarness;
 let location: TestLocation;
 
 beforeAll(async () => {
-  bench = await openBench({ folder: folder.path });
-  location = await createLocation(bench, 'lab');
+  harness = await openHarness({ folder: folder.path });
+  location = await createLocation(harness, 'lab');
 });
 afterAll(async () => {
-  await bench.close();
+  await harness.close();
   folder.remove();
 });
 
@@ -39,10 +39,15 @@ const openRoutes = allRoutes.filter(({ credential }) => credential === 'none');
 const named = (routes: readonly Route[]) => routes.map((route) => [route.operationId, route] as const);
 /** Calls a route with nothing valid in it, so that whatever judges first is seen. */
 const callBadly = (route: Route, key: string | null, headers: Record<string, string> = {}) =>
-  bench.call(route.method, route.path.replaceAll(/\{\w+\}/g, 'bad-id'), route.body ? '{broken' : undefined, {
-    key,
-    headers,
-  });
+  harness.call(
+    route.method,
+    route.path.replaceAll(/\{\w+\}/g, 'bad-id'),
+    route.body ? '{broken' : undefined,
+    {
+      key,
+      headers,
+    },
+  );
 
 /** What a call with nothing valid in it is answered once it is let in; keys of text may be any text, and are not found. */
 function judged({ params }: Route): number[] {
@@ -61,23 +66,23 @@ it('has routes of both kinds', () => {
 const revoked = { account: '', location: '', removedAccount: '', removedLocation: '' };
 beforeAll(async () => {
   const isLetIn = async (key: string, path: string, method = 'GET', body?: unknown) =>
-    (await bench.call(method, path, body, { key })).status;
-  const { keyId, rawKey } = await addKey(bench.store, bench.clock, {
-    accountId: bench.accountId,
+    (await harness.call(method, path, body, { key })).status;
+  const { keyId, rawKey } = await addKey(harness.store, harness.clock, {
+    accountId: harness.accountId,
     name: 'left the company',
     role: 'ADMIN',
   });
   expect(await isLetIn(rawKey, '/v1/accounts/me')).toBe(200);
-  await deleteKey(bench.store, keyId);
+  await deleteKey(harness.store, keyId);
   revoked.account = rawKey;
-  const made = await bench.call('POST', `/v1/private-locations/${location.id}/keys`);
-  const claim = new TestAgent(bench, location).claimBody();
+  const made = await harness.call('POST', `/v1/private-locations/${location.id}/keys`);
+  const claim = new TestAgent(harness, location).claimBody();
   expect(await isLetIn(made.body.rawKey, '/v1/agent/claims', 'POST', claim)).toBe(200);
-  await bench.call('DELETE', `/v1/private-locations/${location.id}/keys/${made.body.id}`);
+  await harness.call('DELETE', `/v1/private-locations/${location.id}/keys/${made.body.id}`);
   revoked.location = made.body.rawKey;
 
-  const removed = await bench.addAccount();
-  const owned = await bench.call('POST', '/v1/private-locations', { name: 'x', slugName: 'x' }, removed);
+  const removed = await harness.addAccount();
+  const owned = await harness.call('POST', '/v1/private-locations', { name: 'x', slugName: 'x' }, removed);
   revoked.removedAccount = removed.key;
   revoked.removedLocation = owned.body.keys[0].rawKey;
   expect(await isLetIn(revoked.removedAccount, '/v1/accounts/me')).toBe(200);
@@ -94,7 +99,7 @@ describe.each(named([...accountRoutes, ...locationRoutes, ...optionalRoutes]))('
       const answer = await callBadly(route, key);
       expect([answer.status, answer.body.statusCode]).toEqual([401, 401]);
       // Naming the account it was of does not help.
-      const named = await callBadly(route, key, { 'x-service-account': bench.accountId });
+      const named = await callBadly(route, key, { 'x-service-account': harness.accountId });
       expect(named.status).toBe(401);
     }
   });
@@ -102,7 +107,7 @@ describe.each(named([...accountRoutes, ...locationRoutes, ...optionalRoutes]))('
 
 describe.each(named([...accountRoutes, ...locationRoutes]))('%s', (_name, route) => {
   it('answers 401 before it looks at anything else', async () => {
-    const wrongKind = route.credential === 'account' ? location.key : bench.key;
+    const wrongKind = route.credential === 'account' ? location.key : harness.key;
     for (const key of [null, 'unknown', wrongKind, 'x'.repeat(5000)]) {
       const answer = await callBadly(route, key);
       expect(answer.status).toBe(401);
@@ -110,7 +115,13 @@ describe.each(named([...accountRoutes, ...locationRoutes]))('%s', (_name, route)
       expect(answer.body.message).toMatch(/^Bad Token/);
       expect(answer.headers['www-authenticate']).toBe('Bearer');
     }
-    for (const authorization of ['', 'Bearer', `Basic ${bench.key}`, `Bearer ${bench.key} x`, bench.key]) {
+    for (const authorization of [
+      '',
+      'Bearer',
+      `Basic ${harness.key}`,
+      `Bearer ${harness.key} x`,
+      harness.key,
+    ]) {
       expect((await callBadly(route, null, { authorization })).status).toBe(401);
     }
   });
@@ -121,9 +132,9 @@ describe.each(named(optionalRoutes))('%s', (_name, route) => {
     for (const key of ['unknown', location.key, 'x'.repeat(5000)]) {
       expect((await callBadly(route, key)).status).toBe(401);
     }
-    for (const key of [null, bench.key]) expect((await callBadly(route, key)).status).toBe(400);
+    for (const key of [null, harness.key]) expect((await callBadly(route, key)).status).toBe(400);
     const foreign = { 'x-service-account': randomUUID() };
-    expect((await callBadly(route, bench.key, foreign)).status).toBe(403);
+    expect((await callBadly(route, harness.key, foreign)).status).toBe(403);
   });
 });
 
@@ -143,7 +154,7 @@ describe.each(named(accountRoutes))('%s', (_name, route) => {
     ['READ_RUN', route.isRun === true],
     ['READ_ONLY', false],
   ] as const)(`lets the role %s in: ${writes ? 'to write %s' : 'to read'}`, async (role, mayWrite) => {
-    const answer = await callBadly(route, await bench.addKey(role));
+    const answer = await callBadly(route, await harness.addKey(role));
     if (writes && !mayWrite) {
       expect(answer.status).toBe(403);
       expect(answer.body).toMatchObject({ statusCode: 403, error: 'Forbidden' });
@@ -152,29 +163,29 @@ describe.each(named(accountRoutes))('%s', (_name, route) => {
   });
 
   it('refuses a foreign account with 403 and takes its own', async () => {
-    const stranger = await bench.addAccount();
+    const stranger = await harness.addAccount();
     for (const account of [stranger.accountId, 'nonsense', randomUUID()]) {
-      const answer = await callBadly(route, bench.key, { 'x-service-account': account });
+      const answer = await callBadly(route, harness.key, { 'x-service-account': account });
       expect([route.operationId, answer.status]).toEqual([route.operationId, 403]);
     }
-    const own = await callBadly(route, bench.key, { 'x-service-account': bench.accountId.toUpperCase() });
+    const own = await callBadly(route, harness.key, { 'x-service-account': harness.accountId.toUpperCase() });
     expect(judged(route)).toContain(own.status);
   });
 });
 
 it("shows nothing of another account's objects", async () => {
-  const stranger = await bench.addAccount();
-  const check = await createCheck(bench, { privateLocations: ['lab'] });
-  const keys = await bench.call('GET', `/v1/private-locations/${location.id}`);
+  const stranger = await harness.addAccount();
+  const check = await createCheck(harness, { privateLocations: ['lab'] });
+  const keys = await harness.call('GET', `/v1/private-locations/${location.id}`);
   const asStranger = { key: stranger.key };
-  await bench.call('POST', '/v1/variables', { key: 'STAGE', value: 'a monitor' });
-  const snippet = await bench.call('POST', '/v1/snippets', { name: 's', script: 'a monitor' });
-  const certificate = await bench.call('POST', '/v1/client-certificates', {
+  await harness.call('POST', '/v1/variables', { key: 'STAGE', value: 'a monitor' });
+  const snippet = await harness.call('POST', '/v1/snippets', { name: 's', script: 'a monitor' });
+  const certificate = await harness.call('POST', '/v1/client-certificates', {
     host: 'a.test',
     ...(await (await createAuthority()).issue()),
   });
-  const group = await bench.call('POST', '/v1/check-groups', { name: 'a monitor' });
-  const window = await bench.call('POST', '/v1/maintenance-windows', {
+  const group = await harness.call('POST', '/v1/check-groups', { name: 'a monitor' });
+  const window = await harness.call('POST', '/v1/maintenance-windows', {
     name: 'a monitor',
     startsAt: '2026-01-01T00:00:00Z',
     endsAt: '2036-01-01T00:00:00Z',
@@ -204,7 +215,7 @@ it("shows nothing of another account's objects", async () => {
       const known = [params[name] ?? id, randomUUID(), '7', '999999', '1999.01', `${'0'.repeat(64)}-1`];
       return known.find((text) => schema?.safeParse(text).success) ?? id;
     });
-    const answer = await bench.call(
+    const answer = await harness.call(
       route.method,
       filled + minimalQuery(route),
       route.body
@@ -221,38 +232,38 @@ it("shows nothing of another account's objects", async () => {
     expect(JSON.stringify(answer.body)).not.toContain('a monitor');
   }
   for (const list of Object.keys({ checks: 0, 'check-statuses': 0, variables: 0, ...numbered })) {
-    expect((await bench.call('GET', `/v1/${list}`, undefined, asStranger)).body).toEqual([]);
+    expect((await harness.call('GET', `/v1/${list}`, undefined, asStranger)).body).toEqual([]);
   }
-  const foreignLocation = await bench.call(
+  const foreignLocation = await harness.call(
     'POST',
     '/v1/checks/url',
     { name: 'x', privateLocations: ['lab'], request: { url: 'http://x.test' } },
     asStranger,
   );
   expect(foreignLocation.status).toBe(400);
-  expect((await bench.call('GET', `/v1/checks/${check.id}`)).body).toEqual(check);
+  expect((await harness.call('GET', `/v1/checks/${check.id}`)).body).toEqual(check);
 });
 
 it('stores keys as hashes only and shows them in full only once', async () => {
-  const created = await bench.call('POST', '/v1/private-locations', { name: 'keys', slugName: 'keys' });
+  const created = await harness.call('POST', '/v1/private-locations', { name: 'keys', slugName: 'keys' });
   const [key] = created.body.keys;
   expect(key.rawKey).toMatch(/^pl_[0-9a-f]{32}$/);
   expect(key.maskedKey).toBe(`...${key.rawKey.slice(-4)}`);
-  const read = await bench.call('GET', `/v1/private-locations/${created.body.id}`);
+  const read = await harness.call('GET', `/v1/private-locations/${created.body.id}`);
   expect(read.body.keys).toEqual([{ ...key, rawKey: key.maskedKey }]);
-  expect(await bench.store.locations.findByKey(hashKey(key.rawKey))).toMatchObject({ slug_name: 'keys' });
-  const [row] = await bench.store.locations.keys([created.body.id]);
+  expect(await harness.store.locations.findByKey(hashKey(key.rawKey))).toMatchObject({ slug_name: 'keys' });
+  const [row] = await harness.store.locations.keys([created.body.id]);
   expect(JSON.stringify(row)).not.toContain(key.rawKey);
 
-  const second = await bench.call('POST', `/v1/private-locations/${created.body.id}/keys`);
+  const second = await harness.call('POST', `/v1/private-locations/${created.body.id}/keys`);
   expect(second.status).toBe(201);
   expect(second.body.rawKey).toMatch(/^pl_[0-9a-f]{32}$/);
-  const third = await bench.call('POST', `/v1/private-locations/${created.body.id}/keys`);
+  const third = await harness.call('POST', `/v1/private-locations/${created.body.id}/keys`);
   expect(third.status).toBe(409);
   expect(third.body).toMatchObject({ statusCode: 409, error: 'Conflict' });
 
   const claim = (raw: string) =>
-    bench.call(
+    harness.call(
       'POST',
       '/v1/agent/claims',
       {
@@ -266,9 +277,9 @@ it('stores keys as hashes only and shows them in full only once', async () => {
       { key: raw },
     );
   expect((await claim(key.rawKey)).status).toBe(200);
-  const gone = await bench.call('DELETE', `/v1/private-locations/${created.body.id}/keys/${key.id}`);
+  const gone = await harness.call('DELETE', `/v1/private-locations/${created.body.id}/keys/${key.id}`);
   expect([gone.status, gone.body]).toEqual([204, '']);
   expect((await claim(key.rawKey)).status).toBe(401);
   expect((await claim(second.body.rawKey)).status).toBe(200);
-  expect((await bench.call('POST', `/v1/private-locations/${created.body.id}/keys`)).status).toBe(201);
+  expect((await harness.call('POST', `/v1/private-locations/${created.body.id}/keys`)).status).toBe(201);
 });

@@ -15,10 +15,10 @@ import { AnalysisRequest, ErrorGroupPatch } from '../../../src/protocol/results/
 import { CancelSession, CheckSessionTrigger } from '../../../src/protocol/sessions/check-session.ts';
 import { TestSessionTrigger } from '../../../src/protocol/sessions/test-session.ts';
 import {
-  type Bench,
   createCheck,
   createLocation,
-  openBench,
+  openHarness,
+  type ServiceHarness,
   TestAgent,
   type TestLocation,
 } from '../../helpers/service/service.ts';
@@ -26,19 +26,19 @@ import { namesPath, type WrongValue, withValue, wrongValuesFor } from '../../hel
 import { createAuthority } from '../../helpers/targets/certificates.ts';
 import type { Samples } from '../conformance/samples/samples.ts';
 
-let bench: Bench;
+let harness: ServiceHarness;
 let location: TestLocation;
 let agent: TestAgent;
 let checkId: string;
 
 beforeAll(async () => {
-  bench = await openBench();
-  location = await createLocation(bench, 'lab');
-  agent = new TestAgent(bench, location);
-  checkId = (await createCheck(bench)).id;
+  harness = await openHarness();
+  location = await createLocation(harness, 'lab');
+  agent = new TestAgent(harness, location);
+  checkId = (await createCheck(harness)).id;
 });
 afterAll(async () => {
-  await bench.close();
+  await harness.close();
 });
 
 const describeWrong = ({ path, why }: WrongValue) => `${path.join('.')}: ${why}`;
@@ -83,22 +83,22 @@ describe.each(checkTypes.map((type) => [type.name, type] as const))('wrong field
 
   it('are refused with 400 and named, when it is created', async () => {
     const unrefused = await sendAll(wrong, ({ path, value }) =>
-      bench.call('POST', `/v1/checks/${type.route}`, withValue(valid, path, value)),
+      harness.call('POST', `/v1/checks/${type.route}`, withValue(valid, path, value)),
     );
     expect(unrefused).toEqual([]);
   });
 
   it('are refused with 400 and named, when it is changed', async () => {
-    const created = await bench.call('POST', `/v1/checks/${type.route}`, valid);
+    const created = await harness.call('POST', `/v1/checks/${type.route}`, valid);
     const unrefused = await sendAll(wrong, ({ path, value }) =>
-      bench.call(
+      harness.call(
         'PUT',
         `/v1/checks/${type.route}/${created.body.id}`,
         withValue(type.requiredOnUpdate ? valid : {}, path, value),
       ),
     );
     expect(unrefused).toEqual([]);
-    const after = await bench.call('GET', `/v1/checks/${created.body.id}`);
+    const after = await harness.call('GET', `/v1/checks/${created.body.id}`);
     expect(after.body).toEqual(created.body);
   });
 
@@ -106,7 +106,7 @@ describe.each(checkTypes.map((type) => [type.name, type] as const))('wrong field
     // A field that every check of the type has to have, or any where all have defaults.
     const fields = Object.keys(type.spec.shape);
     const own = fields.find((key) => key in valid) ?? fields[0] ?? '';
-    const answer = await bench.call('POST', `/v1/checks/${type.route}`, {
+    const answer = await harness.call('POST', `/v1/checks/${type.route}`, {
       ...valid,
       name: '',
       frequency: 3,
@@ -132,7 +132,7 @@ it('accepts exactly the frequency and offset pairs of the three rules', async ()
         frequency === 0
           ? [10, 20, 30].includes(frequencyOffset)
           : frequencyOffset >= 1 && frequencyOffset <= max;
-      const answer = await bench.call('POST', '/v1/checks/url', {
+      const answer = await harness.call('POST', '/v1/checks/url', {
         name: 'x',
         frequency,
         frequencyOffset,
@@ -150,8 +150,13 @@ it('accepts exactly the frequency and offset pairs of the three rules', async ()
 
 it('draws the lines of limits exactly', async () => {
   const create = async (fields: object) =>
-    (await bench.call('POST', '/v1/checks/url', { name: 'x', request: { url: 'http://x.test' }, ...fields }))
-      .status;
+    (
+      await harness.call('POST', '/v1/checks/url', {
+        name: 'x',
+        request: { url: 'http://x.test' },
+        ...fields,
+      })
+    ).status;
   const variables = (count: number) =>
     Array.from({ length: count }, (_, index) => ({ key: `K${index}`, value: 'v' }));
   expect(await create({ description: 'x'.repeat(500) })).toBe(201);
@@ -176,7 +181,7 @@ it('draws the lines of limits exactly', async () => {
     ['search=%00', 400],
     ['tag=%00&tag=a', 400],
   ] as const) {
-    expect([query, (await bench.call('GET', `/v1/checks?${query}`)).status]).toEqual([query, status]);
+    expect([query, (await harness.call('GET', `/v1/checks?${query}`)).status]).toEqual([query, status]);
   }
 });
 
@@ -192,7 +197,7 @@ describe('wrong queries of the results list', () => {
     ['limit=101', 'limit'],
     ['from=2026-01-02&to=2026-01-01', 'to'],
   ])('%s', async (query, key) => {
-    const answer = await bench.call('GET', `/v1/check-results/${checkId}?${query}`);
+    const answer = await harness.call('GET', `/v1/check-results/${checkId}?${query}`);
     expect(answer.status).toBe(400);
     expect(answer.body.validation).toEqual({ source: 'query', keys: [key] });
     expect(Object.keys(CheckResultQuery.shape)).toContain(key);
@@ -252,11 +257,11 @@ describe('wrong fields of the agent protocol', () => {
 describe('wrong fields of private locations', () => {
   it('are refused with 400 and named', async () => {
     const created = await sendAll(wrongValuesFor(PrivateLocationInput), ({ path, value }) =>
-      bench.call('POST', '/v1/private-locations', withValue({ name: 'x', slugName: 'x' }, path, value)),
+      harness.call('POST', '/v1/private-locations', withValue({ name: 'x', slugName: 'x' }, path, value)),
     );
     expect(created).toEqual([]);
     const changed = await sendAll(wrongValuesFor(PrivateLocationPatch), ({ path, value }) =>
-      bench.call('PUT', `/v1/private-locations/${location.id}`, withValue({}, path, value)),
+      harness.call('PUT', `/v1/private-locations/${location.id}`, withValue({}, path, value)),
     );
     expect(changed).toEqual([]);
   });
@@ -264,7 +269,7 @@ describe('wrong fields of private locations', () => {
   it.each(['us-east-1', 'eu-central-12', 'with space', 'ümlaut', '', 'x'.repeat(31)])(
     'refuses the slug %s',
     async (slugName) => {
-      const answer = await bench.call('POST', '/v1/private-locations', { name: 'x', slugName });
+      const answer = await harness.call('POST', '/v1/private-locations', { name: 'x', slugName });
       expect(answer.status).toBe(400);
       expect(answer.body.validation.keys).toEqual(['slugName']);
     },
@@ -278,12 +283,12 @@ it('names wrong fields of check groups', async () => {
   const wrong = wrongValuesFor(CheckGroupInput);
   expect(wrong.length).toBeGreaterThan(10);
   const created = await sendAll(wrong, ({ path, value }) =>
-    bench.call('POST', '/v1/check-groups', withValue(valid, path, value)),
+    harness.call('POST', '/v1/check-groups', withValue(valid, path, value)),
   );
   expect(created).toEqual([]);
-  const { body: group } = await bench.call('POST', '/v1/check-groups', valid);
+  const { body: group } = await harness.call('POST', '/v1/check-groups', valid);
   const changed = await sendAll(wrong, ({ path, value }) =>
-    bench.call('PUT', `/v1/check-groups/${group.id}`, withValue({}, path, value)),
+    harness.call('PUT', `/v1/check-groups/${group.id}`, withValue({}, path, value)),
   );
   expect(changed).toEqual([]);
 });
@@ -318,7 +323,7 @@ describe('client certificates', () => {
       [['host'], { host: 'a.test:443' }],
       [undefined, { key: encrypted, passphrase: 'right', ca: authority, host: '*.a.test' }],
     ] as const) {
-      const answer = await bench.call('POST', '/v1/client-certificates', {
+      const answer = await harness.call('POST', '/v1/client-certificates', {
         host: 'a.test',
         ...one,
         ...fields,
@@ -339,7 +344,7 @@ it.each<[string[], object]>([
   [['startsAt'], { startsAt: '1969-12-31T23:59:59Z' }],
   [['endsAt'], { endsAt: '9999-12-31T23:59:59-01:00' }],
 ])('a maintenance window with a wrong %s is refused', async (keys, fields) => {
-  const answer = await bench.call('POST', '/v1/maintenance-windows', { ...oneHour, ...fields });
+  const answer = await harness.call('POST', '/v1/maintenance-windows', { ...oneHour, ...fields });
   expect([answer.status, answer.body.validation?.keys]).toEqual([400, keys]);
 });
 
@@ -355,10 +360,10 @@ describe('wrong fields of sessions and error groups', () => {
     const wrong = wrongValuesFor(schema);
     expect(wrong.length).toBeGreaterThan(3);
     const unrefused = await sendAll(wrong, ({ path: field, value }) =>
-      bench.call(method, `/v1/${path}`, withValue(valid, field, value)),
+      harness.call(method, `/v1/${path}`, withValue(valid, field, value)),
     );
     expect(unrefused).toEqual([]);
-    expect([201, 404]).toContain((await bench.call(method, `/v1/${path}`, valid)).status);
+    expect([201, 404]).toContain((await harness.call(method, `/v1/${path}`, valid)).status);
   });
 
   it.each([
@@ -372,14 +377,14 @@ describe('wrong fields of sessions and error groups', () => {
     [`checks/heartbeats/${randomUUID()}/events?limit=11`, 'limit'],
     [`checks/heartbeats/${randomUUID()}/availability?startTime=soon`, 'startTime'],
   ])('%s', async (path, key) => {
-    const answer = await bench.call('GET', `/v1/${path}`);
+    const answer = await harness.call('GET', `/v1/${path}`);
     expect(answer.status).toBe(400);
     expect(answer.body.validation).toEqual({ source: 'query', keys: [key] });
   });
 
   it('names a place that is none', async () => {
     const body = { name: 'x', runLocation: 'nowhere' };
-    const answer = await bench.call('POST', '/v1/test-sessions/trigger', body);
+    const answer = await harness.call('POST', '/v1/test-sessions/trigger', body);
     expect(answer.body.validation).toEqual({ source: 'payload', keys: ['runLocation'] });
   });
 });

@@ -2,22 +2,22 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { failure } from '../../../src/checks/contract/failure.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import {
-  type Bench,
   createCheck,
   createLocation,
-  openBench,
+  openHarness,
   reportOf,
+  type ServiceHarness,
   TestAgent,
   until,
 } from '../../helpers/service/service.ts';
 
-let bench: Bench;
+let harness: ServiceHarness;
 beforeAll(async () => {
-  bench = await openBench();
-  await createLocation(bench, 'lab');
+  harness = await openHarness();
+  await createLocation(harness, 'lab');
 });
 afterAll(async () => {
-  await bench.close();
+  await harness.close();
 });
 
 const url = 'http://target.test/';
@@ -36,10 +36,10 @@ describe('masked values', () => {
   const environmentVariables = [{ key: 'KEY', value: 'variable-secret', secret: false, locked: true }];
   // biome-ignore lint/suspicious/noExplicitAny: a definition as it is stored
   const stored = async (id: string): Promise<any> =>
-    (await bench.store.checks.find(bench.accountId, id))?.definition;
+    (await harness.store.checks.find(harness.accountId, id))?.definition;
 
   it('are never shown, and kept when the answer is written back', async () => {
-    const made = await bench.call('POST', '/v1/checks/api', {
+    const made = await harness.call('POST', '/v1/checks/api', {
       name: 'masked',
       environmentVariables,
       request,
@@ -54,19 +54,19 @@ describe('masked values', () => {
     const before = await stored(made.body.id);
     expect(before).toMatchObject({ environmentVariables, request });
     for (const path of [`/v1/checks/${made.body.id}`, `/v1/checks/api/${made.body.id}`]) {
-      const back = await bench.call('PUT', path, { ...made.body, name: 'written back' });
+      const back = await harness.call('PUT', path, { ...made.body, name: 'written back' });
       expect(back.status).toBe(200);
       expect(JSON.stringify(back.body)).not.toContain('-secret');
       expect((await stored(made.body.id)).request).toEqual(before.request);
     }
     for (const path of [`/v1/checks/${made.body.id}`, '/v1/checks?limit=100']) {
-      expect(JSON.stringify((await bench.call('GET', path)).body)).not.toContain('-secret');
+      expect(JSON.stringify((await harness.call('GET', path)).body)).not.toContain('-secret');
     }
   });
 
   it('change when they are written, and are lost when they are unlocked', async () => {
-    const made = await bench.call('POST', '/v1/checks/api', { name: 'masked', request });
-    await bench.call('PUT', `/v1/checks/${made.body.id}`, {
+    const made = await harness.call('POST', '/v1/checks/api', { name: 'masked', request });
+    await harness.call('PUT', `/v1/checks/${made.body.id}`, {
       request: {
         headers: [
           { key: 'x-token', value: '', locked: true },
@@ -86,7 +86,7 @@ describe('masked values', () => {
 
   it('reach the agent, which is told to hide them', async () => {
     const clock = new ManualClock();
-    const own = await openBench({ clock });
+    const own = await openHarness({ clock });
     const agent = new TestAgent(own, await createLocation(own, 'lab'));
     await own.call('POST', '/v1/checks/api', {
       name: 'masked',
@@ -110,8 +110,8 @@ describe('masked values', () => {
 describe('what is answered of a check', () => {
   it('is a whole retry strategy', async () => {
     const strategy = async (retryStrategy: object) => {
-      const check = await createCheck(bench, { retryStrategy });
-      expect((await bench.call('GET', `/v1/checks/${check.id}`)).body).toEqual(check);
+      const check = await createCheck(harness, { retryStrategy });
+      expect((await harness.call('GET', `/v1/checks/${check.id}`)).body).toEqual(check);
       return check.retryStrategy;
     };
     const base = { baseBackoffSeconds: 60, sameRegion: true };
@@ -127,7 +127,7 @@ describe('what is answered of a check', () => {
       onlyOn: ['NETWORK_ERROR'],
     });
     expect(await strategy({ type: 'SINGLE_RETRY' })).toEqual({ ...base, type: 'SINGLE_RETRY' });
-    const refused = await bench.call('POST', '/v1/checks/url', {
+    const refused = await harness.call('POST', '/v1/checks/url', {
       name: 'x',
       request: { url },
       retryStrategy: { type: 'SINGLE_RETRY', maxRetries: 2 },
@@ -146,17 +146,20 @@ describe('what is answered of a check', () => {
     ['x{{BASE_URL}}', 400],
   ])('takes a URL only when it can be one: %s', async (written, status) => {
     for (const type of ['url', 'api']) {
-      const answer = await bench.call('POST', `/v1/checks/${type}`, { name: 'x', request: { url: written } });
+      const answer = await harness.call('POST', `/v1/checks/${type}`, {
+        name: 'x',
+        request: { url: written },
+      });
       expect(answer.status).toBe(status);
       if (status === 400) expect(answer.body.validation.keys).toEqual(['request.url']);
     }
   });
 
   it('merges alert settings as it merges the request', async () => {
-    const check = await createCheck(bench, {
+    const check = await createCheck(harness, {
       alertSettings: { escalationType: 'TIME_BASED', reminders: { amount: 3, interval: 10 } },
     });
-    const changed = await bench.call('PUT', `/v1/checks/${check.id}`, {
+    const changed = await harness.call('PUT', `/v1/checks/${check.id}`, {
       alertSettings: { runBasedEscalation: { failedRunThreshold: 4 } },
     });
     expect(changed.body.alertSettings).toEqual({
@@ -166,23 +169,23 @@ describe('what is answered of a check', () => {
   });
 
   it('keeps the type', async () => {
-    const check = await createCheck(bench);
+    const check = await createCheck(harness);
     for (const path of [`/v1/checks/${check.id}`, `/v1/checks/url/${check.id}`]) {
-      const refused = await bench.call('PUT', path, { checkType: 'API' });
+      const refused = await harness.call('PUT', path, { checkType: 'API' });
       expect([refused.status, refused.body.validation.keys]).toEqual([400, ['checkType']]);
-      expect((await bench.call('PUT', path, { checkType: 'URL', muted: true })).status).toBe(200);
+      expect((await harness.call('PUT', path, { checkType: 'URL', muted: true })).status).toBe(200);
     }
   });
 });
 
 it('takes an empty body as none where the operation has none', async () => {
-  const location = await createLocation(bench, 'empty-bodies');
-  const check = await createCheck(bench);
+  const location = await createLocation(harness, 'empty-bodies');
+  const check = await createCheck(harness);
   const send = (method: 'POST' | 'DELETE' | 'PUT', path: string) =>
-    bench.app.inject({
+    harness.app.inject({
       method,
       url: path,
-      headers: { authorization: `Bearer ${bench.key}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${harness.key}`, 'content-type': 'application/json' },
     });
   const made = await send('POST', `/v1/private-locations/${location.id}/keys`);
   expect(made.statusCode).toBe(201);
@@ -197,7 +200,7 @@ it('takes an empty body as none where the operation has none', async () => {
 
 it('lists the six hours before `to` when only that is given', async () => {
   const clock = new ManualClock();
-  const own = await openBench({ clock });
+  const own = await openHarness({ clock });
   const agent = new TestAgent(own, await createLocation(own, 'lab'));
   const check = await createCheck(own, { privateLocations: ['lab'], frequency: 1 });
   own.startScheduler();
@@ -220,7 +223,7 @@ it('lists the six hours before `to` when only that is given', async () => {
 
 it('retries on network errors of the location too', async () => {
   const clock = new ManualClock();
-  const own = await openBench({ clock });
+  const own = await openHarness({ clock });
   const agent = new TestAgent(own, await createLocation(own, 'lab'));
   own.startScheduler();
   const retryStrategy = { baseBackoffSeconds: 0, onlyOn: ['NETWORK_ERROR'] };

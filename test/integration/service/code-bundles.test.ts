@@ -10,9 +10,9 @@ import { FetchedBundles } from '../../../src/agent/client/bundle-cache.ts';
 import { maxCodeBundleBytes } from '../../../src/checks/contract/code-bundle.ts';
 import { BundleMissing } from '../../../src/sandbox/suites/suite-host.ts';
 import {
-  type Bench,
   createLocation,
-  openBench,
+  openHarness,
+  type ServiceHarness,
   type TestLocation,
   temporaryFolder,
 } from '../../helpers/service/service.ts';
@@ -21,17 +21,21 @@ const bytes = gzipSync(randomBytes(300_000));
 const sha256 = createHash('sha256').update(bytes).digest('hex');
 const key = `${sha256}-${bytes.length}`;
 
-let bench: Bench;
+let harness: ServiceHarness;
 let url: string;
 let location: TestLocation;
 beforeAll(async () => {
-  bench = await openBench();
-  url = await bench.app.listen({ port: 0, host: '127.0.0.1' });
-  location = await createLocation(bench, 'lab');
+  harness = await openHarness();
+  url = await harness.app.listen({ port: 0, host: '127.0.0.1' });
+  location = await createLocation(harness, 'lab');
 });
-afterAll(() => bench.close());
+afterAll(() => harness.close());
 
-async function upload(body: Buffer, headers: Readonly<Record<string, string>> = {}, credential = bench.key) {
+async function upload(
+  body: Buffer,
+  headers: Readonly<Record<string, string>> = {},
+  credential = harness.key,
+) {
   const response = await fetch(new URL('/v1/code-bundles', url), {
     method: 'POST',
     headers: {
@@ -54,7 +58,7 @@ describe('code bundles', () => {
       body: { key, contentLength: bytes.length, checksumSha256: sha256 },
     });
     for (const [path, credential] of [
-      [`/v1/code-bundles/${key}`, bench.key],
+      [`/v1/code-bundles/${key}`, harness.key],
       [`/v1/agent/code-bundles/${key}`, location.key],
     ] as const) {
       const response = await download(path, credential);
@@ -86,7 +90,7 @@ describe('code bundles', () => {
       const request = httpRequest(new URL('/v1/code-bundles', url), {
         method: 'POST',
         headers: {
-          authorization: `Bearer ${bench.key}`,
+          authorization: `Bearer ${harness.key}`,
           'content-type': 'application/octet-stream',
           'content-length': String(maxCodeBundleBytes + 1),
         },
@@ -103,16 +107,16 @@ describe('code bundles', () => {
 
   it('belong to their account, and need a key that may write', async () => {
     await upload(bytes);
-    const other = await bench.addAccount();
+    const other = await harness.addAccount();
     expect((await download(`/v1/code-bundles/${key}`, other.key)).status).toBe(404);
-    expect((await upload(bytes, {}, await bench.addKey('READ_ONLY'))).status).toBe(403);
-    expect((await download(`/v1/agent/code-bundles/${key}`, bench.key)).status).toBe(401);
-    expect((await download('/v1/code-bundles/no-key', bench.key)).status).toBe(400);
+    expect((await upload(bytes, {}, await harness.addKey('READ_ONLY'))).status).toBe(403);
+    expect((await download(`/v1/agent/code-bundles/${key}`, harness.key)).status).toBe(401);
+    expect((await download('/v1/code-bundles/no-key', harness.key)).status).toBe(400);
   });
 
   it('are what a suite names; anything else is refused', async () => {
     const suite = { name: 'shop', privateLocations: ['lab'], codeBundlePath: key };
-    const created = await bench.call('POST', '/v1/checks/playwright', suite);
+    const created = await harness.call('POST', '/v1/checks/playwright', suite);
     expect(created.status).toBe(201);
     expect(created.body).toMatchObject({
       checkType: 'PLAYWRIGHT',
@@ -122,7 +126,7 @@ describe('code bundles', () => {
       retryStrategy: null,
       doubleCheck: false,
     });
-    const refused = await bench.call('POST', '/v1/checks/playwright', {
+    const refused = await harness.call('POST', '/v1/checks/playwright', {
       ...suite,
       codeBundlePath: 'x',
       frequency: 0,

@@ -9,28 +9,28 @@ import type { Route } from '../../../src/protocol/http/route.ts';
 import { allRoutes } from '../../../src/service/route-table.ts';
 import { minimalBody, minimalQuery } from '../../helpers/service/minimal-value.ts';
 import {
-  type Bench,
   createCheck,
   createLocation,
-  openBench,
+  openHarness,
+  type ServiceHarness,
   TestAgent,
   type TestLocation,
 } from '../../helpers/service/service.ts';
 import { wrongValuesFor } from '../../helpers/service/wrong-values.ts';
 
-let bench: Bench;
+let harness: ServiceHarness;
 let location: TestLocation;
 let agent: TestAgent;
 let checkId: string;
 
 beforeAll(async () => {
-  bench = await openBench();
-  location = await createLocation(bench, 'lab');
-  agent = new TestAgent(bench, location);
-  checkId = (await createCheck(bench)).id;
+  harness = await openHarness();
+  location = await createLocation(harness, 'lab');
+  agent = new TestAgent(harness, location);
+  checkId = (await createCheck(harness)).id;
 });
 afterAll(async () => {
-  await bench.close();
+  await harness.close();
 });
 
 describe('bodies that are no documents', () => {
@@ -63,7 +63,7 @@ describe('bodies that are no documents', () => {
   ])('%s', async (_name, text, status) => {
     for (const path of ['/v1/checks/url', '/v1/checks']) {
       const payload = path === '/v1/checks' ? text.replace(/^\{/, '{"checkType":"URL",') : text;
-      const answer = await bench.call('POST', path, payload);
+      const answer = await harness.call('POST', path, payload);
       expect([path, answer.status]).toEqual([path, status]);
       expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
     }
@@ -71,10 +71,10 @@ describe('bodies that are no documents', () => {
 
   it('refuses other media types, too large bodies and broken lengths', async () => {
     const send = async (headers: Record<string, string>, payload: string) => {
-      const answer = await bench.app.inject({
+      const answer = await harness.app.inject({
         method: 'POST',
         url: '/v1/checks/url',
-        headers: { authorization: `Bearer ${bench.key}`, ...headers },
+        headers: { authorization: `Bearer ${harness.key}`, ...headers },
         payload,
       });
       return { status: answer.statusCode, body: answer.json() };
@@ -125,27 +125,27 @@ it('never answers 5xx, whatever JSON comes', async () => {
   await fc.assert(
     fc.asyncProperty(fc.constantFrom(...routes), bodies, async (route, body) => {
       const url = route.path.replace('{id}', route.path.includes('location') ? location.id : checkId);
-      const answer = await bench.call(route.method, url, body, {
-        key: route.credential === 'location' ? location.key : bench.key,
+      const answer = await harness.call(route.method, url, body, {
+        key: route.credential === 'location' ? location.key : harness.key,
       });
       expect(answer.status).toBeLessThan(500);
     }),
     { numRuns: 400 },
   );
-  await expect(bench.call('GET', `/v1/checks/${checkId}`)).resolves.toMatchObject({ status: 200 });
+  await expect(harness.call('GET', `/v1/checks/${checkId}`)).resolves.toMatchObject({ status: 200 });
 });
 
 it('never answers 5xx, whatever text a check is given', async () => {
   await fc.assert(
     fc.asyncProperty(fc.string({ unit: 'binary', minLength: 1, maxLength: 255 }), async (text) => {
-      const answer = await bench.call('POST', '/v1/checks/api', {
+      const answer = await harness.call('POST', '/v1/checks/api', {
         name: text,
         tags: [text],
         request: { url: text, headers: [{ key: text, value: text }], body: text },
       });
       expect([201, 400]).toContain(answer.status);
       if (answer.status === 201) expect(answer.body.request.body).toBe(text);
-      const found = await bench.call('GET', `/v1/checks?search=${encodeURIComponent(text.toWellFormed())}`);
+      const found = await harness.call('GET', `/v1/checks?search=${encodeURIComponent(text.toWellFormed())}`);
       expect(found.status).toBeLessThan(500);
     }),
     { numRuns: 150 },
@@ -171,8 +171,8 @@ it('answers malformed ids with 400 and unknown ones with 404', async () => {
       params && credential === 'account' && !takesAnyText.has(operationId),
   );
   for (const route of routes) {
-    const key = bench.key;
-    const wrong = await bench.call(
+    const key = harness.key;
+    const wrong = await harness.call(
       route.method,
       route.path.replaceAll(/\{\w+\}/g, encodeURIComponent('not an id!')),
       route.body ? {} : undefined,
@@ -180,7 +180,7 @@ it('answers malformed ids with 400 and unknown ones with 404', async () => {
     );
     expect([route.operationId, wrong.status]).toEqual([route.operationId, 400]);
     expect(wrong.body.validation.source).toBe('params');
-    const unknown = await bench.call(
+    const unknown = await harness.call(
       route.method,
       route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => unknownId(route, name)) + minimalQuery(route),
       minimalBody(route),
@@ -188,7 +188,7 @@ it('answers malformed ids with 400 and unknown ones with 404', async () => {
     );
     expect([route.operationId, unknown.status]).toEqual([route.operationId, 404]);
   }
-  expect((await bench.call('GET', `/v1/checks/${checkId.toUpperCase()}`)).status).toBe(200);
+  expect((await harness.call('GET', `/v1/checks/${checkId.toUpperCase()}`)).status).toBe(200);
   expect(checkRoutes.getCheck.path).toBe('/v1/checks/{id}');
 });
 

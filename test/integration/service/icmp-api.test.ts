@@ -1,21 +1,21 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Bench, openBench } from '../../helpers/service/service.ts';
+import { openHarness, type ServiceHarness } from '../../helpers/service/service.ts';
 
-let bench: Bench;
+let harness: ServiceHarness;
 
 beforeAll(async () => {
-  bench = await openBench();
+  harness = await openHarness();
 });
-afterAll(() => bench.close());
+afterAll(() => harness.close());
 
 const request = { hostname: 'gateway.test' };
 const create = (fields: object = {}) =>
-  bench.call('POST', '/v1/checks/icmp', { name: 'Gateway', request, ...fields });
+  harness.call('POST', '/v1/checks/icmp', { name: 'Gateway', request, ...fields });
 
 describe('PUT of an ICMP monitor', () => {
   it('needs heartbeat and script, and names both together with what else is wrong', async () => {
     const { body } = await create();
-    const answer = await bench.call('PUT', `/v1/checks/icmp/${body.id}`, { maxPacketLossThreshold: 101 });
+    const answer = await harness.call('PUT', `/v1/checks/icmp/${body.id}`, { maxPacketLossThreshold: 101 });
     expect(answer.status).toBe(400);
     expect([...answer.body.validation.keys].sort()).toEqual([
       'heartbeat',
@@ -33,7 +33,7 @@ describe('PUT of an ICMP monitor', () => {
     [{ heartbeat: {} }, 'script'],
   ])('refuses %j', async (fields, key) => {
     const { body } = await create();
-    const answer = await bench.call('PUT', `/v1/checks/icmp/${body.id}`, fields);
+    const answer = await harness.call('PUT', `/v1/checks/icmp/${body.id}`, fields);
     expect([answer.status, answer.body.validation?.keys]).toEqual([400, [key]]);
   });
 
@@ -42,9 +42,9 @@ describe('PUT of an ICMP monitor', () => {
     { heartbeat: { period: 1 }, script: 'text' },
   ])('takes %j and keeps none of it', async (fields) => {
     const { body } = await create();
-    const changed = await bench.call('PUT', `/v1/checks/icmp/${body.id}`, { ...fields, name: 'Renamed' });
+    const changed = await harness.call('PUT', `/v1/checks/icmp/${body.id}`, { ...fields, name: 'Renamed' });
     expect(changed.status).toBe(200);
-    const { body: read } = await bench.call('GET', `/v1/checks/${body.id}`);
+    const { body: read } = await harness.call('GET', `/v1/checks/${body.id}`);
     for (const view of [changed.body, read]) {
       expect(view).toMatchObject({ name: 'Renamed', checkType: 'ICMP', request });
       expect(view).not.toHaveProperty('heartbeat');
@@ -55,7 +55,7 @@ describe('PUT of an ICMP monitor', () => {
   it('keeps packet loss limits in their order, whichever of the two is changed', async () => {
     const { body } = await create({ degradedPacketLossThreshold: 30, maxPacketLossThreshold: 30 });
     const put = (fields: object) =>
-      bench.call('PUT', `/v1/checks/icmp/${body.id}`, { heartbeat: {}, script: '', ...fields });
+      harness.call('PUT', `/v1/checks/icmp/${body.id}`, { heartbeat: {}, script: '', ...fields });
     for (const fields of [{ degradedPacketLossThreshold: 30.5 }, { maxPacketLossThreshold: 29 }]) {
       const answer = await put(fields);
       expect([answer.status, answer.body.validation?.keys]).toEqual([400, ['maxPacketLossThreshold']]);
@@ -68,7 +68,7 @@ it('needs neither on any other operation, and keeps neither', async () => {
   const created = await create({ heartbeat: 7, script: null });
   expect(created.status).toBe(201);
   expect(created.body).not.toHaveProperty('heartbeat');
-  const changed = await bench.call('PUT', `/v1/checks/${created.body.id}`, { muted: true });
+  const changed = await harness.call('PUT', `/v1/checks/${created.body.id}`, { muted: true });
   expect([changed.status, changed.body.muted]).toEqual([200, true]);
 });
 

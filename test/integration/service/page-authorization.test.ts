@@ -6,10 +6,10 @@ import { incidentRoutes } from '../../../src/protocol/pages/incident.ts';
 import { statusPageRoutes } from '../../../src/protocol/pages/status-page.ts';
 import { subscriptionRoutes } from '../../../src/protocol/pages/subscription.ts';
 import { minimalOf } from '../../helpers/service/minimal-value.ts';
-import { type Bench, openBench } from '../../helpers/service/service.ts';
+import { openHarness, type ServiceHarness } from '../../helpers/service/service.ts';
 import { namesPath, withValue, wrongValuesFor } from '../../helpers/service/wrong-values.ts';
 
-let bench: Bench;
+let harness: ServiceHarness;
 let stranger: { accountId: string; key: string };
 /** Ids of real objects, by the parameter of the path that means them. */
 let ids: Record<string, string>;
@@ -43,10 +43,10 @@ function bodyOf(route: Route): unknown {
 }
 
 beforeAll(async () => {
-  bench = await openBench();
-  stranger = await bench.addAccount();
+  harness = await openHarness();
+  stranger = await harness.addAccount();
   const make = async (path: string, body: unknown) => {
-    const answer = await bench.call('POST', path, body);
+    const answer = await harness.call('POST', path, body);
     if (answer.status >= 300) throw new Error(JSON.stringify(answer.body));
     return answer.body;
   };
@@ -71,7 +71,7 @@ beforeAll(async () => {
   await make(`${subscriptions}/bulk`, {
     subscriptions: [{ type: 'EMAIL', config: { address: 'secret@example.com' } }],
   });
-  const listed = await bench.call('GET', subscriptions);
+  const listed = await harness.call('GET', subscriptions);
   ids = {
     dashboardId,
     id: legacy.id,
@@ -84,7 +84,7 @@ beforeAll(async () => {
   };
 });
 afterAll(async () => {
-  await bench.close();
+  await harness.close();
 });
 
 describe.each(groups)('%s', (_name, group) => {
@@ -92,7 +92,7 @@ describe.each(groups)('%s', (_name, group) => {
     '%s shows a stranger nothing and lets it change nothing',
     async (_operation, route) => {
       const body = bodyOf(route);
-      const answer = await bench.call(route.method, pathOf(route), body, { key: stranger.key });
+      const answer = await harness.call(route.method, pathOf(route), body, { key: stranger.key });
       const namesForeignObjects =
         route.params !== undefined ||
         JSON.stringify(body ?? '').includes(String(ids.serviceId)) ||
@@ -105,15 +105,19 @@ describe.each(groups)('%s', (_name, group) => {
 });
 
 it('finds nothing under another parent of the same account', async () => {
-  const { body: page } = await bench.call('POST', '/v1/status-pages', { name: 'x', url: 'other', cards: [] });
+  const { body: page } = await harness.call('POST', '/v1/status-pages', {
+    name: 'x',
+    url: 'other',
+    cards: [],
+  });
   const update = { status: 'IDENTIFIED', description: 'other' };
-  const { body: incident } = await bench.call('POST', '/v1/status-pages/incidents', {
+  const { body: incident } = await harness.call('POST', '/v1/status-pages/incidents', {
     name: 'other',
     severity: 'MINOR',
     services: [{ id: ids.serviceId }],
     incidentUpdates: [update, update].slice(1),
   });
-  const { body: legacy } = await bench.call('POST', '/v1/incidents', {
+  const { body: legacy } = await harness.call('POST', '/v1/incidents', {
     name: 'other',
     impact: 'MINOR',
     dashboardId: ids.dashboardId,
@@ -125,7 +129,7 @@ it('finds nothing under another parent of the same account', async () => {
   const nested = routes.filter(({ path }) => path.split('{').length > 2);
   expect(nested.length).toBe(6);
   for (const route of nested) {
-    const answer = await bench.call(route.method, pathOf(route), bodyOf(route));
+    const answer = await harness.call(route.method, pathOf(route), bodyOf(route));
     expect([route.operationId, answer.status]).toEqual([route.operationId, 404]);
   }
   ids = own;
@@ -133,7 +137,7 @@ it('finds nothing under another parent of the same account', async () => {
 
 it('left everything where it was', async () => {
   for (const route of routes.filter(({ method, params }) => method === 'GET' && params)) {
-    const answer = await bench.call('GET', pathOf(route));
+    const answer = await harness.call('GET', pathOf(route));
     expect([route.operationId, answer.status]).toEqual([route.operationId, 200]);
     expect(JSON.stringify(answer.body)).toContain('secret');
   }
@@ -149,7 +153,7 @@ describe('wrong fields', () => {
       expect(wrong.length).toBeGreaterThan(5);
       const unrefused: string[] = [];
       for (const { path, value, why } of wrong) {
-        const answer = await bench.call(route.method, pathOf(route), withValue(valid, path, value));
+        const answer = await harness.call(route.method, pathOf(route), withValue(valid, path, value));
         const keys = answer.body.validation?.keys ?? [];
         if (answer.status !== 400 || !namesPath(keys, path)) {
           unrefused.push(`${path.join('.')}: ${why} -> ${answer.status} ${JSON.stringify(answer.body)}`);
@@ -162,7 +166,7 @@ describe('wrong fields', () => {
   it('are not refused for nothing: what they were made from is taken', async () => {
     const answers: [string, boolean][] = [];
     for (const route of routes.filter(({ body }) => body)) {
-      const answer = await bench.call(route.method, pathOf(route), bodyOf(route));
+      const answer = await harness.call(route.method, pathOf(route), bodyOf(route));
       answers.push([route.operationId, answer.status < 300]);
     }
     expect(answers.filter(([, isTaken]) => !isTaken)).toEqual([]);
@@ -181,6 +185,6 @@ it.each([
   ['/v1/dashboards?limit=101', 'limit'],
   ['/v1/public/dashboards/x?page=0', 'page'],
 ])('refuses %s and names the field', async (path, key) => {
-  const answer = await bench.call('GET', path);
+  const answer = await harness.call('GET', path);
   expect([answer.status, answer.body.validation]).toEqual([400, { source: 'query', keys: [key] }]);
 });

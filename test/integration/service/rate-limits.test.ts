@@ -1,20 +1,25 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { allRoutes } from '../../../src/service/route-table.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
-import { type Bench, createLocation, openBench, TestAgent } from '../../helpers/service/service.ts';
+import {
+  createLocation,
+  openHarness,
+  type ServiceHarness,
+  TestAgent,
+} from '../../helpers/service/service.ts';
 
-let bench: Bench;
+let harness: ServiceHarness;
 let clock: ManualClock;
 
 beforeEach(async () => {
   clock = new ManualClock();
-  bench = await openBench({ clock, requestsPerMinute: 60 });
+  harness = await openHarness({ clock, requestsPerMinute: 60 });
 });
 afterEach(async () => {
-  await bench.close();
+  await harness.close();
 });
 
-const list = (key = bench.key) => bench.call('GET', '/v1/checks', undefined, { key });
+const list = (key = harness.key) => harness.call('GET', '/v1/checks', undefined, { key });
 
 it('lets so many requests through at once, and the next when the bucket fills again', async () => {
   for (let left = 59; left >= 0; left -= 1) {
@@ -47,18 +52,21 @@ it('lets so many requests through at once, and the next when the bucket fills ag
 it('counts each key by itself, and one key over all its spellings', async () => {
   for (let count = 0; count < 60; count += 1) await list();
   expect((await list()).status).toBe(429);
-  const other = await bench.addKey('READ_ONLY');
+  const other = await harness.addKey('READ_ONLY');
   expect((await list(other)).status).toBe(200);
-  const spelled = await bench.call('GET', '/v1/checks', undefined, {
+  const spelled = await harness.call('GET', '/v1/checks', undefined, {
     key: null,
-    headers: { authorization: `bearer   ${bench.key} `, 'x-service-account': bench.accountId.toUpperCase() },
+    headers: {
+      authorization: `bearer   ${harness.key} `,
+      'x-service-account': harness.accountId.toUpperCase(),
+    },
   });
   expect(spelled.status).toBe(429);
 });
 
 it('holds routes with a limit of their own to it, and counts them apart', async () => {
-  const { dashboardId } = (await bench.call('POST', '/v1/dashboards', { header: 'x' })).body;
-  const read = () => bench.call('GET', `/v1/dashboards/${dashboardId}`);
+  const { dashboardId } = (await harness.call('POST', '/v1/dashboards', { header: 'x' })).body;
+  const read = () => harness.call('GET', `/v1/dashboards/${dashboardId}`);
   for (let count = 0; count < 10; count += 1) expect((await read()).status).toBe(200);
   const refused = await read();
   expect([refused.status, refused.headers['retry-after']]).toEqual([429, '2']);
@@ -69,7 +77,7 @@ it('holds routes with a limit of their own to it, and counts them apart', async 
 
 it('counts callers without a key by their address', async () => {
   const read = (remoteAddress: string, forwarded = '') =>
-    bench.app.inject({
+    harness.app.inject({
       method: 'GET',
       url: '/v1/public/status-pages/none',
       remoteAddress,
@@ -83,7 +91,7 @@ it('counts callers without a key by their address', async () => {
 });
 
 it('tells apart who is behind a trusted proxy', async () => {
-  const proxied = await openBench({ clock, requestsPerMinute: 60, trustedProxies: ['192.0.2.0/24'] });
+  const proxied = await openHarness({ clock, requestsPerMinute: 60, trustedProxies: ['192.0.2.0/24'] });
   const read = (forwarded: string) =>
     proxied.app.inject({
       method: 'GET',
@@ -99,8 +107,8 @@ it('tells apart who is behind a trusted proxy', async () => {
 });
 
 it('does not judge wrong keys twice, and leaves agents alone', async () => {
-  const location = await createLocation(bench, 'lab');
-  const agent = new TestAgent(bench, location);
+  const location = await createLocation(harness, 'lab');
+  const agent = new TestAgent(harness, location);
   for (let count = 0; count < 100; count += 1) {
     expect((await agent.call('claims', agent.claimBody())).status).toBe(200);
   }
@@ -108,7 +116,7 @@ it('does not judge wrong keys twice, and leaves agents alone', async () => {
 });
 
 it('can be turned off', async () => {
-  const free = await openBench({ clock, requestsPerMinute: 0 });
+  const free = await openHarness({ clock, requestsPerMinute: 0 });
   for (let count = 0; count < 50; count += 1) {
     const answer = await free.call('GET', '/v1/reporting');
     expect([answer.status, answer.headers['x-ratelimit-limit']]).toEqual([200, undefined]);

@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { runtimeIds } from '../../../src/checks/tables/runtimes.ts';
-import { type Bench, openBench } from '../../helpers/service/service.ts';
+import { openHarness, type ServiceHarness } from '../../helpers/service/service.ts';
 
-let bench: Bench;
+let harness: ServiceHarness;
 beforeAll(async () => {
-  bench = await openBench();
+  harness = await openHarness();
 });
-afterAll(() => bench.close());
+afterAll(() => harness.close());
 
 it('lists every runtime a check can name, and shows one', async () => {
-  const list = await bench.call('GET', '/v1/runtimes');
+  const list = await harness.call('GET', '/v1/runtimes');
   expect(list.body.map(({ name }: { name: string }) => name)).toEqual(runtimeIds);
-  const one = await bench.call('GET', '/v1/runtimes/2026.04');
+  const one = await harness.call('GET', '/v1/runtimes/2026.04');
   expect(one.body).toEqual(list.body[0]);
   expect(one.body).toMatchObject({
     stage: 'CURRENT',
@@ -19,18 +19,18 @@ it('lists every runtime a check can name, and shows one', async () => {
     multiStepSupport: true,
     dependencies: { playwright: '1.58.2' },
   });
-  expect((await bench.call('GET', '/v1/runtimes/1999.01')).status).toBe(404);
+  expect((await harness.call('GET', '/v1/runtimes/1999.01')).status).toBe(404);
 });
 
 it('lists every location a check can name, with its city', async () => {
-  const list = await bench.call('GET', '/v1/locations');
+  const list = await harness.call('GET', '/v1/locations');
   expect(list.status).toBe(200);
   expect(list.body).toHaveLength(22);
   expect(list.body).toContainEqual({ region: 'eu-central-1', name: 'Frankfurt' });
 });
 
 it('says what the account may use', async () => {
-  const { body } = await bench.call('GET', '/v1/accounts/me/entitlements');
+  const { body } = await harness.call('GET', '/v1/accounts/me/entitlements');
   const byKey = new Map(body.entitlements.map((one: { key: string }) => [one.key, one]));
   expect(byKey.get('CHECK_TYPE_ICMP')).toMatchObject({ type: 'FLAG', enabled: true, quantity: null });
   expect(byKey.get('STATUS_PAGE_SUBSCRIBERS')).toMatchObject({ enabled: false });
@@ -39,22 +39,24 @@ it('says what the account may use', async () => {
 });
 
 it('shows the account of the key', async () => {
-  const own = await bench.call('GET', '/v1/accounts/me');
-  expect(own.body).toMatchObject({ id: bench.accountId, name: 'Test', runtimeId: '2026.04' });
+  const own = await harness.call('GET', '/v1/accounts/me');
+  expect(own.body).toMatchObject({ id: harness.accountId, name: 'Test', runtimeId: '2026.04' });
   expect(own.body.alertSettings.runBasedEscalation).toEqual({ failedRunThreshold: 1 });
-  const stranger = await bench.addAccount();
-  const other = await bench.call('GET', '/v1/accounts/me', undefined, stranger);
+  const stranger = await harness.addAccount();
+  const other = await harness.call('GET', '/v1/accounts/me', undefined, stranger);
   expect(other.body.id).toBe(stranger.accountId);
 
   const settings = { ...own.body.alertSettings, reminders: { amount: 3, interval: 10 } };
-  expect((await bench.call('PUT', '/v1/accounts/me/alert-settings', settings)).status).toBe(200);
-  const changed = (await bench.call('GET', '/v1/accounts/me')).body;
+  expect((await harness.call('PUT', '/v1/accounts/me/alert-settings', settings)).status).toBe(200);
+  const changed = (await harness.call('GET', '/v1/accounts/me')).body;
   expect(changed).toMatchObject({
     plan: 'SELF_HOSTED',
     alertSettings: { reminders: { amount: 3, interval: 10 } },
   });
-  expect((await bench.call('GET', '/v1/accounts')).body).toEqual([changed]);
-  expect((await bench.call('GET', `/v1/accounts/${bench.accountId.toUpperCase()}`)).body).toEqual(changed);
-  expect((await bench.call('GET', `/v1/accounts/${stranger.accountId}`)).status).toBe(404);
-  expect((await bench.call('GET', '/v1/accounts/nonsense')).status).toBe(400);
+  expect((await harness.call('GET', '/v1/accounts')).body).toEqual([changed]);
+  expect((await harness.call('GET', `/v1/accounts/${harness.accountId.toUpperCase()}`)).body).toEqual(
+    changed,
+  );
+  expect((await harness.call('GET', `/v1/accounts/${stranger.accountId}`)).status).toBe(404);
+  expect((await harness.call('GET', '/v1/accounts/nonsense')).status).toBe(400);
 });

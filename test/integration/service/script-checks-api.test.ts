@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Bench, openBench } from '../../helpers/service/service.ts';
+import { openHarness, type ServiceHarness } from '../../helpers/service/service.ts';
 
-let bench: Bench;
+let harness: ServiceHarness;
 beforeAll(async () => {
-  bench = await openBench();
+  harness = await openHarness();
 });
-afterAll(() => bench.close());
+afterAll(() => harness.close());
 
 const script = "import { test } from '@playwright/test'; test('t', () => {});";
 const types = [
@@ -15,7 +15,7 @@ const types = [
 
 describe.each(types)('a $checkType check', ({ route, checkType }) => {
   const create = (fields: object = {}) =>
-    bench.call('POST', `/v1/checks/${route}`, { name: 'Login', script, ...fields });
+    harness.call('POST', `/v1/checks/${route}`, { name: 'Login', script, ...fields });
 
   it('is made, read, changed and removed', async () => {
     const dependencies = [{ path: 'pages/login.ts', content: 'export const path = "/login";' }];
@@ -23,17 +23,17 @@ describe.each(types)('a $checkType check', ({ route, checkType }) => {
     expect(made.status).toBe(201);
     expect(made.body).toMatchObject({ checkType, script, dependencies, scriptPath: 'login.spec.ts' });
     const { dependencies: _files, ...without } = made.body;
-    const lean = await bench.call('GET', `/v1/checks/${made.body.id}?includeDependencies=false`);
+    const lean = await harness.call('GET', `/v1/checks/${made.body.id}?includeDependencies=false`);
     expect(lean.body).toEqual(without);
-    const read = await bench.call('GET', `/v1/checks/${made.body.id}`);
+    const read = await harness.call('GET', `/v1/checks/${made.body.id}`);
     expect(read.body).toEqual(made.body);
-    const changed = await bench.call('PUT', `/v1/checks/${route}/${made.body.id}`, { runtimeId: null });
+    const changed = await harness.call('PUT', `/v1/checks/${route}/${made.body.id}`, { runtimeId: null });
     expect(changed.body).toMatchObject({ script, dependencies, runtimeId: null });
-    expect((await bench.call('DELETE', `/v1/checks/${made.body.id}`)).status).toBe(204);
+    expect((await harness.call('DELETE', `/v1/checks/${made.body.id}`)).status).toBe(204);
   });
 
   it('can be made by the general route too', async () => {
-    const made = await bench.call('POST', '/v1/checks', { name: 'Login', checkType, script });
+    const made = await harness.call('POST', '/v1/checks', { name: 'Login', checkType, script });
     expect([made.status, made.body.checkType, made.body.dependencies]).toEqual([201, checkType, null]);
   });
 
@@ -53,7 +53,7 @@ describe.each(types)('a $checkType check', ({ route, checkType }) => {
 
 it('a MULTI_STEP check needs a runtime that has such checks', async () => {
   const create = (type: string) =>
-    bench.call('POST', `/v1/checks/${type}`, { name: 'Login', script, runtimeId: '2023.02' });
+    harness.call('POST', `/v1/checks/${type}`, { name: 'Login', script, runtimeId: '2023.02' });
   expect((await create('browser')).status).toBe(201);
   const refused = await create('multistep');
   expect([refused.status, refused.body.validation.keys]).toEqual([400, ['runtimeId']]);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { readServiceConfig } from '../../../src/service/config.ts';
 import { readStaticIps } from '../../../src/service/locations/static-ips.ts';
-import { openBench } from '../../helpers/service/service.ts';
+import { openHarness } from '../../helpers/service/service.ts';
 
 const v4 = 'lab=203.0.113.0/28,198.51.100.7 office=198.51.100.7';
 const v6 = 'lab=2001:db8:4:100::/56';
@@ -12,14 +12,14 @@ it('answers what the operator configured, as lists, by location and as text', as
     v4: readStaticIps(config.STATIC_IPS, '4').byLocation,
     v6: readStaticIps(config.STATIC_IPV6S, '6').byLocation,
   };
-  const bench = await openBench({ staticIps });
-  const body = async (path: string) => (await bench.call('GET', `/v1/${path}`)).body;
+  const harness = await openHarness({ staticIps });
+  const body = async (path: string) => (await harness.call('GET', `/v1/${path}`)).body;
   expect(await body('static-ips')).toEqual(['203.0.113.0/28', '198.51.100.7']);
   expect(await body('static-ips-by-region')).toEqual({
     lab: ['203.0.113.0/28', '198.51.100.7'],
     office: ['198.51.100.7'],
   });
-  const text = await bench.call('GET', '/v1/static-ips.txt');
+  const text = await harness.call('GET', '/v1/static-ips.txt');
   expect([text.headers['content-type'], text.body]).toEqual([
     'text/plain; charset=utf-8',
     '203.0.113.0/28\n198.51.100.7\n',
@@ -27,11 +27,11 @@ it('answers what the operator configured, as lists, by location and as text', as
   expect(await body('static-ipv6s')).toEqual(['2001:db8:4:100::/56']);
   expect(await body('static-ipv6s-by-region')).toEqual({ lab: ['2001:db8:4:100::/56'] });
   expect(await body('static-ipv6s.txt')).toBe('2001:db8:4:100::/56\n');
-  await bench.close();
+  await harness.close();
 });
 
 it('is empty by default', async () => {
-  const bench = await openBench();
+  const harness = await openHarness();
   const bodies = [];
   for (const path of [
     'static-ips',
@@ -40,7 +40,7 @@ it('is empty by default', async () => {
     'static-ipv6s',
     'static-ipv6s.txt',
   ]) {
-    const answer = await bench.call('GET', `/v1/${path}`);
+    const answer = await harness.call('GET', `/v1/${path}`);
     bodies.push([answer.status, answer.body]);
   }
   expect(bodies).toEqual([
@@ -50,7 +50,7 @@ it('is empty by default', async () => {
     [200, []],
     [200, ''],
   ]);
-  await bench.close();
+  await harness.close();
 });
 
 it.each([

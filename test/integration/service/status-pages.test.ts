@@ -1,21 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Bench, openBench } from '../../helpers/service/service.ts';
+import { openHarness, type ServiceHarness } from '../../helpers/service/service.ts';
 
-let bench: Bench;
+let harness: ServiceHarness;
 
 beforeAll(async () => {
-  bench = await openBench();
+  harness = await openHarness();
 });
 afterAll(async () => {
-  await bench.close();
+  await harness.close();
 });
 
 const base = '/v1/status-pages';
 const uniqueUrl = () => `page-${randomUUID().slice(0, 8)}`;
 
 it('keeps a page with every field, in the form it was given, colors and addresses normalised', async () => {
-  const service = (await bench.call('POST', `${base}/services`, { name: 'API' })).body;
+  const service = (await harness.call('POST', `${base}/services`, { name: 'API' })).body;
   const colors = Object.fromEntries(
     [
       'bodyBackgroundColor',
@@ -48,7 +48,7 @@ it('keeps a page with every field, in the form it was given, colors and addresse
       { name: 'Empty', services: [] },
     ],
   };
-  const created = await bench.call('POST', base, written);
+  const created = await harness.call('POST', base, written);
   expect(created.status).toBe(201);
   expect(created.body).toMatchObject({
     ...written,
@@ -63,11 +63,11 @@ it('keeps a page with every field, in the form it was given, colors and addresse
     ],
   });
   expect(created.body.cards[0].services).toHaveLength(1);
-  expect((await bench.call('GET', `${base}/${created.body.id}`)).body).toEqual(created.body);
+  expect((await harness.call('GET', `${base}/${created.body.id}`)).body).toEqual(created.body);
 
   // Cards are replaced as a whole; one that is named by its id stays what it was.
   const [core] = created.body.cards;
-  const changed = await bench.call('PUT', `${base}/${created.body.id}`, {
+  const changed = await harness.call('PUT', `${base}/${created.body.id}`, {
     cards: [{ name: 'New' }, { id: core.id, name: 'Core 2', services: [{ id: service.id }] }],
   });
   expect(changed.status).toBe(200);
@@ -80,22 +80,22 @@ it('keeps a page with every field, in the form it was given, colors and addresse
     ],
   });
   for (const id of [randomUUID(), created.body.cards[1].id]) {
-    const answer = await bench.call('PUT', `${base}/${created.body.id}`, { cards: [{ id, name: 'x' }] });
+    const answer = await harness.call('PUT', `${base}/${created.body.id}`, { cards: [{ id, name: 'x' }] });
     expect([answer.status, answer.body.validation]).toEqual([
       400,
       { source: 'payload', keys: ['cards.0.id'] },
     ]);
   }
 
-  expect((await bench.call('DELETE', `${base}/services/${service.id}`)).status).toBe(204);
-  const without = await bench.call('GET', `${base}/${created.body.id}`);
+  expect((await harness.call('DELETE', `${base}/services/${service.id}`)).status).toBe(204);
+  const without = await harness.call('GET', `${base}/${created.body.id}`);
   expect(without.body.cards[1].services).toEqual([]);
-  expect((await bench.call('DELETE', `${base}/${created.body.id}`)).status).toBe(204);
-  expect((await bench.call('GET', `${base}/${created.body.id}`)).status).toBe(404);
+  expect((await harness.call('DELETE', `${base}/${created.body.id}`)).status).toBe(204);
+  expect((await harness.call('GET', `${base}/${created.body.id}`)).status).toBe(404);
 });
 
 it('has defaults', async () => {
-  const created = await bench.call('POST', base, { name: 'x', url: uniqueUrl(), cards: [] });
+  const created = await harness.call('POST', base, { name: 'x', url: uniqueUrl(), cards: [] });
   expect(created.body).toMatchObject({
     description: null,
     customDomain: null,
@@ -110,41 +110,41 @@ it('has defaults', async () => {
 });
 
 it('refuses addresses that are taken, in any case, by any account', async () => {
-  const stranger = await bench.addAccount();
+  const stranger = await harness.addAccount();
   const url = uniqueUrl();
-  await bench.call('POST', base, { name: 'x', url, customDomain: `${url}.test`, cards: [] });
-  const own = await bench.call('POST', base, { name: 'y', url: uniqueUrl(), cards: [] });
+  await harness.call('POST', base, { name: 'x', url, customDomain: `${url}.test`, cards: [] });
+  const own = await harness.call('POST', base, { name: 'y', url: uniqueUrl(), cards: [] });
   for (const taken of [{ url: url.toUpperCase() }, { customDomain: `${url}.TEST` }]) {
     const body = { name: 'y', url: uniqueUrl(), cards: [], ...taken };
     const answers = [
-      await bench.call('POST', base, body, { key: stranger.key }),
-      await bench.call('PUT', `${base}/${own.body.id}`, taken),
+      await harness.call('POST', base, body, { key: stranger.key }),
+      await harness.call('PUT', `${base}/${own.body.id}`, taken),
     ];
     for (const answer of answers) {
       expect([answer.status, answer.body.error]).toEqual([409, 'Conflict']);
     }
   }
-  expect((await bench.call('GET', `${base}/${own.body.id}`)).body).toEqual(own.body);
+  expect((await harness.call('GET', `${base}/${own.body.id}`)).body).toEqual(own.body);
 });
 
 it('answers 404 for services that are not there, or not theirs', async () => {
-  const stranger = await bench.addAccount();
-  const service = (await bench.call('POST', `${base}/services`, { name: 'API' })).body;
+  const stranger = await harness.addAccount();
+  const service = (await harness.call('POST', `${base}/services`, { name: 'API' })).body;
   const card = (id: string) => ({ name: 'x', url: uniqueUrl(), cards: [{ name: 'c', services: [{ id }] }] });
-  expect((await bench.call('POST', base, card(randomUUID()))).status).toBe(404);
-  expect((await bench.call('POST', base, card(service.id), { key: stranger.key })).status).toBe(404);
+  expect((await harness.call('POST', base, card(randomUUID()))).status).toBe(404);
+  expect((await harness.call('POST', base, card(service.id), { key: stranger.key })).status).toBe(404);
   const incident = {
     name: 'x',
     severity: 'MINOR',
     services: [{ id: service.id }],
     incidentUpdates: [{ status: 'INVESTIGATING', description: 'd' }],
   };
-  expect((await bench.call('POST', `${base}/incidents`, incident, { key: stranger.key })).status).toBe(404);
+  expect((await harness.call('POST', `${base}/incidents`, incident, { key: stranger.key })).status).toBe(404);
 });
 
 it('pages by cursor, past what is deleted meanwhile', async () => {
-  const { key } = await bench.addAccount();
-  const call = (method: string, path: string, body?: unknown) => bench.call(method, path, body, { key });
+  const { key } = await harness.addAccount();
+  const call = (method: string, path: string, body?: unknown) => harness.call(method, path, body, { key });
   const names = Array.from({ length: 25 }, (_, index) => `service ${index}`);
   for (const name of names) await call('POST', `${base}/services`, { name });
   const first = (await call('GET', `${base}/services`)).body;
@@ -164,24 +164,24 @@ it('pages by cursor, past what is deleted meanwhile', async () => {
 });
 
 it('subscribes addresses in bulk and lets them go', async () => {
-  const page = (await bench.call('POST', base, { name: 'x', url: uniqueUrl(), cards: [] })).body;
+  const page = (await harness.call('POST', base, { name: 'x', url: uniqueUrl(), cards: [] })).body;
   const at = `${base}/${page.id}/subscriptions`;
   const subscribe = (...addresses: string[]) =>
-    bench.call('POST', `${at}/bulk`, {
+    harness.call('POST', `${at}/bulk`, {
       subscriptions: addresses.map((address) => ({ type: 'EMAIL', config: { address } })),
     });
   const first = await subscribe('a@example.com', 'B@example.com', 'b@EXAMPLE.com');
   expect([first.status, first.body]).toEqual([201, { created: 2, skipped: 1, status: 'VERIFIED' }]);
   expect((await subscribe('a@example.com', 'c@example.com')).body).toMatchObject({ created: 1, skipped: 1 });
-  const listed = (await bench.call('GET', at)).body;
+  const listed = (await harness.call('GET', at)).body;
   expect(listed.entries.map(({ address }: { address: string }) => address).sort()).toEqual([
     'a@example.com',
     'b@example.com',
     'c@example.com',
   ]);
   expect(JSON.stringify(listed)).not.toContain('token');
-  expect((await bench.call('DELETE', `${at}/${listed.entries[0].id}`)).status).toBe(204);
-  expect((await bench.call('DELETE', `${at}/${listed.entries[0].id}`)).status).toBe(404);
+  expect((await harness.call('DELETE', `${at}/${listed.entries[0].id}`)).status).toBe(204);
+  expect((await harness.call('DELETE', `${at}/${listed.entries[0].id}`)).status).toBe(404);
   expect((await subscribe('no address')).status).toBe(400);
   const tooMany = await subscribe(...Array.from({ length: 101 }, (_, index) => `${index}@example.com`));
   expect(tooMany.status).toBe(400);

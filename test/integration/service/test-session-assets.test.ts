@@ -4,23 +4,23 @@ import { artifactOf, upload } from '../../helpers/service/artifact-upload.ts';
 import {
   createCheck,
   createLocation,
-  openBench,
+  openHarness,
   reportOf,
   TestAgent,
 } from '../../helpers/service/service.ts';
 
 it('shows the artifacts of a result of a test session by the session, to its account only', async () => {
-  const bench = await openBench();
-  const url = await bench.app.listen({ port: 0, host: '127.0.0.1' });
+  const harness = await openHarness();
+  const url = await harness.app.listen({ port: 0, host: '127.0.0.1' });
   try {
-    const location = await createLocation(bench, 'lab');
-    const agent = new TestAgent(bench, location);
+    const location = await createLocation(harness, 'lab');
+    const agent = new TestAgent(harness, location);
     const get = (path: string, headers: Record<string, string> = {}) =>
-      fetch(url + path, { headers: { authorization: `Bearer ${bench.key}`, ...headers } });
+      fetch(url + path, { headers: { authorization: `Bearer ${harness.key}`, ...headers } });
     // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
     const json = async (path: string): Promise<any> => (await get(path)).json();
-    const check = await createCheck(bench, { privateLocations: ['lab'], activated: false });
-    const triggered = await bench.call('POST', '/v1/test-sessions/trigger', {
+    const check = await createCheck(harness, { privateLocations: ['lab'], activated: false });
+    const triggered = await harness.call('POST', '/v1/test-sessions/trigger', {
       name: 'try',
       runLocation: 'lab',
       target: { checkId: check.id, allowDeactivated: true },
@@ -64,7 +64,7 @@ it('shows the artifacts of a result of a test session by the session, to its acc
       "default-src 'none'; sandbox",
     ]);
     expect(Buffer.from(await answer.arrayBuffer()).equals(one.bytes.subarray(0, 10))).toBe(true);
-    const stranger = await bench.addAccount();
+    const stranger = await harness.addAccount();
     const asStranger = { authorization: `Bearer ${stranger.key}` };
     for (const [from, headers] of [
       [path, asStranger],
@@ -76,6 +76,6 @@ it('shows the artifacts of a result of a test session by the session, to its acc
       expect([from, (await get(from, headers)).status]).toEqual([from, 404]);
     }
   } finally {
-    await bench.close();
+    await harness.close();
   }
 });

@@ -5,7 +5,7 @@ import { ManualClock } from '../../helpers/manual-clock.ts';
 import { startPicket } from '../../helpers/picket-process.ts';
 import { type HttpReceiver, startHttpReceiver } from '../../helpers/service/alert-receivers.ts';
 import { whyNoPostgres } from '../../helpers/service/postgres.ts';
-import { openBench, reportOf, temporaryFolder, until } from '../../helpers/service/service.ts';
+import { openHarness, reportOf, temporaryFolder, until } from '../../helpers/service/service.ts';
 import { emptyDatabase } from '../../helpers/service/shared-database.ts';
 
 const key = 'bootstrap-key-of-the-tests';
@@ -38,7 +38,7 @@ it.each(noPostgres === null ? ['sqlite', 'postgres'] : ['sqlite'])(
       await killed.kill('SIGKILL');
       // Nobody else may tell for a minute; the next service begins after it.
       const clock = new ManualClock(systemClock.wallMs() + 61_000);
-      const next = await openBench({
+      const next = await openHarness({
         ...(databaseUrl === undefined ? { folder: folder.path } : { databaseUrl }),
         artifactFolder: join(folder.path, 'artifacts'),
         clock,

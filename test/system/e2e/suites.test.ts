@@ -10,7 +10,12 @@ import { until } from '../../helpers/picket-process.ts';
 import { runtimesDirectory } from '../../helpers/scripts/script-stage.ts';
 import { packFiles } from '../../helpers/scripts/suite-bundle.ts';
 import { registryVariables } from '../../helpers/scripts/suite-stage.ts';
-import { type Bench, createLocation, openBench, temporaryFolder } from '../../helpers/service/service.ts';
+import {
+  createLocation,
+  openHarness,
+  type ServiceHarness,
+  temporaryFolder,
+} from '../../helpers/service/service.ts';
 import { processesWhere } from '../sandbox/processes.ts';
 
 /** Much shorter than a run: it lives by being renewed. */
@@ -46,7 +51,7 @@ const files = {
 };
 
 describe('Playwright suites: a real service, a real agent', () => {
-  let bench: Bench;
+  let harness: ServiceHarness;
   let url: string;
   let agent: AgentProcess;
   const scripts = temporaryFolder();
@@ -72,10 +77,10 @@ describe('Playwright suites: a real service, a real agent', () => {
       key,
       value,
     }));
-    bench = await openBench({ leaseTtlMs });
-    url = await bench.app.listen({ port: 0, host: '127.0.0.1' });
-    bench.startLeaseSweep();
-    const location = await createLocation(bench, 'lab');
+    harness = await openHarness({ leaseTtlMs });
+    url = await harness.app.listen({ port: 0, host: '127.0.0.1' });
+    harness.startLeaseSweep();
+    const location = await createLocation(harness, 'lab');
     agent = new AgentProcess({
       SERVICE_URL: url,
       API_KEY: location.key,
@@ -91,7 +96,7 @@ describe('Playwright suites: a real service, a real agent', () => {
   }, 100_000);
   afterAll(async () => {
     await agent?.kill();
-    await bench?.close();
+    await harness?.close();
     target.close();
     scripts.remove();
     spool.remove();
@@ -104,7 +109,7 @@ describe('Playwright suites: a real service, a real agent', () => {
     const answer = await fetch(new URL('/v1/code-bundles', url), {
       method: 'POST',
       headers: {
-        authorization: `Bearer ${bench.key}`,
+        authorization: `Bearer ${harness.key}`,
         'content-type': 'application/octet-stream',
         'x-bundle-checksum-sha256': createHash('sha256').update(bytes).digest('hex'),
       },
@@ -115,7 +120,7 @@ describe('Playwright suites: a real service, a real agent', () => {
   }
 
   async function createSuite(fields: Readonly<Record<string, unknown>>): Promise<string> {
-    const { status, body } = await bench.call('POST', '/v1/checks/playwright', {
+    const { status, body } = await harness.call('POST', '/v1/checks/playwright', {
       name: 'suite',
       frequency: 1440,
       locations: [],
@@ -128,7 +133,7 @@ describe('Playwright suites: a real service, a real agent', () => {
   }
 
   async function trigger(checkId: string): Promise<string> {
-    const { body } = await bench.call('POST', '/v1/check-sessions/trigger', { target: { checkId } });
+    const { body } = await harness.call('POST', '/v1/check-sessions/trigger', { target: { checkId } });
     return body.sessions[0].checkSessionId;
   }
 
@@ -138,7 +143,7 @@ describe('Playwright suites: a real service, a real agent', () => {
     await until(
       'the session ends',
       async () => {
-        const { body } = await bench.call('GET', `/v1/check-sessions/${session}`);
+        const { body } = await harness.call('GET', `/v1/check-sessions/${session}`);
         resultId = body.results?.[0]?.checkResultId;
         return !['PENDING', 'RUNNING', 'PROGRESS'].includes(body.status) && resultId !== undefined;
       },
@@ -146,14 +151,14 @@ describe('Playwright suites: a real service, a real agent', () => {
     );
     let result: Result | undefined;
     await until('its artifacts are stored', async () => {
-      result = (await bench.call('GET', `/v1/check-results/${checkId}/${resultId}`)).body as Result;
+      result = (await harness.call('GET', `/v1/check-results/${checkId}/${resultId}`)).body as Result;
       return (result.artifacts ?? []).every(({ state }) => state !== 'awaited');
     });
     return result as Result;
   }
 
   const download = (path: string | null | undefined) =>
-    fetch(new URL(path ?? '', url), { headers: { authorization: `Bearer ${bench.key}` } });
+    fetch(new URL(path ?? '', url), { headers: { authorization: `Bearer ${harness.key}` } });
 
   it('go from an upload to a result with counts, report and traces, and the next run finds all at hand', {
     timeout: 200_000,
@@ -192,7 +197,7 @@ describe('Playwright suites: a real service, a real agent', () => {
       stats: { expected: 1, flaky: 1 },
       install: { source: 'cache' },
     });
-    const runs = await bench.store.transaction((nouns) => nouns.runs.ofCheck(checkId));
+    const runs = await harness.store.transaction((nouns) => nouns.runs.ofCheck(checkId));
     expect(runs.map(({ state, lease_number: leaseNumber }) => [state, leaseNumber])).toEqual([
       ['final', 1],
       ['final', 1],
@@ -220,7 +225,7 @@ describe('Playwright suites: a real service, a real agent', () => {
       });
     await until('its browser runs', () => browsers().length > 0, { timeoutMs: 60_000 });
     const started = browsers();
-    await bench.call('POST', `/v1/check-sessions/${session}/cancel`);
+    await harness.call('POST', `/v1/check-sessions/${session}/cancel`);
     const isAlive = (pid: number) => processesWhere((_status, other) => other === pid).length > 0;
     await until('nothing of it runs', () => !started.some(isAlive) && browsers().length === 0);
     const slots = () =>

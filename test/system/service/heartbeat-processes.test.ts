@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import { whyNoPostgres } from '../../helpers/service/postgres.ts';
-import { openBench, until } from '../../helpers/service/service.ts';
+import { openHarness, until } from '../../helpers/service/service.ts';
 import { emptyDatabase } from '../../helpers/service/shared-database.ts';
 
 const noPostgres = whyNoPostgres();
@@ -10,8 +10,8 @@ describe.skipIf(noPostgres !== null)(`several services on PostgreSQL${noPostgres
   it('note a missed ping once, and go on when the one that watches is gone', async () => {
     const databaseUrl = await emptyDatabase();
     const clock = new ManualClock();
-    const one = await openBench({ databaseUrl, clock });
-    const two = await openBench({ databaseUrl, clock });
+    const one = await openHarness({ databaseUrl, clock });
+    const two = await openHarness({ databaseUrl, clock });
     try {
       await until('the first leads', () => one.store.isLeader());
       const check = await one.call('POST', '/v1/checks/heartbeat', {
@@ -25,8 +25,8 @@ describe.skipIf(noPostgres !== null)(`several services on PostgreSQL${noPostgres
       one.startHeartbeatWatch();
       two.startHeartbeatWatch();
       // A ping may come to any of them, and several at once.
-      const ping = (bench: typeof one) =>
-        bench.call('GET', check.body.heartbeat.pingUrl, undefined, { key: null });
+      const ping = (harness: typeof one) =>
+        harness.call('GET', check.body.heartbeat.pingUrl, undefined, { key: null });
       expect((await Promise.all([one, two, one, two].map(ping))).map(({ status }) => status)).toEqual([
         200, 200, 200, 200,
       ]);

@@ -5,10 +5,10 @@ import { ManualClock } from '../../helpers/manual-clock.ts';
 import { whyNoPostgres } from '../../helpers/service/postgres.ts';
 import {
   type Answer,
-  type Bench,
   createCheck,
   createLocation,
-  openBench,
+  openHarness,
+  type ServiceHarness,
   TestAgent,
   type TestLocation,
   until,
@@ -19,7 +19,7 @@ const noPostgres = whyNoPostgres();
 
 /** Statements on many runs lock them in the order of their ids, so that no two of them wait for each other. */
 describe.skipIf(noPostgres !== null)(`locks on PostgreSQL${noPostgres ? `: ${noPostgres}` : ''}`, () => {
-  let bench: Bench;
+  let harness: ServiceHarness;
   let location: TestLocation;
   let agent: TestAgent;
   let checkId: string;
@@ -28,45 +28,45 @@ describe.skipIf(noPostgres !== null)(`locks on PostgreSQL${noPostgres ? `: ${noP
   beforeEach(async () => {
     const databaseUrl = await emptyDatabase();
     const clock = new ManualClock();
-    bench = await openBench({ databaseUrl, clock });
-    location = await createLocation(bench, 'lab');
-    agent = new TestAgent(bench, location);
-    const check = await createCheck(bench, { privateLocations: ['lab'] });
+    harness = await openHarness({ databaseUrl, clock });
+    location = await createLocation(harness, 'lab');
+    agent = new TestAgent(harness, location);
+    const check = await createCheck(harness, { privateLocations: ['lab'] });
     checkId = check.id;
-    bench.startScheduler();
+    harness.startScheduler();
     const run = await until('a run', async () => {
       clock.advance(2000);
-      return (await bench.store.runs.ofCheck(checkId))[0];
+      return (await harness.store.runs.ofCheck(checkId))[0];
     });
     const copies = Array.from({ length: 11 }, (_, index) => ({
       ...run,
       id: randomUUID(),
       slot_at: run.slot_at - index - 1,
     }));
-    await bench.store.runs.insert(copies);
+    await harness.store.runs.insert(copies);
     client = new pg.Client({ connectionString: databaseUrl });
     await client.connect();
   });
   afterEach(async () => {
     await client.end();
-    await bench.close();
+    await harness.close();
   });
 
   it.each<[string, (leased: Awaited<ReturnType<TestAgent['claim']>>) => Promise<unknown>]>([
     ['renewing', (leased) => agent.renew(leased)],
     ['giving back', (leased) => agent.release(leased)],
-    ['deleting the check', () => bench.call('DELETE', `/v1/checks/${checkId}`)],
+    ['deleting the check', () => harness.call('DELETE', `/v1/checks/${checkId}`)],
     [
       'cancelling at the location',
-      () => bench.store.runs.cancelAtLocation(location.id, 'location-deleted', bench.clock.wallMs()),
+      () => harness.store.runs.cancelAtLocation(location.id, 'location-deleted', harness.clock.wallMs()),
     ],
-    ['cancelling what waits', () => bench.store.runs.cancelQueued(checkId, 'deactivated', [], 0)],
+    ['cancelling what waits', () => harness.store.runs.cancelQueued(checkId, 'deactivated', [], 0)],
   ])('%s waits for the first run without holding another', async (name, act) => {
     const leased = name === 'cancelling what waits' ? [] : await agent.claim();
     expect(leased).toHaveLength(name === 'cancelling what waits' ? 0 : 12);
     // In the reverse order, the opposite of the one the locks are to be taken in.
     const inReverse = leased.toSorted((left, right) => (left.runId < right.runId ? 1 : -1));
-    const ids = (await bench.store.runs.ofCheck(checkId)).map(({ id }) => id).sort();
+    const ids = (await harness.store.runs.ofCheck(checkId)).map(({ id }) => id).sort();
     await client.query('begin');
     await client.query('select id from runs where id = $1 for update', [ids[0]]);
     const acting = act(inReverse);
@@ -85,18 +85,18 @@ describe.skipIf(noPostgres !== null)(`locks on PostgreSQL${noPostgres ? `: ${noP
   });
 
   it('repeats a transaction that was the victim of a deadlock', async () => {
-    const second = await createLocation(bench, 'second');
+    const second = await createLocation(harness, 'second');
     const bothHold = Promise.withResolvers<void>();
     let holding = 0;
     let tries = 0;
     const lockBoth = (first: string, then: string) =>
-      bench.store.transaction(async ({ locations }) => {
+      harness.store.transaction(async ({ locations }) => {
         tries += 1;
-        await locations.findForUpdate(bench.accountId, first);
+        await locations.findForUpdate(harness.accountId, first);
         holding += 1;
         if (holding === 2) bothHold.resolve();
         await bothHold.promise;
-        return locations.findForUpdate(bench.accountId, then);
+        return locations.findForUpdate(harness.accountId, then);
       });
     const found = await Promise.all([lockBoth(location.id, second.id), lockBoth(second.id, location.id)]);
     expect(found.map((row) => row?.slug_name)).toEqual(['second', 'lab']);
@@ -108,7 +108,7 @@ describe.skipIf(noPostgres !== null)(`locks on PostgreSQL${noPostgres ? `: ${noP
     await client.query(`create function refuse() returns trigger language plpgsql as
       $$ begin raise exception 'no way' using errcode = '40001'; end $$`);
     await client.query('create trigger refuse before insert on checks execute function refuse()');
-    const answer: Answer = await bench.call('POST', '/v1/checks/url', {
+    const answer: Answer = await harness.call('POST', '/v1/checks/url', {
       name: 'x',
       request: { url: 'http://x.test/' },
     });

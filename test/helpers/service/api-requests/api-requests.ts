@@ -78,8 +78,8 @@ export async function sendPlanned(account: InhabitedAccount, plan: PlannedReques
   const body = bodyOf(account, plan);
   const query = queryOf(plan);
   const url = `${filled(route.path, values)}${query === '' ? '' : `?${query}`}`;
-  const answer = await account.bench.call(route.method, url, body, {
-    key: route.credential === 'location' ? account.location.key : account.bench.key,
+  const answer = await account.harness.call(route.method, url, body, {
+    key: route.credential === 'location' ? account.location.key : account.harness.key,
     ...(route.bodyContentType ? { headers: { 'content-type': route.bodyContentType } } : {}),
   });
   const { status } = answer;
@@ -210,7 +210,7 @@ interface Sent {
   readonly body: unknown;
 }
 
-type Answer = Awaited<ReturnType<InhabitedAccount['bench']['call']>>;
+type Answer = Awaited<ReturnType<InhabitedAccount['harness']['call']>>;
 
 /** Statuses of refusals for reasons that lie in what there is, and not in the request's form. */
 const refusals = new Set([402, 404, 408, 409, 413]);

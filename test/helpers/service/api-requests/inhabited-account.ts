@@ -5,12 +5,12 @@ import type { ResourceSample } from '../../../integration/conformance/resource-s
 import type { SampleBody, Samples } from '../../../integration/conformance/samples/samples.ts';
 import { createAuthority } from '../../targets/certificates.ts';
 import { minimalOf } from '../minimal-value.ts';
-import { type Bench, createLocation, reportOf, TestAgent, type TestLocation } from '../service.ts';
+import { createLocation, reportOf, type ServiceHarness, TestAgent, type TestLocation } from '../service.ts';
 import { KnownObjects } from './known-objects.ts';
 
 /** An account in which every kind of object there is exists at least once. */
 export interface InhabitedAccount {
-  readonly bench: Bench;
+  readonly harness: ServiceHarness;
   readonly known: KnownObjects;
   /** Bodies that are right, by method and path of their route, where the smallest one by the schema is not. */
   readonly bodies: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
@@ -31,19 +31,19 @@ const errorEvent = {
   exception: { values: [{ type: 'Error', value: 'x', stacktrace: { frames: [] } }] },
 };
 
-/** Fills the bench's account over the API. */
-export async function inhabit(bench: Bench): Promise<InhabitedAccount> {
+/** Fills the harness's account over the API. */
+export async function inhabit(harness: ServiceHarness): Promise<InhabitedAccount> {
   const known = new KnownObjects();
-  const location = await createLocation(bench, 'lab');
+  const location = await createLocation(harness, 'lab');
   const send = async (method: string, path: string, body?: unknown) => {
-    const answer = await bench.call(method, `/v1/${path}`, body);
+    const answer = await harness.call(method, `/v1/${path}`, body);
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`);
     return answer.body;
   };
   const make = (path: string, body?: unknown) => send('POST', path, body);
 
   // Not the one that the agent works at: it may be removed.
-  const spare = await createLocation(bench, 'spare');
+  const spare = await createLocation(harness, 'spare');
   const { keys } = await send('GET', `private-locations/${spare.id}`);
   known.add('/v1/private-locations/{}', [spare.id]);
   known.add('/v1/private-locations/{}/keys/{}', [spare.id, keys[0].id]);
@@ -74,7 +74,7 @@ export async function inhabit(bench: Bench): Promise<InhabitedAccount> {
   const [page] = await send('GET', `checks/heartbeats/${heartbeatId}/events`);
   known.add('/v1/checks/heartbeat/{}/events/{}', [heartbeatId, page.events[0].id]);
   known.add('/v1/runtimes/{}', ['2026.04']);
-  known.add('/v1/accounts/{}', [bench.accountId]);
+  known.add('/v1/accounts/{}', [harness.accountId]);
 
   await make(`triggers/checks/${known.idOf('/v1/checks/{}', 0)}`);
   const group = await make('check-groups', { name: 'group' });
@@ -107,8 +107,8 @@ export async function inhabit(bench: Bench): Promise<InhabitedAccount> {
   known.add('/v1/alert-channels/{}', [String(channel.id)]);
 
   await fillPages(make, send, known);
-  await fillSessions(bench, { make, known, location, failingId: failing.id });
-  return { bench, known, bodies, location, certificate };
+  await fillSessions(harness, { make, known, location, failingId: failing.id });
+  return { harness, known, bodies, location, certificate };
 }
 
 type Make = (path: string, body?: unknown) => Promise<Answer>;
@@ -172,11 +172,11 @@ async function fillPages(make: Make, send: Send, known: KnownObjects): Promise<v
 
 /** Runs of sessions: an agent leases them and reports that they failed. */
 async function fillSessions(
-  bench: Bench,
+  harness: ServiceHarness,
   parts: { make: Make; known: KnownObjects; location: TestLocation; failingId: string },
 ): Promise<void> {
   const { make, known, location, failingId } = parts;
-  const agent = new TestAgent(bench, location);
+  const agent = new TestAgent(harness, location);
   const {
     sessions: [session],
   } = await make('check-sessions/trigger', { target: { checkId: failingId } });
@@ -196,7 +196,7 @@ async function fillSessions(
     if (run.isTestSession) known.add('/v1/test-sessions/{}/results/{}', [test.testSessionId, run.resultId]);
     else known.add('/v1/check-results/{}/{}', [run.check.id, run.resultId]);
   }
-  const list = async (path: string) => (await bench.call('GET', path)).body;
+  const list = async (path: string) => (await harness.call('GET', path)).body;
   for (const kind of ['error-groups', 'test-session-error-groups']) {
     const [group] = await list(`/v1/${kind}`);
     if (group) known.add(`/v1/${kind}/{}`, [group.id]);

@@ -111,21 +111,21 @@ export async function writeText(
   field: TextField,
   text: string,
 ): Promise<string | undefined> {
-  const { bench } = account;
+  const { harness } = account;
   const told = (what: string, answer: unknown) =>
     `${field.name} ${JSON.stringify(text)}: ${what} ${JSON.stringify(answer).slice(0, 300)}`;
-  const made = await bench.call('POST', field.path, field.body(text, account));
+  const made = await harness.call('POST', field.path, field.body(text, account));
   if (made.status === 400) {
     return made.body.validation?.keys?.length > 0 ? undefined : told('refused without a field', made.body);
   }
   if (made.status >= 300) return told(`answered ${made.status}`, made.body);
   const id = made.body.dashboardId ?? made.body.id ?? made.body.key;
-  const read = await bench.call('GET', `${field.path}/${id}`);
+  const read = await harness.call('GET', `${field.path}/${id}`);
   for (const { body } of [made, read]) {
     const shown = field.shown(body);
     if (!(shown as unknown[]).every((one) => one === text)) return told('is not what was written:', shown);
   }
   // Nobody needs it any more, and lists stay short.
-  const gone = await bench.call('DELETE', `${field.path}/${id}`);
+  const gone = await harness.call('DELETE', `${field.path}/${id}`);
   return gone.status === 204 ? undefined : told(`cannot be deleted: ${gone.status}`, gone.body);
 }

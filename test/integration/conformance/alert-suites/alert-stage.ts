@@ -25,11 +25,11 @@ export const ownSettings = {
 export class AlertStage extends StoreStage {
   /** Creates a check that is subscribed to every channel there is. */
   async check(fields: Readonly<Record<string, unknown>> = {}): Promise<string> {
-    return (await createCheck(this.bench, { ...ownSettings, ...fields })).id;
+    return (await createCheck(this.harness, { ...ownSettings, ...fields })).id;
   }
 
   async channel(type: string, config: object, flags: object = {}): Promise<number> {
-    const answer = await this.bench.call('POST', '/v1/alert-channels', { type, config, ...flags });
+    const answer = await this.harness.call('POST', '/v1/alert-channels', { type, config, ...flags });
     if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
     return answer.body.id;
   }
@@ -55,20 +55,20 @@ export class AlertStage extends StoreStage {
 
   // biome-ignore lint/suspicious/noExplicitAny: notifications as the API shows them
   async notifications(query = ''): Promise<any[]> {
-    const answer = await this.bench.call('GET', `/v1/alert-notifications?limit=100${query}`);
+    const answer = await this.harness.call('GET', `/v1/alert-notifications?limit=100${query}`);
     if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
     return answer.body;
   }
 
   /** The types of a check's alerts, oldest first. */
   async alertTypes(checkId: string): Promise<string[]> {
-    const answer = await this.bench.call('GET', `/v1/check-alerts/${checkId}?limit=100`);
+    const answer = await this.harness.call('GET', `/v1/check-alerts/${checkId}?limit=100`);
     return answer.body.map(({ alertType }: { alertType: string }) => alertType).reverse();
   }
 
   /** Starts alerting and waits until nothing is in progress; answers the notifications, oldest first. */
   async delivered(stepMs = 20) {
-    this.bench.startAlerting();
+    this.harness.startAlerting();
     return until('all notifications ended', async () => {
       const all = await this.notifications();
       if (all.some(({ status }) => status === 'IN_PROGRESS')) {

@@ -9,7 +9,7 @@ export function channelSuite(stage: AlertStage): void {
     stage.alerting = {};
     await stage.start();
   });
-  const call = (method: string, path: string, body?: unknown) => stage.bench.call(method, path, body);
+  const call = (method: string, path: string, body?: unknown) => stage.harness.call(method, path, body);
   const mailTo = (address: string, flags: object = {}) => stage.channel('EMAIL', { address }, flags);
 
   it.each([
@@ -47,7 +47,7 @@ export function channelSuite(stage: AlertStage): void {
     const { id: _id, subscriptions: _none, created_at: _made, updated_at: _never, ...written } = made.body;
     const changed = await call('PUT', path, written);
     expect(changed.status).toBe(200);
-    const stored = await stage.bench.store.alertChannels.find(stage.bench.accountId, made.body.id);
+    const stored = await stage.harness.store.alertChannels.find(stage.harness.accountId, made.body.id);
     expect(stored?.definition.config).toMatchObject(config);
     expect((await call('DELETE', path)).status).toBe(204);
     expect((await call('GET', path)).status).toBe(404);
@@ -96,7 +96,7 @@ export function channelSuite(stage: AlertStage): void {
       config: { name: 'hook', url: 'http://y.test' },
     });
     expect(changed.body.config).toMatchObject({ webhookSecret: '', headers: [{ value: '' }] });
-    const stored = await stage.bench.store.alertChannels.find(stage.bench.accountId, id);
+    const stored = await stage.harness.store.alertChannels.find(stage.harness.accountId, id);
     expect(stored?.definition.config).toMatchObject({
       webhookSecret: 'secret',
       headers: [{ value: 'Bearer x' }],
@@ -113,7 +113,7 @@ export function channelSuite(stage: AlertStage): void {
       await mailTo('b@example.com', { autoSubscribe: true }),
       await mailTo('c@example.com'),
     ];
-    const everywhere = await createCheck(stage.bench, ownSettings);
+    const everywhere = await createCheck(stage.harness, ownSettings);
     const ids = (check: { alertChannelSubscriptions: { alertChannelId: number }[] }) =>
       check.alertChannelSubscriptions.map(({ alertChannelId }) => alertChannelId);
     expect(ids(everywhere)).toEqual([first, second, third]);
@@ -152,7 +152,7 @@ export function channelSuite(stage: AlertStage): void {
 
   it('subscribes a check to a channel and switches that off', async () => {
     const id = await mailTo('a@example.com');
-    const check = await createCheck(stage.bench, { ...ownSettings, alertChannelSubscriptions: [] });
+    const check = await createCheck(stage.harness, { ...ownSettings, alertChannelSubscriptions: [] });
     const path = `/v1/alert-channels/${id}/subscriptions`;
     for (const activated of [true, false]) {
       const answer = await call('PUT', path, { checkId: check.id.toUpperCase(), activated });
@@ -175,11 +175,11 @@ export function channelSuite(stage: AlertStage): void {
 
   it('shows nothing of one account to another', async () => {
     const id = await mailTo('a@example.com');
-    const mine = await createCheck(stage.bench, ownSettings);
+    const mine = await createCheck(stage.harness, ownSettings);
     await stage.runs(mine.id, 'failed');
-    const { key } = await stage.bench.addAccount();
+    const { key } = await stage.harness.addAccount();
     const foreign = (method: string, path: string, body?: unknown) =>
-      stage.bench.call(method, path, body, { key });
+      stage.harness.call(method, path, body, { key });
     for (const [method, path, body] of [
       ['GET', `/v1/alert-channels/${id}`, undefined],
       ['PUT', `/v1/alert-channels/${id}`, { sendFailure: false }],

@@ -153,7 +153,7 @@ export function deliverySuite(stage: AlertStage, { isShared }: { readonly isShar
     await stage.channel('WEBHOOK', { name: 'hook', url: http.url, template: '{{ALERT_TYPE}}' });
     const checkId = await stage.check({ frequency: 60 });
     http.answerNext(500, 503);
-    stage.bench.startAlerting();
+    stage.harness.startAlerting();
     await stage.runs(checkId, 'failed');
     const settled = (count: number) =>
       stage.advanceUntil(`${count} tries have ended`, async () => {
@@ -199,7 +199,7 @@ export function deliverySuite(stage: AlertStage, { isShared }: { readonly isShar
     await stage.channel('WEBHOOK', { name: 'hook', url: http.url });
     http.headers = { 'retry-after': '300' };
     http.answerNext(429);
-    stage.bench.startAlerting();
+    stage.harness.startAlerting();
     await stage.runs(await stage.check({ frequency: 60 }), 'failed');
     await stage.advanceUntil('the try was recorded', async () => {
       const [newest] = await stage.notifications();
@@ -256,7 +256,7 @@ export function deliverySuite(stage: AlertStage, { isShared }: { readonly isShar
     await stage.channel('EMAIL', { address: 'ops@example.com' });
     mail.isBusy = true;
     await stage.runs(await stage.check({ frequency: 60 }), 'failed');
-    stage.bench.startAlerting();
+    stage.harness.startAlerting();
     await stage.advanceUntil(
       'it was refused',
       async () => (await stage.notifications())[0]?.notificationResult,
@@ -271,7 +271,7 @@ export function deliverySuite(stage: AlertStage, { isShared }: { readonly isShar
     await stage.channel('WEBHOOK', { name: 'hook', url: http.url });
     const checkId = await stage.check({ frequency: 60 });
     await stage.runs(checkId, 'failed', 'passed', 'failed');
-    stage.bench.startAlerting();
+    stage.harness.startAlerting();
     await stage.advanceUntil('two were sent', async () => http.received.length === 2);
     await until('the second answer was noted', async () => {
       const all = await stage.notifications();

@@ -34,7 +34,7 @@ export function incidentSuite(stage: AlertStage): void {
   function startFeed(): IncidentEvent[] {
     const events: IncidentEvent[] = [];
     let calls = 0;
-    const { store, clock } = stage.bench;
+    const { store, clock } = stage.harness;
     const handler = async (_nouns: unknown, event: IncidentEvent) => {
       calls += 1;
       if (calls === 1) throw new Error('not yet');
@@ -56,29 +56,36 @@ export function incidentSuite(stage: AlertStage): void {
       alertSettings: { runBasedEscalation: { failedRunThreshold: 2 } },
     });
     await stage.runs(checkId, 'failed');
-    expect(await stage.bench.store.incidentEvents.hasAny()).toBe(false);
+    expect(await stage.harness.store.incidentEvents.hasAny()).toBe(false);
     await stage.runs(checkId, 'failed', 'failed', 'degraded', 'failed');
     const events = startFeed();
     await stage.advanceUntil('it was opened', async () => events.length === 1);
     await stage.runs(checkId, 'passed', 'passed');
     await stage.advanceUntil('it was resolved', async () => events.length === 2);
     expect(events.map(({ kind }) => kind)).toEqual(['open', 'resolve']);
-    expect(events[0]).toMatchObject({ checkId, accountId: stage.bench.accountId, incident: triggerIncident });
+    expect(events[0]).toMatchObject({
+      checkId,
+      accountId: stage.harness.accountId,
+      incident: triggerIncident,
+    });
     expect(events[1]?.triggerId).toBe(events[0]?.triggerId);
     await stage.runs(checkId, 'failed', 'failed');
     await stage.advanceUntil('another one was opened', async () => events.length === 3);
     expect(events[2]?.triggerId).not.toBe(events[0]?.triggerId);
-    await stage.advanceUntil('none is left', async () => !(await stage.bench.store.incidentEvents.hasAny()));
+    await stage.advanceUntil(
+      'none is left',
+      async () => !(await stage.harness.store.incidentEvents.hasAny()),
+    );
     expect(events).toHaveLength(3);
   });
 
   it('opens none for a muted check, and resolves one whose check was muted meanwhile', async () => {
     const checkId = await stage.check({ triggerIncident, muted: true });
     await stage.runs(checkId, 'failed', 'passed');
-    expect(await stage.bench.store.incidentEvents.hasAny()).toBe(false);
-    await stage.bench.call('PUT', `/v1/checks/${checkId}`, { muted: false });
+    expect(await stage.harness.store.incidentEvents.hasAny()).toBe(false);
+    await stage.harness.call('PUT', `/v1/checks/${checkId}`, { muted: false });
     await stage.runs(checkId, 'failed');
-    await stage.bench.call('PUT', `/v1/checks/${checkId}`, { muted: true });
+    await stage.harness.call('PUT', `/v1/checks/${checkId}`, { muted: true });
     await stage.runs(checkId, 'passed');
     const events = startFeed();
     await stage.advanceUntil('both came', async () => events.length === 2);
@@ -105,7 +112,7 @@ export function incidentSuite(stage: AlertStage): void {
     const certificateExpiresAt = stage.clock.wallMs() + 25.5 * dayMs;
     await stage.report(run, 'passed', { certificateExpiresAt });
     const got = (path: string) => http.received.filter((one) => one.path === path).map(({ body }) => body);
-    stage.bench.startAlerting();
+    stage.harness.startAlerting();
     // Every hour would take long; what counts is how many days are left when it looks.
     const look = async (daysBefore: number, early: number, late: number) => {
       stage.clock.advance(certificateExpiresAt - daysBefore * dayMs - stage.clock.wallMs());
@@ -115,7 +122,7 @@ export function incidentSuite(stage: AlertStage): void {
         // Had it just looked when the days went by, it looks again in an hour. Deliveries under way get their time all the same.
         if (looks % 400 === 0) stage.clock.advance(61 * minuteMs);
         // A delivery that is not recorded yet would be repeated after the next days have gone by.
-        const isRecorded = (await stage.bench.store.notifications.nextDueAt()) === null;
+        const isRecorded = (await stage.harness.store.notifications.nextDueAt()) === null;
         return isRecorded && got('/early').length === early && got('/late').length === late;
       });
     };

@@ -11,7 +11,7 @@ export function outageSuite(stage: AlertStage): void {
       alertChannelId,
     ]);
   const location = async (id: string) =>
-    (await stage.bench.call('GET', `/v1/private-locations/${id}`)).body as {
+    (await stage.harness.call('GET', `/v1/private-locations/${id}`)).body as {
       agentCount: number;
       noAgentSince: string | null;
     };
@@ -27,12 +27,12 @@ export function outageSuite(stage: AlertStage): void {
         sendRecovery: false,
       },
     );
-    const quiet = await createLocation(stage.bench, 'quiet');
+    const quiet = await createLocation(stage.harness, 'quiet');
     const ids: string[] = [];
     for (const name of ['a', 'b', 'c']) {
-      ids.push((await createCheck(stage.bench, { name, privateLocations: ['quiet'] })).id);
+      ids.push((await createCheck(stage.harness, { name, privateLocations: ['quiet'] })).id);
     }
-    stage.bench.startLeaseSweep();
+    stage.harness.startLeaseSweep();
     for (const id of ids) await stage.queueNextSlot(id);
     const firstSlots = await Promise.all(ids.map(async (id) => (await stage.runsOf(id))[0]?.slot_at ?? 0));
     const missed = async () =>
@@ -49,9 +49,9 @@ export function outageSuite(stage: AlertStage): void {
     expect(agentCount).toBe(0);
     expect(firstSlots).toContain(Date.parse(noAgentSince ?? ''));
     // It is about no check.
-    expect((await stage.bench.call('GET', '/v1/check-alerts')).body).toEqual([]);
+    expect((await stage.harness.call('GET', '/v1/check-alerts')).body).toEqual([]);
 
-    const agent = new TestAgent(stage.bench, quiet);
+    const agent = new TestAgent(stage.harness, quiet);
     await agent.claim();
     await agent.claim();
     expect((await notices()).toReversed()).toEqual([
@@ -64,10 +64,10 @@ export function outageSuite(stage: AlertStage): void {
   it('begin anew after they were over', async () => {
     await stage.start();
     await stage.channel('WEBHOOK', { url: 'http://x.test', name: 'all', method: 'POST' });
-    const quiet = await createLocation(stage.bench, 'quiet');
-    const { id } = await createCheck(stage.bench, { privateLocations: ['quiet'] });
-    stage.bench.startLeaseSweep();
-    const agent = new TestAgent(stage.bench, quiet);
+    const quiet = await createLocation(stage.harness, 'quiet');
+    const { id } = await createCheck(stage.harness, { privateLocations: ['quiet'] });
+    stage.harness.startLeaseSweep();
+    const agent = new TestAgent(stage.harness, quiet);
     for (const times of [1, 2]) {
       await stage.queueNextSlot(id);
       await stage.advanceUntil('the slot is missed', async () => {
@@ -91,7 +91,7 @@ export function outageSuite(stage: AlertStage): void {
     await stage.start();
     await stage.channel('WEBHOOK', { url: 'http://x.test', name: 'all', method: 'POST' });
     const id = await stage.check();
-    stage.bench.startLeaseSweep();
+    stage.harness.startLeaseSweep();
     await stage.queueNextSlot(id);
     await stage.advanceUntil('the slot is missed', async () => {
       stage.clock.advance(500);

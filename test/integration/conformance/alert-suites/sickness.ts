@@ -18,14 +18,14 @@ export function sicknessSuite(stage: AlertStage): void {
   const open = async () => {
     await stage.start();
     const channel = await stage.channel('WEBHOOK', { url: 'http://x.test', name: 'all', method: 'POST' });
-    const office = await createLocation(stage.bench, 'office');
-    await createCheck(stage.bench, { privateLocations: ['office'] });
+    const office = await createLocation(stage.harness, 'office');
+    await createCheck(stage.harness, { privateLocations: ['office'] });
     const tell = async (agentId: string, ...events: object[]) => {
-      const agent = new TestAgent(stage.bench, office, agentId);
+      const agent = new TestAgent(stage.harness, office, agentId);
       return agent.call('location-events', { ...agent.identity, events });
     };
     const list = async () =>
-      (await stage.bench.call('GET', `/v1/private-locations/${office.id}/events`)).body;
+      (await stage.harness.call('GET', `/v1/private-locations/${office.id}/events`)).body;
     return { channel, office, tell, list };
   };
 
@@ -47,7 +47,7 @@ export function sicknessSuite(stage: AlertStage): void {
       ['ALERT_LOCATION_WELL', 'office'],
     ]);
     // It is about no check.
-    expect((await stage.bench.call('GET', '/v1/check-alerts')).body).toEqual([]);
+    expect((await stage.harness.call('GET', '/v1/check-alerts')).body).toEqual([]);
   });
 
   it('are listed as they were told of last', async () => {
@@ -84,12 +84,12 @@ export function sicknessSuite(stage: AlertStage): void {
   it('are those of one account', async () => {
     const { office, tell } = await open();
     await tell('a', event());
-    const foreign = await createLocation(stage.bench, 'foreign');
-    const stranger = new TestAgent(stage.bench, foreign);
-    const [first] = (await stage.bench.call('GET', `/v1/private-locations/${office.id}/events`)).body;
+    const foreign = await createLocation(stage.harness, 'foreign');
+    const stranger = new TestAgent(stage.harness, foreign);
+    const [first] = (await stage.harness.call('GET', `/v1/private-locations/${office.id}/events`)).body;
     const taken = event({ eventId: first.id, evidence: 'not yours' });
     await stranger.call('location-events', { ...stranger.identity, events: [taken] });
-    const [after] = (await stage.bench.call('GET', `/v1/private-locations/${office.id}/events`)).body;
+    const [after] = (await stage.harness.call('GET', `/v1/private-locations/${office.id}/events`)).body;
     expect(after).toEqual(first);
   });
 }

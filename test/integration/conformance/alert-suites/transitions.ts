@@ -115,9 +115,9 @@ export function transitionSuite(stage: AlertStage): void {
     await stage.delivered();
     expect(got('/hook').at(-1)).toBe('ALERT_RECOVERY');
     expect(got('/hook')).toHaveLength(4);
-    const shown = await stage.bench.call('GET', `/v1/check-alerts/${checkId}?from=1&to=2`);
+    const shown = await stage.harness.call('GET', `/v1/check-alerts/${checkId}?from=1&to=2`);
     expect(shown.body).toEqual([]);
-    const reminders = (await stage.bench.call('GET', `/v1/check-alerts/${checkId}`)).body;
+    const reminders = (await stage.harness.call('GET', `/v1/check-alerts/${checkId}`)).body;
     expect(reminders.map((alert: { isReminder: boolean }) => alert.isReminder)).toEqual([
       false,
       true,
@@ -129,11 +129,11 @@ export function transitionSuite(stage: AlertStage): void {
   it('escalates by time without another run, with the settings of the account', async () => {
     await webhook('/hook');
     const settings = { escalationType: 'TIME_BASED', timeBasedEscalation: { minutesFailingThreshold: 5 } };
-    const written = await stage.bench.call('PUT', '/v1/accounts/me/alert-settings', settings);
+    const written = await stage.harness.call('PUT', '/v1/accounts/me/alert-settings', settings);
     expect([written.status, written.body.escalationType]).toEqual([200, 'TIME_BASED']);
     const checkId = await stage.check({ useGlobalAlertSettings: true, frequency: 60 });
     await stage.runs(checkId, 'failed');
-    stage.bench.startAlerting();
+    stage.harness.startAlerting();
     stage.clock.advance(4 * minuteMs);
     expect(await stage.notifications()).toEqual([]);
     stage.clock.advance(minuteMs);
@@ -145,7 +145,7 @@ export function transitionSuite(stage: AlertStage): void {
     await webhook('/hook');
     const checkId = await stage.check({ muted: true });
     await stage.runs(checkId, 'failed');
-    await stage.bench.call('PUT', `/v1/checks/${checkId}`, { muted: false });
+    await stage.harness.call('PUT', `/v1/checks/${checkId}`, { muted: false });
     await stage.runs(checkId, 'failed', 'passed', 'failed');
     await stage.delivered();
     expect(got('/hook')).toEqual(['ALERT_FAILURE']);
@@ -153,7 +153,7 @@ export function transitionSuite(stage: AlertStage): void {
 
   it('holds alerts back in a maintenance window, and does not send them later', async () => {
     await webhook('/hook');
-    const { bench, clock } = stage;
+    const { harness, clock } = stage;
     const checkId = await stage.check({ tags: ['shop'] });
     const startsAt = clock.wallMs();
     const endsAt = startsAt + 30 * minuteMs;
@@ -163,8 +163,8 @@ export function transitionSuite(stage: AlertStage): void {
       endsAt: new Date(endsAt).toISOString(),
       silenceAlertsTags: ['shop'],
     });
-    const dated = { account_id: bench.accountId, created: startsAt, updated: null };
-    await bench.store.windows.insert({ ...windowColumns(definition), ...dated });
+    const dated = { account_id: harness.accountId, created: startsAt, updated: null };
+    await harness.store.windows.insert({ ...windowColumns(definition), ...dated });
     const other = await stage.check({ name: 'other' });
     await stage.runs(checkId, 'failed');
     await stage.runs(other, 'failed');
@@ -178,16 +178,16 @@ export function transitionSuite(stage: AlertStage): void {
   it('tells the channels of a group of its checks, by its settings', async () => {
     const ofGroup = await webhook('/group');
     await webhook('/check');
-    const { bench } = stage;
+    const { harness } = stage;
     const definition = CheckGroupInput.parse({
       name: 'Shops',
       alertSettings: { runBasedEscalation: { failedRunThreshold: 2 } },
     });
     const write = { name: 'Shops', tags: [], locations: [], definition };
-    const group = await bench.store.groups.add(bench.accountId, write, bench.clock.wallMs());
+    const group = await harness.store.groups.add(harness.accountId, write, harness.clock.wallMs());
     const path = `/v1/alert-channels/${ofGroup}/subscriptions`;
-    expect((await bench.call('PUT', path, { groupId: group.id + 1, activated: true })).status).toBe(404);
-    expect((await bench.call('PUT', path, { groupId: group.id, activated: true })).body).toMatchObject({
+    expect((await harness.call('PUT', path, { groupId: group.id + 1, activated: true })).status).toBe(404);
+    expect((await harness.call('PUT', path, { groupId: group.id, activated: true })).body).toMatchObject({
       groupId: group.id,
       checkId: null,
     });
@@ -198,7 +198,7 @@ export function transitionSuite(stage: AlertStage): void {
     await stage.delivered();
     expect([got('/group'), got('/check')]).toEqual([['ALERT_FAILURE_REMAIN'], []]);
     const muted = { ...write, definition: { ...definition, muted: true } };
-    await bench.store.groups.change(group.id, muted, bench.clock.wallMs());
+    await harness.store.groups.change(group.id, muted, harness.clock.wallMs());
     await stage.runs(checkId, 'passed', 'failed', 'failed');
     expect(await stage.alertTypes(checkId)).toEqual(['ALERT_FAILURE_REMAIN']);
   });
@@ -207,7 +207,7 @@ export function transitionSuite(stage: AlertStage): void {
     await webhook('/hook');
     const checkId = await stage.check({ alertSettings: { runBasedEscalation: { failedRunThreshold: 3 } } });
     const late = await stage.lease(checkId);
-    const other = new TestAgent(stage.bench, stage.location, 'agent-2');
+    const other = new TestAgent(stage.harness, stage.location, 'agent-2');
     await stage.queueNextSlot(checkId);
     const [newer] = await other.claim();
     if (!newer) throw new Error('nothing was leased');
@@ -223,8 +223,8 @@ export function transitionSuite(stage: AlertStage): void {
   });
 
   it('takes a run in several locations as one, and alerts when enough of them fail', async () => {
-    const second = await createLocation(stage.bench, 'second');
-    const there = new TestAgent(stage.bench, second, 'there');
+    const second = await createLocation(stage.harness, 'second');
+    const there = new TestAgent(stage.harness, second, 'there');
     await webhook('/hook');
     const parallel = { privateLocations: ['lab', 'second'], runParallel: true };
     const checkId = await stage.check({
@@ -251,7 +251,7 @@ export function transitionSuite(stage: AlertStage): void {
     expect(await stage.alertTypes(checkId)).toEqual(['ALERT_FAILURE', 'ALERT_RECOVERY']);
 
     // Without the percentage one location is enough, and a location that is silent holds a recovery up for one slot.
-    await stage.bench.call('PUT', `/v1/checks/${checkId}`, {
+    await stage.harness.call('PUT', `/v1/checks/${checkId}`, {
       alertSettings: { parallelRunFailureThreshold: { enabled: false, percentage: 60 } },
     });
     await both('passed', 'failed');
@@ -270,12 +270,12 @@ export function transitionSuite(stage: AlertStage): void {
     await webhook('/hook');
     const checkId = await stage.check();
     await stage.runs(checkId, 'failed');
-    await stage.bench.call('PUT', `/v1/checks/${checkId}`, { activated: false });
-    await stage.bench.call('PUT', `/v1/checks/${checkId}`, { activated: true });
+    await stage.harness.call('PUT', `/v1/checks/${checkId}`, { activated: false });
+    await stage.harness.call('PUT', `/v1/checks/${checkId}`, { activated: true });
     await stage.runs(checkId, 'passed', 'failed');
     expect(await stage.alertTypes(checkId)).toEqual(['ALERT_FAILURE', 'ALERT_FAILURE']);
-    await stage.bench.call('DELETE', `/v1/checks/${checkId}`);
-    expect((await stage.bench.store.alerts.lockStates([checkId])).size).toBe(0);
-    expect((await stage.bench.call('GET', `/v1/check-alerts/${checkId}`)).status).toBe(404);
+    await stage.harness.call('DELETE', `/v1/checks/${checkId}`);
+    expect((await stage.harness.store.alerts.lockStates([checkId])).size).toBe(0);
+    expect((await stage.harness.call('GET', `/v1/check-alerts/${checkId}`)).status).toBe(404);
   });
 }

@@ -78,12 +78,12 @@ export function analyticsSuite(stage: StoreStage): void {
     const text = new URLSearchParams(
       Object.entries(query).map(([key, value]): [string, string] => [key, String(value)]),
     );
-    return stage.bench.call('GET', `/v1/analytics/${route}/${checkId}?${text}`);
+    return stage.harness.call('GET', `/v1/analytics/${route}/${checkId}?${text}`);
   }
 
   it('agrees with a brute-force computation on random results, windows, groups and intervals', async () => {
     await stage.start();
-    const { store, accountId } = stage.bench;
+    const { store, accountId } = stage.harness;
     const spanMs = 5 * dayMs;
     const question = fc.record({
       samples: fc.array(sample(spanMs), { maxLength: 200 }),
@@ -99,7 +99,7 @@ export function analyticsSuite(stage: StoreStage): void {
       fc.asyncProperty(question, async ({ samples, from, lengthMs, ...rest }) => {
         const { groupBy, intervalMinutes, status, page, sealAfterMs } = rest;
         const base = Math.floor(stage.clock.wallMs() / 60_000) * 60_000 - 10 * dayMs;
-        const checkId = (await createCheck(stage.bench)).id;
+        const checkId = (await createCheck(stage.harness)).id;
         await store.results.insert(samples.map((one) => resultRow(checkId, accountId, base + one.atMs, one)));
         for (const afterMs of [...sealAfterMs].sort((left, right) => left - right)) {
           await store.transaction((repositories) =>
@@ -156,8 +156,8 @@ export function analyticsSuite(stage: StoreStage): void {
 
   it('shows the values of each result when a metric is asked for without an ending', async () => {
     await stage.start();
-    const { store, accountId } = stage.bench;
-    const checkId = (await createCheck(stage.bench)).id;
+    const { store, accountId } = stage.harness;
+    const checkId = (await createCheck(stage.harness)).id;
     const now = stage.clock.wallMs();
     const rows = [3, 2, 1].map((n) =>
       resultRow(checkId, accountId, now - n * 1000, {
@@ -212,7 +212,7 @@ export function analyticsSuite(stage: StoreStage): void {
   it('follows what agents report: the phases of answers, and no time where there was none', async () => {
     await stage.start();
     const fields = { privateLocations: ['lab'], retryStrategy: null, doubleCheck: false };
-    const checkId = (await createCheck(stage.bench, fields)).id;
+    const checkId = (await createCheck(stage.harness, fields)).id;
     const report = async (fields: object) => {
       await stage.queueNextSlot(checkId);
       const [run] = await stage.agent.claim();
@@ -231,8 +231,8 @@ export function analyticsSuite(stage: StoreStage): void {
 
   it('splits results of scripts by page, and counts what belongs to the whole run once', async () => {
     await stage.start();
-    const { store, accountId } = stage.bench;
-    const answer = await stage.bench.call('POST', '/v1/checks/browser', {
+    const { store, accountId } = stage.harness;
+    const answer = await stage.harness.call('POST', '/v1/checks/browser', {
       name: 'shop',
       frequency: 10,
       script: 'x',
@@ -278,18 +278,18 @@ export function analyticsSuite(stage: StoreStage): void {
 
   it('follows the events of heartbeats by their states', async () => {
     await stage.start();
-    const { bench, clock } = stage;
-    const made = await bench.call('POST', '/v1/checks/heartbeat', {
+    const { harness, clock } = stage;
+    const made = await harness.call('POST', '/v1/checks/heartbeat', {
       name: 'nightly',
       heartbeat: { period: 5, periodUnit: 'minutes', grace: 1, graceUnit: 'minutes' },
     });
     const { id, heartbeat } = made.body;
-    const ping = () => bench.call('GET', heartbeat.pingUrl, undefined, { key: null });
+    const ping = () => harness.call('GET', heartbeat.pingUrl, undefined, { key: null });
     await ping();
     clock.advance(60_000);
     await ping();
     clock.advance(7 * 60_000);
-    await bench.store.transaction(async (repositories) => {
+    await harness.store.transaction(async (repositories) => {
       const [timer] = await repositories.heartbeats.overdue(clock.wallMs(), 1);
       if (!timer) throw new Error('the ping is not overdue');
       const missed = { state: 'FAILING', at: clock.wallMs(), source: null, userAgent: null } as const;
@@ -318,7 +318,7 @@ export function analyticsSuite(stage: StoreStage): void {
 
   it('answers by check: skeleton, other types, other accounts, bad questions, overview and metric list', async () => {
     await stage.start();
-    const check = await createCheck(stage.bench, { tags: ['prod'], frequency: 5 });
+    const check = await createCheck(stage.harness, { tags: ['prod'], frequency: 5 });
     const { body } = await ask(check.id, { metrics: 'availability' });
     expect(body).toMatchObject({
       checkId: check.id,
@@ -333,9 +333,9 @@ export function analyticsSuite(stage: StoreStage): void {
     });
     expect(Date.parse(body.to) - Date.parse(body.from)).toBe(dayMs + 1);
     expect((await ask(check.id, { metrics: 'responseTime' }, 'multistep-checks')).status).toBe(404);
-    const other = await stage.bench.addAccount();
+    const other = await stage.harness.addAccount();
     const foreign = `/v1/analytics/url-monitors/${check.id}?metrics=availability`;
-    expect((await stage.bench.call('GET', foreign, undefined, { key: other.key })).status).toBe(404);
+    expect((await stage.harness.call('GET', foreign, undefined, { key: other.key })).status).toBe(404);
     const bad: [string, Record<string, string | number>][] = [
       ['metrics', {}],
       ['metrics', { metrics: 'responseTime_p42' }],
@@ -352,18 +352,18 @@ export function analyticsSuite(stage: StoreStage): void {
       const refused = await ask(check.id, query);
       expect([refused.status, refused.body.validation?.keys], JSON.stringify(query)).toEqual([400, [key]]);
     }
-    await stage.bench.store.results.insert([
-      resultRow(check.id, stage.bench.accountId, stage.clock.wallMs(), { responseTime: 7 }),
+    await stage.harness.store.results.insert([
+      resultRow(check.id, stage.harness.accountId, stage.clock.wallMs(), { responseTime: 7 }),
     ]);
-    const readOnly = await stage.bench.addKey('READ_ONLY');
-    const overview = await stage.bench.call(
+    const readOnly = await stage.harness.addKey('READ_ONLY');
+    const overview = await stage.harness.call(
       'POST',
       '/v1/analytics/checks',
       { checkIds: [check.id] },
       { key: readOnly },
     );
     expect(overview.body).toMatchObject([{ checkId: check.id, availability: 100, responseTime_p95: 7 }]);
-    const listed = await stage.bench.call('GET', '/v1/analytics/metrics?checkType=URL');
+    const listed = await stage.harness.call('GET', '/v1/analytics/metrics?checkType=URL');
     expect(listed.body).toContainEqual({
       name: 'responseTime_p95',
       unit: 'milliseconds',
@@ -376,16 +376,16 @@ export function analyticsSuite(stage: StoreStage): void {
 
   it('forgets the chunks of a deleted check', async () => {
     await stage.start();
-    await createLocation(stage.bench, 'office');
-    const { store, accountId } = stage.bench;
-    const checkId = (await createCheck(stage.bench)).id;
+    await createLocation(stage.harness, 'office');
+    const { store, accountId } = stage.harness;
+    const checkId = (await createCheck(stage.harness)).id;
     const old = stage.clock.wallMs() - 3 * dayMs;
     await store.results.insert([resultRow(checkId, accountId, old, {})]);
     const seal = () =>
       store.transaction((repositories) => repositories.resultColumns.sealNext(checkId, stage.clock.wallMs()));
     expect([await seal(), await seal()]).toEqual([true, false]);
     expect(await store.resultColumns.sealedUntil(checkId)).toBeGreaterThan(old);
-    await stage.bench.call('DELETE', `/v1/checks/${checkId}`);
+    await stage.harness.call('DELETE', `/v1/checks/${checkId}`);
     await store.transaction((repositories) => repositories.results.purgeSome(checkId, 100));
     expect(await store.resultColumns.sealedUntil(checkId)).toBe(0);
     expect(await seal()).toBe(false);

@@ -17,16 +17,16 @@ import type { StorePlace, StoreStage } from './stage.ts';
 export function apiSuite(stage: StoreStage): void {
   it('keeps everything over a restart', async () => {
     await stage.start();
-    const check = await createCheck(stage.bench, { privateLocations: ['lab'], name: 'kept' });
+    const check = await createCheck(stage.harness, { privateLocations: ['lab'], name: 'kept' });
     await stage.queueNextSlot(check.id);
     const [leased] = await stage.agent.claim();
     await stage.open.pop()?.close();
-    const { key } = stage.bench;
-    stage.bench = await stage.openHere();
-    stage.agent = Object.assign(new TestAgent(stage.bench, stage.location), {
+    const { key } = stage.harness;
+    stage.harness = await stage.openHere();
+    stage.agent = Object.assign(new TestAgent(stage.harness, stage.location), {
       sessionId: stage.agent.sessionId,
     });
-    const read = await stage.bench.call('GET', `/v1/checks/${check.id}`, undefined, { key });
+    const read = await stage.harness.call('GET', `/v1/checks/${check.id}`, undefined, { key });
     expect(read.body).toEqual(check);
     if (!leased) throw new Error('nothing was leased');
     expect(await stage.agent.renew([leased])).toMatchObject({ lostRunIds: [] });
@@ -36,7 +36,7 @@ export function apiSuite(stage: StoreStage): void {
   it('refuses a schema that a newer build wrote', async () => {
     await stage.start();
     const { databaseUrl, folder } = stage.place;
-    await stage.bench.store.transaction(async (repositories) => {
+    await stage.harness.store.transaction(async (repositories) => {
       // The repositories know nothing of migrations; the test reaches through one of them.
       await repositories.accounts.first();
     });
@@ -48,15 +48,15 @@ export function apiSuite(stage: StoreStage): void {
 
   it('pages results by cursor, past what comes and goes meanwhile', async () => {
     await stage.start();
-    const { store, accountId } = stage.bench;
-    const { id } = await createCheck(stage.bench);
+    const { store, accountId } = stage.harness;
+    const { id } = await createCheck(stage.harness);
     const now = stage.clock.wallMs();
     // Some of one millisecond: their ids order them.
     const rows = Array.from({ length: 25 }, (_, index) =>
       resultRow(id, accountId, now - Math.floor(index / 3) * 1000, { hasFailures: index % 5 === 0 }),
     );
     await store.results.insert(rows);
-    const page = (query: string) => stage.bench.call('GET', `/v2/check-results/${id}?${query}`);
+    const page = (query: string) => stage.harness.call('GET', `/v2/check-results/${id}?${query}`);
     const first = (await page('')).body;
     expect([first.length, first.entries.length]).toEqual([10, 10]);
     expect(Object.keys(first.entries[0])).toContain('apiCheckResult');
@@ -80,8 +80,8 @@ export function apiSuite(stage: StoreStage): void {
     for (const query of ['limit=0', 'nextId=x', 'resultType=x', `from=${now}&to=${now - 1}`]) {
       expect([query, (await page(query)).status]).toEqual([query, 400]);
     }
-    const stranger = await stage.bench.addAccount();
-    const foreign = await stage.bench.call('GET', `/v2/check-results/${id}`, undefined, stranger);
+    const stranger = await stage.harness.addAccount();
+    const foreign = await stage.harness.call('GET', `/v2/check-results/${id}`, undefined, stranger);
     expect(foreign.status).toBe(404);
   });
 
@@ -89,14 +89,14 @@ export function apiSuite(stage: StoreStage): void {
     await stage.start();
     for (let index = 0; index < 5; index += 1) {
       stage.clock.advance(10);
-      await createCheck(stage.bench, {
+      await createCheck(stage.harness, {
         name: `Straße ${index} 100%_\\`,
         tags: index % 2 === 0 ? ['even', 'all'] : ['all'],
         request: { url: `https://example.test/${index}` },
       });
     }
     const names = async (query: string) => {
-      const answer = await stage.bench.call('GET', `/v1/checks?${query}`);
+      const answer = await stage.harness.call('GET', `/v1/checks?${query}`);
       return answer.body.map(({ name }: { name: string }) => name.slice(0, 8));
     };
     expect(await names('limit=2')).toEqual(['Straße 4', 'Straße 3']);
@@ -110,7 +110,7 @@ export function apiSuite(stage: StoreStage): void {
     expect(await names(`search=${encodeURIComponent('1%0')}`)).toEqual([]);
     expect(await names(`apiCheckUrlFilterPattern=${encodeURIComponent('test/2')}`)).toEqual(['Straße 2']);
     expect(await names('checkType=API')).toEqual([]);
-    const paged = await stage.bench.call('GET', '/v1/checks?limit=2&page=2');
+    const paged = await stage.harness.call('GET', '/v1/checks?limit=2&page=2');
     expect(paged.headers['content-range']).toBe('2-3/5');
     expect(paged.headers.link).toBe(
       '</v1/checks?limit=2&page=3>; rel="next", </v1/checks?limit=2&page=3>; rel="last"',
@@ -120,7 +120,7 @@ export function apiSuite(stage: StoreStage): void {
   it('stores any text and any detail', async () => {
     await stage.start();
     const name = '😀 \u202e\'"; drop table checks; --';
-    const check = await createCheck(stage.bench, { name, privateLocations: ['lab'] });
+    const check = await createCheck(stage.harness, { name, privateLocations: ['lab'] });
     expect(check.name).toBe(name);
     await stage.queueNextSlot(check.id);
     const [run] = await stage.agent.claim();
@@ -151,15 +151,15 @@ export function apiSuite(stage: StoreStage): void {
       },
     });
     expect(await stage.agent.report([report])).toEqual(['accepted']);
-    const all = await stage.bench.call('GET', `/v1/check-results/${check.id}?resultType=ALL`);
+    const all = await stage.harness.call('GET', `/v1/check-results/${check.id}?resultType=ALL`);
     expect(all.status).toBe(200);
     expect(all.body[0].apiCheckResult.response.body).toBe('\u0000\ud800');
   });
 
   it('rejects what is wrong in a batch and takes the rest', async () => {
     await stage.start();
-    const check = await createCheck(stage.bench, { privateLocations: ['lab'], runParallel: true });
-    const second = await createCheck(stage.bench, { privateLocations: ['lab'] });
+    const check = await createCheck(stage.harness, { privateLocations: ['lab'], runParallel: true });
+    const second = await createCheck(stage.harness, { privateLocations: ['lab'] });
     await stage.queueNextSlot(check.id);
     await stage.queueNextSlot(second.id);
     const [one, two] = await stage.agent.claim();
@@ -193,9 +193,9 @@ export function apiSuite(stage: StoreStage): void {
 
   it("never shows a location's runs to another", async () => {
     await stage.start();
-    const other = new TestAgent(stage.bench, await createLocation(stage.bench, 'other'), 'other');
-    const stranger = await stage.bench.addAccount();
-    const check = await createCheck(stage.bench, { privateLocations: ['lab'] });
+    const other = new TestAgent(stage.harness, await createLocation(stage.harness, 'other'), 'other');
+    const stranger = await stage.harness.addAccount();
+    const check = await createCheck(stage.harness, { privateLocations: ['lab'] });
     await stage.queueNextSlot(check.id);
     expect(await other.claim()).toEqual([]);
     const [run] = await stage.agent.claim();
@@ -203,13 +203,13 @@ export function apiSuite(stage: StoreStage): void {
     expect(await other.renew([run])).toMatchObject({ lostRunIds: [run.runId], cancelledRunIds: [] });
     expect(await other.release([run])).toBe(0);
     expect(await other.report([reportOf(run)])).toEqual(['stale']);
-    const elsewhere = await stage.bench.call(
+    const elsewhere = await stage.harness.call(
       'POST',
       '/v1/private-locations',
       { name: 'x', slugName: 'lab' },
       { key: stranger.key },
     );
-    const foreign = new TestAgent(stage.bench, {
+    const foreign = new TestAgent(stage.harness, {
       id: elsewhere.body.id,
       slugName: 'lab',
       key: elsewhere.body.keys[0].rawKey,

@@ -8,15 +8,15 @@ const dayMs = 86_400_000;
 /** What counts as available: the same in analytics and in reports. */
 export function availabilitySuite(stage: StoreStage): void {
   const ask = (checkId: string, query: string) =>
-    stage.bench.call('GET', `/v1/analytics/url-monitors/${checkId}?${query}`);
+    stage.harness.call('GET', `/v1/analytics/url-monitors/${checkId}?${query}`);
 
   it('counts runs that ended by a fault of the monitoring neither way, as reports and pages do', async () => {
     await stage.start();
-    const { store, accountId } = stage.bench;
+    const { store, accountId } = stage.harness;
     const now = stage.clock.wallMs();
     const kinds = { good: {}, bad: { hasFailures: true }, unknown: { hasErrors: true, responseTime: null } };
     const checkOf = async (name: string, ...ends: (keyof typeof kinds)[]) => {
-      const check = await createCheck(stage.bench, { name });
+      const check = await createCheck(stage.harness, { name });
       const rows = ends.map((end, index) =>
         resultRow(check.id, accountId, now - (index + 1) * 1000, kinds[end]),
       );
@@ -30,7 +30,7 @@ export function availabilitySuite(stage: StoreStage): void {
       await checkOf('d nothing'),
     ];
     const report = async () =>
-      (await stage.bench.call('GET', '/v1/reporting')).body.map(
+      (await stage.harness.call('GET', '/v1/reporting')).body.map(
         ({ aggregate }: { aggregate: { successRatio: number | null } }) => aggregate.successRatio,
       );
     const availability = async () =>
@@ -44,7 +44,7 @@ export function availabilitySuite(stage: StoreStage): void {
       values.map((value) => (value === null ? null : Number(value.toFixed(9))));
     expect(close(await report())).toEqual(close(expected));
     expect(close(await availability())).toEqual(close(expected));
-    const overview = await stage.bench.call('POST', '/v1/analytics/checks', { checkIds: ids });
+    const overview = await stage.harness.call('POST', '/v1/analytics/checks', { checkIds: ids });
     const byId = new Map(
       overview.body.map((one: { checkId: string; availability: number | null }) => [
         one.checkId,
@@ -64,9 +64,9 @@ export function availabilitySuite(stage: StoreStage): void {
 
   it('measures the same times in analytics and in reports, and none where nothing is timed', async () => {
     await stage.start();
-    const { store, accountId } = stage.bench;
+    const { store, accountId } = stage.harness;
     const now = stage.clock.wallMs();
-    const check = await createCheck(stage.bench, { name: 'a' });
+    const check = await createCheck(stage.harness, { name: 'a' });
     const rows = Array.from({ length: 137 }, (_, index) =>
       resultRow(check.id, accountId, now - (index + 1) * 1000, {
         responseTime: (index * 7919) % 1000,
@@ -78,9 +78,9 @@ export function availabilitySuite(stage: StoreStage): void {
     const measured = rows.map((row) => (row.has_errors === 1 ? { ...row, measured: null } : row));
     await store.results.insert(measured);
     const heartbeat = { period: 1, periodUnit: 'days', grace: 1, graceUnit: 'hours' };
-    const nightly = await stage.bench.call('POST', '/v1/checks/heartbeat', { name: 'b', heartbeat });
-    await stage.bench.call('GET', nightly.body.heartbeat.pingUrl, undefined, { key: null });
-    const report = (await stage.bench.call('GET', '/v1/reporting')).body;
+    const nightly = await stage.harness.call('POST', '/v1/checks/heartbeat', { name: 'b', heartbeat });
+    await stage.harness.call('GET', nightly.body.heartbeat.pingUrl, undefined, { key: null });
+    const report = (await stage.harness.call('GET', '/v1/reporting')).body;
     const metrics = ['availability', 'responseTime_avg', 'responseTime_p95', 'responseTime_p99'];
     const [row] = (await ask(check.id, `metrics=${metrics}`)).body.series[0].data;
     const { successRatio, avg, p95, p99 } = report[0].aggregate;

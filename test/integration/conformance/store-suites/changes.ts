@@ -9,17 +9,17 @@ const down = failure('CONNECTION_REFUSED', 'connect ECONNREFUSED');
 
 /** What stays right when checks, clocks and builds change under way. */
 export function changeSuite(stage: StoreStage): void {
-  const stored = async (id: string) => stage.bench.store.checks.find(stage.bench.accountId, id);
+  const stored = async (id: string) => stage.harness.store.checks.find(stage.harness.accountId, id);
 
   it.each<[string, Record<string, unknown>, string[]]>([
     ['another schedule', { frequency: 5 }, ['missed', 'queued']],
     ['being switched off', { activated: false }, ['missed', 'cancelled']],
   ])('keeps the slots that were due before %s', async (_what, change, states) => {
     await stage.start();
-    const check = await createCheck(stage.bench, { privateLocations: ['lab'] });
+    const check = await createCheck(stage.harness, { privateLocations: ['lab'] });
     const firstSlotAt = (await stored(check.id))?.nextSlotAt ?? 0;
     stage.clock.advance(firstSlotAt - stage.clock.wallMs() + 3 * minuteMs + 10);
-    expect((await stage.bench.call('PUT', `/v1/checks/${check.id}`, change)).status).toBe(200);
+    expect((await stage.harness.call('PUT', `/v1/checks/${check.id}`, change)).status).toBe(200);
     const runs = await stage.runsOf(check.id);
     expect(runs.map(({ state, slot_at, slot_count }) => [state, slot_at, slot_count])).toEqual([
       [states[0], firstSlotAt, 3],
@@ -28,28 +28,28 @@ export function changeSuite(stage: StoreStage): void {
     const next = (await stored(check.id))?.nextSlotAt;
     if (change.activated === false) expect(next).toBeNull();
     else expect(next).toBeGreaterThan(stage.clock.wallMs());
-    stage.bench.startScheduler();
-    await stage.bench.call('PUT', `/v1/checks/${check.id}`, { activated: true, name: 'again' });
+    stage.harness.startScheduler();
+    await stage.harness.call('PUT', `/v1/checks/${check.id}`, { activated: true, name: 'again' });
     expect(await stage.runsOf(check.id)).toHaveLength(2);
   });
 
   it('goes on when the clock was ahead and is set right', async () => {
     await stage.start();
-    const check = await createCheck(stage.bench, { privateLocations: ['lab'], doubleCheck: false });
+    const check = await createCheck(stage.harness, { privateLocations: ['lab'], doubleCheck: false });
     const rightMs = stage.clock.wallMs();
     stage.clock.advance(30 * 86_400_000);
     await stage.queueNextSlot(check.id);
     const [early] = await stage.agent.claim();
     if (!early) throw new Error('nothing was leased');
     await stage.agent.report([reportOf(early, { failure: down })]);
-    await stage.bench.close();
+    await stage.harness.close();
     stage.open.pop();
     stage.clock = new ManualClock(rightMs);
-    const { key } = stage.bench;
-    stage.bench = await stage.openHere();
-    stage.agent = new TestAgent(stage.bench, stage.location);
-    stage.bench.startScheduler();
-    const status = () => stage.bench.call('GET', `/v1/check-statuses/${check.id}`, undefined, { key });
+    const { key } = stage.harness;
+    stage.harness = await stage.openHere();
+    stage.agent = new TestAgent(stage.harness, stage.location);
+    stage.harness.startScheduler();
+    const status = () => stage.harness.call('GET', `/v1/check-statuses/${check.id}`, undefined, { key });
     expect((await status()).body.hasFailures).toBe(true);
     const run = await stage.advanceUntil('a run of today', async () => {
       stage.clock.advance(1000);
@@ -62,12 +62,12 @@ export function changeSuite(stage: StoreStage): void {
 
   it('notices at work that the clock was set back', async () => {
     await stage.start();
-    const check = await createCheck(stage.bench, { privateLocations: ['lab'] });
-    stage.bench.startScheduler();
+    const check = await createCheck(stage.harness, { privateLocations: ['lab'] });
+    stage.harness.startScheduler();
     await stage.queueNextSlot(check.id);
     const row = await stored(check.id);
     if (!row) throw new Error('the check is gone');
-    await stage.bench.store.checks.setNextSlot(check.id, stage.clock.wallMs() + 400 * minuteMs);
+    await stage.harness.store.checks.setNextSlot(check.id, stage.clock.wallMs() + 400 * minuteMs);
     await stage.advanceUntil('the slot is near again', async () => {
       stage.clock.advance(1000);
       return ((await stored(check.id))?.nextSlotAt ?? Infinity) <= stage.clock.wallMs() + minuteMs;
@@ -76,15 +76,15 @@ export function changeSuite(stage: StoreStage): void {
 
   it('is failing as long as one of several parallel locations is', async () => {
     await stage.start();
-    const other = await createLocation(stage.bench, 'other');
-    const there = new TestAgent(stage.bench, other, 'agent-there');
-    const check = await createCheck(stage.bench, {
+    const other = await createLocation(stage.harness, 'other');
+    const there = new TestAgent(stage.harness, other, 'agent-there');
+    const check = await createCheck(stage.harness, {
       privateLocations: ['lab', 'other'],
       runParallel: true,
       doubleCheck: false,
     });
     const isFailing = async () =>
-      (await stage.bench.call('GET', `/v1/check-statuses/${check.id}`)).body.hasFailures;
+      (await stage.harness.call('GET', `/v1/check-statuses/${check.id}`)).body.hasFailures;
     const claimBoth = async () => {
       await stage.queueNextSlot(check.id, 2);
       const [[here], [elsewhere]] = [await stage.agent.claim(), await there.claim()];
@@ -106,7 +106,7 @@ export function changeSuite(stage: StoreStage): void {
     await stage.agent.report([reportOf(third.here)]);
     expect(await isFailing()).toBe(true);
     // A location the check has left does not count any more.
-    await stage.bench.call('PUT', `/v1/checks/${check.id}`, { privateLocations: ['lab'] });
+    await stage.harness.call('PUT', `/v1/checks/${check.id}`, { privateLocations: ['lab'] });
     await stage.queueNextSlot(check.id);
     const [last] = await stage.agent.claim();
     if (!last) throw new Error('nothing was leased');
@@ -116,8 +116,8 @@ export function changeSuite(stage: StoreStage): void {
 
   it('shows checks that an older build stored, and lists the others beside one it cannot show', async () => {
     await stage.start();
-    const { store, accountId } = stage.bench;
-    const whole = await createCheck(stage.bench, { name: 'whole' });
+    const { store, accountId } = stage.harness;
+    const whole = await createCheck(stage.harness, { name: 'whole' });
     const kept = (await stored(whole.id))?.definition ?? {};
     const { triggerIncident, alertSettings, muted, maxResponseTime, request, ...older } = kept;
     const write = (definition: Record<string, unknown>) => ({
@@ -149,7 +149,7 @@ export function changeSuite(stage: StoreStage): void {
       write({ ...kept, muted: 'yes' }),
       stage.clock.wallMs(),
     );
-    const one = await stage.bench.call('GET', `/v1/checks/${oldId}`);
+    const one = await stage.harness.call('GET', `/v1/checks/${oldId}`);
     expect(one.status).toBe(200);
     expect(one.body).toMatchObject({
       triggerIncident,
@@ -160,14 +160,14 @@ export function changeSuite(stage: StoreStage): void {
       retryStrategy: { ...oldStrategy, maxRetries: 2, maxDurationSeconds: 600, onlyOn: ['NETWORK_ERROR'] },
     });
     expect(request).toHaveProperty('skipSSL');
-    const list = await stage.bench.call('GET', '/v1/checks');
+    const list = await stage.harness.call('GET', '/v1/checks');
     expect(list.status).toBe(200);
     expect(list.body.map(({ id }: { id: string }) => id).sort()).toEqual([oldId, whole.id].sort());
   });
 
   it('keeps results of agents that are newer than the service', async () => {
     await stage.start();
-    const check = await createCheck(stage.bench, {
+    const check = await createCheck(stage.harness, {
       privateLocations: ['lab'],
       retryStrategy: { onlyOn: 'NETWORK_ERROR', baseBackoffSeconds: 0 },
     });
@@ -178,21 +178,21 @@ export function changeSuite(stage: StoreStage): void {
     expect(await stage.agent.report([reportOf(run, { failure: news, detail: { nonsense: true } })])).toEqual([
       'accepted',
     ]);
-    const [result] = (await stage.bench.call('GET', `/v1/check-results/${check.id}`)).body;
+    const [result] = (await stage.harness.call('GET', `/v1/check-results/${check.id}`)).body;
     expect(result).toMatchObject({
       hasErrors: true,
       hasFailures: false,
       failure: news,
       apiCheckResult: null,
     });
-    const row = await stage.bench.store.results.find(check.id, run.resultId);
+    const row = await stage.harness.store.results.find(check.id, run.resultId);
     expect(JSON.parse(row?.error_messages ?? '[]').at(-1)).toMatch(/was not stored: "detail\./);
-    expect((await stage.bench.call('GET', `/v1/check-statuses/${check.id}`)).body.hasErrors).toBe(true);
+    expect((await stage.harness.call('GET', `/v1/check-statuses/${check.id}`)).body.hasErrors).toBe(true);
   });
 
   it('removes the results of a deleted check, evidence too, by and by', async () => {
     await stage.start();
-    const check = await createCheck(stage.bench, { privateLocations: ['lab'] });
+    const check = await createCheck(stage.harness, { privateLocations: ['lab'] });
     await stage.queueNextSlot(check.id);
     const [first] = await stage.agent.claim();
     await stage.queueNextSlot(check.id);
@@ -200,14 +200,14 @@ export function changeSuite(stage: StoreStage): void {
     if (!first || !second) throw new Error('not enough was leased');
     expect(await stage.agent.release([first])).toBe(1);
     expect(await stage.agent.report([reportOf(first), reportOf(second)])).toEqual(['stale', 'accepted']);
-    expect((await stage.bench.call('DELETE', `/v1/checks/${check.id}`)).status).toBe(204);
-    const { results } = stage.bench.store;
+    expect((await stage.harness.call('DELETE', `/v1/checks/${check.id}`)).status).toBe(204);
+    const { results } = stage.harness.store;
     const left = async () => [
       (await results.existing([second.resultId])).size,
       (await results.staleOf(first.runId)).length,
     ];
     expect(await left()).toEqual([1, 1]);
-    stage.bench.startLeaseSweep();
+    stage.harness.startLeaseSweep();
     await stage.advanceUntil('they are gone', async () => {
       stage.clock.advance(leaseTtlMs);
       return (await results.nextPurge()) === undefined;
@@ -220,8 +220,8 @@ export function changeSuite(stage: StoreStage): void {
 
   it('keeps what results say of artifacts, and which of them have come', async () => {
     await stage.start();
-    const { store } = stage.bench;
-    const check = await createCheck(stage.bench, { privateLocations: ['lab'] });
+    const { store } = stage.harness;
+    const check = await createCheck(stage.harness, { privateLocations: ['lab'] });
     await stage.queueNextSlot(check.id);
     const [run] = await stage.agent.claim();
     if (!run) throw new Error('nothing was leased');
@@ -270,15 +270,15 @@ export function changeSuite(stage: StoreStage): void {
       state: 'stored',
       stored: now,
     });
-    await stage.bench.call('DELETE', `/v1/checks/${check.id}`);
+    await stage.harness.call('DELETE', `/v1/checks/${check.id}`);
     await store.transaction((repositories) => repositories.results.purgeSome(check.id, 10));
     expect(await store.artifacts.ofResults([run.resultId])).toEqual(new Map());
   });
 
   it('removes many results in portions', async () => {
     await stage.start();
-    const { store } = stage.bench;
-    const check = await createCheck(stage.bench, { privateLocations: ['lab'] });
+    const { store } = stage.harness;
+    const check = await createCheck(stage.harness, { privateLocations: ['lab'] });
     await stage.queueNextSlot(check.id);
     const [run] = await stage.agent.claim();
     if (!run) throw new Error('nothing was leased');
@@ -287,7 +287,7 @@ export function changeSuite(stage: StoreStage): void {
     if (!row) throw new Error('no result');
     const copies = Array.from({ length: 9 }, (_, index) => `copy-${index}`);
     await store.results.insert(copies.map((id) => ({ ...row, id, run_id: id })));
-    await stage.bench.call('DELETE', `/v1/checks/${check.id}`);
+    await stage.harness.call('DELETE', `/v1/checks/${check.id}`);
     const left = [];
     while ((await store.results.nextPurge()) !== undefined) {
       await store.transaction((repositories) => repositories.results.purgeSome(check.id, 4));
@@ -298,18 +298,18 @@ export function changeSuite(stage: StoreStage): void {
 
   it('finds checks by their URL in any case, the same on every engine', async () => {
     await stage.start();
-    await createCheck(stage.bench, { request: { url: 'https://Straße.test/Ünï%20_x' } });
+    await createCheck(stage.harness, { request: { url: 'https://Straße.test/Ünï%20_x' } });
     const found = async (part: string) => {
       const query = `apiCheckUrlFilterPattern=${encodeURIComponent(part)}`;
-      return (await stage.bench.call('GET', `/v1/checks?${query}`)).body.length;
+      return (await stage.harness.call('GET', `/v1/checks?${query}`)).body.length;
     };
     expect([await found('STRAßE.TEST'), await found('/ünÏ%20_X'), await found('ï%20x')]).toEqual([1, 1, 0]);
-    const refused = await stage.bench.call('POST', '/v1/checks/url', {
+    const refused = await stage.harness.call('POST', '/v1/checks/url', {
       name: 'x',
       request: { url: 'http://x.test/\ud800' },
     });
     expect([refused.status, refused.body.validation.keys]).toEqual([400, ['request.url']]);
-    const key = await stage.bench.call('POST', '/v1/checks/url', {
+    const key = await stage.harness.call('POST', '/v1/checks/url', {
       name: 'x',
       request: { url: 'http://x.test/' },
       'a\udc00': 1,

@@ -13,13 +13,13 @@ export function errorGroupSuite(stage: StoreStage): void {
     const down = failure('CONNECTION_REFUSED', errorMessages[0] ?? 'down');
     const report = reportOf(run, errorMessages.length === 0 ? {} : { failure: down, errorMessages });
     expect(await stage.agent.report([report])).toEqual(['accepted']);
-    const result = await stage.bench.call('GET', `/v1/check-results/${checkId}/${run.resultId}`);
+    const result = await stage.harness.call('GET', `/v1/check-results/${checkId}/${run.resultId}`);
     return result.body as { errorGroupIds: string[] };
   };
   const create = () =>
-    createCheck(stage.bench, { privateLocations: ['lab'], doubleCheck: false, retryStrategy: null });
+    createCheck(stage.harness, { privateLocations: ['lab'], doubleCheck: false, retryStrategy: null });
   const get = async (id: string | undefined) =>
-    (await stage.bench.call('GET', `/v1/error-groups/${id}`)).body;
+    (await stage.harness.call('GET', `/v1/error-groups/${id}`)).body;
 
   it('puts errors that are alike into one group of their check', async () => {
     await stage.start();
@@ -52,10 +52,10 @@ export function errorGroupSuite(stage: StoreStage): void {
     const foreign = await failWith(elsewhere.id, 'connect ECONNREFUSED 10.0.0.5:8443');
     expect(foreign.errorGroupIds).not.toEqual(first.errorGroupIds);
     expect((await get(foreign.errorGroupIds[0])).errorHash).toBe(group.errorHash);
-    const list = await stage.bench.call('GET', `/v1/error-groups/checks/${check.id}?limit=1`);
+    const list = await stage.harness.call('GET', `/v1/error-groups/checks/${check.id}?limit=1`);
     expect(list.body.map(({ id }: { id: string }) => id)).toEqual(other.errorGroupIds);
     expect(list.headers['content-range']).toBe('0-0/2');
-    expect((await stage.bench.call('GET', '/v1/error-groups')).body).toHaveLength(3);
+    expect((await stage.harness.call('GET', '/v1/error-groups')).body).toHaveLength(3);
   });
 
   it('makes a group of every failing assertion, whatever was received', async () => {
@@ -75,11 +75,11 @@ export function errorGroupSuite(stage: StoreStage): void {
     const message = 'Unexpected status 503';
     const [id] = (await failWith(check.id, message)).errorGroupIds;
     const patch = async (body: object) =>
-      (await stage.bench.call('PATCH', `/v1/error-groups/${id}`, body)).body;
-    const listed = async () => (await stage.bench.call('GET', '/v1/error-groups')).body.length;
+      (await stage.harness.call('PATCH', `/v1/error-groups/${id}`, body)).body;
+    const listed = async () => (await stage.harness.call('GET', '/v1/error-groups')).body.length;
     expect((await patch({ archivedUntilNextEvent: true })).archivedUntilNextEvent).toBe(true);
     expect(await listed()).toBe(0);
-    expect((await stage.bench.call('GET', '/v1/error-groups?includeArchived=true')).body).toHaveLength(1);
+    expect((await stage.harness.call('GET', '/v1/error-groups?includeArchived=true')).body).toHaveLength(1);
     await failWith(check.id, message);
     expect((await get(id)).archivedUntilNextEvent).toBe(false);
     expect(await listed()).toBe(1);
@@ -88,12 +88,12 @@ export function errorGroupSuite(stage: StoreStage): void {
     expect(await get(id)).toMatchObject({ archivedUntilNextEvent: true, count: 3 });
     expect(await listed()).toBe(0);
     expect((await patch({ archivedUntilNextEvent: false })).archivedUntilNextEvent).toBe(false);
-    const neither = await stage.bench.call('PATCH', `/v1/error-groups/${id}`, {});
+    const neither = await stage.harness.call('PATCH', `/v1/error-groups/${id}`, {});
     expect([neither.status, neither.body]).toEqual([200, await get(id)]);
-    const analysis = await stage.bench.call('POST', `/v1/root-cause-analyses/error-groups/${id}`);
+    const analysis = await stage.harness.call('POST', `/v1/root-cause-analyses/error-groups/${id}`);
     expect(analysis.status).toBe(402);
     expect(analysis.body).toMatchObject({ statusCode: 402, error: 'Payment Required' });
-    expect((await stage.bench.call('DELETE', `/v1/checks/${check.id}`)).status).toBe(204);
+    expect((await stage.harness.call('DELETE', `/v1/checks/${check.id}`)).status).toBe(204);
     expect((await get(id)).statusCode).toBe(404);
   });
 }

@@ -12,7 +12,7 @@ export function factSuite(stage: StoreStage): void {
   async function startWithCheck(): Promise<string> {
     await stage.start();
     const fields = { privateLocations: ['lab'], retryStrategy: null, doubleCheck: false };
-    return (await createCheck(stage.bench, fields)).id;
+    return (await createCheck(stage.harness, fields)).id;
   }
 
   async function report(checkId: string, fields: Partial<ResultReport>): Promise<void> {
@@ -23,8 +23,8 @@ export function factSuite(stage: StoreStage): void {
   }
 
   async function daysRemaining(checkId: string): Promise<number | null> {
-    const one = await stage.bench.call('GET', `/v1/check-statuses/${checkId}`);
-    const all = await stage.bench.call('GET', '/v1/check-statuses');
+    const one = await stage.harness.call('GET', `/v1/check-statuses/${checkId}`);
+    const all = await stage.harness.call('GET', '/v1/check-statuses');
     expect(all.body).toEqual([one.body]);
     return one.body.sslDaysRemaining;
   }
@@ -81,7 +81,7 @@ export function factSuite(stage: StoreStage): void {
     const checkId = await startWithCheck();
     const hostStartedAt = Date.UTC(1999, 11, 31);
     await report(checkId, { agentLagMs: 12.5, agentOverheadMs: 0.75, isTimingDoubtful: true, hostStartedAt });
-    const { body } = await stage.bench.call('GET', `/v1/check-results/${checkId}`);
+    const { body } = await stage.harness.call('GET', `/v1/check-results/${checkId}`);
     expect(body[0]).toMatchObject({
       agentLagMs: 12.5,
       agentOverheadMs: 0.75,
@@ -98,14 +98,14 @@ export function factSuite(stage: StoreStage): void {
     if (!run) throw new Error('nothing was leased');
     const { agentOverheadMs, isTimingDoubtful, certificateExpiresAt, hostStartedAt, ...old } = reportOf(run);
     expect(await stage.agent.report([old])).toEqual(['accepted']);
-    const { body } = await stage.bench.call('GET', `/v1/check-results/${checkId}`);
+    const { body } = await stage.harness.call('GET', `/v1/check-results/${checkId}`);
     expect(body[0]).toMatchObject({ agentOverheadMs: 0, isTimingDoubtful: false, hostStartedAt: null });
   });
 
   it('shows how check types work where an agent runs, and why others do not', async () => {
     await stage.start();
     const shown = async () => {
-      const { body } = await stage.bench.call('GET', `/v1/private-locations/${stage.location.id}`);
+      const { body } = await stage.harness.call('GET', `/v1/private-locations/${stage.location.id}`);
       return body.runningAgents[0].agents;
     };
     await stage.agent.claim();

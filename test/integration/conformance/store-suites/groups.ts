@@ -4,7 +4,7 @@ import type { StoreStage } from './stage.ts';
 
 /** Groups of checks: their settings hold for their checks, in what is shown, scheduled and leased. */
 export function groupSuite(stage: StoreStage): void {
-  const call = (method: string, path: string, body?: unknown) => stage.bench.call(method, path, body);
+  const call = (method: string, path: string, body?: unknown) => stage.harness.call(method, path, body);
   const post = async (fields: object = {}) => {
     const answer = await call('POST', '/v1/check-groups', { name: 'a group', ...fields });
     expect([answer.status, answer.body]).toEqual([201, answer.body]);
@@ -16,7 +16,7 @@ export function groupSuite(stage: StoreStage): void {
     return answer.body;
   };
   const nextSlotOf = async (id: string) =>
-    (await stage.bench.store.checks.find(stage.bench.accountId, id))?.nextSlotAt;
+    (await stage.harness.store.checks.find(stage.harness.accountId, id))?.nextSlotAt;
   const statesOf = async (id: string) => (await stage.runsOf(id)).map(({ state }) => state);
 
   it('keeps groups, merges what is changed and hides what is hidden', async () => {
@@ -37,7 +37,7 @@ export function groupSuite(stage: StoreStage): void {
     expect(JSON.stringify(back)).not.toContain('group-secret');
     const merged = await put(made.id, { apiCheckDefaults: { url: 'http://b.test' } });
     expect(merged.apiCheckDefaults).toMatchObject({ url: 'http://b.test', basicAuth: { username: 'u' } });
-    const stored = await stage.bench.store.groups.find(stage.bench.accountId, made.id);
+    const stored = await stage.harness.store.groups.find(stage.harness.accountId, made.id);
     expect(stored?.definition).toMatchObject({
       environmentVariables: [{ value: 'group-secret' }],
       apiCheckDefaults: { basicAuth: { password: 'group-secret' } },
@@ -62,7 +62,7 @@ export function groupSuite(stage: StoreStage): void {
   it('is deleted only when no check is in it, and joined only when it is there', async () => {
     await stage.start();
     const group = await post();
-    const check = await createCheck(stage.bench, { groupId: group.id });
+    const check = await createCheck(stage.harness, { groupId: group.id });
     const refused = await call('DELETE', `/v1/check-groups/${group.id}`);
     expect([refused.status, refused.body.message]).toEqual([
       409,
@@ -78,8 +78,8 @@ export function groupSuite(stage: StoreStage): void {
       expect([answer.status, answer.body.validation?.keys]).toEqual([400, ['groupId']]);
     }
     expect((await call('GET', `/v1/check-groups/${group.id}`)).status).toBe(404);
-    const stranger = await stage.bench.addAccount();
-    const foreign = await stage.bench.call('POST', '/v1/check-groups', { name: 'foreign' }, stranger);
+    const stranger = await stage.harness.addAccount();
+    const foreign = await stage.harness.call('POST', '/v1/check-groups', { name: 'foreign' }, stranger);
     const joined = await call('PUT', `/v1/checks/${check.id}`, { groupId: foreign.body.id });
     expect([joined.status, joined.body.validation?.keys]).toEqual([400, ['groupId']]);
   });
@@ -87,9 +87,9 @@ export function groupSuite(stage: StoreStage): void {
   it('shows its checks with its settings applied, in their order', async () => {
     await stage.start();
     const group = await post({ tags: ['shared'], runtimeId: '2025.04', muted: true, runParallel: true });
-    const last = await createCheck(stage.bench, { groupId: group.id, name: 'last' });
-    const first = await createCheck(stage.bench, { groupId: group.id, groupOrder: 0, tags: ['own'] });
-    const outside = await createCheck(stage.bench);
+    const last = await createCheck(stage.harness, { groupId: group.id, name: 'last' });
+    const first = await createCheck(stage.harness, { groupId: group.id, groupOrder: 0, tags: ['own'] });
+    const outside = await createCheck(stage.harness);
     const applied = { tags: ['shared', 'own'], runtimeId: '2025.04', muted: true, runParallel: true };
     const list = await call('GET', `/v1/check-groups/${group.id}/checks`);
     expect(list.body.map(({ id }: { id: string }) => id)).toEqual([first.id, last.id]);
@@ -109,8 +109,8 @@ export function groupSuite(stage: StoreStage): void {
   it('stops its checks when it is switched off, and cancels what waits', async () => {
     await stage.start();
     const group = await post();
-    const check = await createCheck(stage.bench, { privateLocations: ['lab'], groupId: group.id });
-    const idle = await createCheck(stage.bench, {
+    const check = await createCheck(stage.harness, { privateLocations: ['lab'], groupId: group.id });
+    const idle = await createCheck(stage.harness, {
       privateLocations: ['lab'],
       groupId: group.id,
       activated: false,
@@ -119,7 +119,7 @@ export function groupSuite(stage: StoreStage): void {
     await put(group.id, { activated: false });
     expect(await statesOf(check.id)).toEqual(['cancelled']);
     expect(await nextSlotOf(check.id)).toBeNull();
-    const born = await createCheck(stage.bench, { privateLocations: ['lab'], groupId: group.id });
+    const born = await createCheck(stage.harness, { privateLocations: ['lab'], groupId: group.id });
     expect(await nextSlotOf(born.id)).toBeNull();
     // Written again for another reason it stays off.
     await call('PUT', `/v1/checks/${check.id}`, { name: 'renamed' });
@@ -134,16 +134,16 @@ export function groupSuite(stage: StoreStage): void {
 
   it('moves its checks to its own locations, all at once when it says so', async () => {
     await stage.start();
-    await createLocation(stage.bench, 'b');
-    await createLocation(stage.bench, 'c');
+    await createLocation(stage.harness, 'b');
+    await createLocation(stage.harness, 'c');
     const group = await post();
-    const check = await createCheck(stage.bench, { privateLocations: ['lab'], groupId: group.id });
+    const check = await createCheck(stage.harness, { privateLocations: ['lab'], groupId: group.id });
     await stage.queueNextSlot(check.id);
     const slotAt = await nextSlotOf(check.id);
     await put(group.id, { privateLocations: ['b', 'c'], runParallel: true });
     expect(await statesOf(check.id)).toEqual(['cancelled']);
     expect(await nextSlotOf(check.id)).toBe(slotAt);
-    expect(await stage.bench.store.checks.parallelAmong([check.id])).toEqual(new Set([check.id]));
+    expect(await stage.harness.store.checks.parallelAmong([check.id])).toEqual(new Set([check.id]));
     await stage.queueNextSlot(check.id, 2);
     const places = (await stage.runsOf(check.id)).map(({ location }) => location);
     expect(places.sort()).toEqual(['b', 'c', 'lab']);

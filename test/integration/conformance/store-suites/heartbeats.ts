@@ -9,7 +9,7 @@ const limits = { period: 5, periodUnit: 'minutes', grace: 1, graceUnit: 'minutes
 /** Heartbeats: pings from outside, the timer that notes their absence, and what the rest of the service sees of both. */
 export function heartbeatSuite(stage: StoreStage): void {
   const create = async (fields: object = {}) => {
-    const answer = await stage.bench.call('POST', '/v1/checks/heartbeat', {
+    const answer = await stage.harness.call('POST', '/v1/checks/heartbeat', {
       name: 'nightly',
       heartbeat: limits,
       ...fields,
@@ -18,10 +18,10 @@ export function heartbeatSuite(stage: StoreStage): void {
     return answer.body as { id: string; heartbeat: { pingUrl: string; pingToken: string } };
   };
   const ping = (check: { heartbeat: { pingUrl: string } }, method = 'GET', headers = {}) =>
-    stage.bench.call(method, check.heartbeat.pingUrl, undefined, { key: null, headers });
-  const events = async (checkId: string, key = stage.bench.key) => {
+    stage.harness.call(method, check.heartbeat.pingUrl, undefined, { key: null, headers });
+  const events = async (checkId: string, key = stage.harness.key) => {
     const path = `/v1/checks/heartbeats/${checkId}/events`;
-    const answer = await stage.bench.call('GET', path, undefined, { key });
+    const answer = await stage.harness.call('GET', path, undefined, { key });
     return answer.body[0].events as { id: string; state: string; source: string; userAgent: string }[];
   };
   const states = async (checkId: string, key?: string) =>
@@ -29,8 +29,8 @@ export function heartbeatSuite(stage: StoreStage): void {
   /** Lets time pass as it does: the watch looks every few seconds. */
   const pass = async (ms: number) => {
     const { clock } = stage;
-    const { heartbeats } = stage.bench.store;
-    await until('this process leads', () => stage.bench.store.isLeader());
+    const { heartbeats } = stage.harness.store;
+    await until('this process leads', () => stage.harness.store.isLeader());
     const endAt = clock.wallMs() + ms;
     let watchedAt = clock.wallMs();
     while (clock.wallMs() < endAt) {
@@ -61,22 +61,22 @@ export function heartbeatSuite(stage: StoreStage): void {
     const [, , third, , first] = await events(check.id);
     expect(first).toMatchObject({ source: 'HTTP GET from curl', userAgent: 'curl/8.5.0' });
     expect(third?.source).toBe('HTTP HEAD from https://jobs.test/nightly');
-    const one = await stage.bench.call('GET', `/v1/checks/heartbeats/${check.id}/events/${first?.id}`);
+    const one = await stage.harness.call('GET', `/v1/checks/heartbeats/${check.id}/events/${first?.id}`);
     expect(one.body.event).toEqual(first);
     expect(one.body.stats.last24Hours).toEqual({
       successRatio: { previousPeriod: null, currentPeriod: 100 },
       totalEntitiesCurrentPeriod: 5,
     });
     // Each is a record of the ledger too, and none was ever to be leased.
-    expect(await stage.bench.store.runs.countSlots(check.id)).toEqual({ final: 5 });
+    expect(await stage.harness.store.runs.countSlots(check.id)).toEqual({ final: 5 });
     expect(await stage.agent.claim({ checkTypes: ['HEARTBEAT'] })).toEqual([]);
-    const status = await stage.bench.call('GET', `/v1/check-statuses/${check.id}`);
+    const status = await stage.harness.call('GET', `/v1/check-statuses/${check.id}`);
     expect(status.body).toMatchObject({ hasFailures: false, longestRun: null });
   });
 
   it('notes a missed ping once, again after another period, and recovers with the next ping', async () => {
     await stage.start();
-    stage.bench.startHeartbeatWatch();
+    stage.harness.startHeartbeatWatch();
     const check = await create();
     // Nothing is expected before the first ping.
     await pass(20 * minute);
@@ -86,28 +86,28 @@ export function heartbeatSuite(stage: StoreStage): void {
     expect(await states(check.id)).toEqual(['RECEIVED']);
     await pass(40 * second);
     expect(await states(check.id)).toEqual(['FAILING', 'RECEIVED']);
-    const failing = await stage.bench.call('GET', `/v1/check-statuses/${check.id}`);
+    const failing = await stage.harness.call('GET', `/v1/check-statuses/${check.id}`);
     expect(failing.body).toMatchObject({ hasFailures: true, hasErrors: false });
-    const [result] = (await stage.bench.call('GET', `/v1/check-results/${check.id}?hasFailures=true`)).body;
+    const [result] = (await stage.harness.call('GET', `/v1/check-results/${check.id}?hasFailures=true`)).body;
     expect(result).toMatchObject({
       resultType: 'FINAL',
       failure: { owner: 'target', code: 'PING_MISSED' },
       apiCheckResult: null,
     });
-    const group = await stage.bench.call('GET', `/v1/error-groups/${result.errorGroupIds[0]}`);
+    const group = await stage.harness.call('GET', `/v1/error-groups/${result.errorGroupIds[0]}`);
     expect(group.body).toMatchObject({ checkId: check.id, count: 1 });
     await pass(6 * minute + 40 * second);
     expect(await states(check.id)).toEqual(['FAILING', 'FAILING', 'RECEIVED']);
     await ping(check);
-    const healthy = await stage.bench.call('GET', `/v1/check-statuses/${check.id}`);
+    const healthy = await stage.harness.call('GET', `/v1/check-statuses/${check.id}`);
     expect(healthy.body.hasFailures).toBe(false);
-    const availability = await stage.bench.call('GET', `/v1/checks/heartbeats/${check.id}/availability`);
+    const availability = await stage.harness.call('GET', `/v1/checks/heartbeats/${check.id}/availability`);
     expect(availability.body).toEqual({ successRatio: 50, totalEntitiesCurrentPeriod: 4 });
   });
 
   it('goes on after a restart, and forgives what was due while the service was away', async () => {
     await stage.start();
-    stage.bench.startHeartbeatWatch();
+    stage.harness.startHeartbeatWatch();
     const [short, long] = [
       await create(),
       await create({ heartbeat: { ...limits, period: 10, periodUnit: 'hours' } }),
@@ -115,36 +115,36 @@ export function heartbeatSuite(stage: StoreStage): void {
     await ping(short);
     await ping(long);
     await pass(10 * second);
-    const { key } = stage.bench;
-    await stage.bench.close();
+    const { key } = stage.harness;
+    await stage.harness.close();
     stage.open.splice(0);
     stage.clock.advance(3 * 60 * minute);
-    stage.bench = await stage.openHere();
-    stage.bench.startHeartbeatWatch();
+    stage.harness = await stage.openHere();
+    stage.harness.startHeartbeatWatch();
     await pass(10 * second);
     expect(await states(short.id, key)).toEqual(['RECEIVED']);
     // The rhythm goes on: five minutes after the one it would have made, and a minute of grace.
     await pass(7 * minute);
     expect(await states(short.id, key)).toEqual(['FAILING', 'RECEIVED']);
     // The other one was not due meanwhile, and nothing changed for it.
-    const timer = await stage.bench.store.heartbeats.find(long.id);
+    const timer = await stage.harness.store.heartbeats.find(long.id);
     expect((timer?.deadline_at ?? 0) - (timer?.last_at ?? 0)).toBe(10 * 60 * minute + minute);
     expect(await states(long.id, key)).toEqual(['RECEIVED']);
   });
 
   it('forgets its last ping when it is switched off and on, and takes none meanwhile', async () => {
     await stage.start();
-    stage.bench.startHeartbeatWatch();
+    stage.harness.startHeartbeatWatch();
     const check = await create();
     await ping(check);
     const { heartbeat } = (
-      await stage.bench.call('PUT', `/v1/checks/heartbeat/${check.id}`, { activated: false })
+      await stage.harness.call('PUT', `/v1/checks/heartbeat/${check.id}`, { activated: false })
     ).body;
     expect(heartbeat).toEqual(check.heartbeat);
     await pass(30 * minute);
     expect((await ping(check)).status).toBe(200);
     expect(await states(check.id)).toEqual(['RECEIVED']);
-    await stage.bench.call('PUT', `/v1/checks/${check.id}`, { activated: true });
+    await stage.harness.call('PUT', `/v1/checks/${check.id}`, { activated: true });
     await pass(30 * minute);
     expect(await states(check.id)).toEqual(['RECEIVED']);
     await ping(check);
@@ -154,12 +154,12 @@ export function heartbeatSuite(stage: StoreStage): void {
   it('gives a new URL on demand, refuses a token that is taken, and forgets deleted monitors', async () => {
     await stage.start();
     const check = await create();
-    const taken = await stage.bench.call('POST', '/v1/checks/heartbeat', {
+    const taken = await stage.harness.call('POST', '/v1/checks/heartbeat', {
       name: 'thief',
       heartbeat: { ...limits, pingToken: check.heartbeat.pingToken.toUpperCase() },
     });
     expect(taken.status).toBe(409);
-    const { body } = await stage.bench.call('PUT', `/v1/checks/${check.id}`, {
+    const { body } = await stage.harness.call('PUT', `/v1/checks/${check.id}`, {
       heartbeat: { pingToken: null },
     });
     expect(body.heartbeat).toMatchObject(limits);
@@ -167,12 +167,12 @@ export function heartbeatSuite(stage: StoreStage): void {
     expect((await ping(check)).status).toBe(404);
     expect((await ping(body)).status).toBe(200);
     expect((await ping(body)).status).toBe(200);
-    await stage.bench.call('DELETE', `/v1/checks/${check.id}`);
+    await stage.harness.call('DELETE', `/v1/checks/${check.id}`);
     expect((await ping(body)).status).toBe(404);
-    stage.bench.startLeaseSweep();
+    stage.harness.startLeaseSweep();
     await stage.advanceUntil(
       'the events are gone',
-      async () => (await stage.bench.store.heartbeats.countEvents(check.id, 0, 1e15)).total === 0,
+      async () => (await stage.harness.store.heartbeats.countEvents(check.id, 0, 1e15)).total === 0,
     );
   });
 }

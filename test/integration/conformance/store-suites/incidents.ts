@@ -16,11 +16,11 @@ const base = '/v1/status-pages';
 /** Incidents: what their updates make of them, what pages show, and those that follow alerts. */
 export function incidentSuite(stage: StoreStage): void {
   const call = async (method: string, path: string, body?: unknown) => {
-    const answer = await stage.bench.call(method, path, body);
+    const answer = await stage.harness.call(method, path, body);
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`);
     return answer.body;
   };
-  const open = (path: string) => stage.bench.call('GET', path, undefined, { key: null });
+  const open = (path: string) => stage.harness.call('GET', path, undefined, { key: null });
 
   /** A page with one card for each list of services, and the services. */
   async function statusPage(names: readonly string[]) {
@@ -114,7 +114,7 @@ export function incidentSuite(stage: StoreStage): void {
       'INVESTIGATING',
     ]);
     for (const { id } of updates.slice(0, 3)) await call('DELETE', `${at}/incident-updates/${id}`);
-    const only = await stage.bench.call('DELETE', `${at}/incident-updates/${updates[3].id}`);
+    const only = await stage.harness.call('DELETE', `${at}/incident-updates/${updates[3].id}`);
     expect([only.status, only.body.validation.keys]).toEqual([400, ['incidentUpdateId']]);
     await call('PUT', at, { severity: 'MINOR', services: [{ id: shop.id }] });
     expect(await call('GET', at)).toMatchObject({ severity: 'MINOR', services: [{ id: shop.id }] });
@@ -145,14 +145,14 @@ export function incidentSuite(stage: StoreStage): void {
       config: { address },
     }));
     await call('POST', `${base}/${page.id}/subscriptions/bulk`, { subscriptions: bulk });
-    const { store } = stage.bench;
+    const { store } = stage.harness;
     const handle = automaticIncidents({ hasMailer: true, publicUrl: 'https://picket.test/' });
     const tell = (kind: 'open' | 'resolve', event: Omit<IncidentEvent, 'kind' | 'at'>) =>
       store.transaction((repositories) => handle(repositories, { ...event, kind, at: stage.clock.wallMs() }));
     const order = {
       triggerId: randomUUID(),
-      accountId: stage.bench.accountId,
-      checkId: (await createCheck(stage.bench)).id,
+      accountId: stage.harness.accountId,
+      checkId: (await createCheck(stage.harness)).id,
       incident: {
         serviceId: services[0].id,
         severity: 'CRITICAL' as const,
@@ -162,7 +162,7 @@ export function incidentSuite(stage: StoreStage): void {
       },
     };
     await Promise.all([tell('open', order), tell('open', order), tell('open', order)]);
-    const stranger = await stage.bench.addAccount();
+    const stranger = await stage.harness.addAccount();
     await tell('open', { ...order, triggerId: randomUUID(), accountId: stranger.accountId });
     const elsewhere = { ...order.incident, serviceId: randomUUID() };
     await tell('open', { ...order, triggerId: randomUUID(), incident: elsewhere });
@@ -225,7 +225,7 @@ export function incidentSuite(stage: StoreStage): void {
     expect(header('List-Unsubscribe-Post')).toEqual(Array(2).fill('List-Unsubscribe=One-Click'));
     const unsubscribe = new URL(header('List-Unsubscribe')[0]?.slice(1, -1) ?? '');
     expect(unsubscribe.origin).toBe('https://picket.test');
-    const leave = () => stage.bench.call('POST', unsubscribe.pathname, undefined, { key: null });
+    const leave = () => stage.harness.call('POST', unsubscribe.pathname, undefined, { key: null });
     expect([(await leave()).status, (await leave()).status]).toEqual([204, 404]);
     const left = (await call('GET', `${base}/${page.id}/subscriptions`)).entries;
     expect(left.map(({ address }: { address: string }) => address)).toEqual(['nobody@example.com']);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type Bench, createCheck, reportOf, TestAgent } from '../../../helpers/service/service.ts';
+import { createCheck, reportOf, type ServiceHarness, TestAgent } from '../../../helpers/service/service.ts';
 import { leaseTtlMs, type StoreStage } from './stage.ts';
 
 const minuteMs = 60_000;
@@ -8,7 +8,7 @@ const minuteMs = 60_000;
 export function leaseSuite(stage: StoreStage): void {
   it('goes the whole way: slot, claim, result, status', async () => {
     await stage.start();
-    const check = await createCheck(stage.bench, { privateLocations: ['lab'] });
+    const check = await createCheck(stage.harness, { privateLocations: ['lab'] });
     await stage.queueNextSlot(check.id);
     const [run] = await stage.agent.claim();
     if (!run) throw new Error('nothing was leased');
@@ -16,7 +16,7 @@ export function leaseSuite(stage: StoreStage): void {
     expect(run.check.spec.request).toMatchObject({ url: 'http://target.test/' });
     expect(await stage.agent.claim()).toEqual([]);
     expect(await stage.agent.report([reportOf(run)])).toEqual(['accepted']);
-    const results = await stage.bench.call('GET', `/v1/check-results/${check.id}`);
+    const results = await stage.harness.call('GET', `/v1/check-results/${check.id}`);
     expect(results.body).toHaveLength(1);
     expect(results.body[0]).toMatchObject({
       id: run.resultId,
@@ -25,7 +25,7 @@ export function leaseSuite(stage: StoreStage): void {
       attempts: 0,
       runLocation: 'lab',
     });
-    const status = await stage.bench.call('GET', `/v1/check-statuses/${check.id}`);
+    const status = await stage.harness.call('GET', `/v1/check-statuses/${check.id}`);
     expect(status.body).toMatchObject({ hasFailures: false, longestRun: 100, lastRunLocation: 'lab' });
     expect((await stage.runsOf(check.id)).map(({ state }) => state)).toEqual(['final']);
   });
@@ -34,10 +34,10 @@ export function leaseSuite(stage: StoreStage): void {
     await stage.start();
     const checks = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
-        createCheck(stage.bench, { name: `check ${index}`, privateLocations: ['lab'] }),
+        createCheck(stage.harness, { name: `check ${index}`, privateLocations: ['lab'] }),
       ),
     );
-    stage.bench.startScheduler();
+    stage.harness.startScheduler();
     stage.clock.advance(minuteMs);
     await stage.advanceUntil('all are queued', async () => {
       const counts = await Promise.all(checks.map(async ({ id }) => (await stage.runsOf(id)).length));
@@ -45,7 +45,7 @@ export function leaseSuite(stage: StoreStage): void {
     });
     const agents = Array.from(
       { length: 8 },
-      (_, index) => new TestAgent(stage.bench, stage.location, `agent-${index}`),
+      (_, index) => new TestAgent(stage.harness, stage.location, `agent-${index}`),
     );
     const claimed = await Promise.all(
       agents.map((each) => each.claim({ freeSlots: { probe: 4, script: 0 } })),
@@ -61,7 +61,7 @@ export function leaseSuite(stage: StoreStage): void {
 
   it('renews the leases of a session and names those that are lost', async () => {
     await stage.start();
-    const check = await createCheck(stage.bench, { privateLocations: ['lab'] });
+    const check = await createCheck(stage.harness, { privateLocations: ['lab'] });
     await stage.queueNextSlot(check.id);
     const runs = await stage.agent.claim();
     stage.clock.advance(10_000);
@@ -69,26 +69,26 @@ export function leaseSuite(stage: StoreStage): void {
     const [row] = await stage.runsOf(check.id);
     expect(row?.lease_until).toBe(stage.clock.wallMs() + leaseTtlMs);
     // A clone of the machine: the same agent id, another session.
-    const clone = new TestAgent(stage.bench, stage.location);
+    const clone = new TestAgent(stage.harness, stage.location);
     expect(await clone.renew(runs)).toMatchObject({ lostRunIds: runs.map(({ runId }) => runId) });
     expect(await clone.release(runs)).toBe(0);
     expect(await stage.agent.renew(runs)).toMatchObject({ lostRunIds: [] });
-    const bySession = (await stage.bench.call('GET', `/v1/private-locations/${stage.location.id}`)).body;
+    const bySession = (await stage.harness.call('GET', `/v1/private-locations/${stage.location.id}`)).body;
     expect(bySession.agentCount).toBe(1);
     await clone.claim();
     stage.clock.advance(1000);
     expect(
-      (await stage.bench.call('GET', `/v1/private-locations/${stage.location.id}`)).body.agentCount,
+      (await stage.harness.call('GET', `/v1/private-locations/${stage.location.id}`)).body.agentCount,
     ).toBe(2);
   });
 
   it('fences a result whose lease was lost, and counts the run once', async () => {
     await stage.start();
-    const check = await createCheck(stage.bench, { privateLocations: ['lab'] });
+    const check = await createCheck(stage.harness, { privateLocations: ['lab'] });
     await stage.queueNextSlot(check.id);
     const [late] = await stage.agent.claim();
-    stage.bench.startLeaseSweep();
-    const second = new TestAgent(stage.bench, stage.location, 'agent-2');
+    stage.harness.startLeaseSweep();
+    const second = new TestAgent(stage.harness, stage.location, 'agent-2');
     const again = await stage.advanceUntil('the lease ran out', async () => {
       stage.clock.advance(1000);
       return (await second.claim())[0];
@@ -100,15 +100,15 @@ export function leaseSuite(stage: StoreStage): void {
     expect(await second.report([reportOf(again)])).toEqual(['accepted']);
     expect(await stage.agent.report([reportOf(late)])).toEqual(['stale']);
     expect(await second.report([reportOf(again), reportOf(again)])).toEqual(['duplicate', 'duplicate']);
-    const results = await stage.bench.call('GET', `/v1/check-results/${check.id}?resultType=ALL`);
+    const results = await stage.harness.call('GET', `/v1/check-results/${check.id}?resultType=ALL`);
     expect(results.body.map(({ id }: { id: string }) => id)).toEqual([again.resultId]);
-    const evidence = await stage.bench.store.results.staleOf(late.runId);
+    const evidence = await stage.harness.store.results.staleOf(late.runId);
     expect(evidence.map(({ id, lease_number }) => [id, lease_number])).toEqual([[late.resultId, 1]]);
   });
 
   it('stores one result when the same batch arrives several times at once', async () => {
     await stage.start();
-    const check = await createCheck(stage.bench, { privateLocations: ['lab'] });
+    const check = await createCheck(stage.harness, { privateLocations: ['lab'] });
     await stage.queueNextSlot(check.id);
     const [run] = await stage.agent.claim();
     if (!run) throw new Error('nothing was leased');
@@ -119,9 +119,9 @@ export function leaseSuite(stage: StoreStage): void {
 
   it('gives a run up after two agents were lost with it', async () => {
     await stage.start();
-    const check = await createCheck(stage.bench, { privateLocations: ['lab'] });
+    const check = await createCheck(stage.harness, { privateLocations: ['lab'] });
     await stage.queueNextSlot(check.id);
-    stage.bench.startLeaseSweep();
+    stage.harness.startLeaseSweep();
     const deaths: number[] = [];
     await stage.advanceUntil('the run is given up', async () => {
       const taken = await stage.agent.claim();
@@ -138,7 +138,7 @@ export function leaseSuite(stage: StoreStage): void {
 
   it('takes released leases back at once and holds nothing against them', async () => {
     await stage.start();
-    const check = await createCheck(stage.bench, { privateLocations: ['lab'] });
+    const check = await createCheck(stage.harness, { privateLocations: ['lab'] });
     await stage.queueNextSlot(check.id);
     for (let lease = 1; lease <= 4; lease += 1) {
       const runs = await stage.agent.claim();
@@ -151,10 +151,10 @@ export function leaseSuite(stage: StoreStage): void {
 
   it('leases a run of a script only to an agent that has its runtime', async () => {
     await stage.start();
-    stage.bench.startLeaseSweep();
+    stage.harness.startLeaseSweep();
     const scripts = { checkTypes: ['MULTI_STEP'], freeSlots: { probe: 0, script: 2 } };
-    const own = await createScriptCheck(stage.bench, { runtimeId: '2025.04' });
-    const usual = await createScriptCheck(stage.bench, {});
+    const own = await createScriptCheck(stage.harness, { runtimeId: '2025.04' });
+    const usual = await createScriptCheck(stage.harness, {});
     await stage.queueNextSlot(own.id);
     await stage.queueNextSlot(usual.id);
     expect(await stage.agent.claim(scripts)).toEqual([]);
@@ -172,8 +172,8 @@ export function leaseSuite(stage: StoreStage): void {
     'leases a run with scripts %s around it only to an agent that has their runtime',
     async (_whose, own, shared) => {
       await stage.start();
-      stage.bench.startLeaseSweep();
-      const post = async (path: string, body: object) => (await stage.bench.call('POST', path, body)).body;
+      stage.harness.startLeaseSweep();
+      const post = async (path: string, body: object) => (await stage.harness.call('POST', path, body)).body;
       const group = await post('/v1/check-groups', { name: 'g', ...shared });
       const body = {
         name: 'a check',
@@ -194,8 +194,8 @@ export function leaseSuite(stage: StoreStage): void {
 
   it('calls a run unsupported when no agent has its runtime', async () => {
     await stage.start();
-    stage.bench.startLeaseSweep();
-    const check = await createScriptCheck(stage.bench, { runtimeId: '2025.04' });
+    stage.harness.startLeaseSweep();
+    const check = await createScriptCheck(stage.harness, { runtimeId: '2025.04' });
     await stage.queueNextSlot(check.id);
     await stage.advanceUntil('it is missed', async () => {
       stage.clock.advance(500);
@@ -218,8 +218,8 @@ export function leaseSuite(stage: StoreStage): void {
   ])('misses a run that waited too long: %s, %s', async (reason, _story, fields: Record<string, unknown>) => {
     const { checkTypes, freeSlots, gaveBack, ...checkFields } = fields;
     await stage.start();
-    stage.bench.startLeaseSweep();
-    const check = await createCheck(stage.bench, { privateLocations: ['lab'], ...checkFields });
+    stage.harness.startLeaseSweep();
+    const check = await createCheck(stage.harness, { privateLocations: ['lab'], ...checkFields });
     await stage.queueNextSlot(check.id);
     if (gaveBack) expect(await stage.agent.release(await stage.agent.claim())).toBe(1);
     await stage.advanceUntil('it is missed', async () => {
@@ -235,8 +235,8 @@ export function leaseSuite(stage: StoreStage): void {
   });
 }
 
-async function createScriptCheck(bench: Bench, fields: Readonly<Record<string, unknown>>) {
-  const answer = await bench.call('POST', '/v1/checks/multistep', {
+async function createScriptCheck(harness: ServiceHarness, fields: Readonly<Record<string, unknown>>) {
+  const answer = await harness.call('POST', '/v1/checks/multistep', {
     name: 'a script',
     frequency: 1,
     script: "import { test } from '@playwright/test'; test('x', () => {});",

@@ -14,7 +14,7 @@ const base = '/v1/maintenance-windows';
 
 /** Single occurrences of maintenance windows: moved, left out, told of, and shown on status pages. */
 export function occurrenceSuite(stage: StoreStage): void {
-  const call = (method: string, path: string, body?: unknown) => stage.bench.call(method, path, body);
+  const call = (method: string, path: string, body?: unknown) => stage.harness.call(method, path, body);
   const good = async (method: string, path: string, body?: unknown) => {
     const answer = await call(method, path, body);
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`);
@@ -33,8 +33,11 @@ export function occurrenceSuite(stage: StoreStage): void {
   });
   const pauses = async (inMs: number) => {
     const at = stage.clock.wallMs() + inMs;
-    const loaded = await Maintenance.load(stage.bench.store, [stage.bench.accountId], { from: at, to: at });
-    return loaded.pauses(stage.bench.accountId, [], at);
+    const loaded = await Maintenance.load(stage.harness.store, [stage.harness.accountId], {
+      from: at,
+      to: at,
+    });
+    return loaded.pauses(stage.harness.accountId, [], at);
   };
 
   it('moves an occurrence, and its effect with it, even outside of the window', async () => {
@@ -176,7 +179,7 @@ export function occurrenceSuite(stage: StoreStage): void {
 
   it('is shown on status pages, told to subscribers and keeps incidents of checks away, as the window wishes', async () => {
     await stage.start();
-    const { store, accountId } = stage.bench;
+    const { store, accountId } = stage.harness;
     const pages = '/v1/status-pages';
     const service = await good('POST', `${pages}/services`, { name: 'API' });
     const other = await good('POST', `${pages}/services`, { name: 'Shop' });
@@ -187,7 +190,7 @@ export function occurrenceSuite(stage: StoreStage): void {
       const subscriptions = [{ type: 'EMAIL', config: { address: `${url}@example.com` } }];
       await good('POST', `${pages}/${page.id}/subscriptions/bulk`, { subscriptions });
       const data = async () =>
-        (await stage.bench.call('GET', `/v1/public/status-pages/${url}`, undefined, { key: null })).body;
+        (await stage.harness.call('GET', `/v1/public/status-pages/${url}`, undefined, { key: null })).body;
       return { url, data };
     };
     const shown = await pageOf([service, other]);
@@ -293,7 +296,7 @@ export function occurrenceSuite(stage: StoreStage): void {
   it('tells subscribers of an update once, and not of the same by itself', async () => {
     stage.hasMailer = true;
     await stage.start();
-    const { store } = stage.bench;
+    const { store } = stage.harness;
     const page = await good('POST', '/v1/status-pages', {
       name: 'Ours',
       url: `p-${randomUUID().slice(0, 8)}`,
@@ -343,7 +346,7 @@ export function occurrenceSuite(stage: StoreStage): void {
 
   it('records the slots of a moved occurrence as missed', async () => {
     await stage.start();
-    const check = await createCheck(stage.bench, { privateLocations: ['lab'] });
+    const check = await createCheck(stage.harness, { privateLocations: ['lab'] });
     const window = await good('POST', base, daily(dayMs));
     await good('PATCH', `${base}/${window.id}/maintenances/1`, {
       startsAt: iso(stage.clock.wallMs() - minuteMs),

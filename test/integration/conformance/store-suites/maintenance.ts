@@ -8,7 +8,7 @@ const dayMs = 1440 * minuteMs;
 
 /** Maintenance windows: what they leave out, and that each slot left out is accounted for. */
 export function maintenanceSuite(stage: StoreStage): void {
-  const call = (method: string, path: string, body?: unknown) => stage.bench.call(method, path, body);
+  const call = (method: string, path: string, body?: unknown) => stage.harness.call(method, path, body);
   const iso = (epochMs: number) => new Date(epochMs).toISOString();
   const around = (fields: object = {}) => ({
     name: 'release',
@@ -23,19 +23,23 @@ export function maintenanceSuite(stage: StoreStage): void {
   };
   const silences = async (tags: string[], inMs = 0) => {
     const at = stage.clock.wallMs() + inMs;
-    const loaded = await Maintenance.load(stage.bench.store, [stage.bench.accountId], { from: at, to: at });
-    return loaded.silences(stage.bench.accountId, tags, at);
+    const loaded = await Maintenance.load(stage.harness.store, [stage.harness.accountId], {
+      from: at,
+      to: at,
+    });
+    return loaded.silences(stage.harness.accountId, tags, at);
   };
 
   it('records the slots of paused checks as missed, and counts every slot once', async () => {
     await stage.start();
     const group = await call('POST', '/v1/check-groups', { name: 'g', tags: ['db'] });
     const fields = { privateLocations: ['lab'] };
-    const own = await createCheck(stage.bench, { ...fields, tags: ['db'] });
-    const grouped = await createCheck(stage.bench, { ...fields, groupId: group.body.id });
-    const other = await createCheck(stage.bench, { ...fields, tags: ['web'] });
+    const own = await createCheck(stage.harness, { ...fields, tags: ['db'] });
+    const grouped = await createCheck(stage.harness, { ...fields, groupId: group.body.id });
+    const other = await createCheck(stage.harness, { ...fields, tags: ['web'] });
     const window = await post({ tags: ['db'] });
-    const firstSlotAt = (await stage.bench.store.checks.find(stage.bench.accountId, own.id))?.nextSlotAt ?? 0;
+    const firstSlotAt =
+      (await stage.harness.store.checks.find(stage.harness.accountId, own.id))?.nextSlotAt ?? 0;
     for (const check of [own, grouped, other]) await stage.queueNextSlot(check.id);
     await stage.advanceUntil(
       'both slots are recorded',
@@ -51,7 +55,7 @@ export function maintenanceSuite(stage: StoreStage): void {
     expect((await stage.agent.claim()).every(({ check }) => check.id === other.id)).toBe(true);
     expect((await call('DELETE', `/v1/maintenance-windows/${window.id}`)).status).toBe(204);
     await stage.queueNextSlot(own.id);
-    const slots = await stage.bench.store.runs.countSlots(own.id);
+    const slots = await stage.harness.store.runs.countSlots(own.id);
     const runs = await stage.runsOf(own.id);
     const due = Math.round(((runs.at(-1)?.slot_at ?? 0) - firstSlotAt) / minuteMs) + 1;
     expect(Object.values(slots).reduce((sum, count) => sum + count, 0)).toBe(due);
@@ -60,10 +64,10 @@ export function maintenanceSuite(stage: StoreStage): void {
 
   it('pauses every check of its account and of no other, while an occurrence lasts', async () => {
     await stage.start();
-    const check = await createCheck(stage.bench, { privateLocations: ['lab'] });
-    const stranger = await stage.bench.addAccount();
+    const check = await createCheck(stage.harness, { privateLocations: ['lab'] });
+    const stranger = await stage.harness.addAccount();
     const body = around({ pauseAllChecks: true, silenceAllAlerts: true });
-    expect((await stage.bench.call('POST', '/v1/maintenance-windows', body, stranger)).status).toBe(201);
+    expect((await stage.harness.call('POST', '/v1/maintenance-windows', body, stranger)).status).toBe(201);
     await stage.queueNextSlot(check.id);
     expect((await stage.runsOf(check.id))[0]?.state).toBe('queued');
     expect(await silences([])).toBe(false);

@@ -14,15 +14,15 @@ const ours = failure('AGENT_OUT_OF_RESOURCES', 'the agent crashed');
 /** Dashboards, reports and badges: what they show follows from what happened. */
 export function pageSuite(stage: StoreStage): void {
   const call = async (method: string, path: string, body?: unknown) => {
-    const answer = await stage.bench.call(method, path, body);
+    const answer = await stage.harness.call(method, path, body);
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`);
     return answer.body;
   };
-  const open = (path: string) => stage.bench.call('GET', path, undefined, { key: null });
+  const open = (path: string) => stage.harness.call('GET', path, undefined, { key: null });
 
   async function monitor(name: string, tags: string[] = []): Promise<string> {
     const fields = { name, tags, privateLocations: ['lab'], retryStrategy: null, doubleCheck: false };
-    return (await createCheck(stage.bench, fields)).id;
+    return (await createCheck(stage.harness, fields)).id;
   }
 
   async function report(checkId: string, fields: Partial<ResultReport> = {}): Promise<void> {
@@ -52,10 +52,10 @@ export function pageSuite(stage: StoreStage): void {
         const at = now - Math.floor(random() * 10 * dayMs);
         const ms = Math.round(random() * 100_000) / 100;
         told.get(checkId)?.push({ at, ms, kind });
-        return resultRow(stage.bench.accountId, checkId, { at, ms, kind });
+        return resultRow(stage.harness.accountId, checkId, { at, ms, kind });
       }),
     );
-    await stage.bench.store.results.insert(rows);
+    await stage.harness.store.results.insert(rows);
     for (const [query, from, to] of [
       ['', now + 1 - dayMs, now + 1],
       ['?quickRange=last7Days', now + 1 - 7 * dayMs, now + 1],
@@ -153,9 +153,9 @@ export function pageSuite(stage: StoreStage): void {
     const path = `/v1/dashboards/${made.dashboardId}`;
     expect((await call('GET', path)).keys).toEqual([{ ...made.keys[0], rawKey: maskedKey }]);
     const status = async (key: string | null, query = '') =>
-      (await stage.bench.call('GET', `/v1/public/dashboards/mine${query}`, undefined, { key })).status;
+      (await stage.harness.call('GET', `/v1/public/dashboards/mine${query}`, undefined, { key })).status;
     expect(await status(null)).toBe(401);
-    expect(await status(stage.bench.key)).toBe(401);
+    expect(await status(stage.harness.key)).toBe(401);
     expect(await status(rawKey)).toBe(200);
     expect(await status(null, `?key=${rawKey}`)).toBe(200);
     expect(await status(null, `?key=${maskedKey}`)).toBe(401);
@@ -197,12 +197,12 @@ export function pageSuite(stage: StoreStage): void {
     expect((await call('GET', at)).incidentUpdates[0].description).toBe('all done');
     stage.clock.advance(14 * dayMs + 1);
     expect(await shown()).toEqual([]);
-    const last = await stage.bench.call('DELETE', `${at}/updates/${update.id}`);
+    const last = await stage.harness.call('DELETE', `${at}/updates/${update.id}`);
     expect(last.status).toBe(204);
     const [only] = (await call('GET', at)).incidentUpdates;
-    expect((await stage.bench.call('DELETE', `${at}/updates/${only.id}`)).status).toBe(400);
+    expect((await stage.harness.call('DELETE', `${at}/updates/${only.id}`)).status).toBe(400);
     await call('DELETE', `/v1/dashboards/${dashboardId}`);
-    expect((await stage.bench.call('GET', at)).status).toBe(404);
+    expect((await stage.harness.call('GET', at)).status).toBe(404);
   });
 
   it('draws badges of what public dashboards show, and of everything for the account', async () => {
@@ -214,11 +214,11 @@ export function pageSuite(stage: StoreStage): void {
     await report(beta, { failure: wrong, responseTimeMs: 5 });
     const path = (id: string) => `/v1/badges/checks/${id}`;
     expect((await open(path(alpha))).status).toBe(404);
-    const own = await stage.bench.call('GET', `${path(beta)}?responseTime=true`);
+    const own = await stage.harness.call('GET', `${path(beta)}?responseTime=true`);
     expect(own.status).toBe(200);
     expect(own.body).toContain('failing 5 ms');
-    const stranger = await stage.bench.addAccount();
-    expect((await stage.bench.call('GET', path(alpha), undefined, { key: stranger.key })).status).toBe(404);
+    const stranger = await stage.harness.addAccount();
+    expect((await stage.harness.call('GET', path(alpha), undefined, { key: stranger.key })).status).toBe(404);
 
     await call('POST', '/v1/dashboards', { header: 'x', tags: ['web'] });
     await call('POST', '/v1/dashboards', { header: 'x', tags: ['secret'], isPrivate: true });
@@ -229,18 +229,18 @@ export function pageSuite(stage: StoreStage): void {
     expect((await open(path(beta))).status).toBe(404);
     expect((await open(path(randomUUID()))).status).toBe(404);
 
-    const group = await stage.bench.store.groups.add(
-      stage.bench.accountId,
+    const group = await stage.harness.store.groups.add(
+      stage.harness.accountId,
       { name: 'Shop', tags: ['grouped'], locations: [], definition: { name: 'Shop', tags: ['grouped'] } },
       stage.clock.wallMs(),
     );
     const groupPath = `/v1/badges/groups/${group.id}`;
-    const empty = await stage.bench.call('GET', groupPath);
+    const empty = await stage.harness.call('GET', groupPath);
     expect([empty.status, empty.body]).toEqual([200, expect.stringContaining('Shop: inactive')]);
     for (const id of [alpha, beta]) await call('PUT', `/v1/checks/url/${id}`, { groupId: group.id });
     expect((await open(groupPath)).status).toBe(404);
-    expect((await stage.bench.call('GET', groupPath, undefined, { key: stranger.key })).status).toBe(404);
-    expect((await stage.bench.call('GET', groupPath)).body).toContain('Shop: failing');
+    expect((await stage.harness.call('GET', groupPath, undefined, { key: stranger.key })).status).toBe(404);
+    expect((await stage.harness.call('GET', groupPath)).body).toContain('Shop: failing');
     await call('PUT', `/v1/checks/url/${beta}`, { groupId: null });
     expect((await open(groupPath)).body).toContain('Shop: passing');
     expect((await open('/v1/badges/groups/999999')).status).toBe(404);
@@ -251,7 +251,7 @@ export function pageSuite(stage: StoreStage): void {
     expect(await shown()).toMatchObject([{ checkId: alpha, groupName: 'Shop', tags: ['web', 'grouped'] }]);
     const asleep = { name: 'Shop', tags: ['grouped'], activated: false };
     const write = { name: 'Shop', tags: ['grouped'], locations: [], definition: asleep };
-    await stage.bench.store.groups.change(group.id, write, stage.clock.wallMs());
+    await stage.harness.store.groups.change(group.id, write, stage.clock.wallMs());
     expect(await shown()).toEqual([]);
   });
 }

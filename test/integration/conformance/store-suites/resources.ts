@@ -8,7 +8,7 @@ const request = { url: 'http://{{HOST}}/' };
 
 /** What an account gives to its checks: variables, snippets, client certificates. */
 export function resourceSuite(stage: StoreStage): void {
-  const call = (method: string, path: string, body?: unknown) => stage.bench.call(method, path, body);
+  const call = (method: string, path: string, body?: unknown) => stage.harness.call(method, path, body);
   const post = async (path: string, body: unknown) => {
     const answer = await call('POST', path, body);
     expect([answer.status, answer.body]).toEqual([201, answer.body]);
@@ -62,7 +62,7 @@ export function resourceSuite(stage: StoreStage): void {
   it('changes a variable without ever showing what was hidden', async () => {
     await stage.start();
     const stored = async (key: string) =>
-      (await stage.bench.store.variables.find(stage.bench.accountId, key))?.value;
+      (await stage.harness.store.variables.find(stage.harness.accountId, key))?.value;
     const secret = await post('/v1/variables', { key: 'TOKEN', value: 'secret-1', secret: true });
     const back = await call('PUT', '/v1/variables/TOKEN', secret);
     expect([back.status, back.body.value, await stored('TOKEN')]).toEqual([200, '', 'secret-1']);
@@ -106,9 +106,9 @@ export function resourceSuite(stage: StoreStage): void {
 
   it('leases nothing of another account', async () => {
     await stage.start();
-    const stranger = await stage.bench.addAccount();
+    const stranger = await stage.harness.addAccount();
     const body = { key: 'HOST', value: 'stranger' };
-    expect((await stage.bench.call('POST', '/v1/variables', body, stranger)).status).toBe(201);
+    expect((await stage.harness.call('POST', '/v1/variables', body, stranger)).status).toBe(201);
     expect((await leaseOf('url')).variables).toEqual({});
     expect((await post('/v1/variables', { ...body, value: 'own' })).value).toBe('own');
   });

@@ -11,15 +11,15 @@ const dayMs = 86_400_000;
 export function retentionSuite(stage: StoreStage): void {
   const numbersOf = async (checkId: string, from: number) => {
     const query = `from=${new Date(from).toISOString()}&metrics=responseTime_sum,availability`;
-    const { body } = await stage.bench.call('GET', `/v1/analytics/url-monitors/${checkId}?${query}`);
+    const { body } = await stage.harness.call('GET', `/v1/analytics/url-monitors/${checkId}?${query}`);
     return body.series[0].data;
   };
 
   it('removes old results, keeps what analytics know of them longer, and leaves the others alone', async () => {
     await stage.start();
-    const { bench, clock } = stage;
-    const { store, accountId } = bench;
-    const checkId = (await createCheck(bench)).id;
+    const { harness, clock } = stage;
+    const { store, accountId } = harness;
+    const checkId = (await createCheck(harness)).id;
     const now = clock.wallMs();
     // More than one statement removes, and more than one chunk seals.
     const old = Array.from({ length: 1200 }, (_none, index) =>
@@ -30,7 +30,7 @@ export function retentionSuite(stage: StoreStage): void {
     await store.results.insert([older, ...old, young]);
     const before = await numbersOf(checkId, now - 50 * dayMs);
     expect(before).toEqual([{ responseTime_sum: 2403, availability: 100 }]);
-    bench.startRetention();
+    harness.startRetention();
     await until('only the young result is left', async () => {
       clock.advance(20);
       return (await store.retired.resultIds(checkId, now + dayMs, 10)).length === 1;
@@ -45,23 +45,23 @@ export function retentionSuite(stage: StoreStage): void {
 
   it('removes the records of runs and fenced results when they are old, never those on their way', async () => {
     await stage.start();
-    const { bench, clock } = stage;
+    const { harness, clock } = stage;
     const fields = { privateLocations: ['lab'], retryStrategy: null, doubleCheck: false };
-    const checkId = (await createCheck(bench, fields)).id;
+    const checkId = (await createCheck(harness, fields)).id;
     await stage.queueNextSlot(checkId);
     const [run] = await stage.agent.claim();
     if (!run) throw new Error('nothing was leased');
     await stage.agent.report([reportOf(run)]);
     const wrongLease = { ...reportOf(run), leaseNumber: 1 };
     expect(await stage.agent.report([wrongLease])).toEqual(['duplicate']);
-    await bench.call('PUT', `/v1/checks/${checkId}`, { activated: false });
+    await harness.call('PUT', `/v1/checks/${checkId}`, { activated: false });
     expect((await stage.runsOf(checkId)).map(({ state }) => state)).toContain('final');
     clock.advance(32 * dayMs);
-    bench.startRetention();
+    harness.startRetention();
     await stage.advanceUntil('the runs are gone', async () => (await stage.runsOf(checkId)).length === 0);
-    const { body } = await bench.call('GET', `/v1/check-results/${checkId}?from=0&to=4000000000`);
+    const { body } = await harness.call('GET', `/v1/check-results/${checkId}?from=0&to=4000000000`);
     await stage.advanceUntil('the results are gone', async () => {
-      const listed = await bench.call('GET', `/v1/check-results/${checkId}?from=0&to=4000000000`);
+      const listed = await harness.call('GET', `/v1/check-results/${checkId}?from=0&to=4000000000`);
       return listed.body.length === 0;
     });
     expect(body.length).toBeLessThanOrEqual(1);
@@ -69,11 +69,11 @@ export function retentionSuite(stage: StoreStage): void {
 
   it('removes old sessions with their results, events of heartbeats, and alerts but those of certificates', async () => {
     await stage.start();
-    const { bench, clock, agent } = stage;
-    const { store, accountId } = bench;
-    const call = (method: string, path: string, body?: unknown) => bench.call(method, `/v1/${path}`, body);
+    const { harness, clock, agent } = stage;
+    const { store, accountId } = harness;
+    const call = (method: string, path: string, body?: unknown) => harness.call(method, `/v1/${path}`, body);
     const fields = { privateLocations: ['lab'], retryStrategy: null, doubleCheck: false };
-    const checkId = (await createCheck(bench, fields)).id;
+    const checkId = (await createCheck(harness, fields)).id;
     const heartbeat = { period: 1, periodUnit: 'days', grace: 1, graceUnit: 'days' };
     const nightly = (await call('POST', 'checks/heartbeat', { name: 'nightly', heartbeat })).body;
     const leave = async () => {
@@ -84,7 +84,7 @@ export function retentionSuite(stage: StoreStage): void {
       });
       const asked = await call('POST', 'check-sessions/trigger', { target: { checkId } });
       for (const run of await agent.claim()) await agent.report([reportOf(run)]);
-      await bench.call('GET', nightly.heartbeat.pingUrl, undefined, { key: null });
+      await harness.call('GET', nightly.heartbeat.pingUrl, undefined, { key: null });
       const alert = (type: string) => ({
         id: `${type} ${clock.wallMs()}`,
         account_id: accountId,
@@ -116,7 +116,7 @@ export function retentionSuite(stage: StoreStage): void {
     });
     expect(await statuses([...old, ...young])).toEqual([200, 200, 200, 200]);
     expect(await kept()).toMatchObject({ results: 1, events: 2 });
-    bench.startRetention();
+    harness.startRetention();
     await stage.advanceUntil('the old sessions are gone', async () =>
       (await statuses(old)).every((status) => status === 404),
     );
@@ -129,31 +129,31 @@ export function retentionSuite(stage: StoreStage): void {
 
   it('removes groups of errors that do not come back, but for those archived for good', async () => {
     await stage.start();
-    const { bench, clock, agent } = stage;
+    const { harness, clock, agent } = stage;
     const fields = { privateLocations: ['lab'], retryStrategy: null, doubleCheck: false, frequency: 1440 };
-    const checkId = (await createCheck(bench, fields)).id;
+    const checkId = (await createCheck(harness, fields)).id;
     const failWith = async (...errorMessages: string[]) => {
-      await bench.call('POST', '/v1/check-sessions/trigger', { target: { checkId } });
+      await harness.call('POST', '/v1/check-sessions/trigger', { target: { checkId } });
       const [run] = await agent.claim();
       if (!run) throw new Error('nothing was leased');
       const down = failure('CONNECTION_REFUSED', 'down');
       await agent.report([reportOf(run, { failure: down, errorMessages })]);
-      const { body } = await bench.call('GET', `/v1/check-results/${checkId}/${run.resultId}`);
+      const { body } = await harness.call('GET', `/v1/check-results/${checkId}/${run.resultId}`);
       const groups = await Promise.all(
         (body.errorGroupIds as string[]).map(
-          async (id) => (await bench.call('GET', `/v1/error-groups/${id}`)).body,
+          async (id) => (await harness.call('GET', `/v1/error-groups/${id}`)).body,
         ),
       );
       return errorMessages.map((text) => groups.find(({ rawErrorMessage }) => rawErrorMessage === text)?.id);
     };
     const texts = ['the disk is full', 'getaddrinfo ENOTFOUND api.test', 'Unexpected status 503'];
     const [gone = '', back = '', archived = ''] = await failWith(...texts);
-    await bench.call('PATCH', `/v1/error-groups/${archived}`, { archiveForEver: true });
+    await harness.call('PATCH', `/v1/error-groups/${archived}`, { archiveForEver: true });
     clock.advance(20 * dayMs);
     expect(await failWith(texts[1] ?? '')).toEqual([back]);
     clock.advance(15 * dayMs);
-    bench.startRetention();
-    const status = async (id: string) => (await bench.call('GET', `/v1/error-groups/${id}`)).status;
+    harness.startRetention();
+    const status = async (id: string) => (await harness.call('GET', `/v1/error-groups/${id}`)).status;
     await stage.advanceUntil('the old group is gone', async () => (await status(gone)) === 404);
     expect([await status(back), await status(archived)]).toEqual([200, 200]);
     // The error that comes back makes a new group; the one archived for good stays where it was put.
@@ -164,15 +164,15 @@ export function retentionSuite(stage: StoreStage): void {
 
   it('tells how long the queue of a location was, minute by minute', async () => {
     await stage.start();
-    const { bench, clock, location } = stage;
+    const { harness, clock, location } = stage;
     clock.advance(minuteMs - (clock.wallMs() % minuteMs) + 1000);
     const start = clock.wallMs();
     const path = `/v1/private-locations/${location.id}/metrics`;
-    const ask = async (from: number, to: number) => bench.call('GET', `${path}?from=${from}&to=${to}`);
-    bench.startRetention();
+    const ask = async (from: number, to: number) => harness.call('GET', `${path}?from=${from}&to=${to}`);
+    harness.startRetention();
     const points = async () => (await ask(start - minuteMs, start + dayMs)).body.timestamps.length;
     await stage.advanceUntil('the first minute', async () => (await points()) === 1);
-    const checkId = (await createCheck(bench, { privateLocations: ['lab'], frequency: 30 })).id;
+    const checkId = (await createCheck(harness, { privateLocations: ['lab'], frequency: 30 })).id;
     await stage.queueNextSlot(checkId);
     const [queued] = await stage.runsOf(checkId);
     const before = await points();
@@ -189,10 +189,10 @@ export function retentionSuite(stage: StoreStage): void {
     expect(body.oldestScheduledCheckRun.at(-1)).toBeGreaterThan(waited - 1);
     const tooOld = await ask(Math.floor((clock.wallMs() - 15 * dayMs) / 1000), clock.wallMs());
     expect([tooOld.status, tooOld.body.validation.keys]).toEqual([400, ['from']]);
-    const missing = await bench.call('GET', path);
+    const missing = await harness.call('GET', path);
     expect(missing.body.validation.keys).toEqual(['from', 'to']);
-    const other = await bench.addAccount();
-    const foreign = await bench.call('GET', `${path}?from=${start}&to=${start}`, undefined, {
+    const other = await harness.addAccount();
+    const foreign = await harness.call('GET', `${path}?from=${start}&to=${start}`, undefined, {
       key: other.key,
     });
     expect(foreign.status).toBe(404);
@@ -200,14 +200,14 @@ export function retentionSuite(stage: StoreStage): void {
 
   it('tells Prometheus what waits, what is under way and what was missed, each account its own', async () => {
     await stage.start();
-    const { bench, clock, agent } = stage;
-    const other = await bench.addAccount();
+    const { harness, clock, agent } = stage;
+    const other = await harness.addAccount();
     const fields = { privateLocations: ['lab'], retryStrategy: null, doubleCheck: false, frequency: 30 };
-    const checks = [await createCheck(bench, fields), await createCheck(bench, fields)];
+    const checks = [await createCheck(harness, fields), await createCheck(harness, fields)];
     for (const { id } of checks) await stage.queueNextSlot(id);
-    const scrape = async (key: string | null = bench.key) =>
-      bench.call('GET', '/metrics', undefined, { key });
-    const value = async (name: string, labels = '', key = bench.key) => {
+    const scrape = async (key: string | null = harness.key) =>
+      harness.call('GET', '/metrics', undefined, { key });
+    const value = async (name: string, labels = '', key = harness.key) => {
       const { body } = await scrape(key);
       const line = String(body)
         .split('\n')
@@ -231,14 +231,14 @@ export function retentionSuite(stage: StoreStage): void {
     expect(await value('picket_results_total', 'verdict="passed"', metricsToken)).toBe(1);
     expect(await value('picket_results_total', 'verdict="passed"', other.key)).toBeNull();
     expect(await value('picket_location_queued_runs', '', other.key)).toBeNull();
-    bench.startLeaseSweep();
+    harness.startLeaseSweep();
     await until('a run was missed', async () => {
       clock.advance(5_000);
       return ((await value('picket_missed_slots_total', 'location="lab"')) ?? 0) > 0;
     });
     expect((await scrape(null)).status).toBe(401);
     expect((await scrape('metrics-token-of-others')).status).toBe(401);
-    const foreign = await bench.call('GET', '/metrics', undefined, {
+    const foreign = await harness.call('GET', '/metrics', undefined, {
       headers: { 'x-service-account': other.accountId },
     });
     expect(foreign.status).toBe(403);

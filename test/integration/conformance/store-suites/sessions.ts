@@ -11,9 +11,9 @@ const failing = { failure: down, errorMessages: [down.message] };
 /** Runs that somebody asked for: check sessions, test sessions and triggers, through the ledger like any others. */
 export function sessionSuite(stage: StoreStage): void {
   const create = (fields: object = {}) =>
-    createCheck(stage.bench, { privateLocations: ['lab'], doubleCheck: false, ...fields });
+    createCheck(stage.harness, { privateLocations: ['lab'], doubleCheck: false, ...fields });
   const call = (method: string, path: string, body?: unknown) =>
-    stage.bench.call(method, `/v1/${path}`, body);
+    stage.harness.call(method, `/v1/${path}`, body);
   const trigger = async (target?: object) => {
     const answer = await call('POST', 'check-sessions/trigger', { target });
     expect(answer.status, JSON.stringify(answer.body)).toBe(201);
@@ -67,7 +67,7 @@ export function sessionSuite(stage: StoreStage): void {
 
   it('answers 408 while a session goes on, and TIMED_OUT when nobody takes it', async () => {
     await stage.start();
-    stage.bench.startLeaseSweep();
+    stage.harness.startLeaseSweep();
     const check = await create();
     const [session] = await trigger({ checkId: [check.id] });
     const path = `check-sessions/${session?.checkSessionId}`;
@@ -85,16 +85,16 @@ export function sessionSuite(stage: StoreStage): void {
       return body.status === 'TIMED_OUT' && body;
     });
     expect(ended.results).toEqual([expect.objectContaining({ checkResultId: null, aborted: true })]);
-    expect(await stage.bench.store.runs.countSlots(check.id)).toEqual({ missed: 1 });
+    expect(await stage.harness.store.runs.countSlots(check.id)).toEqual({ missed: 1 });
   });
 
   it('gives every asked run a slot of its own, also when several ask in one millisecond', async () => {
     await stage.start();
     const check = await create();
-    const found = await stage.bench.store.checks.find(stage.bench.accountId, check.id);
+    const found = await stage.harness.store.checks.find(stage.harness.accountId, check.id);
     stage.clock.advance((found?.nextSlotAt ?? 0) - stage.clock.wallMs());
     await Promise.all(Array.from({ length: 5 }, () => trigger({ checkId: check.id })));
-    stage.bench.startScheduler();
+    stage.harness.startScheduler();
     await stage.advanceUntil(
       'the slot of the schedule',
       async () => (await stage.runsOf(check.id)).length === 6,
@@ -105,12 +105,12 @@ export function sessionSuite(stage: StoreStage): void {
     const leased = await stage.agent.claim();
     expect(leased).toHaveLength(6);
     await stage.agent.report(leased.map((run) => reportOf(run)));
-    expect(await stage.bench.store.runs.countSlots(check.id)).toEqual({ final: 6 });
+    expect(await stage.harness.store.runs.countSlots(check.id)).toEqual({ final: 6 });
   });
 
   it('finds checks by tags, and runs parallel ones everywhere', async () => {
     await stage.start();
-    await createLocation(stage.bench, 'b');
+    await createLocation(stage.harness, 'b');
     const names = async (target?: object) =>
       (await trigger(target)).map((session) => (session as { name?: string }).name).sort();
     await create({ name: 'shop', tags: ['prod', 'shop'] });
@@ -218,8 +218,12 @@ export function sessionSuite(stage: StoreStage): void {
     expect(ended.errorGroupIds).toEqual([groups[0].id]);
     expect((await call('GET', 'test-session-error-groups/projects/other')).body).toEqual([]);
     // All of them when no page is asked for: more than a page holds by itself elsewhere.
-    await stage.bench.store.transaction(async (repositories) => {
-      const stored = await repositories.errorGroups.find(stage.bench.accountId, 'test-session', groups[0].id);
+    await stage.harness.store.transaction(async (repositories) => {
+      const stored = await repositories.errorGroups.find(
+        stage.harness.accountId,
+        'test-session',
+        groups[0].id,
+      );
       if (!stored) throw new Error('the group is not there');
       for (let n = 0; n < 15; n += 1) {
         await repositories.errorGroups.insert({
@@ -252,7 +256,7 @@ export function sessionSuite(stage: StoreStage): void {
 
   it('makes the last attempt of a test final when the retry never starts', async () => {
     await stage.start();
-    stage.bench.startLeaseSweep();
+    stage.harness.startLeaseSweep();
     const check = await create();
     const session = await test({
       target: { checkId: check.id },
@@ -320,7 +324,7 @@ export function sessionSuite(stage: StoreStage): void {
     const { body: made } = await call('POST', path);
     expect((await call('GET', path)).body).toEqual(made);
     const run = async (url: string, fields: object) => {
-      const calling = stage.bench.call('GET', url, undefined, { key: null });
+      const calling = stage.harness.call('GET', url, undefined, { key: null });
       const leased = await stage.advanceUntil('a run', async () => (await stage.agent.claim())[0]);
       await stage.agent.report([reportOf(leased, { responseTimeMs: 123, ...fields })]);
       return stage.advanceUntil('the answer', async () =>
@@ -340,14 +344,14 @@ export function sessionSuite(stage: StoreStage): void {
       stage.clock.advance(10);
       expect((await run(made.url, {})).status).toBe(200);
     }
-    const tooOften = await stage.bench.call('GET', made.url, undefined, { key: null });
+    const tooOften = await stage.harness.call('GET', made.url, undefined, { key: null });
     expect(tooOften.status).toBe(429);
     expect(Number(tooOften.headers['retry-after'])).toBeGreaterThan(0);
     const { body: renewed } = await call('POST', path);
-    expect((await stage.bench.call('GET', made.url, undefined, { key: null })).status).toBe(404);
+    expect((await stage.harness.call('GET', made.url, undefined, { key: null })).status).toBe(404);
     expect(renewed.id).toBe(made.id);
     expect((await call('DELETE', path)).status).toBe(204);
-    expect((await stage.bench.call('GET', renewed.url, undefined, { key: null })).status).toBe(404);
+    expect((await stage.harness.call('GET', renewed.url, undefined, { key: null })).status).toBe(404);
     expect((await call('DELETE', path)).status).toBe(404);
   });
 }

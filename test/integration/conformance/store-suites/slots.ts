@@ -10,7 +10,7 @@ const down = failure('CONNECTION_REFUSED', 'connect ECONNREFUSED');
 export function slotSuite(stage: StoreStage): void {
   it('retries as the check says: ATTEMPT, ATTEMPT, FINAL of one sequence', async () => {
     await stage.start();
-    const check = await createCheck(stage.bench, {
+    const check = await createCheck(stage.harness, {
       privateLocations: ['lab'],
       retryStrategy: { type: 'LINEAR', baseBackoffSeconds: 5, maxRetries: 2 },
     });
@@ -30,8 +30,8 @@ export function slotSuite(stage: StoreStage): void {
       expect(run.attempt).toBe(attempt);
       expect(await stage.agent.report([reportOf(run, { failure: down })])).toEqual(['accepted']);
     }
-    expect((await stage.bench.call('GET', `/v1/check-results/${check.id}`)).body).toHaveLength(1);
-    const all = (await stage.bench.call('GET', `/v1/check-results/${check.id}?resultType=ALL`)).body;
+    expect((await stage.harness.call('GET', `/v1/check-results/${check.id}`)).body).toHaveLength(1);
+    const all = (await stage.harness.call('GET', `/v1/check-results/${check.id}?resultType=ALL`)).body;
     expect(
       all.map((each: { resultType: string; attempts: number }) => [each.resultType, each.attempts]),
     ).toEqual([
@@ -40,17 +40,17 @@ export function slotSuite(stage: StoreStage): void {
       ['ATTEMPT', 0],
     ]);
     expect(new Set(all.map(({ sequenceId }: { sequenceId: string }) => sequenceId)).size).toBe(1);
-    const status = await stage.bench.call('GET', `/v1/check-statuses/${check.id}`);
+    const status = await stage.harness.call('GET', `/v1/check-statuses/${check.id}`);
     expect(status.body).toMatchObject({ hasFailures: true, longestRun: null });
   });
 
   it('moves a retry to another location with agents when the check says so', async () => {
     await stage.start();
-    const other = await createLocation(stage.bench, 'other');
-    await createLocation(stage.bench, 'deserted');
-    const there = new TestAgent(stage.bench, other, 'agent-there');
+    const other = await createLocation(stage.harness, 'other');
+    await createLocation(stage.harness, 'deserted');
+    const there = new TestAgent(stage.harness, other, 'agent-there');
     await there.claim();
-    const check = await createCheck(stage.bench, { privateLocations: ['lab', 'deserted', 'other'] });
+    const check = await createCheck(stage.harness, { privateLocations: ['lab', 'deserted', 'other'] });
     await until('a slot at lab', async () => {
       await stage.queueNextSlot(check.id);
       const runs = await stage.runsOf(check.id);
@@ -68,8 +68,8 @@ export function slotSuite(stage: StoreStage): void {
 
   it('makes the last attempt final when the retry never starts', async () => {
     await stage.start();
-    stage.bench.startLeaseSweep();
-    const check = await createCheck(stage.bench, { privateLocations: ['lab'] });
+    stage.harness.startLeaseSweep();
+    const check = await createCheck(stage.harness, { privateLocations: ['lab'] });
     await stage.queueNextSlot(check.id);
     const [run] = await stage.agent.claim();
     if (!run) throw new Error('nothing was leased');
@@ -79,18 +79,18 @@ export function slotSuite(stage: StoreStage): void {
       stage.clock.advance(1000);
       return (await stage.runsOf(check.id))[0]?.state === 'final';
     });
-    const finals = (await stage.bench.call('GET', `/v1/check-results/${check.id}`)).body;
+    const finals = (await stage.harness.call('GET', `/v1/check-results/${check.id}`)).body;
     expect(finals.map(({ id }: { id: string }) => id)).toEqual([run.resultId]);
-    expect((await stage.bench.call('GET', `/v1/check-statuses/${check.id}`)).body.hasFailures).toBe(true);
+    expect((await stage.harness.call('GET', `/v1/check-statuses/${check.id}`)).body.hasFailures).toBe(true);
   });
 
   it('records slots missed while the service was away as one record, and runs the newest', async () => {
     await stage.start();
-    const check = await createCheck(stage.bench, { privateLocations: ['lab'] });
+    const check = await createCheck(stage.harness, { privateLocations: ['lab'] });
     const firstSlotAt =
-      (await stage.bench.store.checks.find(stage.bench.accountId, check.id))?.nextSlotAt ?? 0;
+      (await stage.harness.store.checks.find(stage.harness.accountId, check.id))?.nextSlotAt ?? 0;
     stage.clock.advance(firstSlotAt - stage.clock.wallMs() + 7 * minuteMs + 10);
-    stage.bench.startScheduler();
+    stage.harness.startScheduler();
     await until('slots are recorded', async () => (await stage.runsOf(check.id)).length === 2);
     const [gap, newest] = await stage.runsOf(check.id);
     expect(gap).toMatchObject({
@@ -100,14 +100,14 @@ export function slotSuite(stage: StoreStage): void {
       slot_count: 7,
     });
     expect(newest).toMatchObject({ state: 'queued', slot_at: firstSlotAt + 7 * minuteMs, slot_count: 1 });
-    expect(await stage.bench.store.runs.countSlots(check.id)).toEqual({ missed: 7, queued: 1 });
+    expect(await stage.harness.store.runs.countSlots(check.id)).toEqual({ missed: 7, queued: 1 });
   });
 
   it('runs a check at its locations in turn, or at all of them at once', async () => {
     await stage.start();
-    await createLocation(stage.bench, 'b');
-    const inTurn = await createCheck(stage.bench, { privateLocations: ['lab', 'b', 'lab'] });
-    const parallel = await createCheck(stage.bench, { privateLocations: ['lab', 'b'], runParallel: true });
+    await createLocation(stage.harness, 'b');
+    const inTurn = await createCheck(stage.harness, { privateLocations: ['lab', 'b', 'lab'] });
+    const parallel = await createCheck(stage.harness, { privateLocations: ['lab', 'b'], runParallel: true });
     for (let slot = 0; slot < 4; slot += 1) await stage.queueNextSlot(inTurn.id);
     const places = (await stage.runsOf(inTurn.id)).map(({ location: place }) => place);
     expect(places.slice(0, 4)).toEqual(
@@ -121,16 +121,16 @@ export function slotSuite(stage: StoreStage): void {
 
   it('cancels what waits when a check is switched off, and everything when it is deleted', async () => {
     await stage.start();
-    const check = await createCheck(stage.bench, { privateLocations: ['lab'] });
+    const check = await createCheck(stage.harness, { privateLocations: ['lab'] });
     await stage.queueNextSlot(check.id);
     const [leased] = await stage.agent.claim();
     await stage.queueNextSlot(check.id);
-    await stage.bench.call('PUT', `/v1/checks/${check.id}`, { activated: false });
+    await stage.harness.call('PUT', `/v1/checks/${check.id}`, { activated: false });
     expect((await stage.runsOf(check.id)).map(({ state }) => state)).toEqual(['leased', 'cancelled']);
-    expect((await stage.bench.store.checks.find(stage.bench.accountId, check.id))?.nextSlotAt).toBeNull();
-    await stage.bench.call('PUT', `/v1/checks/${check.id}`, { activated: true });
+    expect((await stage.harness.store.checks.find(stage.harness.accountId, check.id))?.nextSlotAt).toBeNull();
+    await stage.harness.call('PUT', `/v1/checks/${check.id}`, { activated: true });
     if (!leased) throw new Error('nothing was leased');
-    expect((await stage.bench.call('DELETE', `/v1/checks/${check.id}`)).status).toBe(204);
+    expect((await stage.harness.call('DELETE', `/v1/checks/${check.id}`)).status).toBe(204);
     expect(await stage.agent.renew([leased])).toEqual({
       serverTime: stage.clock.wallMs(),
       leaseTtlMs,
@@ -138,22 +138,22 @@ export function slotSuite(stage: StoreStage): void {
       cancelledRunIds: [leased.runId],
     });
     expect(await stage.agent.report([reportOf(leased)])).toEqual(['stale']);
-    expect((await stage.bench.call('GET', `/v1/check-results/${check.id}`)).status).toBe(404);
+    expect((await stage.harness.call('GET', `/v1/check-results/${check.id}`)).status).toBe(404);
     expect((await stage.runsOf(check.id)).every(({ state }) => state === 'cancelled')).toBe(true);
   });
 
   it('ends every slot in exactly one terminal record, whatever happens on the way', async () => {
     await stage.start();
-    stage.bench.startScheduler();
-    stage.bench.startLeaseSweep();
-    const check = await createCheck(stage.bench, {
+    stage.harness.startScheduler();
+    stage.harness.startLeaseSweep();
+    const check = await createCheck(stage.harness, {
       privateLocations: ['lab'],
       frequency: 0,
       frequencyOffset: 10,
       retryStrategy: { type: 'FIXED', baseBackoffSeconds: 3, maxRetries: 1 },
     });
     const firstSlotAt =
-      (await stage.bench.store.checks.find(stage.bench.accountId, check.id))?.nextSlotAt ?? 0;
+      (await stage.harness.store.checks.find(stage.harness.accountId, check.id))?.nextSlotAt ?? 0;
     const endAt = firstSlotAt + 120_000;
     for (let step = 0; stage.clock.wallMs() < endAt; step += 1) {
       stage.clock.advance(2000);
@@ -166,10 +166,10 @@ export function slotSuite(stage: StoreStage): void {
       }
       if (rest.length > 0) await stage.agent.release(rest);
     }
-    await stage.bench.call('PUT', `/v1/checks/${check.id}`, { activated: false });
+    await stage.harness.call('PUT', `/v1/checks/${check.id}`, { activated: false });
     await stage.advanceUntil('nothing is on its way', async () => {
       stage.clock.advance(500);
-      const counts = await stage.bench.store.runs.countSlots(check.id);
+      const counts = await stage.harness.store.runs.countSlots(check.id);
       return counts.queued === undefined && counts.leased === undefined;
     });
     const runs = await stage.runsOf(check.id);
@@ -178,7 +178,7 @@ export function slotSuite(stage: StoreStage): void {
     );
     const slotsDue = (lastSlotAt - firstSlotAt) / 10_000 + 1;
     expect(runs.reduce((sum, run) => sum + run.slot_count, 0)).toBe(slotsDue);
-    const finals = (await stage.bench.call('GET', `/v1/check-results/${check.id}?limit=100`)).body;
+    const finals = (await stage.harness.call('GET', `/v1/check-results/${check.id}?limit=100`)).body;
     const finalRuns = runs.filter(({ state }) => state === 'final').length;
     expect(finals).toHaveLength(finalRuns);
     expect(finalRuns).toBeGreaterThan(3);

@@ -2,10 +2,10 @@ import { rmSync } from 'node:fs';
 import { afterEach } from 'vitest';
 import { ManualClock } from '../../../helpers/manual-clock.ts';
 import {
-  type Bench,
-  type BenchOptions,
   createLocation,
-  openBench,
+  type HarnessOptions,
+  openHarness,
+  type ServiceHarness,
   TestAgent,
   type TestLocation,
   temporaryFolder,
@@ -27,13 +27,13 @@ export const leaseTtlMs = 15_000;
 export class StoreStage {
   place: StorePlace = {};
   clock = new ManualClock();
-  readonly open: Bench[] = [];
+  readonly open: ServiceHarness[] = [];
   /** Settings of alerting of the services to be opened. */
-  alerting: BenchOptions['alerting'] = {};
+  alerting: HarnessOptions['alerting'] = {};
   /** Whether mails to subscribers are stored. */
   hasMailer = false;
   readonly #nextPlace: () => Promise<StorePlace>;
-  #set: { bench: Bench; location: TestLocation; agent: TestAgent } | undefined;
+  #set: { harness: ServiceHarness; location: TestLocation; agent: TestAgent } | undefined;
 
   constructor(nextPlace: () => Promise<StorePlace>) {
     this.#nextPlace = nextPlace;
@@ -46,14 +46,14 @@ export class StoreStage {
   async start(): Promise<void> {
     this.place = await this.#nextPlace();
     this.clock = new ManualClock();
-    const bench = await this.openHere();
-    const location = await createLocation(bench, 'lab');
-    this.#set = { bench, location, agent: new TestAgent(bench, location) };
+    const harness = await this.openHere();
+    const location = await createLocation(harness, 'lab');
+    this.#set = { harness, location, agent: new TestAgent(harness, location) };
   }
 
   /** Opens a service on the present place: the same data after a restart. */
-  async openHere(): Promise<Bench> {
-    const opened = await openBench({
+  async openHere(): Promise<ServiceHarness> {
+    const opened = await openHarness({
       ...this.place,
       clock: this.clock,
       leaseTtlMs,
@@ -64,11 +64,11 @@ export class StoreStage {
     return opened;
   }
 
-  get bench(): Bench {
-    return this.#current.bench;
+  get harness(): ServiceHarness {
+    return this.#current.harness;
   }
-  set bench(bench: Bench) {
-    this.#current.bench = bench;
+  set harness(harness: ServiceHarness) {
+    this.#current.harness = harness;
   }
 
   get agent(): TestAgent {
@@ -98,10 +98,10 @@ export class StoreStage {
 
   /** Makes the next slot of a check due and has it queued. */
   async queueNextSlot(checkId: string, expected = 1): Promise<void> {
-    const { bench, clock } = this;
-    bench.startScheduler();
+    const { harness, clock } = this;
+    harness.startScheduler();
     const before = (await this.runsOf(checkId)).length;
-    const check = await bench.store.checks.find(bench.accountId, checkId);
+    const check = await harness.store.checks.find(harness.accountId, checkId);
     clock.advance(Math.max(0, (check?.nextSlotAt ?? 0) - clock.wallMs()));
     await this.advanceUntil(
       'the slot is queued',
@@ -110,7 +110,7 @@ export class StoreStage {
   }
 
   runsOf(checkId: string) {
-    return this.bench.store.runs.ofCheck(checkId);
+    return this.harness.store.runs.ofCheck(checkId);
   }
 }
 

@@ -9,7 +9,7 @@ type SuiteError = PlaywrightDetail['errors'][number];
 /** What error groups of test sessions know of the tests that failed. */
 export function suiteErrorSuite(stage: StoreStage): void {
   const call = async (method: string, path: string, body?: unknown) => {
-    const answer = await stage.bench.call(method, `/v1/${path}`, body);
+    const answer = await stage.harness.call(method, `/v1/${path}`, body);
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`);
     return answer.body;
   };
