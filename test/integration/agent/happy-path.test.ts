@@ -58,7 +58,7 @@ describe('an agent and a healthy service', () => {
     expect(await agent.get('/health', 'POST')).toMatchObject({ status: 405 });
   });
 
-  it('runs many checks of one claim and sends their results in few calls', async () => {
+  it('runs many checks of one claim and sends their results in fewer calls', async () => {
     await using stage = await Stage.open();
     const { service, target } = stage;
     await stage.connectedAgent();
@@ -68,7 +68,7 @@ describe('an agent and a healthy service', () => {
     expect(new Set(service.results.map(({ runId }) => runId))).toEqual(
       new Set(runs.map(({ runId }) => runId)),
     );
-    expect(service.callsOf('results').length).toBeLessThan(20);
+    expect(service.callsOf('results').length).toBeLessThan(runs.length);
   });
 
   it('reports a sick target as a failure of the target', async () => {
