@@ -22,7 +22,9 @@ interface ResourceDeclaration {
   readonly input: z.ZodType;
   /** What a change may hold; absent for resources that are made and deleted, never changed. */
   readonly patch?: z.ZodType;
-  /** What the OpenAPI document shows where `patch` is looser, because the whole is validated after merging. */
+  /**
+   * What the OpenAPI document shows where `patch` is looser, because the whole is validated after merging.
+   */
   readonly documentedPatch?: z.ZodType;
   /** Fields that are objects and of which a change may name parts. */
   readonly mergedFields?: readonly string[];

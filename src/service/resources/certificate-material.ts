@@ -14,8 +14,8 @@ interface Problem {
 }
 
 /**
- * What is wrong with a client certificate, by field. An expired one is nothing wrong: a check that presents it fails and
- * says so. Messages never repeat what was written.
+ * What is wrong with a client certificate, by field. An expired one is nothing wrong: a check that presents
+ * it fails and says so. Messages never repeat what was written.
  */
 export function certificateProblems({ cert, key, ca, passphrase }: CertificateMaterial): Problem[] {
   const chain = certificatesOf(cert);

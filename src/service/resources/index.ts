@@ -10,8 +10,8 @@ import { snippets } from './snippets.ts';
 import { variables } from './variables.ts';
 
 /**
- * The plain account resources, by the name of their repository in the store. The table of routes, the handlers, the
- * store, the schema and the conformance suites follow from this list, in its order.
+ * The plain account resources, by the name of their repository in the store. The table of routes, the
+ * handlers, the store, the schema and the conformance suites follow from this list, in its order.
  */
 export const resources = { windows, variables, snippets, certificates };
 

@@ -54,7 +54,9 @@ export interface Declaration<Api extends ResourceApi, Table> {
     query: FilterOf<Api>,
     page: Page,
   ) => Promise<{ total: number; rows: StoredOf<Table>[] }>;
-  /** Operations on parts of it, which follow its own in the reference. Their handlers are listed in routes.ts. */
+  /**
+   * Operations on parts of it, which follow its own in the reference. Their handlers are listed in routes.ts.
+   */
   readonly parts?: Readonly<Record<string, Route>>;
 }
 

@@ -15,8 +15,8 @@ export interface VariableRow {
 }
 
 /**
- * An account's variables. Values that are locked or secret are taken and never answered. Their table is made by
- * `0005-account-resources`.
+ * An account's variables. Values that are locked or secret are taken and never answered. Their table is made
+ * by `0005-account-resources`.
  */
 export const variables = defineResource(
   variableApi,
@@ -38,7 +38,8 @@ export const variables = defineResource(
 });
 
 /**
- * No change shows a value that was hidden: a secret stays one, and a locked value is left behind when it is unlocked.
+ * No change shows a value that was hidden: a secret stays one, and a locked value is left behind when it is
+ * unlocked.
  *
  * @throws AppError VALIDATION_FAILED, naming each field that cannot change so.
  */

@@ -49,7 +49,10 @@ const callBadly = (route: Route, key: string | null, headers: Record<string, str
     },
   );
 
-/** What a call with nothing valid in it is answered once it is let in; keys of text may be any text, and are not found. */
+/**
+ * What a call with nothing valid in it is answered once it is let in; keys of text may be any text, and are
+ * not found.
+ */
 function judged({ params }: Route): number[] {
   const isAnyText = Object.values(params?.shape ?? {}).some((name) => z.safeParse(name, 'bad-id').success);
   return isAnyText ? [200, 400, 404] : [200, 400];

@@ -66,8 +66,8 @@ export class AccountTable<
   }
 
   /**
-   * Changes the columns that are given of the row with this account and key; undefined when there is none. Ids never
-   * change. Fails with a unique violation when a value that has to be unique is taken.
+   * Changes the columns that are given of the row with this account and key; undefined when there is none.
+   * Ids never change. Fails with a unique violation when a value that has to be unique is taken.
    */
   async update(row: ChangedRow<Row, Key>): Promise<Stored | undefined> {
     const { id: _, account_id, [this.#key]: key, ...changes }: Record<string, unknown> = row;

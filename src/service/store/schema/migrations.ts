@@ -240,8 +240,8 @@ export const migrations: readonly Migration[] = [
 ];
 
 /**
- * Brings the schema up to date, in the order of the numbers that names of migrations begin with. Safe when several processes start at once: PostgreSQL holds a lock meanwhile,
- * SQLite has one writer.
+ * Brings the schema up to date, in the order of the numbers that names of migrations begin with. Safe when
+ * several processes start at once: PostgreSQL holds a lock meanwhile, SQLite has one writer.
  *
  * @throws AppError CONFIG_INVALID when the database was written by a newer build: an older one must not
  *   touch it.
