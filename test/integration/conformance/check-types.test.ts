@@ -1,18 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import {
-  CapabilityMissing,
-  type Outcome,
-  type RunContext,
-  type Runner,
-} from '../../../src/checks/contract/check-type.ts';
 import { definitionSchema, runnableSpec } from '../../../src/checks/contract/definition.ts';
-import { failureCatalogue, resultFlags } from '../../../src/checks/contract/failure.ts';
 import { checkTypes } from '../../../src/checks/index.ts';
-import { runContext } from '../../helpers/run-context.ts';
-import type { RunSamples, SampleBody, Samples } from './samples/samples.ts';
+import { runSuite } from './run-suite.ts';
+import type { Samples } from './samples/samples.ts';
 
 type Schema = {
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -51,49 +44,9 @@ function withValue(body: unknown, [key, ...rest]: readonly (string | number)[], 
 describe.each(checkTypes.map((type) => [type.name, type] as const))('check type %s', (_name, type) => {
   const schema = definitionSchema(type);
   let samples: Samples;
-  let runs: RunSamples | undefined;
-  let run: Runner<unknown, unknown>;
-  let missing: CapabilityMissing | undefined;
-
   beforeAll(async () => {
     ({ samples } = (await import(`./samples/${type.route}.ts`)) as { readonly samples: Samples });
-    runs = await samples.start?.();
-    try {
-      if (type.load) run = (await type.load()).run as Runner<unknown, unknown>;
-    } catch (thrown) {
-      if (!(thrown instanceof CapabilityMissing)) throw thrown;
-      missing = thrown;
-    }
   });
-  afterAll(() => runs?.close());
-
-  /**
-   * A test that runs checks: left out, with the reason, on a machine that cannot; never on a build machine.
-   */
-  function itRuns(name: string, test: (runs: RunSamples) => Promise<void>): void {
-    if (!type.load) return;
-    it(name, { timeout: type.lane === 'probe' ? 10_000 : 60_000 }, async (context) => {
-      if (!runs) throw new Error('the samples of a type that is run say nothing about its runs');
-      const reason = missing?.message ?? runs.missing;
-      if (reason !== undefined && process.env.CI !== 'true') context.skip(reason);
-      if (reason !== undefined) throw new Error(reason);
-      await test(runs);
-    });
-  }
-
-  /** Runs a body the way an agent does: validated, reduced to what the runner needs. */
-  async function start(body: SampleBody, context: Partial<RunContext> = {}): Promise<Outcome<unknown>> {
-    const definition = schema.parse({ name: 'sample', ...body });
-    return run(runnableSpec(type, definition), runContext({ ...runs?.context, ...context }));
-  }
-
-  function expectWhole(outcome: Outcome<unknown>): void {
-    expect(type.detail.parse(outcome.detail)).toEqual(outcome.detail);
-    expect(JSON.parse(JSON.stringify(outcome.detail))).toEqual(outcome.detail);
-    expect(outcome.responseTimeMs).toBeGreaterThanOrEqual(0);
-    expect(outcome.errorMessages.length > 0).toBe(outcome.failure !== undefined);
-    if (outcome.failure) expect(outcome.failure.message).not.toBe('');
-  }
 
   it('has a section in docs/reference/checks.md, with its analytics', () => {
     const { route, metrics } = type.analytics;
@@ -125,47 +78,6 @@ describe.each(checkTypes.map((type) => [type.name, type] as const))('check type 
     }
   });
 
-  itRuns('passes on a healthy target', async (runs) => {
-    if (!runs.passing) return;
-    const outcome = await start(runs.passing);
-    expect(outcome.failure).toBeUndefined();
-    expectWhole(outcome);
-  });
-
-  itRuns('fails on each unhealthy target by its code and owner, and never throws', async (runs) => {
-    expect(runs.failing.length).toBeGreaterThan(0);
-    for (const { name, body, code, timeoutMs } of runs.failing) {
-      const outcome = await start(body, timeoutMs === undefined ? {} : { timeoutMs });
-      expect(outcome.failure?.code, name).toBe(code);
-      expect(outcome.failure?.owner, name).toBe(failureCatalogue[code].owner);
-      const isTheirs = ['target', 'config'].includes(failureCatalogue[code].owner);
-      expect(resultFlags(outcome.failure), name).toEqual({ hasFailures: isTheirs, hasErrors: !isTheirs });
-      expectWhole(outcome);
-    }
-  });
-
-  itRuns('ends promptly when it is stopped, and does not blame the target', async (runs) => {
-    if (!runs.hanging) return;
-    const controller = new AbortController();
-    const running = start(runs.hanging, { signal: controller.signal, timeoutMs: type.timeoutMs });
-    setTimeout(() => controller.abort(new Error('lease lost')), 100);
-    const outcome = await running;
-    expect(outcome.failure).toMatchObject({ code: 'RUN_ABORTED', owner: 'agent' });
-    expectWhole(outcome);
-  });
-
-  itRuns('ends at once when it was stopped before it began', async (runs) => {
-    const outcome = await start(runs.hanging ?? samples.minimal, {
-      signal: AbortSignal.abort(),
-      timeoutMs: type.timeoutMs,
-    });
-    expect(outcome.failure?.code).toBe('RUN_ABORTED');
-  });
-
-  itRuns('ends by its own limit', async (runs) => {
-    if (!runs.hanging) return;
-    const outcome = await start(runs.hanging, { timeoutMs: 200 });
-    expect(outcome.failure?.owner).toBe('target');
-    expectWhole(outcome);
-  });
+  // Types that run scripts need browsers and installed runtimes: test/system/conformance/check-types.test.ts
+  if (type.load && type.lane === 'probe') describe('runs', () => runSuite(type));
 });
