@@ -7,7 +7,7 @@
  * a skipped test counts as failed, unless it says that it needs a program that no build machine has.
  */
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { durationsFile } from '../test/helpers/longest-first.ts';
@@ -86,6 +86,8 @@ function recordDurations({ testResults }: VitestReport): void {
     Math.round(endTime - startTime),
   ]);
   const all = Object.entries<number>({ ...known, ...Object.fromEntries(now) });
-  const kept = all.filter(([, ms]) => ms >= 100).sort(([left], [right]) => (left < right ? -1 : 1));
+  const kept = all
+    .filter(([file, ms]) => ms >= 100 && existsSync(join(root, file)))
+    .sort(([left], [right]) => (left < right ? -1 : 1));
   writeFileSync(durationsFile, `${JSON.stringify(Object.fromEntries(kept), null, 2)}\n`);
 }
