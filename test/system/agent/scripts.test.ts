@@ -42,7 +42,7 @@ const processesWith = (text: string) =>
       readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(text) &&
       readFileSync(`/proc/${pid}/environ`, 'latin1').includes(scripts.path),
   );
-const scriptProcesses = () => processesWith('program/launch.cjs');
+const scriptProcesses = () => processesWith('program/run/launch.cjs');
 const browserProcesses = () => processesWith('chromium-headless');
 
 function needsRuntime(context: TestContext) {
@@ -260,12 +260,15 @@ describe('an agent with scripts', () => {
     const run = scriptRun(
       'BROWSER',
       `${imports}test('stay', async ({ page }) => {
-        await page.goto('about:blank');
+        await page.goto(process.env.CANCELLED);
         await new Promise(() => {});
       });`,
+      { variables: { CANCELLED: stage.target.url('/cancelled') } },
     );
     stage.service.enqueue(run);
-    await stage.service.waitFor('a browser', () => browserProcesses().length > 0, runTimeoutMs);
+    const { requests } = stage.target;
+    await stage.service.waitFor('its page', () => requests.includes('/cancelled'), runTimeoutMs);
+    expect(browserProcesses()).not.toEqual([]);
     stage.service.cancel(run.runId);
     await stage.service.waitFor('no browser', () => browserProcesses().length === 0, runTimeoutMs);
   });
