@@ -43,7 +43,8 @@ const processesWith = (text: string) =>
       readFileSync(`/proc/${pid}/environ`, 'latin1').includes(scripts.path),
   );
 const scriptProcesses = () => processesWith('program/run/launch.cjs');
-const browserProcesses = () => processesWith('chromium-headless');
+/** The browser itself: processes that it starts overwrite their environment with their title. */
+const browserProcesses = () => processesWith('/.picket/browsers/');
 
 function needsRuntime(context: TestContext) {
   if (missingRuntimes) context.skip(missingRuntimes);
