@@ -24,7 +24,7 @@ export default defineConfig({
     pool: 'forks',
     sequence: { sequencer: LongestFirst },
     // Most tests wait for processes and sockets rather than for a core: more files at once than cores keep them busy.
-    maxWorkers: Math.max(6, availableParallelism()),
+    maxWorkers: Math.max(4, availableParallelism()),
     testTimeout: 60_000,
     hookTimeout: 90_000,
     restoreMocks: true,
