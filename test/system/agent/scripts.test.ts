@@ -267,8 +267,7 @@ describe('an agent with scripts', () => {
       { variables: { CANCELLED: stage.target.url('/cancelled') } },
     );
     stage.service.enqueue(run);
-    const { requests } = stage.target;
-    await stage.service.waitFor('its page', () => requests.includes('/cancelled'), runTimeoutMs);
+    await stage.service.waitFor('its page', () => stage.target.requests.includes('/cancelled'), runTimeoutMs);
     expect(browserProcesses()).not.toEqual([]);
     stage.service.cancel(run.runId);
     await stage.service.waitFor('no browser', () => browserProcesses().length === 0, runTimeoutMs);
@@ -343,7 +342,6 @@ describe('an agent with scripts', () => {
       { variables: { STAY: stage.target.url('/stay') } },
     );
     stage.service.enqueue(run);
-    // A browser that waits for a run is there all the time: this one is at work.
     await stage.service.waitFor('its page', () => stage.target.requests.includes('/stay'), runTimeoutMs);
     agent.signal('SIGTERM');
     const { signal } = await agent.exited;
