@@ -289,6 +289,10 @@ describe('Playwright suites', () => {
       'with a path upwards': { entries: [{ name: '../evil', content: 'x' }], says: /leads out/ },
       'with an absolute path': { entries: [{ name: '/tmp/evil', content: 'x' }], says: /leads out/ },
       'with a link out': { entries: [{ name: 'l', type: 'symlink', linkname: '../..' }], says: /leads out/ },
+      'with a link out to what is not there yet': {
+        entries: [{ name: 'l', type: 'symlink', linkname: '../nothing' }],
+        says: /leads out/,
+      },
       'with an absolute link': {
         entries: [{ name: 'l', type: 'symlink', linkname: '/etc' }],
         says: /leads out/,
