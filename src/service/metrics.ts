@@ -56,6 +56,13 @@ export class ServiceMetrics {
       labelNames: perLane,
       registers,
     });
+    // What autoscalers need as one number: they take the largest of several triggers, not their sum.
+    const unfinished = new Gauge({
+      name: 'picket_location_unfinished_runs',
+      help: 'Runs that wait for an agent of the location or are worked on: queued and in flight together',
+      labelNames: perLane,
+      registers,
+    });
     const oldest = new Gauge({
       name: 'picket_location_oldest_queued_run_age_seconds',
       help: 'How long the run has waited that waits longest; 0 when none waits',
@@ -89,6 +96,7 @@ export class ServiceMetrics {
         const since = queue?.waitingSince ?? null;
         queued.set({ account, location, lane }, queue?.queued ?? 0);
         inFlight.set({ account, location, lane }, queue?.inFlight ?? 0);
+        unfinished.set({ account, location, lane }, (queue?.queued ?? 0) + (queue?.inFlight ?? 0));
         oldest.set({ account, location, lane }, since === null ? 0 : Math.max(0, now - since) / 1000);
       }
     }

@@ -79,6 +79,39 @@ export const chartValues: Readonly<Record<string, Values>> = {
       networkPolicy: { enabled: false },
     },
   },
+  'secrets by reference, and what else pods need': {
+    image: { uptimeDigest: `sha256:${'fedcba9876543210'.repeat(4)}` },
+    runAs: null,
+    agent: {
+      ...agent,
+      kind: 'uptime',
+      secretSettings: { HTTPS_PROXY: { secret: 'proxy', key: 'address' } },
+      extraEnv: [{ name: 'LOG_LEVEL', value: 'debug' }],
+      extraVolumes: [{ name: 'extra', emptyDir: {} }],
+      extraVolumeMounts: [{ name: 'extra', mountPath: '/extra' }],
+      serviceAccount: { annotations: { 'eks.amazonaws.com/role-arn': 'arn:aws:iam::1:role/picket' } },
+      networkPolicy: {
+        ingressFrom: [{ namespaceSelector: { matchLabels: { name: 'monitoring' } } }],
+        extraEgress: [
+          { to: [{ ipBlock: { cidr: '169.254.169.254/32' } }], ports: [{ port: 80, protocol: 'TCP' }] },
+        ],
+      },
+      podMonitor: { enabled: true, interval: '15s', labels: { release: 'prometheus' } },
+    },
+    service: {
+      enabled: true,
+      secretSettings: { S3_SECRET_ACCESS_KEY: { secret: 'bucket', key: 'secret-key' } },
+      extraEnv: [{ name: 'LOG_LEVEL', value: 'debug' }],
+      extraVolumes: [{ name: 'extra', emptyDir: {} }],
+      extraVolumeMounts: [{ name: 'extra', mountPath: '/extra' }],
+      serviceAccount: { annotations: { 'iam.gke.io/gcp-service-account': 'picket@example.com' } },
+      networkPolicy: { ingressFrom: [{ podSelector: {} }] },
+      serviceMonitor: { enabled: true, tokenSecret: 'token', labels: { release: 'prometheus' } },
+    },
+  },
+  'an account that exists': {
+    agent: { ...agent, serviceAccount: { create: false, name: 'picket' } },
+  },
   "volumes of one's own": {
     agent: { enabled: false },
     service: { enabled: true, persistence: { storageClass: 'fast', size: '50Gi' } },

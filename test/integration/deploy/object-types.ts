@@ -30,9 +30,15 @@ export function typeErrorsOf(objects: readonly unknown[]): string[] {
   }
 }
 
+/** Where the types of resources are published that Kubernetes itself does not have, by API group. */
+const modelsOf: Readonly<Record<string, string>> = {
+  'keda.sh': '@kubernetes-models/keda',
+  'monitoring.coreos.com': '@kubernetes-models/prometheus-operator',
+};
+
 function declarationOf(object: unknown, index: number): string {
   const { apiVersion, kind } = object as { apiVersion: string; kind: string };
-  const models = apiVersion.startsWith('keda.sh/') ? '@kubernetes-models/keda' : 'kubernetes-models';
+  const models = modelsOf[apiVersion.split('/')[0] ?? ''] ?? 'kubernetes-models';
   const type = `import('${models}/${apiVersion}').I${kind}`;
   return `export const object${index}: ${type} = ${JSON.stringify(object, null, 2)};`;
 }

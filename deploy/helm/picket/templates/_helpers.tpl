@@ -17,20 +17,51 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 
-{{- define "picket.imageVersion" -}}
-{{- if .Values.image.digest -}}
-@{{ .Values.image.digest }}
-{{- else -}}
-:{{ .Values.image.tag | default .Chart.AppVersion }}
-{{- end -}}
+{{- define "picket.image" -}}
+{{ .Values.image.repository }}
+{{- if .Values.image.digest }}@{{ .Values.image.digest }}{{ else }}:{{ .Values.image.tag | default .Chart.AppVersion }}{{ end }}
 {{- end -}}
 
+{{- define "picket.uptimeImage" -}}
+{{ .Values.image.uptimeRepository }}
+{{- if .Values.image.uptimeDigest }}@{{ .Values.image.uptimeDigest }}{{ else }}:{{ .Values.image.tag | default .Chart.AppVersion }}{{ end }}
+{{- end -}}
+
+{{- /* Without runAs the cluster chooses the ids, as OpenShift does from the range of the namespace. */ -}}
 {{- define "picket.podSecurity" -}}
 runAsNonRoot: true
-runAsUser: 10001
-runAsGroup: 10001
-fsGroup: 10001
+{{- with .Values.runAs }}
+runAsUser: {{ .user }}
+runAsGroup: {{ .group }}
+fsGroup: {{ .group }}
+{{- end }}
 fsGroupChangePolicy: OnRootMismatch
+{{- end -}}
+
+{{- /* What agent and service take alike: settings as text, settings from secrets, whole variables. */ -}}
+{{- define "picket.variables" -}}
+{{- range $name, $value := .settings }}
+- name: {{ $name }}
+  value: {{ include "picket.text" $value | quote }}
+{{- end }}
+{{- range $name, $from := .secretSettings }}
+- name: {{ $name }}
+  valueFrom:
+    secretKeyRef: { name: {{ $from.secret }}, key: {{ $from.key }} }
+{{- end }}
+{{- with .extraEnv }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- /* Takes (list NAME VALUES), VALUES being those of the agent or the service. */ -}}
+{{- define "picket.serviceAccountName" -}}
+{{- (index . 1).serviceAccount.name | default (index . 0) -}}
+{{- end -}}
+
+{{- define "picket.monitorEndpoint" -}}
+path: /metrics
+interval: {{ .interval }}
 {{- end -}}
 
 {{- define "picket.containerSecurity" -}}

@@ -224,6 +224,7 @@ export function retentionSuite(stage: StoreStage): void {
     const [run] = await agent.claim({ freeSlots: { probe: 1 } });
     expect(await value('picket_location_in_flight_runs', 'lane="probe"')).toBe(1);
     expect(await value('picket_location_queued_runs', 'lane="probe"')).toBe((queued ?? 0) - 1);
+    expect(await value('picket_location_unfinished_runs', 'lane="probe"')).toBe(queued);
     expect(await value('picket_location_agents', 'location="lab"')).toBe(1);
     if (!run) throw new Error('nothing was leased');
     await agent.report([reportOf(run)]);
