@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { thresholdMs } from '../contract/common-fields.ts';
 import type { MaskedValue } from '../contract/masking.ts';
 import { RequestUrl } from '../contract/target.ts';
-import { assertionSchema, comparisons } from '../judging/assertion.ts';
+import { httpAssertionSchema } from '../http/connection-assertion.ts';
+import { comparisons } from '../judging/assertion.ts';
 
 const KeyValue = z.object({
   key: z.string().min(1),
@@ -25,7 +26,10 @@ export const ApiSpec = z.object({
     queryParameters: z.array(KeyValue).default([]),
     assertions: z
       .array(
-        assertionSchema(['STATUS_CODE', 'RESPONSE_TIME', 'JSON_BODY', 'TEXT_BODY', 'HEADERS'], comparisons),
+        httpAssertionSchema(
+          ['STATUS_CODE', 'RESPONSE_TIME', 'JSON_BODY', 'TEXT_BODY', 'HEADERS'],
+          comparisons,
+        ),
       )
       .default([]),
     basicAuth: z.object({ username: z.string(), password: z.string() }).nullable().default(null),

@@ -15,6 +15,7 @@ import { probeFailure } from '../judging/probe-failure.ts';
 import { judge } from '../judging/verdict.ts';
 import { cutText, decodeText, isJsonType, storedBody } from './body.ts';
 import { certificateDetail, expiryOf } from './certificate.ts';
+import { connectionSource } from './connection-assertion.ts';
 import type { HttpDetail } from './detail.ts';
 import { type Evidence, noEvidence, probeWithDiagnosis } from './diagnosis.ts';
 import { headerPairs, headerValue, joinedHeaders, queryMap } from './header-map.ts';
@@ -162,11 +163,8 @@ function statusFailure(status: number, shouldFail: boolean): Failure | undefined
 }
 
 /** @param givenBody stands for the body that came, if there is one. */
-function sourcesOf(
-  { head, body }: HttpProbeResult,
-  responseTimeMs: number,
-  givenBody: string | undefined,
-): Sources {
+function sourcesOf(result: HttpProbeResult, responseTimeMs: number, givenBody: string | undefined): Sources {
+  const { head, body } = result;
   const contentType = headerValue(head?.headers, 'content-type');
   let text = givenBody;
   const bodyText = () => {
@@ -177,6 +175,7 @@ function sourcesOf(
     STATUS_CODE: () => ({ kind: 'value', value: head?.status }),
     // Assertions compare whole milliseconds; `EQUALS 120` could never hold otherwise.
     RESPONSE_TIME: () => ({ kind: 'value', value: Math.round(responseTimeMs) }),
+    CONNECTION: () => connectionSource(result),
     HEADERS: () => ({ kind: 'headers', headers: joinedHeaders(head?.headers) }),
     TEXT_BODY: () => ({ kind: 'text', text: bodyText() }),
     JSON_BODY: () => {

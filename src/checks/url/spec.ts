@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { thresholdMs } from '../contract/common-fields.ts';
 import { RequestUrl } from '../contract/target.ts';
-import { assertionSchema, numericComparisons } from '../judging/assertion.ts';
+import { httpAssertionSchema } from '../http/connection-assertion.ts';
+import { numericComparisons } from '../judging/assertion.ts';
 
 /** A URL monitor: one GET, its status and its time (spec.md "URL monitor additions", check model 1.3). */
 export const UrlSpec = z.object({
@@ -12,7 +13,7 @@ export const UrlSpec = z.object({
     followRedirects: z.boolean().default(true),
     skipSSL: z.boolean().default(false),
     ipFamily: z.enum(['IPv4', 'IPv6']).default('IPv4'),
-    assertions: z.array(assertionSchema(['STATUS_CODE'], numericComparisons)).default([]),
+    assertions: z.array(httpAssertionSchema(['STATUS_CODE'], numericComparisons)).default([]),
   }),
   degradedResponseTime: thresholdMs({ defaultMs: 3000, maxMs: 30_000 }),
   maxResponseTime: thresholdMs({ defaultMs: 5000, maxMs: 30_000 }),

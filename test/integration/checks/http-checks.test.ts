@@ -240,6 +240,11 @@ describe('the verdict of an API check', () => {
       { source: 'JSON_BODY', property: '$.scores', comparison: 'LESS_THAN', target: '3' },
       { source: 'TEXT_BODY', comparison: 'CONTAINS', target: 'probe' },
       { source: 'HEADERS', property: 'Content-Type', regex: '/(.*)', comparison: 'EQUALS', target: 'json' },
+      { source: 'HEADERS', property: 'X-Powered-By', comparison: 'IS_NULL' },
+      { source: 'CONNECTION', property: 'httpVersion', comparison: 'EQUALS', target: '1.1' },
+      { source: 'CONNECTION', property: 'redirectCount', comparison: 'LESS_THAN', target: '1' },
+      { source: 'CONNECTION', property: 'ipAddress', comparison: 'EQUALS', target: '127.0.0.1' },
+      { source: 'CONNECTION', property: 'tlsVersion', comparison: 'IS_NULL' },
     ];
     const { failure, detail, errorMessages } = await run({ ...at('/json'), assertions });
     expect(detail.assertions.map(({ error }) => error === null)).toEqual([
@@ -247,6 +252,11 @@ describe('the verdict of an API check', () => {
       true,
       true,
       false,
+      true,
+      true,
+      true,
+      true,
+      true,
       true,
       true,
     ]);

@@ -49,6 +49,33 @@ describe('TLS', () => {
     expect((await run(secure.url, { clientCertificates: trusting() })).failure).toBeUndefined();
   });
 
+  it('is what assertions on the connection look at', async () => {
+    const identity = await authority.issue({ toDays: 9.5 });
+    const target = await startHttpsTarget({ identity });
+    const about = (property: string, comparison: string, text: string) => ({
+      source: 'CONNECTION',
+      property,
+      comparison,
+      target: text,
+    });
+    const assertions = [
+      about('certificateDaysRemaining', 'GREATER_THAN', '8'),
+      about('certificateDaysRemaining', 'GREATER_THAN', '14'),
+      about('tlsVersion', 'GREATER_THAN', '1.1'),
+      about('tlsVersion', 'LESS_THAN', '1.3'),
+    ];
+    const context = { clientCertificates: trusting() };
+    const { detail, failure } = await run(target.url, context, { assertions });
+    await target.close();
+    expect(detail.assertions.map(({ actual }) => actual)).toEqual([9, 9, 1.3, 1.3]);
+    expect(detail.assertions.map(({ error }) => error === null)).toEqual([true, false, true, false]);
+    expect(failure?.code).toBe('ASSERTION_FAILED');
+    const unknown = { assertions: [about('certificateDays', 'EQUALS', '1')], url: target.url };
+    expect(UrlSpec.safeParse({ request: unknown }).error?.issues).toMatchObject([
+      { path: ['request', 'assertions', 0, 'property'], message: expect.stringContaining('tlsVersion') },
+    ]);
+  });
+
   it.each([
     ['expired', { fromDays: -10, toDays: -1 }, /certificate has expired; this host's clock says/],
     ['not yet valid', { fromDays: 1, toDays: 10 }, /not yet valid; this host's clock says/],
