@@ -2,6 +2,7 @@
  * Runs fault campaigns: `npm run faults -- [--seed 1] [--seeds 1] [--rounds 1] [--minutes 1] [--engine sqlite|postgres|both]
  * [--checks 100] [--folder DIR] [--report FILE] [--judge DIR]`. Each seed is one campaign; with `--rounds 10` a
  * campaign takes ten seeds, one after the other on the same processes. With `both`, campaigns use SQLite and PostgreSQL in turn. A campaign that violates an invariant leaves its histories, and the run ends with exit code 1.
+ * `--agents DIR` and `--services DIR` run agents or services of another checkout, which shows that neighbouring versions work together.
  * `--judge` judges the histories of an earlier campaign again. `--report` writes the tables of docs/explanation/reliability.md, anew
  * after each campaign.
  */
@@ -26,6 +27,8 @@ const { values } = parseArgs({
     folder: { type: 'string' },
     report: { type: 'string' },
     judge: { type: 'string' },
+    agents: { type: 'string' },
+    services: { type: 'string' },
   },
 });
 
@@ -47,6 +50,8 @@ if (!['sqlite', 'postgres', 'both'].includes(values.engine) || seeds.length === 
   process.exit(2);
 }
 
+const programIn = (checkout: string | undefined) =>
+  checkout === undefined ? undefined : join(checkout, 'src', 'cli.ts');
 const stopping = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopping.abort());
 const liveLine = createLogUpdate(process.stderr);
@@ -73,6 +78,7 @@ for (const [index, seed] of seeds.entries()) {
       checkCount: Number(values.checks),
       progress,
       signal: stopping.signal,
+      programs: { agent: programIn(values.agents), service: programIn(values.services) },
       ...(values.folder === undefined ? {} : { folder: join(values.folder, `seed-${seed}`) }),
     });
     rows.push({

@@ -130,14 +130,7 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
       for (const file of readdirSync(join(root, 'test/bench')))
         if (file.endsWith('.bench.ts')) expect(output).toContain(file.slice(0, -'.bench.ts'.length));
     },
-    'npm run faults -- --seed 7 --minutes 2': {
-      reason: 'it takes minutes; test/system/faults runs campaigns of its own',
-      proof: () => {
-        const options = readFileSync(join(root, 'scripts/faults.ts'), 'utf8');
-        for (const name of ['seed', 'minutes'])
-          expect(options).toMatch(new RegExp(`^ {4}${name}: \\{ type`, 'm'));
-      },
-    },
+    'npm run faults -- --seed 7 --minutes 2': faultCampaign('seed', 'minutes'),
     '.ci/run': {
       reason: 'it runs this test',
       proof: async () => {
@@ -183,6 +176,10 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
   },
   'docs/how-to/operations.md#a-private-location-and-its-agents#2': runsUntilReady('healthPort'),
   'docs/how-to/operations.md#custom-ca-certificates': isLinted,
+  'docs/how-to/upgrade.md#upgrade': {
+    'npm run faults -- --seed 7 --minutes 2 --agents ../picket-before': faultCampaign('agents'),
+    'npm run faults -- --seed 7 --minutes 2 --services ../picket-before': faultCampaign('services'),
+  },
   'docs/reference/suites.md#uploading': async (stage, text) => {
     const cwd = stage.copyOf();
     mkdirSync(join(cwd, 'tests'));
@@ -200,6 +197,16 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
   },
   ...tutorialTests,
 };
+
+function faultCampaign(...options: readonly string[]): NotRun {
+  return {
+    reason: 'it takes minutes; test/system/faults runs campaigns of its own',
+    proof: () => {
+      const script = readFileSync(join(root, 'scripts/faults.ts'), 'utf8');
+      for (const name of options) expect(script).toMatch(new RegExp(`^ {4}${name}: \\{ type`, 'm'));
+    },
+  };
+}
 
 function inCi(name: string): NotRun['proof'] {
   return (stage) => {

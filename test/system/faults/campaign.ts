@@ -38,6 +38,8 @@ export interface CampaignOptions {
   readonly nemesis?: (victims: ReadonlyMap<string, Victim>) => Promise<void>;
   /** Where each agent works; two at one location and one at another when absent. */
   readonly agents?: Readonly<Record<string, string>>;
+  /** Programs of other versions, instead of this build. */
+  readonly programs?: { readonly agent?: string | undefined; readonly service?: string | undefined };
   readonly progress?: (text: string) => void;
   /** Ends the campaign early; it rejects then, with everything it started ended. */
   readonly signal?: AbortSignal;
@@ -103,17 +105,19 @@ class Stage implements AsyncDisposable {
   readonly #services: { readonly process: SupervisedProcess; readonly url: string }[] = [];
   readonly #agents: SupervisedProcess[] = [];
   readonly #resources: AsyncDisposableStack;
+  readonly #programs: NonNullable<CampaignOptions['programs']>;
   #turn = 0;
   database: PostgresServer | undefined;
   ledger!: LedgerReader;
   #target!: LoggedTarget;
 
-  private constructor(resources: AsyncDisposableStack) {
+  private constructor(resources: AsyncDisposableStack, programs: CampaignOptions['programs']) {
     this.#resources = resources;
+    this.#programs = programs ?? {};
   }
 
   static async open(book: HistoryBook, options: CampaignOptions): Promise<Stage> {
-    const stage = new Stage(new AsyncDisposableStack());
+    const stage = new Stage(new AsyncDisposableStack(), options.programs);
     try {
       await stage.#start(book, options);
       return stage;
@@ -158,6 +162,7 @@ class Stage implements AsyncDisposable {
     const process = new SupervisedProcess({
       name,
       command: 'service',
+      program: this.#programs.service,
       book,
       readinessUrl: `${url}/-/readiness`,
       environment: {
@@ -185,6 +190,7 @@ class Stage implements AsyncDisposable {
     const process = new SupervisedProcess({
       name,
       command: 'agent',
+      program: this.#programs.agent,
       book,
       readinessUrl: `http://127.0.0.1:${port}/-/readiness`,
       environment: {

@@ -14,6 +14,7 @@ const restartPauseMs = 500;
 export class SupervisedProcess {
   readonly name: string;
   readonly #command: string;
+  readonly #program: string;
   readonly #environment: Readonly<Record<string, string>>;
   readonly #book: HistoryBook;
   readonly #readinessUrl: string;
@@ -27,12 +28,15 @@ export class SupervisedProcess {
   constructor(options: {
     readonly name: string;
     readonly command: 'agent' | 'service';
+    /** What is run instead of this build. */
+    readonly program?: string | undefined;
     readonly environment: Readonly<Record<string, string>>;
     readonly book: HistoryBook;
     readonly readinessUrl: string;
   }) {
     this.name = options.name;
     this.#command = options.command;
+    this.#program = options.program ?? program;
     this.#environment = options.environment;
     this.#book = options.book;
     this.#readinessUrl = options.readinessUrl;
@@ -52,7 +56,7 @@ export class SupervisedProcess {
     this.#isEnding = false;
     this.#isReady = false;
     const log = openSync(join(this.#book.folder, `${this.name}.log`), 'a');
-    const child = spawn(process.execPath, [program, this.#command], {
+    const child = spawn(process.execPath, [this.#program, this.#command], {
       stdio: ['ignore', log, log],
       env: { PATH: process.env.PATH ?? '', ...this.#environment },
     });
