@@ -6,6 +6,7 @@ import { expect } from 'vitest';
 import { answersOk } from '../../helpers/picket-process.ts';
 import { expectLinted } from './block-lint.ts';
 import { type Block, blocksOf, root } from './command-blocks.ts';
+import { exampleTests } from './examples.ts';
 import { runInShell, runUntil } from './shell.ts';
 import type { DocumentStage } from './stage.ts';
 import { tutorialTests } from './tutorial.ts';
@@ -195,6 +196,7 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
     'picket doctor': examines,
     'picket doctor --json': examines,
   },
+  ...exampleTests,
   ...tutorialTests,
 };
 

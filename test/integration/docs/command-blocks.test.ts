@@ -5,6 +5,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { allRoutes } from '../../../src/service/route-table.ts';
 import { type BlockTest, blockTests } from './block-table.ts';
 import { blocksOf, commandLanguages, commandsOf, documents, root } from './command-blocks.ts';
 import { DocumentStage } from './stage.ts';
@@ -50,6 +51,21 @@ describe('blocks of commands', () => {
       }
     }
   }
+});
+
+describe('examples of the API', () => {
+  // What is made by other things than people, or shown where it belongs.
+  const elsewhere =
+    /^\/v1\/(agent|code-bundles|public|root-cause-analyses|analytics|checks$|checks\/(playwright|agentic))/;
+
+  it('show every collection that something can be added to', () => {
+    const text = readFileSync(join(root, 'docs/how-to/api-by-example.md'), 'utf8');
+    const collections = allRoutes
+      .filter(({ method, path }) => method === 'POST' && !path.includes('{') && !elsewhere.test(path))
+      .map(({ path }) => path.replace('/v1/', ''));
+    expect(collections.length).toBeGreaterThan(15);
+    for (const path of collections) expect(text).toContain(`api POST ${path} `);
+  });
 });
 
 describe('commands within sentences', () => {
