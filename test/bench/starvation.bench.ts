@@ -1,48 +1,62 @@
+import { spawnSync } from 'node:child_process';
 import { availableParallelism, setPriority } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LeasedRun, ResultReport } from '../../src/protocol/agent/agent.ts';
 import { leasedRun } from '../helpers/agent/fake-service/leased-run.ts';
+import { startFilteredTarget } from '../helpers/targets/filtered-target.ts';
 import { AgentUnderLoad } from './parts/agent-load.ts';
 import { type LineProcess, startLineProcess } from './parts/line-process.ts';
-import { type Bench, numberOption, quantile } from './report.ts';
+import { type Bench, numberOption, quantile, textOption } from './report.ts';
 
 /** How long a run may take to be reported once it was due. A run that takes longer counts as not reported. */
-const graceMs = 60_000;
+const graceMs = 90_000;
+/** Every fifth run is one of a dead target, which takes its whole limit. */
+const deadShare = 5;
 
-/** `npm run bench -- starvation [--seconds=120] [--per-second=20] [--hogs-per-core=2]` */
+/** `npm run bench -- starvation [--seconds=60] [--per-second=20] [--burners=0,1,2,4]` */
 const bench: Bench = {
-  title: 'Verdicts on healthy targets while other processes keep every core busy',
+  title: 'Verdicts on healthy and dead targets while other processes keep the cores busy',
   async run(run) {
-    const seconds = numberOption(run, 'seconds', 120);
+    const seconds = numberOption(run, 'seconds', 60);
     const perSecond = numberOption(run, 'per-second', 20);
-    const hogsPerCore = numberOption(run, 'hogs-per-core', 2);
-    const hogCount = hogsPerCore * availableParallelism();
+    const counts = textOption(run, 'burners', '0,1,2,4').split(',').map(Number);
     await using cleanup = new AsyncDisposableStack();
+    const isLossy = await addLossyNetwork(cleanup);
     // The agent starts with the priority that everybody has; target and service come before it, as if elsewhere.
-    const agent = cleanup.use(await AgentUnderLoad.start(100));
+    const agent = cleanup.use(await AgentUnderLoad.start(300));
     setPriority(-10);
+    cleanup.defer(() => setPriority(0));
     const target = cleanup.use(startLineProcess('targets.ts'));
-    const typed = runsOf(JSON.parse(await target.next()) as Ports);
-    await warmUp(agent, typed);
-    await startHogs(hogCount, cleanup);
-    run.progress(`${hogCount} busy processes on ${availableParallelism()} cores`);
-
-    const leased: LeasedRun[] = [];
-    const startMs = performance.now();
-    for (let index = 0; index < seconds * perSecond; index += 1) {
-      const waitMs = startMs + (index * 1000) / perSecond - performance.now();
-      if (waitMs > 0) await delay(waitMs);
-      const due = nextOf(typed, index)();
-      leased.push(due);
-      agent.lease(due);
-      if (index % (10 * perSecond) === 0) {
-        run.progress(`${Math.round(index / perSecond)} of ${seconds} s, ${agent.resultCount} results`);
+    const filtered = cleanup.use(await startFilteredTarget());
+    const ports = JSON.parse(await target.next()) as Ports;
+    const healthy = healthyRuns(ports);
+    const dead = deadRuns(ports, filtered, isLossy);
+    await warmUp(agent, healthy);
+    const rows: Row[] = [];
+    for (const burnerCount of counts) {
+      await using burners = new AsyncDisposableStack();
+      await startBurners(burnerCount, burners);
+      run.progress(`${burnerCount} busy processes on ${availableParallelism()} cores`);
+      const leased = { healthy: [] as LeasedRun[], dead: [] as LeasedRun[] };
+      const startMs = performance.now();
+      for (let index = 0; index < seconds * perSecond; index += 1) {
+        const waitMs = startMs + (index * 1000) / perSecond - performance.now();
+        if (waitMs > 0) await delay(waitMs);
+        const isDead = index % deadShare === 0;
+        const due = nextOf(isDead ? dead : healthy, Math.floor(isDead ? index / deadShare : index))();
+        leased[isDead ? 'dead' : 'healthy'].push(due);
+        agent.lease(due);
       }
+      // What does not come is counted as such; it ends no benchmark.
+      const count = leased.healthy.length + leased.dead.length;
+      const endsAtMs = performance.now() + graceMs;
+      while (agent.resultCount < count && performance.now() < endsAtMs) await delay(100);
+      for (const kind of ['healthy', 'dead'] as const) {
+        rows.push(...rowsOf(agent, leased[kind], { burnerCount, kind }));
+      }
+      agent.collect();
     }
-    // What does not come is counted as such; it ends no benchmark.
-    const endsAtMs = performance.now() + graceMs;
-    while (agent.resultCount < leased.length && performance.now() < endsAtMs) await delay(100);
-    return reportOf(agent, leased, { seconds, hogCount });
+    return reportOf(rows, seconds);
   },
 };
 export default bench;
@@ -51,24 +65,53 @@ interface Ports {
   readonly http: number;
   readonly tcp: number;
   readonly dns: number;
+  readonly silentTcp: number;
+  readonly silentUdp: number;
 }
 
 type MakeRun = () => LeasedRun;
 
+const host = '127.0.0.1';
+/** Packets to it disappear. */
+const lostAddress = '198.18.7.2';
+
 /** A run of each type on a target that is well. */
-function runsOf({ http, tcp, dns }: Ports): readonly MakeRun[] {
-  const host = '127.0.0.1';
-  const specs = {
-    URL: { url: `http://${host}:${http}/` },
-    TCP: { hostname: host, port: tcp },
-    DNS: { query: 'www.bench.test', recordType: 'A', nameServer: host, port: dns },
-    ICMP: { hostname: host, pingCount: 2 },
-  };
-  return Object.entries(specs).map(
-    ([checkType, request]) =>
-      () =>
-        leasedRun('', { check: { id: crypto.randomUUID(), name: checkType, checkType, spec: { request } } }),
-  );
+function healthyRuns({ http, tcp, dns }: Ports): readonly MakeRun[] {
+  return [
+    runOf('URL', 'URL', { url: `http://${host}:${http}/` }),
+    runOf('TCP', 'TCP', { hostname: host, port: tcp }),
+    runOf('DNS', 'DNS', { query: 'www.bench.test', recordType: 'A', nameServer: host, port: dns }),
+    runOf('ICMP', 'ICMP', { hostname: host, pingCount: 2 }),
+  ];
+}
+
+/** Runs on targets that are dead, each in another way. */
+function deadRuns(
+  { silentTcp, silentUdp }: Ports,
+  filtered: { readonly port: number },
+  isLossy: boolean,
+): readonly MakeRun[] {
+  const toDns = { query: 'www.bench.test', recordType: 'A', nameServer: host, port: silentUdp };
+  return [
+    runOf('URL, silent', 'URL', { url: `http://${host}:${silentTcp}/` }),
+    runOf('URL, SYN dropped', 'URL', { url: `http://${host}:${filtered.port}/` }),
+    runOf('TCP, silent', 'TCP', { hostname: host, port: silentTcp, data: 'ping' }),
+    runOf('DNS, silent', 'DNS', toDns),
+    ...(isLossy ? [runOf('ICMP, 100 % loss', 'ICMP', { hostname: lostAddress, pingCount: 2 })] : []),
+  ];
+}
+
+function runOf(name: string, checkType: string, request: Readonly<Record<string, unknown>>): MakeRun {
+  return () => leasedRun('', { check: { id: crypto.randomUUID(), name, checkType, spec: { request } } });
+}
+
+/** A network in which every packet disappears; needs root. */
+async function addLossyNetwork(cleanup: AsyncDisposableStack): Promise<boolean> {
+  const name = 'picketlost';
+  const ip = (...words: string[]) => spawnSync('ip', words, { stdio: 'ignore' }).status === 0;
+  if (!ip('link', 'add', name, 'type', 'dummy')) return false;
+  cleanup.defer(() => void ip('link', 'delete', name));
+  return ip('address', 'add', '198.18.7.1/24', 'dev', name) && ip('link', 'set', name, 'up');
 }
 
 function nextOf(typed: readonly MakeRun[], index: number): MakeRun {
@@ -85,16 +128,16 @@ async function warmUp(agent: AgentUnderLoad, typed: readonly MakeRun[]): Promise
   agent.collect();
 }
 
-async function startHogs(count: number, cleanup: AsyncDisposableStack): Promise<void> {
+async function startBurners(count: number, cleanup: AsyncDisposableStack): Promise<void> {
   const before: LineProcess[] = [];
   setPriority(0);
   for (let index = 0; index < count; index += 1) before.push(cleanup.use(startLineProcess('busy-loop.ts')));
   setPriority(-10);
-  cleanup.defer(() => setPriority(0));
-  await Promise.all(before.map((hog) => hog.next()));
+  await Promise.all(before.map((burner) => burner.next()));
 }
 
 type Verdict = 'passed' | 'degraded' | 'failed' | 'error' | 'not reported';
+const verdicts: readonly Verdict[] = ['passed', 'degraded', 'failed', 'error', 'not reported'];
 
 /** Failures of the agent or its location are errors: they say nothing about the target. */
 function verdictOf(result: ResultReport | undefined): Verdict {
@@ -104,50 +147,69 @@ function verdictOf(result: ResultReport | undefined): Verdict {
   return isDegraded === true ? 'degraded' : 'passed';
 }
 
-function reportOf(
+interface Row {
+  readonly burnerCount: number;
+  readonly kind: 'healthy' | 'dead';
+  readonly name: string;
+  readonly counts: Readonly<Record<Verdict, number>>;
+  readonly times: readonly string[];
+  /** Of runs whose verdict is not the one that their target deserves. */
+  readonly messages: readonly string[];
+}
+
+/** One row for each kind of run. */
+function rowsOf(
   agent: AgentUnderLoad,
   leased: readonly LeasedRun[],
-  { seconds, hogCount }: { readonly seconds: number; readonly hogCount: number },
-) {
+  { burnerCount, kind }: Pick<Row, 'burnerCount' | 'kind'>,
+): Row[] {
   const runs = leased.map((due) => ({ due, result: agent.resultOf(due.runId) }));
-  const verdicts: readonly Verdict[] = ['passed', 'degraded', 'failed', 'error', 'not reported'];
-  const types = [...new Set(leased.map(({ check }) => check.checkType))];
-  const rows = types.map((type) => {
-    const ofType = runs.filter(({ due }) => due.check.checkType === type);
-    const count = (verdict: Verdict) => ofType.filter(({ result }) => verdictOf(result) === verdict).length;
-    return [
-      type,
-      String(ofType.length),
-      ...verdicts.map((verdict) => String(count(verdict))),
-      ...timesOf(ofType),
-    ];
+  const names = [...new Set(leased.map(({ check }) => check.name))];
+  return names.map((name) => {
+    const ofName = runs.filter(({ due }) => due.check.name === name);
+    const count = (verdict: Verdict) => ofName.filter(({ result }) => verdictOf(result) === verdict).length;
+    const counts = Object.fromEntries(verdicts.map((verdict) => [verdict, count(verdict)]));
+    const deserved: readonly Verdict[] = kind === 'healthy' ? ['passed', 'degraded'] : ['failed'];
+    const wrong = ofName.filter(({ result }) => !deserved.includes(verdictOf(result)));
+    const messages = wrong.map(({ result }) => `${name}: ${result?.failure?.message ?? 'no failure'}`);
+    return { burnerCount, kind, name, counts: counts as Row['counts'], times: timesOf(ofName), messages };
   });
-  const total = (verdict: Verdict) => runs.filter(({ result }) => verdictOf(result) === verdict).length;
-  const bad = runs.filter(({ result }) => ['failed', 'error'].includes(verdictOf(result)));
-  const messages = [
-    ...new Set(bad.map(({ due, result }) => `${due.check.checkType}: ${result?.failure?.message}`)),
-  ];
+}
+
+function reportOf(rows: readonly Row[], seconds: number) {
+  const total = (kind: Row['kind'], verdict: Verdict) =>
+    rows.filter((row) => row.kind === kind).reduce((sum, { counts }) => sum + counts[verdict], 0);
+  const messages = [...new Set(rows.flatMap((row) => row.messages))];
   return {
     columns: [
-      'check type',
-      'runs',
+      'burners',
+      'target',
+      'run',
       ...verdicts,
       'lateness p50 / p99 / max (ms)',
       'response p50 / p99 (ms)',
       'agent lag p50 / p99 (ms)',
     ],
-    rows,
+    rows: rows.map(({ burnerCount, kind, name, counts, times }) => [
+      String(burnerCount),
+      kind,
+      name,
+      ...verdicts.map((verdict) => String(counts[verdict])),
+      ...times,
+    ]),
     notes: [
-      `${hogCount} processes that never pause, at the agent's own priority, for ${seconds} s on ${availableParallelism()} cores. Service and targets have a higher priority, as if they ran elsewhere. Asked for: no run failed or degraded.`,
+      `Burners: processes that never pause, at the agent's own priority, for ${seconds} s on ${availableParallelism()} cores. Service and targets have a higher priority, as if they ran elsewhere. Asked for: no run on a healthy target failed or degraded, and every one on a dead target failed.`,
       'Lateness: from the due time of a run to the start of its probe.',
       ...messages.slice(0, 5).map((message) => `Seen: ${message}.`),
     ],
     figures: {
-      runs: runs.length,
-      failed: total('failed'),
-      degraded: total('degraded'),
-      errors: total('error'),
-      not_reported: total('not reported'),
+      runs: rows.reduce((sum, { counts }) => sum + verdicts.reduce((all, name) => all + counts[name], 0), 0),
+      healthy_failed: total('healthy', 'failed'),
+      healthy_degraded: total('healthy', 'degraded'),
+      healthy_errors: total('healthy', 'error'),
+      dead_excused: total('dead', 'error'),
+      dead_passed: total('dead', 'passed') + total('dead', 'degraded'),
+      not_reported: total('healthy', 'not reported') + total('dead', 'not reported'),
     },
   };
 }

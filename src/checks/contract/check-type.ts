@@ -113,6 +113,11 @@ export interface Measurement {
   readonly overheadMs: number;
   /** How much later than the kernel the thread noticed a step, at most, in milliseconds. */
   readonly lagMs: number;
+  /**
+   * For how long the run had nothing to do but to wait for the other side, as far as that is known, in
+   * milliseconds.
+   */
+  readonly waitedMs?: number | undefined;
 }
 
 /** What a run may use besides its spec. Everything a runner needs comes through here; it reads no globals. */

@@ -7,8 +7,8 @@ export function unjudged(failed: Failure) {
 }
 
 /** How the times of a run came about, from what its probe says. */
-export function measurementOf({ clock, overheadMs, lagMs }: Measurement): Measurement {
-  return { clock, overheadMs: toMicroseconds(overheadMs), lagMs: toMicroseconds(lagMs) };
+export function measurementOf({ clock, overheadMs, lagMs, waitedMs }: Measurement): Measurement {
+  return { clock, overheadMs: toMicroseconds(overheadMs), lagMs: toMicroseconds(lagMs), waitedMs };
 }
 
 /** Milliseconds to the microsecond: more digits are noise that every result would store. */

@@ -37,7 +37,11 @@ const silences: ReadonlySet<FailureCode> = new Set([
 /** What came of asking: a reply, or why there is none. `server` is the one that was asked last. */
 type Asked =
   | { readonly reply: DnsReply; readonly server: DnsServer }
-  | { readonly failure: Failure; readonly server: DnsServer | undefined };
+  | {
+      readonly failure: Failure;
+      readonly server: DnsServer | undefined;
+      readonly waitedMs?: number | undefined;
+    };
 
 /** Runs a DNS monitor: asks a name server one question and judges the answer. */
 export const runDns: Runner<DnsSpec, DnsDetail> = async (spec, context) => {
@@ -51,7 +55,11 @@ export const runDns: Runner<DnsSpec, DnsDetail> = async (spec, context) => {
   if (spec.shouldFail && silences.has(asked.failure.code)) {
     return expectedFailureOutcome(spec, context, request, { ...asked, responseTimeMs });
   }
-  return { ...failedOutcome(spec, context, { ...asked, request, responseTimeMs }), measurement: unanswered };
+  const { waitedMs } = asked;
+  return {
+    ...failedOutcome(spec, context, { ...asked, request, responseTimeMs }),
+    measurement: { ...unanswered, waitedMs },
+  };
 };
 
 /** Nothing came that could have had a stamp: the time is that of this process. */
@@ -86,7 +94,8 @@ async function ask(
     const means = { ...controls(), egress: context.egress };
     return { reply: await queryDns(question, server, { protocol }, means), server };
   } catch (thrown) {
-    return { failure: failureOf(thrown), server };
+    const waitedMs = thrown instanceof ProbeError ? thrown.waitedMs : undefined;
+    return { failure: failureOf(thrown), server, waitedMs };
   }
 }
 

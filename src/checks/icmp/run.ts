@@ -66,7 +66,14 @@ export function icmpRunner(backend: IcmpBackend): Runner<IcmpSpec, IcmpDetail> {
         timeoutMs: context.timeoutMs - (performance.now() - startMs),
       },
     );
-    const measurement: Measurement = { clock: backend.clock, overheadMs: 0, lagMs: 0 };
+    // The engine reads what has arrived before it calls anything lost, however late it is.
+    const isWaitingAlone = backend.clock === 'kernel' && !result.error;
+    const measurement: Measurement = {
+      clock: backend.clock,
+      overheadMs: 0,
+      lagMs: 0,
+      waitedMs: isWaitingAlone ? performance.now() - startMs : undefined,
+    };
     const outcome = result.error
       ? failedOutcome(context, { request, result }, probeFailure(result.error))
       : judgedOutcome(spec, context, { request, result, backend });

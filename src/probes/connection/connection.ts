@@ -32,6 +32,8 @@ export class Connection {
   phase: ProbePhase;
   /** True once the connection is the caller's; what happens from then on has phases of its own. */
   isOpen = false;
+  /** True while the proxy was asked for a tunnel and has not answered with HTTP, whatever became of it. */
+  isTunnelPending = false;
   /** The address connected to; the proxy's when there is one. */
   address: string | null = null;
   readonly #target: ConnectionTarget;
@@ -85,6 +87,11 @@ export class Connection {
   get isSending(): boolean {
     const { _handle: handle } = (this.#tcpSocket ?? {}) as { _handle?: { writeQueueSize?: number } | null };
     return (handle?.writeQueueSize ?? 0) > 0;
+  }
+
+  /** For how long the connection has been silent on either side, as far as the kernel knows. */
+  silentMs(): number {
+    return this.#watch?.silentMs(performance.now()) ?? 0;
   }
 
   /** When data were sent whose writing began at `beforeMs` and has just ended; see writeMoment. */
@@ -266,8 +273,10 @@ export class Connection {
         return;
       }
       const beforeMs = performance.now();
-      openTunnel(proxySocket, { proxy, authority: hostAndPort(hostname, port) }, (error) => {
+      this.isTunnelPending = true;
+      openTunnel(proxySocket, { proxy, authority: hostAndPort(hostname, port) }, (error, isAnswered) => {
         if (this.#isDestroyed) return;
+        this.isTunnelPending = !isAnswered;
         this.#completeExchange();
         if (error) return this.#fail(error);
         this.#secure(proxySocket);

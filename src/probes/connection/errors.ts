@@ -43,6 +43,8 @@ export class ProbeError extends Error {
   readonly phase: ProbePhase;
   /** Code of the system or library error, when there was one. */
   readonly code: string | undefined;
+  /** For how long there had been nothing to do but to wait for the other side, where that is known. */
+  waitedMs: number | undefined;
 
   /** @param options.cause the system or library error, when there was one. */
   constructor(
@@ -119,7 +121,8 @@ export function classifyError(thrown: unknown, phase: ProbePhase, where: string)
   const kind =
     protocolKind(error) ??
     kindOf(code, phase) ??
-    ('syscall' in error ? unknownSystemError(phase) : undefined);
+    ('syscall' in error ? unknownSystemError(phase) : undefined) ??
+    (phase === 'tls' && code !== '' ? unknownTlsError(code) : undefined);
   if (kind === undefined) return error;
   return new ProbeError(kind, phase, describe(textOf(error, kind, phase), code, where), code, {
     cause: error,
@@ -189,6 +192,14 @@ function kindOf(code: string, phase: ProbePhase): ProbeErrorKind | undefined {
 /** The kernel has more error numbers than the table: they are still news about the peer, not about us. */
 function unknownSystemError(phase: ProbePhase): ProbeErrorKind {
   return phase === 'tcp' ? 'host-unreachable' : 'connection-reset';
+}
+
+/**
+ * Node knows few of OpenSSL's verdicts on certificates by name: the others are UNSPECIFIED, or what a later
+ * version calls them. They are the target's all the same.
+ */
+function unknownTlsError(code: string): ProbeErrorKind {
+  return code.startsWith('ERR_') ? 'handshake-failed' : 'certificate-invalid';
 }
 
 /** The library's words and, unless they hold it already, the peer and the code. */

@@ -18,21 +18,31 @@ export interface InterruptionSources {
 export class Interruptions {
   readonly #signal: AbortSignal;
   readonly #timer: NodeJS.Timeout;
+  #lastTurn: NodeJS.Immediate | undefined;
   readonly #onInterrupted: (interruption: Interruption) => void;
-  readonly #onAbort = () => this.#interrupt(isTimeout(this.#signal.reason) ? 'deadline' : 'abort');
+  readonly #onAbort = () => {
+    if (isTimeout(this.#signal.reason)) this.#expire();
+    else this.#interrupt('abort');
+  };
 
   constructor({ signal, timeoutMs }: InterruptionSources, onInterrupted: (reason: Interruption) => void) {
     this.#signal = signal;
     this.#onInterrupted = onInterrupted;
-    this.#timer = setTimeout(() => this.#interrupt('deadline'), Math.max(0, timeoutMs));
+    this.#timer = setTimeout(() => this.#expire(), Math.max(0, timeoutMs));
     signal.addEventListener('abort', this.#onAbort, { once: true });
-    if (signal.aborted) this.#onAbort();
+    if (signal.aborted) this.#interrupt(isTimeout(signal.reason) ? 'deadline' : 'abort');
   }
 
   /** Ends the waiting; to be called when the probe is done. */
   release(): void {
     clearTimeout(this.#timer);
+    clearImmediate(this.#lastTurn);
     this.#signal.removeEventListener('abort', this.#onAbort);
+  }
+
+  /** What had arrived by the deadline is read first: a thread that was late must not call it missing. */
+  #expire(): void {
+    this.#lastTurn ??= setImmediate(() => this.#interrupt('deadline'));
   }
 
   #interrupt(interruption: Interruption): void {
@@ -50,6 +60,7 @@ export function interruptionError(
   return new ProbeError('aborted', at.phase, `the run was stopped while ${at.where} was being probed`);
 }
 
-function isTimeout(reason: unknown): boolean {
+/** Whether that is why a signal aborts whose time is over. */
+export function isTimeout(reason: unknown): boolean {
   return reason instanceof Error && reason.name === 'TimeoutError';
 }

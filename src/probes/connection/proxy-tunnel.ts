@@ -50,25 +50,26 @@ function decodePart(text: string): string {
  * Asks a proxy, over a socket connected to it, for a tunnel to `authority` (RFC 9110 section 9.3.6). Calls
  * back once: without an error the socket now is a connection to the target.
  *
- * 502 and 504 are the proxy's word that the target cannot be reached; any other refusal is trouble with the
- * proxy.
+ * A proxy that refuses has its reason in the target: proxies answer 502, 503, 504, 500, 404 or 403 for one that
+ * they cannot reach. Only 407 is about the proxy's own terms.
  */
 export function openTunnel(
   socket: Socket,
   tunnel: { readonly proxy: ForwardProxy; readonly authority: string },
-  callback: (error: Error | null) => void,
+  callback: (error: Error | null, isAnswered: boolean) => void,
 ): void {
   const { proxy, authority } = tunnel;
   const proxyName = `${proxy.hostname}:${proxy.port}`;
   let received: Buffer = Buffer.alloc(0);
 
-  const finish = (error: Error | null) => {
+  const finish = (error: Error | null, isAnswered: boolean) => {
     socket.off('readable', onReadable);
     socket.off('end', onEnd);
-    socket.off('error', finish);
-    callback(error);
+    socket.off('error', onError);
+    callback(error, isAnswered);
   };
-  const fail = (message: string) => finish(new ProbeError('proxy-failed', 'proxy', message));
+  const onError = (error: Error) => finish(error, false);
+  const fail = (message: string) => finish(new ProbeError('proxy-failed', 'proxy', message), false);
   const onEnd = () =>
     fail(`proxy ${proxyName} closed the connection instead of answering CONNECT ${authority}`);
   const onReadable = () => {
@@ -86,18 +87,20 @@ export function openTunnel(
     const status = Number(match[1]);
     if (status < 200 || status >= 300) {
       const message = `proxy ${proxyName} answered ${`${status} ${match[2] ?? ''}`.trim()} to CONNECT ${authority}`;
-      const isTargetDown = status === 502 || status === 504;
-      return finish(new ProbeError(isTargetDown ? 'host-unreachable' : 'proxy-failed', 'proxy', message));
+      return finish(
+        new ProbeError(status === 407 ? 'proxy-failed' : 'host-unreachable', 'proxy', message),
+        true,
+      );
     }
     if (received.length > end + endOfHead.length) {
       return fail(`proxy ${proxyName} sent data before the tunnel to ${authority} was used`);
     }
-    finish(null);
+    finish(null, true);
   };
 
   socket.on('readable', onReadable);
   socket.on('end', onEnd);
-  socket.on('error', finish);
+  socket.on('error', onError);
   const authorization = proxy.authorization ? `Proxy-Authorization: ${proxy.authorization}\r\n` : '';
   socket.write(`CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n${authorization}\r\n`);
 }

@@ -37,7 +37,10 @@ export async function queryHttps(
     },
     { ...controls, resolver: knownAddress(server) },
   );
-  if (error) throw error;
+  if (error) {
+    error.waitedMs = measurement.waitedMs;
+    throw error;
+  }
   if (head?.status !== 200) {
     const message = `${where} answered with the HTTP status ${head?.status}`;
     throw new ProbeError('response-malformed', 'firstByte', message);

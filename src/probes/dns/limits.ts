@@ -1,4 +1,5 @@
 import { ProbeError } from '../connection/errors.ts';
+import { isTimeout } from '../connection/interruption.ts';
 import type { EgressPolicy } from '../egress/policy.ts';
 import type { Timekeeper } from '../kernel-thread/timekeeper.ts';
 
@@ -45,14 +46,21 @@ export function withinLimits<Value>(
       close?.();
       finish();
     };
-    const expire = () => settle(() => reject(expired()));
+    const expire = () => {
+      if (!isSettled) {
+        const error = expired();
+        settle(() => reject(error));
+      }
+    };
+    // What had arrived by then is read first: a thread that was late must not call it missing.
+    const expireAfterReading = () => void setImmediate(expire);
     const onAbort = () => {
       const { reason } = controls.signal;
-      if (reason instanceof Error && reason.name === 'TimeoutError') return expire();
+      if (isTimeout(reason)) return expireAfterReading();
       const message = `the run was stopped while ${where} was being asked`;
       settle(() => reject(new ProbeError('aborted', 'firstByte', message)));
     };
-    const timer = setTimeout(expire, Math.max(0, controls.timeoutMs));
+    const timer = setTimeout(expireAfterReading, Math.max(0, controls.timeoutMs));
     controls.signal.addEventListener('abort', onAbort, { once: true });
     if (controls.signal.aborted) return onAbort();
     try {
@@ -67,8 +75,13 @@ export function withinLimits<Value>(
   });
 }
 
-/** @param remark more about it, such as what was ignored meanwhile. */
-export function noAnswer(where: string, timeoutMs: number, remark = ''): ProbeError {
+/**
+ * @param waitedMs how long ago the last was sent that an answer may come to; 0 where that is not known.
+ * @param remark more about it, such as what was ignored meanwhile.
+ */
+export function noAnswer(where: string, timeoutMs: number, waitedMs = 0, remark = ''): ProbeError {
   const message = `no answer from ${where} within ${Math.max(0, Math.round(timeoutMs))} ms${remark}`;
-  return new ProbeError('response-timeout', 'firstByte', message, 'ETIMEDOUT');
+  const error = new ProbeError('response-timeout', 'firstByte', message, 'ETIMEDOUT');
+  error.waitedMs = waitedMs;
+  return error;
 }

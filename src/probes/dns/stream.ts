@@ -3,7 +3,7 @@ import { Connection } from '../connection/connection.ts';
 import { classifyError, ProbeError } from '../connection/errors.ts';
 import { joinedMeasurement } from '../kernel-thread/socket-watch.ts';
 import { ownAnswer, type Resolver } from '../resolver.ts';
-import { type QueryControls, type Settle, withinLimits } from './limits.ts';
+import { noAnswer, type QueryControls, type Settle, withinLimits } from './limits.ts';
 import { type DnsServer, serverText } from './server.ts';
 import { malformed, type SentQuery, type TimedMessage } from './udp.ts';
 import { DnsDecodeError, type DnsMessage, decodeMessage, mismatch } from './wire/message.ts';
@@ -26,17 +26,17 @@ export function queryStream(
 ): Promise<TimedMessage> {
   const where = serverText(server);
   const startMs = performance.now();
-  return withinLimits(controls, where, ({ resolve, reject }) => {
-    const connection = new Connection({
-      hostname: server.hostname,
-      port: server.port,
-      isSecure,
-      family: server.family,
-      isCertificateChecked: true,
-      clientIdentity: undefined,
-      proxy: undefined,
-      alpnProtocols: ['dot'],
-    });
+  const connection = new Connection({
+    hostname: server.hostname,
+    port: server.port,
+    isSecure,
+    family: server.family,
+    isCertificateChecked: true,
+    clientIdentity: undefined,
+    proxy: undefined,
+    alpnProtocols: ['dot'],
+  });
+  const start = ({ resolve, reject }: Settle<TimedMessage>) => {
     const means = { ...controls, resolver: knownAddress(server) };
     connection.open(means, (error, socket) => {
       if (error || !socket) return reject(error);
@@ -59,7 +59,10 @@ export function queryStream(
       sentMs = connection.sentSince(beforeMs);
     });
     return () => connection.destroy();
-  });
+  };
+  return withinLimits(controls, where, start, () =>
+    noAnswer(where, controls.timeoutMs, connection.silentMs()),
+  );
 }
 
 /** The address is known already; connecting must not look it up again. */

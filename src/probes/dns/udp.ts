@@ -48,6 +48,7 @@ export function queryUdp(
   const where = serverText(server);
   const { timekeeper = threadTimekeeper() } = controls;
   const startMs = performance.now();
+  let sentMs = 0;
   let ignoredCount = 0;
   let lastIgnored = '';
   const remark = () =>
@@ -60,7 +61,6 @@ export function queryUdp(
       const refusal = controls.egress.refusal(server);
       if (refusal !== undefined) throw new ProbeError('egress-denied', 'firstByte', refusal);
       const socket = createSocket(server.family === 6 ? 'udp6' : 'udp4');
-      let sentMs = 0;
       let times: PacketTimes | undefined;
       socket.on('error', (error) => reject(socketError(error, server, where)));
       socket.on('message', (bytes) => {
@@ -94,7 +94,7 @@ export function queryUdp(
       });
       return () => socket.close();
     },
-    () => noAnswer(where, controls.timeoutMs, remark()),
+    () => noAnswer(where, controls.timeoutMs, sentMs > 0 ? performance.now() - sentMs : 0, remark()),
   );
 }
 

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { Client, type Dispatcher } from 'undici';
 import type { CertificateFacts } from '../connection/certificate.ts';
 import { Connection } from '../connection/connection.ts';
-import { classifyError, ProbeError, type ProbePhase } from '../connection/errors.ts';
+import { classifyError, ProbeError, type ProbeErrorKind, type ProbePhase } from '../connection/errors.ts';
 import type { ConnectionMeans, ConnectionTarget } from '../connection/target.ts';
 import type { StampClock } from '../sys/kernel-clock.ts';
 import { BodyCollector, type CollectedBody } from './body.ts';
@@ -39,9 +39,13 @@ export interface ExchangeResult {
   readonly head: ResponseHead | undefined;
   readonly body: CollectedBody;
   readonly error: ProbeError | undefined;
+  /** Whether the error may be the proxy's as well as that of the target behind it. */
+  readonly isProxyInDoubt: boolean;
   readonly times: HopTimes;
   readonly clock: StampClock;
   readonly lagMs: number;
+  /** For how long the connection had been silent when the exchange failed. */
+  readonly silentMs: number;
   /** What the target showed of itself in TLS; absent without. */
   readonly certificate: CertificateFacts | undefined;
   readonly address: string | null;
@@ -52,6 +56,13 @@ const maxHeaderBytes = 64 * 1024;
 
 /** What undici takes for the first request of an HTTP/2 connection. */
 const usualHttp2RequestMs = 0.6;
+
+/** What a proxy that forwards plain HTTP may have caused itself, or handed on from the target. */
+const relayedKinds: ReadonlySet<ProbeErrorKind> = new Set([
+  'response-timeout',
+  'connection-reset',
+  'response-malformed',
+]);
 
 const noBody: CollectedBody = { bytes: Buffer.alloc(0), isTruncated: false };
 
@@ -248,6 +259,7 @@ export class Exchange {
     const eventMs = performance.now();
     if (this.#endMs === 0) this.#endMs = thrown || !this.#head ? eventMs : this.#lastByteMs();
     const error = thrown ? classifyError(thrown, this.phase, this.where) : undefined;
+    const silentMs = error ? this.#connection.silentMs() : 0;
     const body = this.#body?.result() ?? noBody;
     this.#body?.destroy();
     if (this.#httpVersion === '2') void this.#client?.destroy();
@@ -260,12 +272,22 @@ export class Exchange {
       head: this.#head,
       body: error ? { ...body, isTruncated: true } : body,
       error,
+      isProxyInDoubt: error !== undefined && this.#isProxyInDoubt(error),
       times: this.#times(eventMs),
       clock: this.#connection.clock,
       lagMs: this.#connection.lagMs,
+      silentMs,
       certificate: this.#connection.certificate,
       address: this.#connection.address,
     });
+  }
+
+  /** Either of them may have been silent or have broken off, while nobody has said anything in HTTP. */
+  #isProxyInDoubt({ kind }: ProbeError): boolean {
+    const { proxy, isSecure } = this.#request.target;
+    if (!proxy) return false;
+    if (!this.#connection.isOpen) return this.#connection.isTunnelPending && kind === 'proxy-failed';
+    return !isSecure && relayedKinds.has(kind);
   }
 
   #times(eventMs: number): HopTimes {

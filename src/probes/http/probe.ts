@@ -7,6 +7,7 @@ import {
   Interruptions,
   interruptionError,
 } from '../connection/interruption.ts';
+import { blamedError } from '../connection/proxy-question.ts';
 import { bareHostname, basicAuthorization, type ForwardProxy } from '../connection/proxy-tunnel.ts';
 import type { ClientIdentity } from '../connection/secure-contexts.ts';
 import type { ConnectionMeans } from '../connection/target.ts';
@@ -110,10 +111,10 @@ class Chain {
       if (this.#interruption) exchange.stop(this.#interruptionError(this.#interruption, exchange));
       const result = await running;
       hops.push(result);
-      const outcome = { result, url: next.url, redirectCount, startMs };
+      const outcome = { result, url: next.url, redirectCount, startMs, endMs: performance.now() };
       const proxyError = this.#proxyRefusal(result, next.url);
       if (proxyError) return this.#result(outcome, proxyError, hops);
-      if (result.error || !result.head) return this.#result(outcome, result.error, hops);
+      if (result.error || !result.head) return this.#result(outcome, await this.#blamed(result), hops);
       const location = this.#request.followRedirects
         ? redirectLocation(result.head.status, result.head.headers)
         : undefined;
@@ -134,6 +135,12 @@ class Chain {
     if (!proxy || url.protocol !== 'http:' || head?.status !== 407) return undefined;
     const message = `proxy ${hostAndPort(proxy.hostname, proxy.port)} answered 407 ${head.statusText}`;
     return new ProbeError('proxy-failed', 'proxy', message.trimEnd());
+  }
+
+  async #blamed({ error, isProxyInDoubt, address }: ExchangeResult): Promise<ProbeError | undefined> {
+    const { proxy } = this.#request;
+    if (!error || !isProxyInDoubt || !proxy || address === null) return error;
+    return await blamedError(error, { proxy, address }, this.#controls);
   }
 
   #exchangeRequest({ url, method, headers, body }: RedirectableRequest) {
@@ -175,19 +182,22 @@ class Chain {
       readonly url: URL;
       readonly redirectCount: number;
       readonly startMs: number;
+      readonly endMs: number;
     },
     error: ProbeError | undefined,
     hops: readonly ExchangeResult[],
   ): HttpProbeResult {
-    const { result, url, redirectCount, startMs } = outcome;
+    const { result, url, redirectCount, startMs, endMs } = outcome;
     const phases = sumPhases(hops.map(({ times }): HopTimes => times));
+    const measurement = joinedMeasurement(hops, endMs - startMs - phases.total);
+    const accountedMs = measurement.clock === 'kernel' ? phases.total : 0;
     return {
       error,
       head: result.head,
       body: result.body,
       phases: error ? undefined : phases,
       elapsedMs: phases.total,
-      measurement: joinedMeasurement(hops, performance.now() - startMs - phases.total),
+      measurement: error ? { ...measurement, waitedMs: Math.max(result.silentMs, accountedMs) } : measurement,
       certificate: hops.findLast(({ certificate }) => certificate)?.certificate,
       url,
       address: this.#request.proxy ? null : result.address,

@@ -119,6 +119,14 @@ export class KernelWatch implements SocketWatch {
     return Math.max(0, endMs - sentMs - (pauseMs >= shortestPauseMs ? pauseMs : 0));
   }
 
+  silentMs(nowMs: number): number {
+    const sinceBeganMs = nowMs - this.#startedMs;
+    if (this.#row.answeredAtMs() === undefined) return sinceBeganMs;
+    if (!this.#info.read(this.#descriptor)) return 0;
+    const { sinceDataSentMs, sinceDataReceivedMs } = this.#info;
+    return Math.min(sinceBeganMs, sinceDataSentMs, sinceDataReceivedMs);
+  }
+
   release(): void {
     if (this.#isReleased) return;
     this.#isReleased = true;

@@ -27,6 +27,10 @@ export interface SocketWatch {
    * @param sent when this side had said its first word.
    */
   exchangeMs(sent: SentMoment, receivedBytes: number, eventMs: number): number;
+  /**
+   * For how long nothing has been sent to the peer, nor come from it, whoever was late to look; 0 where nobody can tell.
+   */
+  silentMs(nowMs: number): number;
   /** Ends the watching; to be called before the socket is closed. */
   release(): void;
 }
@@ -87,6 +91,10 @@ export class EventWatch implements SocketWatch {
     return eventMs - sent.atMs;
   }
 
+  silentMs(): number {
+    return 0;
+  }
+
   release(): void {
     // Nothing was taken.
   }
@@ -118,6 +126,11 @@ export interface ProbeMeasurement {
   readonly overheadMs: number;
   /** How much later than it happened a step was noticed, at most, in milliseconds. */
   readonly lagMs: number;
+  /**
+   * For how long a probe that failed had nothing to do but to wait for the other side, as far as the kernel knows, in
+   * milliseconds: what its agent was late for meanwhile made no difference.
+   */
+  readonly waitedMs?: number | undefined;
 }
 
 /** How the times of several steps in a row came about, with the own time that was left over between them. */

@@ -7,6 +7,7 @@ const bufferBytes = 256;
 const longestStepMs = 10;
 /** Offsets in `struct tcp_info` (include/uapi/linux/tcp.h), which only ever grows at its end. */
 const lastDataSentOffset = 44;
+const lastDataReceivedOffset = 52;
 const rttOffset = 68;
 const totalRetransOffset = 100;
 const bytesReceivedOffset = 128;
@@ -41,6 +42,11 @@ export class TcpInfo {
   /** Milliseconds since data was sent last, give or take `stepMs`. */
   get sinceDataSentMs(): number {
     return this.#buffer.readUInt32LE(lastDataSentOffset);
+  }
+
+  /** Milliseconds since data came last, or since the connection was made; give or take `stepMs`. */
+  get sinceDataReceivedMs(): number {
+    return this.#buffer.readUInt32LE(lastDataReceivedOffset);
   }
 
   /** Smoothed round trip time, in milliseconds; right after connecting it is that of the SYN. */

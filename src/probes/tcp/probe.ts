@@ -184,6 +184,7 @@ class Conversation {
     const connection = this.#connection;
     const phase = connection.isOpen ? 'data' : connection.phase;
     const error = end.error ? classifyError(end.error, phase, connection.where) : undefined;
+    const silentMs = error ? connection.silentMs() : 0;
     connection.destroy();
     if (error && !(error instanceof ProbeError)) {
       settle.reject(error);
@@ -205,6 +206,7 @@ class Conversation {
         clock: connection.clock,
         overheadMs: Math.max(0, lastEventMs - this.#startMs - phases.total),
         lagMs: connection.lagMs,
+        ...(error && { waitedMs: Math.max(silentMs, connection.clock === 'kernel' ? phases.total : 0) }),
       },
       certificate: connection.certificate,
       address: connection.address,

@@ -1,6 +1,7 @@
 /**
  * The targets of the benchmarks with all check types, a process of its own: an HTTP server, a TCP server that accepts and closes, and a
- * DNS server that knows one address for every name. Prints `{"http": PORT, "tcp": PORT, "dns": PORT}`.
+ * DNS server that knows one address for every name. Beside them a TCP port and a UDP port that take everything and say
+ * nothing. Prints `{"http": PORT, "tcp": PORT, "dns": PORT, "silentTcp": PORT, "silentUdp": PORT}`.
  */
 import { createSocket } from 'node:dgram';
 import { createServer as createHttpServer } from 'node:http';
@@ -23,6 +24,11 @@ const tcp = await listening(
     socket.on('end', () => socket.end());
   }),
 );
+const silentTcp = await listening(
+  createServer((socket) => void socket.on('error', () => socket.destroy()).resume()),
+);
+const silent = createSocket('udp4');
+await new Promise<void>((resolve) => silent.bind(0, address, resolve));
 const dns = createSocket({ type: 'udp4', recvBufferSize: 1 << 20 });
 dns.on('message', (message, { address: from, port }) => {
   const { id, questions = [] } = dnsPacket.decode(message);
@@ -34,7 +40,10 @@ dns.on('message', (message, { address: from, port }) => {
     from,
   );
 });
-dns.bind(0, address, () => console.log(JSON.stringify({ http, tcp, dns: dns.address().port })));
+dns.bind(0, address, () => {
+  const ports = { http, tcp, dns: dns.address().port, silentTcp, silentUdp: silent.address().port };
+  console.log(JSON.stringify(ports));
+});
 process.on('SIGTERM', () => process.exit(0));
 
 function listening(server: Server): Promise<number> {

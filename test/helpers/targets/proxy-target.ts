@@ -18,11 +18,15 @@ export interface ProxyOptions {
   readonly password?: string;
   /** Answers CONNECT with this status instead of a tunnel. */
   readonly connectStatus?: number;
-  /** Never answers CONNECT. */
-  readonly isSilent?: boolean;
+  /** What it does instead of asking the target, as a proxy does whose target is dead; it answers for itself. */
+  readonly onTarget?: Misbehaviour;
+  /** What it does whatever it is asked. */
+  readonly onAnything?: Misbehaviour;
   /** Speaks TLS to its clients. */
   readonly identity?: KeyAndCertificate;
 }
+
+type Misbehaviour = 'waits' | 'closes' | 'babbles';
 
 /** Starts a forward proxy: tunnels for CONNECT, and plain HTTP by absolute URL. */
 export async function startProxyTarget(options: ProxyOptions = {}): Promise<ProxyTarget> {
@@ -33,11 +37,20 @@ export async function startProxyTarget(options: ProxyOptions = {}): Promise<Prox
       : `Basic ${Buffer.from(`${options.username}:${options.password ?? ''}`).toString('base64')}`;
   const isRefused = (request: IncomingMessage) =>
     wanted !== undefined && request.headers['proxy-authorization'] !== wanted;
+  const { onTarget, onAnything } = options;
+  const misbehave = (socket: Duplex, behaviour: Misbehaviour) => {
+    if (behaviour === 'closes') socket.destroy();
+    else if (behaviour === 'babbles') socket.end('220 mail.example.test ready\r\n\r\n');
+  };
   const server = options.identity
     ? createSecureServer({ key: options.identity.key, cert: options.identity.cert })
     : createServer();
   server.on('request', (request, response) => {
+    if (onAnything) return misbehave(request.socket, onAnything);
+    // What has no host is asked of the proxy itself.
+    if (request.url?.startsWith('/')) return void response.writeHead(400).end();
     requests.push(`${request.method} ${request.url}`);
+    if (onTarget) return misbehave(request.socket, onTarget);
     if (isRefused(request)) {
       response.writeHead(407, { 'proxy-authenticate': 'Basic' }).end();
       return;
@@ -53,7 +66,8 @@ export async function startProxyTarget(options: ProxyOptions = {}): Promise<Prox
   server.on('connect', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     requests.push(`CONNECT ${request.url}`);
     socket.on('error', () => socket.destroy());
-    if (options.isSilent) return;
+    const behaviour = onAnything ?? onTarget;
+    if (behaviour) return misbehave(socket, behaviour);
     if (isRefused(request)) return refuse(socket, 407, 'Proxy Authentication Required');
     if (options.connectStatus !== undefined) return refuse(socket, options.connectStatus, 'Refused');
     const { hostname, port } = new URL(`http://${request.url}`);

@@ -7,6 +7,8 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { createLogger } from '../../../src/lib/log.ts';
 import { ResultReport } from '../../../src/protocol/agent/agent.ts';
 import { Target } from '../../helpers/agent/target.ts';
+import { startDnsServer } from '../../helpers/dns/dns-server.ts';
+import { startFilteredTarget } from '../../helpers/targets/filtered-target.ts';
 
 const busyWorker = new URL('../../helpers/agent/fixtures/busy-worker.ts', import.meta.url);
 const never = new AbortController().signal;
@@ -77,6 +79,35 @@ describe('a probe thread that gets no time', () => {
     expect(report.agentLagMs).toBeGreaterThan(timeoutMs);
     expect(facts).toMatchObject({ spoilt: 'starved', verdict: 'error' });
     expect(logOf(report).match(/is repeated/g)).toHaveLength(1);
+  });
+
+  it('blames a target that was silent for the whole limit, while the thread was away often but never long', async () => {
+    const { report, facts } = await run('/hold/busy-naps', { timeoutMs: 1500 });
+    expect(report.failure).toMatchObject({ code: 'RESPONSE_TIMEOUT', owner: 'target' });
+    expect(facts.spoilt).toBeUndefined();
+    expect(target.requests).toEqual(['/hold/busy-naps']);
+  });
+
+  it.each(['UDP', 'TCP'])('blames a name server that is silent over %s the same way', async (protocol) => {
+    await using server = await startDnsServer(() => []);
+    const request = {
+      query: 'busy-naps.test',
+      recordType: 'A',
+      nameServer: server.address,
+      port: server.port,
+      protocol,
+    };
+    const { report, facts } = await run('', { checkType: 'DNS', spec: { request }, timeoutMs: 1500 });
+    expect(report.failure).toMatchObject({ code: 'DNS_NO_ANSWER', owner: 'target' });
+    expect(facts.spoilt).toBeUndefined();
+  });
+
+  it('blames a port that drops every packet the same way', async () => {
+    await using filtered = await startFilteredTarget();
+    const request = { hostname: filtered.host, port: filtered.port, data: 'busy-naps' };
+    const { report, facts } = await run('', { checkType: 'TCP', spec: { request }, timeoutMs: 1500 });
+    expect(report.failure).toMatchObject({ code: 'CONNECTION_TIMEOUT', owner: 'target' });
+    expect(facts.spoilt).toBeUndefined();
   });
 
   it.each([

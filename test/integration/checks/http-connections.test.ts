@@ -226,17 +226,49 @@ describe('through a proxy', () => {
       });
     }));
 
-  it.each<[string, ProxyOptions, string]>([
-    ['refuses credentials', credentials, '407'],
-    ['refuses the target', { connectStatus: 403 }, '403'],
-    ['never answers', { isSilent: true }, 'timed out'],
-  ])('that %s it is the location’s fault', (_name, options, words) =>
-    withProxy(options, async (proxy) => {
+  it('that refuses credentials it is the location’s fault', () =>
+    withProxy(credentials, async (proxy) => {
+      const { failure } = await run(secure.url, { proxyUrl: proxy.url }, { skipSSL: true });
+      expect(failure).toMatchObject({ code: 'PROXY_FAILED', owner: 'location' });
+      expect(failure?.message).toContain('407');
+      expect(failure?.message).not.toContain(credentials.password);
+    }));
+
+  it.each([400, 403, 404, 405, 429, 500, 501, 502, 503, 504])(
+    'that answers CONNECT with %i the target is down',
+    (connectStatus) =>
+      withProxy({ connectStatus }, async (proxy) => {
+        const { failure } = await run(secure.url, { proxyUrl: proxy.url }, { skipSSL: true });
+        expect(failure).toMatchObject({ code: 'HOST_UNREACHABLE', owner: 'target' });
+        expect(failure?.message).toContain(String(connectStatus));
+      }),
+  );
+
+  it.each<[string, ProxyOptions['onTarget'], string, string]>([
+    ['waits for the target', 'waits', 'CONNECTION_TIMEOUT', 'RESPONSE_TIMEOUT'],
+    ['hangs up on it', 'closes', 'HOST_UNREACHABLE', 'CONNECTION_RESET'],
+    ['talks nonsense about it', 'babbles', 'HOST_UNREACHABLE', 'RESPONSE_MALFORMED'],
+  ])('that %s, and answers for itself, the target is down', (_name, onTarget, secureCode, plainCode) =>
+    withProxy({ onTarget }, async (proxy) => {
       const context = { proxyUrl: proxy.url, timeoutMs: 400 };
       const { failure } = await run(secure.url, context, { skipSSL: true });
-      expect(failure).toMatchObject({ code: 'PROXY_FAILED', owner: 'location' });
-      expect(failure?.message).toContain(words);
-      expect(failure?.message).not.toContain(credentials.password);
+      expect(failure).toMatchObject({ code: secureCode, owner: 'target' });
+      const { failure: ofPlain } = await run(plain.url, context);
+      expect(ofPlain).toMatchObject({ code: plainCode, owner: 'target' });
+    }),
+  );
+
+  it.each<[string, ProxyOptions['onAnything']]>([
+    ['says nothing at all', 'waits'],
+    ['hangs up on everybody', 'closes'],
+    ['talks nonsense', 'babbles'],
+  ])('that %s it is the location’s fault', (_name, onAnything) =>
+    withProxy({ onAnything }, async (proxy) => {
+      for (const url of [secure.url, plain.url]) {
+        const { failure } = await run(url, { proxyUrl: proxy.url, timeoutMs: 400 }, { skipSSL: true });
+        expect(failure, url).toMatchObject({ code: 'PROXY_FAILED', owner: 'location' });
+        expect(failure?.message).toContain('the proxy itself');
+      }
     }),
   );
 
@@ -251,8 +283,7 @@ describe('through a proxy', () => {
     ]) {
       for (const url of [secure.url, plain.url]) {
         const { failure } = await run(url, { proxyUrl, timeoutMs: 300 });
-        const isLate = proxyUrl === silent.url && url === plain.url;
-        expect(failure?.owner, `${url} by ${proxyUrl}`).toBe(isLate ? 'target' : 'location');
+        expect(failure?.owner, `${url} by ${proxyUrl}`).toBe('location');
       }
     }
     await silent.close();

@@ -90,6 +90,24 @@ describe('a verdict that the agent may have brought about', () => {
     expect(isSpoilt(over, { lagMs: 95, awayMs: 700, durationMs: 900 })).toBe(true);
   });
 
+  it.each<[string, FailureCode, number, number, boolean]>([
+    // Two cores kept busy: late by a quarter of a second at most, but two thirds of the time in all.
+    ['silence for the whole limit', 'RESPONSE_TIMEOUT', 29_900, 263, false],
+    ['a dropped SYN', 'CONNECTION_TIMEOUT', 29_990, 263, false],
+    ['a silent name server', 'DNS_NO_ANSWER', 29_950, 263, false],
+    ['a total loss', 'NO_REPLY', 30_000, 263, false],
+    ['a request that left after most of the limit', 'RESPONSE_TIMEOUT', 10_000, 263, true],
+    ['silence while the agent itself stood still', 'RESPONSE_TIMEOUT', 29_900, 20_000, true],
+  ])('%s counts by when an answer could have been heard', (_what, code, waitedMs, lagMs, expected) => {
+    const silent = failed(code, { measurement: { ...event, waitedMs } });
+    expect(isSpoilt(silent, { lagMs, awayMs: 20_000, durationMs: 30_000 })).toBe(expected);
+  });
+
+  it('is no reset of a peer that never waited for the agent', () => {
+    const reset = failed('CONNECTION_RESET', { measurement: { ...kernel, waitedMs: 1950 } });
+    expect(isSpoilt(reset, { lagMs: 1500, awayMs: 1500, durationMs: 2000 })).toBe(false);
+  });
+
   it('becomes the agent’s own when it failed, and is dropped when it was degraded', () => {
     const starved = starvedOutcome(failed('RESPONSE_TIMEOUT', { overMaxResponseTime: true }), 6000);
     expect(starved).toMatchObject({

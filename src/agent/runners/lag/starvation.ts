@@ -8,7 +8,7 @@ export interface Lateness extends ThreadLag {
 }
 
 const doubt = { leastMs: 5, part: 0.05 };
-/** An agent that was away for a fifth of a run that hit a limit of time may be what the limit was hit by. */
+/** An agent that cost a run that hit a limit of time a fifth of it may be what the limit was hit by. */
 const timeLimit = { leastMs: 100, part: 0.2 };
 /** Servers wait for seconds before they give up on a silent client; some for one. */
 const hangUpMs = 1000;
@@ -37,9 +37,11 @@ export function isTimingDoubtful({ measurement, responseTimeMs }: Outcome<unknow
  *   timing is doubtful, and a response time shorter by what the agent was late would have been good enough;
  * - a limit of time ran out (`fromLateness: 'time-limit'`), and the agent was away for at least 100 ms and a
  * fifth of
- *   the run: most of a limit of seconds would have been enough for anything that works;
+ *   the run: most of a limit of seconds would have been enough for anything that works. Not while all it had to
+ *   say was said, and it could have heard an answer between two times that it was away: what arrives waits in the
+ *   kernel, and is read before a run is given up;
  * - the other side gave up (`fromLateness: 'hang-up'`), and the agent was late by a second or more at one
- * time.
+ * time, when it was its turn to speak.
  *
  * A target that is truly slow stays slow: a lag of some milliseconds explains no second.
  */
@@ -48,11 +50,15 @@ export function isSpoilt(outcome: Outcome<unknown>, { lagMs, awayMs, durationMs 
     return isTimingDoubtful(outcome, lagMs) && outcome.timeExcessMs <= Math.max(lagMs, awayMs);
   }
   if (!outcome.failure) return false;
+  const waitedMs = outcome.measurement?.waitedMs ?? 0;
   switch (failureCatalogue[outcome.failure.code].fromLateness) {
     case 'time-limit':
-      return awayMs >= Math.max(timeLimit.leastMs, timeLimit.part * durationMs);
+      return (
+        Math.min(awayMs, durationMs - Math.max(0, waitedMs - lagMs)) >=
+        Math.max(timeLimit.leastMs, timeLimit.part * durationMs)
+      );
     case 'hang-up':
-      return lagMs >= hangUpMs;
+      return Math.min(lagMs, durationMs - waitedMs) >= hangUpMs;
     default:
       return false;
   }

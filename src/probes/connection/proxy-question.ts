@@ -1,0 +1,81 @@
+import { hostAndPort, type ResolvedAddress } from '../address.ts';
+import { Connection } from './connection.ts';
+import { ProbeError } from './errors.ts';
+import { isTimeout } from './interruption.ts';
+import type { ForwardProxy } from './proxy-tunnel.ts';
+import type { ConnectionMeans } from './target.ts';
+
+/** How long a proxy may take to answer for itself. */
+const answerMs = 3000;
+const startOfAnswer = /^HTTP\/1\.[01] \d{3}/;
+const startBytes = 'HTTP/1.1 200'.length;
+
+/**
+ * Finds out whose fault an error is that the proxy and the target behind it look the same in: silence, a
+ * connection that was broken off, an answer that is no HTTP. A proxy that still answers a request of its own is
+ * well, and then it is the target's.
+ *
+ * @param address where the proxy was connected to.
+ */
+export async function blamedError(
+  error: ProbeError,
+  { proxy, address }: { readonly proxy: ForwardProxy; readonly address: string },
+  controls: ConnectionMeans & { readonly signal: AbortSignal },
+): Promise<ProbeError> {
+  const { phase, code } = error;
+  const problem = await problemOf(proxy, address, controls);
+  if (problem !== undefined) {
+    return new ProbeError('proxy-failed', phase, `${error.message}; ${problem}`, code, { cause: error });
+  }
+  if (error.kind !== 'proxy-failed') return error;
+  const kind = code === 'ETIMEDOUT' ? 'connection-timeout' : 'host-unreachable';
+  const message = `${error.message}; the proxy answers, so the target does not`;
+  return new ProbeError(kind, phase, message, code, { cause: error });
+}
+
+/** Asks the proxy for a page of its own: what it answers says nothing, that it does says that it is well. */
+async function problemOf(
+  proxy: ForwardProxy,
+  address: string,
+  { egress, signal, timekeeper }: ConnectionMeans & { readonly signal: AbortSignal },
+): Promise<string | undefined> {
+  const { hostname, port, isSecure } = proxy;
+  const known: ResolvedAddress = { address, family: address.includes(':') ? 6 : 4 };
+  const connection = new Connection({
+    hostname,
+    port,
+    isSecure,
+    family: known.family,
+    isCertificateChecked: true,
+    clientIdentity: undefined,
+    proxy: undefined,
+    alpnProtocols: ['http/1.1'],
+  });
+  const { promise, resolve } = Promise.withResolvers<string | undefined>();
+  const fail = (what: string) => resolve(`the proxy itself ${what}`);
+  const timer = setTimeout(() => fail(`does not answer within ${answerMs} ms either`), answerMs);
+  const onAbort = () => fail('was not asked: the run was stopped');
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted && !isTimeout(signal.reason)) onAbort();
+  const resolver = { resolve: async () => [known] };
+  connection.open({ egress, timekeeper, resolver }, (error, socket) => {
+    if (!socket) return fail(`cannot be asked either: ${error?.message ?? 'no connection'}`);
+    let received = '';
+    socket.on('error', (broken: Error) => fail(`breaks off either: ${broken.message}`));
+    socket.on('close', () => fail('closes the connection without an answer, too'));
+    socket.on('data', (chunk: Buffer) => {
+      received += chunk.toString('latin1', 0, startBytes);
+      if (received.length < startBytes) return;
+      if (startOfAnswer.test(received)) resolve(undefined);
+      else fail('does not answer with HTTP either');
+    });
+    socket.write(`GET / HTTP/1.1\r\nHost: ${hostAndPort(hostname, port)}\r\nConnection: close\r\n\r\n`);
+  });
+  try {
+    return await promise;
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', onAbort);
+    connection.destroy();
+  }
+}
