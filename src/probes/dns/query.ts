@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { ProbeError } from '../connection/errors.ts';
 import { joinedMeasurement, type ProbeMeasurement } from '../kernel-thread/socket-watch.ts';
 import { queryHttps } from './https.ts';
 import type { QueryControls } from './limits.ts';
@@ -21,8 +22,9 @@ export interface DnsReply {
 
 /**
  * Asks one server one question. A truncated UDP answer is asked for again over TCP (RFC 7766 section 5); a
- * server that refuses EDNS is asked again without it (RFC 6891 section 7). Nothing else is repeated: a lost
- * datagram is news.
+ * server that refuses EDNS is asked again without it (RFC 6891 section 7); a connection that breaks off before its
+ * answer is whole is made once more, as servers close connections at any time (RFC 7766 section 6.2.4). Nothing
+ * else is repeated: a lost datagram is news.
  *
  * @param options.isEdns false leaves EDNS out, which limits UDP answers to 512 bytes.
  * @throws ProbeError when there is no usable answer.
@@ -39,24 +41,44 @@ export async function queryDns(
   const measurements: ProbeMeasurement[] = [];
   let elapsedMs = 0;
   const ask = async (over: DnsProtocol, withEdns: boolean) => {
-    const left = { ...controls, timeoutMs: deadlineMs - performance.now() };
-    const reply = await send(question, server, over, withEdns, left);
+    const left = () => ({ ...controls, timeoutMs: deadlineMs - performance.now() });
+    const beganMs = performance.now();
+    let reply: TimedMessage;
+    try {
+      reply = await send(question, server, over, withEdns, left());
+    } catch (thrown) {
+      if (!isBrokenOff(thrown)) throw thrown;
+      // What it took counts, by the clock of this process.
+      const lostMs = performance.now() - beganMs;
+      elapsedMs += lostMs;
+      measurements.push({ clock: 'event', overheadMs: 0, lagMs: 0 });
+      reply = await send(question, server, over, withEdns, left()).catch(() => {
+        throw thrown;
+      });
+    }
     elapsedMs += reply.elapsedMs;
     measurements.push(reply.measurement);
     return reply;
   };
 
   let over = protocol;
-  let reply = await ask(over, isEdns);
-  if (isEdns && refusesEdns(reply.message)) {
-    reply = await ask(over, false);
+  let withEdns = isEdns;
+  let reply = await ask(over, withEdns);
+  if (withEdns && refusesEdns(reply.message)) {
+    withEdns = false;
+    reply = await ask(over, withEdns);
   }
   if (over === 'UDP' && reply.message.flags.TC) {
     over = 'TCP';
-    reply = await ask(over, isEdns && reply.message.hasEdns);
+    reply = await ask(over, withEdns);
   }
   const measurement = joinedMeasurement(measurements, performance.now() - startMs - elapsedMs);
   return { message: reply.message, elapsedMs, measurement, isRetriedOverTcp: over !== protocol };
+}
+
+/** The server took the connection, and broke it off instead of answering. */
+function isBrokenOff(thrown: unknown): boolean {
+  return thrown instanceof ProbeError && thrown.kind === 'connection-reset' && thrown.phase === 'firstByte';
 }
 
 function refusesEdns({ responseCode, hasEdns }: DnsMessage): boolean {

@@ -50,7 +50,7 @@ describe('a DNS message', () => {
 
   it('asks for types that the codec has no name for', () => {
     const bytes = encodeQuery(question, 1, true);
-    expect(decodeMessage(bytes).questions).toEqual([{ name: 'www.example.test.', type: 'HTTPS' }]);
+    expect(decodeMessage(bytes).questions).toEqual([{ name: 'www.example.test.', type: 'HTTPS', class: 1 }]);
     // QTYPE follows the name: 12 bytes of header and 18 of name.
     expect(bytes.readUInt16BE(30)).toBe(65);
   });

@@ -2,17 +2,21 @@ import {
   type Answer,
   AUTHENTIC_DATA,
   type RecordType as CodecRecordType,
-  type DecodedPacket,
   decode,
   encode,
   type OptAnswer,
   RECURSION_DESIRED,
+  TRUNCATED_RESPONSE,
 } from 'dns-packet';
 import { codecType, type RecordType, typeName } from '../../../lib/dns-record-type.ts';
 import { toError } from '../../../lib/errors.ts';
+import { DnsDecodeError } from './decode-error.ts';
 import { decodingSteps } from './decoding-cost.ts';
-import { absoluteName, isSameName } from './name.ts';
+import { isSameName } from './name.ts';
+import { type RawRecord, readRawMessage } from './raw-records.ts';
 import { recordText } from './record-text.ts';
+
+export { DnsDecodeError };
 
 /** What is asked: a name without a dot at its end, and a record type; the class is always IN. */
 export interface DnsQuestion {
@@ -48,19 +52,14 @@ export interface DnsMessage {
   /** Name of the response code, the extended bits of EDNS included: `NOERROR`, `NXDOMAIN`, … or `RCODE_n`. */
   readonly responseCode: string;
   readonly flags: DnsFlags;
-  readonly questions: readonly { readonly name: string; readonly type: string }[];
+  /** Number of the operation; 0 is a query. */
+  readonly opcode: number;
+  /** `class` is a number; 1 is IN. */
+  readonly questions: readonly { readonly name: string; readonly type: string; readonly class: number }[];
   readonly answers: readonly DnsRecord[];
   readonly authorities: readonly DnsRecord[];
   /** Whether the server speaks EDNS (RFC 6891). */
   readonly hasEdns: boolean;
-}
-
-/** Bytes that are no DNS message. */
-export class DnsDecodeError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'DnsDecodeError';
-  }
 }
 
 /** Largest answer we ask for over UDP: fits every path without fragments (DNS flag day 2020). */
@@ -89,53 +88,82 @@ export function encodeQuery(question: DnsQuestion, id: number, isEdns: boolean):
  */
 const maxDecodingSteps = 32_768;
 
+const headerBytes = 12;
+const questionCountOffset = 4;
+const recordCountsOffset = 6;
+
 /** @throws DnsDecodeError */
 export function decodeMessage(bytes: Buffer): DnsMessage {
   if (decodingSteps(bytes, maxDecodingSteps) >= maxDecodingSteps) {
     throw new DnsDecodeError(`its names have more than ${maxDecodingSteps} parts in all`);
   }
-  let packet: DecodedPacket;
   try {
-    packet = decode(bytes);
-    const additionals = packet.additionals ?? [];
-    const opt = additionals.find((record): record is OptAnswer => record.type === 'OPT');
-    return {
-      id: packet.id ?? 0,
-      isResponse: packet.type === 'response',
-      responseCode: responseCodeName(((opt?.extendedRcode ?? 0) << 4) | ((packet.flags ?? 0) & 0xf)),
-      flags: {
-        AA: packet.flag_aa,
-        TC: packet.flag_tc,
-        RD: packet.flag_rd,
-        RA: packet.flag_ra,
-        AD: packet.flag_ad,
-        CD: packet.flag_cd,
-      },
-      questions: (packet.questions ?? []).map(({ name, type }) => ({
-        name: absoluteName(name),
-        type: typeName(type),
-      })),
-      answers: (packet.answers ?? []).flatMap(recordOf),
-      authorities: (packet.authorities ?? []).flatMap(recordOf),
-      hasEdns: opt !== undefined,
-    };
+    return decoded(bytes);
   } catch (thrown) {
     // The codec has no error class of its own: whatever it throws is about these bytes.
-    throw new DnsDecodeError(toError(thrown).message);
+    const problem = new DnsDecodeError(toError(thrown).message);
+    if (bytes.length < headerBytes || (bytes.readUInt16BE(2) & TRUNCATED_RESPONSE) === 0) throw problem;
+    return truncated(bytes);
   }
 }
 
-function recordOf(answer: Answer): DnsRecord[] {
-  if (answer.type === 'OPT') return [];
-  const { name, type, ttl, data } = answer;
-  return [
-    {
-      name: absoluteName(name),
-      type: typeName(type),
-      ttlSeconds: ttl ?? 0,
-      text: recordText(typeName(type), data),
+/** A truncated answer may end anywhere (RFC 2181 section 9): its header says what it has to say. */
+function truncated(bytes: Buffer): DnsMessage {
+  const head = Buffer.from(bytes).fill(0, recordCountsOffset, headerBytes);
+  try {
+    return decoded(head);
+  } catch {
+    // Not even the question is whole.
+    return decoded(head.subarray(0, headerBytes).fill(0, questionCountOffset));
+  }
+}
+
+/** @throws whatever the codec throws. */
+function decoded(bytes: Buffer): DnsMessage {
+  const packet = decode(bytes);
+  const raw = readRawMessage(bytes);
+  for (const record of [...raw.answers, ...raw.authorities, ...raw.additionals]) checkClass(record);
+  const opt = packet.additionals?.find((record): record is OptAnswer => record.type === 'OPT');
+  const flags = packet.flags ?? 0;
+  const records = (answers: readonly Answer[] | undefined, places: readonly RawRecord[]) =>
+    places.flatMap((place, index) => recordOf(bytes, answers?.[index], place));
+  return {
+    id: packet.id ?? 0,
+    isResponse: packet.type === 'response',
+    opcode: (flags >> 11) & 0xf,
+    responseCode: responseCodeName(((opt?.extendedRcode ?? 0) << 4) | (flags & 0xf)),
+    flags: {
+      AA: packet.flag_aa,
+      TC: packet.flag_tc,
+      RD: packet.flag_rd,
+      RA: packet.flag_ra,
+      AD: packet.flag_ad,
+      CD: packet.flag_cd,
     },
-  ];
+    questions: raw.questions.map((question, index) => ({
+      ...question,
+      type: typeName(packet.questions?.[index]?.type ?? ''),
+    })),
+    answers: records(packet.answers, raw.answers),
+    authorities: records(packet.authorities, raw.authorities),
+    hasEdns: opt !== undefined,
+  };
+}
+
+const internetClass = 1;
+/** OPT, TKEY, TSIG and SIG use the field of the class for something else. */
+const classlessTypes: ReadonlySet<number> = new Set([24, 41, 249, 250]);
+
+function checkClass({ name, type, class: found }: RawRecord): void {
+  if (found === internetClass || classlessTypes.has(type)) return;
+  throw new DnsDecodeError(`a record of ${name} has the class ${found}, not IN`);
+}
+
+function recordOf(bytes: Buffer, answer: Answer | undefined, { name, start }: RawRecord): DnsRecord[] {
+  if (!answer || answer.type === 'OPT') return [];
+  const { type, ttl, data } = answer;
+  const text = recordText(typeName(type), data, bytes, start);
+  return [{ name, type: typeName(type), ttlSeconds: ttl ?? 0, text }];
 }
 
 /** IANA's registry of DNS RCODEs. */
@@ -168,14 +196,20 @@ function responseCodeName(code: number): string {
 
 /**
  * Why a message is no answer to a question, or undefined when it is one. A server that cannot read a query
- * may leave the question out, but then it has nothing to say besides an error code.
+ * may leave the question out, but then it has nothing to say besides an error code. An answer that was cut before
+ * its question ended says that it was.
  */
 export function mismatch(message: DnsMessage, question: DnsQuestion, id: number): string | undefined {
   if (!message.isResponse) return 'it is a query';
   if (message.id !== id) return `its id is ${message.id}, not ${id}`;
+  if (message.opcode !== 0) return `its operation is ${message.opcode}, not a query`;
   const [asked] = message.questions;
-  if (!asked) return message.responseCode === 'NOERROR' ? 'it names no question' : undefined;
+  if (!asked) {
+    const isExcused = message.responseCode !== 'NOERROR' || message.flags.TC;
+    return isExcused ? undefined : 'it names no question';
+  }
   if (message.questions.length > 1) return 'it names several questions';
+  if (asked.class !== internetClass) return `it is about the class ${asked.class}, not IN`;
   if (isSameName(asked.name, question.name) && asked.type === question.type) return undefined;
   return `it is about ${asked.name} ${asked.type}`;
 }

@@ -26,10 +26,10 @@ function isAscii(text: string): boolean {
 
 /**
  * A name as answers show it: with a dot at its end, spaces and control characters as `\DDD` (RFC 4343 section
- * 2.1).
+ * 2.1), and what means something in zone files behind a backslash.
  */
 export function absoluteName(name: string): string {
-  const shown = /^[!-~]*$/.test(name) ? name : escapedControls(name);
+  const shown = (/^[!-~]*$/.test(name) ? name : escapedControls(name)).replaceAll(/(?<!\\)["$();@]/g, '\\$&');
   return shown.endsWith('.') ? shown : `${shown}.`;
 }
 

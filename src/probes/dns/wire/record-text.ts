@@ -1,15 +1,7 @@
-import type {
-  CaaData,
-  DnskeyData,
-  DsData,
-  MxData,
-  RrsigData,
-  SoaData,
-  SrvData,
-  TlsaData,
-  TxtData,
-} from 'dns-packet';
+import type { CaaData, DnskeyData, DsData, RrsigData, TlsaData, TxtData } from 'dns-packet';
+import { ipv6Text } from './address-text.ts';
 import { absoluteName } from './name.ts';
+import { readName } from './raw-records.ts';
 import { serviceBindingText } from './service-binding.ts';
 
 /**
@@ -17,9 +9,12 @@ import { serviceBindingText } from './service-binding.ts';
  * together without quotes, as SPF, DKIM and the like read them.
  *
  * @param data as the codec decoded it for that type.
+ * @param bytes the message, in which the data begin at `start`.
  * @throws Error when the data cannot be read.
  */
-export function recordText(type: string, data: unknown): string {
+export function recordText(type: string, data: unknown, bytes: Buffer, start: number): string {
+  const wireFormat = wireFormats[type];
+  if (wireFormat) return wireFormat(bytes, start);
   const format = formats[type];
   if (format) return format(data);
   if (Buffer.isBuffer(data)) return opaqueText(data);
@@ -28,15 +23,6 @@ export function recordText(type: string, data: unknown): string {
 
 const formats: Readonly<Record<string, (data: unknown) => string>> = {
   A: String,
-  AAAA: (data) => ipv6Text(String(data)),
-  MX: (data) => {
-    const { preference = 0, exchange } = data as MxData;
-    return `${preference} ${absoluteName(exchange)}`;
-  },
-  SOA: (data) => {
-    const { mname, rname, serial, refresh, retry, expire, minimum } = data as SoaData;
-    return `${absoluteName(mname)} ${absoluteName(rname)} ${serial} ${refresh} ${retry} ${expire} ${minimum}`;
-  },
   TXT: (data) => {
     const strings = Array.isArray(data)
       ? (data as Exclude<TxtData, string | Buffer>)
@@ -48,10 +34,6 @@ const formats: Readonly<Record<string, (data: unknown) => string>> = {
   CAA: (data) => {
     const { flags = 0, tag, value } = data as CaaData;
     return `${flags} ${tag} "${plainText(Buffer.from(value)).replaceAll(/["\\]/g, '\\$&')}"`;
-  },
-  SRV: (data) => {
-    const { priority = 0, weight = 0, port, target } = data as SrvData;
-    return `${priority} ${weight} ${port} ${absoluteName(target)}`;
   },
   DS: (data) => {
     const { keyTag, algorithm, digestType, digest } = data as DsData;
@@ -85,15 +67,29 @@ const formats: Readonly<Record<string, (data: unknown) => string>> = {
   SVCB: (data) => serviceBindingText(data as Buffer),
 };
 
-/** An address that carries an IPv4 address shows it in dotted form (RFC 5952 section 5). */
-function ipv6Text(address: string): string {
-  const [, high, low] = /^::ffff:([\da-f]+):([\da-f]+)$/.exec(address) ?? [];
-  if (high === undefined || low === undefined) return address;
-  const bytes = [high, low].flatMap((group) => {
-    const number = Number.parseInt(group, 16);
-    return [number >> 8, number & 0xff];
-  });
-  return `::ffff:${bytes.join('.')}`;
+/** The same for types whose data are names and numbers, from where they stand in a message. */
+const wireFormats: Readonly<Record<string, (bytes: Buffer, start: number) => string>> = {
+  AAAA: (bytes, start) => ipv6Text(bytes.subarray(start, start + 16)),
+  CNAME: nameAt,
+  DNAME: nameAt,
+  NS: nameAt,
+  PTR: nameAt,
+  MX: (bytes, start) => `${numbersAt(bytes, start, 1)} ${nameAt(bytes, start + 2)}`,
+  SRV: (bytes, start) => `${numbersAt(bytes, start, 3)} ${nameAt(bytes, start + 6)}`,
+  SOA: (bytes, start) => {
+    const primary = readName(bytes, start);
+    const mailbox = readName(bytes, primary.end);
+    const times = Array.from({ length: 5 }, (_, index) => bytes.readUInt32BE(mailbox.end + 4 * index));
+    return `${primary.text} ${mailbox.text} ${times.join(' ')}`;
+  },
+};
+
+function nameAt(bytes: Buffer, start: number): string {
+  return readName(bytes, start).text;
+}
+
+function numbersAt(bytes: Buffer, start: number, count: number): string {
+  return Array.from({ length: count }, (_, index) => bytes.readUInt16BE(start + 2 * index)).join(' ');
 }
 
 function hex(bytes: Buffer): string {

@@ -1,4 +1,5 @@
-import { absoluteName } from './name.ts';
+import { ipv6Text } from './address-text.ts';
+import { labelText } from './raw-records.ts';
 
 /** Names of service parameters (RFC 9460 section 14.3.2, RFC 9461, RFC 9540). */
 const keyNames = [
@@ -22,7 +23,7 @@ const keyNames = [
 export function serviceBindingText(data: Buffer): string {
   const priority = data.readUInt16BE(0);
   const { name, end } = uncompressedName(data, 2);
-  const words = [String(priority), absoluteName(name)];
+  const words = [String(priority), name];
   for (let offset = end; offset < data.length; ) {
     const key = data.readUInt16BE(offset);
     const length = data.readUInt16BE(offset + 2);
@@ -39,9 +40,9 @@ function uncompressedName(data: Buffer, start: number): { readonly name: string;
   let offset = start;
   for (;;) {
     const length = data.readUInt8(offset);
-    if (length === 0) return { name: labels.length === 0 ? '.' : labels.join('.'), end: offset + 1 };
+    if (length === 0) return { name: `${labels.join('.')}.`, end: offset + 1 };
     if (length > 63) throw new Error('the target of a service binding is compressed');
-    labels.push(slice(data, offset + 1, length).toString('utf8'));
+    labels.push(labelText(slice(data, offset + 1, length)));
     offset += 1 + length;
   }
 }
@@ -99,11 +100,6 @@ function protocolNames(value: Buffer): string[] {
     offset += 1 + length;
   }
   return names;
-}
-
-function ipv6Text(bytes: Buffer): string {
-  const groups = chunks(bytes, 2).map((part) => part.readUInt16BE(0).toString(16));
-  return new URL(`http://[${groups.join(':')}]/`).hostname.slice(1, -1);
 }
 
 /** Text between quotes; what is not printable ASCII is written `\DDD`. */
