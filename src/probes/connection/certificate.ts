@@ -1,4 +1,5 @@
-import type { X509Certificate } from 'node:crypto';
+import { X509Certificate } from 'node:crypto';
+import { isIP } from 'node:net';
 import { checkServerIdentity, type PeerCertificate, type TLSSocket } from 'node:tls';
 
 /** What a peer's certificate chain and handshake say of themselves. */
@@ -35,7 +36,7 @@ export class CertificateReader {
   /** To be given to `connect`: compares the host name as Node does. */
   readonly checkServerIdentity = (hostname: string, certificate: PeerCertificate): Error | undefined => {
     if (this.#socket) this.facts = { ...factsOfPeer(certificate), ...negotiated(this.#socket) };
-    return checkServerIdentity(hostname, certificate);
+    return checkServerIdentity(hostname, certificate) ?? strictMismatch(hostname, certificate);
   };
 
   /** To be called with what `connect` returned, at once. */
@@ -48,6 +49,25 @@ export class CertificateReader {
       if (certificate) this.facts = { ...factsOfX509(certificate), ...negotiated(socket) };
     });
   }
+}
+
+/** A `*` that is not a whole first label, or a wildcard where Node looks at nothing else. */
+const partialWildcard = /DNS:(?!\*\.[^*,]*(?:,|$))[^,]*\*/;
+
+/**
+ * Node takes the common name of a certificate without alternative names, and `foo*.example.com` for any name that
+ * begins like that. Browsers take neither (RFC 9525 sections 2 and 6.3).
+ */
+function strictMismatch(hostname: string, { raw, subjectaltname = '' }: PeerCertificate): Error | undefined {
+  if (isIP(hostname) !== 0 || (subjectaltname.includes('DNS:') && !partialWildcard.test(subjectaltname))) {
+    return undefined;
+  }
+  const name = hostname.replace(/\.$/, '');
+  const options = { subject: 'never', partialWildcards: false } as const;
+  if (new X509Certificate(raw).checkHost(name, options) !== undefined) return undefined;
+  const names = subjectaltname === '' ? 'none: its common name does not count' : subjectaltname;
+  const message = `Host: ${name}. is not in the cert's altnames: ${names}`;
+  return Object.assign(new Error(message), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
 }
 
 type Facts = Omit<CertificateFacts, 'protocol' | 'cipher'>;

@@ -9,6 +9,9 @@ export interface ClientIdentity {
   readonly passphrase?: string | null | undefined;
 }
 
+/** Whoever is trusted is trusted without the authority above it, as curl and browsers do. */
+const allowPartialTrustChain = true;
+
 const contexts = new LruMap<string, SecureContext>(200);
 
 /**
@@ -18,9 +21,15 @@ const contexts = new LruMap<string, SecureContext>(200);
  * @throws Error of OpenSSL when certificate, key and passphrase do not fit together.
  */
 export function secureContextFor(identity: ClientIdentity | undefined): SecureContext {
-  if (!identity) return contexts.getOrMake('', () => createSecureContext());
+  if (!identity) return contexts.getOrMake('', () => createSecureContext({ allowPartialTrustChain }));
   const { cert, key, ca, passphrase } = identity;
   return contexts.getOrMake([cert, key, ca ?? '', passphrase ?? ''].join('\0'), () =>
-    createSecureContext({ cert, key, ca: ca ?? undefined, passphrase: passphrase ?? undefined }),
+    createSecureContext({
+      cert,
+      key,
+      ca: ca ?? undefined,
+      passphrase: passphrase ?? undefined,
+      allowPartialTrustChain,
+    }),
   );
 }
