@@ -76,6 +76,7 @@ function columns(rows: readonly (readonly string[])[]): string[] {
 }
 
 async function withStore(environment: Environment, work: (store: Store) => Promise<void>): Promise<void> {
+  process.umask(0o077);
   const config = readServiceConfig(environment);
   const store = await openConfiguredStore(config, createLogger('picket', 'error'));
   try {

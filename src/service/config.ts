@@ -13,6 +13,7 @@ const egressRules = z
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
 
 import { isAddress, readStaticIps } from './locations/static-ips.ts';
+import { parseSecretsKey } from './store/secrets/secret-box.ts';
 
 /** Addresses by location, as text: problems are reported when the configuration is read. */
 function staticIpSetting(family: '4' | '6') {
@@ -30,10 +31,12 @@ function staticIpSetting(family: '4' | '6') {
     );
 }
 
-/** The addresses of a list that is separated by commas or spaces. */
-export function addressList(text: string): string[] {
-  return text.split(/[\s,]+/).filter((address) => address !== '');
+/** The entries of a list that is separated by commas or spaces. */
+export function listOf(text: string): string[] {
+  return text.split(/[\s,]+/).filter((entry) => entry !== '');
 }
+
+const secretsKeyMessage = 'must be 32 bytes as Base64 or hex: openssl rand -base64 32';
 
 const days = (defaultDays: number) => z.coerce.number().int().min(1).max(10_000).default(defaultDays);
 
@@ -59,11 +62,36 @@ export const ServiceConfig = z.object({
     .regex(/^postgres(ql)?:\/\//, 'must start with postgres:// or postgresql://')
     .optional()
     .meta({ secret: true, defaultText: 'none' })
-    .describe('PostgreSQL connection URL. Without it the service uses an SQLite database under DATA_DIR'),
+    .describe(
+      'PostgreSQL connection URL; of several hosts (`a:5432,b:5432`) the one that takes writes is used. Without it the service uses an SQLite database under DATA_DIR',
+    ),
+  DATABASE_POOL_SIZE: z.coerce
+    .number()
+    .int()
+    .min(2)
+    .max(1_000)
+    .default(10)
+    .describe('Most connections of a process to PostgreSQL for requests and jobs. It needs two more'),
   DATA_DIR: z
     .string()
     .default('./data')
     .describe('Folder for the SQLite database and the first API key. Created when missing'),
+  SECRETS_KEY: z
+    .string()
+    .refine((text) => parseSecretsKey(text) !== undefined, secretsKeyMessage)
+    .optional()
+    .meta({ secret: true, defaultText: 'none: secrets are stored in clear' })
+    .describe(
+      'Key that secrets in the database are encrypted with: 32 bytes as Base64 or hex, such as `openssl rand -base64 32` prints. Without it they are lost',
+    ),
+  SECRETS_OLD_KEYS: z
+    .string()
+    .refine((text) => listOf(text).every((key) => parseSecretsKey(key) !== undefined), secretsKeyMessage)
+    .optional()
+    .meta({ secret: true, defaultText: 'none' })
+    .describe(
+      'Keys that SECRETS_KEY replaced, separated by commas or spaces. At start, what they encrypted is encrypted with SECRETS_KEY',
+    ),
   ARTIFACT_STORE: z
     .string()
     .refine(
@@ -114,7 +142,7 @@ export const ServiceConfig = z.object({
   TRUSTED_PROXIES: z
     .string()
     .superRefine((text, context) => {
-      for (const address of addressList(text)) {
+      for (const address of listOf(text)) {
         if (isAddress(address, '4') || isAddress(address, '6')) continue;
         context.addIssue({ code: 'custom', message: `"${address}" is not an IP address or network (CIDR)` });
       }

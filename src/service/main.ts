@@ -15,6 +15,8 @@ const logGraceMs = 500;
  * @throws AppError CONFIG_INVALID when it cannot start as configured.
  */
 export async function runService(environment: Readonly<Record<string, string | undefined>>): Promise<void> {
+  // Whatever it writes is its own: databases, artifacts, the first key.
+  process.umask(0o077);
   const config = readServiceConfig(environment);
   // Not written by pino itself: where the reader has gone, it would throw at the exit, and keep the process
   // from ending.

@@ -5,7 +5,8 @@ import { errorCodeOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
 import { bootstrap } from './accounts/accounts.ts';
 import { openArtifactStore } from './artifact-store/open-store.ts';
-import { addressList, type ServiceConfig } from './config.ts';
+import { openServiceClock } from './clock/service-clock.ts';
+import { listOf, type ServiceConfig } from './config.ts';
 import { backgroundJobs } from './jobs/index.ts';
 import { readStaticIps } from './locations/static-ips.ts';
 import { configuredMailServer } from './mail/mail-server.ts';
@@ -15,11 +16,13 @@ import { Ingest } from './results/ingest.ts';
 import { buildApi } from './routes.ts';
 import { Ledger } from './runs/ledger.ts';
 import { lockDataDir } from './store/engine/data-dir-lock.ts';
+import { parseSecretsKey, SecretBox } from './store/secrets/secret-box.ts';
 import { openStore, type Store, type StorePlace } from './store.ts';
 
 export interface ServiceOptions {
   readonly config: ServiceConfig;
   readonly logger: Logger;
+  /** Instead of the database's, or the host's without its jumps. */
   readonly clock?: Clock;
   /** How long a lease lasts unless renewed, in milliseconds. */
   readonly leaseTtlMs?: number;
@@ -37,7 +40,17 @@ const defaultLeaseTtlMs = 15_000;
 
 /** Opens the store a configuration names. */
 export async function openConfiguredStore(config: ServiceConfig, logger: Logger): Promise<Store> {
-  return openStore({ ...storePlace(config), logger });
+  const secrets = secretBox(config);
+  return openStore({ ...storePlace(config), logger, secrets, poolSize: config.DATABASE_POOL_SIZE });
+}
+
+function secretBox({ SECRETS_KEY, SECRETS_OLD_KEYS }: ServiceConfig): SecretBox {
+  const key = SECRETS_KEY === undefined ? undefined : parseSecretsKey(SECRETS_KEY);
+  const oldKeys = listOf(SECRETS_OLD_KEYS ?? '').map(parseSecretsKey);
+  return new SecretBox(
+    key,
+    oldKeys.filter((old) => old !== undefined),
+  );
 }
 
 function storePlace(config: ServiceConfig): StorePlace {
@@ -46,7 +59,7 @@ function storePlace(config: ServiceConfig): StorePlace {
 
 /** Starts the service: store, first account, API and background jobs. */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
-  const { config, logger, clock = systemClock, leaseTtlMs = defaultLeaseTtlMs } = options;
+  const { config, logger, leaseTtlMs = defaultLeaseTtlMs } = options;
   const resources = new AsyncDisposableStack();
   let isReady = true;
   try {
@@ -55,6 +68,9 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     }
     const store = await openConfiguredStore(config, logger);
     resources.defer(() => store.close());
+    const ownClock = options.clock ? undefined : await openServiceClock(store, systemClock, logger);
+    if (ownClock) resources.defer(() => ownClock.close());
+    const clock = options.clock ?? ownClock ?? systemClock;
     await bootstrap(store, clock, config, logger);
 
     const artifactStore = await openArtifactStore(config);
@@ -82,7 +98,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       publicUrl: config.PUBLIC_URL,
       hasMailer: mail !== undefined,
       requestsPerMinute: config.RATE_LIMIT_PER_MINUTE,
-      trustedProxies: addressList(config.TRUSTED_PROXIES),
+      trustedProxies: listOf(config.TRUSTED_PROXIES),
       staticIps: {
         v4: readStaticIps(config.STATIC_IPS, '4').byLocation,
         v6: readStaticIps(config.STATIC_IPV6S, '6').byLocation,

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import { sql } from 'kysely';
 import { backoffDelayMs } from '../lib/clock.ts';
-import { toError } from '../lib/errors.ts';
+import { AppError, errorCodeOf, toError } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
 import { Accounts } from './accounts/store.ts';
 import { AlertChannels } from './alerts/channels/store.ts';
@@ -40,6 +40,7 @@ import { Triggers } from './sessions/trigger-store.ts';
 import {
   asStoreError,
   type Connection,
+  connectionsBesidesPool,
   connectPostgres,
   connectSqlite,
   type Dialect,
@@ -48,6 +49,9 @@ import {
 import { PostgresLink } from './store/engine/postgres.ts';
 import { LocalSignals, type Signals } from './store/engine/signals.ts';
 import { migrate, migrations } from './store/schema/migrations.ts';
+import { resealSecrets } from './store/secrets/reseal.ts';
+import { SealedColumns } from './store/secrets/sealed-columns.ts';
+import { SecretBox } from './store/secrets/secret-box.ts';
 import type { Tables } from './tables.ts';
 
 /** What is stored: one repository for each kind of thing. Inside a transaction they act within it. */
@@ -72,6 +76,8 @@ export interface Store extends Repositories {
   leaderTransaction<T>(work: (repositories: Repositories) => Promise<T>): Promise<T | undefined>;
   /** Throws STORE_UNAVAILABLE when the database does not answer. */
   ping(): Promise<void>;
+  /** The time by the database's own clock, in epoch milliseconds. Absent on SQLite, which has none. */
+  readonly readClockMs?: () => Promise<number>;
   close(): Promise<void>;
 }
 
@@ -85,25 +91,39 @@ export interface StorePlace {
 
 export interface StoreOptions extends StorePlace {
   readonly logger: Logger;
+  /** Most connections to PostgreSQL for requests and jobs. */
+  readonly poolSize?: number | undefined;
+  /** What secrets are sealed with; absent: they are stored in clear. */
+  readonly secrets?: SecretBox | undefined;
 }
 
 /** Opens the store and brings its schema up to date. */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  const { databaseUrl, path, logger } = options;
+  const { databaseUrl, path, logger, poolSize, secrets = new SecretBox(undefined) } = options;
   const resources = new AsyncDisposableStack();
   const connection: Connection =
     databaseUrl === undefined
-      ? connectSqlite(path)
-      : connectPostgres(databaseUrl, (error) =>
-          logger.warn({ reason: error.message }, 'database connection lost'),
+      ? connectSqlite(path, (files) =>
+          logger.warn({ files }, 'other users can read the database, and its owner is not this user'),
+        )
+      : connectPostgres(
+          databaseUrl,
+          (error) => logger.warn({ reason: error.message }, 'database connection lost'),
+          poolSize,
         );
-  const { db, dialect, clientConfig } = connection;
-  resources.defer(() => db.destroy());
+  const { db: rawDb, dialect, hosts } = connection;
+  resources.defer(() => rawDb.destroy());
   try {
-    await migrate(db, dialect, [...migrations, ...resourceMigrations]);
+    await migrate(rawDb, dialect, [...migrations, ...resourceMigrations]);
+    const resealed = await resealSecrets(rawDb, secrets);
+    if (resealed > 0) {
+      logger.info({ secrets: resealed }, 'encrypted stored secrets with the present key');
+      await dialect.forgetDeleted(rawDb);
+    }
+    const db = rawDb.withPlugin(new SealedColumns(secrets));
     let link: PostgresLink | undefined;
-    if (clientConfig) {
-      link = new PostgresLink(clientConfig, db, logger);
+    if (hosts) {
+      link = new PostgresLink(hosts, db, logger);
       await link.open();
       resources.defer(() => link?.close());
     }
@@ -120,13 +140,34 @@ export async function openStore(options: StoreOptions): Promise<Store> {
           if (link && !(await link.lockLeadership(db))) return undefined;
           return work(repositoriesOf(db, dialect));
         }),
-      ping: () => guard(async () => void (await sql`select 1`.execute(db))),
+      ping: () => guard(() => dialect.ping(db)),
+      ...(link ? { readClockMs: () => readClockMs(db) } : {}),
       close: () => resources.disposeAsync(),
     };
   } catch (thrown) {
     await resources.disposeAsync();
-    throw asStoreError(toError(thrown));
+    throw asOpenError(toError(thrown), poolSize);
   }
+}
+
+/** What people can do about a store that does not open. */
+function asOpenError(error: Error, poolSize = 10): Error {
+  if (errorCodeOf(error)?.startsWith('53') !== true) return asStoreError(error);
+  const needed = poolSize + connectionsBesidesPool;
+  return new AppError(
+    'CONFIG_INVALID',
+    `DATABASE_URL: PostgreSQL has no connection left (${error.message}). A service process needs up to ${needed}: ` +
+      'DATABASE_POOL_SIZE and two more. Raise max_connections, or lower DATABASE_POOL_SIZE.',
+    { cause: error },
+  );
+}
+
+async function readClockMs(db: Kysely<Tables>): Promise<number> {
+  const { rows } = await sql<{ ms: number }>`
+    select (extract(epoch from clock_timestamp()) * 1000)::double precision as ms`.execute(db);
+  const [row] = rows;
+  if (!row) throw new Error('the database did not say what time it is');
+  return row.ms;
 }
 
 function repositoriesOf(db: Kysely<Tables>, dialect: Dialect) {

@@ -44,6 +44,11 @@ export class ManualClock implements Clock {
     });
   }
 
+  /** Sets the clock on the wall, as somebody might; no time passes. */
+  set(wallMs: number): void {
+    this.#wallMs = wallMs;
+  }
+
   /** Moves time on, waking sleepers in the order of their times. */
   advance(ms: number): void {
     const endMs = this.#monotonicMs + ms;

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
@@ -137,4 +137,6 @@ function keyFile(dataDir: string): string {
 function writeKeyFile(dataDir: string, rawKey: string): void {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   writeFileSync(keyFile(dataDir), `${rawKey}\n`, { mode: 0o600 });
+  // The mode above is for a new file only.
+  chmodSync(keyFile(dataDir), 0o600);
 }

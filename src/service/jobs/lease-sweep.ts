@@ -1,4 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/log.ts';
 import { artifactWindowMs } from '../../protocol/results/artifact.ts';
 import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
 import { agentCapabilities, agentSeenWindowMs } from '../locations/agents/sightings.ts';
@@ -17,11 +18,13 @@ export interface LeaseSweepOptions {
   readonly clock: Clock;
   readonly leaseTtlMs: number;
   readonly metrics: ServiceMetrics;
+  readonly logger: Logger;
 }
 
 const runsPerTurn = 500;
 const resultsPerTurn = 500;
 const maxDeaths = 2;
+const takeBackEveryMs = 5_000;
 const shortestFreshnessMs = 10_000;
 
 /** The longest sleep between two sweeps: nothing that begins meanwhile ends sooner. */
@@ -45,8 +48,10 @@ export class LeaseSweep {
   readonly #clock: Clock;
   readonly #leaseTtlMs: number;
   readonly #metrics: ServiceMetrics;
+  readonly #logger: Logger;
   #sparedUntilMs: number;
   #lastTurnMs: number;
+  #takesBackAtMs = 0;
 
   constructor(options: LeaseSweepOptions) {
     this.#store = options.store;
@@ -54,6 +59,7 @@ export class LeaseSweep {
     this.#clock = options.clock;
     this.#leaseTtlMs = options.leaseTtlMs;
     this.#metrics = options.metrics;
+    this.#logger = options.logger;
     this.#lastTurnMs = options.clock.monotonicMs();
     this.#sparedUntilMs = this.#lastTurnMs + options.leaseTtlMs;
   }
@@ -63,6 +69,7 @@ export class LeaseSweep {
     const stoodStillMs = nowMs - this.#lastTurnMs - leaseSweepLongestMs(this.#leaseTtlMs);
     if (stoodStillMs > this.#leaseTtlMs / 2) this.#sparedUntilMs = nowMs + this.#leaseTtlMs;
     const isSparing = nowMs < this.#sparedUntilMs;
+    if (nowMs >= this.#takesBackAtMs) await this.#takeBackFuture();
     const endedLeases = isSparing ? 0 : await this.#endLeases();
     const outlived = await this.#endOutlived();
     const isPurging = await this.#purge();
@@ -74,6 +81,17 @@ export class LeaseSweep {
     if (!isSparing) return next;
     const sparedUntil = wallMs + (this.#sparedUntilMs - this.#lastTurnMs);
     return next === null || next > sparedUntil ? next : sparedUntil;
+  }
+
+  async #takeBackFuture(): Promise<void> {
+    const now = this.#clock.wallMs();
+    this.#takesBackAtMs = this.#clock.monotonicMs() + takeBackEveryMs;
+    const runs = await this.#store.transaction((repositories) =>
+      repositories.runs.takeBackFuture(now, this.#leaseTtlMs),
+    );
+    if (runs === 0) return;
+    this.#logger.warn({ runs }, 'the clock was ahead; took back leases and waits that lay in the future');
+    this.#store.signals.send([{ kind: 'look' }]);
   }
 
   async #endLeases(): Promise<number> {

@@ -3,6 +3,9 @@ import type { ArtifactRow } from '../results/tables.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
 import type { Tables } from '../tables.ts';
 
+const trustedMark = 'retention';
+const doubtMark = 'retention-doubt';
+
 /**
  * Removal of what is too old, in batches: each call is one short statement, so that claims and results never
  * wait for long. Nothing here is on its way: results are final or attempts of runs that ended long ago, runs
@@ -15,6 +18,48 @@ export class Retired {
   constructor(db: Kysely<Tables>, dialect: Dialect) {
     this.#db = db;
     this.#dialect = dialect;
+  }
+
+  /**
+   * Up to when time is known to have passed: where retention was last, or, before its first turn, when the
+   * newest run ended. Null in a database without either.
+   */
+  async trustedUntil(): Promise<number | null> {
+    const mark = await this.#db
+      .selectFrom('clock_marks')
+      .select('at')
+      .where('name', '=', trustedMark)
+      .executeTakeFirst();
+    if (mark) return mark.at;
+    const run = await this.#db
+      .selectFrom('runs')
+      .select((eb) => eb.fn.max('ended').as('at'))
+      .where('ended', 'is not', null)
+      .executeTakeFirst();
+    return run?.at ?? null;
+  }
+
+  /** How long a clock that is ahead of it has been doubted. */
+  async doubtedMs(): Promise<number> {
+    const mark = await this.#db
+      .selectFrom('clock_marks')
+      .select('at')
+      .where('name', '=', doubtMark)
+      .executeTakeFirst();
+    return mark?.at ?? 0;
+  }
+
+  async setTrustedUntil(at: number, doubtedMs: number): Promise<void> {
+    for (const mark of [
+      { name: trustedMark, at },
+      { name: doubtMark, at: Math.round(doubtedMs) },
+    ]) {
+      await this.#db
+        .insertInto('clock_marks')
+        .values(mark)
+        .onConflict((conflict) => conflict.column('name').doUpdateSet({ at: mark.at }))
+        .execute();
+    }
   }
 
   /** Results of a check created before an instant, oldest first. */

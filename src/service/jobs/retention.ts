@@ -1,7 +1,9 @@
 import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/log.ts';
 import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
 import { artifactKey } from '../results/artifacts/intake.ts';
 import type { Store } from '../store.ts';
+import { TrustedTime } from './trusted-time.ts';
 
 /** How long things are kept, in milliseconds. */
 export interface RetentionTimes {
@@ -20,6 +22,7 @@ export interface RetentionOptions {
   readonly store: Store;
   readonly artifactStore: ArtifactStore;
   readonly clock: Clock;
+  readonly logger: Logger;
   readonly retention: RetentionTimes;
 }
 
@@ -38,7 +41,8 @@ const minuteMs = 60_000;
  * statements that take milliseconds, so that claims and results are never held up; between two rounds it
  * rests.
  *
- * Results are removed only once they are sealed: what analytics know of them outlives them.
+ * Results are removed only once they are sealed: what analytics know of them outlives them. How old something
+ * is follows from the time that is known to have passed (trusted-time.ts), not from a clock alone.
  */
 export class Retention {
   readonly #store: Store;
@@ -49,24 +53,32 @@ export class Retention {
   #cursor = '';
   #recordedMinute = 0;
   #restsUntilMs = 0;
+  readonly #trusted: TrustedTime;
+  readonly #logger: Logger;
+  #removedResults = 0;
+  #removedFiles = 0;
 
   constructor(options: RetentionOptions) {
     this.#store = options.store;
     this.#artifactStore = options.artifactStore;
     this.#clock = options.clock;
     this.#retention = options.retention;
+    this.#logger = options.logger;
+    this.#trusted = new TrustedTime(options);
   }
 
   async turn(): Promise<number | null> {
-    const now = this.#clock.wallMs();
-    await this.#recordQueues(now);
-    const nextMinute = (Math.floor(now / minuteMs) + 1) * minuteMs;
+    const clockMs = this.#clock.wallMs();
+    await this.#recordQueues(clockMs);
+    const nextMinute = (Math.floor(clockMs / minuteMs) + 1) * minuteMs;
     if (this.#clock.monotonicMs() < this.#restsUntilMs) return nextMinute;
+    const now = await this.#trusted.now();
     const isMore = await this.#lookAtChecks(now);
     if (isMore) return this.#clock.wallMs();
     const isOldLeft = await this.#removeOld(now);
     if (isOldLeft) return this.#clock.wallMs();
     this.#cursor = '';
+    this.#logRemoved();
     this.#restsUntilMs = this.#clock.monotonicMs() + restMs;
     return nextMinute;
   }
@@ -127,6 +139,14 @@ export class Retention {
         await this.#artifactStore.remove(artifactKey(row));
     }
     await this.#store.transaction((repositories) => repositories.retired.removeResults(table, ids));
+    this.#removedResults += ids.length;
+  }
+
+  #logRemoved(): void {
+    const [results, files] = [this.#removedResults, this.#removedFiles];
+    this.#removedResults = 0;
+    this.#removedFiles = 0;
+    if (results + files > 0) this.#logger.info({ results, files }, 'removed what is older than it is kept');
   }
 
   /** Returns whether there may be more of what belongs to no check in particular. */
@@ -155,6 +175,7 @@ export class Retention {
       await this.#artifactStore.remove(artifactKey(row));
       await this.#store.retired.forgetArtifact(row, `files are kept for ${days} days`);
     }
+    this.#removedFiles += rows.length;
     return rows.length;
   }
 }

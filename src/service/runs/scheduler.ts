@@ -77,7 +77,7 @@ export class Scheduler {
   /**
    * A clock that was ahead and was set right leaves next slots that lie further off than one interval: their
    * checks would stand still until then. At the first turn, and now and then, such rows are given the next
-   * slot after now.
+   * slot after now, and slots that were recorded as missed before their time come due after all.
    */
   async #repairFutureSlots(now: number): Promise<void> {
     const nowMs = this.#clock.monotonicMs();
@@ -88,7 +88,9 @@ export class Scheduler {
       found = await this.#store.leaderTransaction(async (repositories) => {
         const checks = await repositories.checks.ahead(now, checksPerTurn);
         for (const check of checks) {
-          await repositories.checks.setNextSlot(check.id, nextSlotAfter(gridOf(check), now));
+          const grid = gridOf(check);
+          await repositories.runs.cutFutureMissed(check.id, grid.intervalMs, now);
+          await repositories.checks.setNextSlot(check.id, nextSlotAfter(grid, now));
         }
         return checks.length;
       });

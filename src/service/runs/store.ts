@@ -10,6 +10,11 @@ const queued = sql.lit('queued' as const);
 const leased = sql.lit('leased' as const);
 const onTheirWay = [queued, leased];
 
+/** By how much two readings of the one clock may differ. */
+const clockSlackMs = 2_000;
+/** The longest a retry may have to wait (check model 2.1). */
+const longestBackoffMs = 600_000 + clockSlackMs;
+
 export type RunIds = SelectQueryBuilder<Tables, 'runs', { id: string }>;
 
 /** Some runs, locked in the order of their ids, as every statement on many runs does. */
@@ -65,6 +70,71 @@ export class Runs {
       .limit(limit)
       .modifyEnd(this.#dialect.forUpdateSkipLocked)
       .execute();
+  }
+
+  /**
+   * Takes back what a clock that was ahead promised: leases that end later than one made now would, and queue
+   * entries that may be claimed only after the longest back-off. Without it they would stand still until then.
+   *
+   * @returns how many there were.
+   */
+  async takeBackFuture(now: number, leaseTtlMs: number): Promise<number> {
+    const leases = await this.#db
+      .updateTable('runs')
+      .set({ lease_until: now + leaseTtlMs })
+      .where(
+        this.#locked((runs) =>
+          runs.where('state', '=', leased).where('lease_until', '>', now + leaseTtlMs + clockSlackMs),
+        ),
+      )
+      .where('state', '=', leased)
+      .executeTakeFirst();
+    const entries = await this.#db
+      .updateTable('runs')
+      .set((eb) => ({ ready_at: now, expires_at: eb('freshness_ms', '+', now) }))
+      .where(
+        this.#locked((runs) =>
+          runs
+            .where('state', '=', queued)
+            .where((eb) =>
+              eb.or([
+                eb('expires_at', '>', sql<number>`freshness_ms + ${now + longestBackoffMs}`),
+                eb.and([
+                  eb('attempt', '=', 0),
+                  eb('expires_at', '>', sql<number>`freshness_ms + ${now + clockSlackMs}`),
+                ]),
+              ]),
+            ),
+        ),
+      )
+      .where('state', '=', queued)
+      .executeTakeFirst();
+    return Number(leases.numUpdatedRows + entries.numUpdatedRows);
+  }
+
+  /**
+   * Cuts off slots that a clock that was ahead recorded as missed before their time, of one check: they come
+   * due, and get records of their own.
+   */
+  async cutFutureMissed(checkId: string, intervalMs: number, now: number): Promise<void> {
+    const rows = await this.#db
+      .selectFrom('runs')
+      .select(['id', 'slot_at', 'slot_count'])
+      .where('check_id', '=', checkId)
+      .where('state', '=', 'missed')
+      .where('reason', '=', 'service-away')
+      .where('ended', '>', now)
+      .orderBy('id')
+      .modifyEnd(this.#dialect.forUpdate)
+      .execute();
+    for (const { id, slot_at: slotAt, slot_count: slotCount } of rows) {
+      const due = Math.floor((now - slotAt) / intervalMs) + 1;
+      if (due <= 0) await this.#db.deleteFrom('runs').where('id', '=', id).execute();
+      else {
+        const changes = { slot_count: Math.min(slotCount, due), ended: now };
+        await this.#db.updateTable('runs').set(changes).where('id', '=', id).execute();
+      }
+    }
   }
 
   /** Queued runs that waited too long; locked until the end of the transaction. */

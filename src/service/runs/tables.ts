@@ -55,6 +55,13 @@ export interface RunRow {
   test_session_id: string | null;
 }
 
+/** An instant to remember, by name. */
+interface ClockMarkRow {
+  name: string;
+  at: number;
+}
+
 export interface RunTables {
   runs: RunRow;
+  clock_marks: ClockMarkRow;
 }

@@ -32,7 +32,7 @@ const recorder: KyselyPlugin = {
 
 beforeEach(async () => {
   folder = temporaryFolder();
-  const connection = connectSqlite(`${folder.path}/picket.sqlite`);
+  const connection = connectSqlite(`${folder.path}/picket.sqlite`, () => undefined);
   dialect = connection.dialect;
   db = connection.db;
   await migrate(db, dialect);

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { AppError } from '../../../lib/errors.ts';
+import { keepPrivate } from './private-file.ts';
 
 /**
  * Keeps a second service off a data directory: two schedulers and sweepers on one SQLite database would each
@@ -13,7 +14,9 @@ import { AppError } from '../../../lib/errors.ts';
  */
 export function lockDataDir(dataDir: string): () => void {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  const database = new DatabaseSync(join(dataDir, 'service.lock'), { timeout: 0 });
+  const file = join(dataDir, 'service.lock');
+  keepPrivate(file);
+  const database = new DatabaseSync(file, { timeout: 0 });
   try {
     database.exec('begin exclusive');
   } catch (thrown) {

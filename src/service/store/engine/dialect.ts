@@ -6,12 +6,15 @@ import {
   type InsertResult,
   Kysely,
   PostgresDialect,
+  type PostgresPool,
   type RawBuilder,
   sql,
 } from 'kysely';
 import pg from 'pg';
 import { AppError, errorCodeOf } from '../../../lib/errors.ts';
 import type { Tables } from '../../tables.ts';
+import { PostgresHosts, readOnlyState } from './postgres-hosts.ts';
+import { keepPrivate } from './private-file.ts';
 import { batches } from './queries.ts';
 import { sqliteKyselyDialect } from './sqlite.ts';
 
@@ -44,6 +47,10 @@ export interface Dialect {
   inLocked(column: string, query: Expression<unknown>): RawBuilder<boolean>;
   /** Keeps two processes from migrating, or creating the first account, at the same time. */
   lockSchema(transaction: Kysely<Tables>): Promise<void>;
+  /** Fails when the database does not answer, or would take no writes. */
+  ping(db: Kysely<Tables>): Promise<void>;
+  /** Writes the database anew where deleted content would stay readable in its file. */
+  forgetDeleted(db: Kysely<Tables>): Promise<void>;
   /** `column in (values)` with one parameter, so that the statement is the same for any number of values. */
   inList(column: string, values: readonly string[]): RawBuilder<boolean>;
   /** Rows in portions that one insert takes. */
@@ -77,6 +84,13 @@ const sqliteSql: Dialect = {
   forUpdateSkipLocked: nothing,
   // BEGIN IMMEDIATE holds the one write lock already.
   lockSchema: async () => undefined,
+  ping: async (db) => {
+    await sql`select name from schema_migrations limit 1`.execute(db);
+  },
+  forgetDeleted: async (db) => {
+    await sql`vacuum`.execute(db);
+    await sql`pragma wal_checkpoint(truncate)`.execute(db);
+  },
   portions: batches,
   rows: (insert, _types, rows) => insert.values(rows as never),
   inLocked: (column, query) => sql<boolean>`${sql.ref(column)} in ${query}`,
@@ -119,6 +133,14 @@ const postgresSql: Dialect = {
   lockSchema: async (transaction) => {
     await sql`select pg_advisory_xact_lock(${schemaLock})`.execute(transaction);
   },
+  ping: async (db) => {
+    const { rows } = await sql<{ mode: string }>`
+      select current_setting('transaction_read_only') as mode`.execute(db);
+    if (rows[0]?.mode !== 'on') return;
+    throw Object.assign(new Error('the server takes no writes'), { code: readOnlyState });
+  },
+  // Its own vacuum frees the pages; who reads the server's files has more than them.
+  forgetDeleted: async () => undefined,
   inLocked: (column, query) => sql<boolean>`${sql.ref(column)} = any(array${query})`,
   portions: (rows) => (rows.length === 0 ? [] : [rows]),
   rows: (insert, types, rows) => {
@@ -142,8 +164,8 @@ const postgresSql: Dialect = {
 export interface Connection {
   readonly db: Kysely<Tables>;
   readonly dialect: Dialect;
-  /** PostgreSQL only: what a dedicated connection needs (LISTEN, leadership). */
-  readonly clientConfig?: pg.ClientConfig;
+  /** PostgreSQL only: where a dedicated connection (LISTEN, leadership) goes. */
+  readonly hosts?: PostgresHosts;
 }
 
 /** Opens the embedded database on a second connection, for reading only. */
@@ -152,10 +174,29 @@ export function connectSqliteToRead(path: string): Connection {
   return { db: new Kysely<Tables>({ dialect }), dialect: sqliteSql };
 }
 
-/** Opens the embedded database, creating its folder when it is missing. */
-export function connectSqlite(path: string): Connection {
-  if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  return { db: new Kysely<Tables>({ dialect: sqliteKyselyDialect(path) }), dialect: sqliteSql };
+/**
+ * Opens the embedded database, creating its folder when it is missing. `onOpenToOthers` hears of files that
+ * others can read and that this process may not change.
+ */
+export function connectSqlite(path: string, onOpenToOthers: (files: readonly string[]) => void): Connection {
+  if (path !== ':memory:') {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    const open = keepPrivate(path);
+    if (open.length > 0) onOpenToOthers(open);
+  }
+  let damage: Error | undefined;
+  const onError = (error: Error) => {
+    if (isDamaged(error)) damage = error;
+  };
+  const ping: Dialect['ping'] = async (db) => {
+    // What is damaged anywhere is no place to write to.
+    if (damage) throw damage;
+    await sqliteSql.ping(db);
+  };
+  return {
+    db: new Kysely<Tables>({ dialect: sqliteKyselyDialect(path, { onError }) }),
+    dialect: { ...sqliteSql, ping },
+  };
 }
 
 const bigintOid = 20;
@@ -167,6 +208,9 @@ const parsers = new Map<number, (text: string) => unknown>([
   [jsonOid, (text) => text],
 ]);
 
+/** How many connections a process has to PostgreSQL besides its pool: for signals, and for analytics. */
+export const connectionsBesidesPool = 2;
+
 /** Opens a pool of connections to PostgreSQL. `onPoolError` hears of idle connections that broke. */
 export function connectPostgres(
   url: string,
@@ -174,7 +218,6 @@ export function connectPostgres(
   maxConnections = 10,
 ): Connection {
   const clientConfig: pg.ClientConfig = {
-    connectionString: url,
     keepAlive: true,
     connectionTimeoutMillis: 5_000,
     application_name: 'picket service',
@@ -183,8 +226,10 @@ export function connectPostgres(
         parsers.get(oid) ?? pg.types.getTypeParser(oid, format as 'text'),
     } as unknown as pg.CustomTypesConfig,
   };
+  const hosts = new PostgresHosts(url, clientConfig);
   const pool = new pg.Pool({
     ...clientConfig,
+    Client: hosts.clientClass(),
     max: maxConnections,
     query_timeout: 30_000,
     statement_timeout: 30_000,
@@ -195,10 +240,15 @@ export function connectPostgres(
   // The pool listens to idle connections only. One that breaks while it is in use fails its query, and must
   // not, as an error event nobody hears, end the process.
   pool.on('connect', (client) => client.on('error', () => undefined));
+  const trying: PostgresPool = {
+    connect: () => hosts.tryEach(() => pool.connect()),
+    end: () => pool.end(),
+    options: pool.options,
+  };
   return {
-    db: new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }),
+    db: new Kysely<Tables>({ dialect: new PostgresDialect({ pool: trying }) }),
     dialect: postgresSql,
-    clientConfig,
+    hosts,
   };
 }
 
@@ -209,9 +259,10 @@ export function escapeLike(text: string): string {
 
 /**
  * SQLSTATE classes: connection exceptions, transaction rollbacks, insufficient resources, operator
- * intervention; 25P03: the process stood still in a transaction.
+ * intervention (a statement that took too long, or was cancelled, among them), damaged data; 25P03: the
+ * process stood still in a transaction; 25006: a standby; 55P03: a lock was not to be had.
  */
-const unavailableStates = /^(08|40|53|57P|25P03)/;
+const unavailableStates = /^(08|40|53|57|XX00[12]|25P03|25006|55P03)/;
 /** SQLSTATEs of transactions that were rolled back for the sake of another and may simply be tried again. */
 const conflictStates = new Set(['40001', '40P01']);
 const unavailableCodes = new Set([
@@ -225,8 +276,10 @@ const unavailableCodes = new Set([
   'ENOTFOUND',
   'EAI_AGAIN',
 ]);
-/** SQLite result codes: busy, I/O error, disk full, cannot open. */
-const unavailableSqlite = new Set([5, 10, 13, 14]);
+/** SQLite result codes: busy, locked, read-only, I/O error, disk full, cannot open. */
+const unavailableSqlite = new Set([5, 6, 8, 10, 13, 14]);
+/** SQLite result codes of a damaged file: corrupt, not a database. */
+const damagedSqlite = new Set([11, 26]);
 const brokenConnection =
   /connection terminated|timeout exceeded when trying to connect|query read timeout|not queryable/i;
 
@@ -234,14 +287,32 @@ const brokenConnection =
  * The error as STORE_UNAVAILABLE when the database is what failed, not the query; the error itself otherwise.
  */
 export function asStoreError(error: Error): Error {
+  const message = unavailableMessage(error);
+  return message === undefined ? error : new AppError('STORE_UNAVAILABLE', message, { cause: error });
+}
+
+function unavailableMessage(error: Error): string | undefined {
   const code = errorCodeOf(error);
-  const sqliteCode = 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : null;
+  if (isDamaged(error) || /^XX00[12]$/.test(code ?? '')) {
+    return 'The database is damaged. Restore a backup: "picket service restore".';
+  }
+  if (code === readOnlyState) return 'The database server is a standby and takes no writes.';
+  const sqliteCode = sqliteCodeOf(error);
   const isUnavailable =
     (code !== undefined && (unavailableCodes.has(code) || unavailableStates.test(code))) ||
     (sqliteCode !== null && unavailableSqlite.has(sqliteCode)) ||
     brokenConnection.test(error.message);
-  if (!isUnavailable) return error;
-  return new AppError('STORE_UNAVAILABLE', 'The database is unavailable. Try again.', { cause: error });
+  return isUnavailable ? 'The database is unavailable. Try again.' : undefined;
+}
+
+/** Whether SQLite found its file damaged. */
+export function isDamaged(error: Error): boolean {
+  const code = sqliteCodeOf(error);
+  return code !== null && damagedSqlite.has(code);
+}
+
+function sqliteCodeOf(error: Error): number | null {
+  return 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : null;
 }
 
 /**

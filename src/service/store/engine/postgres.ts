@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { type Kysely, sql } from 'kysely';
-import pg from 'pg';
+import type pg from 'pg';
 import { backoffDelayMs } from '../../../lib/clock.ts';
 import { errorCodeOf, toError } from '../../../lib/errors.ts';
 import type { Logger } from '../../../lib/log.ts';
 import type { Tables } from '../../tables.ts';
+import type { PostgresHosts } from './postgres-hosts.ts';
 import { LocalSignals, type Signal, type Signals } from './signals.ts';
 
 const channel = 'picket';
@@ -41,7 +42,7 @@ const takeLeadership = `
  * transaction.
  */
 export class PostgresLink implements Signals {
-  readonly #config: pg.ClientConfig;
+  readonly #hosts: PostgresHosts;
   readonly #db: Kysely<Tables>;
   readonly #logger: Logger;
   readonly #local = new LocalSignals();
@@ -56,18 +57,18 @@ export class PostgresLink implements Signals {
   #reopening: NodeJS.Timeout | undefined;
   #failures = 0;
 
-  constructor(config: pg.ClientConfig, db: Kysely<Tables>, logger: Logger) {
-    this.#config = config;
+  constructor(hosts: PostgresHosts, db: Kysely<Tables>, logger: Logger) {
+    this.#hosts = hosts;
     this.#db = db;
     this.#logger = logger;
   }
 
   async open(): Promise<void> {
-    const client = new pg.Client({ ...this.#config, query_timeout: leadershipMs });
-    client.on('error', (error) => this.#lost(client, error));
-    client.on('end', () => this.#lost(client, new Error('the connection ended')));
-    client.on('notification', (message) => this.#heard(message.payload));
-    await client.connect();
+    const client = await this.#hosts.connect({ query_timeout: leadershipMs }, (made) => {
+      made.on('error', (error) => this.#lost(made, error));
+      made.on('end', () => this.#lost(made, new Error('the connection ended')));
+      made.on('notification', (message) => this.#heard(message.payload));
+    });
     await client.query(`listen ${channel}; set lock_timeout = ${lockTimeoutMs}`);
     if (this.#isClosed) {
       await client.end();

@@ -9,22 +9,26 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely';
+import { toError } from '../../../lib/errors.ts';
 import { LruMap } from '../../../lib/lru.ts';
 
 /** How many prepared statements are kept; the service has fewer distinct ones, lists of filters aside. */
 const maxStatements = 500;
 
+export interface SqliteOptions {
+  readonly isReadOnly?: boolean;
+  /** Hears of every statement that failed. */
+  readonly onError?: (error: Error) => void;
+}
+
 /**
  * Kysely over node:sqlite with one connection. Kysely serialises its users, so a transaction is never
  * interleaved with another query. WAL, and `synchronous=FULL`: what was acknowledged survives a power cut.
  */
-export function sqliteKyselyDialect(
-  path: string,
-  options: { readonly isReadOnly?: boolean } = {},
-): KyselyDialect {
+export function sqliteKyselyDialect(path: string, options: SqliteOptions = {}): KyselyDialect {
   return {
     createAdapter: () => new SqliteAdapter(),
-    createDriver: () => new NodeSqliteDriver(path, options.isReadOnly ?? false),
+    createDriver: () => new NodeSqliteDriver(path, options),
     createIntrospector: (db) => new SqliteIntrospector(db),
     createQueryCompiler: () => new SqliteQueryCompiler(),
   };
@@ -32,21 +36,24 @@ export function sqliteKyselyDialect(
 
 class NodeSqliteDriver implements Driver {
   readonly #path: string;
-  readonly #isReadOnly: boolean;
+  readonly #options: SqliteOptions;
   #database: DatabaseSync | undefined;
   #connection: NodeSqliteConnection | undefined;
 
-  constructor(path: string, isReadOnly: boolean) {
+  constructor(path: string, options: SqliteOptions) {
     this.#path = path;
-    this.#isReadOnly = isReadOnly;
+    this.#options = options;
   }
 
   async init(): Promise<void> {
-    const database = new DatabaseSync(this.#path, { readOnly: this.#isReadOnly });
+    const { isReadOnly = false, onError } = this.#options;
+    const database = new DatabaseSync(this.#path, { readOnly: isReadOnly });
     database.exec('pragma busy_timeout = 5000; pragma foreign_keys = on;');
-    if (!this.#isReadOnly) database.exec('pragma journal_mode = wal; pragma synchronous = full;');
+    // Pages that become free can be given back; it takes effect in a database without tables, or with VACUUM.
+    if (!isReadOnly) database.exec('pragma auto_vacuum = incremental;');
+    if (!isReadOnly) database.exec('pragma journal_mode = wal; pragma synchronous = full;');
     this.#database = database;
-    this.#connection = new NodeSqliteConnection(database);
+    this.#connection = new NodeSqliteConnection(database, onError);
   }
 
   async acquireConnection(): Promise<DatabaseConnection> {
@@ -84,13 +91,24 @@ interface Prepared {
 
 class NodeSqliteConnection implements DatabaseConnection {
   readonly #database: DatabaseSync;
+  readonly #onError: ((error: Error) => void) | undefined;
   readonly #statements = new LruMap<string, Prepared>(maxStatements);
 
-  constructor(database: DatabaseSync) {
+  constructor(database: DatabaseSync, onError: ((error: Error) => void) | undefined) {
     this.#database = database;
+    this.#onError = onError;
   }
 
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+    try {
+      return this.#execute(query);
+    } catch (thrown) {
+      this.#onError?.(toError(thrown));
+      throw thrown;
+    }
+  }
+
+  #execute<Row>(query: CompiledQuery): QueryResult<Row> {
     const { statement, returnsRows } = this.#prepare(query.sql);
     const parameters = query.parameters as (string | number | bigint | null | Uint8Array)[];
     if (returnsRows) return { rows: statement.all(...parameters) as Row[] };

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { type Kysely, sql } from 'kysely';
 import { AppError } from '../../../lib/errors.ts';
 import type { Tables } from '../../tables.ts';
@@ -237,6 +238,19 @@ export const migrations: readonly Migration[] = [
     name: '0022-tests-of-error-groups',
     statements: [`alter table error_groups add column tests text`],
   },
+  {
+    name: '0023-clock-marks',
+    statements: [`create table clock_marks (name text primary key, at bigint not null)`],
+  },
+  {
+    name: '0024-secret-keys',
+    // Which keys the secrets of this database are sealed with; never a key itself.
+    statements: [`create table secret_keys (key_id text primary key)`],
+  },
+  {
+    name: '0025-migration-checksums',
+    statements: [`alter table schema_migrations add column checksum text`],
+  },
 ];
 
 /**
@@ -275,7 +289,32 @@ export async function migrate(
       await sql`insert into schema_migrations (position, name, applied_at)
         values (${position}, ${migration.name}, ${Date.now()})`.execute(transaction);
     }
+    await compareChecksums(transaction, all);
   });
+}
+
+/**
+ * A migration that was applied must be the one this build knows: a database whose schema came about in
+ * another way is not touched. What was applied before there were checksums gets its own.
+ */
+async function compareChecksums(transaction: Kysely<Tables>, all: readonly Migration[]): Promise<void> {
+  const { rows } = await sql<{ position: number; name: string; checksum: string | null }>`
+    select position, name, checksum from schema_migrations order by position`.execute(transaction);
+  for (const { position, name, checksum } of rows) {
+    const statements = all[position]?.statements ?? [];
+    const known = createHash('sha256').update(JSON.stringify(statements)).digest('hex');
+    if (checksum === null) {
+      await sql`update schema_migrations set checksum = ${known} where position = ${position}`.execute(
+        transaction,
+      );
+    } else if (checksum !== known) {
+      throw new AppError(
+        'CONFIG_INVALID',
+        `The database was changed by another version of the migration "${name}" than this build has. Start the ` +
+          'build that wrote it, or use another database.',
+      );
+    }
+  }
 }
 
 function withTypes(statement: string, dialect: Dialect): string {

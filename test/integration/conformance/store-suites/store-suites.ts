@@ -2,6 +2,7 @@ import { analyticsSuite } from './analytics.ts';
 import { apiSuite } from './api.ts';
 import { availabilitySuite } from './availability.ts';
 import { changeSuite } from './changes.ts';
+import { clockSuite } from './clocks.ts';
 import { errorGroupSuite } from './error-groups.ts';
 import { factSuite } from './facts.ts';
 import { groupSuite } from './groups.ts';
@@ -22,6 +23,7 @@ import { suiteErrorSuite } from './suite-errors.ts';
 export function storeSuites(stage: StoreStage): void {
   leaseSuite(stage);
   slotSuite(stage);
+  clockSuite(stage);
   apiSuite(stage);
   changeSuite(stage);
   factSuite(stage);

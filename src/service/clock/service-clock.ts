@@ -1,0 +1,18 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { Store } from '../store.ts';
+import { DatabaseClock } from './database-clock.ts';
+import { SteadyClock } from './steady-clock.ts';
+
+/**
+ * The clock that dates slots, leases, results and what is kept: the database's where several processes may
+ * share it, else the host's without its jumps.
+ */
+export async function openServiceClock(
+  store: Pick<Store, 'readClockMs'>,
+  host: Clock,
+  logger: Logger,
+): Promise<Clock & { close(): void | Promise<void> }> {
+  if (!store.readClockMs) return SteadyClock.open({ host, logger });
+  return DatabaseClock.open({ host, readMs: store.readClockMs, logger });
+}

@@ -1,0 +1,110 @@
+import { uptime } from 'node:os';
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/log.ts';
+
+const lookEveryMs = 1_000;
+/** Up to here the host's clock is followed slowly; what is further off is a jump. */
+const jumpMs = 1_000;
+/** How fast a small difference is made good, in milliseconds per second. */
+const slewPerSecondMs = 5;
+/** How long the host's clock must stay where it jumped to before it is believed. */
+const holdMs = 60_000;
+
+export interface SteadyClockOptions {
+  readonly host: Clock;
+  readonly logger: Logger;
+  /** How long the machine has been up, in milliseconds, times of sleep included. */
+  readonly uptimeMs?: () => number;
+}
+
+/**
+ * The host's clock without its jumps, for a service that is the only process of its database. Between two
+ * looks the monotonic clock goes on. Small differences are made good slowly. A jump is followed when the host's
+ * clock has stayed there for a minute: one that goes ahead and comes back leaves no trace in slots and leases.
+ * Only a machine that slept is followed at once.
+ */
+export class SteadyClock implements Clock {
+  readonly #host: Clock;
+  readonly #logger: Logger;
+  readonly #uptimeMs: () => number;
+  readonly #stopping = new AbortController();
+  /** How far this clock is ahead of the monotonic one. */
+  #aheadMs: number;
+  #lookedAtMs: number;
+  #asleepMs: number;
+  #jump: { readonly aheadMs: number; readonly sinceMs: number } | undefined;
+
+  private constructor({ host, logger, uptimeMs = () => uptime() * 1000 }: SteadyClockOptions) {
+    this.#host = host;
+    this.#logger = logger;
+    this.#uptimeMs = uptimeMs;
+    this.#lookedAtMs = host.monotonicMs();
+    this.#aheadMs = host.wallMs() - this.#lookedAtMs;
+    this.#asleepMs = uptimeMs() - this.#lookedAtMs;
+  }
+
+  static open(options: SteadyClockOptions): SteadyClock {
+    const clock = new SteadyClock(options);
+    void clock.#keepLooking();
+    return clock;
+  }
+
+  wallMs(): number {
+    return Math.floor(this.#host.monotonicMs() + this.#aheadMs);
+  }
+
+  monotonicMs(): number {
+    return this.#host.monotonicMs();
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return this.#host.sleep(ms, signal);
+  }
+
+  close(): void {
+    this.#stopping.abort();
+  }
+
+  async #keepLooking(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      await this.#host.sleep(lookEveryMs, signal);
+      if (!signal.aborted) this.look();
+    }
+  }
+
+  /** Compares itself with the host's clock. */
+  look(): void {
+    const nowMs = this.#host.monotonicMs();
+    const hostAheadMs = this.#host.wallMs() - nowMs;
+    const asleepMs = this.#uptimeMs() - nowMs;
+    const elapsedMs = nowMs - this.#lookedAtMs;
+    this.#lookedAtMs = nowMs;
+    const sleptMs = asleepMs - this.#asleepMs;
+    this.#asleepMs = asleepMs;
+    if (sleptMs > jumpMs) this.#aheadMs += sleptMs;
+    const offMs = hostAheadMs - this.#aheadMs;
+    if (Math.abs(offMs) <= jumpMs) {
+      if (this.#jump) this.#logger.warn("the host's clock came back; its jump was not followed");
+      this.#jump = undefined;
+      const mostMs = (slewPerSecondMs * elapsedMs) / 1000;
+      this.#aheadMs += Math.max(-mostMs, Math.min(mostMs, offMs));
+      return;
+    }
+    const isNew = !this.#jump || Math.abs(this.#jump.aheadMs - hostAheadMs) > jumpMs;
+    if (isNew) {
+      this.#jump = { aheadMs: hostAheadMs, sinceMs: nowMs };
+      this.#logger.warn(
+        { offMs: Math.round(offMs), heldMs: holdMs },
+        "the host's clock jumped; it is followed when it stays there",
+      );
+    } else if (this.#jump && nowMs - this.#jump.sinceMs >= holdMs) {
+      this.#aheadMs = hostAheadMs;
+      this.#jump = undefined;
+      this.#logger.warn(
+        { movedMs: Math.round(offMs) },
+        "the host's clock stayed where it jumped to; followed it",
+      );
+    }
+  }
+}

@@ -1,0 +1,75 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { Store } from '../store.ts';
+
+const dayMs = 86_400_000;
+const hourMs = 3_600_000;
+/** A clock that is further ahead of the time that is known to have passed is not believed at once. */
+const plausibleMs = dayMs;
+/** How long such a clock has to go on, while the service runs, before it is believed. */
+const provenAfterMs = dayMs;
+const writeEveryMs = hourMs;
+
+export interface TrustedTimeOptions {
+  readonly store: Pick<Store, 'retired'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * The time that is safe to delete by. A clock that is wrong must not delete history: the instant up to which
+ * time has passed is stored, and a clock that is more than a day ahead of it (of the service's last hours, and
+ * of its running since) is not believed for a day. Until then time goes on from where it was. A service that
+ * was off for a month deletes a day later than it might.
+ */
+export class TrustedTime {
+  readonly #store: Pick<Store, 'retired'>;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  #known: { readonly at: number; readonly readAtMs: number } | undefined;
+  /** How long the present doubt has lasted while a service ran; undefined when there is none. */
+  #doubtedMs: number | undefined;
+  #writtenAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: TrustedTimeOptions) {
+    this.#store = options.store;
+    this.#clock = options.clock;
+    this.#logger = options.logger;
+  }
+
+  async now(): Promise<number> {
+    const clockMs = this.#clock.wallMs();
+    const monotonicMs = this.#clock.monotonicMs();
+    const known = this.#known ?? {
+      at: (await this.#store.retired.trustedUntil()) ?? clockMs,
+      readAtMs: monotonicMs,
+    };
+    const passedMs = known.at + monotonicMs - known.readAtMs;
+    const isPlausible = clockMs - passedMs <= plausibleMs;
+    if (!isPlausible) await this.#doubt(clockMs - passedMs, monotonicMs - known.readAtMs);
+    const isBelieved = isPlausible || (this.#doubtedMs ?? 0) >= provenAfterMs;
+    if (isBelieved) this.#doubtedMs = undefined;
+    const at = Math.floor(isBelieved ? clockMs : passedMs);
+    this.#known = { at, readAtMs: monotonicMs };
+    await this.#remember(at);
+    return at;
+  }
+
+  async #doubt(aheadMs: number, elapsedMs: number): Promise<void> {
+    if (this.#doubtedMs !== undefined) {
+      this.#doubtedMs += elapsedMs;
+      return;
+    }
+    this.#doubtedMs = await this.#store.retired.doubtedMs();
+    this.#logger.warn(
+      { aheadMs: Math.round(aheadMs), believedAfterMs: Math.max(0, provenAfterMs - this.#doubtedMs) },
+      'the clock is far ahead of what is stored: nothing is deleted by it for a day. Set it right if it is wrong',
+    );
+  }
+
+  async #remember(at: number): Promise<void> {
+    if (at >= this.#writtenAt && at - this.#writtenAt < writeEveryMs) return;
+    await this.#store.retired.setTrustedUntil(at, this.#doubtedMs ?? 0);
+    this.#writtenAt = at;
+  }
+}

@@ -1,0 +1,107 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+
+/** SQLSTATE of a server that does not take writes, as a standby. */
+export const readOnlyState = '25006';
+
+type ConnectCallback = ((error: Error) => void) | ((error: null, client: pg.Client) => void);
+
+/** The URLs of a connection URL that names several hosts (`a:5432,b:5432`), one for each; else itself. */
+export function urlsOfHosts(url: string): string[] {
+  const parts = /^(postgres(?:ql)?:\/\/(?:[^@/?]*@)?)([^/?]*)(.*)$/.exec(url);
+  if (!parts) return [url];
+  const [, start = '', hosts = '', rest = ''] = parts;
+  return hosts.split(',').map((host) => start + host + rest);
+}
+
+/**
+ * The servers of a database, of which one takes writes. Connections go to the one that did last; where it
+ * cannot be reached, or has become a standby, the next one is tried.
+ */
+export class PostgresHosts {
+  readonly #urls: readonly string[];
+  readonly #config: pg.ClientConfig;
+  #index = 0;
+
+  constructor(url: string, config: pg.ClientConfig) {
+    this.#urls = urlsOfHosts(url);
+    this.#config = config;
+  }
+
+  get count(): number {
+    return this.#urls.length;
+  }
+
+  /** The class of clients for a pool: each goes to the host that is thought to take writes. */
+  clientClass(): typeof pg.Client {
+    const hosts = this;
+    return class extends pg.Client {
+      readonly #url: string;
+
+      constructor(config?: pg.ClientConfig) {
+        const url = hosts.#urls[hosts.#index] ?? '';
+        super({ ...config, connectionString: url });
+        this.#url = url;
+      }
+
+      override connect(): Promise<pg.Client>;
+      override connect(callback: ConnectCallback): void;
+      override connect(callback?: ConnectCallback): Promise<pg.Client> | undefined {
+        const connected = this.#connect().then(() => this);
+        if (!callback) return connected;
+        const told = callback as (error: Error | null, client?: pg.Client) => void;
+        connected.then((client) => told(null, client), told);
+        return undefined;
+      }
+
+      async #connect(): Promise<void> {
+        try {
+          await super.connect();
+          if (hosts.count > 1) await refuseStandby(this);
+        } catch (thrown) {
+          hosts.#failed(this.#url);
+          throw thrown;
+        }
+      }
+    };
+  }
+
+  /** A client of its own, connected to the host that takes writes. */
+  async connect(options: pg.ClientConfig, prepare: (client: pg.Client) => void): Promise<pg.Client> {
+    const Client = this.clientClass();
+    return this.tryEach(async () => {
+      const client = new Client({ ...this.#config, ...options });
+      prepare(client);
+      try {
+        await client.connect();
+      } catch (thrown) {
+        await client.end().catch(() => undefined);
+        throw thrown;
+      }
+      return client;
+    });
+  }
+
+  /** Tries to connect once for each host. */
+  async tryEach<T>(connect: () => Promise<T>): Promise<T> {
+    for (let left = this.count - 1; ; left -= 1) {
+      try {
+        return await connect();
+      } catch (thrown) {
+        if (left <= 0) throw thrown;
+        await sleep(20);
+      }
+    }
+  }
+
+  #failed(url: string): void {
+    if (this.#urls[this.#index] === url) this.#index = (this.#index + 1) % this.#urls.length;
+  }
+}
+
+async function refuseStandby(client: pg.Client): Promise<void> {
+  const { rows } = await client.query('select pg_is_in_recovery() as standby');
+  if (rows[0]?.standby !== true) return;
+  await client.end();
+  throw Object.assign(new Error('the server is a standby'), { code: readOnlyState });
+}

@@ -1,0 +1,151 @@
+import type {
+  InsertQueryNode,
+  KyselyPlugin,
+  OperationNode,
+  PluginTransformQueryArgs,
+  PluginTransformResultArgs,
+  QueryResult,
+  RootOperationNode,
+  UnknownRow,
+  UpdateQueryNode,
+} from 'kysely';
+import {
+  ColumnNode,
+  InsertQueryNode as Insert,
+  PrimitiveValueListNode,
+  TableNode,
+  UpdateQueryNode as Update,
+  ValueListNode,
+  ValueNode,
+  ValuesNode,
+} from 'kysely';
+import { keyIdOf, type SecretBox } from './secret-box.ts';
+
+/** What a sealed column holds. JSON columns stay JSON: what is sealed is one text of it. */
+type SealedKind = 'text' | 'json';
+
+interface SealedTable {
+  /** The columns that tell its rows apart. */
+  readonly keys: readonly string[];
+  readonly columns: Readonly<Record<string, SealedKind>>;
+}
+
+/** Everything stored that may hold secrets the service hands out again. Whatever is only compared is hashed. */
+export const sealedTables: Readonly<Record<string, SealedTable>> = {
+  variables: { keys: ['account_id', 'key'], columns: { value: 'text' } },
+  snippets: { keys: ['id'], columns: { script: 'text' } },
+  client_certificates: { keys: ['id'], columns: { private_key: 'text', passphrase: 'text' } },
+  checks: { keys: ['id'], columns: { definition: 'json' } },
+  check_groups: { keys: ['id'], columns: { definition: 'json' } },
+  alert_channels: { keys: ['id'], columns: { definition: 'json' } },
+  test_sessions: { keys: ['id'], columns: { environment_variables: 'json' } },
+  private_locations: { keys: ['id'], columns: { proxy_url: 'text' } },
+};
+
+/**
+ * Column names in results, aliases included. The same name in another table holds nothing sealed, and opening
+ * leaves it alone.
+ */
+const sealedNames: Readonly<Record<string, SealedKind>> = {
+  ...Object.assign({}, ...Object.values(sealedTables).map(({ columns }) => columns)),
+  group_definition: 'json',
+};
+
+export function sealValue(box: SecretBox, kind: SealedKind, value: string): string {
+  if (kind === 'text') return box.seal(value);
+  // JSON without a key is an object or a list, and never looks sealed.
+  return box.keyId === undefined ? value : JSON.stringify(box.seal(value));
+}
+
+export function openValue(box: SecretBox, kind: SealedKind, stored: string): string {
+  if (kind === 'text') return box.open(stored);
+  return stored.startsWith('"') ? box.open(JSON.parse(stored) as string) : stored;
+}
+
+/** The key a stored value was sealed with; undefined when it is plain. */
+export function keyOfValue(kind: SealedKind, stored: string): string | undefined {
+  if (kind === 'text') return keyIdOf(stored);
+  return stored.startsWith('"') ? keyIdOf(JSON.parse(stored) as string) : undefined;
+}
+
+/**
+ * Seals what is written into sealed columns and opens what is read of them, in every statement: no repository
+ * knows of it, so none can forget it.
+ */
+export class SealedColumns implements KyselyPlugin {
+  readonly #box: SecretBox;
+
+  constructor(box: SecretBox) {
+    this.#box = box;
+  }
+
+  transformQuery({ node }: PluginTransformQueryArgs): RootOperationNode {
+    if (Insert.is(node)) return this.#insert(node);
+    if (Update.is(node)) return this.#update(node);
+    return node;
+  }
+
+  async transformResult({ result }: PluginTransformResultArgs): Promise<QueryResult<UnknownRow>> {
+    const [first] = result.rows;
+    if (!first) return result;
+    const sealed = Object.entries(sealedNames).filter(([name]) => name in first);
+    if (sealed.length === 0) return result;
+    const rows = result.rows.map((row) => {
+      const opened: UnknownRow = { ...row };
+      for (const [name, kind] of sealed) {
+        const value = row[name];
+        if (typeof value === 'string') opened[name] = openValue(this.#box, kind, value);
+      }
+      return opened;
+    });
+    return { ...result, rows };
+  }
+
+  #insert(node: InsertQueryNode): RootOperationNode {
+    const columns = columnsOf(node.into);
+    if (!columns) return node;
+    const kinds = (node.columns ?? []).map((column) => columns[column.column.name]);
+    if (!kinds.some((kind) => kind !== undefined)) return node;
+    const values = node.values;
+    if (!values || !ValuesNode.is(values)) throw unsealable();
+    const lists = values.values.map((list) => {
+      if (PrimitiveValueListNode.is(list)) {
+        return PrimitiveValueListNode.create(
+          list.values.map((value, index) => this.#seal(kinds[index], value)),
+        );
+      }
+      return ValueListNode.create(list.values.map((value, index) => this.#sealNode(kinds[index], value)));
+    });
+    return { ...node, values: ValuesNode.create(lists) } as InsertQueryNode;
+  }
+
+  #update(node: UpdateQueryNode): RootOperationNode {
+    const columns = node.table && columnsOf(node.table);
+    if (!columns || !node.updates) return node;
+    const updates = node.updates.map((update) => {
+      const kind = ColumnNode.is(update.column) ? columns[update.column.column.name] : undefined;
+      return kind === undefined ? update : { ...update, value: this.#sealNode(kind, update.value) };
+    });
+    return { ...node, updates } as UpdateQueryNode;
+  }
+
+  #sealNode(kind: SealedKind | undefined, node: OperationNode): OperationNode {
+    if (kind === undefined) return node;
+    if (!ValueNode.is(node)) throw unsealable();
+    return ValueNode.create(this.#seal(kind, node.value));
+  }
+
+  #seal(kind: SealedKind | undefined, value: unknown): unknown {
+    return kind === undefined || typeof value !== 'string' ? value : sealValue(this.#box, kind, value);
+  }
+}
+
+function columnsOf(node: OperationNode | undefined): Readonly<Record<string, SealedKind>> | undefined {
+  if (!node || !TableNode.is(node)) return undefined;
+  return sealedTables[node.table.identifier.name]?.columns;
+}
+
+/** A statement that writes a secret in a way that cannot be sealed is a fault of ours, and not run. */
+function unsealable(): Error {
+  return new Error('a sealed column is written by an expression');
+}
