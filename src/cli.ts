@@ -91,6 +91,26 @@ service
     await deleteKeyCommand(process.env, id, options);
   });
 
+service
+  .command('backup')
+  .description('back up the database, and artifacts that are in a folder; safe while the service runs')
+  .argument('<folder>', 'a new folder')
+  .option('--no-artifacts', 'leave the artifacts out')
+  .action(async (folder: string, options: { artifacts: boolean }) => {
+    const { backupCommand } = await import('./cli/backup-commands.ts');
+    await backupCommand(process.env, folder, options);
+  });
+
+service
+  .command('restore')
+  .description('put a backup where DATA_DIR or DATABASE_URL says; no service may run meanwhile')
+  .argument('<folder>', 'the folder of the backup')
+  .option('--replace', 'move the database that is there aside (PostgreSQL: replace its tables)')
+  .action(async (folder: string, options: { replace?: boolean }) => {
+    const { restoreCommand } = await import('./cli/backup-commands.ts');
+    await restoreCommand(process.env, folder, options);
+  });
+
 program
   .command('run')
   .description('run one check from a YAML or JSON file, here and now, as an agent would')

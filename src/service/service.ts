@@ -39,9 +39,13 @@ export interface RunningService {
 const defaultLeaseTtlMs = 15_000;
 
 /** Opens the store a configuration names. */
-export async function openConfiguredStore(config: ServiceConfig, logger: Logger): Promise<Store> {
+export async function openConfiguredStore(
+  config: ServiceConfig,
+  logger: Logger,
+  path = storePlace(config).path,
+): Promise<Store> {
   const secrets = secretBox(config);
-  return openStore({ ...storePlace(config), logger, secrets, poolSize: config.DATABASE_POOL_SIZE });
+  return openStore({ ...storePlace(config), path, logger, secrets, poolSize: config.DATABASE_POOL_SIZE });
 }
 
 function secretBox({ SECRETS_KEY, SECRETS_OLD_KEYS }: ServiceConfig): SecretBox {

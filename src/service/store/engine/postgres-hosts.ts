@@ -100,8 +100,8 @@ export class PostgresHosts {
 }
 
 async function refuseStandby(client: pg.Client): Promise<void> {
-  const { rows } = await client.query('select pg_is_in_recovery() as standby');
-  if (rows[0]?.standby !== true) return;
+  const { rows } = await client.query(`select current_setting('transaction_read_only') as mode`);
+  if (rows[0]?.mode !== 'on') return;
   await client.end();
   throw Object.assign(new Error('the server is a standby'), { code: readOnlyState });
 }

@@ -1,0 +1,49 @@
+import { systemClock } from '../lib/clock.ts';
+import { createLogger } from '../lib/log.ts';
+import { backUp, restore } from '../service/backup/backup.ts';
+import { readServiceConfig } from '../service/config.ts';
+import { openConfiguredStore } from '../service/service.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** `picket service backup FOLDER`: the database, and the files of runs where they are in a folder. */
+export async function backupCommand(
+  environment: Environment,
+  folder: string,
+  options: { readonly artifacts: boolean },
+): Promise<void> {
+  process.umask(0o077);
+  const config = readServiceConfig(environment);
+  const { hasArtifacts } = await backUp({
+    config,
+    folder,
+    now: systemClock.wallMs(),
+    withArtifacts: options.artifacts,
+  });
+  console.log(`Backed up to ${folder}: the database${hasArtifacts ? ' and artifacts' : ', no artifacts'}.`);
+  console.log(
+    config.SECRETS_KEY === undefined
+      ? 'It holds secrets in clear: SECRETS_KEY is not set.'
+      : 'Its secrets are encrypted. Keep SECRETS_KEY, and keep it elsewhere.',
+  );
+}
+
+/** `picket service restore FOLDER`: no service may run meanwhile. */
+export async function restoreCommand(
+  environment: Environment,
+  folder: string,
+  options: { readonly replace?: boolean },
+): Promise<void> {
+  process.umask(0o077);
+  const config = readServiceConfig(environment);
+  const logger = createLogger('picket', 'error');
+  const { movedTo } = await restore({
+    config,
+    folder,
+    now: systemClock.wallMs(),
+    replace: options.replace === true,
+    open: (path) => openConfiguredStore(config, logger, path),
+  });
+  console.log(`Restored ${folder}.`);
+  if (movedTo !== undefined) console.log(`What was there before is in ${movedTo}.`);
+}

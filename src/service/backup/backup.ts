@@ -1,0 +1,116 @@
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { cp } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AppError } from '../../lib/errors.ts';
+import { packageVersion } from '../../lib/version.ts';
+import type { ServiceConfig } from '../config.ts';
+import { lockDataDir } from '../store/engine/data-dir-lock.ts';
+import { readManifest, sha256Of, writeManifest } from './manifest.ts';
+import { dumpPostgres, restorePostgres } from './postgres-tools.ts';
+import { copyDatabase, databaseFiles, databaseName, putDatabase, stageDatabase } from './sqlite-files.ts';
+
+export interface BackupOptions {
+  readonly config: ServiceConfig;
+  readonly folder: string;
+  readonly now: number;
+}
+
+/** Where artifacts lie in a backup, and in the folder of their store. */
+const artifactsName = 'artifacts';
+
+/**
+ * Backs the database up, at one instant, into a new folder, while services run; then the files of runs where
+ * they are in a folder. Files that come in between have no result in the backup and do no harm.
+ *
+ * @throws AppError CONFIG_INVALID when there is nothing to back up, or the folder is not empty.
+ */
+export async function backUp(
+  options: BackupOptions & { readonly withArtifacts: boolean },
+): Promise<{ readonly hasArtifacts: boolean }> {
+  const { config, folder, now } = options;
+  if (existsSync(folder) && readdirSync(folder).length > 0) {
+    throw new AppError('CONFIG_INVALID', `${folder} is not empty. Back up into a new folder.`);
+  }
+  const isPostgres = config.DATABASE_URL !== undefined;
+  const database = join(config.DATA_DIR, databaseName);
+  if (!isPostgres && !existsSync(database)) {
+    throw new AppError('CONFIG_INVALID', `DATA_DIR: there is no database in ${config.DATA_DIR}.`);
+  }
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const file = isPostgres ? 'postgres.dump' : databaseName;
+  if (config.DATABASE_URL === undefined) copyDatabase(database, join(folder, file));
+  else await dumpPostgres(config.DATABASE_URL, join(folder, file));
+  const artifacts = artifactFolder(config);
+  const hasArtifacts = options.withArtifacts && artifacts !== undefined && existsSync(artifacts);
+  if (hasArtifacts) await cp(artifacts, join(folder, artifactsName), { recursive: true });
+  writeManifest(folder, {
+    format: 1,
+    createdAt: new Date(now).toISOString(),
+    version: packageVersion(),
+    store: isPostgres ? 'postgres' : 'sqlite',
+    file,
+    sha256: await sha256Of(join(folder, file)),
+    hasArtifacts,
+  });
+  return { hasArtifacts };
+}
+
+/**
+ * Puts a backup where the configuration says the data are. No service may run. What is there is replaced only
+ * when told so, and on SQLite moved aside with its log of writes, never mixed with the backup.
+ *
+ * @param open opens the restored store as the service would: it brings the schema up to date, and fails where
+ *   the key of its secrets is missing.
+ * @returns where the old database is, when there was one.
+ * @throws AppError CONFIG_INVALID with what is wrong; then nothing was changed.
+ */
+export async function restore(
+  options: BackupOptions & {
+    readonly replace: boolean;
+    readonly open: (path: string) => Promise<{ close(): Promise<void> }>;
+  },
+): Promise<{ readonly movedTo: string | undefined }> {
+  const { config, folder, replace, open, now } = options;
+  const manifest = await readManifest(folder);
+  const store = config.DATABASE_URL === undefined ? 'sqlite' : 'postgres';
+  if (manifest.store !== store) {
+    throw new AppError(
+      'CONFIG_INVALID',
+      `The backup is one of ${manifest.store}, and the configuration names ${store} (DATABASE_URL).`,
+    );
+  }
+  let movedTo: string | undefined;
+  if (config.DATABASE_URL !== undefined) {
+    await restorePostgres(config.DATABASE_URL, join(folder, manifest.file), replace);
+    await (await open('')).close();
+  } else {
+    const unlock = lockDataDir(config.DATA_DIR);
+    const staged = join(config.DATA_DIR, 'restoring.sqlite');
+    try {
+      const present = databaseFiles(config.DATA_DIR);
+      if (present.length > 0 && !replace) {
+        throw new AppError(
+          'CONFIG_INVALID',
+          `DATA_DIR: there is a database in ${config.DATA_DIR} (${present.join(', ')}). Add --replace to move it aside.`,
+        );
+      }
+      stageDatabase(join(folder, manifest.file), staged);
+      await (await open(staged)).close();
+      movedTo = putDatabase(staged, config.DATA_DIR, now);
+    } finally {
+      for (const end of ['', '-wal', '-shm']) rmSync(staged + end, { force: true });
+      unlock();
+    }
+  }
+  const artifacts = artifactFolder(config);
+  if (manifest.hasArtifacts && artifacts !== undefined) {
+    await cp(join(folder, artifactsName), artifacts, { recursive: true });
+  }
+  return { movedTo };
+}
+
+/** The whole files of an artifact store that is a folder; undefined for a bucket. */
+function artifactFolder(config: ServiceConfig): string | undefined {
+  if (config.ARTIFACT_STORE?.startsWith('s3://')) return undefined;
+  return join(config.ARTIFACT_STORE ?? join(config.DATA_DIR, 'artifacts'), 'objects');
+}

@@ -1,0 +1,54 @@
+import { createHash } from 'node:crypto';
+import { createReadStream, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { z } from 'zod';
+import { AppError, toError } from '../../lib/errors.ts';
+
+const fileName = 'backup.json';
+
+/** What a backup says of itself. It is written last: a folder without it is no whole backup. */
+const Manifest = z.object({
+  format: z.literal(1),
+  createdAt: z.iso.datetime(),
+  version: z.string(),
+  store: z.enum(['sqlite', 'postgres']),
+  /** The file of the database in the folder. */
+  file: z.enum(['picket.sqlite', 'postgres.dump']),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  /** Whether the files of runs are in the folder, too. */
+  hasArtifacts: z.boolean(),
+});
+export type Manifest = z.output<typeof Manifest>;
+
+export function writeManifest(folder: string, manifest: Manifest): void {
+  writeFileSync(join(folder, fileName), `${JSON.stringify(manifest, null, 2)}\n`, { mode: 0o600, flush: true });
+}
+
+/**
+ * The manifest of a backup whose database file is whole.
+ *
+ * @throws AppError CONFIG_INVALID when it is not.
+ */
+export async function readManifest(folder: string): Promise<Manifest> {
+  let manifest: Manifest;
+  try {
+    manifest = Manifest.parse(JSON.parse(readFileSync(join(folder, fileName), 'utf8')));
+  } catch (thrown) {
+    throw new AppError(
+      'CONFIG_INVALID',
+      `${folder} is no whole backup: ${fileName} cannot be read (${toError(thrown).message}).`,
+      { cause: thrown },
+    );
+  }
+  if ((await sha256Of(join(folder, manifest.file))) !== manifest.sha256) {
+    throw new AppError('CONFIG_INVALID', `${manifest.file} in ${folder} is not what was backed up.`);
+  }
+  return manifest;
+}
+
+export async function sha256Of(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path), hash);
+  return hash.digest('hex');
+}

@@ -1,0 +1,71 @@
+import { spawn } from 'node:child_process';
+import pg from 'pg';
+import { AppError, errorCodeOf } from '../../lib/errors.ts';
+
+/** Writes a PostgreSQL database to a file, in the format `pg_restore` reads. */
+export async function dumpPostgres(url: string, file: string): Promise<void> {
+  await runTool('pg_dump', url, ['--format=custom', '--no-owner', '--no-privileges', `--file=${file}`]);
+}
+
+/**
+ * Puts a dump into a database, all or nothing.
+ *
+ * @throws AppError CONFIG_INVALID when services use the database, or it holds tables that are not to be
+ *   replaced.
+ */
+export async function restorePostgres(url: string, file: string, replace: boolean): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    const used = await client.query(`select 1 from pg_stat_activity
+      where datname = current_database() and application_name = 'picket service' limit 1`);
+    if (used.rows.length > 0) {
+      throw new AppError('CONFIG_INVALID', 'DATABASE_URL: a service uses this database. Stop all of them first.');
+    }
+    const tables = await client.query(`select 1 from information_schema.tables
+      where table_schema = current_schema() limit 1`);
+    if (tables.rows.length > 0 && !replace) {
+      throw new AppError(
+        'CONFIG_INVALID',
+        'DATABASE_URL: the database is not empty. Restore into an empty one, or add --replace.',
+      );
+    }
+  } finally {
+    await client.end();
+  }
+  const clean = replace ? ['--clean', '--if-exists'] : [];
+  await runTool('pg_restore', url, [...clean, '--no-owner', '--no-privileges', '--single-transaction', file]);
+}
+
+/** The password goes by the environment: arguments are readable to every user of the machine. */
+async function runTool(program: string, databaseUrl: string, args: readonly string[]): Promise<void> {
+  const [withoutPassword, password] = splitPassword(databaseUrl);
+  const child = spawn(program, [`--dbname=${withoutPassword}`, ...args], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { ...process.env, ...(password === undefined ? {} : { PGPASSWORD: password }) },
+  });
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said = (said + text).slice(-4_000);
+  });
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.on('close', resolve);
+    child.on('error', (error) => {
+      const isMissing = errorCodeOf(error) === 'ENOENT';
+      reject(
+        isMissing
+          ? new AppError('CONFIG_INVALID', `${program} is not installed. It comes with PostgreSQL's client programs.`)
+          : error,
+      );
+    });
+  });
+  if (code !== 0) throw new AppError('STORE_UNAVAILABLE', `${program} failed: ${said.trim()}`);
+}
+
+/** A connection URL, of several hosts too, without its password, and the password. */
+function splitPassword(url: string): [withoutPassword: string, password: string | undefined] {
+  const parts = /^([a-z]+:\/\/[^:@/?]*):([^@/?]*)@(.*)$/.exec(url);
+  if (!parts) return [url, undefined];
+  const [, start = '', password = '', rest = ''] = parts;
+  return [`${start}@${rest}`, decodeURIComponent(password)];
+}
