@@ -35,6 +35,7 @@ export interface MemoryRun {
 interface Peak {
   readonly typeName: string;
   readonly bytes: number;
+  readonly isLimit: boolean;
   readonly atMs: number;
 }
 
@@ -68,15 +69,20 @@ export class ScriptMemory {
     this.#running.set(runId, { ...run, neededBytes, startedAtMs: this.#clock.monotonicMs() });
   }
 
-  /** @param peakBytes undefined when nobody knows, as of a run that could not be started. */
-  end(runId: string, peakBytes: number | undefined): void {
+  /**
+   * @param peak.bytes undefined when nobody knows, as of a run that could not be started.
+   * @param peak.isLimit whether the run was ended because it wanted more than it may take. What it took tells
+   *   nothing of other checks then.
+   */
+  end(runId: string, peak: { readonly bytes: number | undefined; readonly isLimit: boolean }): void {
     const run = this.#running.get(runId);
     this.#running.delete(runId);
     // What it took may be free now.
     this.#readAtMs = Number.NEGATIVE_INFINITY;
-    if (run?.checkId === undefined || !peakBytes) return;
+    if (run?.checkId === undefined || !peak.bytes) return;
     const atMs = this.#clock.monotonicMs();
-    this.#peaks.set(run.checkId, { typeName: run.type.name, bytes: peakBytes, atMs });
+    const { bytes, isLimit } = peak;
+    this.#peaks.set(run.checkId, { typeName: run.type.name, bytes, isLimit, atMs });
   }
 
   /** What there is room for in addition to what runs, of types that all may come. */
@@ -116,7 +122,7 @@ export class ScriptMemory {
   #expectedBytes({ name, firstBytes }: MemoryType): number {
     const sinceMs = this.#clock.monotonicMs() - believedMs;
     const known = [...this.#peaks.values()].filter(
-      ({ typeName, atMs }) => typeName === name && atMs >= sinceMs,
+      ({ typeName, isLimit, atMs }) => typeName === name && !isLimit && atMs >= sinceMs,
     );
     return known.length === 0 ? firstBytes : Math.max(...known.map(({ bytes }) => bytes)) * margin;
   }

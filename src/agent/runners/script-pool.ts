@@ -133,14 +133,15 @@ export class ScriptPool implements Executor {
     if (!thread) throw new ThreadEnded(`the thread for scripts is not running: ${this.#lastEnd}`);
     const timeoutMs = order.timeoutMs ?? findCheckType(order.checkType)?.timeoutMs ?? 0;
     this.#memory.begin(order.runId, { type: memoryType(order.checkType), checkId: order.checkId });
-    let peakBytes: number | undefined;
+    let peak: Parameters<ScriptMemory['end']>[1] = { bytes: undefined, isLimit: false };
     try {
       const overdueAtMs = this.#options.clock.monotonicMs() + timeoutMs + stuckGraceMs;
       const finished = await thread.run(order, overdueAtMs, signal);
-      peakBytes = finished.facts.peakMemoryBytes;
+      const { peakMemoryBytes, failureCode } = finished.facts;
+      peak = { bytes: peakMemoryBytes, isLimit: failureCode === 'SCRIPT_OUT_OF_MEMORY' };
       return finished;
     } finally {
-      this.#memory.end(order.runId, peakBytes);
+      this.#memory.end(order.runId, peak);
     }
   }
 

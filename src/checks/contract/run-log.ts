@@ -25,6 +25,10 @@ export function createRunLog(wallMs: () => number = Date.now): RunLog {
       entries[maxEntries - 1] = { time, msg: `${dropped} more entries were dropped`, level: 'WARN' };
     },
     entries,
+    withdraw() {
+      entries.length = 0;
+      dropped = 0;
+    },
     part(stage) {
       const part = parts.get(stage) ?? createRunLog(wallMs);
       parts.set(stage, part);

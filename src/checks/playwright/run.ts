@@ -128,9 +128,11 @@ async function runContained(
     },
     onStage: (message) => context.log.write('INFO', message),
   });
+  const hasSecretsLeft = report.stage === 'test' && report.hasTooManySecrets;
+  if (hasSecretsLeft) context.log.withdraw();
   const verdict = context.signal.aborted ? because(stopFailure(context)) : judgeSuite(report, limits);
   const evidence =
-    report.stage === 'test' && context.artifacts && !context.signal.aborted
+    report.stage === 'test' && context.artifacts && !context.signal.aborted && !hasSecretsLeft
       ? await keepSuiteEvidence({
           directory: sandbox.directory,
           tests: report.tests,
@@ -144,9 +146,11 @@ function outcome(run: SuiteRun, { log }: RunContext): Outcome<PlaywrightDetail> 
   const { verdict, report, evidence, startedAt, endedAt } = run;
   const tested = report?.stage === 'test' ? report : undefined;
   for (const { error } of verdict.errors) log.write('ERROR', error.message);
+  const wholeMs = Math.max(0, endedAt - startedAt);
   return {
     failure: verdict.failure,
-    responseTimeMs: toMicroseconds(testDurationMs(tested) ?? endedAt - startedAt),
+    // What a suite says of itself can be anything.
+    responseTimeMs: toMicroseconds(Math.min(testDurationMs(tested) ?? wholeMs, wholeMs)),
     isDegraded: null,
     overMaxResponseTime: null,
     errorMessages: verdict.errorMessages,

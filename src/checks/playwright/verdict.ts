@@ -3,6 +3,7 @@ import type { SandboxEndReason } from '../../sandbox/sandbox.ts';
 import type { SaidError, SaidSuiteTest } from '../../sandbox/scripts/events.ts';
 import type { SuiteReport, TestReport } from '../../sandbox/suites/suite-run.ts';
 import { type Failure, type FailureCode, failure } from '../contract/failure.ts';
+import { tooManySecrets } from '../script/verdict.ts';
 import type { SuiteError } from './detail.ts';
 
 /** The limits of the stages, in milliseconds, as messages name them. */
@@ -77,6 +78,8 @@ function installFailure(
 
 function judgeTests(report: TestReport, { testTimeoutMs }: SuiteLimits): SuiteVerdict {
   const { ended, ends } = report;
+  if (report.hasTooManySecrets)
+    return because(failure('SCRIPT_LIMIT_EXCEEDED', `The suite ${tooManySecrets}`));
   const errors = errorsOf(report);
   if (ended.reason !== 'exited') {
     const message = `The suite exceeded the maximum run time of ${testTimeoutMs} ms`;

@@ -141,6 +141,7 @@ async function runContained(order: {
     signal: context.signal,
     onOutput: (stream, line) => context.log.write(stream === 'stderr' ? 'ERROR' : 'INFO', line),
   });
+  if (report.hasTooManySecrets) context.log.withdraw();
   const verdict = judgeScript(report, context.timeoutMs, howStopped(context.signal));
   for (const { message } of verdict.errors) context.log.write('ERROR', message);
   if (report.degraded) {
@@ -150,7 +151,7 @@ async function runContained(order: {
     );
   }
   const evidence =
-    context.artifacts && !context.signal.aborted
+    context.artifacts && !context.signal.aborted && !report.hasTooManySecrets
       ? await keepEvidence({
           directory: sandbox.directory,
           tests: report.tests,
@@ -184,14 +185,17 @@ function outcome<Detail>(
   { verdict, report, startedAt, endedAt }: ScriptRun,
   detail: Detail,
 ): Outcome<Detail> {
+  const wholeMs = Math.max(0, endedAt - startedAt);
+  // What a script says of itself can be anything.
+  const durationMs = report ? Math.min(scriptDurationMs(report), wholeMs) : wholeMs;
   return {
     failure: verdict.failure,
-    responseTimeMs: toMicroseconds(report ? scriptDurationMs(report) : endedAt - startedAt),
+    responseTimeMs: toMicroseconds(durationMs),
     isDegraded: verdict.isDegraded,
     overMaxResponseTime: null,
     measurement: report && {
       clock: 'process',
-      overheadMs: toMicroseconds(Math.max(0, endedAt - startedAt - scriptDurationMs(report))),
+      overheadMs: toMicroseconds(Math.max(0, endedAt - startedAt - durationMs)),
       lagMs: 0,
     },
     errorMessages: verdict.errorMessages,

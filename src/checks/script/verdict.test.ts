@@ -19,6 +19,7 @@ function report(testCount: number | undefined): ScriptReport {
     degraded: undefined,
     softFailureCount: 0,
     secrets: [],
+    hasTooManySecrets: false,
     ended: { reason: 'exited', exitCode: 1, signal: null } as ScriptReport['ended'],
     isInterrupted: false,
     runnerOutput: '',

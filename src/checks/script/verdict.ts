@@ -1,6 +1,7 @@
 import { beginningOf, endingOf } from '../../lib/text.ts';
 import type { SandboxEndReason } from '../../sandbox/sandbox.ts';
 import type { SaidError, SaidTest } from '../../sandbox/scripts/events.ts';
+import { maxSecrets, maxSecretsLength } from '../../sandbox/scripts/notes.ts';
 import type { ScriptReport } from '../../sandbox/scripts/script-run.ts';
 import { type Failure, type FailureCode, failure } from '../contract/failure.ts';
 
@@ -16,6 +17,9 @@ export interface ScriptVerdict {
 }
 
 const maxMessages = 50;
+export const tooManySecrets =
+  `made more than ${maxSecrets} values or ${maxSecretsLength} characters secret (variables named ` +
+  'SERVICE_SECRET_…): not all can be masked, so nothing of what it wrote is kept';
 const maxQuotedLength = 500;
 
 const brokenLimits: Readonly<
@@ -55,6 +59,8 @@ export function judgeScript(
   });
   if (isStopped === 'aborted') return because(failure('RUN_ABORTED', 'The run was stopped'));
   const { ended, end } = report;
+  if (report.hasTooManySecrets)
+    return because(failure('SCRIPT_LIMIT_EXCEEDED', `The script ${tooManySecrets}`));
   const limit = brokenLimits[ended.reason];
   if (limit) return because(failure(limit.code, limit.message));
   if (isStopped === 'timed-out' || ended.reason === 'wall' || isCutOff(report)) {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { beginningOf } from '../../lib/text.ts';
 import type { SandboxEndReason, SandboxedEnd } from '../sandbox.ts';
 import { readLine } from '../scripts/events.ts';
+import { maxSecrets, maxSecretsLength } from '../scripts/notes.ts';
 import type { LifecycleProcess } from './lifecycle-process.ts';
 import type {
   LifecycleJob,
@@ -13,8 +14,6 @@ import type {
 } from './lifecycle-scripts.ts';
 
 const maxLines = 500;
-/** Each makes the search for secrets slower. */
-const maxSecrets = 1000;
 const maxErrorTextLength = 4096;
 
 const text = (maxLength: number) => z.string().transform((value) => beginningOf(value, maxLength));
@@ -85,6 +84,7 @@ export class SandboxedLifecycle implements LifecycleSession {
   #errorText = '';
   #isReleased = false;
   #isOvertime = false;
+  #secretsLength = 0;
   #hasTooManySecrets = false;
   readonly #stop = () => this.#started.process.kill();
 
@@ -149,8 +149,9 @@ export class SandboxedLifecycle implements LifecycleSession {
   #take(event: LifecycleEvent | undefined): void {
     if (!event) return;
     if (event.event === 'secret') {
+      if (!this.#secrets.has(event.value)) this.#secretsLength += event.value.length;
       this.#secrets.add(event.value);
-      if (this.#secrets.size <= maxSecrets) return;
+      if (this.#secrets.size <= maxSecrets && this.#secretsLength <= maxSecretsLength) return;
       this.#hasTooManySecrets = true;
       this.#started.process.kill();
       return;
@@ -173,7 +174,10 @@ export class SandboxedLifecycle implements LifecycleSession {
     const durationMs = said?.durationMs ?? nowMs - running.startedMs;
     if (this.#hasTooManySecrets) {
       // Not all of them are known, so nothing that may hold one may leave.
-      const failure = because('limit', `it made more than ${maxSecrets} values secret`);
+      const failure = because(
+        'limit',
+        `it made more than ${maxSecrets} values or ${maxSecretsLength} characters secret`,
+      );
       const secrets = [...this.#secrets].slice(0, maxSecrets);
       return { durationMs, failure, lines: [], droppedLines: 0, secrets, variables: {} };
     }

@@ -7,7 +7,8 @@ import { beginningOf } from '../../lib/text.ts';
  * and size are checked.
  */
 
-const at = z.number();
+/** An instant of epoch milliseconds that a date can hold, whatever was said. */
+const at = z.number().transform((value) => Math.min(Math.max(0, value), 8_640_000_000_000_000));
 const text = (maxLength: number) => z.string().transform((value) => beginningOf(value, maxLength));
 const ms = z
   .number()
@@ -110,7 +111,6 @@ export const SuiteNote = z.discriminatedUnion('event', [
   SuiteTest,
   z.object({ event: z.literal('suite-error'), error: SaidError, file: text(1000).nullable() }),
   SuiteEnd,
-  z.object({ event: z.literal('secret'), name: z.string(), value: z.string() }),
 ]);
 export type SuiteNote = z.output<typeof SuiteNote>;
 
@@ -141,7 +141,6 @@ export const RunNote = z.discriminatedUnion('event', [
   Page,
   z.object({ event: z.literal('degraded'), reason: text(8192).nullable() }),
   z.object({ event: z.literal('soft-failure'), test: z.string() }),
-  z.object({ event: z.literal('secret'), name: z.string(), value: z.string() }),
 ]);
 export type RunNote = z.output<typeof RunNote>;
 

@@ -1,5 +1,5 @@
-import { constants, type Dirent } from 'node:fs';
-import { lstat, open, readdir, realpath } from 'node:fs/promises';
+import type { Dirent } from 'node:fs';
+import { lstat, readdir, realpath } from 'node:fs/promises';
 import { join, relative, resolve, sep } from 'node:path';
 
 /**
@@ -17,6 +17,7 @@ export async function leftFile(
 ): Promise<{ readonly path: string; readonly sizeBytes: number } | undefined> {
   const root = await realpath(directory);
   const inside = relative(directory, resolve(directory, path));
+  if (path.includes('\0')) return undefined; // no file has such a name, and Node throws at it
   if (inside === '' || inside === '..' || inside.startsWith(`..${sep}`)) return undefined;
   const wanted = join(root, inside);
   try {
@@ -27,23 +28,6 @@ export async function leftFile(
   } catch (thrown) {
     if (isMissing(thrown)) return undefined;
     throw thrown;
-  }
-}
-
-/** The lines of a file the run left, up to a number of bytes. */
-export async function leftLines(directory: string, path: string, maxBytes: number): Promise<string[]> {
-  const file = await leftFile(directory, path);
-  if (!file) return [];
-  const handle = await open(file.path, constants.O_RDONLY | constants.O_NOFOLLOW);
-  try {
-    const bytes = Buffer.alloc(Math.min(file.sizeBytes, maxBytes));
-    const { bytesRead } = await handle.read(bytes, 0, bytes.length, 0);
-    return bytes
-      .toString('utf8', 0, bytesRead)
-      .split('\n')
-      .filter((line) => line !== '');
-  } finally {
-    await handle.close();
   }
 }
 

@@ -13,7 +13,7 @@ import {
   type SaidStep,
   type SaidTest,
 } from './events.ts';
-import { leftLines } from './left-files.ts';
+import { type LeftNotes, leftNotes } from './notes.ts';
 import { OutputLines } from './output-lines.ts';
 import {
   allowBrowsers,
@@ -63,6 +63,8 @@ export interface ScriptReport {
   readonly softFailureCount: number;
   /** Values the script gave to `SERVICE_SECRET_*` variables; they must not leave. */
   readonly secrets: readonly string[];
+  /** Whether it made more values secret than can be masked; nothing of what it wrote is here then. */
+  readonly hasTooManySecrets: boolean;
   readonly ended: SandboxedEnd;
   /** Whether it was asked to end because its time was nearly over. */
   readonly isInterrupted: boolean;
@@ -119,7 +121,7 @@ export async function runScript(script: ScriptProcess, job: ScriptJob): Promise<
   clearTimeout(limit);
   clearTimeout(interruption);
   job.signal.removeEventListener('abort', kill);
-  const notes = await leftLines(sandbox.directory, notesFile, maxNoteBytes);
+  const notes = await leftNotes(sandbox.directory, notesFile, maxNoteBytes);
   return transcript.report(isOvertime && ended.reason === 'killed' ? { ...ended, reason: 'wall' } : ended, {
     isInterrupted,
     notes,
@@ -232,13 +234,14 @@ class RunTranscript {
     ended: SandboxedEnd,
     run: {
       readonly isInterrupted: boolean;
-      readonly notes: readonly string[];
+      readonly notes: LeftNotes;
       readonly given: Readonly<Record<string, string>>;
     },
   ): ScriptReport {
     this.#ownLines.end();
     this.#workerLines.end();
-    const notes = run.notes.flatMap((line) => readLine(RunNote, line) ?? []);
+    if (run.notes.hasTooManySecrets) return this.#withheld(ended, run.isInterrupted);
+    const notes = run.notes.lines.flatMap((line) => readLine(RunNote, line) ?? []);
     const of = <Event extends RunNote['event']>(event: Event) =>
       notes.filter((note): note is Extract<RunNote, { event: Event }> => note.event === event);
     return {
@@ -254,10 +257,34 @@ class RunTranscript {
       pages: of('page'),
       degraded: of('degraded').at(-1),
       softFailureCount: of('soft-failure').length,
-      secrets: of('secret').flatMap(({ name, value }) => (run.given[name] === value ? [] : [value])),
+      secrets: run.notes.secrets.flatMap(({ name, value }) => (run.given[name] === value ? [] : [value])),
+      hasTooManySecrets: false,
       ended,
       isInterrupted: run.isInterrupted,
       runnerOutput: this.#runnerOutput,
+    };
+  }
+
+  /** Only how it ended: everything else may hold a secret that nobody knows. */
+  #withheld(ended: SandboxedEnd, isInterrupted: boolean): ScriptReport {
+    return {
+      mode: this.#mode,
+      startedAt: this.#startedAt,
+      end: undefined,
+      testCount: this.#testCount,
+      tests: [],
+      steps: [],
+      errors: [],
+      broken: undefined,
+      findings: [],
+      pages: [],
+      degraded: undefined,
+      softFailureCount: 0,
+      secrets: [],
+      hasTooManySecrets: true,
+      ended,
+      isInterrupted,
+      runnerOutput: '',
     };
   }
 }

@@ -1,6 +1,10 @@
+import { join } from 'node:path';
 import { endingOf } from '../../lib/text.ts';
 import type { Sandbox, SandboxedEnd, SandboxLimits } from '../sandbox.ts';
 import { OutputLines } from '../scripts/output-lines.ts';
+import { privateFolder } from '../scripts/script-process.ts';
+import type { ScriptTrust } from '../trust/script-trust.ts';
+import { type ManagerName, managerEnvironment } from './package-managers.ts';
 
 export type OutputStream = 'stdout' | 'stderr';
 
@@ -8,6 +12,9 @@ export type OutputStream = 'stdout' | 'stderr';
 export const suiteMemoryBytes = 4 * 1024 ** 3;
 /** What a suite may have on disk: itself, what it installs, and its evidence. */
 export const suiteDiskBytes = 4 * 1024 ** 3;
+
+/** Where the names of Node and the package managers are, ahead of everything in PATH. */
+export const programFolder = join(privateFolder, 'bin');
 
 const busyCores = 8;
 const maxKeptLength = 8192;
@@ -69,4 +76,38 @@ export async function runStep(
   } finally {
     step.signal.removeEventListener('abort', kill);
   }
+}
+
+/** The environment of a command. */
+export function stepEnvironment(
+  { directory }: Sandbox,
+  step: {
+    /** Where it runs, below the sandbox. */
+    readonly folder: string;
+    /** Whose lockfile the suite has. */
+    readonly manager: ManagerName | null;
+    readonly proxyUrl: string | null;
+    readonly trust: ScriptTrust | undefined;
+    readonly variables: Readonly<Record<string, string>>;
+  },
+): Record<string, string> {
+  const { proxyUrl } = step;
+  const proxy: Record<string, string> =
+    proxyUrl === null ? {} : { HTTP_PROXY: proxyUrl, HTTPS_PROXY: proxyUrl };
+  const path = [
+    join(directory, programFolder),
+    join(directory, step.folder, 'node_modules/.bin'),
+    '/usr/local/bin:/usr/bin:/bin',
+  ].join(':');
+  return {
+    ...managerEnvironment(step.manager),
+    ...proxy,
+    ...step.trust?.environment,
+    LANG: 'C.UTF-8',
+    TZ: 'UTC',
+    ...step.variables,
+    HOME: directory,
+    PATH: path,
+    PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD: '1',
+  };
 }

@@ -1,4 +1,3 @@
-import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { BrowserLinks } from '../browsers/browser-links.ts';
@@ -10,14 +9,14 @@ import {
   type SaidSuiteTest,
   SuiteNote,
 } from '../scripts/events.ts';
-import { leftLines } from '../scripts/left-files.ts';
+import { leftNotes } from '../scripts/notes.ts';
 import { privateFolder, proxyOf } from '../scripts/script-process.ts';
 import { placeBrowserTrust, type ScriptTrust } from '../trust/script-trust.ts';
-import { type CachedDependencies, dependencyKey } from './dependency-cache.ts';
-import { installCommandOf, type ManagerName, managerEnvironment } from './package-managers.ts';
-import { type OutputStream, runStep } from './step.ts';
+import { installDependencies } from './install.ts';
+import type { ManagerName } from './package-managers.ts';
+import { type OutputStream, programFolder, runStep, stepEnvironment } from './step.ts';
 import type { SuiteHost } from './suite-host.ts';
-import { type UnpackedBundle, unpackBundle } from './unpack.ts';
+import { unpackBundle } from './unpack.ts';
 
 /** One suite as it is to run. */
 export interface SuiteJob {
@@ -84,6 +83,8 @@ export interface TestReport {
   readonly errors: readonly SaidError[];
   /** Values the suite gave to `SERVICE_SECRET_*` variables; they must not leave. */
   readonly secrets: readonly string[];
+  /** Whether it made more values secret than can be masked; nothing of what it wrote is here then. */
+  readonly hasTooManySecrets: boolean;
   readonly lastOutput: string;
 }
 
@@ -93,7 +94,6 @@ export const suiteFolder = 'suite';
 export const suiteReportPath = join(privateFolder, 'report.json');
 
 const notesPath = join(privateFolder, 'notes.ndjson');
-const programFolder = join(privateFolder, 'bin');
 const maxNoteBytes = 32 * 1024 * 1024;
 const maxTests = 5000;
 const maxErrors = 100;
@@ -119,91 +119,13 @@ export async function runSuite(sandbox: Sandbox, job: SuiteJob): Promise<SuiteRe
   if ('problem' in unpacked) return { stage: 'unpack', problem: unpacked.problem };
   if ('ended' in unpacked) return { stage: 'unpack', ended: unpacked.ended };
   job.onStage(`Unpacked ${unpacked.entryCount} entries, ${unpacked.fileBytes} bytes`);
-  const installed = await install(sandbox, job, unpacked);
+  const installed = await installDependencies(sandbox, job, unpacked);
   if ('stage' in installed) return installed;
   try {
     return await runTests(sandbox, job, installed.report);
   } finally {
     installed.dependencies?.release();
   }
-}
-
-interface Installed {
-  readonly report: InstallReport;
-  /** Linked to; to be released after the run. */
-  readonly dependencies?: CachedDependencies | undefined;
-}
-
-async function install(
-  sandbox: Sandbox,
-  job: SuiteJob,
-  { manager, installDirectory, contentHash, hasModules }: UnpackedBundle,
-): Promise<Installed | Exclude<SuiteReport, TestReport>> {
-  const { versions } = job.host.packageManagers;
-  const command = job.installCommand ?? (manager === null ? null : installCommandOf(manager));
-  if (command === null || (hasModules && job.installCommand === null)) {
-    const report = { manager, source: 'none', durationMs: 0 } as const;
-    if (hasModules) return { report };
-    const problem =
-      'The bundle has no lockfile (package-lock.json, pnpm-lock.yaml, yarn.lock, bun.lock) and the check no installCommand';
-    return { stage: 'no-lockfile', problem };
-  }
-  if (manager !== null && !versions.has(manager)) {
-    const problem =
-      `The bundle has a lockfile of ${manager}, which is not installed on this agent; ` +
-      'npm run runtimes:install package-managers installs it';
-    return { stage: 'no-manager', problem };
-  }
-  const key = dependencyKey({
-    content: contentHash,
-    installCommand: command,
-    workingDirectory: job.workingDirectory,
-    engine: job.engine,
-    cacheHash: job.cacheHash,
-    manager: manager === null ? null : `${manager} ${versions.get(manager)}`,
-    platform: `${process.platform} ${process.arch} ${process.versions.modules}`,
-  });
-  const startedMs = performance.now();
-  const took = () => Math.round(performance.now() - startedMs);
-  const cached = await job.host.dependencies.find(key);
-  if (cached) {
-    await linkDependencies(sandbox, cached);
-    job.onStage(`Dependencies of an earlier run are used (${manager ?? command})`);
-    return { report: { manager, source: 'cache', durationMs: took() }, dependencies: cached };
-  }
-  job.onStage(`Installing dependencies: ${command}`);
-  const { ended, lastOutput } = await runStep(sandbox, {
-    command,
-    workingDirectory: join(suiteFolder, installDirectory),
-    environment: {
-      ...job.host.trust?.installEnvironment,
-      ...environment(sandbox, job, { folder: installDirectory, manager }),
-    },
-    timeoutMs: job.installTimeoutMs,
-    signal: job.signal,
-    onLine: (stream, line) => job.onLine('install', stream, line),
-  });
-  if (ended.reason !== 'exited' || ended.exitCode !== 0) {
-    return { stage: 'install', command, ended, lastOutput };
-  }
-  const durationMs = took();
-  job.onStage(`Installed in ${durationMs} ms`);
-  const { uid } = await stat(sandbox.directory);
-  const kept = await job.host.dependencies.add(key, {
-    suiteDirectory: join(sandbox.directory, suiteFolder),
-    ownerUid: uid,
-  });
-  const report = { manager, source: 'installed', durationMs } as const;
-  if ('refused' in kept) {
-    job.onStage(`The dependencies are not kept for later runs: ${kept.refused}`);
-    return { report };
-  }
-  await linkDependencies(sandbox, kept);
-  return { report, dependencies: kept };
-}
-
-async function linkDependencies(sandbox: Sandbox, { directory, folders }: CachedDependencies): Promise<void> {
-  for (const folder of folders) await sandbox.link(join(suiteFolder, folder), join(directory, folder));
 }
 
 async function runTests(sandbox: Sandbox, job: SuiteJob, installReport: InstallReport): Promise<TestReport> {
@@ -225,9 +147,12 @@ async function runTests(sandbox: Sandbox, job: SuiteJob, installReport: InstallR
     command: job.testCommand,
     workingDirectory: join(suiteFolder, job.workingDirectory),
     environment: {
-      ...environment(sandbox, job, {
-        folder: job.workingDirectory,
+      ...stepEnvironment(sandbox, {
+        folder: join(suiteFolder, job.workingDirectory),
         manager: installReport.manager,
+        proxyUrl: job.proxyUrl,
+        trust: job.host.trust,
+        variables: job.variables,
       }),
       NODE_OPTIONS: requireOption(
         job.variables.NODE_OPTIONS,
@@ -243,8 +168,9 @@ async function runTests(sandbox: Sandbox, job: SuiteJob, installReport: InstallR
     onLine: (stream, line) => job.onLine('test', stream, line),
   });
   const durationMs = performance.now() - startedMs;
-  const lines = await leftLines(sandbox.directory, notesPath, maxNoteBytes);
-  const notes = lines.flatMap((line) => readLine(SuiteNote, line) ?? []);
+  const left = await leftNotes(sandbox.directory, notesPath, maxNoteBytes);
+  const { secrets, hasTooManySecrets } = left;
+  const notes = hasTooManySecrets ? [] : left.lines.flatMap((line) => readLine(SuiteNote, line) ?? []);
   const of = <Event extends SuiteNote['event']>(event: Event) =>
     notes.filter((note): note is Extract<SuiteNote, { event: Event }> => note.event === event);
   const begins = of('suite-begin');
@@ -261,40 +187,13 @@ async function runTests(sandbox: Sandbox, job: SuiteJob, installReport: InstallR
     errors: of('suite-error')
       .map(({ error }) => error)
       .slice(0, maxErrors),
-    secrets: of('secret').map(({ value }) => value),
-    lastOutput,
+    secrets: secrets.map(({ value }) => value),
+    hasTooManySecrets,
+    lastOutput: hasTooManySecrets ? '' : lastOutput,
   };
 }
 
 /** The customer's own options stay; ours come first. */
 function requireOption(own: string | undefined, file: string): string {
   return `--require ${JSON.stringify(file)}${own === undefined ? '' : ` ${own}`}`;
-}
-
-/** @param place where a command runs, and for whose lockfile. */
-function environment(
-  sandbox: Sandbox,
-  job: SuiteJob,
-  place: { readonly folder: string; readonly manager: ManagerName | null },
-): Record<string, string> {
-  const { proxyUrl } = job;
-  const proxy: Record<string, string> =
-    proxyUrl === null ? {} : { HTTP_PROXY: proxyUrl, HTTPS_PROXY: proxyUrl };
-  const { directory } = sandbox;
-  const path = [
-    join(directory, programFolder),
-    join(directory, suiteFolder, place.folder, 'node_modules/.bin'),
-    '/usr/local/bin:/usr/bin:/bin',
-  ].join(':');
-  return {
-    ...managerEnvironment(place.manager),
-    ...proxy,
-    ...job.host.trust?.environment,
-    LANG: 'C.UTF-8',
-    TZ: 'UTC',
-    ...job.variables,
-    HOME: directory,
-    PATH: path,
-    PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD: '1',
-  };
 }

@@ -24,8 +24,10 @@ const Unpacked = z.object({
   manager: z.enum(managerNames).nullable(),
   /** The folder of the lockfile, relative to the suite. */
   installDirectory: z.string(),
-  /** Of everything that says what is to be installed. */
+  /** Of every file of the suite. */
   contentHash: z.string(),
+  /** Variables that manifests and settings of package managers refer to. */
+  namedVariables: z.array(z.string()),
   /** Whether the archive brings its own dependencies. */
   hasModules: z.boolean(),
 });

@@ -39,7 +39,7 @@ describe('memory of scripts', () => {
     memory.begin('one', { type: suite, checkId: 'a' });
     await clock.advance(60_000);
     expect(room()).toEqual({ count: 0, fullTypes: ['BROWSER', 'PLAYWRIGHT'] });
-    memory.end('one', undefined);
+    memory.end('one', { bytes: undefined, isLimit: false });
     expect(room()).toEqual({ count: 1, fullTypes: [] });
   });
 
@@ -61,17 +61,17 @@ describe('memory of scripts', () => {
     expect(state.readCount).toBe(2);
     memory.begin('one', { type: browser, checkId: 'a' });
     state.freeBytes = 700 * megabyte;
-    memory.end('one', undefined);
+    memory.end('one', { bytes: undefined, isLimit: false });
     expect(room()).toEqual({ count: 1, fullTypes: ['PLAYWRIGHT'] });
   });
 
   it('learns what checks take: a small suite needs less, a large one more, and it forgets', async () => {
     const { clock, memory, room } = host(2000);
     memory.begin('one', { type: suite, checkId: 'a' });
-    memory.end('one', 500 * megabyte);
+    memory.end('one', { bytes: 500 * megabyte, isLimit: false });
     expect(room()).toEqual({ count: 3, fullTypes: [] });
     memory.begin('two', { type: suite, checkId: 'b' });
-    memory.end('two', 1900 * megabyte);
+    memory.end('two', { bytes: 1900 * megabyte, isLimit: false });
     expect(room()).toEqual({ count: 3, fullTypes: ['PLAYWRIGHT'] });
     await clock.advance(3 * 3_600_000);
     expect(room()).toEqual({ count: 1, fullTypes: [] });
@@ -80,11 +80,21 @@ describe('memory of scripts', () => {
   it('sets aside for a known check what that one takes', async () => {
     const { clock, memory, room } = host(3000);
     memory.begin('one', { type: suite, checkId: 'a' });
-    memory.end('one', 1000 * megabyte);
+    memory.end('one', { bytes: 1000 * megabyte, isLimit: false });
     room();
     memory.begin('two', { type: suite, checkId: 'a' });
     await clock.advance(10_000);
     // 3000 - 1150 are left; the next suite may be the same again.
     expect(room()).toEqual({ count: 1, fullTypes: [] });
+  });
+
+  it('learns nothing of other checks from one that wanted more than it may take', () => {
+    const { memory, room } = host(3000);
+    memory.begin('one', { type: browser, checkId: 'a' });
+    memory.end('one', { bytes: 2765 * megabyte, isLimit: true });
+    expect(room()).toEqual({ count: 2, fullTypes: [] });
+    // While that check runs, what it wants is set aside.
+    memory.begin('two', { type: browser, checkId: 'a' });
+    expect(room()).toEqual({ count: 0, fullTypes: ['BROWSER', 'PLAYWRIGHT'] });
   });
 });

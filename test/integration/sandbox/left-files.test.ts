@@ -2,7 +2,8 @@ import { link, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { findLeft, leftFile, leftLines } from '../../../src/sandbox/scripts/left-files.ts';
+import { findLeft, leftFile } from '../../../src/sandbox/scripts/left-files.ts';
+import { leftNotes } from '../../../src/sandbox/scripts/notes.ts';
 
 describe('files a run left', () => {
   let outside: string;
@@ -37,11 +38,13 @@ describe('files a run left', () => {
       '../key',
       join(outside, 'key'),
       '',
+      'shots/deep/a.png\0',
+      '\0',
       '.',
     ]) {
       expect(await leftFile(folder, path), path).toBeUndefined();
     }
-    expect(await leftLines(folder, 'link.png', 1000)).toEqual([]);
+    expect(await leftNotes(folder, 'link.png', 1000)).toMatchObject({ lines: [], secrets: [] });
   });
 
   it('are found by extension, not through links, and not where they are left out', async () => {
@@ -67,6 +70,31 @@ describe('files a run left', () => {
 
   it('are read line by line up to a limit', async () => {
     await writeFile(join(folder, 'notes'), 'one\n\ntwo\nthree\n');
-    expect(await leftLines(folder, 'notes', 10)).toEqual(['one', 'two', 't']);
+    expect(await leftNotes(folder, 'notes', 10)).toMatchObject({ lines: ['one', 'two'] });
+  });
+
+  describe('tell of secrets', () => {
+    const told = (value: string) => `${JSON.stringify({ at: 1, event: 'secret', name: 'N', value })}\n`;
+    const notes = async (text: string, maxBytes = 100) => {
+      await writeFile(join(folder, 'notes'), text);
+      return await leftNotes(folder, 'notes', maxBytes);
+    };
+
+    it('wherever they stand, once each', async () => {
+      const { lines, secrets, hasTooManySecrets } = await notes(
+        `${'x'.repeat(500)}\n${told('one')}${told('two')}${told('one')}`,
+      );
+      expect(lines).toEqual([]);
+      expect(secrets.map(({ value }) => value)).toEqual(['one', 'two']);
+      expect(hasTooManySecrets).toBe(false);
+    });
+
+    it.each([
+      ['many', Array.from({ length: 200_000 }, (_, index) => told(`secret-${index}`)).join('')],
+      ['long together', Array.from({ length: 5 }, (_, index) => told(`${index}`.repeat(60_000))).join('')],
+      ['longer than a line', told('s'.repeat(2_000_000))],
+    ])('that are too %s', async (_name, text) => {
+      expect((await notes(text)).hasTooManySecrets).toBe(true);
+    });
   });
 });

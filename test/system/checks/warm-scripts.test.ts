@@ -25,7 +25,10 @@ describe('scripts in warm and fresh processes', () => {
   async function runIn(
     kind: 'warm' | 'fresh',
     script: string,
-    options: { readonly runtimeId?: string | undefined } = {},
+    options: {
+      readonly runtimeId?: string | undefined;
+      readonly dependencies?: Parameters<typeof scriptFiles>[0]['dependencies'];
+    } = {},
   ): Promise<ScriptReport & { readonly output: string[] }> {
     const runtime = stage.runtimes.find(options.runtimeId ?? stage.runtimes.ids[0] ?? '');
     if (!runtime) throw new Error('there is no such runtime');
@@ -41,7 +44,12 @@ describe('scripts in warm and fresh processes', () => {
       if (kind === 'warm') await loaded.promise;
       const report = await runScript(running, {
         entry: 'script.ts',
-        files: scriptFiles({ script, entry: 'script.ts', dependencies: [], snippets: [] }),
+        files: scriptFiles({
+          script,
+          entry: 'script.ts',
+          dependencies: options.dependencies ?? [],
+          snippets: [],
+        }),
         variables: { TARGET: target.url },
         proxyUrl: null,
         timeoutMs: 60_000,
@@ -51,6 +59,23 @@ describe('scripts in warm and fresh processes', () => {
       return { ...report, output };
     } finally {
       await sandbox.release();
+    }
+  }
+
+  for (const runtimeId of ['2026.04', '2025.04']) {
+    for (const kind of ['warm', 'fresh'] as const) {
+      itRuns(`${kind} ${runtimeId}: paths of tsconfig.json are followed`, async () => {
+        if (!stage.runtimes.find(runtimeId)) return;
+        const paths = { compilerOptions: { baseUrl: '.', paths: { '@lib/*': ['lib/*'] } } };
+        const script = `${head}import { name } from '@lib/name'; test('one', () => { expect(name).toBe('Ada'); });`;
+        const dependencies = [
+          { path: 'tsconfig.json', content: JSON.stringify(paths) },
+          { path: 'lib/name.ts', content: "export const name: string = 'Ada';" },
+        ];
+        const report = await runIn(kind, script, { runtimeId, dependencies });
+        expect(report.errors).toEqual([]);
+        expect(report.tests.map(({ status }) => status)).toEqual(['passed']);
+      });
     }
   }
 

@@ -29,15 +29,16 @@ const lockfiles = [
   ['bun.lockb', 'bun'],
 ];
 
-const manifestNames = new Set([
+/** Where package managers find their settings and the commands they run. */
+const settingFiles = new Set([
   'package.json',
   '.npmrc',
   '.yarnrc',
   '.yarnrc.yml',
   'pnpm-workspace.yaml',
   'bunfig.toml',
-  ...lockfiles.map(([file]) => file),
 ]);
+const maxNamedVariables = 200;
 
 const job = JSON.parse(process.argv[2]);
 const links = [];
@@ -176,8 +177,8 @@ function makeLinks() {
 }
 
 /**
- * What has to be known for installing: the lockfile that counts, and a hash of all that decides what is
- * installed.
+ * What has to be known for installing: the lockfile that counts, a hash of the whole tree, and the variables
+ * that its manifests ask for.
  */
 function inspect() {
   const working = path.join(job.directory, job.workingDirectory);
@@ -185,14 +186,8 @@ function inspect() {
     throw new Refused(`it has no folder "${shown(job.workingDirectory)}", the workingDir of the check`);
   }
   const hasModules = fs.existsSync(path.join(working, 'node_modules'));
-  const hash = createHash('sha256');
-  for (const file of manifests()) {
-    hash
-      .update(`${file}\0`)
-      .update(fs.readFileSync(path.join(job.directory, file)))
-      .update('\0');
-  }
-  const contentHash = hash.digest('hex');
+  const { contentHash, manifests } = readTree();
+  const namedVariables = variablesIn(manifests);
   for (let folder = job.workingDirectory; ; folder = path.posix.dirname(folder)) {
     for (const [file, name] of lockfiles) {
       const lockfile = path.join(job.directory, folder, file);
@@ -203,27 +198,58 @@ function inspect() {
         lockfile: path.posix.join(folder, file),
         installDirectory: folder,
         contentHash,
+        namedVariables,
         hasModules,
       };
     }
     if (folder === '.') break;
   }
-  return { manager: null, lockfile: null, installDirectory: job.workingDirectory, contentHash, hasModules };
+  return {
+    manager: null,
+    lockfile: null,
+    installDirectory: job.workingDirectory,
+    contentHash,
+    namedVariables,
+    hasModules,
+  };
 }
 
 function yarnKind(lockfile) {
   return /^__metadata:/m.test(fs.readFileSync(lockfile, 'utf8')) ? 'yarn4' : 'yarn1';
 }
 
-function manifests(folder = '.') {
-  const found = [];
-  const entries = fs.readdirSync(path.join(job.directory, folder), { withFileTypes: true });
-  for (const entry of entries.sort((one, other) => (one.name < other.name ? -1 : 1))) {
-    const file = path.posix.join(folder, entry.name);
-    if (entry.isDirectory() && entry.name !== 'node_modules') found.push(...manifests(file));
-    else if (entry.isFile() && manifestNames.has(entry.name)) found.push(file);
-  }
-  return found;
+/**
+ * Installing may run any file of the tree (scripts of package.json, hooks, plugins, patches), so all of them
+ * decide what comes of it, with their modes and links.
+ */
+function readTree() {
+  const lines = [];
+  const manifests = [];
+  const read = (folder) => {
+    for (const entry of fs.readdirSync(path.join(job.directory, folder), { withFileTypes: true })) {
+      const file = path.posix.join(folder, entry.name);
+      const place = path.join(job.directory, file);
+      if (entry.isDirectory()) read(file);
+      else if (entry.isSymbolicLink()) lines.push(JSON.stringify([file, 'link', fs.readlinkSync(place)]));
+      else {
+        const bytes = fs.readFileSync(place);
+        const isExecutable = (fs.statSync(place).mode & 0o100) !== 0;
+        lines.push(JSON.stringify([file, isExecutable, createHash('sha256').update(bytes).digest('hex')]));
+        if (settingFiles.has(entry.name)) manifests.push(String(bytes));
+      }
+    }
+  };
+  read('.');
+  return {
+    contentHash: createHash('sha256').update(lines.sort().join('\n')).digest('hex'),
+    manifests,
+  };
+}
+
+/** Names of variables that texts refer to as shells and package managers do: `$NAME`, `${NAME}`. */
+function variablesIn(texts) {
+  const found = texts.flatMap((text) => [...text.matchAll(/\$\{?([A-Za-z_][A-Za-z0-9_]*)/g)]);
+  return [...new Set(found.map(([, name]) => name))].slice(0, maxNamedVariables);
 }
 
 /** The programs by their names, ahead of everything in PATH: there is one yarn for every kind of lockfile. */
