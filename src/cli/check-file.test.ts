@@ -36,6 +36,18 @@ environmentVariables:
     expect(check.type.name).toBe('URL');
   });
 
+  it('says which JSON path or regular expression cannot be used', () => {
+    const problems = problemsOf(`checkType: API
+request:
+  url: https://example.com/
+  assertions:
+    - { source: JSON_BODY, property: '$.[', comparison: NOT_NULL }
+    - { source: TEXT_BODY, property: '(', comparison: NOT_NULL }
+`);
+    expect(problems).toContain('request.assertions.0.property: cannot be used: $.[');
+    expect(problems).toContain('request.assertions.1.property: cannot be used: Invalid regular expression');
+  });
+
   it('may be JSON', () => {
     const check = parseCheck(
       'x.json',

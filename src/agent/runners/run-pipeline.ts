@@ -11,6 +11,7 @@ import { type Failure, failure, resultFlags } from '../../checks/contract/failur
 import { hasScripts, lifecycleAllowanceMs } from '../../checks/contract/lifecycle.ts';
 import { allEntries, createRunLog } from '../../checks/contract/run-log.ts';
 import { findCheckType } from '../../checks/index.ts';
+import { ThreadStarved } from '../../lib/bounds/cpu-limit.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { toError } from '../../lib/errors.ts';
 import { LruMap } from '../../lib/lru.ts';
@@ -229,9 +230,13 @@ export class RunPipeline {
       outcome = await this.#outcome(order, log, artifacts, stop);
     } catch (thrown) {
       const error = toError(thrown);
-      crash = crashSite(error);
-      crashError = this.#privateError(order, error);
-      outcome = broken(failure('RUNNER_CRASHED', `The check's runner broke: ${error.message}`));
+      if (error instanceof ThreadStarved) {
+        outcome = broken(failure('AGENT_STARVED', `${error.message}.`));
+      } else {
+        crash = crashSite(error);
+        crashError = this.#privateError(order, error);
+        outcome = broken(failure('RUNNER_CRASHED', `The check's runner broke: ${error.message}`));
+      }
     }
     signal.removeEventListener('abort', abort);
     const stoppedMs = this.#clock.monotonicMs();

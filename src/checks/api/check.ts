@@ -1,6 +1,7 @@
 import { defineCheckType } from '../contract/check-type.ts';
 import { httpMetrics, statusCodeDimension } from '../contract/metric.ts';
 import { HttpDetail } from '../http/detail.ts';
+import { assertionProblems } from '../judging/assertion-problems.ts';
 import { apiGroupDefaults } from './group-defaults.ts';
 import { ApiSpec, maskedInApi } from './spec.ts';
 
@@ -15,6 +16,7 @@ export const api = defineCheckType({
   isSubMinuteAllowed: true,
   hasNetworkErrors: true,
   spec: ApiSpec,
+  definitionProblems: ({ request }) => assertionProblems(request.assertions),
   masked: maskedInApi,
   artifactFields: ['pcapDataUrl', 'jobAssets'],
   usesClientCertificates: true,

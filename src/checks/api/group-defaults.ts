@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { GroupDefaults } from '../contract/check-type.ts';
+import { assertionProblems } from '../judging/assertion-problems.ts';
 import { ApiSpec } from './spec.ts';
 
 const request = ApiSpec.shape.request.shape;
@@ -29,6 +30,7 @@ export const apiGroupDefaults: GroupDefaults = {
     { path: ['apiCheckDefaults', 'queryParameters'], flags: ['locked'] },
     { path: ['apiCheckDefaults', 'basicAuth', 'password'] },
   ],
+  problems: (given) => assertionProblems((given as ApiCheckDefaults).assertions, ['assertions']),
   apply(definition, given) {
     const defaults = given as ApiCheckDefaults;
     const own = definition.request as Request;

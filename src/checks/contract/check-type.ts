@@ -216,6 +216,12 @@ export interface FailedTest {
   readonly suitePath: readonly string[];
 }
 
+/** What is wrong with a field of a definition. */
+export interface DefinitionProblem {
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+}
+
 /** When pings are expected of a check, and where. */
 export interface PingExpectation {
   /** The secret of the ping URL; null where none was chosen yet. */
@@ -244,6 +250,8 @@ export interface GroupDefaults {
   readonly schema: z.ZodObject;
   /** Fields of the group whose values answers never show. */
   readonly masked: readonly MaskedValue[];
+  /** What is wrong with defaults that are valid by their schema, by their own fields. */
+  problems?(defaults: Readonly<Record<string, unknown>>): readonly DefinitionProblem[];
   /** A check's definition with the defaults of its group. */
   apply(
     definition: Readonly<Record<string, unknown>>,
@@ -295,6 +303,11 @@ export interface CheckType<
    * and what runs.
    */
   readonly spec: Spec;
+  /**
+   * What is wrong with fields that are valid by their schema. Asked when a definition is written; one that
+   * was stored before the rule was made still runs, and fails by itself.
+   */
+  definitionProblems?(spec: z.output<Spec>): readonly DefinitionProblem[];
   /**
    * Fields that a body of `PUT /v1/checks/{route}/{id}` has to have in addition to what it changes. They are
    * validated and documented there, never stored or shown.

@@ -30,7 +30,8 @@ export function definitionSchema(type: CheckType) {
       }
       // Rules between the type's own fields do not come along with its shape; they need fields that are valid
       // alone.
-      const broken = areFieldsValid ? type.spec.safeParse(definition).error?.issues : undefined;
+      const own = areFieldsValid ? type.spec.safeParse(definition) : undefined;
+      const broken = own?.success ? type.definitionProblems?.(own.data) : own?.error.issues;
       for (const { path, message } of broken ?? []) {
         context.addIssue({ code: 'custom', path: [...path], message });
       }

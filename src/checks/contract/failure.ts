@@ -92,6 +92,12 @@ export const failureCatalogue = {
     'This agent does not know the check type, or a field of it. Upgrade the agent.',
   ),
   TEMPLATE_INVALID: config('A {{template}} of the check cannot be evaluated.'),
+  ASSERTION_INVALID: config(
+    'A JSON path, a regular expression or the target of an assertion cannot be used.',
+  ),
+  ASSERTION_TOO_COSTLY: config(
+    'The assertions of the check take more work on this answer than a run may: see the limits of assertions.',
+  ),
   URL_INVALID: config('The URL is not http or https once its templates are filled in.'),
   HOST_INVALID: config('The host is neither a name nor an address once its templates are filled in.'),
   REQUEST_INVALID: config(

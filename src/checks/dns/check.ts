@@ -1,5 +1,6 @@
 import { defineCheckType } from '../contract/check-type.ts';
 import { responseTimeMetric } from '../contract/metric.ts';
+import { assertionProblems } from '../judging/assertion-problems.ts';
 import { DnsDetail } from './detail.ts';
 import { DnsSpec } from './spec.ts';
 
@@ -12,6 +13,7 @@ export const dns = defineCheckType({
   isSubMinuteAllowed: true,
   hasNetworkErrors: false,
   spec: DnsSpec,
+  definitionProblems: ({ request }) => assertionProblems(request.assertions),
   detail: DnsDetail,
   detailKey: 'apiCheckResult',
   analytics: { route: 'dns', metrics: [{ ...responseTimeMetric, name: 'total', label: 'Total' }] },

@@ -1,4 +1,5 @@
 import { toError } from '../../lib/errors.ts';
+import { JsonTooLarge, parseJson } from '../../lib/json/json-document.ts';
 import { usableFamily } from '../../probes/address.ts';
 import type { ProbeError } from '../../probes/connection/errors.ts';
 import { proxyFromUrl } from '../../probes/connection/proxy-tunnel.ts';
@@ -184,8 +185,12 @@ function sourcesOf(result: HttpProbeResult, responseTimeMs: number, givenBody: s
         return { kind: 'unavailable', reason: `body is not JSON: the response has ${shown}` };
       }
       try {
-        return { kind: 'json', document: JSON.parse(bodyText()) };
+        return { kind: 'json', document: parseJson(bodyText()) };
       } catch (thrown) {
+        if (thrown instanceof JsonTooLarge) {
+          const reason = `body is too large for JSON assertions: ${thrown.message}`;
+          return { kind: 'unavailable', reason, code: 'ASSERTION_TOO_COSTLY' };
+        }
         return { kind: 'unavailable', reason: `body is not valid JSON: ${toError(thrown).message}` };
       }
     },

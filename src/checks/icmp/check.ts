@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { defineCheckType } from '../contract/check-type.ts';
 import { millisecondsAt } from '../contract/metric.ts';
+import { assertionProblems } from '../judging/assertion-problems.ts';
 import { IcmpDetail } from './detail.ts';
 import { IcmpSpec } from './spec.ts';
 
@@ -16,6 +17,7 @@ export const icmp = defineCheckType({
   isSubMinuteAllowed: true,
   hasNetworkErrors: false,
   spec: IcmpSpec,
+  definitionProblems: ({ request }) => assertionProblems(request.assertions),
   detail: IcmpDetail,
   detailKey: 'apiCheckResult',
   analytics: {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { FailureCode } from '../contract/failure.ts';
 
 /** All comparisons an assertion can make (check model 1.10); each check type accepts a subset. */
 export const comparisons = [
@@ -43,6 +44,8 @@ export interface Assertion {
   readonly regex: string | null;
 }
 
+export const failureCode = Symbol('failureCode');
+
 /** An assertion after a run: what was found, and why it did not hold (null when it did). */
 export const EvaluatedAssertion = z
   .object({
@@ -55,4 +58,7 @@ export const EvaluatedAssertion = z
     error: z.string().nullable(),
   })
   .meta({ id: 'EvaluatedAssertion' });
-export type EvaluatedAssertion = z.infer<typeof EvaluatedAssertion>;
+export type EvaluatedAssertion = z.infer<typeof EvaluatedAssertion> & {
+  /** What the run fails with, where that is not ASSERTION_FAILED; no part of the result. */
+  readonly [failureCode]?: FailureCode;
+};

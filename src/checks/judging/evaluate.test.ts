@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { Assertion, Comparison } from './assertion.ts';
+import { parseJson } from '../../lib/json/json-document.ts';
+import { type Assertion, type Comparison, failureCode } from './assertion.ts';
 import { evaluateAssertions, type SourceValue } from './evaluate.ts';
+import { judge } from './verdict.ts';
+
+const verdictInput = { responseTimeMs: 1, degradedResponseTime: null, maxResponseTime: null };
 
 function evaluated(source: SourceValue, assertion: Partial<Assertion>) {
   const full = {
@@ -50,11 +54,12 @@ describe('what a result may not show or cannot hold', () => {
     });
   });
 
-  it('fails the assertion when a document is nested deeper than the stack', () => {
-    const nested = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
-    const document: unknown = JSON.parse(`{"a":${nested}}`);
-    const target = `{"a":${nested}}`;
-    expect(evaluated(json(document), { target }).error).toContain('cannot be compared');
+  it('compares documents however deep they are nested', () => {
+    const nested = (inner: string) => `{"a":${'['.repeat(200_000)}${inner}${']'.repeat(200_000)}}`;
+    const found = json(parseJson(nested('')));
+    expect(evaluated(found, { target: nested('') }).error).toBeNull();
+    expect(evaluated(found, { target: nested('1') }).error).toContain('expected');
+    expect(evaluated(found, { comparison: 'CONTAINS', target: '[[]]' }).error).toBeNull();
   });
 });
 
@@ -156,6 +161,85 @@ describe('JSON paths', () => {
 
   it('that are no paths fail with a reason', () => {
     expect(evaluated(json(document), { property: '$.[', target: '1' }).error).toContain('$.[');
+  });
+});
+
+describe('big numbers', () => {
+  const found = json(parseJson('{"id":9007199254740993,"ids":[9007199254740993],"n":9007199254740992}'));
+
+  it.each<[string, Comparison, string, boolean]>([
+    ['$.id', 'EQUALS', '9007199254740993', true],
+    ['$.id', 'EQUALS', '9007199254740992', false],
+    ['$.id', 'NOT_EQUALS', '9007199254740992', true],
+    ['$.id', 'GREATER_THAN', '9007199254740992', true],
+    ['$.id', 'LESS_THAN', '9007199254740994', true],
+    ['$.n', 'EQUALS', '9007199254740993', false],
+    ['$.n', 'EQUALS', '9007199254740992.0', true],
+    ['$.ids', 'CONTAINS', '9007199254740992', false],
+    ['$.ids', 'EQUALS', '[9007199254740993]', true],
+    ['$.ids', 'EQUALS', '[9007199254740992]', false],
+    ['$', 'CONTAINS', '"id":9007199254740993', true],
+    ['$', 'HAS_VALUE', '9007199254740994', false],
+  ])('are compared by all of their digits: %s %s %s is %s', (property, comparison, target, isHeld) => {
+    expect(passes(found, { property, comparison, target })).toBe(isHeld);
+  });
+
+  it('are shown with all of their digits', () => {
+    expect(evaluated(found, { property: '$.id', target: '9007199254740992' })).toMatchObject({
+      actual: '9007199254740993',
+      target: 9007199254740992,
+      error: 'expected 9007199254740992, received 9007199254740993',
+    });
+    expect(evaluated(found, { property: '$.ids', comparison: 'NOT_EMPTY' }).actual).toEqual([
+      '9007199254740993',
+    ]);
+  });
+});
+
+describe('what cannot be evaluated', () => {
+  it.each<[Partial<Assertion>, SourceValue]>([
+    [{ property: '$.[' }, json({})],
+    [{ property: '(' }, text('x')],
+    [{ property: 'x-n', regex: '(' }, headers],
+    [{ comparison: 'GREATER_THAN', target: 'many' }, value(5)],
+  ])('is the fault of the definition: %j', (assertion, source) => {
+    const result = evaluated(source, { target: '1', ...assertion });
+    expect(result.error).not.toBeNull();
+    expect(result[failureCode]).toBe('ASSERTION_INVALID');
+    expect(judge({ ...verdictInput, assertions: [result] }).failure).toMatchObject({ owner: 'config' });
+    expect(JSON.stringify(result)).not.toContain('ASSERTION_INVALID');
+  });
+
+  const million = Array.from({ length: 1_000_000 }, (_, id) => ({ id, name: 'x' }));
+  it.each<[Partial<Assertion>, () => SourceValue]>([
+    [{ property: "$[?search(@, '(a*)*b')]" }, () => json({ a: `${'a'.repeat(40)}!` })],
+    [{ property: `$${'[*,*]'.repeat(25)}` }, () => json(JSON.parse(`${'['.repeat(30)}1${']'.repeat(30)}`))],
+    [{ property: '^(a+)+$' }, () => text(`${'a'.repeat(40)}!`)],
+    [{ property: '$[*,*,*,*,*,*,*,*]', comparison: 'CONTAINS' }, () => json(million)],
+  ])('within its bounds is the fault of the definition: %#', (assertion, source) => {
+    const result = evaluated(source(), { target: '1', ...assertion });
+    expect(result[failureCode]).toBe('ASSERTION_TOO_COSTLY');
+    const { failure } = judge({ ...verdictInput, assertions: [result] });
+    expect(failure).toMatchObject({ owner: 'config', code: 'ASSERTION_TOO_COSTLY' });
+    expect(failure?.message).toContain(result.error);
+  });
+
+  it('is bounded for all assertions of a run together', () => {
+    const endless = { source: 'S', comparison: 'EQUALS', target: 'x', regex: '' } as const;
+    const source = text(`${'a'.repeat(40)}!`);
+    const all = Array.from({ length: 20 }, () => ({ ...endless, property: '^(a+)+$' }));
+    const errors = evaluateAssertions(all, { S: () => source }).map(({ error }) => error);
+    expect(errors[0]).toContain('took longer than 250 ms');
+    expect(errors.at(-1)).toContain('took longer than 1 ms');
+  });
+
+  it('is not a million objects', () => {
+    expect(passes(json(million), { property: '$[*].name', target: 'x' })).toBe(true);
+    expect(passes(json(million), { comparison: 'CONTAINS', target: '{"id":999999,"name":"x"}' })).toBe(true);
+    expect(passes(json(million), { property: '$[*]', comparison: 'NOT_EQUALS', target: '{"id":-1}' })).toBe(
+      true,
+    );
+    expect(passes(json(million), { target: JSON.stringify(million) })).toBe(true);
   });
 });
 

@@ -55,6 +55,28 @@ describe('templates', () => {
   });
 });
 
+describe('templates without end', () => {
+  const many = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`V${index}`, 'x']));
+  const loops = `${'{{#each @root}}'.repeat(8)}x${'{{/each}}'.repeat(8)}`;
+
+  it('are ended, all of a run within one limit', () => {
+    expect(() => render(loops, many, 'raw')).toThrow(/took longer than 250 ms/);
+    expect(() => render(`${loops} `, many, 'raw')).toThrow(/took longer than 1 ms/);
+    expect(render('{{#if V1}}yes{{/if}}', { ...many }, 'raw')).toBe('yes');
+  });
+
+  it('make no texts without end', () => {
+    const long = { LONG: 'x'.repeat(1_000_000) };
+    expect(() => render('{{LONG}}'.repeat(20), long, 'raw')).toThrow(TemplateError);
+  });
+
+  it('parse no long moments', () => {
+    const words = `${'in 1 day '.repeat(1000)}`;
+    expect(() => render(`{{moment "${words}" "X"}}`, {}, 'raw')).toThrow(/more than 200/);
+    expect(() => render('{{moment WORDS "X"}}', { WORDS: words }, 'raw')).toThrow(/more than 200/);
+  });
+});
+
 describe('helpers', () => {
   it('$UUID is new each time', () => {
     const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;

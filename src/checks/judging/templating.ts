@@ -5,6 +5,8 @@ import { fileURLToPath } from 'node:url';
 import dayjs from 'dayjs';
 import advancedFormat from 'dayjs/plugin/advancedFormat.js';
 import utc from 'dayjs/plugin/utc.js';
+import { ThreadStarved } from '../../lib/bounds/cpu-limit.ts';
+import { WorkBudget } from '../../lib/bounds/work-budget.ts';
 import { toError } from '../../lib/errors.ts';
 import { LruMap } from '../../lib/lru.ts';
 import type { Template, TemplateLanguage } from './template-engine.ts';
@@ -34,11 +36,35 @@ export function render(text: string, values: Readonly<Record<string, string>>, m
   if (!text.includes('{{')) return mode === 'query' ? encodeURIComponent(text.toWellFormed()) : text;
   try {
     const template = templates.getOrMake(`${mode}:${text}`, () => compile(text, mode));
-    return template(values);
+    const filled = isPlain(text) ? template(values) : timed(text, values, () => template(values));
+    if (filled.length > maxFilledLength) {
+      throw new TemplateError(`a template makes a text of more than ${maxFilledLength} characters`);
+    }
+    return filled;
   } catch (thrown) {
-    if (thrown instanceof TemplateError) throw thrown;
+    if (thrown instanceof TemplateError || thrown instanceof ThreadStarved) throw thrown;
     throw templateError(text, toError(thrown));
   }
+}
+
+const maxFilledLength = 10_000_000;
+
+/** Whether the templates of a text are names only. Those cannot take long, and a stop-watch has its price. */
+function isPlain(text: string): boolean {
+  return !text.replaceAll(/\{\{\{?[\w$.]+\}\}/g, '').includes('{{');
+}
+
+/** Templates are other people's programs, with loops: all of one run together may take this long. */
+const maxCpuMs = 250;
+/** What the run with these values has left. */
+const budgets = new WeakMap<object, WorkBudget>();
+
+function timed(text: string, values: object, fill: () => string): string {
+  const budget = budgets.get(values) ?? new WorkBudget({ steps: 0, cpuMs: maxCpuMs });
+  budgets.set(values, budget);
+  // Loaded within the time it would be most of it, and could be left half loaded.
+  if (/\bmoment\s+\S+\s+[^\s}]/.test(text)) chrono();
+  return budget.timed(fill);
 }
 
 /** What is wrong with a template, from what its parser or a helper threw. */
@@ -96,6 +122,7 @@ function chrono(): ChronoParser {
   return chronoParser;
 }
 
+const maxMomentLength = 200;
 let isDayjsReady = false;
 
 /** `moment "FORMAT"`, or `moment "2 days ago" "FORMAT"`; without a format ISO 8601. All in UTC. */
@@ -107,6 +134,12 @@ function formatMoment(given: readonly string[]): string {
   }
   const words = given.length > 1 ? given[0] : undefined;
   const format = given.at(-1);
+  // The time that their parsers take grows faster than they do.
+  for (const text of [words, format]) {
+    if (text !== undefined && text.length > maxMomentLength) {
+      throw new TemplateError(`moment: more than ${maxMomentLength} characters`);
+    }
+  }
   const now = new Date();
   // Words such as "today at 9:00" mean UTC hours, wherever the agent runs.
   const moment = words === undefined ? now : chrono().parseDate(words, { instant: now, timezone: 0 });

@@ -1,5 +1,6 @@
+import { jsonText } from '../../lib/json/json-values.ts';
 import { type Failure, failure } from '../contract/failure.ts';
-import type { EvaluatedAssertion } from './assertion.ts';
+import { type EvaluatedAssertion, failureCode } from './assertion.ts';
 
 /** What a measured operation is judged by. null means no limit. */
 export interface VerdictInput {
@@ -39,7 +40,7 @@ export function judge(input: VerdictInput): Verdict {
   const excessesMs: (number | undefined)[] = operationFailure ? [undefined] : [];
   for (const assertion of assertions) {
     if (assertion.error === null) continue;
-    failures.push(failure('ASSERTION_FAILED', assertionMessage(assertion)));
+    failures.push(failureOf(assertion));
     excessesMs.push(assertionExcessMs(assertion));
   }
   const overMaxResponseTime = maxResponseTime !== null && responseTimeMs > maxResponseTime;
@@ -77,16 +78,20 @@ function largest(numbers: readonly (number | undefined)[]): number | undefined {
   return known.length === 0 || known.length < numbers.length ? undefined : Math.max(...known);
 }
 
-/** "Assertion failed: <source> <property> <comparison> <target>, received <actual>". */
-function assertionMessage({ source, property, comparison, target, actual }: EvaluatedAssertion): string {
-  const words = [source, property, comparison, String(target)].filter((word) => word !== '');
-  return `Assertion failed: ${words.join(' ')}, received ${shownValue(actual)}`;
+function failureOf(assertion: EvaluatedAssertion): Failure {
+  const { source, property, comparison, target, actual, error } = assertion;
+  const words = [source, property, comparison, String(target)].filter((word) => word !== '').join(' ');
+  const code = assertion[failureCode] ?? 'ASSERTION_FAILED';
+  return code === 'ASSERTION_FAILED'
+    ? failure(code, `Assertion failed: ${words}, received ${shownValue(actual)}`)
+    : failure(code, `Assertion cannot be evaluated: ${words}: ${error}`);
 }
 
 const maxShownLength = 300;
 
 /** A value as messages show it: text as it is, anything else as JSON, both cut. */
 export function shownValue(value: unknown): string {
-  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing');
+  const text =
+    typeof value === 'string' ? value : value === undefined ? 'nothing' : jsonText(value, maxShownLength);
   return text.length > maxShownLength ? `${text.slice(0, maxShownLength)}…` : text;
 }

@@ -1,5 +1,6 @@
 import { defineCheckType } from '../contract/check-type.ts';
 import { millisecondsAt } from '../contract/metric.ts';
+import { assertionProblems } from '../judging/assertion-problems.ts';
 import { TcpDetail } from './detail.ts';
 import { TcpSpec } from './spec.ts';
 
@@ -14,6 +15,7 @@ export const tcp = defineCheckType({
   isSubMinuteAllowed: true,
   hasNetworkErrors: true,
   spec: TcpSpec,
+  definitionProblems: ({ request }) => assertionProblems(request.assertions),
   detail: TcpDetail,
   detailKey: 'apiCheckResult',
   analytics: {

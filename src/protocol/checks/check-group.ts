@@ -66,7 +66,18 @@ const GroupFields = z.object({
     .describe('"FALLBACK" and null: each check’s own'),
 });
 
-export const CheckGroupInput = GroupFields.extend(typeDefaults as Readonly<Record<never, never>>).meta({
+const AllGroupFields = GroupFields.extend(typeDefaults as Readonly<Record<never, never>>);
+
+export const CheckGroupInput = AllGroupFields.superRefine((group, context) => {
+  for (const { groupDefaults } of checkTypes) {
+    if (!groupDefaults?.problems) continue;
+    const { field } = groupDefaults;
+    const defaults = (group as unknown as Readonly<Record<string, Readonly<Record<string, unknown>>>>)[field];
+    for (const { path, message } of defaults ? groupDefaults.problems(defaults) : []) {
+      context.addIssue({ code: 'custom', path: [field, ...path], message });
+    }
+  }
+}).meta({
   id: 'CheckGroupInput',
   description: 'A group of checks, as it is written',
 });
@@ -74,7 +85,7 @@ export const CheckGroupInput = GroupFields.extend(typeDefaults as Readonly<Recor
 /** A group as it is stored: the common settings, and those of the types. */
 export type GroupDefinition = z.output<typeof GroupFields> & Record<string, unknown>;
 
-export const CheckGroup = CheckGroupInput.extend({
+export const CheckGroup = AllGroupFields.extend({
   id: z.int(),
   created_at: z.iso.datetime(),
   updated_at: z.iso.datetime().nullable(),
@@ -146,7 +157,7 @@ export const checkGroupRoutes = {
     query: autoAssign,
     // Loose, because what counts is the definition that results from merging.
     body: z.looseObject({}),
-    documentedBody: CheckGroupInput.partial().meta({
+    documentedBody: AllGroupFields.partial().meta({
       id: 'CheckGroupPatch',
       description: 'Any fields of CheckGroupInput; absent ones keep their value, fields of objects too',
     }),

@@ -1,0 +1,28 @@
+import { regexProblem } from '../../lib/bounds/bounded-regex.ts';
+import { jsonPathProblem } from '../../lib/json/json-path.ts';
+import type { DefinitionProblem } from '../contract/check-type.ts';
+import type { Assertion } from './assertion.ts';
+
+const jsonSources: ReadonlySet<string> = new Set(['JSON_BODY', 'JSON_ANSWER', 'JSON_RESPONSE']);
+/** Sources whose `property` is a regular expression. */
+const textSources: ReadonlySet<string> = new Set(['TEXT_BODY', 'RESPONSE_DATA', 'TEXT_ANSWER']);
+
+/** The JSON paths and regular expressions of assertions that can never be evaluated. */
+export function assertionProblems(
+  assertions: readonly Assertion[],
+  path: readonly string[] = ['request', 'assertions'],
+): DefinitionProblem[] {
+  return assertions.flatMap(({ source, property, regex }, index) => {
+    const isText = textSources.has(source);
+    // As it is evaluated: in texts, the property goes before `regex`.
+    const isRegexUsed = source === 'HEADERS' ? property !== '' : isText && property === '';
+    const found = [
+      ['property', jsonSources.has(source) && property !== '' ? jsonPathProblem(property) : undefined],
+      ['property', isText && property !== '' ? regexProblem(property) : undefined],
+      ['regex', isRegexUsed && regex ? regexProblem(regex) : undefined],
+    ] as const;
+    return found.flatMap(([field, problem]) =>
+      problem === undefined ? [] : [{ path: [...path, index, field], message: `cannot be used: ${problem}` }],
+    );
+  });
+}
