@@ -72,6 +72,8 @@ async function main(): Promise<void> {
     BOOTSTRAP_API_KEY: state.apiKey,
     // What is shown here is asked for again and again.
     RATE_LIMIT_PER_MINUTE: '0',
+    // Receivers of alerts to try out are on this machine.
+    EGRESS_ALLOW: '127.0.0.1,::1',
   });
   say(`service         ${baseUrl}`);
 

@@ -199,6 +199,14 @@ export const ServiceConfig = z.object({
     'Days to keep results with their details, fenced results, heartbeat events, records of runs, sessions and alerts, and error groups that do not recur',
   ),
   ARTIFACT_RETENTION_DAYS: days(30).describe('Days to keep artifacts of runs'),
+  CODE_BUNDLE_QUOTA_BYTES: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(2 ** 50)
+    .default(10 * 2 ** 30)
+    .meta({ defaultText: '10737418240 (10 GiB)' })
+    .describe('Most bytes of code bundles of an account'),
   ANALYTICS_RETENTION_DAYS: days(400).describe(
     'Days that analytics can look back. They take about 20 bytes per result',
   ),

@@ -44,6 +44,8 @@ export type RouteDeps = Omit<AppDeps, 'handlers' | 'routes'> &
   MetricsRouteDeps &
   Parameters<typeof agentHandlers>[0] &
   AnalyticsDeps & {
+    /** Most bytes of code bundles of an account. */
+    readonly codeBundleQuotaBytes?: number;
     /** Source addresses of check runs by location. */
     readonly staticIps?: StaticIps;
   };

@@ -102,6 +102,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       publicUrl: config.PUBLIC_URL,
       hasMailer: mail !== undefined,
       requestsPerMinute: config.RATE_LIMIT_PER_MINUTE,
+      codeBundleQuotaBytes: config.CODE_BUNDLE_QUOTA_BYTES,
       trustedProxies: listOf(config.TRUSTED_PROXIES),
       staticIps: {
         v4: readStaticIps(config.STATIC_IPS, '4').byLocation,

@@ -27,6 +27,7 @@ import { StatusPages } from './pages/store.ts';
 import { Subscriptions } from './pages/subscription-store.ts';
 import { resourceMigrations, resourceRepositories } from './resources/index.ts';
 import { Artifacts } from './results/artifacts/store.ts';
+import { CodeBundles } from './results/bundles/store.ts';
 import { ResultColumns } from './results/columns/result-columns.ts';
 import { ErrorGroups } from './results/error-groups/store.ts';
 import { Reports } from './results/report-store.ts';
@@ -180,6 +181,7 @@ function repositoriesOf(db: Kysely<Tables>, dialect: Dialect) {
     maintenances: new Maintenances(db),
     locations: new Locations(db, dialect),
     locationEvents: new LocationEvents(db),
+    codeBundles: new CodeBundles(db, dialect),
     runs: new Runs(db, dialect),
     leases: new Leases(db, dialect),
     results: new Results(db, dialect),

@@ -44,6 +44,8 @@ export interface EgressSettings {
   readonly deny: string;
   /** Ports this process itself listens on. */
   readonly ownPorts: readonly number[];
+  /** Whether loopback is closed unless a rule opens it; false when absent: agents check their own hosts. */
+  readonly isLoopbackClosed?: boolean;
 }
 
 export const defaultEgressSettings: EgressSettings = { allow: '', deny: '', ownPorts: [] };
@@ -59,6 +61,10 @@ const closedNetworks: readonly (readonly [network: string, subject: string])[] =
   ['100.100.100.200/32', metadata],
   ['168.63.129.16/32', metadata],
   ['192.0.0.192/32', metadata],
+];
+const loopbackNetworks: typeof closedNetworks = [
+  ['127.0.0.0/8', 'loopback addresses are'],
+  ['::1/128', 'loopback addresses are'],
 ];
 /** Names of metadata services: a proxy in a cloud would resolve them to its own. */
 const closedNames = ['metadata.google.internal', 'instance-data.ec2.internal', 'metadata.tencentyun.com'];
@@ -104,7 +110,9 @@ export function createEgressPolicy(settings: EgressSettings = defaultEgressSetti
       else networkRules.push(...rule.networks.map((network) => ({ effect, because, network })));
     }
   }
-  for (const [text, subject] of closedNetworks) {
+  for (const [text, subject] of settings.isLoopbackClosed
+    ? [...closedNetworks, ...loopbackNetworks]
+    : closedNetworks) {
     networkRules.push({
       effect: 'deny',
       because: `${subject} closed by default (${text}); EGRESS_ALLOW can open them`,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { codeBundleKey } from '../../checks/contract/code-bundle.ts';
-import { created, defineRoute, successful } from '../http/route.ts';
+import { created, defineRoute, noContent, successful } from '../http/route.ts';
 
 /**
  * Code bundles: the archives that Playwright suites run from. They are uploaded once, checks name them by
@@ -42,6 +42,17 @@ export const codeBundleRoutes = {
     params: z.object({ key }),
     isResponseRaw: true,
     success: successful,
+  }),
+  deleteCodeBundle: defineRoute({
+    method: 'DELETE',
+    path: '/v1/code-bundles/{key}',
+    operationId: 'deleteCodeBundle',
+    summary: 'Delete a code bundle that no check names',
+    tag: 'Code bundles',
+    credential: 'account',
+    params: z.object({ key }),
+    otherErrors: [409],
+    success: noContent,
   }),
 };
 

@@ -22,7 +22,10 @@ const Manifest = z.object({
 export type Manifest = z.output<typeof Manifest>;
 
 export function writeManifest(folder: string, manifest: Manifest): void {
-  writeFileSync(join(folder, fileName), `${JSON.stringify(manifest, null, 2)}\n`, { mode: 0o600, flush: true });
+  writeFileSync(join(folder, fileName), `${JSON.stringify(manifest, null, 2)}\n`, {
+    mode: 0o600,
+    flush: true,
+  });
 }
 
 /**

@@ -20,7 +20,10 @@ export async function restorePostgres(url: string, file: string, replace: boolea
     const used = await client.query(`select 1 from pg_stat_activity
       where datname = current_database() and application_name = 'picket service' limit 1`);
     if (used.rows.length > 0) {
-      throw new AppError('CONFIG_INVALID', 'DATABASE_URL: a service uses this database. Stop all of them first.');
+      throw new AppError(
+        'CONFIG_INVALID',
+        'DATABASE_URL: a service uses this database. Stop all of them first.',
+      );
     }
     const tables = await client.query(`select 1 from information_schema.tables
       where table_schema = current_schema() limit 1`);
@@ -54,7 +57,10 @@ async function runTool(program: string, databaseUrl: string, args: readonly stri
       const isMissing = errorCodeOf(error) === 'ENOENT';
       reject(
         isMissing
-          ? new AppError('CONFIG_INVALID', `${program} is not installed. It comes with PostgreSQL's client programs.`)
+          ? new AppError(
+              'CONFIG_INVALID',
+              `${program} is not installed. It comes with PostgreSQL's client programs.`,
+            )
           : error,
       );
     });

@@ -155,7 +155,16 @@ export interface ErrorGroupRow {
   tests: string | null;
 }
 
+/** A code bundle of an account. */
+export interface CodeBundleRow {
+  account_id: string;
+  key: string;
+  size_bytes: number;
+  created: number;
+}
+
 export interface ResultTables {
+  code_bundles: CodeBundleRow;
   results: CountedResultRow;
   test_results: TestResultRow;
   result_chunks: ResultChunkRow;

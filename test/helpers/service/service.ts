@@ -79,6 +79,7 @@ export interface HarnessOptions {
   readonly artifactStore?: ArtifactStore;
   /** Without it there are no rate limits. */
   readonly requestsPerMinute?: number;
+  readonly codeBundleQuotaBytes?: number;
   readonly trustedProxies?: readonly string[];
   readonly staticIps?: StaticIps;
   /** Whether mails to subscribers are stored, as where there is a mailer. */
@@ -100,7 +101,7 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Service
   const artifactStore =
     options.artifactStore ??
     (await DirectoryStore.open(options.artifactFolder ?? join(artifactFolder.path, 'artifacts')));
-  const { requestsPerMinute, trustedProxies, staticIps, hasMailer } = options;
+  const { requestsPerMinute, codeBundleQuotaBytes, trustedProxies, staticIps, hasMailer } = options;
   const app = await buildApi({
     store,
     artifactStore,
@@ -113,12 +114,15 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Service
     logger,
     isReady: () => true,
     ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
+    ...(codeBundleQuotaBytes === undefined ? {} : { codeBundleQuotaBytes }),
     ...(trustedProxies === undefined ? {} : { trustedProxies }),
     ...(staticIps === undefined ? {} : { staticIps }),
     ...(hasMailer === undefined ? {} : { hasMailer }),
   });
   const config = {
     ...ServiceConfig.parse({}),
+    // Receivers of the tests are on this host.
+    EGRESS_ALLOW: '127.0.0.1,::1',
     RESULT_RETENTION_DAYS: 30,
     ARTIFACT_RETENTION_DAYS: 10,
     ANALYTICS_RETENTION_DAYS: 60,

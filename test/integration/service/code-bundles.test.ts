@@ -25,7 +25,7 @@ let harness: ServiceHarness;
 let url: string;
 let location: TestLocation;
 beforeAll(async () => {
-  harness = await openHarness();
+  harness = await openHarness({ codeBundleQuotaBytes: 1_000_000 });
   url = await harness.app.listen({ port: 0, host: '127.0.0.1' });
   location = await createLocation(harness, 'lab');
 });
@@ -132,6 +132,38 @@ describe('code bundles', () => {
       frequency: 0,
     });
     expect(refused.status).toBe(400);
+  });
+});
+
+describe('the code bundles of an account', () => {
+  const remove = async (bundle: string, credential: string) =>
+    (
+      await fetch(new URL(`/v1/code-bundles/${bundle}`, url), {
+        method: 'DELETE',
+        headers: { authorization: `Bearer ${credential}` },
+      })
+    ).status;
+
+  it('have a quota, and can be deleted when no check names them', async () => {
+    const { key: owner } = await harness.addAccount();
+    const [first, second] = [gzipSync(randomBytes(600_000)), gzipSync(randomBytes(600_000))];
+    const kept = await upload(first, {}, owner);
+    expect([kept.status, (await upload(first, {}, owner)).status]).toEqual([201, 201]);
+    expect((await upload(second, {}, owner)).status).toBe(507);
+    await harness.call('POST', '/v1/private-locations', { name: 'own', slugName: 'own' }, { key: owner });
+    const check = await harness.call(
+      'POST',
+      '/v1/checks/playwright',
+      { name: 'suite', codeBundlePath: kept.body.key, privateLocations: ['own'] },
+      { key: owner },
+    );
+    expect(check.status, JSON.stringify(check.body)).toBe(201);
+    expect(await remove(kept.body.key, owner)).toBe(409);
+    expect(await remove(kept.body.key, harness.key)).toBe(404);
+    await harness.call('DELETE', `/v1/checks/${check.body.id}`, undefined, { key: owner });
+    expect(await remove(kept.body.key, owner)).toBe(204);
+    expect(await remove(kept.body.key, owner)).toBe(404);
+    expect((await upload(second, {}, owner)).status).toBe(201);
   });
 });
 

@@ -21,6 +21,7 @@ it.each(noPostgres === null ? ['sqlite', 'postgres'] : ['sqlite'])(
     const killed = startPicket(['service'], {
       PORT: '0',
       HOST: '127.0.0.1',
+      EGRESS_ALLOW: '127.0.0.1',
       BOOTSTRAP_API_KEY: key,
       DATA_DIR: folder.path,
       ...(databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl }),

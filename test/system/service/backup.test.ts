@@ -1,4 +1,12 @@
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type PicketProcess, startPicket } from '../../helpers/picket-process.ts';
@@ -81,7 +89,9 @@ describe('a backup of SQLite', () => {
 
   it('is refused when it is cut, changed, or not there', async () => {
     const environment = { DATA_DIR: newFolder() };
-    expect((await picket(environment, 'backup', join(newFolder(), 'x'))).output).toContain('there is no database');
+    expect((await picket(environment, 'backup', join(newFolder(), 'x'))).output).toContain(
+      'there is no database',
+    );
     const service = await startService(environment);
     await addSnippet(service, 'one');
     await service.process.kill('SIGTERM');

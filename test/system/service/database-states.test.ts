@@ -103,8 +103,11 @@ describe.skipIf(noPostgres !== null)(`a service on PostgreSQL${noPostgres ?? ''}
     await locker.query('begin; lock table snippets in access exclusive mode');
     const listing = service.call('GET', '/v1/snippets');
     await until('the request waits for the lock', async () => {
-      const { rows } = await query(databaseUrl, `select pg_cancel_backend(pid) from pg_stat_activity
-        where datname = current_database() and wait_event_type = 'Lock' and query like '%snippets%'`);
+      const { rows } = await query(
+        databaseUrl,
+        `select pg_cancel_backend(pid) from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock' and query like '%snippets%'`,
+      );
       return rows.length > 0;
     });
     expect((await listing).status).toBe(503);
@@ -121,7 +124,10 @@ describe.skipIf(noPostgres !== null)(`a service on PostgreSQL${noPostgres ?? ''}
     await query(databaseUrl, `create role ${role} login connection limit 0`);
     await query(databaseUrl, `alter database ${name} owner to ${role}`);
     const few = Object.assign(new URL(databaseUrl), { username: role }).href;
-    const process = startPicket(['service'], { PORT: '0', ...settings({ DATABASE_URL: few, DATABASE_POOL_SIZE: '7' }) });
+    const process = startPicket(['service'], {
+      PORT: '0',
+      ...settings({ DATABASE_URL: few, DATABASE_POOL_SIZE: '7' }),
+    });
     started.push(process);
     expect((await process.ended).code).toBe(2);
     expect(process.output()).toMatch(/up to 9: DATABASE_POOL_SIZE/);
@@ -140,7 +146,13 @@ describe('a service on SQLite', () => {
     const { size } = statSync(path);
     const file = openSync(path, 'r+');
     // The end of the file: pages of the snippets, not of the schema.
-    writeSync(file, Buffer.alloc(Math.floor(size / 3), 0xa5), 0, Math.floor(size / 3), Math.floor((size * 2) / 3));
+    writeSync(
+      file,
+      Buffer.alloc(Math.floor(size / 3), 0xa5),
+      0,
+      Math.floor(size / 3),
+      Math.floor((size * 2) / 3),
+    );
     closeSync(file);
     const service = await startService(environment);
     const answers = await service.call('GET', '/v1/snippets?limit=100&page=2');

@@ -2,7 +2,7 @@ import { TemplateError } from '../../../checks/judging/templating.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { toError } from '../../../lib/errors.ts';
 import type { Logger } from '../../../lib/log.ts';
-import { createEgressPolicy } from '../../../probes/egress/policy.ts';
+import { createEgressPolicy, type EgressPolicy } from '../../../probes/egress/policy.ts';
 import type { ChannelConfig, ChannelType } from '../../../protocol/alerts/alert-channel.ts';
 import type { ServiceConfig } from '../../config.ts';
 import type { MailServer } from '../../mail/mail-server.ts';
@@ -45,6 +45,19 @@ export type AlertingConfig = Pick<
   'EGRESS_ALLOW' | 'EGRESS_DENY' | 'PAGERDUTY_URL' | 'OPSGENIE_URL' | 'ALERTS_PER_MINUTE' | 'PUBLIC_URL'
 >;
 
+/** Where notifications may go. */
+export function notificationPolicy(
+  config: Pick<ServiceConfig, 'EGRESS_ALLOW' | 'EGRESS_DENY'>,
+): EgressPolicy {
+  return createEgressPolicy({
+    allow: config.EGRESS_ALLOW,
+    deny: config.EGRESS_DENY,
+    ownPorts: [],
+    // What listens there trusts whoever reaches it, and authors of channels are not on this host.
+    isLoopbackClosed: true,
+  });
+}
+
 /** The notifier with the ways out of the service that the settings name. */
 export function configuredNotifier({
   config,
@@ -54,13 +67,12 @@ export function configuredNotifier({
   readonly config: AlertingConfig;
   readonly mail?: MailServer | undefined;
 }): Notifier {
-  const policy = createEgressPolicy({ allow: config.EGRESS_ALLOW, deny: config.EGRESS_DENY, ownPorts: [] });
   return new Notifier({
     store: parts.store,
     clock: parts.clock,
     logger: parts.logger,
     outlets: {
-      http: new OutboundHttp(policy),
+      http: new OutboundHttp(notificationPolicy(config)),
       mail,
       pagerDutyUrl: config.PAGERDUTY_URL,
       opsgenieUrl: config.OPSGENIE_URL,

@@ -15,6 +15,14 @@ import { receiveUpload } from '../../artifact-store/upload.ts';
 /** Where a bundle is in the artifact store; every account has its own. */
 const placeOf = (accountId: string, key: string) => `bundles/${accountId}/${key}`;
 
+/** The room that an account has for bundles. */
+export interface BundleRoom {
+  /** @throws AppError ARTIFACT_STORE_FULL when there is not enough. */
+  take(bundle: { readonly key: string; readonly size_bytes: number }): Promise<void>;
+  /** What was taken for a bundle that was not stored. */
+  giveBack(key: string): Promise<void>;
+}
+
 /** The header by which an uploader says what the bytes have to be. */
 export const checksumHeader = 'x-bundle-checksum-sha256';
 
@@ -30,6 +38,7 @@ export async function takeCodeBundle(
   store: ArtifactStore,
   accountId: string,
   request: IncomingMessage,
+  room: BundleRoom,
 ): Promise<CodeBundle> {
   const file = join(tmpdir(), `picket-bundle-${randomUUID()}`);
   try {
@@ -41,11 +50,24 @@ export async function takeCodeBundle(
     const measured = content.measured();
     refuseOther(request.headers[checksumHeader], measured.sha256);
     const key = codeBundleKeyOf(measured);
-    await store.put(placeOf(accountId, key), createReadStream(file), measured);
+    await room.take({ key, size_bytes: measured.sizeBytes });
+    try {
+      await store.put(placeOf(accountId, key), createReadStream(file), measured);
+    } catch (thrown) {
+      await room.giveBack(key);
+      throw thrown;
+    }
     return { key, contentLength: measured.sizeBytes, checksumSha256: measured.sha256 };
   } finally {
     await rm(file, { force: true });
   }
+}
+
+/** @throws AppError NOT_FOUND, STORE_UNAVAILABLE. */
+export async function removeCodeBundle(store: ArtifactStore, accountId: string, key: string): Promise<void> {
+  const content = await openCodeBundle(store, accountId, key);
+  content.destroy();
+  await store.remove(placeOf(accountId, key));
 }
 
 /** @throws AppError NOT_FOUND, STORE_UNAVAILABLE. */

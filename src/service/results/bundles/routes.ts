@@ -1,11 +1,20 @@
 import type { FastifyReply } from 'fastify';
 import { readCodeBundleKey } from '../../../checks/contract/code-bundle.ts';
+import { AppError } from '../../../lib/errors.ts';
 import { agentBundleRoutes, codeBundleRoutes } from '../../../protocol/agent/code-bundle.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/handler.ts';
-import { openCodeBundle, takeCodeBundle } from './bundle-upload.ts';
+import { openCodeBundle, removeCodeBundle, takeCodeBundle } from './bundle-upload.ts';
+
+const namesInMessage = 5;
+const checksPerPage = 500;
 
 /** The routes by which code bundles come from people and go to agents. */
-export function codeBundleHandlers({ artifactStore }: HandlerDeps): [string, AnyHandler][] {
+export function codeBundleHandlers({
+  artifactStore,
+  store,
+  clock,
+  codeBundleQuotaBytes,
+}: HandlerDeps & { readonly codeBundleQuotaBytes?: number | undefined }): [string, AnyHandler][] {
   const send = async (accountId: string, key: string, reply: FastifyReply) => {
     const content = await openCodeBundle(artifactStore, accountId, key);
     reply.headers({
@@ -19,10 +28,34 @@ export function codeBundleHandlers({ artifactStore }: HandlerDeps): [string, Any
   return [
     ...handlersById(codeBundleRoutes, {
       async uploadCodeBundle({ caller, request }) {
-        return takeCodeBundle(artifactStore, caller.accountId, request.raw);
+        const { accountId } = caller;
+        const quotaBytes = codeBundleQuotaBytes ?? Number.MAX_SAFE_INTEGER;
+        return takeCodeBundle(artifactStore, accountId, request.raw, {
+          async take(bundle) {
+            const row = { account_id: accountId, ...bundle, created: clock.wallMs() };
+            const hasRoom = await store.transaction(({ codeBundles }) => codeBundles.add(row, quotaBytes));
+            if (hasRoom) return;
+            throw new AppError(
+              'ARTIFACT_STORE_FULL',
+              'The code bundles of this account would take more than CODE_BUNDLE_QUOTA_BYTES. Delete those that no check names.',
+            );
+          },
+          giveBack: (key) => store.codeBundles.remove(accountId, key),
+        });
       },
       async getCodeBundle({ caller, params, reply }) {
         await send(caller.accountId, params.key, reply);
+      },
+      async deleteCodeBundle({ caller, params }) {
+        const users = await checksUsing(store, caller.accountId, params.key);
+        if (users.length > 0) {
+          throw new AppError(
+            'CONFLICT',
+            `The code bundle is used by ${users.slice(0, namesInMessage).join(', ')}${users.length > namesInMessage ? ', …' : ''}.`,
+          );
+        }
+        await removeCodeBundle(artifactStore, caller.accountId, params.key);
+        await store.codeBundles.remove(caller.accountId, params.key);
       },
     }),
     ...handlersById(agentBundleRoutes, {
@@ -31,4 +64,17 @@ export function codeBundleHandlers({ artifactStore }: HandlerDeps): [string, Any
       },
     }),
   ];
+}
+
+/** Names of the checks of an account that name a bundle. */
+async function checksUsing(store: HandlerDeps['store'], accountId: string, key: string): Promise<string[]> {
+  const names: string[] = [];
+  for (let offset = 0; ; offset += checksPerPage) {
+    const page = { limit: checksPerPage, offset };
+    const { checks } = await store.checks.list(accountId, { checkType: 'PLAYWRIGHT' }, page);
+    names.push(
+      ...checks.filter(({ definition }) => definition.codeBundlePath === key).map(({ name }) => `"${name}"`),
+    );
+    if (checks.length < checksPerPage) return names;
+  }
 }

@@ -251,6 +251,16 @@ export const migrations: readonly Migration[] = [
     name: '0025-migration-checksums',
     statements: [`alter table schema_migrations add column checksum text`],
   },
+  {
+    name: '0026-code-bundles',
+    // Those that were uploaded before count when they are uploaded again.
+    statements: [
+      `create table code_bundles (
+        account_id text not null references accounts (id) on delete cascade,
+        key text not null, size_bytes bigint not null, created bigint not null,
+        primary key (account_id, key))`,
+    ],
+  },
 ];
 
 /**
