@@ -68,7 +68,6 @@ const kindByCode: Readonly<Record<string, ProbeErrorKind>> = {
   ECONNRESET: 'connection-reset',
   EPIPE: 'connection-reset',
   ECONNABORTED: 'connection-reset',
-  UND_ERR_SOCKET: 'connection-reset',
   EHOSTUNREACH: 'host-unreachable',
   EHOSTDOWN: 'host-unreachable',
   ENONET: 'host-unreachable',
@@ -86,14 +85,6 @@ const kindByCode: Readonly<Record<string, ProbeErrorKind>> = {
   EADDRINUSE: 'out-of-resources',
   EAGAIN: 'out-of-resources',
   EAI_MEMORY: 'out-of-resources',
-  UND_ERR_HEADERS_OVERFLOW: 'response-malformed',
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'response-malformed',
-  UND_ERR_INVALID_ARG: 'request-invalid',
-  UND_ERR_NOT_SUPPORTED: 'request-invalid',
-  UND_ERR_REQ_CONTENT_LENGTH_MISMATCH: 'request-invalid',
-  ERR_INVALID_CHAR: 'request-invalid',
-  ERR_INVALID_HTTP_TOKEN: 'request-invalid',
-  ERR_HTTP2_INVALID_CONNECTION_HEADERS: 'request-invalid',
 };
 
 const resourceKinds: ReadonlySet<ProbeErrorKind> = new Set(['out-of-resources', 'network-unavailable']);
@@ -119,12 +110,11 @@ export function classifyError(thrown: unknown, phase: ProbePhase, where: string)
   const error = toError(thrown);
   const code = errorCodeOf(error) ?? '';
   const kind =
-    protocolKind(error) ??
     kindOf(code, phase) ??
     ('syscall' in error ? unknownSystemError(phase) : undefined) ??
     (phase === 'tls' && code !== '' ? unknownTlsError(code) : undefined);
   if (kind === undefined) return error;
-  return new ProbeError(kind, phase, describe(textOf(error, kind, phase), code, where), code, {
+  return new ProbeError(kind, phase, describe(textOf(error, kind), code, where), code, {
     cause: error,
   });
 }
@@ -149,20 +139,9 @@ function resolveKind({ kind, code }: ResolveError, phase: ProbePhase): ProbeErro
   return kind === 'not-found' ? 'name-not-found' : 'resolver-unavailable';
 }
 
-/**
- * Errors of undici's parser have no code of their own, and some of its socket errors are about the protocol.
- */
-function protocolKind(error: Error): ProbeErrorKind | undefined {
-  const isProtocol = error.name === 'HTTPParserError' || /^bad (response|upgrade)$/.test(error.message);
-  return isProtocol ? 'response-malformed' : undefined;
-}
-
 /** What happened, without the noise some libraries add to it. */
-function textOf(error: Error, kind: ProbeErrorKind, phase: ProbePhase): string {
+function textOf(error: Error, kind: ProbeErrorKind): string {
   const code = errorCodeOf(error) ?? '';
-  if (code === 'UND_ERR_SOCKET' && kind === 'connection-reset') {
-    return `the peer closed the connection while ${probePhases[phase]}`;
-  }
   // OpenSSL's own words, without thread ids and source lines.
   if ('reason' in error && typeof error.reason === 'string' && code.startsWith('ERR_SSL_')) {
     return `TLS failed: ${error.reason}`;
@@ -176,16 +155,11 @@ function textOf(error: Error, kind: ProbeErrorKind, phase: ProbePhase): string {
 function kindOf(code: string, phase: ProbePhase): ProbeErrorKind | undefined {
   const kind = kindByCode[code];
   if (kind !== undefined && resourceKinds.has(kind)) return kind;
-  // What cannot be sent is refused before anything goes out, whatever comes first on the way.
-  if (kind === 'request-invalid') return kind;
   if (phase === 'proxy') return code === '' ? undefined : 'proxy-failed';
   if (code === 'ETIMEDOUT') return phase === 'tcp' ? 'connection-timeout' : 'response-timeout';
   if (certificateCode.test(code)) return 'certificate-invalid';
   if (handshakeCode.test(code) || (phase === 'tls' && kind === 'connection-reset')) return 'handshake-failed';
   if (kind !== undefined) return kind;
-  if (code.startsWith('ERR_HTTP2_') || code.startsWith('UND_ERR_')) {
-    return phase === 'download' || phase === 'firstByte' ? 'response-malformed' : undefined;
-  }
   return undefined;
 }
 
@@ -206,9 +180,7 @@ function unknownTlsError(code: string): ProbeErrorKind {
 function describe(message: string, code: string, where: string): string {
   const text = message === '' ? code : message;
   const withPeer = text.includes(where) ? text : `${text} (${where})`;
-  return code === '' || code.startsWith('UND_ERR_') || withPeer.includes(code)
-    ? withPeer
-    : `${withPeer} [${code}]`;
+  return code === '' || withPeer.includes(code) ? withPeer : `${withPeer} [${code}]`;
 }
 
 /** The error for a deadline that passed in some phase. */

@@ -1,37 +1,35 @@
 import type { Socket } from 'node:net';
-import { Client, type Dispatcher } from 'undici';
 import type { CertificateFacts } from '../connection/certificate.ts';
 import { Connection } from '../connection/connection.ts';
-import { classifyError, ProbeError, type ProbeErrorKind, type ProbePhase } from '../connection/errors.ts';
+import {
+  classifyError,
+  ProbeError,
+  type ProbeErrorKind,
+  type ProbePhase,
+  probePhases,
+} from '../connection/errors.ts';
 import type { ConnectionMeans, ConnectionTarget } from '../connection/target.ts';
 import type { StampClock } from '../sys/kernel-clock.ts';
+import type { ResponseHead, ResponseHeaders } from './answer-head.ts';
+import { maxHeadBytes } from './answer-parser.ts';
 import { BodyCollector, type CollectedBody } from './body.ts';
+import type { BodyShare } from './body-memory.ts';
+import type { Call, CallHooks, CallListener } from './call.ts';
+import { ExchangeTimes } from './exchange-times.ts';
+import { Http1Call } from './http1-call.ts';
+import { Http2Call } from './http2-call.ts';
 import type { HopTimes } from './phases.ts';
-import { observeSending } from './sending.ts';
+import { type RequestMessage, requireSendable } from './request-message.ts';
 
 /** One request on one fresh connection. */
 export interface ExchangeRequest {
   readonly target: ConnectionTarget;
-  readonly origin: string;
-  /** The request target: a path, or a whole URL for a proxy that forwards plain HTTP. */
-  readonly path: string;
-  readonly method: string;
-  /** Names and values in turn. */
-  readonly headers: readonly string[];
-  readonly body: string | Buffer | undefined;
+  readonly message: RequestMessage;
   readonly maxBodyBytes: number;
+  /** What the body counts towards. */
+  readonly bodyShare: BodyShare | undefined;
   /** Whether the body of a response with this status and headers is wanted. */
   isBodyWanted(status: number, headers: ResponseHeaders): boolean;
-}
-
-/** Names in lower case; repeated headers keep their values apart. */
-export type ResponseHeaders = Readonly<Record<string, string | readonly string[]>>;
-
-export interface ResponseHead {
-  readonly status: number;
-  readonly statusText: string;
-  readonly headers: ResponseHeaders;
-  readonly httpVersion: '1.0' | '1.1' | '2';
 }
 
 /** What came of an exchange. With an error, `head` and `body` are what had arrived by then. */
@@ -46,16 +44,17 @@ export interface ExchangeResult {
   readonly lagMs: number;
   /** For how long the connection had been silent when the exchange failed. */
   readonly silentMs: number;
+  /** What this thread has worked on what the peer sent, in CPU milliseconds. */
+  readonly workMs: number;
   /** What the target showed of itself in TLS; absent without. */
   readonly certificate: CertificateFacts | undefined;
   readonly address: string | null;
 }
 
-/** Sum of names and values of all headers of a response, in bytes. */
-const maxHeaderBytes = 64 * 1024;
-
-/** What undici takes for the first request of an HTTP/2 connection. */
-const usualHttp2RequestMs = 0.6;
+/** What an answer may take on the wire, as a multiple of its limits: frames, and encodings of nothing. */
+const wirePart = 4;
+/** How often an exchange looks at what came over HTTP/2, of which not every event tells. */
+const wireWatchMs = 100;
 
 /** What a proxy that forwards plain HTTP may have caused itself, or handed on from the target. */
 const relayedKinds: ReadonlySet<ProbeErrorKind> = new Set([
@@ -64,28 +63,22 @@ const relayedKinds: ReadonlySet<ProbeErrorKind> = new Set([
   'response-malformed',
 ]);
 
-const noBody: CollectedBody = { bytes: Buffer.alloc(0), isTruncated: false };
+const noBody: CollectedBody = { bytes: Buffer.alloc(0), isTruncated: false, isOverLimit: false };
 
 /**
  * An exchange goes CONNECTING -> WAITING for the head -> DOWNLOADING -> DECODING -> done, and from each state
  * straight to done when something fails or `stop` is called. Done is final: it happens once, releases the
- * connection, and everything that still comes in from sockets, undici or zlib afterwards is ignored.
+ * connection, and everything that still comes in from sockets or zlib afterwards is ignored.
  */
 export class Exchange {
   readonly #request: ExchangeRequest;
   readonly #connection: Connection;
-  /** When the connection was open, then when the request had left. */
-  #sentMs = 0;
-  /** When the first byte of the response arrived. */
-  #firstByteMs = 0;
-  /** When the last byte of the body arrived. */
-  #endMs = 0;
-  /** Bytes of the connection that are known to come before the response. */
-  #bytesBefore = 0;
-  #client: Client | undefined;
+  readonly #times: ExchangeTimes;
+  #call: Call | undefined;
   #head: ResponseHead | undefined;
   #body: BodyCollector | undefined;
-  #httpVersion: ResponseHead['httpVersion'] = '1.1';
+  #workMs = 0;
+  #wireWatch: NodeJS.Timeout | undefined;
   #settle:
     | { readonly resolve: (result: ExchangeResult) => void; readonly reject: (error: Error) => void }
     | undefined;
@@ -93,6 +86,7 @@ export class Exchange {
   constructor(request: ExchangeRequest) {
     this.#request = request;
     this.#connection = new Connection(request.target);
+    this.#times = new ExchangeTimes(this.#connection);
   }
 
   /** The step under way. */
@@ -113,57 +107,16 @@ export class Exchange {
   run(means: ConnectionMeans): Promise<ExchangeResult> {
     const { promise, resolve, reject } = Promise.withResolvers<ExchangeResult>();
     this.#settle = { resolve, reject };
-    const { origin, path, method, headers, body } = this.#request;
-    let hand: ((error: null, socket: Socket) => void) | undefined;
-    let connected: Socket | undefined;
-    // The name is looked up first, so that making the client costs no time on the way.
+    try {
+      requireSendable(this.#request.message);
+    } catch (thrown) {
+      this.#finish(thrown as Error);
+      return promise;
+    }
     this.#connection.open(means, (error, socket) => {
-      if (!socket) return this.#finish(error ?? new Error('connected without a socket'));
-      this.#observe(socket);
-      if (hand) hand(null, socket);
-      else connected = socket;
+      if (socket) this.#ask(socket);
+      else this.#finish(error ?? new Error('connected without a socket'));
     });
-    this.#client = new Client(origin, {
-      connect: (_options, callback) => {
-        // A peer that goes away before it takes the request makes the client dial again; an attempt has one
-        // connection.
-        if (hand) {
-          const message = `${this.where} closed the connection before it took the request`;
-          callback(new ProbeError('connection-reset', 'firstByte', message), null);
-          return;
-        }
-        hand = callback as (error: null, socket: Socket) => void;
-        if (connected) hand(null, connected);
-      },
-      allowH2: true,
-      h2Options: { pingInterval: 0 },
-      pipelining: 1,
-      maxHeaderSize: maxHeaderBytes,
-      // The caller's deadline is the only clock.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    });
-    this.#client.dispatch(
-      { path, method: method as Dispatcher.HttpMethod, headers: headers as string[], body: body ?? null },
-      {
-        onRequestStart: () => undefined,
-        // Again for the response that follows an informational one: the last one counts.
-        onResponseStarted: () => this.#noteFirstByte(),
-        onResponseStart: (controller, status, responseHeaders, statusText) => {
-          if (status >= 200)
-            this.#start(controller, { status, statusText: statusText ?? '', responseHeaders });
-        },
-        onResponseData: (controller, chunk) => {
-          const isReady = this.#body?.write(chunk, () => controller.resume()) ?? true;
-          if (!isReady) controller.pause();
-        },
-        onResponseEnd: () => {
-          this.#endMs = this.#lastByteMs();
-          this.#body?.end((error) => this.#finish(error));
-        },
-        onResponseError: (_controller, error) => this.#finish(error),
-      },
-    );
     return promise;
   }
 
@@ -172,111 +125,110 @@ export class Exchange {
     this.#finish(error);
   }
 
-  #noteFirstByte(): void {
-    const { receivedBytes } = this.#connection;
-    this.#firstByteMs = this.#connection.arrivalAfter(this.#bytesBefore, receivedBytes, performance.now());
-    this.#bytesBefore = receivedBytes;
-  }
-
-  #lastByteMs(): number {
-    return this.#connection.arrivalOf(this.#connection.receivedBytes, performance.now());
-  }
-
-  /** The parser does not tell the version of a response, but the first bytes read from the socket do. */
-  #observe(socket: Socket): void {
-    this.#sentMs = performance.now();
-    this.#bytesBefore = this.#connection.receivedBytes;
-    observeSending(socket, {
-      isSending: () => this.#connection.isSending,
-      onSent: (beforeMs) => {
-        if (this.#firstByteMs > 0) return;
-        this.#sentMs = beforeMs === undefined ? performance.now() : this.#connection.sentSince(beforeMs);
-      },
-      onSentSomeTimeAgo: () => {
-        if (this.#firstByteMs > 0) return;
-        const nowMs = performance.now();
-        const sentMs = this.#connection.sentAt(nowMs);
-        this.#sentMs =
-          sentMs < nowMs
-            ? Math.max(this.#sentMs, sentMs)
-            : this.#connection.sentSince(this.#sentMs, usualHttp2RequestMs);
-      },
-      onTicket: () => {
-        if (this.#firstByteMs === 0) this.#bytesBefore = this.#connection.receivedBytes;
-      },
-    });
-    if ((socket as { alpnProtocol?: unknown }).alpnProtocol === 'h2') {
-      this.#httpVersion = '2';
+  #ask(socket: Socket): void {
+    const { message } = this.#request;
+    this.#times.begin();
+    const hooks: CallHooks = {
+      listener: this.#listener(),
+      sending: this.#times.sending,
+      work: (step) => this.#work(step),
+    };
+    const isHttp2 = (socket as { alpnProtocol?: unknown }).alpnProtocol === 'h2';
+    try {
+      this.#call = isHttp2 ? new Http2Call(socket, message, hooks) : new Http1Call(socket, message, hooks);
+    } catch (thrown) {
+      this.#finish(thrown as Error);
       return;
     }
-    const read = socket.read;
-    let start = '';
-    socket.read = (sizeBytes?: number) => {
-      const chunk: unknown = read.call(socket, sizeBytes);
-      if (Buffer.isBuffer(chunk)) {
-        start += chunk.toString('latin1', 0, 8 - start.length);
-        if (start.length === 8) {
-          socket.read = read;
-          if (start === 'HTTP/1.0') this.#httpVersion = '1.0';
-        }
-      }
-      return chunk;
+    if (!this.#settle) this.#call.destroy();
+    else if (isHttp2) this.#wireWatch = setInterval(() => this.#watchWire(), wireWatchMs);
+  }
+
+  #listener(): CallListener {
+    return {
+      onStart: () => this.#times.noteFirstByte(),
+      onHead: (head) => this.#start(head),
+      onBody: (bytes) => {
+        this.#body?.write(bytes);
+        this.#watchWire();
+      },
+      onEnd: () => {
+        this.#times.noteEnd();
+        this.#body?.end((error) => this.#finish(error));
+        if (!this.#body) this.#finish(null);
+      },
+      onFailure: (error) => this.#finish(error),
+      onBroken: (kind, message) => {
+        const text = message ?? `the peer closed the connection while ${probePhases[this.phase]}`;
+        this.#finish(new ProbeError(kind, this.phase, `${text} (${this.where})`));
+      },
     };
   }
 
-  #start(
-    controller: Dispatcher.DispatchController,
-    head: { readonly status: number; readonly statusText: string; readonly responseHeaders: object },
-  ): void {
-    if (this.#firstByteMs === 0) this.#noteFirstByte();
-    const headers = head.responseHeaders as ResponseHeaders;
-    this.#head = {
-      status: head.status,
-      statusText: head.statusText,
-      headers,
-      httpVersion: this.#httpVersion,
-    };
-    if (!this.#request.isBodyWanted(head.status, headers)) {
+  #start(head: ResponseHead): void {
+    if (!this.#settle) return;
+    this.#head = head;
+    if (!this.#request.isBodyWanted(head.status, head.headers)) {
       this.#finish(null);
       return;
     }
-    const encoding = headers['content-encoding'];
+    const encoding = head.headers['content-encoding'];
     this.#body = new BodyCollector({
       limitBytes: this.#request.maxBodyBytes,
       contentEncoding: typeof encoding === 'object' ? encoding.join(',') : encoding,
       peer: this.where,
-      onStop: () => {
-        controller.pause();
-        this.#finish(this.#body?.failure ?? null);
+      share: this.#request.bodyShare,
+      source: {
+        onFull: () => this.#call?.pause(),
+        onDrained: () => this.#call?.resume(),
+        onStop: () => this.#finish(this.#body?.failure ?? null),
       },
     });
+  }
+
+  /** Ends an answer of which more has come than its limits can explain. */
+  #watchWire(): void {
+    const mostBytes = wirePart * (this.#request.maxBodyBytes + maxHeadBytes) + this.#times.bytesBefore;
+    if (!this.#settle || this.#connection.receivedBytes <= mostBytes) return;
+    if (this.#body) this.#body.stop();
+    else this.#finish(new ProbeError('response-malformed', this.phase, `endless headers (${this.where})`));
+  }
+
+  /** Counts what the thread does in a step as the run's. */
+  #work(step: () => void): void {
+    const before = process.threadCpuUsage();
+    step();
+    const { user, system } = process.threadCpuUsage(before);
+    this.#workMs += (user + system) / 1000;
   }
 
   #finish(thrown: Error | null): void {
     const settle = this.#settle;
     if (!settle) return;
     this.#settle = undefined;
-    const eventMs = performance.now();
-    if (this.#endMs === 0) this.#endMs = thrown || !this.#head ? eventMs : this.#lastByteMs();
+    clearInterval(this.#wireWatch);
     const error = thrown ? classifyError(thrown, this.phase, this.where) : undefined;
     const silentMs = error ? this.#connection.silentMs() : 0;
-    const body = this.#body?.result() ?? noBody;
+    this.#times.finish({ isWhole: !thrown && this.#head !== undefined });
     this.#body?.destroy();
-    if (this.#httpVersion === '2') void this.#client?.destroy();
+    const body = this.#body?.result() ?? noBody;
+    this.#call?.destroy();
     this.#connection.destroy();
     if (error && !(error instanceof ProbeError)) {
       settle.reject(error);
       return;
     }
+    const waitedMs = this.#request.bodyShare?.waitedMs ?? 0;
     settle.resolve({
       head: this.#head,
       body: error ? { ...body, isTruncated: true } : body,
       error,
       isProxyInDoubt: error !== undefined && this.#isProxyInDoubt(error),
-      times: this.#times(eventMs),
-      clock: this.#connection.clock,
-      lagMs: this.#connection.lagMs,
+      times: this.#times.hop(),
+      clock: waitedMs > 0 || this.#times.isSendingUnclear ? 'event' : this.#connection.clock,
+      lagMs: Math.max(this.#connection.lagMs, waitedMs),
       silentMs,
+      workMs: this.#workMs,
       certificate: this.#connection.certificate,
       address: this.#connection.address,
     });
@@ -288,17 +240,5 @@ export class Exchange {
     if (!proxy) return false;
     if (!this.#connection.isOpen) return this.#connection.isTunnelPending && kind === 'proxy-failed';
     return !isSecure && relayedKinds.has(kind);
-  }
-
-  #times(eventMs: number): HopTimes {
-    const { times: connection } = this.#connection;
-    if (this.#sentMs === 0) return { connection, waitMs: 0, downloadMs: 0 };
-    if (this.#firstByteMs === 0) return { connection, waitMs: eventMs - this.#sentMs, downloadMs: 0 };
-    return {
-      connection,
-      // A server that answers before it has heard everything lets nobody wait.
-      waitMs: Math.max(0, this.#firstByteMs - this.#sentMs),
-      downloadMs: Math.max(0, this.#endMs - Math.max(this.#sentMs, this.#firstByteMs)),
-    };
   }
 }

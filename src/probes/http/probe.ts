@@ -12,10 +12,13 @@ import { bareHostname, basicAuthorization, type ForwardProxy } from '../connecti
 import type { ClientIdentity } from '../connection/secure-contexts.ts';
 import type { ConnectionMeans } from '../connection/target.ts';
 import { joinedMeasurement, type ProbeMeasurement } from '../kernel-thread/socket-watch.ts';
+import type { ResponseHead } from './answer-head.ts';
 import type { CollectedBody } from './body.ts';
-import { Exchange, type ExchangeResult, type ResponseHead } from './exchange.ts';
+import type { BodyShare } from './body-memory.ts';
+import { Exchange, type ExchangeRequest, type ExchangeResult } from './exchange.ts';
 import { type HopTimes, type HttpPhases, sumPhases } from './phases.ts';
 import { maxRedirects, type RedirectableRequest, redirectedRequest, redirectLocation } from './redirect.ts';
+import { asksForUpgrade } from './request-message.ts';
 
 /** A request to measure. */
 export interface HttpProbeRequest {
@@ -34,6 +37,8 @@ export interface HttpProbeRequest {
   readonly clientIdentityFor?: ((hostname: string) => ClientIdentity | undefined) | undefined;
   /** Most of the decoded body that is read, in bytes. */
   readonly maxBodyBytes: number;
+  /** What the body counts towards until its reader releases it; absent where the limit is small. */
+  readonly bodyShare?: BodyShare | undefined;
 }
 
 /** The limits hold for the whole chain of redirects. */
@@ -51,6 +56,8 @@ export interface HttpProbeResult {
   /** Sum of the phases until the end or the error, in milliseconds. */
   readonly elapsedMs: number;
   readonly measurement: ProbeMeasurement;
+  /** What this thread has worked on what the servers sent, in CPU milliseconds. */
+  readonly workMs: number;
   /** What the last server of the chain that spoke TLS showed of itself. */
   readonly certificate: CertificateFacts | undefined;
   /** The last URL requested. */
@@ -143,13 +150,13 @@ class Chain {
     return await blamedError(error, { proxy, address }, this.#controls);
   }
 
-  #exchangeRequest({ url, method, headers, body }: RedirectableRequest) {
+  #exchangeRequest({ url, method, headers, body }: RedirectableRequest): ExchangeRequest {
     const { proxy, family, isCertificateChecked, clientIdentityFor, maxBodyBytes, followRedirects } =
       this.#request;
     const isSecure = url.protocol === 'https:';
     const hostname = bareHostname(url);
     const isForwarded = proxy !== undefined && !isSecure;
-    const path = url.pathname + url.search;
+    const path = requestTarget(url);
     const authorization = hasHeader(headers, 'authorization') ? undefined : basicAuthorization(url);
     const extra: string[] = [];
     if (authorization) extra.push('Authorization', authorization);
@@ -163,15 +170,20 @@ class Chain {
         isCertificateChecked,
         clientIdentity: isSecure ? clientIdentityFor?.(hostname) : undefined,
         proxy,
-        alpnProtocols: ['h2', 'http/1.1'],
+        // HTTP/2 has no way to ask for another protocol.
+        alpnProtocols: asksForUpgrade(headers) ? ['http/1.1'] : ['h2', 'http/1.1'],
       },
-      origin: url.origin,
-      path: isForwarded ? url.origin + path : path,
-      method,
-      headers: extra.length > 0 ? [...headers, ...extra] : headers,
-      body,
+      message: {
+        authority: url.host,
+        isSecure,
+        method,
+        path: isForwarded ? url.origin + path : path,
+        headers: [...headers, ...extra],
+        body: typeof body === 'string' ? Buffer.from(body) : body,
+      },
       maxBodyBytes,
-      isBodyWanted: (status: number, responseHeaders: ResponseHead['headers']) =>
+      bodyShare: this.#request.bodyShare,
+      isBodyWanted: (status, responseHeaders) =>
         !followRedirects || redirectLocation(status, responseHeaders) === undefined,
     };
   }
@@ -198,6 +210,7 @@ class Chain {
       phases: error ? undefined : phases,
       elapsedMs: phases.total,
       measurement: error ? { ...measurement, waitedMs: Math.max(result.silentMs, accountedMs) } : measurement,
+      workMs: hops.reduce((sum, { workMs }) => sum + workMs, 0),
       certificate: hops.findLast(({ certificate }) => certificate)?.certificate,
       url,
       address: this.#request.proxy ? null : result.address,
@@ -213,6 +226,13 @@ class Chain {
 function redirectLimitError(url: URL): ProbeError {
   const message = `more than ${maxRedirects} redirects; the last one was at ${url.host}${url.pathname}`;
   return new ProbeError('redirect-limit', 'firstByte', message);
+}
+
+/** What a URL asks its server for; a lone question mark is a part of that. */
+function requestTarget(url: URL): string {
+  if (url.search !== '') return url.pathname + url.search;
+  const [beforeFragment = ''] = url.href.split('#', 1);
+  return beforeFragment.endsWith('?') ? `${url.pathname}?` : url.pathname;
 }
 
 function hasHeader(headers: readonly string[], name: string): boolean {

@@ -1,5 +1,5 @@
 import { ProbeError } from '../connection/errors.ts';
-import type { ResponseHeaders } from './exchange.ts';
+import type { ResponseHeaders } from './answer-head.ts';
 
 /** Longest chain that is followed. */
 export const maxRedirects = 10;
@@ -15,11 +15,12 @@ export interface RedirectableRequest {
   readonly body: string | Buffer | undefined;
 }
 
-/** Where a response sends the client, or undefined when it is no redirect. */
+/** Where a response sends the client, or undefined when it is no redirect: an empty address leads nowhere. */
 export function redirectLocation(status: number, headers: ResponseHeaders): string | undefined {
   if (!redirectStatuses.has(status)) return undefined;
   const location = headers['location'];
-  return typeof location === 'object' ? location[0] : location;
+  const first = typeof location === 'object' ? location[0] : location;
+  return first?.trim() === '' ? undefined : first;
 }
 
 /** Headers that tell the body; they go when the body goes. */

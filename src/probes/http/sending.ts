@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
+import { errorCodeOf } from '../../lib/errors.ts';
 
 type Write = Socket['_write'];
-type WriteMany = NonNullable<Socket['_writev']>;
 
-/** What is to be known of a connection that undici writes to. */
+/** What is to be known of a connection that a request is written to. */
 export interface SendingObserver {
   /** Whether the socket still has something that the kernel did not take at once. */
   isSending(): boolean;
@@ -25,8 +25,17 @@ export interface SendingObserver {
  * Tells when a request has left a socket. Node hands small writes to the kernel before `_write` returns; what
  * did not fit has left when it calls back. HTTP/2 writes past the socket, at the end of the round of the
  * event loop in which the request was made.
+ *
+ * A peer that takes nothing more may have answered all the same, as servers do that refuse an upload. Node
+ * would throw the answer away with the connection, so the error of a write stays here: reading goes on.
+ *
+ * @param onRefused hears of an error of a write that says that the peer takes nothing more.
  */
-export function observeSending(socket: Socket, observer: SendingObserver): void {
+export function observeSending(
+  socket: Socket,
+  observer: SendingObserver,
+  onRefused: (error: Error) => void,
+): void {
   const { isSending, onSent, onSentSomeTimeAgo, onTicket } = observer;
   if (socket instanceof TLSSocket) {
     if (socket.getProtocol() === 'TLSv1.3') socket.on('session', onTicket);
@@ -36,29 +45,26 @@ export function observeSending(socket: Socket, observer: SendingObserver): void 
     }
   }
   const write: Write = socket._write;
-  const writeMany = socket._writev as WriteMany;
-  const observed = (callback: (error?: Error | null) => void) => {
-    let isLeftBehind = false;
-    const beforeMs = performance.now();
-    return {
-      after: () => {
-        isLeftBehind = isSending();
-        if (!isLeftBehind) onSent(beforeMs);
-      },
-      done: (error?: Error | null) => {
-        if (isLeftBehind && !error) onSent();
-        callback(error);
-      },
-    };
-  };
   socket._write = (chunk, encoding, callback) => {
-    const { after, done } = observed(callback);
-    write.call(socket, chunk, encoding, done);
-    after();
+    let isLeftBehind = false;
+    let isRefused = false;
+    const beforeMs = performance.now();
+    write.call(socket, chunk, encoding, (error?: Error | null) => {
+      isRefused = error != null && isHangUp(error);
+      if (error && isRefused) {
+        onRefused(error);
+        return;
+      }
+      if (isLeftBehind && !error) onSent();
+      callback(error);
+    });
+    isLeftBehind = isSending();
+    if (!isLeftBehind && !isRefused) onSent(beforeMs);
   };
-  socket._writev = (chunks, callback) => {
-    const { after, done } = observed(callback);
-    writeMany.call(socket, chunks, done);
-    after();
-  };
+}
+
+/** Whether the peer has closed or reset the connection. */
+function isHangUp(error: Error): boolean {
+  const code = errorCodeOf(error);
+  return code === 'EPIPE' || code === 'ECONNRESET';
 }

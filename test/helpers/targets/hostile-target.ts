@@ -50,6 +50,43 @@ export const hostileBehaviours = {
     const chunk = `4000\r\n${'x'.repeat(0x4000)}\r\n`;
     flood(socket, () => chunk);
   },
+  /** Six bytes on the wire for each byte of body. */
+  'endless-tiny-chunks': (socket) => {
+    socket.write(chunked);
+    const chunks = '1\r\nx\r\n'.repeat(10_000);
+    flood(socket, () => chunks);
+  },
+  'endless-chunk-extension': (socket) => {
+    socket.write(`${chunked}5;`);
+    flood(socket, () => 'x'.repeat(16_384));
+  },
+  'endless-chunk-extensions': (socket) => {
+    socket.write(chunked);
+    const chunks = `1;${'x'.repeat(4000)}\r\ny\r\n`.repeat(10);
+    flood(socket, () => chunks);
+  },
+  'endless-trailers': (socket) => {
+    socket.write(`${chunked}5\r\nhello\r\n0\r\n`);
+    flood(socket, () => 'X-Trailer: x\r\n'.repeat(1000));
+  },
+  'endless-status-line': (socket) => {
+    socket.write('HTTP/1.1 200 O');
+    flood(socket, () => 'K'.repeat(16_384));
+  },
+  'endless-blank-lines': (socket) => {
+    flood(socket, () => '\r\n'.repeat(8192));
+  },
+  'informational-flood': (socket) => {
+    const hints = 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'.repeat(500);
+    flood(socket, () => hints);
+  },
+  /** Gzip that never says anything: empty blocks. */
+  'gzip-of-nothing': (socket) => {
+    socket.write(head('Content-Type: text/plain', 'Content-Encoding: gzip'));
+    socket.write(Buffer.from('1f8b0800000000000003', 'hex'));
+    const blocks = Buffer.alloc(50_000, Buffer.from('000000ffff', 'hex'));
+    flood(socket, () => blocks);
+  },
   'trickling-chunks': (socket) => {
     socket.write(chunked);
     every(socket, 20, () => socket.write('1\r\nx\r\n'));

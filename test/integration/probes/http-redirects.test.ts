@@ -1,6 +1,8 @@
+import { createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { probe } from '../../helpers/targets/http-request.ts';
 import { type HttpTarget, startHttpTarget } from '../../helpers/targets/http-target.ts';
+import { listen } from '../../helpers/targets/listening.ts';
 
 let target: HttpTarget;
 let other: HttpTarget;
@@ -54,6 +56,25 @@ describe('redirects', () => {
     expect(head?.status).toBe(302);
   });
 
+  it('with an empty Location are answers, as curl takes them', async () => {
+    const lines = ['', ' \t'];
+    for (const location of lines) {
+      await using nowhere = await startHttpTarget({
+        routes: {
+          '': (_request, reply) => {
+            reply.writeHead(302, { location });
+            reply.end('nowhere');
+          },
+        },
+      });
+      const { error, head, body, redirectCount } = await probe(nowhere.url);
+      expect(error).toBeUndefined();
+      expect(head?.status).toBe(302);
+      expect(body.bytes.toString()).toBe('nowhere');
+      expect(redirectCount).toBe(0);
+    }
+  });
+
   it.each([
     [301, 'POST', 'GET', ''],
     [302, 'POST', 'GET', ''],
@@ -98,6 +119,28 @@ describe('redirects', () => {
     const { url } = await probe(`${raw.url}/raw`);
     await raw.close();
     expect(url.search).toBe('?%C3%BC');
+  });
+});
+
+describe('the address that is asked for', () => {
+  it.each([
+    ['/echo?', '/echo?'],
+    ['/?', '/?'],
+    ['/echo?#part', '/echo?'],
+    ['/echo#part?', '/echo'],
+    ['/echo??', '/echo??'],
+    ['/a%3F', '/a%3F'],
+    ['', '/'],
+  ])('of %j is %j on the wire', async (written, sent) => {
+    const server = createServer((socket) => {
+      socket.on('error', () => socket.destroy());
+      socket.once('data', (bytes) => {
+        const asked = bytes.toString('latin1').split(' ')[1] ?? '';
+        socket.end(`HTTP/1.1 200 OK\r\nContent-Length: ${asked.length}\r\n\r\n${asked}`);
+      });
+    });
+    await using raw = await listen(server, { scheme: 'http' });
+    expect((await probe(raw.url + written)).body.bytes.toString()).toBe(sent);
   });
 });
 

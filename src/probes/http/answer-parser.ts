@@ -1,0 +1,237 @@
+import { HeadReader, MalformedAnswer, type ResponseHead } from './answer-head.ts';
+
+/** Most bytes of all heads of an answer, informational ones and trailers included; what curl takes. */
+export const maxHeadBytes = 300 * 1024;
+/** Most bytes between the size of a chunk and its line's end. */
+const maxExtensionBytes = 16 * 1024;
+/** As many as curl reads. */
+const maxSizeDigits = 16;
+
+const lineFeed = 0x0a;
+const carriageReturn = 0x0d;
+
+/** What hears of an answer as it comes. */
+export interface AnswerListener {
+  /** An answer begins, with the very bytes that are being fed. Again for the one after an informational one. */
+  onStart(): void;
+  onHead(head: ResponseHead): void;
+  /** At most once for each piece that was fed. */
+  onBody(bytes: Buffer): void;
+  onEnd(): void;
+}
+
+type State =
+  | 'head'
+  | 'length'
+  | 'until-close'
+  | 'chunk-size'
+  | 'chunk-extension'
+  | 'chunk'
+  | 'chunk-end'
+  | 'trailers'
+  | 'done';
+
+/**
+ * Reads one HTTP/1 answer (RFC 9112) from the pieces that a connection brings, taking what curl takes. What
+ * it holds is bounded: a line of a head at most. Chunks are joined within the piece they came in, so that
+ * the smallest ones cost no more than their bytes.
+ */
+export class AnswerParser {
+  readonly #listener: AnswerListener;
+  readonly #isBodyless: boolean;
+  readonly #isUpgradeAsked: boolean;
+  #state: State = 'head';
+  #head = new HeadReader();
+  #line = '';
+  #hasBegun = false;
+  #headBytes = 0;
+  /** What is left of the body, or of a chunk. */
+  #remainingBytes = 0;
+  #sizeDigits = 0;
+  #extensionBytes = 0;
+
+  /**
+   * @param options.isBodyless whether the request was one whose answer has no body, whatever it says (HEAD).
+   * @param options.isUpgradeAsked whether the request asked for another protocol.
+   */
+  constructor(
+    listener: AnswerListener,
+    options: { readonly isBodyless: boolean; readonly isUpgradeAsked: boolean },
+  ) {
+    this.#listener = listener;
+    this.#isBodyless = options.isBodyless;
+    this.#isUpgradeAsked = options.isUpgradeAsked;
+  }
+
+  get isDone(): boolean {
+    return this.#state === 'done';
+  }
+
+  /**
+   * Takes the next bytes, which are the parser's from then on. What comes after the answer is left out.
+   *
+   * @throws MalformedAnswer
+   */
+  feed(bytes: Buffer): void {
+    let position = 0;
+    /** Where the bytes of the body begin and end that were found in this piece so far. */
+    let bodyStart = 0;
+    let bodyEnd = 0;
+    const take = (sizeBytes: number) => {
+      if (bodyEnd === bodyStart) bodyStart = bodyEnd = position;
+      else if (bodyEnd !== position) bytes.copyWithin(bodyEnd, position, position + sizeBytes);
+      bodyEnd += sizeBytes;
+      position += sizeBytes;
+    };
+    while (position < bytes.length && this.#state !== 'done') {
+      const state = this.#state;
+      if (state === 'head' || state === 'trailers') {
+        position = this.#readLine(bytes, position);
+      } else if (state === 'until-close') {
+        take(bytes.length - position);
+      } else if (state === 'length' || state === 'chunk') {
+        const sizeBytes = Math.min(this.#remainingBytes, bytes.length - position);
+        take(sizeBytes);
+        this.#remainingBytes -= sizeBytes;
+        if (this.#remainingBytes === 0) this.#state = state === 'chunk' ? 'chunk-end' : 'done';
+      } else {
+        position = this.#readChunkFrame(bytes, position);
+      }
+    }
+    if (bodyEnd > bodyStart) this.#listener.onBody(bytes.subarray(bodyStart, bodyEnd));
+    if (this.#state === 'done') this.#listener.onEnd();
+  }
+
+  /**
+   * The connection has ended in good order.
+   *
+   * @returns whether the answer was whole with that.
+   * @throws MalformedAnswer when what had come was the beginning of something else than HTTP.
+   */
+  end(): boolean {
+    if (this.#state === 'until-close') {
+      this.#state = 'done';
+      this.#listener.onEnd();
+    }
+    if (this.#state === 'head' && !this.#head.hasBegun) requireHttp(this.#line);
+    return this.#state === 'done';
+  }
+
+  /** Reads on in a line, and takes it when it is whole. */
+  #readLine(bytes: Buffer, start: number): number {
+    if (!this.#hasBegun) {
+      this.#hasBegun = true;
+      this.#listener.onStart();
+    }
+    const found = bytes.indexOf(lineFeed, start);
+    const end = found < 0 ? bytes.length : found;
+    const isFirstLine = this.#line.length < httpName.length;
+    this.#headBytes += end - start + 1;
+    if (this.#headBytes > maxHeadBytes)
+      throw new MalformedAnswer(`headers of more than ${maxHeadBytes / 1024} KB`);
+    this.#line += bytes.toString('latin1', start, end);
+    if (found < 0) {
+      if (isFirstLine && this.#state === 'head' && !this.#head.hasBegun) requireHttp(this.#line);
+      return end;
+    }
+    const line = this.#line.endsWith('\r') ? this.#line.slice(0, -1) : this.#line;
+    this.#line = '';
+    if (this.#state === 'trailers') {
+      if (line === '') this.#state = 'done';
+    } else if (this.#head.add(line)) {
+      this.#takeHead();
+    }
+    return end + 1;
+  }
+
+  #takeHead(): void {
+    const head = this.#head.head();
+    const { status } = head;
+    if (status === 101 && !this.#isUpgradeAsked) {
+      throw new MalformedAnswer('the server switched to another protocol (101) without being asked to');
+    }
+    if (status < 200 && status !== 101) {
+      this.#head = new HeadReader();
+      this.#hasBegun = false;
+      return;
+    }
+    const isBodyless = this.#isBodyless || status === 101 || status === 204 || status === 304;
+    const framing = isBodyless ? ({ kind: 'none' } as const) : this.#head.framing();
+    if (framing.kind === 'chunks') {
+      this.#beginChunk();
+    } else if (framing.kind === 'until-close') {
+      this.#state = 'until-close';
+    } else {
+      this.#remainingBytes = framing.kind === 'length' ? framing.sizeBytes : 0;
+      this.#state = this.#remainingBytes === 0 ? 'done' : 'length';
+    }
+    this.#listener.onHead(head);
+  }
+
+  #beginChunk(): void {
+    this.#state = 'chunk-size';
+    this.#remainingBytes = 0;
+    this.#sizeDigits = 0;
+    this.#extensionBytes = 0;
+  }
+
+  /** Reads on in what is between the bytes of chunks. */
+  #readChunkFrame(bytes: Buffer, start: number): number {
+    if (this.#state === 'chunk-size') return this.#readSize(bytes, start);
+    if (this.#state === 'chunk-extension') {
+      const found = bytes.indexOf(lineFeed, start);
+      const end = found < 0 ? bytes.length : found;
+      this.#extensionBytes += end - start;
+      if (this.#extensionBytes > maxExtensionBytes) {
+        throw new MalformedAnswer(`a chunk extension of more than ${maxExtensionBytes / 1024} KB`);
+      }
+      if (found < 0) return end;
+      this.#state = this.#remainingBytes === 0 ? 'trailers' : 'chunk';
+      return end + 1;
+    }
+    const byte = bytes[start];
+    if (byte === lineFeed) this.#beginChunk();
+    else if (byte !== carriageReturn) throw new MalformedAnswer('a chunk that is longer than its size says');
+    return start + 1;
+  }
+
+  #readSize(bytes: Buffer, start: number): number {
+    let position = start;
+    while (position < bytes.length) {
+      const byte = bytes[position] ?? 0;
+      const digit = hexDigit(byte);
+      if (digit < 0) {
+        if (this.#sizeDigits === 0 || !isSizeEnd(byte))
+          throw new MalformedAnswer('a chunk whose size is no number');
+        this.#state = 'chunk-extension';
+        return position;
+      }
+      this.#sizeDigits += 1;
+      this.#remainingBytes = this.#remainingBytes * 16 + digit;
+      if (this.#sizeDigits > maxSizeDigits || this.#remainingBytes > Number.MAX_SAFE_INTEGER) {
+        throw new MalformedAnswer('a chunk of impossible size');
+      }
+      position += 1;
+    }
+    return position;
+  }
+}
+
+const httpName = 'HTTP/';
+
+/** @throws MalformedAnswer when a line, or the part of it that is there, is no status line. */
+function requireHttp(line: string): void {
+  if (line.startsWith(httpName) || httpName.startsWith(line)) return;
+  throw new MalformedAnswer(`the answer begins with ${JSON.stringify(line.slice(0, 40))}, which is no HTTP`);
+}
+
+function hexDigit(byte: number): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  const lower = byte | 0x20;
+  return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
+}
+
+/** A blank, a tab, a semicolon or the end of the line. */
+function isSizeEnd(byte: number): boolean {
+  return byte === 0x20 || byte === 0x09 || byte === 0x3b || byte === carriageReturn || byte === lineFeed;
+}

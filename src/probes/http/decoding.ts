@@ -1,0 +1,58 @@
+import type { Transform } from 'node:stream';
+import {
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  createInflateRaw,
+  createZstdDecompress,
+} from 'node:zlib';
+
+const knownEncodings: ReadonlySet<string> = new Set(['gzip', 'x-gzip', 'deflate', 'br', 'zstd']);
+
+/** More stages than any honest server uses; each costs memory and time. */
+const maxEncodings = 5;
+
+/**
+ * The encodings of a header that have to be undone; none when one of them is unknown or there are too many:
+ * the body then stays as it came.
+ */
+export function encodingsOf(contentEncoding: string | undefined): readonly string[] {
+  if (contentEncoding === undefined) return [];
+  const encodings = contentEncoding
+    .toLowerCase()
+    .split(',')
+    .map((encoding) => encoding.trim())
+    .filter((encoding) => encoding !== '' && encoding !== 'identity');
+  const isDecodable =
+    encodings.length <= maxEncodings && encodings.every((encoding) => knownEncodings.has(encoding));
+  return isDecodable ? encodings : [];
+}
+
+/** What undoes the encodings, in the order it has to: each stage feeds the next. */
+export function decodersFor(encodings: readonly string[], firstChunk: Buffer): Transform[] {
+  // Encodings are listed in the order they were applied, so the last one is undone first (RFC 9110 section
+  // 8.4).
+  const stages = encodings
+    .toReversed()
+    .map((encoding, index) => decoderFor(encoding, index === 0 ? firstChunk : undefined));
+  for (const [index, stage] of stages.entries()) {
+    const next = stages[index + 1];
+    if (next) stage.pipe(next);
+  }
+  return stages;
+}
+
+function decoderFor(encoding: string, firstChunk: Buffer | undefined): Transform {
+  switch (encoding) {
+    case 'br':
+      return createBrotliDecompress();
+    case 'zstd':
+      return createZstdDecompress();
+    case 'deflate':
+      // Meant is the zlib format (RFC 9110 section 8.4.1.2), but some servers send bare deflate data. In zlib
+      // the low half of the first byte is always 8.
+      return ((firstChunk?.[0] ?? 8) & 0x0f) === 8 ? createInflate() : createInflateRaw();
+    default:
+      return createGunzip();
+  }
+}

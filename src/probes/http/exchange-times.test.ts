@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { ExchangeTimes } from './exchange-times.ts';
+
+/**
+ * An exchange whose request was written and whose answer came, by the stamps of a connection.
+ *
+ * @param stamps.sentAfterMs how long after the writing began the request seems to have left.
+ * @param stamps.arrivedAfterMs how long after it the answer came.
+ */
+function exchange(stamps: { readonly sentAfterMs: number; readonly arrivedAfterMs: number }) {
+  let beforeMs = 0;
+  const times = new ExchangeTimes({
+    times: { dnsMs: 0, tcpMs: 1, proxyMs: 0, tlsMs: 0 },
+    receivedBytes: 0,
+    isSending: false,
+    sentSince: () => beforeMs + stamps.sentAfterMs,
+    sentAt: (eventMs) => eventMs,
+    arrivalAfter: () => beforeMs + stamps.arrivedAfterMs,
+    arrivalOf: () => beforeMs + stamps.arrivedAfterMs,
+  });
+  times.begin();
+  beforeMs = performance.now();
+  times.sending.onSent(beforeMs);
+  times.noteFirstByte();
+  times.noteEnd();
+  times.finish({ isWhole: true });
+  return times;
+}
+
+describe('the wait for an answer', () => {
+  it('is what lies between its stamps', () => {
+    expect(exchange({ sentAfterMs: 0.05, arrivedAfterMs: 20 }).hop().waitMs).toBeCloseTo(19.95, 6);
+  });
+
+  it.each([0.3, 0.03, 7])(
+    'is not 0 when this side found out too late that it had sent: %f ms',
+    (arrivedAfterMs) => {
+      const { waitMs } = exchange({ sentAfterMs: arrivedAfterMs + 0.2, arrivedAfterMs }).hop();
+      expect(waitMs).toBeCloseTo(Math.min(arrivedAfterMs, 0.1), 6);
+    },
+  );
+
+  it('is as short as it is where the stamps say so', () => {
+    expect(exchange({ sentAfterMs: 0.02, arrivedAfterMs: 0.2 }).hop().waitMs).toBeCloseTo(0.18, 6);
+  });
+});

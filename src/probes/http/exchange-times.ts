@@ -1,0 +1,127 @@
+import type { Connection } from '../connection/connection.ts';
+import { quickestAnswerMs } from '../kernel-thread/send-time.ts';
+import type { HopTimes } from './phases.ts';
+import type { SendingObserver } from './sending.ts';
+
+/** What Node takes for the first request of an HTTP/2 connection. */
+const usualHttp2RequestMs = 0.6;
+/** Nobody minds if it is not known better than that when a request had left. */
+const clearMs = 5;
+
+/** What a connection knows of its own times. */
+type TimedConnection = Pick<
+  Connection,
+  'times' | 'receivedBytes' | 'isSending' | 'sentSince' | 'sentAt' | 'arrivalAfter' | 'arrivalOf'
+>;
+
+/** When the steps of one exchange happened, from the moment its connection was open. */
+export class ExchangeTimes {
+  readonly #connection: TimedConnection;
+  /** When the connection was open. */
+  #openMs = 0;
+  /** When the writing of the request began; not before that had it left. */
+  #lastWriteMs = 0;
+  /** When the connection was open, then when the request had left. */
+  #sentMs = 0;
+  /** Until when it may have been leaving. */
+  #sentByMs = 0;
+  /** When the first byte of the response arrived. */
+  #firstByteMs = 0;
+  /** When the last byte of the body arrived. */
+  #endMs = 0;
+  #finishedMs = 0;
+  /** Bytes of the connection that are known to come before the response. */
+  bytesBefore = 0;
+
+  constructor(connection: TimedConnection) {
+    this.#connection = connection;
+  }
+
+  /** The connection is open, and the request is about to be sent. */
+  begin(): void {
+    this.#openMs = performance.now();
+    this.#sentMs = this.#openMs;
+    this.#lastWriteMs = this.#openMs;
+    this.bytesBefore = this.#connection.receivedBytes;
+  }
+
+  readonly sending: SendingObserver = {
+    isSending: () => this.#connection.isSending,
+    onSent: (beforeMs) => {
+      if (this.#firstByteMs === 0) this.#noteSent(beforeMs);
+    },
+    onSentSomeTimeAgo: () => {
+      if (this.#firstByteMs > 0) return;
+      const nowMs = performance.now();
+      const sentMs = this.#connection.sentAt(nowMs);
+      this.#sentMs =
+        sentMs < nowMs
+          ? Math.max(this.#sentMs, sentMs)
+          : this.#connection.sentSince(this.#sentMs, usualHttp2RequestMs);
+    },
+    onTicket: () => {
+      if (this.#firstByteMs === 0) this.bytesBefore = this.#connection.receivedBytes;
+    },
+  };
+
+  /** An answer has begun in this very event; again for the one after an informational one. */
+  noteFirstByte(): void {
+    const { receivedBytes } = this.#connection;
+    this.#firstByteMs = this.#connection.arrivalAfter(this.bytesBefore, receivedBytes, performance.now());
+    this.bytesBefore = receivedBytes;
+  }
+
+  /** The last byte of the answer has come in this very event. */
+  noteEnd(): void {
+    this.#endMs = this.#lastByteMs();
+  }
+
+  /** The exchange is over. */
+  finish({ isWhole }: { readonly isWhole: boolean }): void {
+    this.#finishedMs = performance.now();
+    if (this.#endMs === 0) this.#endMs = isWhole ? this.#lastByteMs() : this.#finishedMs;
+  }
+
+  /** Whether nobody can say, as exactly as it matters, when the request had left. */
+  get isSendingUnclear(): boolean {
+    const latestMs = this.#firstByteMs === 0 ? this.#sentByMs : Math.min(this.#sentByMs, this.#firstByteMs);
+    return latestMs - this.#sentMs > clearMs;
+  }
+
+  hop(): HopTimes {
+    const { times: connection } = this.#connection;
+    if (this.#sentMs === 0) return { connection, waitMs: 0, downloadMs: 0 };
+    if (this.#firstByteMs === 0)
+      return { connection, waitMs: this.#finishedMs - this.#sentMs, downloadMs: 0 };
+    return {
+      connection,
+      waitMs: this.#waitMs(),
+      downloadMs: Math.max(0, this.#endMs - Math.max(this.#sentMs, this.#firstByteMs)),
+    };
+  }
+
+  /**
+   * From the request having left to the first byte. No answer comes before its question: where the stamps say
+   * so, this thread was interrupted once it had sent, and saw the time too late. A server that answers before
+   * it has heard everything is timed from the beginning of what it had not heard.
+   */
+  #waitMs(): number {
+    const waitMs = this.#firstByteMs - this.#sentMs;
+    const mostMs = this.#firstByteMs - this.#lastWriteMs;
+    return Math.max(0, waitMs, Math.min(mostMs, quickestAnswerMs));
+  }
+
+  #noteSent(beforeMs: number | undefined): void {
+    this.#sentByMs = performance.now();
+    if (beforeMs === undefined) {
+      this.#sentMs = this.#sentByMs;
+      return;
+    }
+    this.#lastWriteMs = beforeMs;
+    this.#sentMs = this.#connection.sentSince(beforeMs);
+  }
+
+  #lastByteMs(): number {
+    return this.#connection.arrivalOf(this.#connection.receivedBytes, performance.now());
+  }
+}

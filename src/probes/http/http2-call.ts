@@ -1,0 +1,152 @@
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect,
+  constants,
+  type IncomingHttpHeaders,
+} from 'node:http2';
+import type { Socket } from 'node:net';
+import { errorCodeOf, toError } from '../../lib/errors.ts';
+import { ProbeError } from '../connection/errors.ts';
+import type { ResponseHeaders } from './answer-head.ts';
+import { maxHeadBytes } from './answer-parser.ts';
+import type { Call, CallHooks, CallListener } from './call.ts';
+import { http2Headers, type RequestMessage } from './request-message.ts';
+import { observeSending } from './sending.ts';
+
+/** More headers than fit into a head of the largest size that anybody sends. */
+const maxHeaderCount = 10_000;
+
+/** One HTTP/2 request and its answer on a connection of its own. */
+export class Http2Call implements Call {
+  readonly #listener: CallListener;
+  readonly #session: ClientHttp2Session;
+  readonly #stream: ClientHttp2Stream;
+  /** Whether the peer has said that the answer ends, and has not just let go of it. */
+  #isWhole = false;
+  #goawayCode: number = constants.NGHTTP2_NO_ERROR;
+
+  /** @throws ProbeError `request-invalid` when HTTP/2 has no way to say it. */
+  constructor(socket: Socket, message: RequestMessage, { listener, sending, work }: CallHooks) {
+    this.#listener = listener;
+    observeSending(socket, sending, () => undefined);
+    this.#session = connect(`https://${message.authority}`, {
+      createConnection: () => socket,
+      settings: { enablePush: false, maxHeaderListSize: maxHeadBytes },
+      maxHeaderListPairs: maxHeaderCount,
+    });
+    this.#session.on('error', (error) => this.#fail(error));
+    this.#session.on('goaway', (code: number) => {
+      this.#goawayCode = code;
+    });
+    try {
+      this.#stream = this.#session.request(http2Headers(message), { endStream: message.body === undefined });
+    } catch (thrown) {
+      this.#session.destroy();
+      throw new ProbeError('request-invalid', 'firstByte', toError(thrown).message);
+    }
+    this.#listen(this.#stream, work);
+    if (message.body) this.#stream.end(message.body);
+  }
+
+  pause(): void {
+    this.#stream.pause();
+  }
+
+  resume(): void {
+    this.#stream.resume();
+  }
+
+  destroy(): void {
+    this.#session.destroy();
+  }
+
+  #listen(stream: ClientHttp2Stream, work: CallHooks['work']): void {
+    this.#noteWholeness(stream);
+    stream.on('headers', () => this.#listener.onStart());
+    stream.once('response', (headers) => {
+      this.#listener.onStart();
+      this.#listener.onHead({
+        status: headers[':status'] ?? 0,
+        statusText: '',
+        headers: plainHeaders(headers),
+        httpVersion: '2',
+      });
+    });
+    stream.on('data', (bytes: Buffer) => work(() => this.#listener.onBody(bytes)));
+    stream.once('end', () => {
+      if (this.#isWhole) this.#listener.onEnd();
+    });
+    stream.once('error', (error) => this.#fail(error));
+    stream.once('close', () => {
+      if (!this.#isWhole) this.#breakOff(stream.rstCode ?? constants.NGHTTP2_NO_ERROR);
+    });
+  }
+
+  /**
+   * To Node an answer has ended when the peer said so, and also when it let go of the stream with no error or
+   * with CANCEL in the middle of a body. Both end the reading; but only the second one closes the stream
+   * first.
+   */
+  #noteWholeness(stream: ClientHttp2Stream): void {
+    const push = stream.push;
+    stream.push = (chunk: unknown, encoding?: BufferEncoding) => {
+      if (chunk === null && !stream.closed) this.#isWhole = true;
+      return push.call(stream, chunk, encoding);
+    };
+  }
+
+  /** What comes behind the answer does not change it. */
+  #fail(error: Error): void {
+    if (this.#isWhole) return;
+    const code = errorCodeOf(error);
+    if (code === 'ERR_HTTP2_STREAM_ERROR') this.#breakOff(this.#stream.rstCode ?? 0);
+    else if (code === 'ERR_HTTP2_SESSION_ERROR' && this.#goawayCode !== 0) this.#breakOff(this.#goawayCode);
+    else if (code?.startsWith('ERR_HTTP2_')) this.#listener.onBroken('response-malformed', error.message);
+    else this.#listener.onFailure(error);
+  }
+
+  #breakOff(code: number): void {
+    const name = errorNames[code] ?? String(code);
+    if (brokenRules.has(code)) {
+      this.#listener.onBroken('response-malformed', `the answer breaks the rules of HTTP/2: ${name}`);
+    } else {
+      this.#listener.onBroken('connection-reset', `the peer reset the stream with ${name}`);
+    }
+  }
+}
+
+/** RFC 9113 section 7, by number. */
+const errorNames = [
+  'NO_ERROR',
+  'PROTOCOL_ERROR',
+  'INTERNAL_ERROR',
+  'FLOW_CONTROL_ERROR',
+  'SETTINGS_TIMEOUT',
+  'STREAM_CLOSED',
+  'FRAME_SIZE_ERROR',
+  'REFUSED_STREAM',
+  'CANCEL',
+  'COMPRESSION_ERROR',
+  'CONNECT_ERROR',
+  'ENHANCE_YOUR_CALM',
+  'INADEQUATE_SECURITY',
+  'HTTP_1_1_REQUIRED',
+];
+
+/** With these codes, our own end says what is wrong with what came; so may the peer with what we sent. */
+const brokenRules: ReadonlySet<number> = new Set([
+  constants.NGHTTP2_PROTOCOL_ERROR,
+  constants.NGHTTP2_FRAME_SIZE_ERROR,
+  constants.NGHTTP2_FLOW_CONTROL_ERROR,
+  constants.NGHTTP2_COMPRESSION_ERROR,
+  constants.NGHTTP2_ENHANCE_YOUR_CALM,
+]);
+
+function plainHeaders(headers: IncomingHttpHeaders): ResponseHeaders {
+  const plain: [string, string | readonly string[]][] = [];
+  for (const [name, value] of Object.entries(headers)) {
+    if (!name.startsWith(':') && value !== undefined) plain.push([name, value]);
+  }
+  return Object.fromEntries(plain);
+}

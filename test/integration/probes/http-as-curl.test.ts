@@ -1,0 +1,45 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { createServer } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { describe, expect, it } from 'vitest';
+import { type AnswerForm, answerForms, answerWith } from '../../helpers/targets/answer-forms.ts';
+import { probe } from '../../helpers/targets/http-request.ts';
+import { listen } from '../../helpers/targets/listening.ts';
+
+const curl = spawnSync('curl', ['--version']).error === undefined;
+const named = answerForms.map((form) => [form.name, form] as const);
+
+/** A server that answers every request in one form. */
+function startForm(form: AnswerForm) {
+  const server = createServer((socket) => {
+    socket.on('error', () => socket.destroy());
+    socket.once('data', () => answerWith(socket, form));
+  });
+  return listen(server, { scheme: 'http' });
+}
+
+describe('an answer is taken as curl takes it', () => {
+  it.each(named)('%s', async (_name, form) => {
+    await using target = await startForm(form);
+    const result = await probe(target.url, { timeoutMs: 20_000, followRedirects: false });
+    const expected = form.ours === undefined ? null : form.ours;
+    expect(result.error?.kind ?? null).toBe(expected);
+    if (expected !== null) return;
+    expect(result.head?.status).toBe(form.status ?? 200);
+    expect(result.body.bytes.toString('latin1')).toBe(form.body);
+    expect(result.body.isTruncated).toBe(false);
+  });
+
+  it.skipIf(!curl).each(named)('which says of itself: %s', async (_name, form) => {
+    await using target = await startForm(form);
+    const child = spawn('curl', ['--silent', '--noproxy', '*', target.url], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const [body, exit] = await Promise.all([
+      text(child.stdout),
+      new Promise<number | null>((resolve) => child.once('exit', resolve)),
+    ]);
+    expect(exit).toBe(form.curlExit);
+    if (form.body !== undefined) expect(body).toBe(form.body);
+  });
+});
