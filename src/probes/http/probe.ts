@@ -15,6 +15,7 @@ import { joinedMeasurement, type ProbeMeasurement } from '../kernel-thread/socke
 import type { ResponseHead } from './answer-head.ts';
 import type { CollectedBody } from './body.ts';
 import type { BodyShare } from './body-memory.ts';
+import { CookieJar } from './cookie-jar.ts';
 import { Exchange, type ExchangeRequest, type ExchangeResult } from './exchange.ts';
 import { type HopTimes, type HttpPhases, sumPhases } from './phases.ts';
 import { maxRedirects, type RedirectableRequest, redirectedRequest, redirectLocation } from './redirect.ts';
@@ -93,6 +94,7 @@ class Chain {
   readonly #controls: HttpProbeControls;
   #exchange: Exchange | undefined;
   #interruption: Interruption | undefined;
+  readonly #cookies = new CookieJar();
   readonly #interruptions: Interruptions;
 
   constructor(request: HttpProbeRequest, controls: HttpProbeControls) {
@@ -118,6 +120,7 @@ class Chain {
       if (this.#interruption) exchange.stop(this.#interruptionError(this.#interruption, exchange));
       const result = await running;
       hops.push(result);
+      if (result.head) this.#cookies.store(next.url, result.head.headers);
       const outcome = { result, url: next.url, redirectCount, startMs, endMs: performance.now() };
       const proxyError = this.#proxyRefusal(result, next.url);
       if (proxyError) return this.#result(outcome, proxyError, hops);
@@ -178,7 +181,7 @@ class Chain {
         isSecure,
         method,
         path: isForwarded ? url.origin + path : path,
-        headers: [...headers, ...extra],
+        headers: [...this.#cookies.addTo(headers, url), ...extra],
         body: typeof body === 'string' ? Buffer.from(body) : body,
       },
       maxBodyBytes,
