@@ -3,6 +3,7 @@ import { extname } from 'node:path';
 import type { MessagePort } from 'node:worker_threads';
 import { lifecycleAllowanceMs } from '../../checks/contract/lifecycle.ts';
 import { findCheckType } from '../../checks/index.ts';
+import { agentBodyBytes } from '../../probes/http/body-memory.ts';
 import { sealLimitMs } from '../delivery/artifacts/run-artifacts.ts';
 import type { Capabilities, Executor, FinishedRun, RunOrder } from '../run/contracts.ts';
 import { deadlineGraceMs } from '../run/run-deadline.ts';
@@ -44,7 +45,10 @@ export class ProbePool implements Executor {
       entry: probeWorkerEntry,
       maxHeapMb: options.maxHeapMb ?? defaultHeapMb(),
       restart,
-      start: () => ({ caCertificates: options.caCertificates?.() }),
+      start: () => ({
+        caCertificates: options.caCertificates?.(),
+        bodyMemoryBytes: agentBodyBytes / this.#wantedThreads,
+      }),
       onStarted: (thread) => this.#connectLifecycleScripts(thread),
       onReady: () => options.onReady?.(),
     });
@@ -52,7 +56,7 @@ export class ProbePool implements Executor {
 
   /** Starts all threads; resolves with what every one of them can run. */
   async start(): Promise<Capabilities> {
-    const threads = this.#pool.start(this.#options.threadCount ?? defaultThreadCount());
+    const threads = this.#pool.start(this.#wantedThreads);
     const all = await Promise.all(threads.map((thread) => thread.ready));
     const failed = all.flatMap((capabilities) => capabilities.failed);
     const backends = Object.assign({}, ...all.map((capabilities) => capabilities.backends));
@@ -62,6 +66,10 @@ export class ProbePool implements Executor {
       failed: [...new Map(failed.map((one) => [one.name, one])).values()],
     };
     return this.#capabilities;
+  }
+
+  get #wantedThreads(): number {
+    return this.#options.threadCount ?? defaultThreadCount();
   }
 
   /** Names of the check types that loaded. */

@@ -8,6 +8,7 @@ import { trustAlso } from '../../lib/ca-directory.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { toError } from '../../lib/errors.ts';
 import { createEgressPolicy } from '../../probes/egress/policy.ts';
+import { limitBodyMemory } from '../../probes/http/body-memory.ts';
 import type { Capabilities, FinishedRun, RunOrder } from '../run/contracts.ts';
 import { AdmissionGate } from './admission-gate.ts';
 import { GateStats } from './gate-stats.ts';
@@ -23,8 +24,10 @@ const gatherMs = 5;
 
 if (!parentPort) throw new Error('probe-worker runs in a worker thread only');
 const port = parentPort;
-const { ownSecrets, checkTypes: wanted, egress, gateMemory, caCertificates } = workerData as WorkerStart;
-trustAlso(caCertificates ?? []);
+const start = workerData as WorkerStart;
+const { ownSecrets, checkTypes: wanted, egress, gateMemory } = start;
+trustAlso(start.caCertificates ?? []);
+if (start.bodyMemoryBytes !== undefined) limitBodyMemory(start.bodyMemoryBytes);
 
 const phases = new LifecycleScriptPort();
 const pipeline = new RunPipeline({

@@ -14,6 +14,8 @@ export interface WorkerStart {
   readonly egress: EgressSettings;
   /** Memory of the GateStats of the thread. */
   readonly gateMemory: SharedArrayBuffer;
+  /** What bodies of the thread's runs may hold together; absent where no probes run. */
+  readonly bodyMemoryBytes?: number | undefined;
   /** Custom CA certificates that the thread trusts, as PEM texts. */
   readonly caCertificates?: readonly string[] | undefined;
   /** What the thread for scripts makes its sandboxes of; no other thread has it. */

@@ -120,6 +120,11 @@ export interface Measurement {
    * milliseconds.
    */
   readonly waitedMs?: number | undefined;
+  /**
+   * What the thread has worked on what the target sent, in CPU milliseconds; where it was late because of
+   * that, the target was the cause.
+   */
+  readonly workMs?: number | undefined;
 }
 
 /** What a run may use besides its spec. Everything a runner needs comes through here; it reads no globals. */

@@ -7,8 +7,14 @@ export function unjudged(failed: Failure) {
 }
 
 /** How the times of a run came about, from what its probe says. */
-export function measurementOf({ clock, overheadMs, lagMs, waitedMs }: Measurement): Measurement {
-  return { clock, overheadMs: toMicroseconds(overheadMs), lagMs: toMicroseconds(lagMs), waitedMs };
+export function measurementOf({ clock, overheadMs, lagMs, waitedMs, workMs }: Measurement): Measurement {
+  return {
+    clock,
+    overheadMs: toMicroseconds(overheadMs),
+    lagMs: toMicroseconds(lagMs),
+    waitedMs,
+    ...(workMs !== undefined && { workMs: toMicroseconds(workMs) }),
+  };
 }
 
 /** Milliseconds to the microsecond: more digits are noise that every result would store. */

@@ -81,6 +81,8 @@ export const HttpDetail = z
       timingPhases: HttpTimingPhases.nullable(),
       href: z.string(),
       truncated: z.boolean(),
+      /** Where reading the body stopped, in decoded bytes, because there was more than the agent reads. */
+      readLimitBytes: z.int().nullable().default(null),
       bodyEncoding: z.literal('base64').optional(),
       httpVersion: z.enum(['1.0', '1.1', '2']).nullable(),
       ipAddress: z.string().nullable(),

@@ -3,6 +3,7 @@ import { JsonTooLarge, parseJson } from '../../lib/json/json-document.ts';
 import { usableFamily } from '../../probes/address.ts';
 import type { ProbeError } from '../../probes/connection/errors.ts';
 import { proxyFromUrl } from '../../probes/connection/proxy-tunnel.ts';
+import { largestBodyBytes, threadBodyMemory } from '../../probes/http/body-memory.ts';
 import { type HttpPhases, timingsOf } from '../../probes/http/phases.ts';
 import type { HttpProbeResult } from '../../probes/http/probe.ts';
 import { warmUpHttp } from '../../probes/http/warm-up.ts';
@@ -29,9 +30,6 @@ export interface HttpCheckSpec {
   readonly degradedResponseTime: number | null;
   readonly maxResponseTime: number | null;
 }
-
-/** Most of a decoded body that is read; assertions see all of it. */
-const maxBodyBytes = 25 * 1024 * 1024;
 
 /** Makes the first run of a thread as quick as the others. */
 export const warmUp = warmUpHttp;
@@ -84,33 +82,45 @@ export async function runHttp(
   const { request } = prepared;
   const { family, isFallback } = usableFamily(spec.request.ipFamily === 'IPv6' ? 6 : 4);
   if (isFallback) log.write('WARN', 'IPv6 is switched off at this location: the request used IPv4');
-  const { result, evidence } = await probeWithDiagnosis(
-    {
-      url: request.url,
-      method: request.method,
-      headers: request.headers,
-      body: request.body,
-      followRedirects: spec.request.followRedirects,
-      isCertificateChecked: !spec.request.skipSSL,
-      family,
-      proxy: request.proxyUrl && proxyFromUrl(request.proxyUrl),
-      clientIdentityFor: clientCertificateFor,
-      maxBodyBytes,
-    },
-    {
-      resolver: context.resolver,
-      egress: context.egress,
-      signal: context.signal,
-      timeoutMs: context.timeoutMs - (performance.now() - startMs),
-    },
-    context,
-  );
-  const afterword = afterwards ? await afterwards(exchangeOf(request, result)) : nothingAfterwards;
-  if (result.error) {
-    const failed = failedOutcome(context, request, { result, evidence }, result.error);
-    return withFurther(failed, afterword.failures);
+  const bodyShare = threadBodyMemory().open();
+  try {
+    const { result, evidence } = await probeWithDiagnosis(
+      {
+        url: request.url,
+        method: request.method,
+        headers: request.headers,
+        body: request.body,
+        followRedirects: spec.request.followRedirects,
+        isCertificateChecked: !spec.request.skipSSL,
+        family,
+        proxy: request.proxyUrl && proxyFromUrl(request.proxyUrl),
+        clientIdentityFor: clientCertificateFor,
+        maxBodyBytes: largestBodyBytes,
+        bodyShare,
+      },
+      {
+        resolver: context.resolver,
+        egress: context.egress,
+        signal: context.signal,
+        timeoutMs: context.timeoutMs - (performance.now() - startMs),
+      },
+      context,
+    );
+    if (result.body.isOverLimit) log.write('WARN', overLimit(result.body.bytes.length));
+    const afterword = afterwards ? await afterwards(exchangeOf(request, result)) : nothingAfterwards;
+    if (result.error) {
+      const failed = failedOutcome(context, request, { result, evidence }, result.error);
+      return withFurther(failed, afterword.failures);
+    }
+    return judgedOutcome(spec, context, { request, result, ...afterword });
+  } finally {
+    bodyShare.release();
   }
-  return judgedOutcome(spec, context, { request, result, ...afterword });
+}
+
+/** A body that was not read to its end, in words. */
+function overLimit(readBytes: number): string {
+  return `the body is longer than an agent reads: what came after its first ${readBytes} bytes is not judged, nor timed`;
 }
 
 function exchangeOf(request: PreparedRequest, result: HttpProbeResult): HttpExchange {
@@ -152,8 +162,8 @@ function judgedOutcome(
 }
 
 /** What the probe measured in addition to its answer. */
-function measuredOf({ measurement, certificate }: HttpProbeResult) {
-  return { measurement: measurementOf(measurement), ...expiryOf(certificate) };
+function measuredOf({ measurement, workMs, certificate }: HttpProbeResult) {
+  return { measurement: measurementOf({ ...measurement, workMs }), ...expiryOf(certificate) };
 }
 
 /** spec.md `shouldFail`: the status rule is inverted; everything else still has to hold. */
@@ -191,7 +201,8 @@ function sourcesOf(result: HttpProbeResult, responseTimeMs: number, givenBody: s
           const reason = `body is too large for JSON assertions: ${thrown.message}`;
           return { kind: 'unavailable', reason, code: 'ASSERTION_TOO_COSTLY' };
         }
-        return { kind: 'unavailable', reason: `body is not valid JSON: ${toError(thrown).message}` };
+        const cut = body.isOverLimit ? ` (${overLimit(body.bytes.length)})` : '';
+        return { kind: 'unavailable', reason: `body is not valid JSON: ${toError(thrown).message}${cut}` };
       }
     },
   };
@@ -245,6 +256,7 @@ const noResponse: HttpDetail['response'] = {
   timingPhases: null,
   href: '',
   truncated: false,
+  readLimitBytes: null,
   httpVersion: null,
   ipAddress: null,
   redirectCount: 0,
@@ -308,6 +320,7 @@ function responseOf(
     timings: phases ? timesToMicroseconds(timingsOf(phases)) : null,
     timingPhases: phases ? timesToMicroseconds<HttpPhases>(phases) : null,
     truncated: body.isTruncated || stored.isCut,
+    readLimitBytes: body.isOverLimit ? body.bytes.length : null,
     ...(stored.encoding && { bodyEncoding: stored.encoding }),
     httpVersion: head.httpVersion,
     ...reached,

@@ -183,6 +183,31 @@ describe('what an API check keeps of a response', () => {
     expect(small.detail.response.truncated).toBe(false);
   });
 
+  it('says where reading stopped, and judges what was read', async () => {
+    const hostile = await startHostileTarget('huge-body');
+    const context = runContext();
+    const outcome = await runApi(
+      ApiSpec.parse({
+        request: {
+          url: hostile.url,
+          assertions: [{ source: 'TEXT_BODY', comparison: 'CONTAINS', target: 'xxx', property: '' }],
+        },
+      }),
+      context,
+    );
+    await hostile.close();
+    expect(outcome.failure).toBeUndefined();
+    expect(outcome.detail.response).toMatchObject({ truncated: true, readLimitBytes: 25 * 1024 * 1024 });
+    expect(outcome.detail.jobLog?.request.map(({ msg }) => msg).join()).toContain(
+      'longer than an agent reads: what came after its first 26214400 bytes is not judged, nor timed',
+    );
+    expect(outcome.measurement?.workMs).toBeGreaterThan(0);
+    expect((await run(at('/bytes/300000'))).detail.response).toMatchObject({
+      truncated: true,
+      readLimitBytes: null,
+    });
+  });
+
   it('its text in the charset it says, or the one of its byte order mark', async () => {
     const bodyOf = async (type: string, bytes: Buffer) => {
       const query = new URLSearchParams({ type, base64: bytes.toString('base64') });

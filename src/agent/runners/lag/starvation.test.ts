@@ -16,6 +16,8 @@ function outcome(fields: Partial<Outcome<null>> = {}): Outcome<null> {
 const failed = (code: FailureCode, fields: Partial<Outcome<null>> = {}) =>
   outcome({ failure: failure(code, 'x'), errorMessages: ['x'], ...fields });
 const kernel = { clock: 'kernel', overheadMs: 0, lagMs: 0 } as const;
+/** A failure of a target that gave the thread work. */
+const busy = (code: FailureCode, workMs: number) => failed(code, { measurement: { ...kernel, workMs } });
 const event = { clock: 'event', overheadMs: 0, lagMs: 0 } as const;
 
 describe('doubt about a timing', () => {
@@ -74,6 +76,16 @@ describe('a verdict that the agent may have brought about', () => {
     ['a refusal', failed('CONNECTION_REFUSED'), 9000, 9000, false],
     ['a status', failed('STATUS_UNEXPECTED'), 9000, 9000, false],
     ['a pass', outcome(), 9000, 9000, false],
+    ['a time-out of which the target made the work', busy('RESPONSE_TIMEOUT', 5000), 9000, 30_000, false],
+    ['a time-out of which it made a part', busy('RESPONSE_TIMEOUT', 1000), 9000, 30_000, true],
+    ['a reset while the target’s work was done', busy('CONNECTION_RESET', 500), 1200, 2000, false],
+    [
+      'over the limit by the target’s own work',
+      failed('MAX_RESPONSE_TIME_EXCEEDED', { ...slow, measurement: { ...event, workMs: 250 } }),
+      300,
+      5300,
+      false,
+    ],
   ])('%s', (_what, found, lagMs, durationMs, expected) => {
     expect(isSpoilt(found, { lagMs, awayMs: lagMs, durationMs })).toBe(expected);
   });

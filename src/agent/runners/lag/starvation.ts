@@ -43,9 +43,14 @@ export function isTimingDoubtful({ measurement, responseTimeMs }: Outcome<unknow
  * - the other side gave up (`fromLateness: 'hang-up'`), and the agent was late by a second or more at one
  * time, when it was its turn to speak.
  *
- * A target that is truly slow stays slow: a lag of some milliseconds explains no second.
+ * A target that is truly slow stays slow: a lag of some milliseconds explains no second. Nor does a target
+ * go free that kept the agent busy: what the thread worked on what the target sent is no lateness.
  */
-export function isSpoilt(outcome: Outcome<unknown>, { lagMs, awayMs, durationMs }: Lateness): boolean {
+export function isSpoilt(outcome: Outcome<unknown>, lateness: Lateness): boolean {
+  const { durationMs } = lateness;
+  const workMs = outcome.measurement?.workMs ?? 0;
+  const lagMs = lateness.lagMs - workMs;
+  const awayMs = lateness.awayMs - workMs;
   if (outcome.timeExcessMs !== undefined) {
     return isTimingDoubtful(outcome, lagMs) && outcome.timeExcessMs <= Math.max(lagMs, awayMs);
   }
