@@ -6,6 +6,8 @@ import { serviceProxyUrl } from './service-proxy.ts';
 export type ServiceAccess = Pick<AgentSettings, 'serviceUrl' | 'apiKey' | 'proxy'>;
 
 const connectTimeoutMs = 5000;
+/** An issuing authority that is trusted is trusted without the one above it, as checks do. */
+const trust = { allowPartialTrustChain: true };
 
 type RequestOptions = Omit<Dispatcher.RequestOptions, 'origin' | 'headers'> & {
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -56,8 +58,10 @@ function createDispatcher(access: ServiceAccess, maxAnswerBytes: number): Dispat
     // The timer of each call is the limit; these two would only cut long polls short.
     headersTimeout: 0,
     bodyTimeout: 0,
-    connect: { timeout: connectTimeoutMs },
+    connect: { timeout: connectTimeoutMs, ...trust },
   };
   const proxyUrl = serviceProxyUrl(access);
-  return proxyUrl ? new ProxyAgent({ ...options, uri: proxyUrl.href }) : new Agent(options);
+  return proxyUrl
+    ? new ProxyAgent({ ...options, uri: proxyUrl.href, requestTls: trust, proxyTls: trust })
+    : new Agent(options);
 }

@@ -1,5 +1,6 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type SecureContext } from 'node:tls';
+import { errorCodeOf } from '../../lib/errors.ts';
 import { hostAndPort, isIpv6Enabled, type ResolvedAddress } from '../address.ts';
 import type { EgressPolicy } from '../egress/policy.ts';
 import { quickestHandshakeStartMs, usualHandshakeStartMs, writeMoment } from '../kernel-thread/send-time.ts';
@@ -44,6 +45,8 @@ export class Connection {
   readonly #certificate = new CertificateReader();
   #lookupClock: StampClock = 'kernel';
   #lookupStop: AbortController | undefined;
+  /** The first error that TLS met. */
+  #tlsError: Error | undefined;
   /** The step that is being timed. */
   #step: { readonly name: keyof ConnectionTimes; readonly start: SentMoment } | undefined;
   #isDestroyed = false;
@@ -87,6 +90,16 @@ export class Connection {
   get isSending(): boolean {
     const { _handle: handle } = (this.#tcpSocket ?? {}) as { _handle?: { writeQueueSize?: number } | null };
     return (handle?.writeQueueSize ?? 0) > 0;
+  }
+
+  /**
+   * Why TLS failed, where that is behind an error: in TLS 1.3 a server refuses a client's certificate after the
+   * handshake, and all that is heard of it afterwards is that the connection was closed.
+   */
+  explained(error: Error): Error {
+    const isAboutItsEnd = !(error instanceof ProbeError) || error.kind === 'connection-reset';
+    const isOfTls = errorCodeOf(this.#tlsError)?.startsWith('ERR_SSL_') === true;
+    return isAboutItsEnd && isOfTls && this.#tlsError ? this.#tlsError : error;
   }
 
   /** For how long the connection has been silent on either side, as far as the kernel knows. */
@@ -341,7 +354,9 @@ export class Connection {
     this.#begin(options.step, sentMs, Math.min(sentMs, beforeMs + quickestHandshakeStartMs));
     this.#socket = secureSocket;
     if (isTarget) this.#certificate.attach(secureSocket);
-    secureSocket.on('error', ignore);
+    secureSocket.on('error', (error) => {
+      this.#tlsError ??= error;
+    });
     const onError = (error: Error) => {
       this.#completeExchange();
       this.#fail(error);

@@ -207,7 +207,7 @@ export class Exchange {
     if (!settle) return;
     this.#settle = undefined;
     clearInterval(this.#wireWatch);
-    const error = thrown ? classifyError(thrown, this.phase, this.where) : undefined;
+    const error = thrown ? this.#classified(thrown) : undefined;
     const silentMs = error ? this.#connection.silentMs() : 0;
     this.#times.finish({ isWhole: !thrown && this.#head !== undefined });
     this.#body?.destroy();
@@ -232,6 +232,10 @@ export class Exchange {
       certificate: this.#connection.certificate,
       address: this.#connection.address,
     });
+  }
+
+  #classified(thrown: Error): Error {
+    return classifyError(this.#connection.explained(thrown), this.phase, this.where);
   }
 
   /** Either of them may have been silent or have broken off, while nobody has said anything in HTTP. */

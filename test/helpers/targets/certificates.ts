@@ -11,8 +11,9 @@ export interface KeyAndCertificate {
 }
 
 export interface CertificateOptions {
-  /** DNS names and IP addresses the certificate is for. */
+  /** DNS names and IP addresses the certificate is for; with none it has no alternative names. */
   readonly hosts?: readonly string[];
+  readonly commonName?: string;
   /** Validity in days from now; both may be negative. */
   readonly fromDays?: number;
   readonly toDays?: number;
@@ -54,11 +55,12 @@ export async function createAuthority(name = 'Picket test authority'): Promise<T
       fromDays = -1,
       toDays = 30,
       isStapleRequired = false,
+      commonName = hosts[0] ?? 'nobody',
     } = {}) {
       const leafKeys = await generateKeys();
       const leaf = await x509.X509CertificateGenerator.create({
         serialNumber: serial(),
-        subject: `CN=${hosts[0] ?? 'nobody'}`,
+        subject: `CN=${commonName}`,
         issuer: ca.subject,
         notBefore: daysFromNow(fromDays),
         notAfter: daysFromNow(toDays),
@@ -67,9 +69,7 @@ export async function createAuthority(name = 'Picket test authority'): Promise<T
         signingAlgorithm: algorithm,
         extensions: [
           new x509.BasicConstraintsExtension(false, undefined, true),
-          new x509.SubjectAlternativeNameExtension(
-            hosts.map((host) => ({ type: isAddress(host) ? 'ip' : 'dns', value: host })),
-          ),
+          ...(hosts.length > 0 ? [alternativeNames(hosts)] : []),
           ...(isStapleRequired ? [new x509.Extension(tlsFeature, false, statusRequest)] : []),
         ],
       });
@@ -84,6 +84,12 @@ async function generateKeys(): Promise<webcrypto.CryptoKeyPair> {
 
 async function privateKeyPem({ privateKey }: webcrypto.CryptoKeyPair): Promise<string> {
   return x509.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', privateKey), 'PRIVATE KEY');
+}
+
+function alternativeNames(hosts: readonly string[]): x509.Extension {
+  return new x509.SubjectAlternativeNameExtension(
+    hosts.map((host) => ({ type: isAddress(host) ? 'ip' : 'dns', value: host })),
+  );
 }
 
 function isAddress(host: string): boolean {
