@@ -108,7 +108,8 @@ function runOf(name: string, checkType: string, request: Readonly<Record<string,
 /** A network in which every packet disappears; needs root. */
 async function addLossyNetwork(cleanup: AsyncDisposableStack): Promise<boolean> {
   const name = 'picketlost';
-  const ip = (...words: string[]) => spawnSync('ip', words, { stdio: 'ignore' }).status === 0;
+  const env = { PATH: `${process.env.PATH}:/usr/sbin:/sbin` };
+  const ip = (...words: string[]) => spawnSync('ip', words, { stdio: 'ignore', env }).status === 0;
   if (!ip('link', 'add', name, 'type', 'dummy')) return false;
   cleanup.defer(() => void ip('link', 'delete', name));
   return ip('address', 'add', '198.18.7.1/24', 'dev', name) && ip('link', 'set', name, 'up');

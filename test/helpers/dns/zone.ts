@@ -24,6 +24,15 @@ www A 192.0.2.2
 www AAAA 2001:db8::1
 six AAAA 2001:db8:1:1:1:1:1:0
 six AAAA 2001:db8::1:0:0:1
+zeros AAAA 2001:db8:0:0:1:0:0:0
+zeros AAAA 2001:0:0:1:0:0:0:1
+zeros AAAA 2001:db8:0:1:1:1:1:1
+compatible AAAA ::192.0.2.9
+odd CNAME a\\@b\\$\\;\\(\\)\\"\\.c\\\\d\\032\\195\\188.example.test.
+odd-mail MX 10 mail\\@home
+odd-service SRV 1 2 3 ser\\.vice
+a\\@b A 192.0.2.90
+odd-binding SVCB 1 a\\@b.example.test. alpn=h2
 mapped AAAA ::ffff:192.0.2.9
 mail A 192.0.2.25
 alias CNAME www
@@ -52,4 +61,11 @@ $TTL 300
 @ IN SOA ns.example.test. hostmaster.example.test. 1 7200 3600 1209600 300
 @ NS ns.example.test.
 1 PTR www.example.test.
+`;
+
+/** The mailbox of its SOA record has a dot before the @. */
+export const dottedZone = `
+$TTL 300
+@ IN SOA ns.example.test. first\\.last.example.test. 1 7200 3600 1209600 300
+@ NS ns.example.test.
 `;

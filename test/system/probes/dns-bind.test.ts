@@ -5,7 +5,7 @@ import { type DnsProtocol, type DnsReply, queryDns } from '../../../src/probes/d
 import { queryName, reverseName } from '../../../src/probes/dns/wire/name.ts';
 import { queryControls } from '../../helpers/dns/controls.ts';
 import { dig, type NamedServer, startNamed, whyNoNamed } from '../../helpers/dns/named.ts';
-import { bigStrings, fullZone, reverseZone } from '../../helpers/dns/zone.ts';
+import { bigStrings, dottedZone, fullZone, reverseZone } from '../../helpers/dns/zone.ts';
 import { createAuthority } from '../../helpers/targets/certificates.ts';
 
 const reason = whyNoNamed();
@@ -19,6 +19,7 @@ describe.skipIf(reason !== null)(`queries to BIND${reason === null ? '' : ` (${r
       zones: {
         'example.test': fullZone,
         '2.0.192.in-addr.arpa': reverseZone,
+        'dotted.test': dottedZone,
         'broken.test': 'no zone at all',
       },
       identity: await authority.issue({ hosts: ['localhost', '127.0.0.1'] }),
@@ -47,6 +48,15 @@ describe.skipIf(reason !== null)(`queries to BIND${reason === null ? '' : ` (${r
     ['AAAA', 'www.example.test'],
     ['AAAA', 'six.example.test'],
     ['AAAA', 'mapped.example.test'],
+    ['AAAA', 'zeros.example.test'],
+    ['AAAA', 'compatible.example.test'],
+    // Bytes that mean something in zone files.
+    ['CNAME', 'odd.example.test'],
+    ['MX', 'odd-mail.example.test'],
+    ['SRV', 'odd-service.example.test'],
+    ['SVCB', 'odd-binding.example.test'],
+    ['A', 'a@b.example.test'],
+    ['SOA', 'dotted.test'],
     ['CNAME', 'alias.example.test'],
     ['MX', 'example.test'],
     ['TXT', 'example.test'],
