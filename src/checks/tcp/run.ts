@@ -45,6 +45,8 @@ export const runTcp: Runner<TcpSpec, TcpDetail> = async (spec, context) => {
       isAnswerWanted: connection.isAnswerWanted,
       maxAnswerBytes,
       idleGapMs,
+      // One lost packet makes a longer pause than that.
+      isEnough: (answer) => isAnswerAsExpected(connection, answer),
     },
     {
       resolver: context.resolver,
@@ -126,6 +128,13 @@ function welcomeRefusal(
   const verdict = judge({ responseTimeMs, degradedResponseTime: null, maxResponseTime: null, assertions });
   const detail = detailOf(spec, context, { ...run, assertions });
   return { ...verdict, ...measuredOf(run.result), responseTimeMs, detail };
+}
+
+/** Whether every assertion about the answer holds by now; more of it may still change that. */
+function isAnswerAsExpected({ assertions }: PreparedConnection, answer: Buffer): boolean {
+  const onAnswer = assertions.filter(({ source }) => source === 'RESPONSE_DATA');
+  const sources = { RESPONSE_DATA: () => ({ kind: 'text', text: decodeText(answer, '') }) as const };
+  return evaluateAssertions(onAnswer, sources).every(({ error }) => error === null);
 }
 
 function sourcesOf({ answer }: TcpProbeResult, responseTimeMs: number): Sources {

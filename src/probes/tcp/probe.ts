@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { toError } from '../../lib/errors.ts';
 import type { IpFamily } from '../address.ts';
 import type { CertificateFacts } from '../connection/certificate.ts';
 import { Connection } from '../connection/connection.ts';
@@ -26,8 +27,10 @@ export interface TcpProbeRequest {
   readonly isAnswerWanted: boolean;
   /** Most of the answer that is read, in bytes. */
   readonly maxAnswerBytes: number;
-  /** A pause of this length, in milliseconds, ends an answer that has begun. */
+  /** A pause of this length, in milliseconds, ends an answer that has begun, if `isEnough` has nothing against it. */
   readonly idleGapMs: number;
+  /** Whether the answer so far is all that is waited for; any answer when absent. */
+  readonly isEnough?: ((answer: Buffer) => boolean) | undefined;
 }
 
 export interface TcpProbeControls extends ConnectionMeans, InterruptionSources {}
@@ -64,7 +67,7 @@ export function probeTcp(request: TcpProbeRequest, controls: TcpProbeControls): 
 /**
  * A conversation goes CONNECTING (name, TCP, TLS; see Connection) -> READING -> done, or straight to done
  * from either when something fails. READING ends without an error when the peer closes its side, when nothing
- * comes for the idle gap after something came, when the size limit is reached, or when the deadline passes
+ * comes for the idle gap after something came and that is enough, when the size limit is reached, or when the deadline passes
  * after something came; a peer that says nothing until the deadline is an error. Done is final: it happens
  * once, and releases the socket, the timers and the signal.
  */
@@ -130,11 +133,22 @@ class Conversation {
       this.#lastData = { eventMs, receivedBytes: this.#connection.receivedBytes };
       if (this.#collect(chunk)) this.#finish({ endMs: this.#lastByteMs(), isTruncated: true });
       else if (this.#idleTimer) this.#idleTimer.refresh();
-      else this.#idleTimer = setTimeout(() => this.#finish({ endMs: this.#lastByteMs() }), idleGapMs);
+      else this.#idleTimer = setTimeout(() => this.#pause(), idleGapMs);
     });
     socket.on('end', () => this.#finish({ endMs: this.#peersEndMs() }));
     // The end of a connection that neither ended nor failed in a way that was heard of.
     socket.on('close', () => this.#finish({ endMs: performance.now() }));
+  }
+
+  /** Nothing has come for a while; what comes starts the timer again. */
+  #pause(): void {
+    const { isEnough } = this.#request;
+    try {
+      const isOver = isEnough?.(this.#answer.subarray(0, this.#sizeBytes)) ?? true;
+      if (isOver) this.#finish({ endMs: this.#lastByteMs() });
+    } catch (thrown) {
+      this.#finish({ error: toError(thrown) });
+    }
   }
 
   #lastByteMs(): number {
@@ -165,7 +179,11 @@ class Conversation {
 
   #interrupt(interruption: Interruption): void {
     if (interruption === 'deadline' && this.#sizeBytes > 0) {
-      this.#finish({ endMs: performance.now(), isTruncated: true });
+      // A peer that has said something, and then nothing more that was waited for, was not cut short.
+      const isPaused = performance.now() - (this.#lastData?.eventMs ?? 0) >= this.#request.idleGapMs;
+      this.#finish(
+        isPaused ? { endMs: this.#lastByteMs() } : { endMs: performance.now(), isTruncated: true },
+      );
       return;
     }
     const { where, isOpen, phase } = this.#connection;

@@ -51,6 +51,12 @@ export const tcpBehaviours = {
       socket.once('close', () => clearTimeout(timer));
     }
   },
+  /** Greets, and says the rest a second later: that long a lost packet takes. */
+  'banner-after-loss': (socket) => {
+    socket.write('220 hello ');
+    const timer = setTimeout(() => socket.write('ready\r\n'), 1000);
+    socket.once('close', () => clearTimeout(timer));
+  },
   'binary-banner': (socket) => socket.write(binaryBanner),
   /** Never says anything, and reads what it is sent. */
   silent: (socket) => socket.resume(),

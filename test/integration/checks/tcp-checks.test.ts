@@ -75,6 +75,22 @@ describe('a TCP monitor', () => {
     },
   );
 
+  it('waits for the rest of an answer that an assertion still needs', async () => {
+    const target = await started('banner-after-loss');
+    const wanted = (text: string) => ({ port: target.port, assertions: [assertion('CONTAINS', text)] });
+    const { failure, detail } = await run(wanted('ready'));
+    expect(failure).toBeUndefined();
+    expect(detail.response).toMatchObject({ data: '220 hello ready\r\n', truncated: false });
+    expect(detail.response.timingPhases?.data).toBeGreaterThanOrEqual(990);
+    // Nothing more is waited for once it passes.
+    expect((await run(wanted('hello'))).detail.response.data).toBe('220 hello ');
+    const never = await run(wanted('goodbye'), { timeoutMs: 2500 });
+    expect(never.failure).toMatchObject({ code: 'ASSERTION_FAILED' });
+    // The time is that of what came, not that of waiting for more.
+    expect(never.responseTimeMs).toBeLessThan(2400);
+    expect(never.detail.response.truncated).toBe(false);
+  });
+
   it('passes on an open port without waiting for it to speak', async () => {
     const target = await started('silent');
     const { failure, detail, responseTimeMs } = await run({ port: target.port });
