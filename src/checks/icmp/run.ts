@@ -1,5 +1,5 @@
 import { usableFamily } from '../../probes/address.ts';
-import { type EchoAnswer, pingStatistics } from '../../probes/echo/answers.ts';
+import { type EchoAnswer, isDroppedHere, pingStatistics } from '../../probes/echo/answers.ts';
 import { type IcmpBackend, IcmpUnavailable } from '../../probes/echo/backend.ts';
 import { describeIcmpError, unsentError } from '../../probes/icmp/errors.ts';
 import { openIcmpBackend } from '../../probes/icmp/open-backend.ts';
@@ -30,6 +30,7 @@ const intervalMs = 500;
 const dataBytes = 56;
 const icmpHeaderBytes = 8;
 const defaultPingCount = 10;
+const noReply = 'no reply in time';
 
 /**
  * Opens the best way to ping that works on this host, and makes a runner of it.
@@ -125,13 +126,17 @@ function judgedOutcome(
   const response = responseOf(run);
   const loss = judgeLoss(response, spec);
   const unsent = result.answers.filter((answer) => answer.kind === 'unsent');
+  const sent = result.answers.filter((answer) => answer.kind !== 'unsent');
   const [firstUnsent] = unsent;
   if (firstUnsent) {
     const error = unsentError(firstUnsent.errno, result.address ?? request.hostname, backend);
     context.log.write('WARN', `${unsent.length} of ${request.count} requests do not count: ${error.message}`);
-    // A network that fails here loses packets on their way too: then a loss proves nothing about the target.
+    // A network that fails here loses packets on their way too: then a loss proves nothing about the target. A
+    // firewall drops its own share and no more: what did go out has to be answered.
     const isDecidedByLoss = spec.shouldFail ? !loss.failure : loss.failure || loss.isDegraded;
-    if (isDecidedByLoss) return failedOutcome(context, run, probeFailure(error));
+    const lossOfSent = judgeLoss(responseOf({ request, result: { ...result, answers: sent } }), spec);
+    const isTargetsLoss = unsent.every(isDroppedHere) && !spec.shouldFail && lossOfSent.failure !== undefined;
+    if (isDecidedByLoss && !isTargetsLoss) return failedOutcome(context, run, probeFailure(error));
   }
   const responseTimeMs = response.latency?.avg ?? 0;
   const assertions = evaluateAssertions(request.assertions, sourcesOf(response));
@@ -221,7 +226,7 @@ function pingResultOf(answer: EchoAnswer, { address, family }: IcmpProbeResult):
       return { ...nothing, type, code, rtt: rttMs === null ? null : toMicroseconds(rttMs), from, error };
     }
     case 'silence':
-      return { ...nothing, error: 'no reply in time' };
+      return { ...nothing, error: answer.remark ? `${noReply}; ${answer.remark}` : noReply };
     case 'unsent':
       return { ...nothing, error: `not sent: ${answer.errno}` };
   }

@@ -42,6 +42,9 @@ export function judgeLoss(response: IcmpDetail['response'], limits: LossLimits):
   return { failure: undefined, isDegraded };
 }
 
+/** More than silence, though nobody else answered. */
+const remarkable = /; a reply |^not sent/;
+
 /** Silence, or somebody on the way who said why. */
 function noReplyFailure(sent: number, results: readonly PingResult[]): Failure {
   const isExplained = results.some(({ from }) => from !== null);
@@ -49,12 +52,12 @@ function noReplyFailure(sent: number, results: readonly PingResult[]): Failure {
   return failure(isExplained ? 'HOST_UNREACHABLE' : 'NO_REPLY', message);
 }
 
-/** The answers that came from others than the target, each once with their number. */
+/** What came from others than the target, or was dropped here, each once with its number. */
 function errorsIn(results: readonly PingResult[]): string {
   const counts = new Map<string, number>();
   for (const { success, from, error } of results) {
-    if (success || from === null) continue;
-    const text = `${error} from ${from}`;
+    if (success || error === null || (from === null && !remarkable.test(error))) continue;
+    const text = from === null ? error : `${error} from ${from}`;
     counts.set(text, (counts.get(text) ?? 0) + 1);
   }
   const parts = [...counts].slice(0, 5).map(([text, count]) => `${count} × ${text}`);

@@ -19,9 +19,11 @@ it('adds up replies, and counts what was not sent as nothing', () => {
     { kind: 'silence', sequence: 4 },
     { kind: 'error', sequence: 5, rttMs: 1, type: 3, code: 1, from: '10.0.0.1', mtuBytes: null },
     { kind: 'unsent', sequence: 6, errno: 'ENETUNREACH' },
+    // The firewall of this host: a loss, as for ping.
+    { kind: 'unsent', sequence: 7, errno: 'EPERM' },
   ];
   const { sent, received, latency } = pingStatistics(answers);
-  expect([sent, received]).toEqual([6, 4]);
+  expect([sent, received]).toEqual([7, 4]);
   expect(latency).toEqual({ avg: 4, min: 2, max: 6, stdDev: Math.SQRT2 });
 });
 

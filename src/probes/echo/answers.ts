@@ -27,9 +27,11 @@ export interface EchoError {
 export interface EchoSilence {
   readonly kind: 'silence';
   readonly sequence: number;
+  /** What came that looked like an answer and does not count as one, in words. */
+  readonly remark?: string | undefined;
 }
 
-/** This host did not send the request. That is no loss: it says nothing about the target. */
+/** This host did not send the request: it says nothing about the target. */
 export interface EchoUnsent {
   readonly kind: 'unsent';
   readonly sequence: number;
@@ -41,7 +43,10 @@ export type EchoAnswer = EchoReply | EchoError | EchoSilence | EchoUnsent;
 
 /** What the answers to a train add up to. */
 export interface PingStatistics {
-  /** Requests that went out, whatever became of them: one that this host did not send is no loss. */
+  /**
+   * Requests that went out, whatever became of them, and those that this host's own firewall dropped: a packet loss, as
+   * ping counts it. One that this host could not send is none.
+   */
   readonly sent: number;
   readonly received: number;
   /** Round trip times of the replies, in milliseconds; null without one. */
@@ -59,11 +64,19 @@ export interface Latency {
 export function pingStatistics(answers: readonly EchoAnswer[]): PingStatistics {
   const timesMs = answers.flatMap((answer) => (answer.kind === 'reply' ? [answer.rttMs] : []));
   return {
-    sent: answers.filter(({ kind }) => kind !== 'unsent').length,
+    sent: answers.filter((answer) => answer.kind !== 'unsent' || isDroppedHere(answer)).length,
     received: timesMs.length,
     latency: timesMs.length === 0 ? null : latencyOf(timesMs),
   };
 }
+
+/** Whether the firewall of this host dropped a request on its way out. */
+export function isDroppedHere({ errno }: EchoUnsent): boolean {
+  return errno === firewallErrno;
+}
+
+/** What a send says then. Asked again it may say something else, but that would be another packet. */
+export const firewallErrno = 'EPERM';
 
 function latencyOf(timesMs: readonly number[]): Latency {
   const avg = timesMs.reduce((sum, time) => sum + time, 0) / timesMs.length;

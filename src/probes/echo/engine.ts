@@ -3,6 +3,7 @@ import type { IpFamily } from '../address.ts';
 import { KernelClock, roundTripMs } from '../sys/kernel-clock.ts';
 import type { Libc } from '../sys/libc.ts';
 import { MessageReceiver } from '../sys/message.ts';
+import { firewallErrno } from './answers.ts';
 import { DueQueue } from './due-queue.ts';
 import type { FamilyReport, FromEngine, ToEngine, TrainAnswers } from './messages.ts';
 import { tokenBytes } from './packet.ts';
@@ -113,7 +114,7 @@ export class EchoEngine {
       if (train.expired(nowMs)) this.receive(train.family, { errors: true });
       for (let echo = train.expired(nowMs); echo; echo = train.expired(nowMs)) {
         this.#open.delete(keyOf(train.family, echo.wireSequence));
-        train.settle(echo, { kind: 'silence' });
+        train.settle(echo, { kind: 'silence', remark: echo.remark });
       }
       if (train.isAnswered) this.#finish(train);
       if (train.isOver) continue;
@@ -170,6 +171,7 @@ export class EchoEngine {
         this.#open.set(keyOf(family, wireSequence), echo);
         return;
       }
+      if (errno === firewallErrno) break;
       // An error about another target's packet is reported by the next send.
       this.#receive(socket, true);
     }
@@ -186,7 +188,11 @@ export class EchoEngine {
     socket.receive(this.#receiver, hasErrors, (answer) => {
       const key = keyOf(socket.family, answer.sequence);
       const echo = this.#open.get(key);
-      if (!echo || !isAnswerTo(echo, answer)) return;
+      if (!echo) return;
+      if (!isAnswerTo(echo, answer)) {
+        echo.remark = remarkOn(echo, answer) ?? echo.remark;
+        return;
+      }
       const rttMs = this.#rttMs(echo, answer);
       // Too late is too late, also when this thread is even later; the request expires.
       if (rttMs > echo.train.spec.replyTimeoutMs) return;
@@ -257,4 +263,18 @@ function isAnswerTo({ train, token }: OpenEcho, answer: SocketAnswer): boolean {
   const returned = answer.token.subarray(0, expectedBytes);
   if (!answer.error && returned.length !== expectedBytes) return false;
   return returned.equals(token.subarray(0, returned.length));
+}
+
+/**
+ * What may be said of a packet that is nobody's answer and looks like one: anybody can send such, so it does not
+ * count, but whoever looks for a loss wants to know.
+ */
+function remarkOn(
+  { train, token }: OpenEcho,
+  { target, token: returned, error }: SocketAnswer,
+): string | undefined {
+  if (error) return undefined;
+  if (target === train.target) return 'a reply with other data came, which does not count';
+  const isOwnToken = returned.length > 0 && returned.equals(token.subarray(0, returned.length));
+  return isOwnToken ? `a reply came from ${target}, which was not asked, and does not count` : undefined;
 }

@@ -15,6 +15,8 @@ export interface OpenEcho {
   /** The same by `performance.now()`. */
   readonly sentAtMs: number;
   readonly expiresAtMs: number;
+  /** What came that looked like its answer and is none. */
+  remark?: string;
 }
 
 type Unnumbered<Answer> = Answer extends unknown ? Omit<Answer, 'sequence'> : never;

@@ -106,6 +106,28 @@ describe.skipIf(reason)(`ICMP monitors${reason ? ` (${reason})` : ''}`, () => {
     expect(inverted.failure?.owner).toBe('location');
   });
 
+  it('counts what its own firewall drops as lost, as ping does, and blames it for no target', async () => {
+    const drop = (rule: string) =>
+      lab.exec('agent', `iptables ${rule} OUTPUT -p icmp -d 10.80.2.1 ${half} -j DROP`);
+    const half = '-m statistic --mode nth --every 2 --packet 0';
+    drop('-A');
+    const tolerant = { degradedPacketLossThreshold: null, maxPacketLossThreshold: null };
+    const passed = await icmp.check({ request: target, ...tolerant });
+    const own = await icmp.check({ request: target });
+    lab.exec('target', 'sysctl -qw net.ipv4.icmp_echo_ignore_all=1');
+    const dead = await icmp.check({ request: target });
+    lab.exec('target', 'sysctl -qw net.ipv4.icmp_echo_ignore_all=0');
+    drop('-D');
+    expect(passed.failure).toBeUndefined();
+    for (const { detail } of [passed, own]) {
+      expect(detail.response).toMatchObject({ packetsSent: 10, packetsReceived: 5, packetLoss: 50 });
+    }
+    expect(own.failure).toMatchObject({ code: 'NETWORK_UNAVAILABLE', owner: 'location' });
+    expect(own.failure?.message).toContain('EPERM');
+    expect(dead.failure).toMatchObject({ code: 'NO_REPLY', owner: 'target' });
+    expect(dead.failure?.message).toContain('5 × not sent: EPERM');
+  });
+
   it('compares latency and the document in assertions, with shouldFail too', async () => {
     const assertions = [
       { source: 'LATENCY', property: 'max', comparison: 'LESS_THAN', target: '1000' },

@@ -71,5 +71,16 @@ describe.skipIf(reason)(`ICMP replies of a strange host${reason ? ` (${reason})`
         expect(kinds(await pingWith('once', manner, 'once'))).toEqual(['reply', 'silence', 'reply']);
       },
     );
+
+    // The library tells nothing of what it throws away.
+    it.skipIf(backend === 'net-ping').each([
+      ['other-token', 'a reply with other data came, which does not count'],
+      ['short', 'a reply with other data came, which does not count'],
+      ['other-source', 'a reply came from 10.80.2.9, which was not asked, and does not count'],
+      ['other-sequence', undefined],
+    ])('says of a reply that does not count why: %s', async (manner, remark) => {
+      const [answer] = await pingWith(manner);
+      expect(answer).toEqual({ kind: 'silence', sequence: 0, ...(remark && { remark }) });
+    });
   });
 });
