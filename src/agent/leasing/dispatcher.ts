@@ -10,7 +10,7 @@ import type { LeasedRun, LeaseRef } from '../../protocol/agent/agent.ts';
 import type { LeaseEnd, LeaseKeeper } from '../client/lease-keeper.ts';
 import type { ServiceClock } from '../client/service-clock.ts';
 import { ownReport } from '../delivery/agent-failure-report.ts';
-import type { Executor, FinishedRun, RunIds, RunOrder } from '../run/contracts.ts';
+import { type Executor, type FinishedRun, RunCrashes, type RunIds, type RunOrder } from '../run/contracts.ts';
 import { builtInVariables } from '../run/run-variables.ts';
 import type { Scrubber } from '../scrub/scrubber.ts';
 
@@ -233,14 +233,18 @@ export class Dispatcher {
       finished = await executor.run(active.order, active.stop.signal);
     } catch (thrown) {
       const { name } = toError(thrown);
-      const message = `The part of the agent that ran the check ended unexpectedly (${name}).`;
+      const isCulprit = thrown instanceof RunCrashes;
+      const message = isCulprit
+        ? 'The part of the agent that ran the check ended twice, the second time with this run alone.'
+        : `The part of the agent that ran the check ended unexpectedly (${name}).`;
       const { checkType } = active.order;
       this.#options.log.error(
         { runId: active.order.runId, checkType, reason: name },
         'run failed inside the agent',
       );
       this.#options.onDiscarded?.(active.order);
-      finished = this.#failedReport(active.order, 'RUNNER_CRASHED', { checkType, message }, startedAtMs);
+      const code = isCulprit ? 'CHECK_CRASHES_RUNNER' : 'RUNNER_CRASHED';
+      finished = this.#failedReport(active.order, code, { checkType, message }, startedAtMs);
     }
     // 3. After the hop: was it given back, is it still wanted?
     if (finished.facts.isUnstarted && !active.end) this.#return(active);

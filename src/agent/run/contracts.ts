@@ -115,6 +115,9 @@ export interface Capabilities {
   readonly sandbox?: SandboxFacts | undefined;
 }
 
+/** A run ended the thread that it had to itself: it is this run that threads do not survive. */
+export class RunCrashes extends Error {}
+
 /** What runs the orders of a lane. */
 export interface Executor {
   readonly checkTypes: readonly string[];

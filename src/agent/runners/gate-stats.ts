@@ -1,12 +1,12 @@
 /**
- * What the admission gate of a probe thread shows the main thread: memory that both share, because a message
- * for each change would cost more than the change.
+ * What a probe thread shows the main thread of its admission gate and its event loop: memory that both share,
+ * because a message for each change would cost more than the change, and a thread that hangs sends none.
  */
 export class GateStats {
   readonly memory: SharedArrayBuffer;
   readonly #values: Float64Array;
 
-  constructor(memory: SharedArrayBuffer = new SharedArrayBuffer(2 * Float64Array.BYTES_PER_ELEMENT)) {
+  constructor(memory: SharedArrayBuffer = new SharedArrayBuffer(3 * Float64Array.BYTES_PER_ELEMENT)) {
     this.memory = memory;
     this.#values = new Float64Array(memory);
   }
@@ -17,6 +17,16 @@ export class GateStats {
   show(waitingCount: number, oldestSinceMs: number): void {
     this.#values[0] = waitingCount;
     this.#values[1] = oldestSinceMs;
+  }
+
+  /** The event loop has turned. */
+  turned(nowMs: number): void {
+    this.#values[2] = nowMs;
+  }
+
+  /** When the event loop last said that it turns; undefined where it never did. */
+  get turnedAtMs(): number | undefined {
+    return this.#values[2] || undefined;
   }
 
   get waitingCount(): number {

@@ -8,6 +8,7 @@ import { sealLimitMs } from '../delivery/artifacts/run-artifacts.ts';
 import type { Capabilities, Executor, FinishedRun, RunOrder } from '../run/contracts.ts';
 import { deadlineGraceMs } from '../run/run-deadline.ts';
 import { maxGateWaitMs } from './admission-gate.ts';
+import { LoneRuns } from './lone-runs.ts';
 import { RunnerPool, type RunnerSettings } from './runner-pool.ts';
 import { type RunnerThread, ThreadEnded } from './runner-thread.ts';
 
@@ -19,6 +20,9 @@ const probeWorkerEntry = new URL(`./probe-worker${extname(import.meta.url)}`, im
  * artifacts: then it is the thread that hangs.
  */
 const stuckGraceMs = deadlineGraceMs + maxGateWaitMs + sealLimitMs.probe + 5000;
+/** How long the thread for runs that others are kept from is kept without any. */
+const loneIdleMs = 60_000;
+const loneRetryMs = 50;
 /** A run that the agent spoilt by being late is repeated once. */
 const maxTries = 2;
 const restart = { shortLifeMs: 2000, immediateRestarts: 1, firstDelayMs: 250, maxDelayMs: 10_000 };
@@ -35,11 +39,27 @@ export function defaultThreadCount(): number {
 export class ProbePool implements Executor {
   readonly #options: ProbePoolOptions;
   readonly #pool: RunnerPool;
+  readonly #lone: LoneRuns;
+  /** The thread for runs that others have to be kept from, while there are some. */
+  #lonePool: RunnerPool | undefined;
+  #lonePoolIdle: NodeJS.Timeout | undefined;
+  #loneCount = 0;
   #capabilities: Capabilities = { loaded: [], backends: {}, failed: [] };
 
   constructor(options: ProbePoolOptions) {
     this.#options = options;
-    this.#pool = new RunnerPool({
+    this.#pool = this.#newPool(() => options.onReady?.());
+    this.#lone = new LoneRuns({
+      log: options.log,
+      run: (order, signal) => this.#runLone(order, signal),
+      nowMs: () => options.clock.monotonicMs(),
+      isStopping: () => this.#pool.isStopping,
+    });
+  }
+
+  #newPool(onReady: () => void): RunnerPool {
+    const options = this.#options;
+    return new RunnerPool({
       settings: options,
       name: 'probe',
       entry: probeWorkerEntry,
@@ -50,7 +70,7 @@ export class ProbePool implements Executor {
         bodyMemoryBytes: agentBodyBytes / this.#wantedThreads,
       }),
       onStarted: (thread) => this.#connectLifecycleScripts(thread),
-      onReady: () => options.onReady?.(),
+      onReady,
     });
   }
 
@@ -111,11 +131,12 @@ export class ProbePool implements Executor {
   }
 
   /**
-   * Runs one order in some thread.
+   * Runs one order in some thread; again and apart from others when that thread ended meanwhile.
    *
-   * @throws ThreadEnded when the thread died or was ended before the run was done.
+   * @throws ThreadEnded when the pool stops, and RunCrashes when the run ended a thread that it had alone.
    */
   async run(order: RunOrder, signal: AbortSignal): Promise<FinishedRun> {
+    if (this.#lone.isCulprit(order)) return await this.#lone.run(order, signal);
     let chosen: RunnerThread | undefined;
     let leastLoad = Number.POSITIVE_INFINITY;
     for (const thread of this.#pool.threads) {
@@ -123,15 +144,65 @@ export class ProbePool implements Executor {
       if (load < leastLoad) [chosen, leastLoad] = [thread, load];
     }
     if (!chosen) throw new ThreadEnded('no probe thread is running');
+    try {
+      return await chosen.run(order, this.#overdueAtMs(order), signal);
+    } catch (thrown) {
+      if (!(thrown instanceof ThreadEnded) || signal.aborted || this.#pool.isStopping) throw thrown;
+      return await this.#lone.run(order, signal);
+    }
+  }
+
+  #overdueAtMs(order: RunOrder): number {
     const ownMs = order.timeoutMs ?? findCheckType(order.checkType)?.timeoutMs ?? 0;
     const timeoutMs = ownMs + lifecycleAllowanceMs(order.input.lifecycle);
-    const overdueAtMs = this.#options.clock.monotonicMs() + maxTries * timeoutMs + stuckGraceMs;
-    return await chosen.run(order, overdueAtMs, signal);
+    return this.#options.clock.monotonicMs() + maxTries * timeoutMs + stuckGraceMs;
+  }
+
+  /** Runs an order in a thread outside of the pool, which is kept for a while after the last one. */
+  async #runLone(order: RunOrder, signal: AbortSignal): Promise<FinishedRun> {
+    clearTimeout(this.#lonePoolIdle);
+    this.#loneCount += 1;
+    try {
+      const thread = await this.#loneThread();
+      return await thread.run(order, this.#overdueAtMs(order), signal);
+    } finally {
+      this.#loneCount -= 1;
+      if (this.#loneCount === 0) {
+        this.#lonePoolIdle = setTimeout(() => void this.#stopLonePool(), loneIdleMs).unref();
+      }
+    }
+  }
+
+  /** A thread that has loaded: one that ended while it did ended by no run's fault. */
+  async #loneThread(): Promise<RunnerThread> {
+    while (!this.#pool.isStopping) {
+      if (!this.#lonePool) {
+        this.#lonePool = this.#newPool(() => undefined);
+        this.#lonePool.start(1);
+      }
+      const [thread] = this.#lonePool.threads;
+      const isReady = await thread?.ready.then(
+        () => true,
+        () => false,
+      );
+      if (thread && isReady) return thread;
+      await this.#options.clock.sleep(loneRetryMs);
+    }
+    throw new ThreadEnded('the agent stops');
+  }
+
+  async #stopLonePool(): Promise<void> {
+    clearTimeout(this.#lonePoolIdle);
+    const pool = this.#lonePool;
+    this.#lonePool = undefined;
+    await pool?.stop();
   }
 
   /** Gives every thread a line to the thread for scripts, when that has begun anew. */
   connectLifecycleScripts(): void {
-    for (const thread of this.#pool.threads) this.#connectLifecycleScripts(thread);
+    for (const pool of [this.#pool, this.#lonePool]) {
+      for (const thread of pool?.threads ?? []) this.#connectLifecycleScripts(thread);
+    }
   }
 
   #connectLifecycleScripts(thread: RunnerThread): void {
@@ -141,11 +212,13 @@ export class ProbePool implements Executor {
 
   /** Has runs that wait for their start come back, marked `isUnstarted`. */
   withdrawWaiting(): void {
-    for (const thread of this.#pool.threads) thread.withdrawWaiting();
+    for (const pool of [this.#pool, this.#lonePool]) {
+      for (const thread of pool?.threads ?? []) thread.withdrawWaiting();
+    }
   }
 
   async stop(): Promise<void> {
-    await this.#pool.stop();
+    await Promise.all([this.#pool.stop(), this.#stopLonePool()]);
   }
 }
 

@@ -22,6 +22,9 @@ import type { FromWorker, RunSituation, ToWorker, WorkerStart } from './worker-p
 /** Runs start apart and end apart; their reports wait this long for each other while more are under way. */
 const gatherMs = 5;
 
+/** How often the thread says that it turns; see RunnerThread. */
+const turnIntervalMs = 500;
+
 if (!parentPort) throw new Error('probe-worker runs in a worker thread only');
 const port = parentPort;
 const start = workerData as WorkerStart;
@@ -37,11 +40,8 @@ const pipeline = new RunPipeline({
   egress: createEgressPolicy(egress),
   hosts: { phases },
 });
-const gate = new AdmissionGate({
-  clock: systemClock,
-  load: new ThreadLoad(ownThread),
-  board: new GateStats(gateMemory),
-});
+const board = new GateStats(gateMemory);
+const gate = new AdmissionGate({ clock: systemClock, load: new ThreadLoad(ownThread), board });
 const running = new Map<string, AbortController>();
 let finished: FinishedRun[] = [];
 
@@ -62,6 +62,9 @@ port.on('message', (message: ToWorker) => {
 });
 
 send({ type: 'ready', capabilities: await loadAll() });
+const turned = () => board.turned(systemClock.monotonicMs());
+turned();
+setInterval(turned, turnIntervalMs).unref();
 
 async function run(order: RunOrder, situation: RunSituation): Promise<void> {
   const stop = new AbortController();

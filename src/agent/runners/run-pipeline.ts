@@ -8,7 +8,7 @@ import {
   type RunLog,
 } from '../../checks/contract/check-type.ts';
 import { type Failure, failure, resultFlags } from '../../checks/contract/failure.ts';
-import { hasScripts, lifecycleAllowanceMs } from '../../checks/contract/lifecycle.ts';
+import { lifecycleAllowanceMs } from '../../checks/contract/lifecycle.ts';
 import { allEntries, createRunLog } from '../../checks/contract/run-log.ts';
 import { findCheckType } from '../../checks/index.ts';
 import { ThreadStarved } from '../../lib/bounds/cpu-limit.ts';
@@ -23,6 +23,7 @@ import { RunArtifacts, sealLimitMs } from '../delivery/artifacts/run-artifacts.t
 import { runFolder } from '../delivery/artifacts/run-folder.ts';
 import { crashSite, privateMessage } from '../error-report/private-message.ts';
 import type { FinishedRun, RunFacts, RunOrder, Verdict } from '../run/contracts.ts';
+import { isRepeatable } from '../run/repeatable.ts';
 import { withDeadline } from '../run/run-deadline.ts';
 import { secretsOf } from '../run/run-variables.ts';
 import { Scrubber } from '../scrub/scrubber.ts';
@@ -331,15 +332,6 @@ function broken(failed: Failure): Outcome<unknown> {
 
 function unsupported(message: string): Failure {
   return failure('CHECK_TYPE_UNSUPPORTED', `${message} Upgrade the agent.`);
-}
-
-/** Whether the type says that a run of this check changes nothing at its target. */
-function isRepeatable({ checkType, spec, input: { lifecycle } }: RunOrder): boolean {
-  // Nobody knows what scripts change.
-  if (hasScripts(lifecycle)) return false;
-  const type = findCheckType(checkType);
-  const parsed = type?.spec.safeParse(spec);
-  return parsed?.success === true && type?.isRepeatable?.(parsed.data) === true;
 }
 
 function verdictOf(outcome: Outcome<unknown>): Verdict {

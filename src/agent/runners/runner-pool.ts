@@ -1,5 +1,6 @@
 import { checkTypes } from '../../checks/index.ts';
 import { type Clock, waitAtMost } from '../../lib/clock.ts';
+import { errorCodeOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import { defaultEgressSettings, type EgressSettings } from '../../probes/egress/policy.ts';
 import type { Capabilities } from '../run/contracts.ts';
@@ -176,6 +177,16 @@ export class RunnerPool {
     const nowMs = this.#options.settings.clock.monotonicMs();
     for (const thread of this.#threads) {
       if (thread.isStuck(nowMs)) void thread.terminate('it did not answer any more');
+      else void this.#endIfHanging(thread, nowMs);
+    }
+  }
+
+  async #endIfHanging(thread: RunnerThread, nowMs: number): Promise<void> {
+    try {
+      if (await thread.isHanging(nowMs)) await thread.terminate('it hung in the work of one run');
+    } catch (thrown) {
+      // It ended while it was asked.
+      if (errorCodeOf(thrown) !== 'ERR_WORKER_NOT_RUNNING') throw thrown;
     }
   }
 }

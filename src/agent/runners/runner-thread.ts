@@ -14,6 +14,12 @@ export class ThreadEnded extends Error {
   }
 }
 
+/**
+ * A thread whose event loop was silent for a while, and then used this much processor time without a turn,
+ * hangs. Time alone would say so of a thread that got no processor.
+ */
+const hang = { silentMs: 2000, cpuMs: 5000 };
+
 interface Pending {
   readonly resolve: (run: FinishedRun) => void;
   readonly reject: (error: ThreadEnded) => void;
@@ -40,6 +46,8 @@ export class RunnerThread {
   #isEnded = false;
   #lastUtilization: EventLoopUtilization | undefined;
   #lastError: Error | undefined;
+  /** What the thread had used when its event loop was first found silent. */
+  #silence: { readonly turnedAtMs: number; readonly cpuMs: number } | undefined;
   /** Resolves with what the thread can run; rejects when it ends before. */
   readonly ready: Promise<Capabilities>;
   /** Resolves with the reason when the thread has ended, for whatever reason. */
@@ -147,6 +155,16 @@ export class RunnerThread {
   isStuck(nowMs: number): boolean {
     for (const { overdueAtMs } of this.#pending.values()) if (overdueAtMs < nowMs) return true;
     return false;
+  }
+
+  /** Whether the thread works on something that does not end. To be asked every second. */
+  async isHanging(nowMs: number): Promise<boolean> {
+    const { turnedAtMs } = this.gate;
+    if (this.#isEnded || turnedAtMs === undefined || nowMs - turnedAtMs < hang.silentMs) return false;
+    const { user, system } = await this.#worker.cpuUsage();
+    const cpuMs = (user + system) / 1000;
+    if (this.#silence?.turnedAtMs !== turnedAtMs) this.#silence = { turnedAtMs, cpuMs };
+    return cpuMs - this.#silence.cpuMs >= hang.cpuMs;
   }
 
   /** Lets the thread clean up and end; resolves when it has ended, which may be never. */

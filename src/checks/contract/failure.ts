@@ -15,6 +15,8 @@ interface FailureEntry {
    * retries `onlyOn: NETWORK_ERROR` look at this.
    */
   readonly isNetworkError: boolean;
+  /** Whether a run that failed so is never repeated, whatever the check says about retries. */
+  readonly isFinal?: true | undefined;
   /**
    * How an agent that was late itself can bring the failure about: `time-limit` when a limit of time ran out
    * meanwhile, `hang-up` when the other side may have given up on an agent that was silent for long.
@@ -87,6 +89,12 @@ export const failureCatalogue = {
     'The agent itself was so late that nothing can be said about the target: it had no processor time.',
   ),
   RUNNER_CRASHED: agent('The part of the agent that ran the check ended unexpectedly.'),
+  CHECK_CRASHES_RUNNER: {
+    ...agent(
+      'The run ended the part of the agent that ran it, twice and the second time alone. It is not retried, and the check runs apart from others for an hour.',
+    ),
+    isFinal: true,
+  },
   RUN_ABORTED: agent('The agent shut down, or lost its right to the run, before the run was done.'),
   CHECK_TYPE_UNSUPPORTED: agent(
     'This agent does not know the check type, or a field of it. Upgrade the agent.',

@@ -163,7 +163,7 @@ function boundedActual(actual: unknown): unknown {
   return json.length > maxActualLength ? `${json.slice(0, maxActualLength)}…` : withNumbersAsText(actual);
 }
 
-/** Whoever reads a result would round its numbers: those that no double holds are shown as texts. */
+/** Readers of a result would round its numbers: those that no double holds are shown as texts. */
 function withNumbersAsText(value: unknown): unknown {
   if (value instanceof ExactNumber) return value.text;
   if (Array.isArray(value)) return value.map(withNumbersAsText);

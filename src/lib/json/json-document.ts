@@ -13,10 +13,10 @@ export class JsonTooLarge extends Error {
 /** An empty object takes 56 bytes of memory, its place in an array 8, and its text 3. */
 const bytesPerValue = 100;
 const maxValues = Math.min(5_000_000, Math.floor(getHeapStatistics().heap_size_limit / bytesPerValue));
-/** No text that is shorter can have so many. */
+/** No text that is shorter can have more. */
 const shortestLarge = 2 * maxValues;
 
-/** A number with so many digits, or an exponent, that a double may not hold it. */
+/** A number whose digits or exponent may be too many for a double. */
 const longNumber = /(?:^|[[,:\s])-?(?:\d[\d.]{15}|\d[\d.]*[eE])/;
 const everyNumber = /-?\d[\d.]*(?:[eE][+-]?\d+)?/g;
 

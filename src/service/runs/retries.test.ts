@@ -32,6 +32,13 @@ function waits(fields: object, extra: Partial<FailedAttempt> = {}): number[] {
   return seconds;
 }
 
+it('never repeats a run that threads of agents do not survive', () => {
+  const crashes = failure('CHECK_CRASHES_RUNNER', 'ended twice');
+  expect(waits({ maxRetries: 3 }, { failure: crashes })).toEqual([]);
+  expect(decideRetry({ ...first, failure: crashes, doubleCheck: true })).toBeNull();
+  expect(waits({ maxRetries: 3 }, { failure: ours })).toEqual([60, 60, 60]);
+});
+
 describe('how long and how often', () => {
   it.each([
     ['the defaults: fixed, 60 s, twice', {}, [60, 60]],

@@ -49,7 +49,7 @@ const doubleCheckRules: Rules = {
  */
 export function decideRetry(failed: FailedAttempt, random: () => number = Math.random): Retry | null {
   const rules = rulesOf(failed);
-  if (!rules || failed.attempt >= rules.maxRetries) return null;
+  if (!rules || failed.attempt >= rules.maxRetries || isFinal(failed.failure.code)) return null;
   if (rules.onlyNetworkErrors && !isNetworkError(failed.failure.code)) return null;
   const readyAtMs = failed.nowMs + Math.round(waitSeconds(rules, failed.attempt + 1) * 1000);
   if (readyAtMs > failed.firstStartMs + rules.maxDurationSeconds * 1000) return null;
@@ -67,6 +67,11 @@ export function mayBeRetried(run: Pick<FailedAttempt, 'attempt' | 'retryStrategy
 /** A code of a newer agent that this build does not know is not taken for one. */
 function isNetworkError(code: string): boolean {
   return isFailureCode(code) && failureCatalogue[code].isNetworkError;
+}
+
+/** Another agent would be the next that the run harms. */
+function isFinal(code: string): boolean {
+  return isFailureCode(code) && failureCatalogue[code].isFinal === true;
 }
 
 function rulesOf(failed: Pick<FailedAttempt, 'retryStrategy' | 'doubleCheck'>): Rules | null {

@@ -21,7 +21,10 @@ describe('an agent in trouble of its own', () => {
       const run = leasedRun(target.url());
       service.enqueue(run);
       const result = await service.waitFor('the result', () => service.resultOf(run.runId));
-      expect(result).toMatchObject({ failure: { owner: 'agent', code: 'RUNNER_CRASHED' }, detail: null });
+      expect(result).toMatchObject({
+        failure: { owner: 'agent', code: 'CHECK_CRASHES_RUNNER' },
+        detail: null,
+      });
     }
     expect(await agent.get('/-/readiness')).toMatchObject({ status: 200 });
     agent.signal('SIGTERM');

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { FinishedRun, RunOrder } from '../../../src/agent/run/contracts.ts';
+import { type FinishedRun, RunCrashes, type RunOrder } from '../../../src/agent/run/contracts.ts';
 import { runCheckOnce } from '../../../src/agent/run-once.ts';
 import { ProbePool, type ProbePoolOptions } from '../../../src/agent/runners/probe-pool.ts';
-import { ThreadEnded } from '../../../src/agent/runners/runner-thread.ts';
 import { wholeReport } from '../../../src/agent/scrub/scrubber.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createLogger } from '../../../src/lib/log.ts';
@@ -59,7 +58,7 @@ describe('probe threads', () => {
 
   // Running out of memory is left out: V8 ends such a thread most of the time, but not always before the process.
   it.each(['throw-in-thread', 'exit-thread'])(
-    'that die (%s) take their runs along, and are replaced',
+    'that die (%s) are replaced; the others of their runs run again, and whose fault it was is found out',
     async (cause) => {
       let readyThreads = 0;
       const onReady = () => {
@@ -67,32 +66,41 @@ describe('probe threads', () => {
       };
       const fragile = await started({ entry: fragileWorker, maxHeapMb: 256, threadCount: 1, onReady });
       expect(fragile.isReady).toBe(true);
-      const held = fragile.run(order(target.url('/hold')), never);
-      const heldEnd = expect(held).rejects.toBeInstanceOf(ThreadEnded);
-      await expect(fragile.run(order(target.url(`/${cause}`)), never)).rejects.toBeInstanceOf(ThreadEnded);
-      await heldEnd;
-      // While the new one loads, nothing could be run, and nothing is to be claimed.
-      expect(fragile.isReady).toBe(false);
-      // A new thread is there by itself.
-      let next: FinishedRun | undefined;
-      while (!next) {
-        next = await fragile.run(order(target.url('/next')), never).catch((thrown: unknown) => {
-          expect(thrown).toBeInstanceOf(ThreadEnded);
-          return systemClock.sleep(20).then(() => undefined);
-        });
-      }
-      expect(next.facts.verdict).toBe('passed');
-      expect(fragile.replacedCount).toBe(1);
+      const neighbours = ['/a', '/b', '/c'].map((path) => fragile.run(order(target.url(path)), never));
+      const culprit = order(target.url(`/${cause}`), { checkId: 'culprit' });
+      await expect(fragile.run(culprit, never)).rejects.toBeInstanceOf(RunCrashes);
+      for (const { facts } of await Promise.all(neighbours)) expect(facts.verdict).toBe('passed');
+      expect((await fragile.run(order(target.url('/next')), never)).facts.verdict).toBe('passed');
       // It takes orders while it loads; ready it is once all runners are there.
       while (!fragile.isReady) await systemClock.sleep(20);
-      expect(readyThreads).toBe(2);
+      expect([readyThreads, fragile.replacedCount]).toEqual([2, 1]);
+      // From now on the check runs alone from the start.
+      const again = { ...culprit, runId: crypto.randomUUID() };
+      await expect(fragile.run(again, never)).rejects.toBeInstanceOf(RunCrashes);
+      expect(fragile.replacedCount).toBe(1);
     },
+    60_000,
   );
 
-  it('that hang are ended once a run is overdue', async () => {
+  it('that hang are ended, and only the run that hung has no result', async () => {
     const fragile = await started({ entry: fragileWorker });
-    const run = fragile.run(order(target.url('/hang-thread'), { timeoutMs: 1 }), never);
-    await expect(run).rejects.toBeInstanceOf(ThreadEnded);
+    const neighbours = ['/a', '/b', '/c'].map((path) => fragile.run(order(target.url(path)), never));
+    await expect(fragile.run(order(target.url('/hang-thread')), never)).rejects.toBeInstanceOf(RunCrashes);
+    for (const { facts } of await Promise.all(neighbours)) expect(facts.verdict).toBe('passed');
+  }, 120_000);
+
+  it('run nothing again that changes something at its target, in company of others', async () => {
+    const fragile = await started({ entry: fragileWorker });
+    const posts = ['/p1', '/p2', '/p3'].map((path) => {
+      const request = { url: target.url(path), method: 'POST' };
+      return fragile.run(order('', { checkType: 'API', spec: { request } }), never);
+    });
+    const culprit = fragile.run(order(target.url('/exit-thread')), never);
+    await expect(culprit).rejects.toBeInstanceOf(RunCrashes);
+    for (const { facts } of await Promise.all(posts)) expect(facts.verdict).toBe('passed');
+    for (const path of ['/p1', '/p2', '/p3']) {
+      expect(target.requests.filter((url) => url === path).length).toBeLessThanOrEqual(2);
+    }
   }, 60_000);
 
   it('end a run whose signal aborts, and say that they did', async () => {
