@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { lanes } from '../../checks/contract/check-type.ts';
 import { Failure } from '../../checks/contract/failure.ts';
+import { maxEpochMs } from '../http/query.ts';
 import { defineRoute, successful } from '../http/route.ts';
 import { ReportedArtifacts } from '../results/artifact.ts';
 
@@ -10,7 +11,7 @@ import { ReportedArtifacts } from '../results/artifact.ts';
  * both sides, so that older agents survive a newer service and the other way round.
  */
 
-const EpochMs = z.number().int().min(0).max(8_640_000_000_000_000);
+const EpochMs = z.number().int().min(0).max(maxEpochMs);
 const DurationMs = z
   .number()
   .min(0)
@@ -320,6 +321,6 @@ export const agentRoutes = {
     body: ResultsRequest,
     documentedBody: ResultsRequest.extend({ results: z.array(ResultReport).min(1).max(maxResultsPerCall) }),
     response: ResultsResponse,
-    bodyLimitBytes: 64 * 1024 * 1024,
+    bodyLimitBytes: 32 * 1024 * 1024,
   }),
 };

@@ -19,8 +19,14 @@ export const Timestamp = z
   .refine((text) => parseTimestamp(text) !== null, 'must be a Unix timestamp or an ISO 8601 date')
   .describe('Unix timestamp in seconds or milliseconds, or ISO 8601');
 
-/** Largest time JavaScript's dates can hold, in epoch milliseconds. */
-const maxEpochMs = 8_640_000_000_000_000;
+/** The last instant that ISO 8601 writes with a year of four digits, in epoch milliseconds. */
+export const maxEpochMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
+/** A date and time with an offset, within the years that can be shown again. */
+export const OffsetDateTime = z.iso.datetime({ offset: true }).refine((text) => {
+  const epochMs = Date.parse(text);
+  return epochMs >= 0 && epochMs <= maxEpochMs;
+}, 'must lie between the years 1970 and 9999');
 
 /** The epoch milliseconds that a `Timestamp` means, or null when it is none. */
 export function parseTimestamp(text: string): number | null {
@@ -31,7 +37,7 @@ export function parseTimestamp(text: string): number | null {
   }
   if (!/^\d{4}-\d{2}-\d{2}([T ]|$)/.test(text)) return null;
   const epochMs = Date.parse(text);
-  return Number.isNaN(epochMs) ? null : epochMs;
+  return Number.isNaN(epochMs) || Math.abs(epochMs) > maxEpochMs ? null : epochMs;
 }
 
 /** The instant that a query names, in epoch milliseconds. */

@@ -1,12 +1,13 @@
 import { z } from 'zod';
+import { OffsetDateTime } from '../http/query.ts';
 import { defineRoute, noContent, successful } from '../http/route.ts';
 import { patchOf } from './page-fields.ts';
 
 const fields = {
   name: z.string().min(1).max(255),
   impact: z.enum(['MAINTENANCE', 'MAJOR', 'MINOR']),
-  startedAt: z.iso.datetime({ offset: true }),
-  stoppedAt: z.iso.datetime({ offset: true }).nullable().describe('null while it goes on').default(null),
+  startedAt: OffsetDateTime,
+  stoppedAt: OffsetDateTime.nullable().describe('null while it goes on').default(null),
 };
 const updateFields = {
   status: z.enum(['INVESTIGATING', 'IDENTIFIED', 'MONITORING', 'RESOLVED', 'MAINTENANCE']),

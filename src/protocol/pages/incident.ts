@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { CursorPaging, cursorPage } from '../http/cursor.ts';
+import { OffsetDateTime } from '../http/query.ts';
 import { created, defineRoute, noContent, successful } from '../http/route.ts';
 import { patchOf } from './page-fields.ts';
 import { Service } from './status-page.ts';
@@ -10,10 +11,9 @@ export const incidentStatuses = ['INVESTIGATING', 'IDENTIFIED', 'MONITORING', 'R
 const updateFields = {
   description: z.string().min(1).max(10_000),
   status: z.enum(incidentStatuses),
-  publicIncidentUpdateDate: z.iso
-    .datetime({ offset: true })
-    .describe('The date it is shown under, and counts from; now when left out')
-    .optional(),
+  publicIncidentUpdateDate: OffsetDateTime.describe(
+    'The date it is shown under, and counts from; now when left out',
+  ).optional(),
   notifySubscribers: z
     .boolean()
     .describe('Whether subscribers are mailed; only when the update is first posted')

@@ -1,16 +1,10 @@
 import { z } from 'zod';
-import { NumericId, Timestamp } from '../http/query.ts';
+import { NumericId, OffsetDateTime, Timestamp } from '../http/query.ts';
 import { defineResourceApi } from '../http/resource.ts';
 
 export const repeatUnits = ['DAY', 'WEEK', 'MONTH'] as const;
 
-/** What four digits of a year can say, in epoch milliseconds. */
-const lastYearEnd = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
-
-export const MaintenanceInstant = z.iso.datetime({ offset: true }).refine((text) => {
-  const epochMs = Date.parse(text);
-  return epochMs >= 0 && epochMs <= lastYearEnd;
-}, 'must lie between the years 1970 and 9999');
+export const MaintenanceInstant = OffsetDateTime;
 const tags = z.array(z.string().min(1)).max(100).default([]);
 
 const StatusPageVisibility = z

@@ -4,6 +4,7 @@ import { Socket } from 'node:net';
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
+  type FastifyReply,
   type FastifyRequest,
   LogController,
 } from 'fastify';
@@ -11,6 +12,7 @@ import { z } from 'zod';
 import { AppError } from '../../lib/errors.ts';
 import type { Route } from '../../protocol/http/route.ts';
 import { authenticate, type Caller } from './auth.ts';
+import { BodyRoom } from './body-room.ts';
 import { answerErrors, badRequestLine } from './errors.ts';
 import type { AnyHandler, Call, HandlerDeps } from './handler.ts';
 import { RateLimits } from './limits.ts';
@@ -27,6 +29,8 @@ export interface AppDeps extends Pick<HandlerDeps, 'store' | 'clock' | 'logger'>
   readonly isReady: () => boolean;
   /** What one caller may ask in a minute; 0 or absent: there are no rate limits. */
   readonly requestsPerMinute?: number;
+  /** How long a client may take nothing of an answer. */
+  readonly readerTimeoutMs?: number;
   /** Addresses of proxies whose word on where a request came from is taken. */
   readonly trustedProxies?: readonly string[];
 }
@@ -40,6 +44,7 @@ declare module 'fastify' {
 /** The time a client has to send a request; artifacts may be large and lines slow, so they have longer. */
 const requestTimeoutMs = 60_000;
 const rawRequestTimeoutMs = 30 * 60_000;
+const stalledReaderMs = 30_000;
 
 /** The HTTP API, without listening: every route of the table with its handler, and the operators' probes. */
 export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
@@ -74,12 +79,16 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   app.setValidatorCompiler<ValidatedSchema>(({ schema, httpPart }) => validator(schema.zod, httpPart));
   app.setSerializerCompiler<ValidatedSchema>(({ schema }) => serializer(schema.zod));
   const transfers = new RawTransfers(app);
+  const room = new BodyRoom();
+  app.addHook('onSend', async (request) =>
+    limitReading(request.raw, deps.readerTimeoutMs ?? stalledReaderMs),
+  );
   const limits = deps.requestsPerMinute ? new RateLimits(deps.clock, deps.requestsPerMinute) : undefined;
   const addRoutes = (instance: FastifyInstance, bodyKind: ReturnType<typeof bodyKindOf>) => {
     for (const route of deps.routes.filter((one) => bodyKindOf(one) === bodyKind)) {
       const handler = deps.handlers.get(route.operationId);
       if (!handler) throw new Error(`no handler for ${route.operationId} (${route.method} ${route.path})`);
-      addRoute(instance, route, { handler, deps, transfers, limits });
+      addRoute(instance, route, { handler, deps, transfers, limits, room });
     }
   };
   addRoutes(app, 'json');
@@ -135,6 +144,38 @@ function limitSending(request: IncomingMessage): void {
   request.once('end', () => clearTimeout(timer)).once('close', () => clearTimeout(timer));
 }
 
+/** A body up to here needs no room. */
+const smallBodyBytes = 1024 * 1024;
+
+/** How large the body of a request may become. */
+function largestBody(route: Route, request: IncomingMessage): number {
+  const announced = request.headers['content-length'];
+  const limit = route.bodyLimitBytes ?? smallBodyBytes;
+  return announced === undefined ? limit : Math.min(Number(announced), limit);
+}
+
+/** Keeps a request waiting, unread, until there is room for its body; the answer's end gives it back. */
+async function enterRoom(
+  room: BodyRoom,
+  route: Route,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  const gone = new AbortController();
+  reply.raw.once('close', () => gone.abort());
+  const { caller } = request;
+  const sender = caller.kind === 'location' ? caller.location.id : request.ip;
+  const leave = await room.enter(sender, largestBody(route, request.raw), gone.signal);
+  if (reply.raw.closed) leave();
+  else reply.raw.once('close', leave).once('finish', leave);
+}
+
+/** Ends a connection whose reader takes nothing of its answer for some time: the answer waits in memory. */
+function limitReading(request: IncomingMessage, timeoutMs: number): void {
+  // Once the answer is sent, Node gives the connection the time it may stay idle.
+  if (request.socket instanceof Socket) request.socket.setTimeout(timeoutMs);
+}
+
 /** Schemas are handed to Fastify in a wrapper, so that it takes them for what they are: not JSON Schema. */
 interface ValidatedSchema {
   readonly zod: z.ZodType;
@@ -148,12 +189,13 @@ interface RouteParts {
   readonly deps: AppDeps;
   readonly transfers: RawTransfers;
   readonly limits: RateLimits | undefined;
+  readonly room: BodyRoom;
 }
 
 function addRoute(
   app: FastifyInstance,
   route: Route,
-  { handler, deps, transfers, limits }: RouteParts,
+  { handler, deps, transfers, limits, room }: RouteParts,
 ): void {
   const schema = {
     ...(route.params ? { params: wrap(route.params) } : {}),
@@ -173,10 +215,13 @@ function addRoute(
     ...(route.bodyLimitBytes === undefined ? {} : { bodyLimit: route.bodyLimitBytes }),
     onRequest: async (request, reply) => {
       if (route.isBodyRaw || route.isResponseRaw) transfers.add(request, reply);
-      if (!route.isBodyRaw) limitSending(request.raw);
       nameTail(route, request);
       request.caller = await authenticate(deps.store, route, request);
       limits?.spend(route, request, reply);
+      if (!route.isBodyRaw && largestBody(route, request.raw) > smallBodyBytes) {
+        await enterRoom(room, route, request, reply);
+      }
+      if (!route.isBodyRaw) limitSending(request.raw);
     },
     preValidation: async (request) => {
       refuseUnstorable('query', request.query);

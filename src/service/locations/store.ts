@@ -3,6 +3,9 @@ import { accountTable } from '../store/engine/account-table.ts';
 import type { AgentRow, LocationKeyRow, PrivateLocationRow } from './tables.ts';
 
 /** Private locations, their keys, and the agents that were seen there. An account has each slug once. */
+/** Sessions that one answer looks at: those of all locations of an account, or of a service. */
+const maxSessionsRead = 50_000;
+
 export class Locations extends accountTable<PrivateLocationRow>()({ name: 'private_locations', key: 'id' }) {
   /** Locations of an account by slug, locked so that none is deleted before this transaction ends. */
   async findBySlugs(accountId: string, slugs: readonly string[]): Promise<Map<string, PrivateLocationRow>> {
@@ -134,6 +137,7 @@ export class Locations extends accountTable<PrivateLocationRow>()({ name: 'priva
       .where(this.dialect.inList('location_id', [...new Set(locationIds)]))
       .where('last_seen', '>=', since)
       .orderBy('last_seen', 'desc')
+      .limit(maxSessionsRead)
       .execute();
   }
 
@@ -147,6 +151,24 @@ export class Locations extends accountTable<PrivateLocationRow>()({ name: 'priva
       .groupBy('location_id')
       .execute();
     return new Map(rows.map((row) => [row.location_id, row.at]));
+  }
+
+  /** Keeps the sessions of a location that were seen last, up to a number. */
+  async boundAgents(locationId: string, most: number): Promise<void> {
+    const last = await this.db
+      .selectFrom('agents')
+      .select('last_seen')
+      .where('location_id', '=', locationId)
+      .orderBy('last_seen', 'desc')
+      .offset(most)
+      .limit(1)
+      .executeTakeFirst();
+    if (!last) return;
+    await this.db
+      .deleteFrom('agents')
+      .where('location_id', '=', locationId)
+      .where('last_seen', '<=', last.last_seen)
+      .execute();
   }
 
   /** Forgets sessions that were not seen since, except the last one of each location. */

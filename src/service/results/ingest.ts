@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { RetryStrategy } from '../../checks/contract/common-fields.ts';
 import { findCheckType } from '../../checks/index.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -31,6 +32,9 @@ export interface Reporter {
   readonly sessionId: string;
 }
 
+const resultsPerTransaction = 100;
+const resultsPerStep = 10;
+
 /** A report that is well-formed, with its place in the request. */
 interface Entry {
   readonly index: number;
@@ -39,7 +43,7 @@ interface Entry {
 
 /**
  * Takes the results agents report. Each report is judged by itself and gets its receipt; one bad report never
- * fails the batch. A batch is one transaction: results, the ends (or next attempts) of their runs and the
+ * fails the batch. A hundred of them are one transaction: results, the ends (or next attempts) of their runs and the
  * statuses of their checks are stored together or not at all, and an agent that gets no answer sends the same
  * batch again.
  */
@@ -60,12 +64,27 @@ export class Ingest {
     items: readonly unknown[],
   ): Promise<ResultReceipt[]> {
     const receipts: ResultReceipt[] = items.map(() => rejected(null, 'not judged'));
-    const entries: Entry[] = [];
-    items.forEach((item, index) => {
-      const parsed = ResultReport.safeParse(item);
-      if (parsed.success) entries.push({ index, report: withLowerCaseIds(parsed.data) });
-      else receipts[index] = rejected(resultIdIn(item), describeIssues(parsed.error.issues));
-    });
+    for (let start = 0; start < items.length; start += resultsPerTransaction) {
+      const entries: Entry[] = [];
+      for (const [offset, item] of items.slice(start, start + resultsPerTransaction).entries()) {
+        // Others are served in between: reports may be large.
+        if (offset % resultsPerStep === resultsPerStep - 1) await setImmediate();
+        const index = start + offset;
+        const parsed = ResultReport.safeParse(item);
+        if (parsed.success) entries.push({ index, report: withLowerCaseIds(parsed.data) });
+        else receipts[index] = rejected(resultIdIn(item), describeIssues(parsed.error.issues));
+      }
+      await this.#takeBatch(location, reporter, entries, receipts);
+    }
+    return receipts;
+  }
+
+  async #takeBatch(
+    location: LocationCaller,
+    reporter: Reporter,
+    entries: readonly Entry[],
+    receipts: ResultReceipt[],
+  ): Promise<void> {
     const now = this.#clock.wallMs();
     const { queued, stored } = await this.#store.transaction(async (repositories) => {
       const batch = new Batch(repositories, location, reporter, now);
@@ -75,7 +94,6 @@ export class Ingest {
     });
     this.#metrics.countResults(stored);
     this.#store.signals.send(queued);
-    return receipts;
   }
 }
 

@@ -5,6 +5,9 @@ import { wasMeasured } from './settle.ts';
 import { asJson, storedDetail } from './stored-detail.ts';
 import type { ArtifactRow, CountedResultRow, StaleResultRow } from './tables.ts';
 
+/** What the column holds. */
+const largestLeaseNumber = 2 ** 31 - 1;
+
 /** Where and when a report came in. */
 export interface ReportOrigin {
   readonly locationId: string;
@@ -70,7 +73,8 @@ export function staleRow(report: ResultReport, run: RunRow, origin: ReportOrigin
     run_id: report.runId,
     check_id: run.check_id,
     location_id: origin.locationId,
-    lease_number: report.leaseNumber,
+    // A token that no lease can have is as stale as any other.
+    lease_number: Math.min(report.leaseNumber, largestLeaseNumber),
     agent_id: origin.agentId,
     session_id: origin.sessionId,
     received: origin.now,

@@ -80,6 +80,7 @@ export interface HarnessOptions {
   /** Without it there are no rate limits. */
   readonly requestsPerMinute?: number;
   readonly codeBundleQuotaBytes?: number;
+  readonly readerTimeoutMs?: number;
   readonly trustedProxies?: readonly string[];
   readonly staticIps?: StaticIps;
   /** Whether mails to subscribers are stored, as where there is a mailer. */
@@ -101,7 +102,8 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Service
   const artifactStore =
     options.artifactStore ??
     (await DirectoryStore.open(options.artifactFolder ?? join(artifactFolder.path, 'artifacts')));
-  const { requestsPerMinute, codeBundleQuotaBytes, trustedProxies, staticIps, hasMailer } = options;
+  const { requestsPerMinute, trustedProxies, staticIps, hasMailer } = options;
+  const { codeBundleQuotaBytes, readerTimeoutMs } = options;
   const app = await buildApi({
     store,
     artifactStore,
@@ -115,6 +117,7 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Service
     isReady: () => true,
     ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
     ...(codeBundleQuotaBytes === undefined ? {} : { codeBundleQuotaBytes }),
+    ...(readerTimeoutMs === undefined ? {} : { readerTimeoutMs }),
     ...(trustedProxies === undefined ? {} : { trustedProxies }),
     ...(staticIps === undefined ? {} : { staticIps }),
     ...(hasMailer === undefined ? {} : { hasMailer }),

@@ -28,6 +28,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   getAsset: 'bytes come over real connections',
   getTestSessionAsset: 'bytes come over real connections',
   getCodeBundle: 'bytes come over real connections',
+  deleteCodeBundle: 'needs a bundle that was uploaded over a real connection',
   fetchCodeBundle: 'bytes come over real connections',
   unsubscribe: 'its token is in a mail',
 };

@@ -1,4 +1,5 @@
 import semver from 'semver';
+import { LruMap } from '../../../lib/lru.ts';
 import { packageVersion } from '../../../lib/version.ts';
 import type { ClaimRequest } from '../../../protocol/agent/agent.ts';
 import type { Repositories, Store } from '../../store.ts';
@@ -8,6 +9,11 @@ import type { AgentRow } from '../tables.ts';
 export const agentSeenWindowMs = 2 * 60_000;
 
 const writeEveryMs = 10_000;
+/** Sessions whose last write is remembered; what is forgotten is written once more than needed. */
+const maxRemembered = 20_000;
+/** Sessions of a location that are kept: those seen last. Far more than any location has agents. */
+const maxSessions = 2_000;
+const boundEvery = 100;
 const forgetAfterMs = 7 * 86_400_000;
 
 /** What an agent says about the check types it knows, and about what it lost; stored as JSON. */
@@ -25,7 +31,8 @@ interface Sighting {
  */
 export class AgentSightings {
   readonly #store: Store;
-  readonly #seen = new Map<string, Sighting>();
+  readonly #seen = new LruMap<string, Sighting>(maxRemembered);
+  #newSessions = 0;
   #forgottenAt = 0;
 
   constructor(store: Store) {
@@ -55,6 +62,10 @@ export class AgentSightings {
       first_seen: now,
       last_seen: now,
     });
+    this.#newSessions += 1;
+    if (this.#newSessions % boundEvery === 0) {
+      await this.#store.locations.boundAgents(locationId, maxSessions);
+    }
     await this.#forget(now);
   }
 
@@ -82,13 +93,10 @@ export class AgentSightings {
     return true;
   }
 
-  /** Once an hour: sessions of past weeks, here and in the store. */
+  /** Once an hour: sessions of past weeks. */
   async #forget(now: number): Promise<void> {
     if (now - this.#forgottenAt < 3_600_000) return;
     this.#forgottenAt = now;
-    for (const [key, sighting] of this.#seen) {
-      if (now - sighting.writtenAt > writeEveryMs) this.#seen.delete(key);
-    }
     await this.#store.locations.forgetAgents(now - forgetAfterMs);
   }
 }
@@ -110,10 +118,11 @@ export function agentCapabilities(row: Pick<AgentRow, 'capabilities'>): AgentCap
  * count as two.
  */
 export function runningSessions(sessions: readonly AgentRow[]): AgentRow[] {
-  return sessions.filter(
-    (session) =>
-      !sessions.some((other) => other.agent_id === session.agent_id && other.first_seen > session.last_seen),
-  );
+  const newestStart = new Map<string, number>();
+  for (const { agent_id: agentId, first_seen: firstSeen } of sessions) {
+    newestStart.set(agentId, Math.max(firstSeen, newestStart.get(agentId) ?? 0));
+  }
+  return sessions.filter((session) => (newestStart.get(session.agent_id) ?? 0) <= session.last_seen);
 }
 
 /** Whether an agent's major version is below this build's. */

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { resultIdOf } from '../../../../src/service/runs/lease-store.ts';
 import { createCheck, reportOf, until } from '../../../helpers/service/service.ts';
 import { resultRow } from './result-samples.ts';
 import { leaseTtlMs, type StoreStage } from './stage.ts';
@@ -65,6 +66,17 @@ export function clockSuite(stage: StoreStage): void {
     expect(again.map(({ check }) => check.id).sort()).toEqual([leased, waiting].sort());
     expect(await agent.report(again.map((one) => reportOf(one)))).toEqual(['accepted', 'accepted']);
     expect(again.find(({ runId }) => runId === run?.runId)?.leaseNumber).toBe(2);
+  });
+
+  it('answers a fencing token that no lease can have as stale', async () => {
+    await stage.start();
+    const checkId = (await createCheck(stage.harness, { privateLocations: ['lab'] })).id;
+    await stage.queueNextSlot(checkId);
+    const [run] = await stage.agent.claim();
+    if (!run) throw new Error('nothing was leased');
+    const leaseNumber = 2 ** 31;
+    const wrong = { ...reportOf(run), leaseNumber, resultId: resultIdOf(run.runId, leaseNumber) };
+    expect(await stage.agent.report([wrong, reportOf(run)])).toEqual(['stale', 'accepted']);
   });
 
   it('leaves neither gap nor overlap between slots when the clock goes ahead and comes back', async () => {
