@@ -77,7 +77,13 @@ export function apiPage(document: ApiDocument): string {
 
 Every operation by what it is about. Fields, defaults and bounds are in the OpenAPI document that the service serves as
 \`GET /v1/openapi.json\`; errors in [errors.md](errors.md). Send \`Authorization: Bearer <API key>\`, and \`Content-Type: application/json\` with a body. Query
-parameters in bold are required. [api-clients.md](../how-to/api-clients.md) shows a client with types.
+parameters in bold are required.
+
+Fields and parameters that an operation does not know are refused with 400 and the name that was probably meant. Taken, to no effect: all
+fields of an answer, so that what was read can be changed and sent back; and what clients of comparable systems send (\`createdAt\`,
+\`updatedAt\`, \`heartbeat\` and \`script\` of checks of other types, \`order\`, \`edit\` and \`arrayIndex\` of assertions,
+\`alertSettings.sslCertificates\`). Links to pings, badges and public pages may have any parameter. \`warnings\` in an answer say why
+something that was accepted has no effect as things are. [api-clients.md](../how-to/api-clients.md) shows a client with types.
 
 ${sections.join('\n')}`;
 }

@@ -7,6 +7,7 @@ import { definitionSchema, runnableSpec } from '../checks/contract/definition.ts
 import type { Lifecycle } from '../checks/contract/lifecycle.ts';
 import { checkTypes, findCheckType } from '../checks/index.ts';
 import { AppError, toError } from '../lib/errors.ts';
+import { findUnknownFields } from '../lib/names/unknown-fields.ts';
 
 /** A check read from a file, ready to be run. */
 export interface FileCheck {
@@ -68,9 +69,13 @@ export function parseCheck(path: string, content: string): FileCheck {
   const suiteSource = type.needsSuites ? suiteSourceOf(path, fields.codeBundlePath) : undefined;
   const known = suiteSource === undefined ? fields : { ...fields, codeBundlePath: unknownKey };
   const parsed = definitionSchema(type).safeParse({ name: basename(path), ...known });
-  const problems = parsed.success
-    ? unknownKeys(fields, parsed.data).map((key) => `${key}: unknown field`)
-    : parsed.error.issues.map((issue) => `${issue.path.join('.') || 'check'}: ${issue.message}`);
+  const problems = [
+    ...findUnknownFields([definitionSchema(type)], fields).map(({ path: key, nearest }) => {
+      const meant = nearest === undefined ? '' : `; did you mean "${nearest}"?`;
+      return `${key.join('.')}: unknown field${meant}`;
+    }),
+    ...(parsed.error?.issues ?? []).map((issue) => `${issue.path.join('.') || 'check'}: ${issue.message}`),
+  ];
   for (const key of type.usesLifecycleScripts ? (['setupSnippetId', 'tearDownSnippetId'] as const) : []) {
     if (parsed.data?.[key] == null) continue;
     problems.push(`${key}: only the service knows snippets; a file has the script itself`);
@@ -102,21 +107,6 @@ function suiteSourceOf(file: string, written: unknown): string | undefined {
   throw invalid(file, [
     'codeBundlePath: only the service has uploaded archives; name the folder of the suite or its tar.gz, as seen from this file',
   ]);
-}
-
-/** Dotted paths of the keys that parsing dropped because the schema does not have them. */
-function unknownKeys(written: unknown, parsed: unknown, path = ''): string[] {
-  if (Array.isArray(written) && Array.isArray(parsed)) {
-    return written.flatMap((item, index) => unknownKeys(item, parsed[index], join(path, String(index))));
-  }
-  if (!isRecord(written) || !isRecord(parsed)) return [];
-  return Object.entries(written).flatMap(([key, value]) =>
-    Object.hasOwn(parsed, key) ? unknownKeys(value, parsed[key], join(path, key)) : [join(path, key)],
-  );
-}
-
-function join(path: string, key: string): string {
-  return path === '' ? key : `${path}.${key}`;
 }
 
 function invalid(path: string, problems: readonly string[]): AppError {

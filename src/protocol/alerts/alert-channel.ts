@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { MaskedValue } from '../../checks/contract/masking.ts';
 import { NumericId, Paging } from '../http/query.ts';
 import { created, defineRoute, noContent, successful } from '../http/route.ts';
+import { Warning } from '../http/warning.ts';
 
 const KeyValue = z.object({
   key: z.string().min(1).max(255),
@@ -80,6 +81,9 @@ export const channelTypes = Object.keys(channelConfigs) as [ChannelType, ...Chan
  */
 export const undeliveredTypes: ReadonlySet<string> = new Set<ChannelType>(['SLACK_APP', 'SMS', 'CALL']);
 
+/** Types that need a mail server. */
+export const mailTypes: ReadonlySet<string> = new Set<ChannelType>(['EMAIL']);
+
 /** What answers never show of a channel. */
 export const maskedInChannels: readonly MaskedValue[] = [
   { path: ['config', 'webhookSecret'] },
@@ -98,8 +102,25 @@ const Flags = z.object({
   autoSubscribe: z.boolean().default(false).describe('Whether new checks are subscribed by themselves'),
 });
 
+const SubscriptionFields = {
+  checkId: z.uuid().nullable().default(null),
+  groupId: z.int().nullable().default(null),
+  activated: z.boolean().default(true),
+};
+
 const ofType = <T extends ChannelType>(type: T) =>
-  z.object({ type: z.literal(type), config: channelConfigs[type], ...Flags.shape });
+  z.object({
+    type: z.literal(type),
+    config: channelConfigs[type],
+    ...Flags.shape,
+    subscriptions: z
+      .array(z.object(SubscriptionFields))
+      .max(10_000)
+      .optional()
+      .describe(
+        'All of its subscriptions, each with exactly one of checkId and groupId; absent: none, or the present',
+      ),
+  });
 
 /** A channel as it is written. The config belongs to the type. */
 export const AlertChannelInput = z
@@ -116,12 +137,6 @@ export const AlertChannelInput = z
   .meta({ id: 'AlertChannelInput', discriminator: { propertyName: 'type' } });
 export type AlertChannelInput = z.output<typeof AlertChannelInput>;
 
-const SubscriptionFields = {
-  checkId: z.uuid().nullable().default(null),
-  groupId: z.int().nullable().default(null),
-  activated: z.boolean().default(true),
-};
-
 const Subscription = z
   .object({ id: z.int(), ...SubscriptionFields })
   .meta({ id: 'AlertChannelSubscription' });
@@ -134,8 +149,11 @@ const viewOf = <T extends ChannelType, Config extends z.ZodType>(type: T, config
     ...Flags.shape,
     isDelivered: z
       .boolean()
-      .describe('False for types this service keeps but cannot deliver: SLACK_APP, SMS, CALL'),
+      .describe(
+        'False for types this service keeps but cannot deliver (SLACK_APP, SMS, CALL), and for EMAIL without a mail server',
+      ),
     subscriptions: z.array(Subscription),
+    warnings: z.array(Warning).describe('Why nobody is notified by it as things are; empty when somebody is'),
     created_at: z.iso.datetime(),
     updated_at: z.iso.datetime().nullable(),
   });
@@ -160,6 +178,17 @@ const AlertChannelPatch = z.looseObject({ type: z.enum(channelTypes).optional() 
     'Any fields of AlertChannelInput; absent ones keep their value, fields of `config` too unless the type changes. A ' +
     'masked "" keeps the stored value',
 });
+
+const activated = z.boolean().default(true);
+const BulkSubscription = z
+  .union([
+    z.strictObject({ all: z.literal(true).describe('Every check of the account'), activated }),
+    z.strictObject({
+      tags: z.array(z.string().min(1)).min(1).max(100).describe('Checks with any of these tags'),
+      activated,
+    }),
+  ])
+  .meta({ id: 'AlertChannelBulkSubscription', description: 'Exactly one of all and tags' });
 
 const channelRoute = { tag: 'Alert channels', credential: 'account' } as const;
 const params = z.object({ id: NumericId });
@@ -228,5 +257,42 @@ export const alertChannelRoutes = {
     }),
     success: successful,
     response: Subscription,
+  }),
+  bulkSubscribeAlertChannel: defineRoute({
+    ...channelRoute,
+    method: 'POST',
+    path: '/v1/alert-channels/{id}/subscriptions/bulk',
+    operationId: 'bulkSubscribeAlertChannel',
+    summary:
+      'Subscribe all checks, or those with a tag, to a channel; groups with channels of their own, too',
+    params,
+    body: BulkSubscription,
+    success: successful,
+    response: z
+      .object({
+        checks: z.int().describe('Checks that are subscribed now, or not any more'),
+        groups: z.int().describe('Groups whose channels count instead of those of their checks'),
+        warnings: z.array(Warning),
+      })
+      .meta({ id: 'AlertChannelBulkSubscribed' }),
+  }),
+  testAlertChannel: defineRoute({
+    ...channelRoute,
+    method: 'POST',
+    path: '/v1/alert-channels/{id}/test',
+    operationId: 'testAlertChannel',
+    summary: 'Send a test notification to a channel and say how it went; waits up to 25 seconds',
+    params,
+    success: successful,
+    rateLimit: { requests: 10, windowSeconds: 60 },
+    response: z
+      .object({
+        notificationId: z.string(),
+        status: z
+          .enum(['IN_PROGRESS', 'SUCCESS', 'FAILURE', 'RATE_LIMITED'])
+          .describe('IN_PROGRESS: it is tried on; `GET /v1/alert-notifications` shows how it ends'),
+        result: z.string().nullable().describe('What the receiver answered, or why it could not be reached'),
+      })
+      .meta({ id: 'AlertChannelTest' }),
   }),
 };

@@ -37,9 +37,11 @@ const AlertNotification = z
       .describe('The channel when the alert was made, without its secrets'),
     checkAlertId: z.string(),
     checkResultId: z.string().nullable(),
-    checkId: z.string().describe('Id of the check, or of the private location that the alert is about'),
+    checkId: z
+      .string()
+      .describe('Id of the check, or of the private location or the test that the alert is about'),
     checkName: z.string(),
-    checkType: z.enum(checkTypeNames).nullable().describe('null when the alert is about a private location'),
+    checkType: z.enum(checkTypeNames).nullable().describe('null when the alert is about no check'),
     alertType: z.string(),
     created_at: DateTime,
     endedAt: DateTime.nullable(),
@@ -106,6 +108,7 @@ export const alertRoutes = {
     path: '/v1/accounts/me/alert-settings',
     operationId: 'updateAccountAlertSettings',
     summary: 'Replace the alert settings of checks that use the global ones',
+    ignoredFields: ['sslCertificates'],
     body: AlertSettings,
     success: successful,
     response: AlertSettings,

@@ -9,7 +9,7 @@ import type { MaskedValue } from '../../checks/contract/masking.ts';
 import { checkTypes } from '../../checks/index.ts';
 import { NumericId, Paging, QueryBoolean } from '../http/query.ts';
 import { created, defineRoute, noContent, successful } from '../http/route.ts';
-import { AnyCheck } from './check.ts';
+import { AnyCheck, ignoredInAlertSettings, ignoredInAssertions } from './check.ts';
 
 const common = CommonFields.shape;
 
@@ -101,6 +101,12 @@ export const maskedInGroups: readonly MaskedValue[] = [
 export const mergedInGroups: readonly string[] = ['alertSettings', ...Object.keys(typeDefaults)];
 
 const groupRoute = { tag: 'Check groups', credential: 'account' } as const;
+const ignoredFields = [
+  'createdAt',
+  'updatedAt',
+  ...ignoredInAlertSettings,
+  ...ignoredInAssertions.map((name) => `apiCheckDefaults.assertions.*.${name}`),
+];
 const params = z.object({ id: NumericId });
 const autoAssign = z.object({
   autoAssignAlerts: QueryBoolean.default(true).describe(
@@ -131,6 +137,7 @@ export const checkGroupRoutes = {
     method: 'POST',
     path: '/v1/check-groups',
     operationId: 'createCheckGroup',
+    ignoredFields,
     summary: 'Create a group',
     query: autoAssign,
     body: CheckGroupInput,
@@ -152,6 +159,7 @@ export const checkGroupRoutes = {
     method: 'PUT',
     path: '/v1/check-groups/{id}',
     operationId: 'updateCheckGroup',
+    ignoredFields,
     summary: 'Change a group; absent fields keep their value',
     params,
     query: autoAssign,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { defineRoute, successful } from '../http/route.ts';
+import { Warning } from '../http/warning.ts';
 
 /** The present state of a check (spec.md "Check status"). */
 export const CheckStatus = z
@@ -17,6 +18,7 @@ export const CheckStatus = z
       .int()
       .nullable()
       .describe('Whole days until the certificate expires, negative once it has; null without TLS'),
+    warnings: z.array(Warning).describe('Why the check does not run as things are; empty when it does'),
     created_at: z.iso.datetime(),
     updated_at: z.iso.datetime().nullable(),
   })
@@ -35,14 +37,14 @@ export const checkStatusRoutes = {
     ...statusRoute,
     path: '/v1/check-statuses',
     operationId: 'listCheckStatuses',
-    summary: 'The state of every check that has run',
+    summary: 'The state of every check that has run, and of every one that cannot',
     response: z.array(CheckStatus),
   }),
   getCheckStatus: defineRoute({
     ...statusRoute,
     path: '/v1/check-statuses/{checkId}',
     operationId: 'getCheckStatus',
-    summary: 'The state of one check; null when it has not run yet',
+    summary: 'The state of one check; null when it has not run yet and nothing keeps it from running',
     params: z.object({ checkId: z.uuid() }),
     response: CheckStatus.nullable(),
   }),

@@ -5,6 +5,7 @@ import { definitionSchema, mergedInChecks } from '../../checks/contract/definiti
 import { checkTypeNames, checkTypes } from '../../checks/index.ts';
 import { Paging, QueryBoolean } from '../http/query.ts';
 import { created, defineRoute, noContent, type Route, successful } from '../http/route.ts';
+import { Warning } from '../http/warning.ts';
 
 const AlertChannels = z
   .object({
@@ -30,6 +31,7 @@ const ServiceFields = {
   created_at: z.iso.datetime(),
   updated_at: z.iso.datetime().nullable(),
   alertChannels: AlertChannels,
+  warnings: z.array(Warning).describe('Why it does not run as things are; empty when it does'),
 };
 
 /** The name of a type in ids of schemas and operations. */
@@ -68,6 +70,20 @@ const includeDependencies = QueryBoolean.default(true).describe(
   'Show `dependencies`, the files next to the script of a check; they may be large',
 );
 const checkRoute = { tag: 'Checks', credential: 'account' } as const;
+
+/** Marks that clients of comparable systems put on assertions, for their own editors. */
+export const ignoredInAssertions = ['order', 'edit', 'arrayIndex'] as const;
+/** An older name of a setting of channels. */
+export const ignoredInAlertSettings = ['alertSettings.sslCertificates'] as const;
+/** `heartbeat` and `script` belong to some types only; clients send them with all (check model 1.6). */
+const ignoredFields = [
+  'heartbeat',
+  'script',
+  'createdAt',
+  'updatedAt',
+  ...ignoredInAlertSettings,
+  ...ignoredInAssertions.map((name) => `request.assertions.*.${name}`),
+];
 
 /** Fields of any type: validated by the definition schema of the type that `checkType` names. */
 const AnyDefinition = z.looseObject({ checkType: z.enum(checkTypeNames) });
@@ -118,6 +134,7 @@ export const checkRoutes = {
     method: 'POST',
     path: '/v1/checks',
     operationId: 'createCheck',
+    ignoredFields,
     otherErrors: [409],
     summary: 'Create a check of any type',
     query: autoAssign,
@@ -142,6 +159,7 @@ export const checkRoutes = {
     method: 'PUT',
     path: '/v1/checks/{id}',
     operationId: 'updateCheck',
+    ignoredFields,
     otherErrors: [409],
     summary: 'Change a check; absent fields keep their value',
     params,
@@ -173,6 +191,7 @@ function typedRoutesOf(type: CheckType): { readonly create: Route; readonly upda
       method: 'POST',
       path: `/v1/checks/${type.route}`,
       operationId: `create${pascal}`,
+      ignoredFields,
       ...(type.pings ? { otherErrors: [409] } : {}),
       summary: `Create a check: ${type.title}`,
       query: autoAssign,
@@ -185,6 +204,7 @@ function typedRoutesOf(type: CheckType): { readonly create: Route; readonly upda
       method: 'PUT',
       path: `/v1/checks/${type.route}/{id}`,
       operationId: `update${pascal}`,
+      ignoredFields,
       ...(type.pings ? { otherErrors: [409] } : {}),
       summary: `Change a check: ${type.title}; absent fields keep their value`,
       params,

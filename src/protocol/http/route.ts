@@ -27,6 +27,11 @@ export interface Route {
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
+  /**
+   * Fields of the body that clients of comparable systems send: they are taken and of no effect, where any
+   * other unknown field is refused. Paths, with `*` for an index.
+   */
+  readonly ignoredFields?: readonly string[];
   /** Content type of the body where it is a text of another kind than JSON. */
   readonly bodyContentType?: string;
   /**

@@ -52,6 +52,13 @@ const WindowFields = z.object({
 });
 export type WindowDefinition = z.output<typeof WindowFields>;
 
+/** Whether a window pauses, silences or shows anything. */
+function hasEffect(window: WindowDefinition): boolean {
+  const { tags, pauseAllChecks, silenceAlertsTags, silenceAllAlerts, statusPageVisibility } = window;
+  const isShown = statusPageVisibility?.enabled === true;
+  return tags.length > 0 || pauseAllChecks || silenceAlertsTags.length > 0 || silenceAllAlerts || isShown;
+}
+
 export const MaintenanceWindowInput = WindowFields.superRefine((window, context) => {
   const issue = (path: string, message: string) =>
     context.addIssue({ code: 'custom', path: [path], message });
@@ -62,6 +69,12 @@ export const MaintenanceWindowInput = WindowFields.superRefine((window, context)
   }
   if (window.repeatUnit !== null && window.repeatInterval === null) {
     issue('repeatInterval', 'is required with repeatUnit');
+  }
+  if (!hasEffect(window)) {
+    issue(
+      'tags',
+      'or "pauseAllChecks", "silenceAlertsTags", "silenceAllAlerts" or "statusPageVisibility" must be set: the window has no effect',
+    );
   }
   if (window.repeatEndsAt === null) return;
   if (window.repeatUnit === null)

@@ -38,7 +38,7 @@ export interface AlertFacts {
     readonly expiresAt: number;
   } | null;
   /** What it is about when that is no check. Absent in alerts that an older build stored. */
-  readonly subject?: 'location' | 'sickness';
+  readonly subject?: 'location' | 'sickness' | 'test';
 }
 
 /** Long messages are cut: receivers show a line, and the result has the whole. */

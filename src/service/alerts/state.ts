@@ -48,6 +48,7 @@ export const alertTypes = [
   'ALERT_LOCATION_BACK',
   'ALERT_LOCATION_SICK',
   'ALERT_LOCATION_WELL',
+  'ALERT_TEST',
 ] as const;
 export type AlertType = (typeof alertTypes)[number];
 

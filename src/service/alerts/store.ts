@@ -20,11 +20,12 @@ export interface ExpiringCertificate {
 }
 
 /** Alerts that are about no check. */
-const ofLocations = [
+const ofNoCheck = [
   'ALERT_LOCATION_AWAY',
   'ALERT_LOCATION_BACK',
   'ALERT_LOCATION_SICK',
   'ALERT_LOCATION_WELL',
+  'ALERT_TEST',
 ] as const;
 
 /** The alert states of checks and the alerts that were made. */
@@ -120,7 +121,7 @@ export class Alerts {
       .where('account_id', '=', filter.accountId)
       .where('created', '>=', filter.from)
       .where('created', '<', filter.to)
-      .where('alert_type', 'not in', ofLocations);
+      .where('alert_type', 'not in', ofNoCheck);
     if (filter.checkId !== undefined) query = query.where('check_id', '=', filter.checkId);
     const ordered = query.selectAll().orderBy('created', 'desc').orderBy('id', 'desc');
     const { total, rows: alerts } = await readPage(ordered, page);

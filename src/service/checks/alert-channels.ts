@@ -84,6 +84,11 @@ export interface CheckChannel {
   readonly activated: boolean;
 }
 
+/** The subscriptions of a check or a group as answers show them. */
+export function subscriptionsView(subscribed: readonly CheckChannel[]) {
+  return subscribed.map(({ channel, activated }) => ({ alertChannelId: channel.id, activated }));
+}
+
 /**
  * What a check shows of the channels it is subscribed to (spec.md, `alertChannelSubscriptions` and
  * `alertChannels`).
@@ -97,10 +102,7 @@ export function channelsView(subscribed: readonly CheckChannel[]) {
         return (shown as { config: ChannelConfig<T> }).config;
       });
   return {
-    alertChannelSubscriptions: subscribed.map(({ channel, activated }) => ({
-      alertChannelId: channel.id,
-      activated,
-    })),
+    alertChannelSubscriptions: subscriptionsView(subscribed),
     alertChannels: {
       email: configs('EMAIL').map(({ address }) => ({ address })),
       webhook: configs('WEBHOOK').map(({ url, name, method, headers, queryParameters }) => ({

@@ -32,7 +32,7 @@ export function checkHandlers(deps: CheckDeps): [string, AnyHandler][] {
       );
       describePage(request, reply, { query, total, publicUrl: deps.publicUrl });
       const shown = query.applyGroupSettings ? await withGroups(deps.store, checks) : checks;
-      return checkListView(deps, shown);
+      return checkListView(deps, shown, query.applyGroupSettings ? 'in-effect' : 'own');
     },
     async createCheck({ caller, body, query }) {
       const { checkType, ...fields } = body;
@@ -43,7 +43,8 @@ export function checkHandlers(deps: CheckDeps): [string, AnyHandler][] {
       const check = await deps.store.checks.find(caller.accountId, params.id);
       if (!check) throw checkNotFound(params.id);
       const [inEffect] = query.applyGroupSettings ? await withGroups(deps.store, [check]) : [check];
-      const view = await viewOf(inEffect ?? check);
+      const kind = query.applyGroupSettings ? 'in-effect' : 'own';
+      const view = await oneCheckView(deps, inEffect ?? check, kind);
       return query.includeDependencies ? view : ({ ...view, dependencies: undefined } as typeof view);
     },
     async updateCheck({ caller, params, body }) {

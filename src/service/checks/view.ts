@@ -3,21 +3,28 @@ import { type CheckDefinition, completeDefinition, maskedValues } from '../../ch
 import { maskDefinition } from '../../checks/contract/masking.ts';
 import { findCheckType } from '../../checks/index.ts';
 import { AnyCheck } from '../../protocol/checks/check.ts';
+import type { Warning } from '../../protocol/http/warning.ts';
 import type { HandlerDeps } from '../http/handler.ts';
 import { describeIssues } from '../http/validation.ts';
 import { type CheckChannel, channelsView } from './alert-channels.ts';
 import { withPingUrl } from './ping-address.ts';
 import { defaultOffset } from './slots.ts';
 import type { Check } from './store.ts';
+import { warningsOf } from './warnings.ts';
 
-type ViewDeps = Pick<HandlerDeps, 'store' | 'publicUrl' | 'logger'>;
+type ViewDeps = Pick<HandlerDeps, 'store' | 'clock' | 'publicUrl' | 'logger'>;
 export type CheckView = ReturnType<typeof checkView>;
 
 /**
  * A check as answers show it: whole, without the values that are masked, with the channels it is subscribed
  * to.
  */
-function checkView(check: Check, publicUrl: string | undefined, subscribed: readonly CheckChannel[] = []) {
+function checkView(
+  check: Check,
+  publicUrl: string | undefined,
+  subscribed: readonly CheckChannel[] = [],
+  warnings: readonly Warning[] = [],
+) {
   const type = findCheckType(check.checkType);
   const stored = completeDefinition(type, check.definition);
   const masked = maskDefinition(maskedValues(type), stored);
@@ -28,15 +35,36 @@ function checkView(check: Check, publicUrl: string | undefined, subscribed: read
     checkType: check.checkType,
     frequencyOffset: definition.frequencyOffset ?? defaultOffset(check.id, definition.frequency),
     ...channelsView(subscribed),
+    warnings: [...warnings],
     created_at: new Date(check.created).toISOString(),
     updated_at: check.updated === null ? null : new Date(check.updated).toISOString(),
   };
 }
 
+/** Whether a check is shown as it is written, or with the settings of its group. */
+type ViewKind = 'own' | 'in-effect';
+
+/** The channels of checks: those of their groups, in effect, where these have any. */
+async function channelsOf(
+  store: ViewDeps['store'],
+  checks: readonly Check[],
+  kind: ViewKind,
+): Promise<(check: Check) => readonly CheckChannel[] | undefined> {
+  const own = await store.alertChannels.ofChecks(checks.map(({ id }) => id));
+  const groupIds = kind === 'own' ? [] : checks.flatMap(({ groupId }) => groupId ?? []);
+  const ofGroups = await store.alertChannels.ofGroups(groupIds);
+  return ({ id, groupId }) => (groupId === null ? undefined : ofGroups.get(groupId)) ?? own.get(id);
+}
+
 /** The same of one check whose channels are still to be looked up. */
-export async function oneCheckView({ store, publicUrl }: ViewDeps, check: Check): Promise<CheckView> {
-  const channels = await store.alertChannels.ofChecks([check.id]);
-  return checkView(check, publicUrl, channels.get(check.id));
+export async function oneCheckView(
+  { store, clock, publicUrl }: ViewDeps,
+  check: Check,
+  kind: ViewKind = 'own',
+): Promise<CheckView> {
+  const channels = await channelsOf(store, [check], kind);
+  const warnings = await warningsOf(store, [check], clock.wallMs());
+  return checkView(check, publicUrl, channels(check), warnings.get(check.id));
 }
 
 /**
@@ -44,12 +72,14 @@ export async function oneCheckView({ store, publicUrl }: ViewDeps, check: Check)
  * logged.
  */
 export async function checkListView(
-  { store, publicUrl, logger }: ViewDeps,
+  { store, clock, publicUrl, logger }: ViewDeps,
   checks: readonly Check[],
+  kind: ViewKind = 'own',
 ): Promise<CheckView[]> {
-  const channels = await store.alertChannels.ofChecks(checks.map(({ id }) => id));
+  const channels = await channelsOf(store, checks, kind);
+  const warnings = await warningsOf(store, checks, clock.wallMs());
   return checks.flatMap((check) => {
-    const view = checkView(check, publicUrl, channels.get(check.id));
+    const view = checkView(check, publicUrl, channels(check), warnings.get(check.id));
     const encoded = z.safeEncode(AnyCheck, view);
     if (encoded.success) return [view];
     logger.error(

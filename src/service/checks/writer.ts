@@ -9,6 +9,7 @@ import { typedCheckRoutes } from '../../protocol/checks/check.ts';
 import type { Route } from '../../protocol/http/route.ts';
 import type { HandlerDeps } from '../http/handler.ts';
 import { requireGroup, requireLocations } from '../http/known-names.ts';
+import { unknownFieldIssues } from '../http/unknown-names.ts';
 import { fieldError, validationError } from '../http/validation.ts';
 import type { Signal } from '../store/engine/signals.ts';
 import { cancelledSignals } from '../store/engine/signals.ts';
@@ -95,7 +96,10 @@ export class CheckWriter {
         storedType,
         id,
         mergeDefinition(stored.definition, patch),
-        type?.requiredOnUpdate?.safeParse(body).error?.issues,
+        // The route of all types knows the fields of none.
+        type
+          ? type.requiredOnUpdate?.safeParse(body).error?.issues
+          : unknownFieldIssues(routesOf(storedType).update, body),
       );
       const definition = addressed(storedType, parsed);
       await requireLocations(repositories, accountId, definition);

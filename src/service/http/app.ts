@@ -18,6 +18,7 @@ import type { AnyHandler, Call, HandlerDeps } from './handler.ts';
 import { RateLimits } from './limits.ts';
 import { buildOpenApi } from './openapi.ts';
 import { RawTransfers } from './raw-transfers.ts';
+import { unknownFieldIssues, unknownParameterIssues } from './unknown-names.ts';
 import { fieldError, findUnstorable, validationError } from './validation.ts';
 
 export interface AppDeps extends Pick<HandlerDeps, 'store' | 'clock' | 'logger'> {
@@ -76,7 +77,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     reply.header('x-request-id', request.id);
   });
   answerErrors(app, deps.routes);
-  app.setValidatorCompiler<ValidatedSchema>(({ schema, httpPart }) => validator(schema.zod, httpPart));
+  app.setValidatorCompiler<ValidatedSchema>(({ schema, httpPart }) => validator(schema, httpPart));
   app.setSerializerCompiler<ValidatedSchema>(({ schema }) => serializer(schema.zod));
   const transfers = new RawTransfers(app);
   const room = new BodyRoom();
@@ -179,10 +180,15 @@ function limitReading(request: IncomingMessage, timeoutMs: number): void {
 /** Schemas are handed to Fastify in a wrapper, so that it takes them for what they are: not JSON Schema. */
 interface ValidatedSchema {
   readonly zod: z.ZodType;
+  /** What a value holds that nobody knows, and parsing would drop. */
+  readonly unknownIn?: (value: unknown) => readonly z.core.$ZodIssue[];
 }
 
-const wrap = (schema: z.ZodType | undefined): ValidatedSchema | undefined =>
-  schema === undefined ? undefined : { zod: schema };
+const wrap = (
+  schema: z.ZodType | undefined,
+  unknownIn?: ValidatedSchema['unknownIn'],
+): ValidatedSchema | undefined =>
+  schema === undefined ? undefined : { zod: schema, ...(unknownIn ? { unknownIn } : {}) };
 
 interface RouteParts {
   readonly handler: AnyHandler;
@@ -200,7 +206,7 @@ function addRoute(
   const schema = {
     ...(route.params ? { params: wrap(route.params) } : {}),
     ...(route.query ? { querystring: wrap(route.query) } : {}),
-    ...(route.body ? { body: wrap(route.body) } : {}),
+    ...(route.body ? { body: wrap(route.body, (body) => unknownFieldIssues(route, body)) } : {}),
     ...(route.response && !route.responseContentType
       ? { response: { [route.success.statusCode]: wrap(route.response) } }
       : {}),
@@ -224,6 +230,7 @@ function addRoute(
       if (!route.isBodyRaw) limitSending(request.raw);
     },
     preValidation: async (request) => {
+      refuse('query', unknownParameterIssues(route, request.query));
       refuseUnstorable('query', request.query);
       refuseUnstorable('params', request.params);
       // The schemas of the agent protocol say what its texts may hold; reports show what targets sent,
@@ -233,6 +240,7 @@ function addRoute(
       if (route.body && !route.isBodyOptional && (request.body === undefined || request.body === null)) {
         throw new AppError('MALFORMED_BODY', 'The request needs a JSON body.');
       }
+      if (!route.body) refuse('payload', unknownFieldIssues(route, request.body));
     },
     handler: async (request, reply) => {
       const { caller } = request;
@@ -283,12 +291,17 @@ function warnOrAbove(level: string): string {
 
 const sources = { body: 'payload', querystring: 'query', params: 'params', headers: 'headers' } as const;
 
-function validator(schema: z.ZodType, httpPart: string | undefined) {
+function validator({ zod, unknownIn }: ValidatedSchema, httpPart: string | undefined) {
   const source = sources[httpPart as keyof typeof sources] ?? 'payload';
   return (data: unknown) => {
-    const parsed = schema.safeParse(data);
-    return parsed.success ? { value: parsed.data } : { error: validationError(source, parsed.error.issues) };
+    const parsed = zod.safeParse(data);
+    const issues = [...(unknownIn?.(data) ?? []), ...(parsed.error?.issues ?? [])];
+    return issues.length === 0 ? { value: parsed.data } : { error: validationError(source, issues) };
   };
+}
+
+function refuse(source: 'query' | 'payload', issues: readonly z.core.$ZodIssue[]): void {
+  if (issues.length > 0) throw validationError(source, issues);
 }
 
 /** Answers hold what their schema names and nothing else; one that does not fit is a fault of ours. */

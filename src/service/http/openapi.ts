@@ -114,7 +114,8 @@ function parameters(place: 'path' | 'query', schema: z.ZodObject | undefined, sc
 
 /** The statuses of errors that the document promises of a route; others are faults. */
 export function errorStatuses(route: Route): number[] {
-  const hasInput = route.params || route.query || route.body;
+  // Unknown parameters are refused at least.
+  const hasInput = route.params || route.query || route.body || route.credential === 'account';
   return [
     ...(hasInput ? [400] : []),
     // A public page that takes a query takes its own key in it, where it is private.

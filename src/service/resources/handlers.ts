@@ -26,7 +26,7 @@ type AnyTable = AccountTable<string, AnyRow, 'key', Stored>;
 interface AnyResource {
   readonly api: ResourceApi;
   readonly newKey?: () => string;
-  columns(input: Json, change?: { readonly stored: Stored; readonly table: AnyTable }): object;
+  columns(input: Json, now: number, change?: { readonly stored: Stored; readonly table: AnyTable }): object;
   view(stored: Stored): object;
   merge?(stored: Stored, patch: Json): Json;
   list?(
@@ -82,11 +82,12 @@ function handlersOf(
     return rows.map(view);
   };
   const create: ResourceHandler = async ({ caller, body }) => {
+    const now = clock.wallMs();
     const row = {
       ...(newKey ? { [table.shape.key]: newKey() } : {}),
-      ...(await columns(body)),
+      ...(await columns(body, now)),
       account_id: caller.accountId,
-      created: clock.wallMs(),
+      created: now,
       ...(api.patch ? { updated: null } : {}),
     };
     try {
@@ -104,9 +105,10 @@ function handlersOf(
     store.transaction(async (repositories) => {
       const [key, within] = [keyIn(params), tableOf(repositories)];
       const stored = found(await within.findForUpdate(caller.accountId, key), named(key));
-      const changes = await columns(merge(stored, body), { stored, table: within });
+      const now = clock.wallMs();
+      const changes = await columns(merge(stored, body), now, { stored, table: within });
       const identity = { account_id: caller.accountId, [within.shape.key]: key };
-      const changed = { ...changes, ...identity, updated: clock.wallMs() };
+      const changed = { ...changes, ...identity, updated: now };
       return view(found(await within.update(changed as unknown as AnyRow), named(key)));
     });
   const remove: ResourceHandler = async ({ caller, params }) => {

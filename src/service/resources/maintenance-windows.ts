@@ -1,6 +1,8 @@
 import { instantOf } from '../../protocol/http/query.ts';
 import { maintenanceRoutes } from '../../protocol/pages/maintenance.ts';
 import { maintenanceWindowApi, type WindowDefinition } from '../../protocol/pages/maintenance-window.ts';
+import { fieldError } from '../http/validation.ts';
+import { lastEnd, ruleOf } from '../maintenance/rule.ts';
 import { MaintenanceWindows, windowColumns } from '../maintenance/window-store.ts';
 import { type Change, defineResource } from './resource.ts';
 
@@ -19,8 +21,14 @@ export const windows = defineResource(
 /** What was changed of occurrences stays, unless the window's occurrences are others now. */
 async function columns(
   definition: WindowDefinition,
+  now: number,
   change?: Change<MaintenanceWindows>,
 ): Promise<ReturnType<typeof windowColumns>> {
+  const end = lastEnd(ruleOf(definition));
+  if (!change && end !== null && end <= now) {
+    const key = definition.repeatUnit === null ? 'endsAt' : 'repeatEndsAt';
+    throw fieldError('payload', [{ key, message: 'is in the past: the window would have no effect' }]);
+  }
   if (!change) return windowColumns(definition);
   const { stored, table } = change;
   if (hasOtherOccurrences(stored.definition, definition)) await table.maintenances.forget(stored.id);

@@ -41,6 +41,7 @@ export interface Declaration<Api extends ResourceApi, Table> {
   /** What is stored of one, new or changed. May refuse it with a `fieldError`. */
   readonly columns: (
     input: z.output<Api['input']>,
+    now: number,
     change?: Change<Table>,
   ) => Columns<RowOf<Table>, KeyOf<Table>> | Promise<Columns<RowOf<Table>, KeyOf<Table>>>;
   /** What is shown of one; when it was created and updated is added. */

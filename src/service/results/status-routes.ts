@@ -1,5 +1,8 @@
 import { AppError } from '../../lib/errors.ts';
 import { type CheckStatus, checkStatusRoutes } from '../../protocol/checks/check-status.ts';
+import type { Warning } from '../../protocol/http/warning.ts';
+import type { Check } from '../checks/store.ts';
+import { warningsOf } from '../checks/warnings.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
 import type { StatusRow } from './tables.ts';
 
@@ -7,22 +10,81 @@ import type { StatusRow } from './tables.ts';
 export function checkStatusHandlers(deps: HandlerDeps): [string, AnyHandler][] {
   return handlersById(checkStatusRoutes, {
     async listCheckStatuses({ caller }) {
-      const rows = await deps.store.statuses.list(caller.accountId);
+      const { accountId } = caller;
       const now = deps.clock.wallMs();
-      return rows.map((row) => statusView(row, row.name, now));
+      const rows = await deps.store.statuses.list(accountId);
+      const { warnings, unrun } = await allWarnings(
+        deps,
+        accountId,
+        new Set(rows.map((row) => row.check_id)),
+      );
+      return [
+        ...rows.map((row) => statusView(row, row.name, warnings.get(row.check_id), now)),
+        ...unrun.map((check) => unrunView(check, warnings.get(check.id) ?? [])),
+      ];
     },
     async getCheckStatus({ caller, params }) {
       const check = await deps.store.checks.find(caller.accountId, params.checkId);
       if (!check) throw new AppError('NOT_FOUND', `There is no check ${params.checkId}.`);
       const row = await deps.store.statuses.find(caller.accountId, params.checkId);
-      return row ? statusView(row, check.name, deps.clock.wallMs()) : null;
+      const now = deps.clock.wallMs();
+      const warnings = (await warningsOf(deps.store, [check], now)).get(check.id);
+      if (row) return statusView(row, check.name, warnings, now);
+      return warnings ? unrunView(check, warnings) : null;
     },
   });
 }
 
+const checksAtOnce = 500;
+
+/** The warnings of all checks of an account, and those checks that have some and no status. */
+async function allWarnings(
+  { store, clock }: HandlerDeps,
+  accountId: string,
+  withStatus: ReadonlySet<string>,
+): Promise<{ warnings: ReadonlyMap<string, Warning[]>; unrun: ShownCheck[] }> {
+  const warnings = new Map<string, Warning[]>();
+  const unrun: ShownCheck[] = [];
+  for (let offset = 0; ; offset += checksAtOnce) {
+    const { checks } = await store.checks.list(accountId, {}, { limit: checksAtOnce, offset });
+    const found = await warningsOf(store, checks, clock.wallMs());
+    for (const [id, some] of found) warnings.set(id, some);
+    for (const { id, name, created } of checks) {
+      if (found.has(id) && !withStatus.has(id)) unrun.push({ id, name, created });
+    }
+    if (checks.length < checksAtOnce) return { warnings, unrun };
+  }
+}
+
+type ShownCheck = Pick<Check, 'id' | 'name' | 'created'>;
+
+/** The state of a check that has not run, and does not. */
+function unrunView({ id, name, created }: ShownCheck, warnings: readonly Warning[]): CheckStatus {
+  return {
+    name,
+    checkId: id,
+    hasFailures: false,
+    hasErrors: false,
+    isDegraded: false,
+    longestRun: null,
+    shortestRun: null,
+    lastRunLocation: null,
+    lastCheckRunId: null,
+    sslDaysRemaining: null,
+    warnings: [...warnings],
+    created_at: new Date(created).toISOString(),
+    updated_at: null,
+  };
+}
+
 const dayMs = 86_400_000;
 
-function statusView(row: StatusRow, name: string, now: number): CheckStatus {
+function statusView(
+  row: StatusRow,
+  name: string,
+  warnings: readonly Warning[] | undefined,
+  now: number,
+): CheckStatus {
   return {
     name,
     checkId: row.check_id,
@@ -35,6 +97,7 @@ function statusView(row: StatusRow, name: string, now: number): CheckStatus {
     lastCheckRunId: String(row.last_check_run_id),
     sslDaysRemaining:
       row.certificate_expires === null ? null : Math.floor((row.certificate_expires - now) / dayMs),
+    warnings: [...(warnings ?? [])],
     created_at: new Date(row.created).toISOString(),
     updated_at: row.updated === null ? null : new Date(row.updated).toISOString(),
   };

@@ -12,10 +12,12 @@ export function minimalBody(route: { readonly operationId: string; readonly body
 }
 
 /** A query that a route takes, beginning with `?`; empty where it needs none. */
-export function minimalQuery(route: { readonly query?: z.ZodType }): string {
-  if (!route.query || route.query.safeParse({}).success) return '';
+export function minimalQuery({ query }: { readonly query?: z.ZodObject }): string {
+  if (!query || query.safeParse({}).success) return '';
   // What a list of names may hold, and what an instant looks like, no JSON Schema tells.
-  return '?metrics=availability&from=0&to=0';
+  const texts = { metrics: 'availability', from: '0', to: '0' };
+  const known = Object.entries(texts).filter(([name]) => name in query.shape);
+  return `?${new URLSearchParams(known)}`;
 }
 
 /** The smallest value that a schema takes, derived from its JSON Schema; texts of a special form are guessed. */

@@ -22,6 +22,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   callTrigger: 'waits for runs',
   awaitCheckSession: 'waits for runs',
   awaitTestSession: 'waits for runs',
+  testAlertChannel: 'waits for the notifier, which does not run',
   analyseErrorGroup: 'no model provider: 402',
   analyseTestSessionErrorGroup: 'no model provider: 402',
   getRootCauseAnalysis: 'there is none without a provider',
@@ -38,6 +39,7 @@ function queryOf({ operationId, path }: Route): Readonly<Record<string, unknown>
   const nowSeconds = Math.floor(Date.now() / 1000);
   if (operationId === 'getPrivateLocationMetrics') return { from: nowSeconds - 3600, to: nowSeconds };
   if (operationId === 'listAnalyticsMetrics') return { checkType: 'API' };
+  if (operationId === 'getAnalyticsOfChecks') return {};
   return path.startsWith('/v1/analytics/') ? { metrics: 'availability' } : {};
 }
 

@@ -66,18 +66,21 @@ describe('creating a check', () => {
     expect(unknown.body.validation).toEqual({ source: 'payload', keys: ['checkType'] });
   });
 
-  it('drops unknown keys, those of public clients for example', async () => {
+  it('takes the keys that public clients send, to no effect, and refuses others', async () => {
     const check = await createCheck(harness, {
       id: randomUUID(),
       createdAt: 'x',
       request: {
         ...request,
-        extra: 1,
         assertions: [{ source: 'STATUS_CODE', comparison: 'EQUALS', target: '200', order: 3, edit: true }],
       },
     });
     expect(check).not.toHaveProperty('createdAt');
-    expect(check.request).not.toHaveProperty('extra');
+    const refused = await harness.call('POST', '/v1/checks/url', {
+      name: 'x',
+      request: { ...request, extra: 1 },
+    });
+    expect([refused.status, refused.body.validation.keys]).toEqual([400, ['request.extra']]);
     expect(check.request.assertions).toEqual([
       { source: 'STATUS_CODE', property: '', comparison: 'EQUALS', target: '200', regex: '' },
     ]);
@@ -323,8 +326,9 @@ describe('results', () => {
     expect((await own.call('GET', `/v1/check-results/${elsewhere.id}/${failed[0].id}`)).status).toBe(404);
     const status = await own.call('GET', `/v1/check-statuses/${check.id}`);
     expect(status.body).toMatchObject({ hasFailures: false, longestRun: 100, shortestRun: 50 });
-    expect((await own.call('GET', '/v1/check-statuses')).body).toEqual([status.body]);
-    expect((await own.call('GET', `/v1/check-statuses/${elsewhere.id}`)).body).toBeNull();
+    const unrun = await own.call('GET', `/v1/check-statuses/${elsewhere.id}`);
+    expect(unrun.body).toMatchObject({ lastCheckRunId: null, warnings: [{ code: 'NO_LOCATION' }] });
+    expect((await own.call('GET', '/v1/check-statuses')).body).toEqual([status.body, unrun.body]);
     expect((await own.call('GET', '/v1/checks?status=passing')).body).toHaveLength(1);
     expect((await own.call('GET', '/v1/checks?status=failing')).body).toEqual([]);
     await own.close();

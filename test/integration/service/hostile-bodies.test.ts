@@ -53,7 +53,7 @@ describe('bodies that are no documents', () => {
     [
       'deep nesting',
       `{"name":"x","request":{"url":"http://x"},"deep":${'['.repeat(100_000)}${']'.repeat(100_000)}}`,
-      201,
+      400,
     ],
     [
       'deep nesting in a field',

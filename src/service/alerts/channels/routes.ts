@@ -2,23 +2,34 @@ import { keepMasked, maskDefinition } from '../../../checks/contract/masking.ts'
 import {
   AlertChannelInput,
   alertChannelRoutes,
+  mailTypes,
   maskedInChannels,
   type AlertChannel as ShownChannel,
   undeliveredTypes,
 } from '../../../protocol/alerts/alert-channel.ts';
+import type { Warning } from '../../../protocol/http/warning.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/handler.ts';
 import { found, notFound } from '../../http/known-names.ts';
 import { describePage, pageOffset } from '../../http/paging.ts';
+import { unknownFieldIssues } from '../../http/unknown-names.ts';
 import { fieldError, validationError } from '../../http/validation.ts';
 import type { Repositories } from '../../store.ts';
 import { templateProblems } from '../delivery/webhook.ts';
 import type { AlertSubscriptionRow } from '../tables.ts';
 import type { AlertChannel } from './store.ts';
+import { subscribeMany, writeSubscribers } from './subscribers.ts';
+import { sendTest } from './test-notification.ts';
 
 /** The routes of alert channels. */
-export function alertChannelHandlers({ store, clock, publicUrl }: HandlerDeps): [string, AnyHandler][] {
+export function alertChannelHandlers({
+  store,
+  clock,
+  publicUrl,
+  hasMailer = false,
+  ledger,
+}: HandlerDeps & { readonly ledger: { readonly draining: AbortSignal } }): [string, AnyHandler][] {
   const viewOf = async (channel: AlertChannel) =>
-    view(channel, await store.alertChannels.subscriptionsOf([channel.id]));
+    view(channel, await store.alertChannels.subscriptionsOf([channel.id]), hasMailer);
   return handlersById(alertChannelRoutes, {
     async listAlertChannels({ caller, query, request, reply }) {
       const page = { limit: query.limit, offset: pageOffset(query) };
@@ -26,19 +37,19 @@ export function alertChannelHandlers({ store, clock, publicUrl }: HandlerDeps): 
       const subscriptions = await store.alertChannels.subscriptionsOf(channels.map(({ id }) => id));
       const byChannel = Map.groupBy(subscriptions, (row) => row.channel_id);
       describePage(request, reply, { query, total, publicUrl });
-      return channels.map((channel) => view(channel, byChannel.get(channel.id) ?? []));
+      return channels.map((channel) => view(channel, byChannel.get(channel.id) ?? [], hasMailer));
     },
     async createAlertChannel({ caller, body }) {
       requireTemplates(body);
-      const { type, ...definition } = body;
-      const inserted = await store.alertChannels.insert({
-        account_id: caller.accountId,
-        type,
-        definition: JSON.stringify(definition),
-        created: clock.wallMs(),
-        updated: null,
+      const { type, subscriptions = [], ...definition } = body;
+      const { accountId } = caller;
+      const row = { type, definition: JSON.stringify(definition), created: clock.wallMs(), updated: null };
+      const created = await store.transaction(async (repositories) => {
+        const inserted = await repositories.alertChannels.insert({ account_id: accountId, ...row });
+        await writeSubscribers(repositories, accountId, inserted.id, subscriptions);
+        return inserted;
       });
-      return viewOf(inserted);
+      return viewOf(created);
     },
     async getAlertChannel({ caller, params }) {
       return viewOf(await requireChannel(store, caller.accountId, params.id));
@@ -47,7 +58,8 @@ export function alertChannelHandlers({ store, clock, publicUrl }: HandlerDeps): 
       const changed = await store.transaction(async (repositories) => {
         const [accountId, what] = [caller.accountId, `alert channel ${params.id}`];
         const stored = found(await repositories.alertChannels.findForUpdate(accountId, params.id), what);
-        const { type, ...definition } = merged(stored, body);
+        const { type, subscriptions, ...definition } = merged(stored, body);
+        if (subscriptions) await writeSubscribers(repositories, accountId, stored.id, subscriptions);
         const row = { type, definition: JSON.stringify(definition), updated: clock.wallMs() };
         const identity = { account_id: accountId, id: stored.id };
         return found(await repositories.alertChannels.update({ ...row, ...identity }), what);
@@ -80,6 +92,19 @@ export function alertChannelHandlers({ store, clock, publicUrl }: HandlerDeps): 
       });
       return subscriptionView(row);
     },
+    async bulkSubscribeAlertChannel({ caller, params, body }) {
+      return store.transaction(async (repositories) => {
+        const { id } = await requireChannel(repositories, caller.accountId, params.id);
+        const tags = 'tags' in body ? body.tags : undefined;
+        return subscribeMany(repositories, caller.accountId, id, { tags, activated: body.activated });
+      });
+    },
+    async testAlertChannel({ caller, params, request }) {
+      const channel = await requireChannel(store, caller.accountId, params.id);
+      const stop = AbortSignal.any([ledger.draining, request.signal]);
+      const { id, status, result } = await sendTest({ store, clock }, channel, stop);
+      return { notificationId: id, status, result };
+    },
   });
 }
 
@@ -101,7 +126,11 @@ function merged(stored: AlertChannel, body: Readonly<Record<string, unknown>>): 
       ? { ...(stored.definition.config as object), ...patch.config }
       : (patch.config ?? (isSameType ? stored.definition.config : undefined));
   const parsed = AlertChannelInput.safeParse({ ...stored.definition, ...patch, type, config });
-  if (!parsed.success) throw validationError('payload', parsed.error.issues);
+  // The route knows the fields of no type: those of the channel's are the ones of a new channel.
+  const unknown = unknownFieldIssues(alertChannelRoutes.createAlertChannel, { ...body, type });
+  if (!parsed.success || unknown.length > 0) {
+    throw validationError('payload', [...unknown, ...(parsed.error?.issues ?? [])]);
+  }
   requireTemplates(parsed.data);
   return parsed.data;
 }
@@ -112,7 +141,11 @@ function requireTemplates(channel: AlertChannelInput): void {
   if (problems.length > 0) throw fieldError('payload', problems);
 }
 
-function view(channel: AlertChannel, subscriptions: readonly AlertSubscriptionRow[]): ShownChannel {
+function view(
+  channel: AlertChannel,
+  subscriptions: readonly AlertSubscriptionRow[],
+  hasMailer: boolean,
+): ShownChannel {
   // The config is the one of the type: channels are stored as their schema returned them.
   const shown = maskDefinition(maskedInChannels, {
     ...channel.definition,
@@ -121,11 +154,35 @@ function view(channel: AlertChannel, subscriptions: readonly AlertSubscriptionRo
   return {
     ...shown,
     id: channel.id,
-    isDelivered: !undeliveredTypes.has(channel.type),
+    isDelivered: whyUndelivered(channel.type, hasMailer) === undefined,
     subscriptions: subscriptions.map(subscriptionView),
+    warnings: warningsOf(channel, subscriptions, hasMailer),
     created_at: new Date(channel.created).toISOString(),
     updated_at: channel.updated === null ? null : new Date(channel.updated).toISOString(),
   };
+}
+
+/** Why nothing reaches receivers of a type, or undefined. */
+function whyUndelivered(type: string, hasMailer: boolean): string | undefined {
+  if (undeliveredTypes.has(type))
+    return `This service keeps channels of type ${type} but cannot deliver to them.`;
+  if (mailTypes.has(type) && !hasMailer) {
+    return 'This service has no mail server: set SMTP_URL and MAIL_FROM, or use another type of channel.';
+  }
+  return undefined;
+}
+
+function warningsOf(
+  channel: AlertChannel,
+  subscriptions: readonly AlertSubscriptionRow[],
+  hasMailer: boolean,
+): Warning[] {
+  const undelivered = whyUndelivered(channel.type, hasMailer);
+  const warnings: Warning[] =
+    undelivered === undefined ? [] : [{ code: 'NOT_DELIVERED', message: undelivered }];
+  if (subscriptions.some(({ activated }) => activated === 1)) return warnings;
+  const message = `No check and no group is subscribed to this channel, so it is notified of nothing. POST /v1/alert-channels/${channel.id}/subscriptions/bulk with {"all": true} or {"tags": ["…"]} subscribes checks.`;
+  return [...warnings, { code: 'NO_SUBSCRIBER', message }];
 }
 
 function subscriptionView(row: AlertSubscriptionRow) {

@@ -81,6 +81,118 @@ export class AlertChannels extends accountTable<Tables['alert_channels'], AlertC
     }
   }
 
+  /** Gives a channel exactly these subscribers. */
+  async setSubscribers(
+    channelId: number,
+    subscribers: readonly {
+      readonly checkId: string | null;
+      readonly groupId: number | null;
+      readonly activated: boolean;
+    }[],
+  ): Promise<void> {
+    await this.db.deleteFrom('alert_subscriptions').where('channel_id', '=', channelId).execute();
+    for (const activated of [true, false]) {
+      const some = subscribers.filter((one) => one.activated === activated);
+      const checkIds = some.flatMap(({ checkId }) => checkId ?? []);
+      const groupIds = some.flatMap(({ groupId }) => groupId ?? []);
+      await this.subscribeAll(channelId, { checkIds, groupIds }, activated);
+    }
+  }
+
+  /** Subscribes checks and groups, or changes whether their subscriptions are active. */
+  async subscribeAll(
+    channelId: number,
+    { checkIds, groupIds }: { readonly checkIds: readonly string[]; readonly groupIds: readonly number[] },
+    activated: boolean,
+  ): Promise<void> {
+    const common = { channel_id: channelId, activated: activated ? (1 as const) : (0 as const) };
+    const rows = {
+      check_id: [...new Set(checkIds)].map((id) => ({ ...common, check_id: id, group_id: null })),
+      group_id: [...new Set(groupIds)].map((id) => ({ ...common, check_id: null, group_id: id })),
+    };
+    for (const column of ['check_id', 'group_id'] as const) {
+      for (const batch of batches<{ check_id: string | null; group_id: number | null } & typeof common>(
+        rows[column],
+      )) {
+        await this.db
+          .insertInto('alert_subscriptions')
+          .values(batch)
+          .onConflict((conflict) =>
+            conflict.columns(['channel_id', column]).doUpdateSet({ activated: common.activated }),
+          )
+          .execute();
+      }
+    }
+  }
+
+  /**
+   * The checks of an account, or those with a tag of their own or of their group; and of the groups with
+   * channels of their own all, or those with a tag. Locked until the end of the transaction.
+   */
+  async subscribable(accountId: string, tags: readonly string[] | undefined) {
+    let checks = this.db.selectFrom('checks').select(['id', 'group_id']).where('account_id', '=', accountId);
+    let groups = this.db
+      .selectFrom('check_groups')
+      .select('id')
+      .where('account_id', '=', accountId)
+      .where('id', 'in', this.#subscribedGroups());
+    if (tags) {
+      const taggedGroups = this.db
+        .selectFrom('check_group_tags')
+        .select('group_id')
+        .where(this.dialect.inList('tag', tags));
+      const tagged = this.db
+        .selectFrom('check_tags')
+        .select('check_id')
+        .where(this.dialect.inList('tag', tags));
+      checks = checks.where((eb) => eb.or([eb('id', 'in', tagged), eb('group_id', 'in', taggedGroups)]));
+      groups = groups.where('id', 'in', taggedGroups);
+    }
+    return {
+      groups: await groups.orderBy('id').modifyEnd(this.dialect.forUpdate).execute(),
+      checks: await checks.orderBy('id').modifyEnd(this.dialect.forUpdate).execute(),
+    };
+  }
+
+  /** The groups of an account that have channels of their own. */
+  async groupsWithChannels(accountId: string): Promise<Set<number>> {
+    const rows = await this.db
+      .selectFrom('check_groups')
+      .select('id')
+      .where('account_id', '=', accountId)
+      .where('id', 'in', this.#subscribedGroups())
+      .execute();
+    return new Set(rows.map(({ id }) => id));
+  }
+
+  #subscribedGroups() {
+    return this.db
+      .selectFrom('alert_subscriptions')
+      .select((eb) => eb.ref('group_id').$notNull().as('group_id'))
+      .where('group_id', 'is not', null);
+  }
+
+  /** The channels of some groups, by the group's id, with whether each is active. */
+  async ofGroups(
+    groupIds: readonly number[],
+  ): Promise<Map<number, { channel: AlertChannel; activated: boolean }[]>> {
+    if (groupIds.length === 0) return new Map();
+    const rows = await this.db
+      .selectFrom('alert_subscriptions')
+      .innerJoin('alert_channels', 'alert_channels.id', 'alert_subscriptions.channel_id')
+      .selectAll('alert_channels')
+      .select(['alert_subscriptions.group_id', 'alert_subscriptions.activated'])
+      .where('alert_subscriptions.group_id', 'in', [...new Set(groupIds)])
+      .orderBy('alert_subscriptions.id')
+      .execute();
+    const read = rows.map((row) => ({
+      groupId: row.group_id ?? 0,
+      channel: fromRow(row),
+      activated: row.activated === 1,
+    }));
+    return Map.groupBy(read, ({ groupId }) => groupId);
+  }
+
   /** The channels of some checks, by the check's id, with whether each is active. */
   async ofChecks(
     checkIds: readonly string[],

@@ -93,6 +93,16 @@ export class AlertNotifications {
         and earlier.position < alert_notifications.position)`;
   }
 
+  /** The notification of a channel about an alert. */
+  async ofAlert(alertId: string, channelId: number): Promise<AlertNotificationRow | undefined> {
+    return this.#db
+      .selectFrom('alert_notifications')
+      .selectAll()
+      .where('alert_id', '=', alertId)
+      .where('channel_id', '=', channelId)
+      .executeTakeFirst();
+  }
+
   /** Ends a notification, unless another process has taken it over meanwhile. */
   async end(
     row: Pick<AlertNotificationRow, 'position' | 'tries'>,

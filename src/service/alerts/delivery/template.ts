@@ -37,6 +37,8 @@ export function titleOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'
   if (facts.subject === 'sickness') {
     return `Private location ${name} ${notice === 'recovery' ? 'is healthy again' : 'is unhealthy'}`;
   }
+  if (facts.subject === 'test')
+    return notice === 'recovery' ? 'The test is over' : 'Test notification of Picket';
   switch (notice) {
     case 'failure':
       return reminder > 0 ? `${name} is still failing (reminder ${reminder})` : `${name} has failed`;

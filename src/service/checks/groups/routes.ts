@@ -14,7 +14,12 @@ import { describePage, pageOffset } from '../../http/paging.ts';
 import { validationError } from '../../http/validation.ts';
 import type { Signal } from '../../store/engine/signals.ts';
 import type { Repositories } from '../../store.ts';
-import { changeSubscriptions, subscribeNew } from '../alert-channels.ts';
+import {
+  type CheckChannel,
+  changeSubscriptions,
+  subscribeNew,
+  subscriptionsView,
+} from '../alert-channels.ts';
 import { completeGroup, withGroup } from '../effective-check.ts';
 import { locationsOf } from '../slots.ts';
 import type { Check } from '../store.ts';
@@ -27,6 +32,11 @@ const namesInMessage = 3;
 /** The routes of check groups, with everything that follows for the runs of their checks. */
 export function checkGroupHandlers(deps: CheckDeps): [string, AnyHandler][] {
   const { store, clock, publicUrl } = deps;
+  const viewsOf = async (groups: readonly CheckGroup[]) => {
+    const channels = await store.alertChannels.ofGroups(groups.map(({ id }) => id));
+    return groups.map((group) => view(group, channels.get(group.id) ?? []));
+  };
+  const viewOf = async (group: CheckGroup) => found((await viewsOf([group]))[0], `check group ${group.id}`);
   return handlersById(checkGroupRoutes, {
     async listCheckGroups({ caller, query, request, reply }) {
       const { total, rows: groups } = await store.groups.listMatching(
@@ -35,7 +45,7 @@ export function checkGroupHandlers(deps: CheckDeps): [string, AnyHandler][] {
         { limit: query.limit, offset: pageOffset(query) },
       );
       describePage(request, reply, { query, total, publicUrl });
-      return groups.map(view);
+      return viewsOf(groups);
     },
     async createCheckGroup({ caller, body, query }) {
       const group = await store.transaction(async (repositories) => {
@@ -50,10 +60,10 @@ export function checkGroupHandlers(deps: CheckDeps): [string, AnyHandler][] {
         );
         return created;
       });
-      return view(group);
+      return viewOf(group);
     },
     async getCheckGroup({ caller, params }) {
-      return view(found(await store.groups.find(caller.accountId, params.id), `check group ${params.id}`));
+      return viewOf(found(await store.groups.find(caller.accountId, params.id), `check group ${params.id}`));
     },
     async updateCheckGroup({ caller, params, body }) {
       const { group, signals } = await store.transaction(async (repositories) => {
@@ -79,7 +89,7 @@ export function checkGroupHandlers(deps: CheckDeps): [string, AnyHandler][] {
         };
       });
       store.signals.send([{ kind: 'schedule' }, ...signals]);
-      return view(group);
+      return viewOf(group);
     },
     async deleteCheckGroup({ caller, params }) {
       await store.transaction(async (repositories) => {
@@ -103,6 +113,7 @@ export function checkGroupHandlers(deps: CheckDeps): [string, AnyHandler][] {
       return checkListView(
         deps,
         checks.map((check) => withGroup(check, group)),
+        'in-effect',
       );
     },
     async getCheckOfGroup({ caller, params }) {
@@ -112,7 +123,7 @@ export function checkGroupHandlers(deps: CheckDeps): [string, AnyHandler][] {
       );
       const check = await store.checks.find(caller.accountId, params.checkId);
       if (!check || check.groupId !== group.id) throw checkNotFound(params.checkId);
-      return oneCheckView(deps, withGroup(check, group));
+      return oneCheckView(deps, withGroup(check, group), 'in-effect');
     },
   });
 }
@@ -168,10 +179,11 @@ function writeOf(definition: GroupDefinition): CheckGroupWrite {
 }
 
 /** A group as answers show it: whole, and without the values that are masked. */
-function view(group: CheckGroup) {
+function view(group: CheckGroup, subscribed: readonly CheckChannel[]) {
   return {
     ...(maskDefinition(maskedInGroups, completeGroup(group)) as GroupDefinition),
     id: group.id,
+    alertChannelSubscriptions: subscriptionsView(subscribed),
     created_at: new Date(group.created).toISOString(),
     updated_at: group.updated === null ? null : new Date(group.updated).toISOString(),
   };

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { AgentErrorEvent } from '../../../../src/protocol/agent/agent-error.ts';
 import type { Route } from '../../../../src/protocol/http/route.ts';
 import { errorStatuses } from '../../../../src/service/http/openapi.ts';
+import { unknownFieldIssues } from '../../../../src/service/http/unknown-names.ts';
 import { allRoutes } from '../../../../src/service/route-table.ts';
 import { minimalBody } from '../minimal-value.ts';
 import { namesPath, type WrongValue, withValue, wrongValuesFor } from '../wrong-values.ts';
@@ -36,7 +37,7 @@ export interface Outcome {
 }
 
 /** Waits for what others do; its answers are tested where they do it. */
-const waits = new Set(['callTrigger', 'awaitCheckSession', 'awaitTestSession']);
+const waits = new Set(['callTrigger', 'awaitCheckSession', 'awaitTestSession', 'testAlertChannel']);
 
 /** Streams need real connections; they are tested where there are some. */
 const plansByRoute = new Map(
@@ -249,10 +250,13 @@ function wrongParts(route: Route, { values, query, body }: Sent): WrongPart[] {
   ];
   return parts.flatMap(([source, schema, value]) => {
     if (!schema || (source === 'payload' && value === undefined)) return [];
-    const paths = unstorable(value);
-    if (source === 'payload' && route.credential !== 'location' && paths) return [{ source, paths: [[]] }];
+    const isUnstorable = unstorable(value);
+    if (source === 'payload' && route.credential !== 'location' && isUnstorable)
+      return [{ source, paths: [[]] }];
     const { error } = schema.safeParse(value);
-    return error ? [{ source, paths: error.issues.map(({ path }) => path) }] : [];
+    const unknown = source === 'payload' ? unknownFieldIssues(route, value) : [];
+    const paths = [...unknown, ...(error?.issues ?? [])].map(({ path }) => path);
+    return paths.length > 0 ? [{ source, paths }] : [];
   });
 }
 

@@ -1,12 +1,16 @@
 import type { ResourceSample } from './resource-sample.ts';
 
-const oneHour = { startsAt: '2026-01-01T00:00:00Z', endsAt: '2036-01-01T01:00:00Z' };
+const times = { startsAt: '2026-01-01T00:00:00Z', endsAt: '2036-01-01T01:00:00Z' };
+const pausing = { ...times, pauseAllChecks: true };
 
 export const sample: ResourceSample = {
   bodies: [
-    { name: 'release', ...oneHour },
-    { name: 'move', ...oneHour, tags: ['db'], statusPageVisibility: { enabled: true } },
+    { name: 'release', ...pausing },
+    { name: 'move', ...times, tags: ['db'], statusPageVisibility: { enabled: true } },
   ],
   change: { description: 'the database moves' },
-  refused: { endsAt: { name: 'x', startsAt: oneHour.endsAt, endsAt: oneHour.startsAt } },
+  refused: {
+    endsAt: { name: 'x', ...pausing, startsAt: times.endsAt, endsAt: times.startsAt },
+    tags: { name: 'x', ...times },
+  },
 };

@@ -151,6 +151,7 @@ export function maintenanceSuite(stage: StoreStage): void {
   it('lists a window that never ends to the last year a date can be written with', async () => {
     await stage.start();
     const window = await post({
+      pauseAllChecks: true,
       startsAt: '9999-12-30T00:00:00Z',
       endsAt: '9999-12-30T01:00:00Z',
       repeatInterval: 1,
@@ -158,7 +159,11 @@ export function maintenanceSuite(stage: StoreStage): void {
     });
     const list = await call('GET', `/v1/maintenance-windows/${window.id}/maintenances`);
     expect([list.status, list.body.length]).toEqual([200, 2]);
-    const early = await call('POST', '/v1/maintenance-windows', around({ startsAt: '1969-12-31T00:00:00Z' }));
+    const early = await call(
+      'POST',
+      '/v1/maintenance-windows',
+      around({ pauseAllChecks: true, startsAt: '1969-12-31T00:00:00Z' }),
+    );
     expect([early.status, early.body.validation.keys]).toEqual([400, ['startsAt']]);
   });
 }

@@ -1,0 +1,78 @@
+import type { Warning } from '../../../protocol/http/warning.ts';
+import { fieldError } from '../../http/validation.ts';
+import type { Repositories } from '../../store.ts';
+
+/** Who is subscribed, as it is written: a check or a group. */
+export interface WrittenSubscription {
+  readonly checkId: string | null;
+  readonly groupId: number | null;
+  readonly activated: boolean;
+}
+
+/**
+ * Gives a channel exactly these subscribers.
+ *
+ * @throws AppError VALIDATION_FAILED naming each that is no check and no group of the account.
+ */
+export async function writeSubscribers(
+  repositories: Repositories,
+  accountId: string,
+  channelId: number,
+  subscriptions: readonly WrittenSubscription[],
+): Promise<void> {
+  const wanted = subscriptions.map((one) => ({ ...one, checkId: one.checkId?.toLowerCase() ?? null }));
+  const checks = await repositories.checks.findMany(wanted.flatMap(({ checkId }) => checkId ?? []));
+  const groups = await repositories.groups.findMany(wanted.flatMap(({ groupId }) => groupId ?? []));
+  const problems = wanted.flatMap(({ checkId, groupId }, index) => {
+    const problem = (field: string, message: string) => [{ key: `subscriptions.${index}.${field}`, message }];
+    if ((checkId === null) === (groupId === null)) {
+      return problem('checkId', 'or "groupId" is required, and not both');
+    }
+    if (checkId !== null) {
+      const isKnown = checks.get(checkId)?.accountId === accountId;
+      return isKnown ? [] : problem('checkId', `names no check: ${checkId}`);
+    }
+    const isKnown = groupId !== null && groups.get(groupId)?.accountId === accountId;
+    return isKnown ? [] : problem('groupId', `names no check group: ${groupId}`);
+  });
+  if (problems.length > 0) throw fieldError('payload', problems);
+  await repositories.alertChannels.setSubscribers(channelId, wanted);
+}
+
+export interface BulkSubscription {
+  /** Absent: every check. */
+  readonly tags?: readonly string[] | undefined;
+  readonly activated: boolean;
+}
+
+/**
+ * Subscribes all checks of an account, or those that have a tag by themselves or by their group. A group with
+ * channels of its own counts instead of its checks: it is subscribed too, unless other checks of it would be
+ * notified that have no such tag. Other groups are not, as the channels of their checks would no longer count.
+ */
+export async function subscribeMany(
+  repositories: Repositories,
+  accountId: string,
+  channelId: number,
+  { tags, activated }: BulkSubscription,
+): Promise<{ checks: number; groups: number; warnings: Warning[] }> {
+  const { alertChannels } = repositories;
+  const found = await alertChannels.subscribable(accountId, tags);
+  const groupIds = found.groups.map(({ id }) => id);
+  await alertChannels.subscribeAll(
+    channelId,
+    { checkIds: found.checks.map(({ id }) => id), groupIds },
+    activated,
+  );
+  const decided = new Set(groupIds);
+  const others = await alertChannels.groupsWithChannels(accountId);
+  const unheard = found.checks.filter(
+    ({ group_id: id }) => id !== null && others.has(id) && !decided.has(id),
+  ).length;
+  const message = `${unheard} of the checks are in groups that have channels of their own and no such tag: these are notified instead. Subscribe the groups.`;
+  return {
+    checks: found.checks.length,
+    groups: groupIds.length,
+    warnings: unheard === 0 ? [] : [{ code: 'GROUP_CHANNELS', message }],
+  };
+}

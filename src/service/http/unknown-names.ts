@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { findUnknownFields } from '../../lib/names/unknown-fields.ts';
+import type { Route } from '../../protocol/http/route.ts';
+
+type Issue = z.core.$ZodIssue;
+
+/**
+ * What a body holds that its route does not know, as issues that name each. Fields that the answer has are
+ * known, too: what was read can be changed and sent back as a whole. The agent protocol is not held to it, as
+ * its two sides may be of different builds.
+ */
+export function unknownFieldIssues(route: Route, body: unknown): Issue[] {
+  if (route.credential === 'location' || route.isBodyRaw || route.isBodyIgnored || route.bodyContentType) {
+    return [];
+  }
+  const written = route.documentedBody ?? route.body ?? z.object({});
+  const shown = route.documentedResponse ?? route.response;
+  return issuesOf(
+    findUnknownFields([written, ...(shown ? [named(shown)] : [])], body, new Set(route.ignoredFields)),
+    'field',
+  );
+}
+
+/** The same of a query. Links to public pages and pings may carry whatever others put there. */
+export function unknownParameterIssues(route: Route, query: unknown): Issue[] {
+  if (route.credential !== 'account') return [];
+  return issuesOf(findUnknownFields([route.query ?? z.object({})], query), 'parameter');
+}
+
+/** An answer that may have further fields, as one that has those with a name. */
+function named(shown: z.ZodType): z.ZodType {
+  return shown instanceof z.ZodObject ? z.object(shown.shape) : shown;
+}
+
+function issuesOf(unknown: ReturnType<typeof findUnknownFields>, kind: 'field' | 'parameter'): Issue[] {
+  return unknown.map(({ path, nearest }) => ({
+    code: 'custom',
+    path: [...path],
+    input: undefined,
+    message: `is not a ${kind} of this operation${nearest === undefined ? '' : `: did you mean "${nearest}"?`}`,
+  }));
+}
