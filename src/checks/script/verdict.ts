@@ -1,7 +1,6 @@
 import { beginningOf, endingOf } from '../../lib/text.ts';
 import type { SandboxEndReason } from '../../sandbox/sandbox.ts';
 import type { SaidError, SaidTest } from '../../sandbox/scripts/events.ts';
-import { maxSecrets, maxSecretsLength } from '../../sandbox/scripts/notes.ts';
 import type { ScriptReport } from '../../sandbox/scripts/script-run.ts';
 import { type Failure, type FailureCode, failure } from '../contract/failure.ts';
 
@@ -18,8 +17,7 @@ export interface ScriptVerdict {
 
 const maxMessages = 50;
 export const tooManySecrets =
-  `made more than ${maxSecrets} values or ${maxSecretsLength} characters secret (variables named ` +
-  'SERVICE_SECRET_…): not all can be masked, so nothing of what it wrote is kept';
+  'made more values secret (variables named SERVICE_SECRET_…) than can be masked, so nothing of what it wrote is kept';
 const maxQuotedLength = 500;
 
 const brokenLimits: Readonly<

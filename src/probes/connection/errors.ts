@@ -170,7 +170,7 @@ function unknownSystemError(phase: ProbePhase): ProbeErrorKind {
 
 /**
  * Node knows few of OpenSSL's verdicts on certificates by name: the others are UNSPECIFIED, or what a later
- * version calls them. They are the target's all the same.
+ * version calls them. They are still the target's.
  */
 function unknownTlsError(code: string): ProbeErrorKind {
   return code.startsWith('ERR_') ? 'handshake-failed' : 'certificate-invalid';

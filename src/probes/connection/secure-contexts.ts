@@ -9,7 +9,7 @@ export interface ClientIdentity {
   readonly passphrase?: string | null | undefined;
 }
 
-/** Whoever is trusted is trusted without the authority above it, as curl and browsers do. */
+/** An authority that is trusted is trusted without the one above it, as curl and browsers do. */
 const allowPartialTrustChain = true;
 
 const contexts = new LruMap<string, SecureContext>(200);

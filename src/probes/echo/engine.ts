@@ -267,7 +267,7 @@ function isAnswerTo({ train, token }: OpenEcho, answer: SocketAnswer): boolean {
 
 /**
  * What may be said of a packet that is nobody's answer and looks like one: anybody can send such, so it does not
- * count, but whoever looks for a loss wants to know.
+ * count, but it helps to explain a loss.
  */
 function remarkOn(
   { train, token }: OpenEcho,

@@ -20,9 +20,9 @@ export class MalformedAnswer extends Error {
   override readonly name = 'MalformedAnswer';
 }
 
-/** Some servers claim HTTP/2 here; what follows is HTTP/1 all the same. */
+/** Some servers claim HTTP/2 here; what follows is HTTP/1 anyway. */
 const statusLine = /^HTTP\/(1\.[01]|2(?:\.0)?)[ \t]+(\d{3})(?:[ \t](.*))?$/;
-/** What no header may hold; other control characters are the business of whoever reads it. */
+/** What no header may hold; other control characters are the reader's business. */
 const forbidden = /[\0\r]/;
 
 /**

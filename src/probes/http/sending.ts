@@ -26,7 +26,7 @@ export interface SendingObserver {
  * did not fit has left when it calls back. HTTP/2 writes past the socket, at the end of the round of the
  * event loop in which the request was made.
  *
- * A peer that takes nothing more may have answered all the same, as servers do that refuse an upload. Node
+ * A peer that takes nothing more may still have answered, as servers do that refuse an upload. Node
  * would throw the answer away with the connection, so the error of a write stays here: reading goes on.
  *
  * @param onRefused hears of an error of a write that says that the peer takes nothing more.

@@ -28,7 +28,7 @@ export interface SocketWatch {
    */
   exchangeMs(sent: SentMoment, receivedBytes: number, eventMs: number): number;
   /**
-   * For how long nothing has been sent to the peer, nor come from it, whoever was late to look; 0 where nobody can tell.
+   * For how long nothing has been sent to the peer, nor come from it, as the kernel saw it; 0 where nobody can tell.
    */
   silentMs(nowMs: number): number;
   /** Ends the watching; to be called before the socket is closed. */

@@ -24,7 +24,7 @@ export interface LeftNotes {
   readonly hasTooManySecrets: boolean;
 }
 
-/** @param maxBytes of lines that tell of no secret. */
+/** @param maxBytes of lines without a secret. */
 export async function leftNotes(directory: string, path: string, maxBytes: number): Promise<LeftNotes> {
   const lines: string[] = [];
   const secrets = new Map<string, { readonly name: string; readonly value: string }>();

@@ -57,7 +57,7 @@ export async function backUp(
 
 /**
  * Puts a backup where the configuration says the data are. No service may run. What is there is replaced only
- * when told so, and on SQLite moved aside with its log of writes, never mixed with the backup.
+ * when asked to, and on SQLite moved aside with its log of writes, never mixed with the backup.
  *
  * @param open opens the restored store as the service would: it brings the schema up to date, and fails where
  *   the key of its secrets is missing.

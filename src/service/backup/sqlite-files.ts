@@ -19,7 +19,7 @@ export function copyDatabase(from: string, to: string): void {
 }
 
 /**
- * A copy of a backup's database beside its later place, looked through for damage.
+ * A copy of a backup's database next to its later place, looked through for damage.
  *
  * @throws AppError CONFIG_INVALID when it is damaged.
  */

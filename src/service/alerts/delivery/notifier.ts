@@ -53,7 +53,7 @@ export function notificationPolicy(
     allow: config.EGRESS_ALLOW,
     deny: config.EGRESS_DENY,
     ownPorts: [],
-    // What listens there trusts whoever reaches it, and authors of channels are not on this host.
+    // What listens there often trusts every caller, and authors of channels are not on this host.
     isLoopbackClosed: true,
   });
 }

@@ -5,7 +5,7 @@ const forOthers = 0o077;
 
 /**
  * Makes a database of SQLite one that only its owner reads, whatever the folder's rights and the umask are:
- * created so when it is missing, and so are the files beside it, which take the rights of the database.
+ * created so when it is missing, and so are the files next to it, which take the rights of the database.
  *
  * @returns the files that are still open to others, because somebody else owns them.
  */
