@@ -5,8 +5,8 @@ const DateTime = z.iso.datetime();
 
 const TriggerFields = {
   id: z.string(),
-  token: z.string().describe('The secret part of the URL'),
-  url: z.string().describe('GET it to run synchronously'),
+  token: z.string().describe('The secret part of the URL; "" for keys that may not run checks'),
+  url: z.string().describe('GET it to run synchronously; "" for keys that may not run checks'),
   created_at: DateTime,
   called_at: DateTime.nullable(),
   updated_at: DateTime.nullable(),

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { AppError } from '../../lib/errors.ts';
 import { triggerRoutes } from '../../protocol/sessions/trigger.ts';
+import { type AccountCaller, mayRun } from '../http/auth.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
 import type { Ledger } from '../runs/ledger.ts';
 import { waitUntilDone } from './completion.ts';
@@ -56,23 +57,29 @@ export function triggerHandlers(deps: HandlerDeps & { readonly ledger: Ledger })
   const remove = async (target: Target): Promise<void> => {
     if (!(await store.triggers.delete(target))) throw new AppError('NOT_FOUND', 'It has no trigger.');
   };
-  const checkView = (row: TriggerRow) => ({ ...view(row, deps.publicUrl), checkId: row.target_id });
-  const groupView = (row: TriggerRow) => ({ ...view(row, deps.publicUrl), groupId: Number(row.target_id) });
+  const checkView = (row: TriggerRow, caller: AccountCaller) => ({
+    ...view(row, deps.publicUrl, mayRun(caller)),
+    checkId: row.target_id,
+  });
+  const groupView = (row: TriggerRow, caller: AccountCaller) => ({
+    ...view(row, deps.publicUrl, mayRun(caller)),
+    groupId: Number(row.target_id),
+  });
   return handlersById(triggerRoutes, {
     async getCheckTrigger({ caller, params }) {
-      return checkView(await find(await checkTarget(caller.accountId, params.checkId)));
+      return checkView(await find(await checkTarget(caller.accountId, params.checkId)), caller);
     },
     async createCheckTrigger({ caller, params }) {
-      return checkView(await put(await checkTarget(caller.accountId, params.checkId)));
+      return checkView(await put(await checkTarget(caller.accountId, params.checkId)), caller);
     },
     async deleteCheckTrigger({ caller, params }) {
       await remove(await checkTarget(caller.accountId, params.checkId));
     },
     async getCheckGroupTrigger({ caller, params }) {
-      return groupView(await find(await groupTarget(caller.accountId, params.groupId)));
+      return groupView(await find(await groupTarget(caller.accountId, params.groupId)), caller);
     },
     async createCheckGroupTrigger({ caller, params }) {
-      return groupView(await put(await groupTarget(caller.accountId, params.groupId)));
+      return groupView(await put(await groupTarget(caller.accountId, params.groupId)), caller);
     },
     async deleteCheckGroupTrigger({ caller, params }) {
       await remove(await groupTarget(caller.accountId, params.groupId));
@@ -129,12 +136,13 @@ async function outcomeOf({ store }: HandlerDeps, sessions: readonly CheckSession
   return { isDone, value: { hasFailures, responseTime } };
 }
 
-function view(row: TriggerRow, publicUrl: string | undefined) {
+/** @param isTokenShown the token alone runs checks: keys that may not do that see "" in its place. */
+function view(row: TriggerRow, publicUrl: string | undefined, isTokenShown: boolean) {
   const iso = (at: number | null) => (at === null ? null : new Date(at).toISOString());
   return {
     id: row.id,
-    token: row.token,
-    url: `${publicUrl?.replace(/\/+$/, '') ?? ''}/v1/triggers/run/${row.token}`,
+    token: isTokenShown ? row.token : '',
+    url: isTokenShown ? `${publicUrl?.replace(/\/+$/, '') ?? ''}/v1/triggers/run/${row.token}` : '',
     created_at: new Date(row.created).toISOString(),
     called_at: iso(row.called),
     updated_at: iso(row.updated),

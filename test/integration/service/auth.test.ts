@@ -280,6 +280,25 @@ it('stores keys as hashes only and shows them in full only once', async () => {
   expect((await harness.call('POST', `/v1/private-locations/${created.body.id}/keys`)).status).toBe(201);
 });
 
+it('shows the token of a trigger, which runs checks, only to keys that may run checks', async () => {
+  const check = await createCheck(harness, { privateLocations: [] });
+  const group = await harness.call('POST', '/v1/check-groups', { name: 'Shops', locations: [] });
+  for (const path of [`/v1/triggers/checks/${check.id}`, `/v1/triggers/check-groups/${group.body.id}`]) {
+    const made = await harness.call('POST', path);
+    expect(made.body.url).toContain(made.body.token);
+    for (const role of ['READ_ONLY', 'READ_RUN', 'READ_WRITE'] as const) {
+      const key = await harness.addKey(role);
+      const { body } = await harness.call('GET', path, undefined, { key });
+      const isShown = role !== 'READ_ONLY';
+      expect([role, body.token, body.url]).toEqual([
+        role,
+        isShown ? made.body.token : '',
+        isShown ? made.body.url : '',
+      ]);
+    }
+  }
+});
+
 /** The smallest body of a route, with those of some fields that it knows. */
 function known(route: Route, fields: Readonly<Record<string, unknown>>): unknown {
   const taken = Object.entries(fields).filter(([name]) => name in shapeOf(route));

@@ -100,7 +100,8 @@ it.each<[string, string, (recorded: Kysely<Tables>) => Promise<unknown>]>([
   [
     'whether an earlier notification is open',
     'alert_notifications_in_order',
-    (recorded) => new AlertNotifications(recorded, dialect).claim(1, 10, 2),
+    (recorded) =>
+      new AlertNotifications(recorded, dialect).due(1, 10, { channelIds: [1], accountIds: ['a'] }),
   ],
   [
     'the notifications of a channel in the last minute',

@@ -14,7 +14,7 @@ import { describePage, pageOffset } from '../../http/paging.ts';
 import { unknownFieldIssues } from '../../http/unknown-names.ts';
 import { fieldError, validationError } from '../../http/validation.ts';
 import type { Repositories } from '../../store.ts';
-import { templateProblems } from '../delivery/webhook.ts';
+import { templateThread } from '../delivery/template-thread.ts';
 import type { AlertSubscriptionRow } from '../tables.ts';
 import type { AlertChannel } from './store.ts';
 import { subscribeMany, writeSubscribers } from './subscribers.ts';
@@ -40,7 +40,7 @@ export function alertChannelHandlers({
       return channels.map((channel) => view(channel, byChannel.get(channel.id) ?? [], hasMailer));
     },
     async createAlertChannel({ caller, body }) {
-      requireTemplates(body);
+      await requireTemplates(caller.accountId, body);
       const { type, subscriptions = [], ...definition } = body;
       const { accountId } = caller;
       const row = { type, definition: JSON.stringify(definition), created: clock.wallMs(), updated: null };
@@ -55,8 +55,11 @@ export function alertChannelHandlers({
       return viewOf(await requireChannel(store, caller.accountId, params.id));
     },
     async updateAlertChannel({ caller, params, body }) {
+      const [accountId, what] = [caller.accountId, `alert channel ${params.id}`];
+      const before = found(await store.alertChannels.find(accountId, params.id), what);
+      // Before the transaction: templates may take long.
+      await requireTemplates(accountId, merged(before, body));
       const changed = await store.transaction(async (repositories) => {
-        const [accountId, what] = [caller.accountId, `alert channel ${params.id}`];
         const stored = found(await repositories.alertChannels.findForUpdate(accountId, params.id), what);
         const { type, subscriptions, ...definition } = merged(stored, body);
         if (subscriptions) await writeSubscribers(repositories, accountId, stored.id, subscriptions);
@@ -131,13 +134,12 @@ function merged(stored: AlertChannel, body: Readonly<Record<string, unknown>>): 
   if (!parsed.success || unknown.length > 0) {
     throw validationError('payload', [...unknown, ...(parsed.error?.issues ?? [])]);
   }
-  requireTemplates(parsed.data);
   return parsed.data;
 }
 
-function requireTemplates(channel: AlertChannelInput): void {
+async function requireTemplates(accountId: string, channel: AlertChannelInput): Promise<void> {
   if (channel.type !== 'WEBHOOK') return;
-  const problems = templateProblems(channel.config);
+  const problems = await templateThread.problems(accountId, channel.config);
   if (problems.length > 0) throw fieldError('payload', problems);
 }
 

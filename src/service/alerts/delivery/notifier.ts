@@ -15,8 +15,9 @@ import { opsgenieRequest } from './opsgenie.ts';
 import { type Delivery, OutboundHttp, type OutboundRequest } from './outbound-http.ts';
 import { pagerDutyRequest } from './pagerduty.ts';
 import { slackRequest } from './slack.ts';
+import type { Crowd, DueNotification } from './store.ts';
 import type { AlertMessage } from './template.ts';
-import { webhookRequest } from './webhook.ts';
+import { templateThread } from './template-thread.ts';
 
 /** How the service reaches receivers. */
 export interface Outlets {
@@ -82,7 +83,14 @@ export function configuredNotifier({
   });
 }
 
-const maxInFlight = 16;
+/** How many notifications are under way at once: to one channel, and to all channels of one account. */
+const maxOfChannel = 4;
+const maxOfAccount = 8;
+/** Of all accounts: from there on only accounts that have none under way get one. */
+const maxShared = 64;
+const maxInFlight = 1000;
+/** How many are looked at for whose turn it is. */
+const maxLookedAt = 500;
 /** Longer than any try takes: then the process that took the notification is gone, and another one may. */
 const takenForMs = 60_000;
 const maxRetries = 5;
@@ -94,7 +102,9 @@ const longestWaitMs = 10 * minuteMs;
 const waitForRoomMs = 5_000;
 
 /**
- * Notifies channels of alerts. A notification was stored together with its alert; any process takes it, for a
+ * Notifies channels of alerts. Each channel and each account has bounds of its own, and an account that has
+ * nothing under way never waits for others: a receiver that hangs delays only those who chose it. A
+ * notification was stored together with its alert; any process takes it, for a
  * while and with a count that fences: who took it later decides how it ended. It is tried up to six times, 20
  * s apart at first and then twice as long each time. A process that is killed in the middle leaves it to be
  * taken again, so a channel may be notified of an alert twice, with the same notification id, but never not
@@ -102,7 +112,7 @@ const waitForRoomMs = 5_000;
  */
 export class Notifier {
   readonly #options: NotifierOptions;
-  readonly #inFlight = new Set<Promise<void>>();
+  readonly #inFlight = new Map<AlertNotificationRow, Promise<void>>();
 
   constructor(options: NotifierOptions) {
     this.#options = options;
@@ -110,23 +120,50 @@ export class Notifier {
 
   async turn(wake: () => void): Promise<number | null> {
     const { store, clock } = this.#options;
-    const room = maxInFlight - this.#inFlight.size;
     // Each one that ends wakes the loop.
-    if (room <= 0) return null;
-    const dueAt = await store.notifications.nextDueAt();
+    if (this.#inFlight.size >= maxInFlight) return null;
+    const dueAt = await store.notifications.nextDueAt(this.#full());
     const now = clock.wallMs();
     // Read first: an idle service opens no write transactions.
     if (dueAt === null || dueAt > now) return dueAt;
-    const taken = await store.transaction(({ notifications }) =>
-      notifications.claim(now, room, now + takenForMs),
-    );
+    const taken = await store.transaction(async ({ notifications }) => {
+      const due = await notifications.due(now, maxLookedAt, this.#full());
+      return notifications.claim(this.#admitted(due), now, now + takenForMs);
+    });
     for (const row of taken) this.#begin(row, wake);
-    return store.notifications.nextDueAt();
+    return store.notifications.nextDueAt(this.#full());
+  }
+
+  /** Whose notifications have to wait until one of theirs has ended. */
+  #full(): Crowd {
+    const channels = countBy(this.#inFlight.keys(), (row) => row.channel_id);
+    const accounts = countBy(this.#inFlight.keys(), (row) => row.account_id);
+    const most = this.#inFlight.size >= maxShared ? 1 : maxOfAccount;
+    return {
+      channelIds: [...channels].filter(([, count]) => count >= maxOfChannel).map(([id]) => id),
+      accountIds: [...accounts].filter(([, count]) => count >= most).map(([id]) => id),
+    };
+  }
+
+  /** Which of those that are due may begin, oldest first. */
+  #admitted(due: readonly DueNotification[]): number[] {
+    const channels = countBy(this.#inFlight.keys(), (row) => row.channel_id);
+    const accounts = countBy(this.#inFlight.keys(), (row) => row.account_id);
+    let count = this.#inFlight.size;
+    return due.flatMap(({ position, channel_id: channelId, account_id: accountId }) => {
+      const [ofChannel, ofAccount] = [channels.get(channelId) ?? 0, accounts.get(accountId) ?? 0];
+      const most = count >= maxShared ? 1 : maxOfAccount;
+      if (count >= maxInFlight || ofChannel >= maxOfChannel || ofAccount >= most) return [];
+      channels.set(channelId, ofChannel + 1);
+      accounts.set(accountId, ofAccount + 1);
+      count += 1;
+      return [position];
+    });
   }
 
   /** Waits for the notifications under way and closes what they used. */
   async close(): Promise<void> {
-    await Promise.all(this.#inFlight);
+    await Promise.all(this.#inFlight.values());
     await this.#options.outlets.http.close();
   }
 
@@ -141,10 +178,10 @@ export class Notifier {
         );
       })
       .finally(() => {
-        this.#inFlight.delete(work);
+        this.#inFlight.delete(row);
         wake();
       });
-    this.#inFlight.add(work);
+    this.#inFlight.set(row, work);
   }
 
   async #notify(row: AlertNotificationRow): Promise<void> {
@@ -241,7 +278,7 @@ export class Notifier {
     const { outlets, clock } = this.#options;
     let outbound: OutboundRequest;
     try {
-      outbound = webhookRequest(config, message, clock.wallMs());
+      outbound = await templateThread.request(config, message, clock.wallMs());
     } catch (thrown) {
       if (thrown instanceof TemplateError) return undeliverable(thrown.message);
       throw thrown;
@@ -265,6 +302,12 @@ export class Notifier {
       resultLink: hasLink ? `${base}/v1/check-results/${alert.check_id}/${alert.result_id}` : null,
     };
   }
+}
+
+function countBy<Row, Key>(rows: Iterable<Row>, keyOf: (row: Row) => Key): Map<Key, number> {
+  const counts = new Map<Key, number>();
+  for (const row of rows) counts.set(keyOf(row), (counts.get(keyOf(row)) ?? 0) + 1);
+  return counts;
 }
 
 function undeliverable(result: string): Delivery {

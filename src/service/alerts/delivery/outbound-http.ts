@@ -41,7 +41,9 @@ export class OutboundHttp {
     this.#policy = policy;
     this.#agent = new Agent({
       connect: { lookup: guardedLookup(policy), timeout: timeoutMs },
-      connections: 4,
+      // As many as are asked for: the callers' own bounds hold, and accounts that share a receiver must not
+      // wait for each other's requests.
+      connections: null,
       keepAliveTimeout: 4_000,
     });
   }

@@ -16,6 +16,16 @@ export interface NotificationFilter {
   readonly to: number;
 }
 
+export type DueNotification = Pick<AlertNotificationRow, 'position' | 'channel_id' | 'account_id'>;
+
+/** Channels and accounts that have as many notifications under way as they may. */
+export interface Crowd {
+  readonly channelIds: readonly number[];
+  readonly accountIds: readonly string[];
+}
+
+const nobody: Crowd = { channelIds: [], accountIds: [] };
+
 /** A notification with what a list shows of its alert. */
 export type ListedNotification = AlertNotificationRow &
   Pick<AlertRow, 'alert_type' | 'facts'> & { readonly result_id: string | null };
@@ -46,17 +56,24 @@ export class AlertNotifications {
     }
   }
 
-  /** Takes notifications that are due for as long as `until`, oldest first. To be called in a transaction. */
-  async claim(now: number, limit: number, until: number): Promise<AlertNotificationRow[]> {
-    const picked = await this.#db
-      .selectFrom('alert_notifications')
-      .select('position')
-      .where('status', '=', inProgress)
+  /** Notifications that are due, oldest first, without those of a crowd. */
+  async due(now: number, limit: number, crowd: Crowd): Promise<DueNotification[]> {
+    return this.#open(crowd)
+      .select(['position', 'channel_id', 'account_id'])
       .where('next_at', '<=', now)
-      .where(this.#isFirst())
       .orderBy('next_at')
       .orderBy('position')
       .limit(limit)
+      .execute();
+  }
+
+  /** Takes those of the notifications that nobody else took, for as long as `until`. To be called in a transaction. */
+  async claim(positions: readonly number[], now: number, until: number): Promise<AlertNotificationRow[]> {
+    if (positions.length === 0) return [];
+    const picked = await this.#open(nobody)
+      .select('position')
+      .where('position', 'in', positions)
+      .where('next_at', '<=', now)
       .modifyEnd(this.#dialect.forUpdateSkipLocked)
       .execute();
     if (picked.length === 0) return [];
@@ -74,15 +91,22 @@ export class AlertNotifications {
     return rows.sort((left, right) => left.position - right.position);
   }
 
-  /** When the next one is due, or null. */
-  async nextDueAt(): Promise<number | null> {
-    const row = await this.#db
-      .selectFrom('alert_notifications')
+  /** When the next one is due that is not of a crowd, or null. */
+  async nextDueAt(crowd: Crowd = nobody): Promise<number | null> {
+    const row = await this.#open(crowd)
       .select((eb) => eb.fn.min('next_at').as('at'))
-      .where('status', '=', inProgress)
-      .where(this.#isFirst())
       .executeTakeFirst();
     return row?.at ?? null;
+  }
+
+  #open({ channelIds, accountIds }: Crowd) {
+    let query = this.#db
+      .selectFrom('alert_notifications')
+      .where('status', '=', inProgress)
+      .where(this.#isFirst());
+    if (channelIds.length > 0) query = query.where('channel_id', 'not in', channelIds);
+    if (accountIds.length > 0) query = query.where('account_id', 'not in', accountIds);
+    return query;
   }
 
   #isFirst(): RawBuilder<boolean> {

@@ -2,6 +2,7 @@ import { describe } from 'vitest';
 import type { AlertStage } from './alert-stage.ts';
 import { channelSuite } from './channels.ts';
 import { deliverySuite } from './delivery.ts';
+import { fairnessSuite } from './fairness.ts';
 import { incidentSuite } from './incidents.ts';
 import { outageSuite } from './outages.ts';
 import { sicknessSuite } from './sickness.ts';
@@ -12,6 +13,7 @@ export function alertSuites(stage: AlertStage, isShared: boolean): void {
   describe('channels', () => channelSuite(stage));
   describe('transitions', () => transitionSuite(stage));
   describe('delivery', () => deliverySuite(stage, { isShared }));
+  describe('fairness', () => fairnessSuite(stage));
   describe('outages of private locations', () => outageSuite(stage));
   describe('sick private locations', () => sicknessSuite(stage));
   describe('incidents and certificates', () => incidentSuite(stage));

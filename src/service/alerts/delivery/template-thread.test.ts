@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import { TemplateError } from '../../../checks/judging/templating.ts';
+import type { ChannelConfig } from '../../../protocol/alerts/alert-channel.ts';
+import type { AlertFacts } from '../facts.ts';
+import type { AlertMessage } from './template.ts';
+import { TemplateThread } from './template-thread.ts';
+
+const message = (accountId: string): AlertMessage => ({
+  id: 'n1',
+  alertId: 'a1',
+  type: 'ALERT_FAILURE',
+  notice: 'failure',
+  checkId: 'c1',
+  resultId: null,
+  accountId,
+  facts: {
+    checkName: 'Shop',
+    tags: [],
+    startedAt: null,
+    reminder: 0,
+    certificate: null,
+  } as unknown as AlertFacts,
+  created: 0,
+  resultLink: null,
+});
+const webhook = (template: string): ChannelConfig<'WEBHOOK'> => ({
+  name: 'hook',
+  url: 'https://x.test/',
+  webhookType: null,
+  method: 'POST',
+  template,
+  headers: [],
+  queryParameters: [],
+  webhookSecret: null,
+});
+
+const letters = (count: number) => 'a'.repeat(count);
+/** A text of almost a million characters, made anew each time. */
+const long = `(replace "${letters(990)}" "a" "${letters(990)}")`;
+const loop = (inner: string) => `{{#each (split "${letters(900)}" "")}}${inner}{{/each}}`;
+const withinLists = Array.from({ length: 60 }).reduce<string>(
+  (inner) => `{{#with (split ${long} "")}}${inner}{{/with}}`,
+  'x',
+);
+
+describe('the thread for templates of webhooks', () => {
+  it('fills templates, and says what is wrong with others', async () => {
+    const thread = new TemplateThread();
+    const { body } = await thread.request(webhook('{"t":"{{ALERT_TITLE}}"}'), message('one'), 1);
+    expect(body).toBe('{"t":"Shop has failed"}');
+    await expect(thread.request(webhook('{{#if}}'), message('one'), 1)).rejects.toBeInstanceOf(TemplateError);
+    const [problem, ...others] = await thread.problems('one', webhook('{{> x}}'));
+    expect([problem?.key, others]).toEqual(['config.template', []]);
+  });
+
+  it.each([
+    ['takes long', loop(`{{#if (startsWith ${long} "b")}}{{/if}}`.repeat(20))],
+    ['takes much memory', withinLists],
+  ])('ends one that %s, refuses it from then on, and goes on', async (_what, template) => {
+    const thread = new TemplateThread();
+    const hostile = Array.from({ length: 20 }, () => thread.request(webhook(template), message('one'), 1));
+    const other = thread.request(webhook('{{CHECK_NAME}}'), message('two'), 1);
+    const ended = await Promise.allSettled([...hostile, other]);
+    for (const end of ended.slice(0, -1)) {
+      expect(end).toMatchObject({ status: 'rejected', reason: { name: 'TemplateError' } });
+      expect(String((end as PromiseRejectedResult).reason)).toContain('take more than');
+    }
+    expect(ended.at(-1)).toMatchObject({ status: 'fulfilled', value: { body: 'Shop' } });
+    const [problem] = await thread.problems('one', webhook(template));
+    expect(problem?.message).toContain('take more than');
+  });
+
+  it('takes accounts by turns', async () => {
+    const thread = new TemplateThread();
+    const order: string[] = [];
+    const ask = async (accountId: string) => {
+      await thread.request(webhook('{{CHECK_NAME}}'), message(accountId), 1);
+      order.push(accountId);
+    };
+    await Promise.all([...Array.from({ length: 5 }, () => ask('one')), ask('two'), ask('three')]);
+    expect(order.slice(0, 4).sort()).toEqual(['one', 'one', 'three', 'two']);
+  });
+});

@@ -1,0 +1,179 @@
+import { extname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import { TemplateError } from '../../../checks/judging/templating.ts';
+import { CpuLimitExceeded } from '../../../lib/bounds/cpu-limit.ts';
+import { errorCodeOf } from '../../../lib/errors.ts';
+import { LruMap } from '../../../lib/lru.ts';
+import type { ChannelConfig } from '../../../protocol/alerts/alert-channel.ts';
+import type { OutboundRequest } from './outbound-http.ts';
+import type { AlertMessage } from './template.ts';
+
+type Config = ChannelConfig<'WEBHOOK'>;
+type Problem = { key: string; message: string };
+
+export type TemplateWork =
+  | {
+      readonly kind: 'request';
+      readonly config: Config;
+      readonly message: AlertMessage;
+      readonly now: number;
+    }
+  | { readonly kind: 'problems'; readonly config: Config };
+export type TemplateReply =
+  | { readonly kind: 'request'; readonly request: OutboundRequest }
+  | { readonly kind: 'problems'; readonly problems: Problem[] }
+  | {
+      readonly kind: 'failed';
+      readonly isTemplate: boolean;
+      readonly message: string;
+      readonly stack: string;
+    };
+
+interface Job {
+  readonly work: TemplateWork;
+  readonly resolve: (reply: TemplateReply) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** What all templates of one webhook may take together: processor time, and memory of their thread. */
+const limits = { cpuMs: 500, heapMb: 128 };
+const watchIntervalMs = 250;
+/** Templates that took too much are not tried again for a while. */
+const refusedMs = 10 * 60_000;
+
+/**
+ * Fills templates of webhooks, which are other people's programs, in a thread of their own: one webhook after
+ * the other, accounts by turns. A thread that takes too long with one, or runs out of memory, is ended and
+ * replaced, and that webhook's templates are refused for ten minutes. The thread starts with the first one.
+ */
+export class TemplateThread {
+  readonly #queues = new Map<string, Job[]>();
+  readonly #refused = new LruMap<string, { readonly reason: string; readonly untilMs: number }>(1000);
+  #worker: Worker | undefined;
+  #isBusy = false;
+
+  /** @throws TemplateError */
+  async request(config: Config, message: AlertMessage, now: number): Promise<OutboundRequest> {
+    const reply = await this.#do(message.accountId, { kind: 'request', config, message, now });
+    if (reply.kind === 'request') return reply.request;
+    throw failureOf(reply);
+  }
+
+  /** What is wrong with the templates and headers of a webhook, by field. */
+  async problems(accountId: string, config: Config): Promise<Problem[]> {
+    try {
+      const reply = await this.#do(accountId, { kind: 'problems', config });
+      if (reply.kind === 'problems') return reply.problems;
+      throw failureOf(reply);
+    } catch (thrown) {
+      if (!(thrown instanceof TemplateError)) throw thrown;
+      return [{ key: 'config', message: `has templates that cannot be used: ${thrown.message}` }];
+    }
+  }
+
+  #do(accountId: string, work: TemplateWork): Promise<TemplateReply> {
+    return new Promise((resolve, reject) => {
+      const job = { work, resolve, reject };
+      const queue = this.#queues.get(accountId);
+      if (queue) queue.push(job);
+      else this.#queues.set(accountId, [job]);
+      if (!this.#isBusy) void this.#work();
+    });
+  }
+
+  async #work(): Promise<void> {
+    this.#isBusy = true;
+    for (let job = this.#take(); job; job = this.#take()) {
+      try {
+        job.resolve(await this.#run(job.work));
+      } catch (thrown) {
+        job.reject(thrown as Error);
+      }
+    }
+    this.#isBusy = false;
+  }
+
+  /** The next job of the account whose turn it is; its others wait for its next turn. */
+  #take(): Job | undefined {
+    for (const [accountId, jobs] of this.#queues) {
+      const job = jobs.shift();
+      this.#queues.delete(accountId);
+      if (jobs.length > 0) this.#queues.set(accountId, jobs);
+      if (job) return job;
+    }
+    return undefined;
+  }
+
+  async #run(work: TemplateWork): Promise<TemplateReply> {
+    const key = JSON.stringify(work.config);
+    const refused = this.#refused.get(key);
+    if (refused && refused.untilMs > performance.now()) throw new TemplateError(refused.reason);
+    const worker = this.#worker ?? this.#start();
+    const done = new AbortController();
+    const ended = Promise.withResolvers<TemplateReply>();
+    const onExit = () => ended.reject(new Error('the thread for templates ended'));
+    worker.once('message', ended.resolve).once('error', ended.reject).once('exit', onExit);
+    worker.ref();
+    this.#watch(worker, done.signal).catch(ended.reject);
+    try {
+      worker.postMessage(work);
+      return await ended.promise;
+    } catch (thrown) {
+      const isTooMuch =
+        thrown instanceof CpuLimitExceeded || errorCodeOf(thrown) === 'ERR_WORKER_OUT_OF_MEMORY';
+      this.#forget(worker);
+      await worker.terminate();
+      if (!isTooMuch) throw thrown;
+      const reason = `its templates take more than ${limits.cpuMs} ms of processor time or ${limits.heapMb} MB of memory`;
+      this.#refused.set(key, { reason, untilMs: performance.now() + refusedMs });
+      throw new TemplateError(reason);
+    } finally {
+      done.abort();
+      worker.unref();
+      worker.off('message', ended.resolve).off('error', ended.reject).off('exit', onExit);
+    }
+  }
+
+  /**
+   * Rejects when a thread works too long. Time alone would say so of one that got no processor.
+   *
+   * @throws CpuLimitExceeded
+   */
+  async #watch(worker: Worker, done: AbortSignal): Promise<never> {
+    let firstMs: number | undefined;
+    for (;;) {
+      await sleep(watchIntervalMs, undefined, { signal: done, ref: false });
+      const { user, system } = await worker.cpuUsage();
+      const cpuMs = (user + system) / 1000;
+      firstMs ??= cpuMs;
+      if (cpuMs - firstMs >= limits.cpuMs) throw new CpuLimitExceeded(limits.cpuMs);
+    }
+  }
+
+  #start(): Worker {
+    const entry = new URL(`./template-worker${extname(import.meta.url)}`, import.meta.url);
+    const worker = new Worker(entry, {
+      name: 'templates',
+      env: {},
+      resourceLimits: { maxOldGenerationSizeMb: limits.heapMb, maxYoungGenerationSizeMb: 16 },
+    });
+    // Between two jobs nobody waits for it.
+    worker.on('error', () => this.#forget(worker)).on('exit', () => this.#forget(worker));
+    this.#worker = worker;
+    return worker;
+  }
+
+  #forget(worker: Worker): void {
+    if (this.#worker === worker) this.#worker = undefined;
+  }
+}
+
+function failureOf(reply: TemplateReply): Error {
+  if (reply.kind !== 'failed') return new Error(`the thread for templates answered with ${reply.kind}`);
+  if (reply.isTemplate) return new TemplateError(reply.message);
+  return Object.assign(new Error(reply.message), { stack: reply.stack });
+}
+
+/** The one of this process. */
+export const templateThread = new TemplateThread();

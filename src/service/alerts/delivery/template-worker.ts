@@ -1,0 +1,22 @@
+import { parentPort } from 'node:worker_threads';
+import { TemplateError } from '../../../checks/judging/templating.ts';
+import { toError } from '../../../lib/errors.ts';
+import type { TemplateReply, TemplateWork } from './template-thread.ts';
+import { templateProblems, webhookRequest } from './webhook.ts';
+
+/** The thread that fills templates of webhooks. See template-thread.ts. */
+const port = parentPort;
+if (!port) throw new Error('this file is the entry of a worker thread');
+
+port.on('message', (work: TemplateWork) => port.postMessage(reply(work)));
+
+function reply(work: TemplateWork): TemplateReply {
+  try {
+    return work.kind === 'request'
+      ? { kind: 'request', request: webhookRequest(work.config, work.message, work.now) }
+      : { kind: 'problems', problems: templateProblems(work.config) };
+  } catch (thrown) {
+    const { message, stack = '' } = toError(thrown);
+    return { kind: 'failed', isTemplate: thrown instanceof TemplateError, message, stack };
+  }
+}
