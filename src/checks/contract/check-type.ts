@@ -241,7 +241,7 @@ export interface PingExpectation {
 export interface PingRules<Spec> {
   expectation(spec: Spec): PingExpectation;
   /** The spec with the token of its pings, and the URL where they go where that is known. */
-  addressed(spec: Spec, address: { readonly token: string; readonly url: string | null }): Spec;
+  addressed(spec: Spec, address: { readonly token: string | null; readonly url: string | null }): Spec;
 }
 
 /**

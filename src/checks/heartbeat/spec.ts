@@ -17,7 +17,9 @@ const Heartbeat = z
       .uuid()
       .nullable()
       .default(null)
-      .describe('The secret part of the ping URL; chosen by the service when null or absent'),
+      .describe(
+        'The secret part of the ping URL; chosen by the service when null or absent. Shown to keys that may write only',
+      ),
     pingUrl: z
       .string()
       .max(4096)

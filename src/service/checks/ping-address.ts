@@ -4,6 +4,7 @@ import type { CheckDefinition } from '../../checks/contract/definition.ts';
 import { runnableSpec } from '../../checks/contract/definition.ts';
 import { findCheckType } from '../../checks/index.ts';
 import { AppError } from '../../lib/errors.ts';
+import { type AccountCaller, mayWrite } from '../http/auth.ts';
 import { isUniqueViolation } from '../store/engine/dialect.ts';
 import type { Repositories } from '../store.ts';
 import type { Check } from './store.ts';
@@ -34,6 +35,17 @@ export function withPingUrl(
   if (token === null) return definition;
   const url = `${publicUrl?.replace(/\/+$/, '') ?? ''}${pingPath(token)}`;
   return { ...definition, ...type.pings.addressed(definition, { token, url }) };
+}
+
+/**
+ * A check as a key may see it. With the address of its pings anybody can say that all is well: only keys that
+ * may change checks see it.
+ */
+export function visibleTo(caller: AccountCaller, check: Check): Check {
+  const pings = findCheckType(check.checkType)?.pings;
+  if (!pings || mayWrite(caller)) return check;
+  const definition = pings.addressed(check.definition, { token: null, url: null }) as CheckDefinition;
+  return { ...check, definition };
 }
 
 /**

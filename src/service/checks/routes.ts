@@ -7,6 +7,7 @@ import { runtimeRoutes } from '../../protocol/checks/runtime.ts';
 import { type AnyHandler, type Call, handlersById } from '../http/handler.ts';
 import { describePage, pageOffset } from '../http/paging.ts';
 import { withGroups } from './effective-check.ts';
+import { visibleTo } from './ping-address.ts';
 import type { Check } from './store.ts';
 import { type CheckView, checkListView, oneCheckView } from './view.ts';
 import { type CheckDeps, CheckWriter, checkNotFound, routesOf, typeNamed } from './writer.ts';
@@ -32,7 +33,8 @@ export function checkHandlers(deps: CheckDeps): [string, AnyHandler][] {
       );
       describePage(request, reply, { query, total, publicUrl: deps.publicUrl });
       const shown = query.applyGroupSettings ? await withGroups(deps.store, checks) : checks;
-      return checkListView(deps, shown, query.applyGroupSettings ? 'in-effect' : 'own');
+      const visible = shown.map((check) => visibleTo(caller, check));
+      return checkListView(deps, visible, query.applyGroupSettings ? 'in-effect' : 'own');
     },
     async createCheck({ caller, body, query }) {
       const { checkType, ...fields } = body;
@@ -44,7 +46,7 @@ export function checkHandlers(deps: CheckDeps): [string, AnyHandler][] {
       if (!check) throw checkNotFound(params.id);
       const [inEffect] = query.applyGroupSettings ? await withGroups(deps.store, [check]) : [check];
       const kind = query.applyGroupSettings ? 'in-effect' : 'own';
-      const view = await oneCheckView(deps, inEffect ?? check, kind);
+      const view = await oneCheckView(deps, visibleTo(caller, inEffect ?? check), kind);
       return query.includeDependencies ? view : ({ ...view, dependencies: undefined } as typeof view);
     },
     async updateCheck({ caller, params, body }) {

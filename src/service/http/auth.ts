@@ -35,6 +35,11 @@ const writingRoles: readonly KeyRole[] = ['ADMIN', 'READ_WRITE'];
 const runningRoles: readonly KeyRole[] = [...writingRoles, 'READ_RUN'];
 const longestKey = 512;
 
+/** Whether a key may change what an account has. */
+export function mayWrite({ role }: Pick<AccountCaller, 'role'>): boolean {
+  return writingRoles.includes(role);
+}
+
 /** Whether a key may run checks, and so see what runs them. */
 export function mayRun({ role }: Pick<AccountCaller, 'role'>): boolean {
   return runningRoles.includes(role);

@@ -299,6 +299,32 @@ it('shows the token of a trigger, which runs checks, only to keys that may run c
   }
 });
 
+it('shows the address of pings, which say that all is well, only to keys that may change checks', async () => {
+  const heartbeat = { period: 1, periodUnit: 'hours', grace: 1, graceUnit: 'hours' };
+  const group = await harness.call('POST', '/v1/check-groups', { name: 'Jobs', locations: [] });
+  const made = await harness.call('POST', '/v1/checks/heartbeat', {
+    name: 'Job',
+    heartbeat,
+    groupId: group.body.id,
+  });
+  expect(made.body.heartbeat.pingUrl).toContain(made.body.heartbeat.pingToken);
+  const { id } = made.body;
+  const paths = [
+    [`/v1/checks/${id}`, `/v1/check-groups/${group.body.id}/checks/${id}`],
+    ['/v1/checks?limit=100', `/v1/check-groups/${group.body.id}/checks`],
+  ].flat();
+  for (const role of ['READ_ONLY', 'READ_RUN', 'READ_WRITE'] as const) {
+    const key = await harness.addKey(role);
+    for (const path of paths) {
+      const { body } = await harness.call('GET', path, undefined, { key });
+      const shown = [body].flat().find((check: { id: string }) => check.id === id);
+      const { pingToken, pingUrl } = shown.heartbeat;
+      const isShown = role === 'READ_WRITE';
+      expect([role, path, pingToken === null, pingUrl === null]).toEqual([role, path, !isShown, !isShown]);
+    }
+  }
+});
+
 /** The smallest body of a route, with those of some fields that it knows. */
 function known(route: Route, fields: Readonly<Record<string, unknown>>): unknown {
   const taken = Object.entries(fields).filter(([name]) => name in shapeOf(route));

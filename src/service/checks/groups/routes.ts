@@ -21,6 +21,7 @@ import {
   subscriptionsView,
 } from '../alert-channels.ts';
 import { completeGroup, withGroup } from '../effective-check.ts';
+import { visibleTo } from '../ping-address.ts';
 import { locationsOf } from '../slots.ts';
 import type { Check } from '../store.ts';
 import { checkListView, oneCheckView } from '../view.ts';
@@ -112,7 +113,7 @@ export function checkGroupHandlers(deps: CheckDeps): [string, AnyHandler][] {
       describePage(request, reply, { query, total, publicUrl });
       return checkListView(
         deps,
-        checks.map((check) => withGroup(check, group)),
+        checks.map((check) => visibleTo(caller, withGroup(check, group))),
         'in-effect',
       );
     },
@@ -123,7 +124,7 @@ export function checkGroupHandlers(deps: CheckDeps): [string, AnyHandler][] {
       );
       const check = await store.checks.find(caller.accountId, params.checkId);
       if (!check || check.groupId !== group.id) throw checkNotFound(params.checkId);
-      return oneCheckView(deps, withGroup(check, group), 'in-effect');
+      return oneCheckView(deps, visibleTo(caller, withGroup(check, group)), 'in-effect');
     },
   });
 }
