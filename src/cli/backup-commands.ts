@@ -16,6 +16,7 @@ export async function backupCommand(
   const config = readServiceConfig(environment);
   const { hasArtifacts } = await backUp({
     config,
+    environment,
     folder,
     now: systemClock.wallMs(),
     withArtifacts: options.artifacts,
@@ -39,6 +40,7 @@ export async function restoreCommand(
   const logger = createLogger('picket', 'error');
   const { movedTo } = await restore({
     config,
+    environment,
     folder,
     now: systemClock.wallMs(),
     replace: options.replace === true,

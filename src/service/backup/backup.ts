@@ -11,6 +11,7 @@ import { copyDatabase, databaseFiles, databaseName, putDatabase, stageDatabase }
 
 export interface BackupOptions {
   readonly config: ServiceConfig;
+  readonly environment: Readonly<Record<string, string | undefined>>;
   readonly folder: string;
   readonly now: number;
 }
@@ -27,7 +28,7 @@ const artifactsName = 'artifacts';
 export async function backUp(
   options: BackupOptions & { readonly withArtifacts: boolean },
 ): Promise<{ readonly hasArtifacts: boolean }> {
-  const { config, folder, now } = options;
+  const { config, environment, folder, now } = options;
   if (existsSync(folder) && readdirSync(folder).length > 0) {
     throw new AppError('CONFIG_INVALID', `${folder} is not empty. Back up into a new folder.`);
   }
@@ -39,7 +40,7 @@ export async function backUp(
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const file = isPostgres ? 'postgres.dump' : databaseName;
   if (config.DATABASE_URL === undefined) copyDatabase(database, join(folder, file));
-  else await dumpPostgres(config.DATABASE_URL, join(folder, file));
+  else await dumpPostgres({ url: config.DATABASE_URL, environment }, join(folder, file));
   const artifacts = artifactFolder(config);
   const hasArtifacts = options.withArtifacts && artifacts !== undefined && existsSync(artifacts);
   if (hasArtifacts) await cp(artifacts, join(folder, artifactsName), { recursive: true });
@@ -70,7 +71,7 @@ export async function restore(
     readonly open: (path: string) => Promise<{ close(): Promise<void> }>;
   },
 ): Promise<{ readonly movedTo: string | undefined }> {
-  const { config, folder, replace, open, now } = options;
+  const { config, environment, folder, replace, open, now } = options;
   const manifest = await readManifest(folder);
   const store = config.DATABASE_URL === undefined ? 'sqlite' : 'postgres';
   if (manifest.store !== store) {
@@ -81,7 +82,7 @@ export async function restore(
   }
   let movedTo: string | undefined;
   if (config.DATABASE_URL !== undefined) {
-    await restorePostgres(config.DATABASE_URL, join(folder, manifest.file), replace);
+    await restorePostgres({ url: config.DATABASE_URL, environment }, join(folder, manifest.file), replace);
     await (await open('')).close();
   } else {
     const unlock = lockDataDir(config.DATA_DIR);

@@ -2,9 +2,15 @@ import { spawn } from 'node:child_process';
 import pg from 'pg';
 import { AppError, errorCodeOf } from '../../lib/errors.ts';
 
+/** Where a database is, and the environment that PostgreSQL's programs are found in. */
+export interface PostgresPlace {
+  readonly url: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
 /** Writes a PostgreSQL database to a file, in the format `pg_restore` reads. */
-export async function dumpPostgres(url: string, file: string): Promise<void> {
-  await runTool('pg_dump', url, ['--format=custom', '--no-owner', '--no-privileges', `--file=${file}`]);
+export async function dumpPostgres(place: PostgresPlace, file: string): Promise<void> {
+  await runTool('pg_dump', place, ['--format=custom', '--no-owner', '--no-privileges', `--file=${file}`]);
 }
 
 /**
@@ -13,8 +19,8 @@ export async function dumpPostgres(url: string, file: string): Promise<void> {
  * @throws AppError CONFIG_INVALID when services use the database, or it holds tables that are not to be
  *   replaced.
  */
-export async function restorePostgres(url: string, file: string, replace: boolean): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
+export async function restorePostgres(place: PostgresPlace, file: string, replace: boolean): Promise<void> {
+  const client = new pg.Client({ connectionString: place.url });
   await client.connect();
   try {
     const used = await client.query(`select 1 from pg_stat_activity
@@ -37,15 +43,25 @@ export async function restorePostgres(url: string, file: string, replace: boolea
     await client.end();
   }
   const clean = replace ? ['--clean', '--if-exists'] : [];
-  await runTool('pg_restore', url, [...clean, '--no-owner', '--no-privileges', '--single-transaction', file]);
+  await runTool('pg_restore', place, [
+    ...clean,
+    '--no-owner',
+    '--no-privileges',
+    '--single-transaction',
+    file,
+  ]);
 }
 
 /** The password goes by the environment: arguments are readable to every user of the machine. */
-async function runTool(program: string, databaseUrl: string, args: readonly string[]): Promise<void> {
-  const [withoutPassword, password] = splitPassword(databaseUrl);
+async function runTool(
+  program: string,
+  { url, environment }: PostgresPlace,
+  args: readonly string[],
+): Promise<void> {
+  const [withoutPassword, password] = splitPassword(url);
   const child = spawn(program, [`--dbname=${withoutPassword}`, ...args], {
     stdio: ['ignore', 'ignore', 'pipe'],
-    env: { ...process.env, ...(password === undefined ? {} : { PGPASSWORD: password }) },
+    env: { ...environment, ...(password === undefined ? {} : { PGPASSWORD: password }) },
   });
   let said = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {

@@ -1,14 +1,26 @@
+import { z } from 'zod';
 import { AppError } from '../../lib/errors.ts';
-import { publicPageRoutes } from '../../protocol/pages/public-page.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
+import { DashboardData, publicPageRoutes } from '../../protocol/pages/public-page.ts';
+import { type AnyHandler, handlersById } from '../http/handler.ts';
 import { hashKey } from '../ids/keys.ts';
-import { dashboardData } from './dashboards/dashboard-data.ts';
+import type { AnalyticsDeps } from '../results/analytics/routes.ts';
+import { dashboardChecks, dashboardData } from './dashboards/dashboard-data.ts';
 import { optionsOf } from './dashboards/routes.ts';
 import type { Dashboard } from './dashboards/store.ts';
+import { PageSnapshots } from './page-snapshots.ts';
 import { statusPageData } from './status-page-data.ts';
 
+/** A page of a dashboard that shows more checks is made once for all who ask for some seconds. */
+const manyChecks = 50;
+
 /** The routes of what anybody may read: pages, not the account behind them. */
-export function publicPageHandlers({ store, clock, publicUrl }: HandlerDeps): [string, AnyHandler][] {
+export function publicPageHandlers({
+  store,
+  clock,
+  publicUrl,
+  analytics,
+}: AnalyticsDeps): [string, AnyHandler][] {
+  const snapshots = new PageSnapshots(clock);
   const mayOpen = async (dashboard: Dashboard, rawKey: string | undefined): Promise<boolean> => {
     if (dashboard.is_private === 0) return true;
     if (rawKey === undefined) return false;
@@ -28,14 +40,35 @@ export function publicPageHandlers({ store, clock, publicUrl }: HandlerDeps): [s
         );
       }
       if (dashboard.is_private === 1) reply.header('cache-control', 'private, no-store');
-      const now = clock.wallMs();
       const options = optionsOf(dashboard);
-      return dashboardData(store, { dashboard, options, page: query.page, now, publicUrl });
+      const { page } = query;
+      const key = `dashboard ${dashboard.id} ${dashboard.updated}`;
+      const checks = await snapshots.get(
+        `checks of ${key}`,
+        () => dashboardChecks(store, dashboard, options),
+        ({ length }) => length > manyChecks,
+      );
+      const now = clock.wallMs();
+      const { text } = await snapshots.get(
+        `${key} ${page}`,
+        async () => {
+          const request = { dashboard, options, checks, page, now, publicUrl };
+          const data = await dashboardData(store, analytics, request);
+          return { text: JSON.stringify(z.encode(DashboardData, data)), checksShown: data.checks.length };
+        },
+        ({ checksShown }) => checksShown > manyChecks,
+      );
+      reply.type('application/json; charset=utf-8');
+      return text as unknown as DashboardData;
     },
     async getStatusPageData({ params }) {
       const page = await store.statusPages.findByAddress(params.address.toLowerCase());
       if (!page) throw new AppError('NOT_FOUND', 'There is no status page at this address.');
-      return statusPageData(store, page, clock.wallMs());
+      return snapshots.get(
+        `status page ${page.id}`,
+        () => statusPageData(store, page, clock.wallMs()),
+        () => false,
+      );
     },
     async unsubscribe({ params }) {
       if (!(await store.subscriptions.deleteByToken(params.token))) {

@@ -1,12 +1,17 @@
 import { parseTimestamp } from '../../protocol/http/query.ts';
 import { reportingRoutes, type reportRanges } from '../../protocol/results/reporting.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
+import { type AnyHandler, handlersById } from '../http/handler.ts';
 import { fieldError } from '../http/validation.ts';
-import { aggregateView, measuredFailures } from './check-report.ts';
+import type { AnalyticsDeps } from './analytics/routes.ts';
+import { aggregateView } from './check-report.ts';
 import { namedWindow, type Window } from './report-window.ts';
 
 /** The route of reports. */
-export function reportingHandlers({ store, clock }: HandlerDeps): [string, AnyHandler][] {
+export function reportingHandlers({
+  store,
+  clock,
+  analytics,
+}: Pick<AnalyticsDeps, 'store' | 'clock' | 'analytics'>): [string, AnyHandler][] {
   return handlersById(reportingRoutes, {
     async getReport({ caller, query }) {
       const window = windowOf(query, clock.wallMs());
@@ -16,8 +21,7 @@ export function reportingHandlers({ store, clock }: HandlerDeps): [string, AnyHa
         needsAllTags: false,
         isActivated: query.deactivated === undefined ? undefined : !query.deactivated,
       });
-      const ids = checks.map(({ id }) => id);
-      const aggregates = await store.reports.aggregates(ids, window, measuredFailures);
+      const aggregates = await analytics.report(checks, window);
       return checks.map((check) => ({
         name: check.name,
         checkId: check.id,

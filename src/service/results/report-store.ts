@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { type Kysely, sql } from 'kysely';
+import type { Kysely } from 'kysely';
 import type { Dialect } from '../store/engine/dialect.ts';
 import type { Tables } from '../tables.ts';
 
@@ -127,79 +127,27 @@ export class Reports {
       ]);
   }
 
-  /**
-   * The runs of checks in a window (epoch milliseconds, the end exclusive), by check. Percentiles are by
-   * nearest rank (check model 3.6): the smallest time that at least that percentage of the measured runs did
-   * not exceed.
-   *
-   * One check at a time: its times are sorted here, several times faster than window functions do it, no more
-   * than one check's are held at once, and other requests are served in between.
-   *
-   * @param measuredCodes failure codes of runs whose response time is one, because the target answered.
-   */
-  async aggregates(
-    checkIds: readonly string[],
-    window: { readonly from: number; readonly to: number },
-    measuredCodes: ReadonlySet<string>,
-  ): Promise<Map<string, RunAggregate>> {
-    const aggregates = new Map<string, RunAggregate>();
+  /** The newest final runs of checks since an instant, newest first, at most `limit` of each. */
+  async recentRuns(checkIds: readonly string[], since: number, limit: number): Promise<RecentRun[]> {
+    const all: RecentRun[] = [];
     for (const checkId of checkIds) {
       const rows = await this.#db
         .selectFrom('results')
-        .select(['has_failures', 'code', 'response_time'])
+        .select(['check_id', 'id', 'has_failures', 'has_errors', 'is_degraded'])
+        .select(['response_time', 'run_location', 'started'])
         .where('check_id', '=', checkId)
         .where('result_type', '=', 'FINAL')
-        .where('created', '>=', window.from)
-        .where('created', '<', window.to)
-        .where('has_errors', '=', 0)
+        .where('created', '>=', since)
+        .orderBy('created', 'desc')
+        .orderBy('id', 'desc')
+        .limit(limit)
         .execute();
-      if (rows.length > 0) aggregates.set(checkId, aggregateOf(rows, measuredCodes));
+      all.push(...rows);
+      // Others are served in between.
       await setImmediate();
     }
-    return aggregates;
+    return all;
   }
-
-  /** The newest final runs of checks since an instant, newest first, at most `limit` of each. */
-  async recentRuns(checkIds: readonly string[], since: number, limit: number): Promise<RecentRun[]> {
-    if (checkIds.length === 0) return [];
-    const { rows } = await sql<RecentRun>`
-      select check_id, id, has_failures, has_errors, is_degraded, response_time, run_location, started
-      from (
-        select check_id, id, has_failures, has_errors, is_degraded, response_time, run_location, started, created,
-          row_number() over (partition by check_id order by created desc, id desc) as place
-        from results
-        where ${this.#dialect.inList('check_id', checkIds)} and result_type = 'FINAL' and created >= ${since}) as runs
-      where place <= ${limit}
-      order by check_id, place`.execute(this.#db);
-    return rows;
-  }
-}
-
-function aggregateOf(
-  rows: readonly { has_failures: number; code: string | null; response_time: number }[],
-  measuredCodes: ReadonlySet<string>,
-): RunAggregate {
-  const times = new Float64Array(rows.length);
-  let measured = 0;
-  let sum = 0;
-  let passedCount = 0;
-  for (const row of rows) {
-    if (row.has_failures === 0) passedCount += 1;
-    if (row.code !== null && !measuredCodes.has(row.code)) continue;
-    times[measured] = row.response_time;
-    measured += 1;
-    sum += row.response_time;
-  }
-  const sorted = times.subarray(0, measured).sort();
-  // In whole numbers: 0.95 times a count is not always what it should be.
-  const rank = (percent: number) => sorted[Math.ceil((percent * measured) / 100) - 1] ?? null;
-  return {
-    runCount: rows.length,
-    passedCount,
-    averageMs: measured === 0 ? null : sum / measured,
-    p95Ms: rank(95),
-    p99Ms: rank(99),
-  };
 }
 
 interface Tagged {

@@ -1,8 +1,9 @@
 import { AppError } from '../../../lib/errors.ts';
 import { badgeRoutes } from '../../../protocol/pages/badge.ts';
 import type { AccountCaller } from '../../http/auth.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/handler.ts';
-import { matchesTags, measuredFailures, stateOf, worstState } from '../../results/check-report.ts';
+import { type AnyHandler, handlersById } from '../../http/handler.ts';
+import type { AnalyticsDeps } from '../../results/analytics/routes.ts';
+import { matchesTags, stateOf, worstState } from '../../results/check-report.ts';
 import type { ReportedCheck } from '../../results/report-store.ts';
 import { namedWindow } from '../../results/report-window.ts';
 import { optionsOf } from '../dashboards/routes.ts';
@@ -13,7 +14,11 @@ import { type Badge, badgeImage } from './badge-image.ts';
  * shows must be public already. It is where a public dashboard of the account shows the check. With a key of
  * the account any badge can be had.
  */
-export function badgeHandlers({ store, clock }: HandlerDeps): [string, AnyHandler][] {
+export function badgeHandlers({
+  store,
+  clock,
+  analytics,
+}: Pick<AnalyticsDeps, 'store' | 'clock' | 'analytics'>): [string, AnyHandler][] {
   const mayBeSeen = async (
     accountId: string,
     checks: readonly ReportedCheck[],
@@ -44,11 +49,7 @@ export function badgeHandlers({ store, clock }: HandlerDeps): [string, AnyHandle
   };
   /** Of several checks each run counts alike. */
   const averageOf = async (checks: readonly ReportedCheck[]): Promise<number | null> => {
-    const aggregates = await store.reports.aggregates(
-      checks.map(({ id }) => id),
-      namedWindow('last24Hrs', clock.wallMs()),
-      measuredFailures,
-    );
+    const aggregates = await analytics.report(checks, namedWindow('last24Hrs', clock.wallMs()));
     const measured = [...aggregates.values()].flatMap(({ averageMs, runCount }) =>
       averageMs === null ? [] : [{ averageMs, runCount }],
     );

@@ -1,7 +1,8 @@
 import type { DashboardOptions } from '../../../protocol/pages/dashboard.ts';
 import type { DashboardData } from '../../../protocol/pages/public-page.ts';
-import { aggregateView, measuredFailures, stateOf } from '../../results/check-report.ts';
-import type { RecentRun } from '../../results/report-store.ts';
+import type { AnalyticsThread } from '../../results/analytics/analytics-thread.ts';
+import { aggregateView, stateOf } from '../../results/check-report.ts';
+import type { RecentRun, ReportedCheck } from '../../results/report-store.ts';
 import { namedWindow } from '../../results/report-window.ts';
 import type { Repositories } from '../../store.ts';
 import { dashboardIncidentView } from './incident-routes.ts';
@@ -12,32 +13,47 @@ const runsShown = 20;
 const incidentsShown = 100;
 const incidentDaysShown = 14;
 const defaultChecksPerPage = 15;
+/** Of a dashboard that does not paginate; what is more is on further pages. */
+const mostChecksPerPage = 500;
 
 export interface DashboardRequest {
   readonly dashboard: Dashboard;
   readonly options: DashboardOptions;
+  /** Those of `dashboardChecks`. */
+  readonly checks: readonly ReportedCheck[];
   readonly page: number;
   readonly now: number;
   readonly publicUrl: string | undefined;
 }
 
-/** Everything a dashboard shows: its activated checks by name, one page of them in detail. */
-export async function dashboardData(
-  repositories: Pick<Repositories, 'reports' | 'dashboardIncidents'>,
-  { dashboard, options, page, now, publicUrl }: DashboardRequest,
-): Promise<DashboardData> {
-  const checks = await repositories.reports.checks({
+/** The activated checks that a dashboard shows, by name. */
+export async function dashboardChecks(
+  repositories: Pick<Repositories, 'reports'>,
+  dashboard: Dashboard,
+  options: DashboardOptions,
+): Promise<ReportedCheck[]> {
+  return repositories.reports.checks({
     accountId: dashboard.account_id,
     tags: options.tags,
     needsAllTags: options.useTagsAndOperator ?? false,
     isActivated: true,
   });
+}
+
+/** Everything a dashboard shows: its checks, one page of them in detail. */
+export async function dashboardData(
+  repositories: Pick<Repositories, 'reports' | 'dashboardIncidents'>,
+  analytics: Pick<AnalyticsThread, 'report'>,
+  { dashboard, options, checks, page, now, publicUrl }: DashboardRequest,
+): Promise<DashboardData> {
   const states = checks.map(({ flags }) => stateOf(flags));
-  const perPage = options.paginate ? (options.checksPerPage ?? defaultChecksPerPage) : checks.length;
+  const perPage = options.paginate
+    ? (options.checksPerPage ?? defaultChecksPerPage)
+    : Math.min(checks.length, mostChecksPerPage);
   const shown = checks.slice((page - 1) * perPage, page * perPage);
   const ids = shown.map(({ id }) => id);
-  const day = await repositories.reports.aggregates(ids, namedWindow('last24Hrs', now), measuredFailures);
-  const week = await repositories.reports.aggregates(ids, namedWindow('last7Days', now), measuredFailures);
+  const day = await analytics.report(shown, namedWindow('last24Hrs', now));
+  const week = await analytics.report(shown, namedWindow('last7Days', now));
   const runs = Map.groupBy(
     await repositories.reports.recentRuns(ids, now - dayMs, runsShown),
     (run) => run.check_id,

@@ -1,22 +1,31 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { findCheckType } from '../../../checks/index.ts';
 import { AppError } from '../../../lib/errors.ts';
 import type { StorePlace } from '../../store.ts';
+import type { RunAggregate } from '../report-store.ts';
+import type { Window } from '../report-window.ts';
+import type { CheckAggregate, ReportQuery } from './report-aggregates.ts';
 import type { AnalyticsQuery, Series } from './series.ts';
+
+/** What is asked: values over time of one check, or figures of many. */
+export type Question =
+  | { readonly kind: 'series'; readonly query: AnalyticsQuery }
+  | { readonly kind: 'report'; readonly query: ReportQuery };
 
 export interface AnalyticsRequest {
   readonly id: number;
-  readonly query: AnalyticsQuery;
+  readonly question: Question;
 }
 
 export interface AnalyticsReply {
   readonly id: number;
-  readonly series?: Series[];
+  readonly answer?: Series[] | CheckAggregate[];
   readonly problem?: { readonly message: string; readonly stack: string; readonly isUnavailable: boolean };
 }
 
 interface Pending {
-  readonly resolve: (series: Series[]) => void;
+  readonly resolve: (answer: Series[] | CheckAggregate[]) => void;
   readonly reject: (error: Error) => void;
 }
 
@@ -41,7 +50,30 @@ export class AnalyticsThread {
   }
 
   /** @throws AppError STORE_UNAVAILABLE when the database does not answer, or too much is asked at once. */
-  ask(query: AnalyticsQuery): Promise<Series[]> {
+  async ask(query: AnalyticsQuery): Promise<Series[]> {
+    return (await this.#ask({ kind: 'series', query })) as Series[];
+  }
+
+  /**
+   * How the runs of checks ended in a window, by check; those without runs are left out.
+   *
+   * @throws AppError STORE_UNAVAILABLE when the database does not answer, or too much is asked at once.
+   */
+  async report(
+    checks: readonly { readonly id: string; readonly checkType: string }[],
+    window: Window,
+  ): Promise<Map<string, RunAggregate>> {
+    if (checks.length === 0) return new Map();
+    const query: ReportQuery = {
+      checks: checks.map(({ id, checkType }) => ({ id, metric: timeMetricOf(checkType) })),
+      from: window.from,
+      to: window.to,
+    };
+    const aggregates = (await this.#ask({ kind: 'report', query })) as CheckAggregate[];
+    return new Map(aggregates.map((one) => [one.checkId, one]));
+  }
+
+  #ask(question: Question): Promise<Series[] | CheckAggregate[]> {
     if (this.#isClosed || this.#pending.size >= maxPending) {
       return Promise.reject(
         new AppError('STORE_UNAVAILABLE', 'Too many analytics queries are queued. Try again.'),
@@ -55,7 +87,7 @@ export class AnalyticsThread {
       this.#pending.set(id, { resolve, reject });
       // Only a question keeps the process alive, the thread by itself does not.
       worker.ref();
-      worker.postMessage({ id, query } satisfies AnalyticsRequest);
+      worker.postMessage({ id, question } satisfies AnalyticsRequest);
     });
   }
 
@@ -68,11 +100,11 @@ export class AnalyticsThread {
     return worker;
   }
 
-  #settle({ id, series, problem }: AnalyticsReply): void {
+  #settle({ id, answer, problem }: AnalyticsReply): void {
     const pending = this.#pending.get(id);
     this.#pending.delete(id);
     if (this.#pending.size === 0) this.#worker?.unref();
-    if (series) pending?.resolve(series);
+    if (answer) pending?.resolve(answer);
     else if (problem?.isUnavailable) {
       pending?.reject(
         new AppError('STORE_UNAVAILABLE', 'The database is unavailable. Try again.', {
@@ -93,4 +125,10 @@ export class AnalyticsThread {
     this.#isClosed = true;
     await this.#worker?.terminate();
   }
+}
+
+/** The metric that is the response time of a type's results. */
+function timeMetricOf(checkType: string): string | null {
+  const metrics = findCheckType(checkType)?.analytics.metrics ?? [];
+  return metrics.find(({ path }) => path === undefined)?.name ?? null;
 }

@@ -4,6 +4,7 @@ import { asStoreError, connectPostgres, connectSqliteToRead } from '../../store/
 import type { StorePlace } from '../../store.ts';
 import { columnCache, ResultColumns } from '../columns/result-columns.ts';
 import type { AnalyticsReply, AnalyticsRequest } from './analytics-thread.ts';
+import { reportAggregates } from './report-aggregates.ts';
 import { answer, columnsFor } from './series.ts';
 
 /** Ten million results with three columns of three bytes. */
@@ -23,10 +24,14 @@ const { db, dialect } =
       connectPostgres(databaseUrl, () => undefined, 1);
 const columns = new ResultColumns(db, dialect, columnCache(cacheBytes));
 
-async function reply({ id, query }: AnalyticsRequest): Promise<AnalyticsReply> {
+async function reply({ id, question }: AnalyticsRequest): Promise<AnalyticsReply> {
   try {
+    if (question.kind === 'report') {
+      return { id, answer: await reportAggregates({ db, dialect, columns }, question.query) };
+    }
+    const { query } = question;
     const frame = await columns.read(query.checkId, query, columnsFor(query));
-    return { id, series: answer(query, frame) };
+    return { id, answer: answer(query, frame) };
   } catch (thrown) {
     const error = toError(thrown);
     const isUnavailable = asStoreError(error) !== error;

@@ -70,8 +70,7 @@ export function codeBundleHandlers({
 async function checksUsing(store: HandlerDeps['store'], accountId: string, key: string): Promise<string[]> {
   const names: string[] = [];
   for (let offset = 0; ; offset += checksPerPage) {
-    const page = { limit: checksPerPage, offset };
-    const { checks } = await store.checks.list(accountId, { checkType: 'PLAYWRIGHT' }, page);
+    const { checks } = await store.checks.list(accountId, {}, { limit: checksPerPage, offset });
     names.push(
       ...checks.filter(({ definition }) => definition.codeBundlePath === key).map(({ name }) => `"${name}"`),
     );

@@ -146,7 +146,16 @@ export class ResultColumns {
   async #measuredRows(checkId: string, from: number, to: number) {
     return this.#db
       .selectFrom('results')
-      .select(['created', 'run_location', 'has_failures', 'has_errors', 'attempts', 'measured'])
+      .select([
+        'created',
+        'run_location',
+        'has_failures',
+        'has_errors',
+        'attempts',
+        'response_time',
+        'code',
+        'measured',
+      ])
       .where('check_id', '=', checkId)
       .where('result_type', '=', 'FINAL')
       .where('created', '>=', from)
@@ -163,8 +172,32 @@ export class ResultColumns {
     names: ReadonlySet<string>,
   ): Promise<Frame> {
     const { from, to } = window;
+    const { parts, sealedUntil } = await this.#sealedParts(checkId, window, names);
+    if (to > sealedUntil) {
+      parts.push(partOf(frameOf(await this.#measuredRows(checkId, Math.max(from, sealedUntil), to))));
+    }
+    return joinParts(parts, names);
+  }
+
+  /** The same of sealed results only, and where they end. */
+  async readSealed(
+    checkId: string,
+    window: { from: number; to: number },
+    names: ReadonlySet<string>,
+  ): Promise<{ readonly frame: Frame; readonly sealedUntil: number }> {
+    const { parts, sealedUntil } = await this.#sealedParts(checkId, window, names);
+    return { frame: joinParts(parts, names), sealedUntil };
+  }
+
+  async #sealedParts(
+    checkId: string,
+    window: { from: number; to: number },
+    names: ReadonlySet<string>,
+  ): Promise<{ readonly parts: FramePart[]; readonly sealedUntil: number }> {
+    const { from, to } = window;
     // Asked first: what is sealed from here on is in neither part twice.
     const sealedUntil = await this.sealedUntil(checkId);
+    if (sealedUntil <= from) return { parts: [], sealedUntil };
     const chunks = await this.#db
       .selectFrom('result_chunks')
       .select(['from_ms', 'to_ms', 'row_count'])
@@ -186,10 +219,7 @@ export class ResultColumns {
           : { from: 0, to: chunk.row_count };
       return encodedPart(columnsOfChunk(chunk, columns), rows);
     });
-    if (to > sealedUntil) {
-      parts.push(partOf(frameOf(await this.#measuredRows(checkId, Math.max(from, sealedUntil), to))));
-    }
-    return joinParts(parts, names);
+    return { parts, sealedUntil };
   }
 
   /**

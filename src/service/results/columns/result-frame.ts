@@ -1,4 +1,5 @@
 import type { MeasuredValues } from '../analytics/measured-values.ts';
+import { measuredFailures } from '../check-report.ts';
 import { decodeNumbers, decodeTexts, encodeNumbers, encodeTexts, type TextColumn } from './column-coding.ts';
 
 /** What analytics need to know of a result, as the database returns it. */
@@ -8,6 +9,8 @@ export interface MeasuredRow {
   readonly has_failures: 0 | 1;
   readonly has_errors: 0 | 1;
   readonly attempts: number;
+  readonly response_time: number;
+  readonly code: string | null;
   /** `MeasuredValues` as JSON; null for results of builds that did not store them. */
   readonly measured: string | null;
 }
@@ -23,6 +26,8 @@ export const locationColumn = '@location';
  * target.
  */
 export const statusColumn = '@status';
+/** The response time of a result, in its first row, where it is one. */
+export const responseColumn = '@response';
 /** The value of the type's dimension; the empty text where it has none. */
 export const dimensionColumn = '@dimension';
 export const textColumns: readonly string[] = [locationColumn, statusColumn, dimensionColumn];
@@ -104,6 +109,7 @@ export function frameOf(rows: readonly MeasuredRow[]): Frame {
     set(attemptsColumn, at, entry.row.attempts);
     // Most results have one row, and most frames no such column.
     if (entry.ordinal > 0) set(ordinalColumn, at, entry.ordinal);
+    else if (hasTime(entry.row)) set(responseColumn, at, entry.row.response_time);
     location.set(at, entry.row.run_location);
     status.set(at, statusOf(entry.row));
     dimension.set(at, entry.dimension === null ? '' : String(entry.dimension));
@@ -115,6 +121,11 @@ export function frameOf(rows: readonly MeasuredRow[]): Frame {
     [dimensionColumn, dimension.column],
   ]);
   return { rowCount: entries.length, numbers, texts };
+}
+
+/** Whether the target answered, so that the response time is one. */
+function hasTime({ has_errors: hasErrors, code }: MeasuredRow): boolean {
+  return hasErrors === 0 && (code === null || measuredFailures.has(code));
 }
 
 function statusOf(row: MeasuredRow): 'success' | 'failure' | 'error' {

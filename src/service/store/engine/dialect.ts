@@ -65,6 +65,13 @@ export interface Dialect {
     types: ColumnTypes<Tables[Table]>,
     rows: readonly Tables[Table][],
   ): InsertQueryBuilder<Tables, Table, InsertResult>;
+  /** Pairs of a text and an integer as rows of these two columns, for `from`. */
+  pairRows(
+    columns: readonly [string, string],
+    pairs: readonly (readonly [string, number])[],
+  ): RawBuilder<unknown>;
+  /** The numbers of a group that fulfil a condition, as a text that is a JSON list. */
+  jsonArray(number: RawBuilder<unknown>, condition: RawBuilder<unknown>): RawBuilder<string>;
   /** `(text column, integer column) in (pairs)`. */
   inPairs(
     columns: readonly [string, string],
@@ -96,6 +103,10 @@ const sqliteSql: Dialect = {
   inLocked: (column, query) => sql<boolean>`${sql.ref(column)} in ${query}`,
   inList: (column, values) =>
     sql<boolean>`${sql.ref(column)} in (select value from json_each(${JSON.stringify(values)}))`,
+  pairRows: ([text, integer], pairs) =>
+    sql`(select value ->> 0 as ${sql.ref(text)}, value ->> 1 as ${sql.ref(integer)}
+      from json_each(${JSON.stringify(pairs)}))`,
+  jsonArray: (number, condition) => sql`json_group_array(${number}) filter (where ${condition})`,
   inPairs: ([text, integer], pairs) =>
     sql<boolean>`(${sql.ref(text)}, ${sql.ref(integer)}) in
       (select value ->> 0, value ->> 1 from json_each(${JSON.stringify(pairs)}))`,
@@ -156,6 +167,11 @@ const postgresSql: Dialect = {
       .expression(sql`select * from unnest(${sql.join(arrays)})` as never);
   },
   inList: (column, values) => sql<boolean>`${sql.ref(column)} = any(${values}::text[])`,
+  pairRows: ([text, integer], pairs) =>
+    sql`(select * from unnest(${pairs.map((pair) => pair[0])}::text[], ${pairs.map((pair) => pair[1])}::bigint[])
+      as pairs (${sql.ref(text)}, ${sql.ref(integer)}))`,
+  jsonArray: (number, condition) =>
+    sql`coalesce((json_agg(${number}) filter (where ${condition}))::text, '[]')`,
   inPairs: ([text, integer], pairs) =>
     sql<boolean>`(${sql.ref(text)}, ${sql.ref(integer)}) in
       (select * from unnest(${pairs.map((pair) => pair[0])}::text[], ${pairs.map((pair) => pair[1])}::bigint[]))`,

@@ -12,6 +12,7 @@ import { leaseSuite } from './leases.ts';
 import { maintenanceSuite } from './maintenance.ts';
 import { occurrenceSuite } from './maintenance-occurrences.ts';
 import { pageSuite } from './pages.ts';
+import { reportSuite } from './reports.ts';
 import { resourceSuite } from './resources.ts';
 import { retentionSuite } from './retention.ts';
 import { sessionSuite } from './sessions.ts';
@@ -39,5 +40,6 @@ export function storeSuites(stage: StoreStage): void {
   suiteErrorSuite(stage);
   analyticsSuite(stage);
   availabilitySuite(stage);
+  reportSuite(stage);
   retentionSuite(stage);
 }

@@ -1,0 +1,31 @@
+import { expect, it } from 'vitest';
+import { PageSnapshots } from './page-snapshots.ts';
+
+it('makes a costly answer once for all who ask within some seconds, and a cheap one for those at the same time', async () => {
+  let nowMs = 0;
+  const snapshots = new PageSnapshots({ monotonicMs: () => nowMs });
+  let made = 0;
+  const get = (cost: number) =>
+    snapshots.get(
+      `cost ${cost}`,
+      async () => {
+        made += 1;
+        return { cost, made };
+      },
+      (answer) => answer.cost > 5,
+    );
+  expect(new Set(await Promise.all([get(9), get(9), get(9)])).size).toBe(1);
+  nowMs = 9_000;
+  expect((await get(9)).made).toBe(1);
+  nowMs = 20_000;
+  expect((await get(9)).made).toBe(2);
+  expect(new Set(await Promise.all([get(1), get(1)])).size).toBe(1);
+  expect((await get(1)).made).toBe(4);
+});
+
+it('does not keep what failed', async () => {
+  const snapshots = new PageSnapshots({ monotonicMs: () => 0 });
+  const get = (make: () => Promise<number>) => snapshots.get('key', make, () => true);
+  await expect(get(() => Promise.reject(new Error('away')))).rejects.toThrow('away');
+  expect(await get(async () => 7)).toBe(7);
+});

@@ -1,0 +1,42 @@
+import type { Clock } from '../../lib/clock.ts';
+import { LruMap } from '../../lib/lru.ts';
+
+/** How long a costly answer is given again; dashboards ask again every minute at most. */
+const keptMs = 10_000;
+const maxKept = 200;
+
+interface Snapshot {
+  readonly made: Promise<unknown>;
+  /** On the monotonic clock; while it is being made, it is everybody's. */
+  untilMs: number;
+}
+
+/**
+ * What anybody may ask for, as often as they like, is made once: requests at the same time share an answer,
+ * and one that took much work is given again for some seconds.
+ */
+export class PageSnapshots {
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
+  readonly #snapshots = new LruMap<string, Snapshot>(maxKept);
+
+  constructor(clock: Pick<Clock, 'monotonicMs'>) {
+    this.#clock = clock;
+  }
+
+  /** @param isCostly whether what was made took much work. */
+  async get<T>(key: string, make: () => Promise<T>, isCostly: (made: T) => boolean): Promise<T> {
+    const known = this.#snapshots.get(key);
+    if (known && known.untilMs > this.#clock.monotonicMs()) return (await known.made) as T;
+    const made = make();
+    const snapshot: Snapshot = { made, untilMs: Number.POSITIVE_INFINITY };
+    this.#snapshots.set(key, snapshot);
+    try {
+      const value = await made;
+      snapshot.untilMs = isCostly(value) ? this.#clock.monotonicMs() + keptMs : 0;
+      return value;
+    } catch (thrown) {
+      snapshot.untilMs = 0;
+      throw thrown;
+    }
+  }
+}
