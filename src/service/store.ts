@@ -121,6 +121,11 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       logger.info({ secrets: resealed }, 'encrypted stored secrets with the present key');
       await dialect.forgetDeleted(rawDb);
     }
+    if (!(await dialect.allowGivingBack(rawDb))) {
+      logger.info(
+        'the database is too large to be rewritten at start: free space stays in its file until a restore',
+      );
+    }
     const db = rawDb.withPlugin(new SealedColumns(secrets));
     let link: PostgresLink | undefined;
     if (hosts) {

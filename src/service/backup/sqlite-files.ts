@@ -10,7 +10,7 @@ export const databaseName = 'picket.sqlite';
 export function copyDatabase(from: string, to: string): void {
   const database = new DatabaseSync(from, { readOnly: true });
   try {
-    database.exec('pragma busy_timeout = 5000');
+    database.exec('pragma busy_timeout = 5000; pragma auto_vacuum = incremental');
     database.prepare('vacuum into ?').run(to);
   } finally {
     database.close();

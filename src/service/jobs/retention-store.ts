@@ -20,6 +20,11 @@ export class Retired {
     this.#dialect = dialect;
   }
 
+  /** Gives space of removed rows back, a little at a time; whether there may be more. */
+  async giveBackSpace(): Promise<boolean> {
+    return this.#dialect.giveBackSpace(this.#db);
+  }
+
   /**
    * Up to when time is known to have passed: where retention was last, or, before its first turn, when the
    * newest run ended. Null in a database without either.

@@ -31,6 +31,8 @@ const rowsPerStatement = 500;
 const artifactsPerTurn = 50;
 /** From the end of one round over all checks to the start of the next. */
 const restMs = 60_000;
+/** Results removed in a round after which the next one begins at once. */
+const busyRound = 5_000;
 /** Queue lengths are kept for as long as they can be asked for (spec.md, Limits), and a day more. */
 const locationMinutesMs = 16 * 86_400_000;
 const minuteMs = 60_000;
@@ -76,9 +78,12 @@ export class Retention {
     const isMore = await this.#lookAtChecks(now);
     if (isMore) return this.#clock.wallMs();
     const isOldLeft = await this.#removeOld(now);
-    if (isOldLeft) return this.#clock.wallMs();
+    if (isOldLeft || (await this.#store.retired.giveBackSpace())) return this.#clock.wallMs();
     this.#cursor = '';
+    // Where much goes, much more is due already: no rest.
+    const isBusy = this.#removedResults >= busyRound;
     this.#logRemoved();
+    if (isBusy) return this.#clock.wallMs();
     this.#restsUntilMs = this.#clock.monotonicMs() + restMs;
     return nextMinute;
   }

@@ -4,7 +4,7 @@ import type { RunRow } from '../../runs/tables.ts';
 import type { Repositories } from '../../store.ts';
 import type { ErrorGroupRow } from '../tables.ts';
 import { cleanedMessage, errorHash, isAssertion } from './cleaned-message.ts';
-import { areAlike } from './similarity.ts';
+import { areAlike, mayBeAlike } from './similarity.ts';
 import { type GroupOwner, groupKey } from './store.ts';
 
 /** A result and what it says went wrong. */
@@ -31,6 +31,12 @@ interface Occurrence {
 
 const maxGroupsPerResult = 50;
 const comparedGroups = 50;
+/**
+ * Bounds of what a batch of results may cost: comparisons of two messages, and groups it makes. Batches of real
+ * errors stay far below; beyond it errors are found by their hash only, and new ones are in no group.
+ */
+const maxComparisons = 400;
+const maxNewGroups = 200;
 const maxRawLength = 10_000;
 const maxEnvironments = 100;
 const maxTests = 100;
@@ -62,11 +68,17 @@ export async function groupErrors(
   for (const ofOneKind of Map.groupBy(occurrences, ({ owner }) => owner.kind).values()) {
     for (const [key, group] of await repositories.errorGroups.findByHashes(ofOneKind)) byHash.set(key, group);
   }
+  const comparisons = { left: maxComparisons };
+  let newGroups = 0;
   for (const occurrence of occurrences) {
-    const found =
+    let found =
       byHash.get(groupKey(occurrence.owner, occurrence.hash)) ??
-      (await similarGroup(repositories, occurrence, newest)) ??
-      (await makeGroup(repositories, occurrence, newest, now));
+      (await similarGroup(repositories, occurrence, newest, comparisons));
+    if (!found) {
+      if (newGroups === maxNewGroups) continue;
+      newGroups += 1;
+      found = await makeGroup(repositories, occurrence, newest, now);
+    }
     const group = await kept(repositories, found, now);
     const entry = joined.get(group.id) ?? {
       group,
@@ -153,12 +165,16 @@ async function similarGroup(
   repositories: Repositories,
   { owner, cleaned }: Occurrence,
   newest: Map<string, ErrorGroupRow[]>,
+  comparisons: { left: number },
 ): Promise<ErrorGroupRow | undefined> {
   if (isAssertion(cleaned)) return undefined;
   const candidates = await newestOf(repositories, owner, newest);
-  return candidates.find(
-    (group) => !isAssertion(group.cleaned_message) && areAlike(group.cleaned_message, cleaned),
-  );
+  return candidates.find((group) => {
+    if (isAssertion(group.cleaned_message) || !mayBeAlike(group.cleaned_message, cleaned)) return false;
+    if (comparisons.left === 0) return false;
+    comparisons.left -= 1;
+    return areAlike(group.cleaned_message, cleaned);
+  });
 }
 
 async function newestOf(
@@ -195,7 +211,8 @@ async function makeGroup(
     tests: null,
   };
   const made = await repositories.errorGroups.insert(row);
-  newest.set(groupKey(owner, ''), [made, ...(newest.get(groupKey(owner, '')) ?? [])]);
+  const others = newest.get(groupKey(owner, '')) ?? [];
+  newest.set(groupKey(owner, ''), [made, ...others.slice(0, comparedGroups - 1)]);
   return made;
 }
 

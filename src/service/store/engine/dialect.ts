@@ -49,6 +49,16 @@ export interface Dialect {
   lockSchema(transaction: Kysely<Tables>): Promise<void>;
   /** Fails when the database does not answer, or would take no writes. */
   ping(db: Kysely<Tables>): Promise<void>;
+  /**
+   * Gives disk space of removed rows back to the file system, a few megabytes at a time; whether there may be
+   * more. PostgreSQL does so by itself.
+   */
+  giveBackSpace(db: Kysely<Tables>): Promise<boolean>;
+  /**
+   * Makes it possible to give space back in a database that was made without, if it is small enough to be
+   * written anew now; false when it is not.
+   */
+  allowGivingBack(db: Kysely<Tables>): Promise<boolean>;
   /** Writes the database anew where deleted content would stay readable in its file. */
   forgetDeleted(db: Kysely<Tables>): Promise<void>;
   /** `column in (values)` with one parameter, so that the statement is the same for any number of values. */
@@ -81,6 +91,19 @@ export interface Dialect {
 
 const nothing = sql``;
 
+/** Free pages that stay: they are used again within the hour. */
+const keptFreePages = 2_000;
+/** 2 MB: a step takes milliseconds. */
+const pagesPerStep = 500;
+const rewrittenAtStartBytes = 512 * 1024 * 1024;
+
+type Pragma = 'freelist_count' | 'auto_vacuum' | 'page_count' | 'page_size';
+
+async function pragma(db: Kysely<Tables>, name: Pragma): Promise<number> {
+  const { rows } = await sql<Record<string, number>>`pragma ${sql.raw(name)}`.execute(db);
+  return rows[0]?.[name] ?? 0;
+}
+
 const sqliteSql: Dialect = {
   name: 'sqlite',
   jsonColumn: 'text',
@@ -93,6 +116,19 @@ const sqliteSql: Dialect = {
   lockSchema: async () => undefined,
   ping: async (db) => {
     await sql`select name from schema_migrations limit 1`.execute(db);
+  },
+  giveBackSpace: async (db) => {
+    if ((await pragma(db, 'freelist_count')) <= keptFreePages) return false;
+    await sql`pragma incremental_vacuum(${sql.lit(pagesPerStep)})`.execute(db);
+    // Where the file cannot shrink, nothing has changed, and nothing is tried again at once.
+    return (await pragma(db, 'auto_vacuum')) !== 0 && (await pragma(db, 'freelist_count')) > keptFreePages;
+  },
+  allowGivingBack: async (db) => {
+    if ((await pragma(db, 'auto_vacuum')) !== 0) return true;
+    const sizeBytes = (await pragma(db, 'page_count')) * (await pragma(db, 'page_size'));
+    if (sizeBytes > rewrittenAtStartBytes) return false;
+    await sql`vacuum`.execute(db);
+    return true;
   },
   forgetDeleted: async (db) => {
     await sql`vacuum`.execute(db);
@@ -150,6 +186,8 @@ const postgresSql: Dialect = {
     if (rows[0]?.mode !== 'on') return;
     throw Object.assign(new Error('the server takes no writes'), { code: readOnlyState });
   },
+  giveBackSpace: async () => false,
+  allowGivingBack: async () => true,
   // Its own vacuum frees the pages; who reads the server's files has more than them.
   forgetDeleted: async () => undefined,
   inLocked: (column, query) => sql<boolean>`${sql.ref(column)} = any(array${query})`,

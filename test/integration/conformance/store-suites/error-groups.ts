@@ -21,6 +21,31 @@ export function errorGroupSuite(stage: StoreStage): void {
   const get = async (id: string | undefined) =>
     (await stage.harness.call('GET', `/v1/error-groups/${id}`)).body;
 
+  it('makes a bounded number of groups of one batch of reports, and takes every report', async () => {
+    await stage.start();
+    const checkIds = await Promise.all(Array.from({ length: 6 }, async () => (await create()).id));
+    for (const checkId of checkIds) {
+      await stage.harness.call('POST', '/v1/check-sessions/trigger', { target: { checkId } });
+    }
+    const runs = await stage.agent.claim();
+    const messages = (run: number) =>
+      Array.from({ length: 50 }, (_, index) => {
+        const letter = String.fromCodePoint(0x4e00 + run * 50 + index);
+        return `${letter.repeat(30 + index)} failed`;
+      });
+    const down = failure('CONNECTION_REFUSED', 'down');
+    const reports = runs.map((run, index) =>
+      reportOf(run, { failure: down, errorMessages: messages(index) }),
+    );
+    expect(await stage.agent.report(reports)).toEqual(runs.map(() => 'accepted'));
+    let groups = 0;
+    for (const checkId of checkIds) {
+      const { body } = await stage.harness.call('GET', `/v1/error-groups/checks/${checkId}?limit=100`);
+      groups += (body.length ?? body.entries?.length) as number;
+    }
+    expect(groups).toBe(200);
+  });
+
   it('puts errors that are alike into one group of their check', async () => {
     await stage.start();
     const check = await create();
