@@ -93,6 +93,19 @@ export const alertRoutes = {
     success: successful,
     response: z.array(AlertNotification),
   }),
+  showAlertPage: defineRoute({
+    method: 'GET',
+    path: '/v1/alert-notifications/{id}/page',
+    operationId: 'showAlertPage',
+    summary:
+      'What a notification said, and how its check is now, as a page; everybody with the link may read it',
+    tag: 'Alerts',
+    credential: 'none',
+    params: z.object({ id: z.uuid() }),
+    success: successful,
+    response: z.string(),
+    responseContentType: 'text/html; charset=utf-8',
+  }),
   getAccountAlertSettings: defineRoute({
     ...alertRoute,
     method: 'GET',

@@ -12,6 +12,8 @@ const LocationKey = z.object({
   maskedKey: z.string(),
   created_at: z.iso.datetime(),
   updated_at: z.iso.datetime().nullable(),
+  lastUsedAt: z.iso.datetime().nullable().describe('When an agent was last seen with it; null: never'),
+  agents: z.array(z.string()).describe('Ids of the agents that were seen with it in the last two minutes'),
 });
 export type LocationKey = z.output<typeof LocationKey>;
 
@@ -42,6 +44,7 @@ export const PrivateLocation = z
           z.object({
             id: z.string(),
             lastSeenAt: z.iso.datetime(),
+            keyId: z.string().nullable().describe('The key it calls with'),
             backends: z
               .record(z.string(), z.string())
               .describe('Which of several ways check types found to do their work, by type'),
@@ -173,8 +176,12 @@ export const privateLocationRoutes = {
     method: 'DELETE',
     path: '/v1/private-locations/{id}/keys/{keyId}',
     operationId: 'deletePrivateLocationKey',
+    otherErrors: [409],
     summary: 'Revoke a key; agents using it stop leasing',
     params: z.object({ id: z.uuid(), keyId: z.uuid() }),
+    query: z.object({
+      force: QueryBoolean.default(false).describe('Revoke the last key even if agents run with it'),
+    }),
     success: noContent,
   }),
 };

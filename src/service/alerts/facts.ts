@@ -37,6 +37,10 @@ export interface AlertFacts {
     readonly daysRemaining: number;
     readonly expiresAt: number;
   } | null;
+  /** What the check asks, without anything that may be secret. Absent in alerts that an older build stored. */
+  readonly target?: string | null;
+  /** When what it is about began. Absent there, too. */
+  readonly since?: number | null;
   /** What it is about when that is no check. Absent in alerts that an older build stored. */
   readonly subject?: 'location' | 'sickness' | 'test';
 }
@@ -48,7 +52,7 @@ const maxErrorLength = 4_000;
 export function factsOf(
   check: Check,
   result: AlertedResult | undefined,
-  extra: Partial<Pick<AlertFacts, 'groupName' | 'reminder' | 'recoversFrom' | 'certificate'>>,
+  extra: Partial<Pick<AlertFacts, 'groupName' | 'reminder' | 'recoversFrom' | 'certificate' | 'since'>>,
 ): AlertFacts {
   const { description, tags } = check.definition;
   return {
@@ -61,12 +65,27 @@ export function factsOf(
     error: result ? errorOf(result) : null,
     ...statusOf(result?.detail ?? null),
     startedAt: result?.started ?? null,
+    target: targetOf(check),
     groupName: null,
     reminder: 0,
     recoversFrom: null,
     certificate: null,
     ...extra,
   };
+}
+
+/** What a check asks: a URL without credentials, query and fragment, or a host, or a name. */
+function targetOf(check: Check): string | null {
+  const { request } = check.definition as {
+    request?: { url?: unknown; hostname?: unknown; port?: unknown; query?: unknown; recordType?: unknown };
+  };
+  const { url, hostname, port, query, recordType } = request ?? {};
+  if (typeof url === 'string') {
+    return url.replace(/[?#].*$/s, '').replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/]*@/i, '$1');
+  }
+  if (typeof hostname === 'string') return typeof port === 'number' ? `${hostname}:${port}` : hostname;
+  if (typeof query !== 'string') return null;
+  return typeof recordType === 'string' ? `${query} (${recordType})` : query;
 }
 
 /** Whose certificate a check sees: the domain it names for that, or the host of its request. */

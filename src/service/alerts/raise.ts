@@ -49,6 +49,8 @@ interface StoredState {
   } | null;
   readonly lastResultId: string | null;
   readonly incident: TriggeredIncident | null;
+  /** The first slot since the check last passed; null while it does. Absent in states of an older build. */
+  readonly episodeSince?: number | null;
 }
 
 const nothingStored: StoredState = {
@@ -57,6 +59,7 @@ const nothingStored: StoredState = {
   undecided: null,
   lastResultId: null,
   incident: null,
+  episodeSince: null,
 };
 
 /**
@@ -208,7 +211,9 @@ class AlertRound {
       now: this.#now,
       isSuppressed: suppressedBy !== null,
     });
-    if (outcome.notice !== null) await this.#raise(policy, outcome, result);
+    const began = event.kind === 'run' ? event.slotAt : this.#now;
+    const since = state.alert.phase === 'passed' ? began : (state.episodeSince ?? state.alert.since);
+    if (outcome.notice !== null) await this.#raise(policy, { ...outcome, since }, result);
     let { incident } = state;
     if (outcome.notice === 'failure' && incident === null) {
       incident = await openIncident(this.#repositories, check, this.#now);
@@ -220,14 +225,19 @@ class AlertRound {
       incident = null;
       this.hasNews = true;
     }
-    return { ...state, alert: outcome.state, incident };
+    const episodeSince = outcome.state.phase === 'passed' ? null : since;
+    return { ...state, alert: outcome.state, incident, episodeSince };
   }
 
-  async #raise(policy: AlertPolicy, outcome: Step, result: AlertedResult | undefined): Promise<void> {
+  async #raise(
+    policy: AlertPolicy,
+    outcome: Step & { readonly since: number },
+    result: AlertedResult | undefined,
+  ): Promise<void> {
     const { check, groupId, groupName } = policy;
-    const { type, notice, reminder, recoversFrom } = outcome;
+    const { type, notice, reminder, recoversFrom, since } = outcome;
     if (notice === null) return;
-    const facts = factsOf(check, result, { groupName, reminder, recoversFrom });
+    const facts = factsOf(check, result, { groupName, reminder, recoversFrom, since });
     const alert: AlertRow = {
       id: alertId(check.id, result?.id ?? String(this.#now), type, String(reminder)),
       account_id: check.accountId,

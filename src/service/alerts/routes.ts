@@ -5,9 +5,11 @@ import { parseTimestamp } from '../../protocol/http/query.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
 import { describePage, type PageQuery, pageOffset } from '../http/paging.ts';
 import { fieldError } from '../http/validation.ts';
+import { alertPage, pagePolicy } from './delivery/alert-page.ts';
 import type { ListedNotification } from './delivery/store.ts';
 import type { AlertFacts } from './facts.ts';
 import { asSettings } from './policy.ts';
+import { storedFacts } from './raise.ts';
 import type { AlertRow } from './tables.ts';
 
 const hourMs = 3_600_000;
@@ -51,6 +53,23 @@ export function alertHandlers({ store, clock, publicUrl }: HandlerDeps): [string
       );
       describePage(request, reply, { query, total, publicUrl });
       return notifications.map(notificationView);
+    },
+    async showAlertPage({ params, reply }) {
+      const notification = await store.notifications.find(params.id);
+      const alerts = await store.alerts.findMany(notification ? [notification.alert_id] : []);
+      const alert = alerts.get(notification?.alert_id ?? '');
+      if (!alert) throw new AppError('NOT_FOUND', 'There is no such alert, or it was removed by its age.');
+      const status = await store.statuses.find(alert.account_id, alert.check_id);
+      const state = !status
+        ? null
+        : status.has_failures
+          ? 'failing'
+          : status.is_degraded
+            ? 'degraded'
+            : 'passing';
+      reply.header('content-security-policy', pagePolicy);
+      reply.header('referrer-policy', 'no-referrer').header('cache-control', 'private, no-store');
+      return alertPage({ ...alert, facts: storedFacts(alert) }, state);
     },
     async getAccountAlertSettings({ caller }) {
       const stored = await store.accounts.alertSettings([caller.accountId]);

@@ -22,6 +22,8 @@ export interface LocationCaller {
   readonly proxy_url: string | null;
   /** The first slot that was missed because the location had no agent; null while it has. */
   readonly no_agent_since: number | null;
+  /** The key its agent calls with. */
+  readonly key_id: string;
 }
 
 /** Who calls: an account by its key, or the agents of a location by theirs. */

@@ -2,7 +2,8 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { artifactWindowMs } from '../../protocol/results/artifact.ts';
 import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
-import { agentCapabilities, agentSeenWindowMs } from '../locations/agents/sightings.ts';
+import { canRun } from '../checks/warnings.ts';
+import { agentSeenWindowMs } from '../locations/agents/sightings.ts';
 import { beginOutages } from '../locations/outages.ts';
 import type { AgentRow } from '../locations/tables.ts';
 import type { ServiceMetrics } from '../metrics.ts';
@@ -121,9 +122,13 @@ export class LeaseSweep {
       const outlived = await repositories.runs.outlived(now, runsPerTurn);
       const locationIds = outlived.flatMap((run) => (run.location_id === null ? [] : [run.location_id]));
       const agents = await repositories.locations.agents(locationIds, now - agentSeenWindowMs);
-      const missed = await this.#giveUp(repositories, outlived, (run) => reasonOf(run, agents), now);
+      const busy = await repositories.runs.sessionsAtWork(locationIds, now);
+      const reason = (run: RunRow) => reasonOf(run, { agents, busy, now });
+      const missed = await this.#giveUp(repositories, outlived, reason, now);
+      // An agent that restarts is no outage: a location is without agents after two minutes only.
+      const served = new Set(agents.map((agent) => agent.location_id));
       const unserved = outlived.filter(
-        (run) => run.last_result_id === null && reasonOf(run, agents) === 'no-agent',
+        (run) => run.last_result_id === null && !(run.location_id !== null && served.has(run.location_id)),
       );
       return { count: outlived.length, missed, hasAlerts: await beginOutages(repositories, unserved, now) };
     });
@@ -181,15 +186,27 @@ function silentSessions(ended: readonly RunRow[]): Signal[] {
   return [...byId.values()];
 }
 
-/** Why nobody took a run in time. */
-function reasonOf(run: RunRow, agents: readonly AgentRow[]): MissedReason {
-  const here = agents.filter((agent) => agent.location_id === run.location_id);
-  if (here.length === 0) return 'no-agent';
-  const canRun = here.some(
-    (agent) =>
-      (JSON.parse(agent.check_types) as string[]).includes(run.check_type) &&
-      (run.runtime_id === null || agentCapabilities(agent).runtimes.includes(run.runtime_id)),
+/** Longer than a poll waits, and than what it takes to write down that an agent was seen. */
+const heardWithinMs = 45_000;
+
+/**
+ * Why nobody took a run in time. Agents that are gone count as seen for a while; so one was too busy only if
+ * it has work in hand, or called while the run waited. An idle one would have taken it.
+ */
+function reasonOf(
+  run: RunRow,
+  seen: { readonly agents: readonly AgentRow[]; readonly busy: ReadonlySet<string>; readonly now: number },
+): MissedReason {
+  const here = seen.agents.filter(
+    (agent) => agent.location_id === run.location_id && agent.last_seen > seen.now - heardWithinMs,
   );
-  if (!canRun) return 'unsupported';
-  return run.lease_number > 0 ? 'expired' : 'over-capacity';
+  if (here.length === 0) return 'no-agent';
+  const need = { checkType: run.check_type, runtimeId: run.runtime_id };
+  const capable = here.filter((agent) => canRun(agent, need));
+  if (capable.length === 0) return 'unsupported';
+  if (run.lease_number > 0) return 'expired';
+  const isHeard = capable.some(
+    ({ session_id: session, last_seen: lastSeen }) => seen.busy.has(session) || lastSeen >= run.ready_at,
+  );
+  return isHeard ? 'over-capacity' : 'no-agent';
 }

@@ -56,7 +56,7 @@ export async function endOutage(store: Store, location: LocationCaller, now: num
 }
 
 interface OutageNews {
-  readonly location: LocationCaller;
+  readonly location: Omit<LocationCaller, 'key_id'>;
   readonly since: number;
   readonly notice: 'failure' | 'recovery';
   readonly now: number;

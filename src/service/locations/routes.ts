@@ -124,17 +124,22 @@ export function privateLocationHandlers(deps: HandlerDeps): [string, AnyHandler]
         }
         return repositories.locations.insertKey(location.id, key.keyHash, key.masked, clock.wallMs());
       });
-      return { ...keyView(row), rawKey: key.rawKey };
+      return { ...keyView(row, undefined, []), rawKey: key.rawKey };
     },
-    async deletePrivateLocationKey({ caller, params }) {
+    async deletePrivateLocationKey({ caller, params, query }) {
       await store.transaction(async (repositories) => {
         const row = found(
           await repositories.locations.findForUpdate(caller.accountId, params.id),
           named(params),
         );
-        if (!(await repositories.locations.deleteKey(row.id, params.keyId))) {
+        const keys = await repositories.locations.keys([row.id]);
+        if (!keys.some(({ id }) => id === params.keyId)) {
           throw new AppError('NOT_FOUND', `The location has no key ${params.keyId}.`);
         }
+        const agents = await repositories.locations.agents([row.id], clock.wallMs() - agentSeenWindowMs);
+        const { length: agentCount } = runningSessions(agents);
+        if (keys.length === 1 && agentCount > 0 && !query.force) throw lastKey(row.slug_name, agentCount);
+        await repositories.locations.deleteKey(row.id, params.keyId);
       });
       // Polls that wait with the revoked key must not lease anything more; the others just ask again.
       store.signals.send([{ kind: 'dismiss', locationId: params.id }]);
@@ -144,6 +149,14 @@ export function privateLocationHandlers(deps: HandlerDeps): [string, AnyHandler]
 
 function named({ id }: { readonly id: string }): string {
   return `private location ${id}`;
+}
+
+function lastKey(slugName: string, agentCount: number): AppError {
+  const agents = agentCount === 1 ? 'an agent runs' : `${agentCount} agents run`;
+  return new AppError(
+    'CONFLICT',
+    `This is the last key of the private location "${slugName}", and ${agents} there: its checks would not run any more. Create another key and give it to the agents first, or delete this one with force=true.`,
+  );
 }
 
 function inUse(slugName: string, users: readonly string[], kind: string): AppError {
@@ -167,6 +180,7 @@ async function views(
     (agent) => agent.location_id,
   );
   const lastSeen = await repositories.locations.lastSeen(ids);
+  const lastUsed = await repositories.locations.keysLastUsed(ids);
   return rows.map((row) => ({
     id: row.id,
     name: row.name,
@@ -174,7 +188,9 @@ async function views(
     icon: row.icon,
     created_at: iso(row.created),
     updated_at: row.updated === null ? null : iso(row.updated),
-    keys: (keys.get(row.id) ?? []).map(keyView),
+    keys: (keys.get(row.id) ?? []).map((key) =>
+      keyView(key, lastUsed.get(key.id), runningSessions(agents.get(row.id) ?? [])),
+    ),
     proxyUrl: row.proxy_url,
     lastSeen: optionalIso(lastSeen.get(row.id)),
     noAgentSince: optionalIso(row.no_agent_since ?? undefined),
@@ -182,13 +198,19 @@ async function views(
   }));
 }
 
-function keyView(row: LocationKeyRow): LocationKey {
+function keyView(
+  row: LocationKeyRow,
+  lastUsed: number | undefined,
+  running: readonly AgentRow[],
+): LocationKey {
   return {
     id: row.id,
     rawKey: row.masked,
     maskedKey: row.masked,
     created_at: iso(row.created),
     updated_at: row.updated === null ? null : iso(row.updated),
+    lastUsedAt: optionalIso(lastUsed),
+    agents: [...new Set(running.filter((agent) => agent.key_id === row.id).map((agent) => agent.agent_id))],
   };
 }
 
@@ -210,6 +232,7 @@ export function describeAgents(
       agents: agents.map((agent) => ({
         id: agent.agent_id,
         lastSeenAt: iso(agent.last_seen),
+        keyId: agent.key_id,
         ...ownFacts(agent),
       })),
     })),

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
 import { accountTable } from '../store/engine/account-table.ts';
 import type { AgentRow, LocationKeyRow, PrivateLocationRow } from './tables.ts';
 
@@ -67,11 +68,12 @@ export class Locations extends accountTable<PrivateLocationRow>()({ name: 'priva
   }
 
   /** The location a key belongs to. */
-  async findByKey(keyHash: string): Promise<PrivateLocationRow | undefined> {
+  async findByKey(keyHash: string): Promise<(PrivateLocationRow & { key_id: string }) | undefined> {
     return this.db
       .selectFrom('location_keys')
       .innerJoin('private_locations', 'private_locations.id', 'location_keys.location_id')
       .selectAll('private_locations')
+      .select('location_keys.id as key_id')
       .where('location_keys.key_hash', '=', keyHash)
       .executeTakeFirst();
   }
@@ -111,6 +113,7 @@ export class Locations extends accountTable<PrivateLocationRow>()({ name: 'priva
           platform: eb.ref('excluded.platform'),
           check_types: eb.ref('excluded.check_types'),
           capabilities: eb.ref('excluded.capabilities'),
+          key_id: eb.ref('excluded.key_id'),
           last_seen: eb.ref('excluded.last_seen'),
         })),
       )
@@ -128,7 +131,7 @@ export class Locations extends accountTable<PrivateLocationRow>()({ name: 'priva
       .execute();
   }
 
-  /** Sessions seen at or after an instant, newest first. */
+  /** Sessions seen at or after an instant with a key that is still active, newest first. */
   async agents(locationIds: readonly string[], since: number): Promise<AgentRow[]> {
     if (locationIds.length === 0) return [];
     return this.db
@@ -136,6 +139,9 @@ export class Locations extends accountTable<PrivateLocationRow>()({ name: 'priva
       .selectAll()
       .where(this.dialect.inList('location_id', [...new Set(locationIds)]))
       .where('last_seen', '>=', since)
+      .where((eb) =>
+        eb.or([eb('key_id', 'is', null), eb('key_id', 'in', eb.selectFrom('location_keys').select('id'))]),
+      )
       .orderBy('last_seen', 'desc')
       .limit(maxSessionsRead)
       .execute();
@@ -171,7 +177,19 @@ export class Locations extends accountTable<PrivateLocationRow>()({ name: 'priva
       .execute();
   }
 
-  /** Forgets sessions that were not seen since, except the last one of each location. */
+  /** When each key of some locations was last used by an agent. */
+  async keysLastUsed(locationIds: readonly string[]): Promise<Map<string, number>> {
+    if (locationIds.length === 0) return new Map();
+    const rows = await this.db
+      .selectFrom('agents')
+      .select(['key_id', (eb) => eb.fn.max('last_seen').as('at')])
+      .where(this.dialect.inList('location_id', locationIds))
+      .groupBy('key_id')
+      .execute();
+    return new Map(rows.flatMap((row) => (row.key_id === null ? [] : [[row.key_id, row.at] as const])));
+  }
+
+  /** Forgets sessions that were not seen since, except the last one of each key of a location. */
   async forgetAgents(before: number): Promise<void> {
     await this.db
       .deleteFrom('agents')
@@ -180,7 +198,8 @@ export class Locations extends accountTable<PrivateLocationRow>()({ name: 'priva
         eb
           .selectFrom('agents as newer')
           .select((newer) => newer.fn.max('newer.last_seen').as('at'))
-          .whereRef('newer.location_id', '=', 'agents.location_id'),
+          .whereRef('newer.location_id', '=', 'agents.location_id')
+          .where(sql<boolean>`newer.key_id is not distinct from agents.key_id`),
       )
       .execute();
   }

@@ -27,6 +27,8 @@ export interface AgentRow {
   location_id: string;
   agent_id: string;
   session_id: string;
+  /** The key it called with last; null when that was before it was noted. */
+  key_id: string | null;
   version: string;
   platform: string;
   check_types: string;

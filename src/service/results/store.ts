@@ -131,9 +131,9 @@ export class Results {
   }
 
   /**
-   * Removes up to `limit` results of a deleted check, and as many fenced ones, those of test sessions and
-   * heartbeat events, its chunks and artifacts' rows, within a transaction. Does nothing while another
-   * process is at it.
+   * Removes up to `limit` results of a deleted check, and as many fenced ones and heartbeat events, its chunks
+   * and artifacts' rows, within a transaction. Results of test sessions stay with their session, whose outcome
+   * they are. Does nothing while another process is at it.
    */
   async purgeSome(checkId: string, limit: number): Promise<void> {
     const purge = await this.#db
@@ -147,7 +147,7 @@ export class Results {
       await this.#db.deleteFrom(table).where('check_id', '=', purge.check_id).execute();
     }
     const removed = [];
-    for (const table of ['results', 'stale_results', 'test_results', 'heartbeat_events'] as const) {
+    for (const table of ['results', 'stale_results', 'heartbeat_events'] as const) {
       const some = this.#db
         .selectFrom(table)
         .select('id')

@@ -72,7 +72,7 @@ export class Ledger {
    * nothing stays leased.
    */
   async claim(location: LocationCaller, request: ClaimRequest, gone: AbortSignal): Promise<Claim> {
-    await this.sightings.claimed(location.id, request, this.#clock.wallMs());
+    await this.sightings.claimed(location, request, this.#clock.wallMs());
     if (location.no_agent_since !== null) await endOutage(this.#store, location, this.#clock.wallMs());
     await this.#requeueUnheard(location.id, request);
     const freeLanes = lanes.filter((lane) => request.freeSlots[lane] > 0);

@@ -59,6 +59,20 @@ export class Runs {
     return lockedRuns(this.#db, this.#dialect, restrict);
   }
 
+  /** The sessions that hold leases of runs at some locations. */
+  async sessionsAtWork(locationIds: readonly string[], now: number): Promise<Set<string>> {
+    if (locationIds.length === 0) return new Set();
+    const rows = await this.#db
+      .selectFrom('runs')
+      .select('session_id')
+      .distinct()
+      .where('state', '=', leased)
+      .where('lease_until', '>', now)
+      .where(this.#dialect.inList('location_id', [...new Set(locationIds)]))
+      .execute();
+    return new Set(rows.flatMap(({ session_id: id }) => id ?? []));
+  }
+
   /** Runs whose lease ended; locked until the end of the transaction. */
   async leasesEnded(now: number, limit: number): Promise<RunRow[]> {
     return this.#db

@@ -1,5 +1,6 @@
 import type { ChannelConfig } from '../../../protocol/alerts/alert-channel.ts';
 import type { MailServer } from '../../mail/mail-server.ts';
+import { html } from './alert-page.ts';
 import type { Delivery } from './outbound-http.ts';
 import { type AlertMessage, factLines, titleOf } from './template.ts';
 
@@ -11,7 +12,7 @@ export function sendAlertMail(
 ): Promise<Delivery> {
   const lines = factLines(message);
   const title = titleOf(message);
-  const link = message.resultLink;
+  const link = message.pageLink;
   const text = [
     title,
     '',
@@ -31,9 +32,4 @@ export function sendAlertMail(
     html: `<h2>${html(title)}</h2><table cellpadding="4">${rows.join('')}</table>${anchor}`,
     headers: { 'X-Service-Notification-Id': message.id },
   });
-}
-
-function html(text: string): string {
-  const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-  return text.replaceAll(/[&<>"]/g, (character) => entities[character] ?? character);
 }

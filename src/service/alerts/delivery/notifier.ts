@@ -300,6 +300,7 @@ export class Notifier {
       facts: storedFacts(alert),
       created: alert.created,
       resultLink: hasLink ? `${base}/v1/check-results/${alert.check_id}/${alert.result_id}` : null,
+      pageLink: base === undefined ? null : `${base}/v1/alert-notifications/${row.id}/page`,
     };
   }
 }

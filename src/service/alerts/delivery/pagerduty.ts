@@ -23,9 +23,9 @@ export function pagerDutyRequest(
       timestamp: new Date(message.created).toISOString(),
       custom_details: detailsOf(message),
     },
-    ...(message.resultLink === null || !/^https?:/.test(message.resultLink)
+    ...(message.pageLink === null || !/^https?:/.test(message.pageLink)
       ? {}
-      : { links: [{ href: message.resultLink, text: 'Result' }] }),
+      : { links: [{ href: message.pageLink, text: 'Alert' }] }),
   };
   return {
     url: `${baseUrl.replace(/\/+$/, '')}/v2/enqueue`,

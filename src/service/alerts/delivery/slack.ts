@@ -7,7 +7,7 @@ const colours = { failure: '#d92d20', degraded: '#f79009', recovery: '#12b76a', 
 /** The request of an incoming webhook of Slack, or of anything that understands the same message. */
 export function slackRequest(config: ChannelConfig<'SLACK'>, message: AlertMessage): OutboundRequest {
   const title = escaped(titleOf(message));
-  const link = message.resultLink;
+  const link = message.pageLink;
   const heading = link === null ? `*${title}*` : `*<${escaped(link).replaceAll('|', '%7C')}|${title}>*`;
   const body = {
     text: title,

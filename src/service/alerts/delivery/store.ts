@@ -117,6 +117,11 @@ export class AlertNotifications {
         and earlier.position < alert_notifications.position)`;
   }
 
+  /** A notification by its id, which only those know who were notified. */
+  async find(id: string): Promise<AlertNotificationRow | undefined> {
+    return this.#db.selectFrom('alert_notifications').selectAll().where('id', '=', id).executeTakeFirst();
+  }
+
   /** The notification of a channel about an alert. */
   async ofAlert(alertId: string, channelId: number): Promise<AlertNotificationRow | undefined> {
     return this.#db

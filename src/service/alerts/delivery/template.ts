@@ -24,8 +24,10 @@ export interface AlertMessage {
   readonly facts: AlertFacts;
   /** When the alert was made, in epoch milliseconds. */
   readonly created: number;
-  /** Where the result is shown; null when there is none. */
+  /** Where the API has the result; null when there is none. */
   readonly resultLink: string | null;
+  /** Where people read the alert in a browser, without a key; null where nobody knows how to get there. */
+  readonly pageLink: string | null;
 }
 
 /** One line for people that says what happened. */
@@ -225,10 +227,15 @@ function helpersOf(variables: Readonly<Record<string, unknown>>) {
 }
 
 /** What people want to know of an alert, line by line. */
-export function factLines({ facts, created }: AlertMessage): { label: string; value: string }[] {
+export function factLines({
+  notice,
+  facts,
+  created,
+}: Pick<AlertMessage, 'notice' | 'facts' | 'created'>): { label: string; value: string }[] {
   const { certificate } = facts;
   const status = [facts.statusCode, facts.statusText].filter((part) => part !== null).join(' ');
   const lines: [label: string, value: string | null][] = [
+    ['Target', facts.target ?? null],
     ['Error', facts.error],
     ['Response', status === '' ? null : status],
     ['Response time', facts.responseTimeMs === null ? null : `${Math.round(facts.responseTimeMs)} ms`],
@@ -237,7 +244,31 @@ export function factLines({ facts, created }: AlertMessage): { label: string; va
     ['Check type', facts.subject === undefined ? facts.checkType : null],
     ['Group', facts.groupName],
     ['Tags', facts.tags.length === 0 ? null : facts.tags.join(', ')],
-    ['Time', new Date(facts.startedAt ?? created).toISOString()],
+    ...timeLines(notice, facts, created),
   ];
   return lines.flatMap(([label, value]) => (value === null || value === '' ? [] : [{ label, value }]));
+}
+
+/** When it was, since when, and for how long. */
+function timeLines(
+  notice: Notice,
+  facts: AlertFacts,
+  created: number,
+): [label: string, value: string | null][] {
+  const at = facts.startedAt ?? created;
+  const since = facts.since ?? null;
+  const isOver = notice === 'recovery';
+  return [
+    ['Time', new Date(at).toISOString()],
+    ['Since', since === null || isOver ? null : new Date(since).toISOString()],
+    [isOver ? 'It lasted' : 'Duration', since === null ? null : durationText(Math.max(0, at - since))],
+  ];
+}
+
+function durationText(ms: number): string {
+  const minutes = Math.floor(ms / 60_000);
+  if (minutes < 1) return `${Math.round(ms / 1000)} s`;
+  const [days, hours] = [Math.floor(minutes / 1440), Math.floor((minutes % 1440) / 60)];
+  const parts = [days > 0 ? `${days} d` : '', hours > 0 ? `${hours} h` : '', `${minutes % 60} min`];
+  return parts.filter((part) => part !== '').join(' ');
 }

@@ -40,7 +40,11 @@ export class AgentSightings {
   }
 
   /** A claim: it carries all that is known of an agent. */
-  async claimed(locationId: string, request: ClaimRequest, now: number): Promise<void> {
+  async claimed(
+    { id: locationId, key_id: keyId }: { readonly id: string; readonly key_id: string },
+    request: ClaimRequest,
+    now: number,
+  ): Promise<void> {
     const checkTypes = JSON.stringify(request.checkTypes);
     const { backends, unavailable, runtimes, droppedResults } = request;
     const capabilities = JSON.stringify({
@@ -49,12 +53,13 @@ export class AgentSightings {
       runtimes,
       droppedResults,
     } satisfies AgentCapabilities);
-    const fingerprint = `${request.version} ${request.platform} ${checkTypes} ${capabilities}`;
+    const fingerprint = `${keyId} ${request.version} ${request.platform} ${checkTypes} ${capabilities}`;
     if (!this.#isDue(locationId, request, now, fingerprint)) return;
     await this.#store.locations.agentSeen({
       location_id: locationId,
       agent_id: request.agentId,
       session_id: request.sessionId,
+      key_id: keyId,
       version: request.version,
       platform: request.platform,
       check_types: checkTypes,

@@ -270,6 +270,10 @@ export const migrations: readonly Migration[] = [
         (check_id, result_type, created, id, has_errors, has_failures, code, response_time)`,
     ],
   },
+  {
+    name: '0028-keys-of-agents',
+    statements: [`alter table agents add column key_id text`],
+  },
 ];
 
 /**

@@ -125,6 +125,31 @@ export function deliverySuite(stage: AlertStage, { isShared }: { readonly isShar
     expect(sent?.source).toContain('A &lt;b&gt; &amp; c has failed</h2>');
   });
 
+  it('mails the target, the time it lasted, and a link that opens without a key', async () => {
+    await stage.channel('EMAIL', { address: 'ops@example.com' });
+    const url = 'http://user:password@target.test/shop?token=hush#top';
+    const check = await stage.check({ name: '<Shop>', request: { url } });
+    await stage.runs(check, 'failed', 'passed');
+    await stage.delivered();
+    const [failed, recovered] = mail.received.map(({ source }) => source.replaceAll('=\r\n', ''));
+    expect(failed).toContain('Target: http://target.test/shop\r\n');
+    expect(failed).toContain('Duration: 0 s\r\n');
+    expect(recovered).toContain('It lasted: 1 min\r\n');
+    expect(`${failed}${recovered}`).not.toMatch(/hush|password/);
+    const link = new URL(
+      /https:\/\/picket\.test\/base(\/v1\/alert-notifications\/\S+\/page)/.exec(failed ?? '')?.[0] ?? '',
+    );
+    const page = await stage.harness.app.inject({ url: link.pathname.slice('/base'.length) });
+    expect([page.statusCode, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
+    expect(page.body).toContain('&lt;Shop&gt; has failed');
+    expect(page.body).toContain('The check is passing.');
+    expect(page.body).not.toMatch(/hush|password|<Shop>/);
+    const unknown = await stage.harness.call('GET', `/v1/alert-notifications/${check}/page`, undefined, {
+      key: null,
+    });
+    expect(unknown.status).toBe(404);
+  });
+
   it('opens and resolves one incident at PagerDuty and Opsgenie', async () => {
     await stage.channel('PAGERDUTY', { serviceKey: 'routing' });
     await stage.channel('OPSGENIE', { apiKey: 'genie', priority: 'P1' });

@@ -225,7 +225,8 @@ export function leaseSuite(stage: StoreStage): void {
     await stage.advanceUntil('it is missed', async () => {
       stage.clock.advance(500);
       if (checkTypes) await stage.agent.claim({ checkTypes });
-      if (freeSlots) await stage.agent.claim({ freeSlots });
+      // It is still there, and does not want it any more.
+      if (freeSlots || gaveBack) await stage.agent.claim({ freeSlots: { probe: 0, script: 0 } });
       return (await stage.runsOf(check.id))[0]?.state === 'missed';
     });
     const [run] = await stage.runsOf(check.id);
@@ -233,6 +234,38 @@ export function leaseSuite(stage: StoreStage): void {
     expect((run?.ended ?? 0) - (run?.slot_at ?? 0)).toBeGreaterThanOrEqual(minuteMs);
     expect((run?.ended ?? 0) - (run?.slot_at ?? 0)).toBeLessThan(1.2 * minuteMs);
   });
+
+  it.each([
+    ['over-capacity', 'has work in hand'],
+    ['no-agent', 'was killed'],
+    ['no-agent', 'has a key that was revoked'],
+  ])('misses a run that waited too long: %s, when the agent that was there %s', async (reason, story) => {
+    await stage.start();
+    stage.harness.startLeaseSweep();
+    const other = await createCheck(stage.harness, { privateLocations: ['lab'], frequency: 60 });
+    await stage.queueNextSlot(other.id);
+    const check = await createCheck(stage.harness, { privateLocations: ['lab'] });
+    await stage.queueNextSlot(check.id);
+    const leased = await stage.agent.claim({ freeSlots: { probe: 1, script: 0 } });
+    expect(leased.map((run) => run.check.id)).toEqual([other.id]);
+    if (story === 'was killed') await stage.harness.call('DELETE', `/v1/checks/${other.id}`);
+    await stage.advanceUntil('it is missed', async () => {
+      stage.clock.advance(500);
+      if (story !== 'was killed') await stage.agent.renew(leased);
+      const [run] = await stage.runsOf(check.id);
+      const isNearlyOver = stage.clock.wallMs() > (run?.expires_at ?? 0) - 2_000;
+      if (story === 'has a key that was revoked' && isNearlyOver) await revokeKeys(stage);
+      return run?.state === 'missed';
+    });
+    expect((await stage.runsOf(check.id))[0]?.reason).toBe(reason);
+  });
+}
+
+async function revokeKeys({ harness, location }: StoreStage): Promise<void> {
+  const path = `/v1/private-locations/${location.id}`;
+  for (const { id } of (await harness.call('GET', path)).body.keys) {
+    await harness.call('DELETE', `${path}/keys/${id}?force=true`);
+  }
 }
 
 async function createScriptCheck(harness: ServiceHarness, fields: Readonly<Record<string, unknown>>) {

@@ -254,6 +254,23 @@ export function sessionSuite(stage: StoreStage): void {
     expect(body).toMatchObject({ status: 'CANCELLED', results: [{ isCancelled: true, checkId: check.id }] });
   });
 
+  it('keeps the outcome of a test whose check is deleted afterwards', async () => {
+    await stage.start();
+    const check = await create();
+    const { testSessionId } = await test({ target: { checkId: check.id } });
+    await stage.agent.report([reportOf(only(await stage.agent.claim()), failing)]);
+    const { body: before } = await call('GET', `test-sessions/${testSessionId}`);
+    expect(before.status).toBe('FAILED');
+    await call('DELETE', `checks/${check.id}`);
+    const { store } = stage.harness;
+    while ((await store.results.nextPurge()) !== undefined) {
+      await store.transaction((repositories) => repositories.results.purgeSome(check.id, 10));
+    }
+    const { body: after } = await call('GET', `test-sessions/${testSessionId}`);
+    expect(after.status).toBe('FAILED');
+    expect(after.results).toHaveLength(before.results.length);
+  });
+
   it('makes the last attempt of a test final when the retry never starts', async () => {
     await stage.start();
     stage.harness.startLeaseSweep();
