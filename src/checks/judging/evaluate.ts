@@ -55,16 +55,11 @@ export function evaluateAssertions(assertions: readonly Assertion[], sources: So
 
 function evaluate(assertion: Assertion, source: SourceValue, budget: WorkBudget): EvaluatedAssertion {
   const { property, comparison, target, regex } = assertion;
-  const unevaluated = (error: string, code: FailureCode): EvaluatedAssertion => ({
-    source: assertion.source,
-    property,
-    comparison,
-    target,
-    regex,
-    actual: null,
-    error,
-    [failureCode]: code,
-  });
+  const unevaluated = (error: string, code: FailureCode): EvaluatedAssertion => {
+    const base = { source: assertion.source, property, comparison, target, regex, actual: null, error };
+    // Not enumerable: for the verdict alone.
+    return Object.defineProperty(base, failureCode, { value: code });
+  };
   if (source.kind === 'unavailable') return unevaluated(source.reason, source.code ?? 'ASSERTION_FAILED');
   try {
     return compared(assertion, source, budget);

@@ -22,6 +22,7 @@ const message = (accountId: string): AlertMessage => ({
   } as unknown as AlertFacts,
   created: 0,
   resultLink: null,
+  pageLink: null,
 });
 const webhook = (template: string): ChannelConfig<'WEBHOOK'> => ({
   name: 'hook',
