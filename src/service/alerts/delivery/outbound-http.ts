@@ -1,8 +1,8 @@
-import { type LookupAddress, lookup } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { Agent } from 'undici';
 import { errorCodeOf, toError } from '../../../lib/errors.ts';
 import type { EgressPolicy } from '../../../probes/egress/policy.ts';
+import { ReceiverNames } from './receiver-names.ts';
 
 /** A request that delivers an alert. */
 export interface OutboundRequest {
@@ -37,10 +37,10 @@ export class OutboundHttp {
   readonly #policy: EgressPolicy;
   readonly #agent: Agent;
 
-  constructor(policy: EgressPolicy) {
+  constructor(policy: EgressPolicy, names = new ReceiverNames()) {
     this.#policy = policy;
     this.#agent = new Agent({
-      connect: { lookup: guardedLookup(policy), timeout: timeoutMs },
+      connect: { lookup: guardedLookup(policy, names), timeout: timeoutMs },
       // As many as are asked for: the callers' own bounds hold, and accounts that share a receiver must not
       // wait for each other's requests.
       connections: null,
@@ -112,21 +112,20 @@ function judge(statusCode: number, retryAfter: string | string[] | undefined): D
 const refusedCode = 'EGRESS_REFUSED';
 
 /** Looks names up and leaves out the addresses that must not be connected to. */
-function guardedLookup(policy: EgressPolicy): LookupFunction {
+function guardedLookup(policy: EgressPolicy, names: ReceiverNames): LookupFunction {
   return (hostname, options, callback) => {
-    lookup(hostname, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
-      if (error) {
-        callback(error, []);
-        return;
-      }
-      const refusals = addresses.map(({ address }) => policy.refusal({ hostname, address }));
-      const open = addresses.filter((_address, index) => refusals[index] === undefined);
-      const [first] = open;
-      if (!first) {
-        const reason = refusals.find((refusal) => refusal !== undefined) ?? `${hostname} has no address`;
-        callback(Object.assign(new Error(reason), { code: refusedCode }), []);
-      } else if (options.all) callback(null, open);
-      else callback(null, first.address, first.family);
-    });
+    names.addressesOf(hostname).then(
+      (addresses) => {
+        const refusals = addresses.map(({ address }) => policy.refusal({ hostname, address }));
+        const open = addresses.filter((_address, index) => refusals[index] === undefined);
+        const [first] = open;
+        if (!first) {
+          const reason = refusals.find((refusal) => refusal !== undefined) ?? `${hostname} has no address`;
+          callback(Object.assign(new Error(reason), { code: refusedCode }), []);
+        } else if (options.all) callback(null, open);
+        else callback(null, first.address, first.family);
+      },
+      (error: Error) => callback(error, []),
+    );
   };
 }
