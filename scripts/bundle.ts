@@ -89,11 +89,10 @@ function partsOfUndici(): Plugin {
             `import request from ${from('api/api-request.js')};`,
             `import connect from ${from('api/api-connect.js')};`,
             `import Agent from ${from('dispatcher/agent.js')};`,
-            `import Client from ${from('dispatcher/client.js')};`,
             `import ProxyAgent from ${from('dispatcher/proxy-agent.js')};`,
             // Tunnels through proxies are opened by the second.
             'Object.assign(Dispatcher.prototype, { request, connect });',
-            'export { Agent, Client, ProxyAgent };',
+            'export { Agent, ProxyAgent };',
           ].join('\n')
         : undefined,
   };

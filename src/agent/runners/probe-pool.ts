@@ -3,7 +3,7 @@ import { extname } from 'node:path';
 import type { MessagePort } from 'node:worker_threads';
 import { lifecycleAllowanceMs } from '../../checks/contract/lifecycle.ts';
 import { findCheckType } from '../../checks/index.ts';
-import { agentBodyBytes } from '../../probes/http/body-memory.ts';
+import { agentBodyBytes } from '../../probes/http/body/body-memory.ts';
 import { sealLimitMs } from '../delivery/artifacts/run-artifacts.ts';
 import type { Capabilities, Executor, FinishedRun, RunOrder } from '../run/contracts.ts';
 import { deadlineGraceMs } from '../run/run-deadline.ts';

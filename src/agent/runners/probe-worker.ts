@@ -8,7 +8,7 @@ import { trustAlso } from '../../lib/ca-directory.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { toError } from '../../lib/errors.ts';
 import { createEgressPolicy } from '../../probes/egress/policy.ts';
-import { limitBodyMemory } from '../../probes/http/body-memory.ts';
+import { limitBodyMemory } from '../../probes/http/body/body-memory.ts';
 import type { Capabilities, FinishedRun, RunOrder } from '../run/contracts.ts';
 import { AdmissionGate } from './admission-gate.ts';
 import { GateStats } from './gate-stats.ts';

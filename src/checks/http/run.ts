@@ -3,7 +3,7 @@ import { JsonTooLarge, parseJson } from '../../lib/json/json-document.ts';
 import { usableFamily } from '../../probes/address.ts';
 import type { ProbeError } from '../../probes/connection/errors.ts';
 import { proxyFromUrl } from '../../probes/connection/proxy-tunnel.ts';
-import { largestBodyBytes, threadBodyMemory } from '../../probes/http/body-memory.ts';
+import { largestBodyBytes, threadBodyMemory } from '../../probes/http/body/body-memory.ts';
 import { type HttpPhases, timingsOf } from '../../probes/http/phases.ts';
 import type { HttpProbeResult } from '../../probes/http/probe.ts';
 import { warmUpHttp } from '../../probes/http/warm-up.ts';

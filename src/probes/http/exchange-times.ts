@@ -5,8 +5,6 @@ import type { SendingObserver } from './sending.ts';
 
 /** What Node takes for the first request of an HTTP/2 connection. */
 const usualHttp2RequestMs = 0.6;
-/** Nobody minds if it is not known better than that when a request had left. */
-const clearMs = 5;
 
 /** What a connection knows of its own times. */
 type TimedConnection = Pick<
@@ -23,8 +21,6 @@ export class ExchangeTimes {
   #lastWriteMs = 0;
   /** When the connection was open, then when the request had left. */
   #sentMs = 0;
-  /** Until when it may have been leaving. */
-  #sentByMs = 0;
   /** When the first byte of the response arrived. */
   #firstByteMs = 0;
   /** When the last byte of the body arrived. */
@@ -82,12 +78,6 @@ export class ExchangeTimes {
     if (this.#endMs === 0) this.#endMs = isWhole ? this.#lastByteMs() : this.#finishedMs;
   }
 
-  /** Whether nobody can say, as exactly as it matters, when the request had left. */
-  get isSendingUnclear(): boolean {
-    const latestMs = this.#firstByteMs === 0 ? this.#sentByMs : Math.min(this.#sentByMs, this.#firstByteMs);
-    return latestMs - this.#sentMs > clearMs;
-  }
-
   hop(): HopTimes {
     const { times: connection } = this.#connection;
     if (this.#sentMs === 0) return { connection, waitMs: 0, downloadMs: 0 };
@@ -112,13 +102,8 @@ export class ExchangeTimes {
   }
 
   #noteSent(beforeMs: number | undefined): void {
-    this.#sentByMs = performance.now();
-    if (beforeMs === undefined) {
-      this.#sentMs = this.#sentByMs;
-      return;
-    }
-    this.#lastWriteMs = beforeMs;
-    this.#sentMs = this.#connection.sentSince(beforeMs);
+    if (beforeMs !== undefined) this.#lastWriteMs = beforeMs;
+    this.#sentMs = beforeMs === undefined ? performance.now() : this.#connection.sentSince(beforeMs);
   }
 
   #lastByteMs(): number {

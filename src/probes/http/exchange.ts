@@ -12,8 +12,8 @@ import type { ConnectionMeans, ConnectionTarget } from '../connection/target.ts'
 import type { StampClock } from '../sys/kernel-clock.ts';
 import type { ResponseHead, ResponseHeaders } from './answer-head.ts';
 import { maxHeadBytes } from './answer-parser.ts';
-import { BodyCollector, type CollectedBody } from './body.ts';
-import type { BodyShare } from './body-memory.ts';
+import { BodyCollector, type CollectedBody } from './body/body.ts';
+import type { BodyShare } from './body/body-memory.ts';
 import type { Call, CallHooks, CallListener } from './call.ts';
 import { ExchangeTimes } from './exchange-times.ts';
 import { Http1Call } from './http1-call.ts';
@@ -225,7 +225,7 @@ export class Exchange {
       error,
       isProxyInDoubt: error !== undefined && this.#isProxyInDoubt(error),
       times: this.#times.hop(),
-      clock: waitedMs > 0 || this.#times.isSendingUnclear ? 'event' : this.#connection.clock,
+      clock: waitedMs > 0 ? 'event' : this.#connection.clock,
       lagMs: Math.max(this.#connection.lagMs, waitedMs),
       silentMs,
       workMs: this.#workMs,

@@ -2,6 +2,8 @@ import { spawn, spawnSync } from 'node:child_process';
 import { createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
+import { MalformedAnswer } from '../../../src/probes/http/answer-head.ts';
+import { AnswerParser } from '../../../src/probes/http/answer-parser.ts';
 import { type AnswerForm, answerForms, answerWith } from '../../helpers/targets/answer-forms.ts';
 import { probe } from '../../helpers/targets/http-request.ts';
 import { listen } from '../../helpers/targets/listening.ts';
@@ -42,4 +44,38 @@ describe('an answer is taken as curl takes it', () => {
     expect(exit).toBe(form.curlExit);
     if (form.body !== undefined) expect(body).toBe(form.body);
   });
+});
+
+/** What a parser makes of an answer that comes in pieces of that size, and then ends. */
+function parsed({ raw }: AnswerForm, pieceBytes: number) {
+  const heads: unknown[] = [];
+  const body: Buffer[] = [];
+  let isWhole = false;
+  const listener = {
+    onStart: () => undefined,
+    onHead: (head: unknown) => heads.push(head),
+    onBody: (bytes: Buffer) => body.push(Buffer.from(bytes)),
+    onEnd: () => {
+      isWhole = true;
+    },
+  };
+  const parser = new AnswerParser(listener, { isBodyless: false, isUpgradeAsked: false });
+  let problem: string | undefined;
+  try {
+    const bytes = Buffer.from(raw, 'latin1');
+    for (let start = 0; start < bytes.length && !parser.isDone; start += pieceBytes) {
+      parser.feed(Buffer.from(bytes.subarray(start, start + pieceBytes)));
+    }
+    if (!parser.isDone) parser.end();
+  } catch (thrown) {
+    if (!(thrown instanceof MalformedAnswer)) throw thrown;
+    problem = 'malformed';
+  }
+  return { heads, body: problem ? '' : Buffer.concat(body).toString('latin1'), isWhole, problem };
+}
+
+it.each(named)('reads the same in whatever pieces it comes: %s', (_name, form) => {
+  const whole = parsed(form, form.raw.length + 1);
+  const sizes = form.raw.length > 1000 ? [1, 4093] : Array.from({ length: 40 }, (_, index) => index + 1);
+  for (const pieceBytes of sizes) expect(parsed(form, pieceBytes), `${pieceBytes}`).toEqual(whole);
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { BodyMemory } from '../../../src/probes/http/body-memory.ts';
+import { BodyMemory } from '../../../src/probes/http/body/body-memory.ts';
 import { probe } from '../../helpers/targets/http-request.ts';
 import { startHttpTarget } from '../../helpers/targets/http-target.ts';
 
@@ -34,6 +34,7 @@ it('bodies that are read at once share one bound, and all arrive whole', async (
         expect(result.measurement.lagMs).toBeGreaterThanOrEqual(share.waitedMs);
       }
       share.release();
+      expect(result.body.bytes.length).toBe(0);
     }),
   );
   expect(waited).toBeGreaterThan(0);

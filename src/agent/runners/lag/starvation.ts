@@ -49,8 +49,8 @@ export function isTimingDoubtful({ measurement, responseTimeMs }: Outcome<unknow
 export function isSpoilt(outcome: Outcome<unknown>, lateness: Lateness): boolean {
   const { durationMs } = lateness;
   const workMs = outcome.measurement?.workMs ?? 0;
-  const lagMs = lateness.lagMs - workMs;
-  const awayMs = lateness.awayMs - workMs;
+  const lagMs = Math.max(0, lateness.lagMs - workMs);
+  const awayMs = Math.max(0, lateness.awayMs - workMs);
   if (outcome.timeExcessMs !== undefined) {
     return isTimingDoubtful(outcome, lagMs) && outcome.timeExcessMs <= Math.max(lagMs, awayMs);
   }

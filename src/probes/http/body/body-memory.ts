@@ -1,3 +1,5 @@
+import { freeBytes } from './body-bytes.ts';
+
 /** Most of a decoded body that a run reads. */
 export const largestBodyBytes = 25 * 1024 * 1024;
 /** What the bodies of all runs of an agent may hold together. */
@@ -14,6 +16,8 @@ export interface BodyShare {
   hold(sizeBytes: number, onGranted: () => void): boolean;
   /** How long the share has waited in all, in milliseconds. */
   readonly waitedMs: number;
+  /** Makes bytes a part of the share: nobody can read them any more once it is released. */
+  own(bytes: Buffer): void;
   /** Gives everything back. */
   release(): void;
 }
@@ -88,6 +92,7 @@ class Share implements BodyShare {
   readonly #memory: BodyMemory;
   heldBytes = 0;
   waitedMs = 0;
+  readonly #owned: Buffer[] = [];
 
   constructor(memory: BodyMemory) {
     this.#memory = memory;
@@ -97,7 +102,12 @@ class Share implements BodyShare {
     return sizeBytes <= this.heldBytes || this.#memory.ask(this, sizeBytes, onGranted);
   }
 
+  own(bytes: Buffer): void {
+    this.#owned.push(bytes);
+  }
+
   release(): void {
+    for (const bytes of this.#owned.splice(0)) freeBytes(bytes);
     this.#memory.giveBack(this);
   }
 }

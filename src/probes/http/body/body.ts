@@ -1,5 +1,5 @@
 import type { Transform } from 'node:stream';
-import { ProbeError } from '../connection/errors.ts';
+import { ProbeError } from '../../connection/errors.ts';
 import { BodyBytes } from './body-bytes.ts';
 import type { BodyShare } from './body-memory.ts';
 import { decodersFor, encodingsOf } from './decoding.ts';
@@ -92,7 +92,9 @@ export class BodyCollector {
 
   /** What was collected; ends the collecting. */
   result(): CollectedBody {
-    return { bytes: this.#bytes.join(), isTruncated: this.#isFull, isOverLimit: this.#isFull };
+    const bytes = this.#bytes.join();
+    this.#share?.own(bytes);
+    return { bytes, isTruncated: this.#isFull, isOverLimit: this.#isFull };
   }
 
   destroy(): void {

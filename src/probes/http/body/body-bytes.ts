@@ -40,14 +40,14 @@ export class BodyBytes {
     let position = 0;
     for (const block of this.#blocks) {
       position += block.copy(joined, position, 0, Math.min(block.length, this.sizeBytes - position));
-      giveBack(block);
+      freeBytes(block);
     }
     this.#blocks.length = 0;
     return joined;
   }
 }
 
-/** Frees the memory of a buffer now, and not when it is collected some day. */
-function giveBack(block: Buffer): void {
-  (block.buffer as ArrayBuffer).transfer(0);
+/** Frees the memory of a buffer that has its own, now, and not when it is collected some day. */
+export function freeBytes(bytes: Buffer): void {
+  (bytes.buffer as ArrayBuffer).transfer(0);
 }
