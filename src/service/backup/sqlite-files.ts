@@ -10,7 +10,7 @@ export const databaseName = 'picket.sqlite';
 export function copyDatabase(from: string, to: string): void {
   const database = new DatabaseSync(from, { readOnly: true });
   try {
-    database.exec('pragma busy_timeout = 5000; pragma auto_vacuum = incremental');
+    database.exec('pragma busy_timeout = 5000');
     database.prepare('vacuum into ?').run(to);
   } finally {
     database.close();
@@ -32,6 +32,9 @@ export function stageDatabase(backup: string, staged: string): void {
     if (row?.quick_check !== 'ok') {
       throw new AppError('CONFIG_INVALID', `${backup} is damaged: ${String(row?.quick_check)}.`);
     }
+    // One of an older build, however large, learns to give space back.
+    const [mode] = database.prepare('pragma auto_vacuum').all();
+    if (mode?.auto_vacuum === 0) database.exec('pragma auto_vacuum = incremental; vacuum');
   } finally {
     database.close();
   }

@@ -44,7 +44,7 @@ it("dates by the database, whatever the host's clock shows and while the databas
   world.isAway = true;
   for (let count = 0; count < 100; count += 1) await world.second();
   expect(errorMs()).toBeLessThanOrEqual(20);
-  await clock.close();
+  clock.close();
 });
 
 it('follows a database whose clock is set', async () => {
@@ -55,5 +55,5 @@ it('follows a database whose clock is set', async () => {
     await world.second();
     expect(Math.abs(clock.wallMs() - world.nowMs - world.databaseAheadMs)).toBeLessThanOrEqual(20);
   }
-  await clock.close();
+  clock.close();
 });

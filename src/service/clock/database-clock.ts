@@ -30,7 +30,6 @@ export class DatabaseClock implements Clock {
   /** The database's clock is ahead of the monotonic one by something between these two. */
   #bounds: readonly [lowMs: number, highMs: number] | undefined;
   #readAtMs = 0;
-  #reading: Promise<void> | undefined;
 
   private constructor(options: DatabaseClockOptions) {
     this.#options = options;
@@ -47,7 +46,7 @@ export class DatabaseClock implements Clock {
         "the host's clock differs from the database's, which dates everything",
       );
     }
-    clock.#reading = clock.#keepReading();
+    void clock.#keepReading();
     return clock;
   }
 
@@ -65,9 +64,9 @@ export class DatabaseClock implements Clock {
     return this.#options.host.sleep(ms, signal);
   }
 
-  async close(): Promise<void> {
+  /** A reading under way is not waited for: the database may not answer. */
+  close(): void {
     this.#stopping.abort();
-    await this.#reading;
   }
 
   async #keepReading(): Promise<void> {

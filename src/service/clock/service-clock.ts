@@ -12,7 +12,7 @@ export async function openServiceClock(
   store: Pick<Store, 'readClockMs'>,
   host: Clock,
   logger: Logger,
-): Promise<Clock & { close(): void | Promise<void> }> {
+): Promise<Clock & { close(): void }> {
   if (!store.readClockMs) return SteadyClock.open({ host, logger });
   return DatabaseClock.open({ host, readMs: store.readClockMs, logger });
 }

@@ -169,6 +169,27 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
     for (const [, image] of compose.matchAll(/^ {4}image: (\S+)$/gm)) expect(text).toContain(image);
   },
   'docs/how-to/operations.md#the-service': runsUntilReady('servicePort'),
+  'docs/how-to/operations.md#what-to-back-up-and-how-to-protect-it': async (stage, text) => {
+    const folder = stage.copyOf();
+    const [backup = '', restore = ''] = text.replaceAll('/backups', folder).trim().split('\n');
+    const inDirectory = async (command: string, name: string) => {
+      const environment = stage.environment({ DATA_DIR: join(folder, name) });
+      const { code, output } = await runInShell(command, { cwd: root, environment });
+      expect(code, output).toBe(0);
+      return output;
+    };
+    const account = await inDirectory('picket service add-account Shop --json', 'data');
+    await inDirectory(backup, 'data');
+    await inDirectory(restore, 'restored');
+    const listed = `picket service list-keys --account ${JSON.parse(account).accountId}`;
+    expect(await inDirectory(listed, 'restored')).toContain('first key');
+  },
+  'docs/how-to/operations.md#what-to-back-up-and-how-to-protect-it#2': async (stage, text) => {
+    const cwd = stage.copyOf();
+    const { code, output } = await runInShell(text, { cwd, environment: stage.environment() });
+    expect(code, output).toBe(0);
+    expect(Buffer.from(readFileSync(join(cwd, 'secrets.key'), 'utf8'), 'base64')).toHaveLength(32);
+  },
   'docs/how-to/operations.md#a-private-location-and-its-agents': async (stage, text) => {
     const options = { cwd: root, environment: stage.environment() };
     const { code, output } = await runInShell(stage.rewritten(text), options);

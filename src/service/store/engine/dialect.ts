@@ -285,8 +285,9 @@ export function connectPostgres(
     ...clientConfig,
     Client: hosts.clientClass(),
     max: maxConnections,
-    query_timeout: 30_000,
     statement_timeout: 30_000,
+    // Later than the server's: what the server ends leaves a connection that can roll back and go on.
+    query_timeout: 35_000,
     // A process that is stopped in the middle of a transaction must not keep its locks from all others.
     idle_in_transaction_session_timeout: 10_000,
   });
