@@ -56,6 +56,15 @@ service
   });
 
 service
+  .command('list-accounts')
+  .description('list the accounts: ids, names, and how many API keys each has')
+  .option('--json', 'print one JSON array')
+  .action(async (options: { json?: boolean }) => {
+    const { listAccountsCommand } = await import('./cli/account-commands.ts');
+    await listAccountsCommand(process.env, options);
+  });
+
+service
   .command('add-key')
   .description('create an API key for an account and print it; safe while the service runs')
   .requiredOption('--account <id>', 'id of the account')

@@ -1,7 +1,10 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger } from '../lib/log.ts';
-import { addAccount, addKey, deleteKey, listKeys } from '../service/accounts/accounts.ts';
-import { readServiceConfig } from '../service/config.ts';
+import { AppError } from '../lib/errors.ts';
+import { addAccount, addKey, deleteKey, listAccounts, listKeys } from '../service/accounts/accounts.ts';
+import { readServiceConfig, type ServiceConfig } from '../service/config.ts';
 import type { KeyRole } from '../service/ids/keys.ts';
 import { openConfiguredStore } from '../service/service.ts';
 import type { Store } from '../service/store.ts';
@@ -22,6 +25,24 @@ export async function addAccountCommand(
     const { accountId } = await addAccount(store, systemClock, name);
     const { rawKey } = await addKey(store, systemClock, { accountId, name: 'first key', role: 'ADMIN' });
     print({ accountId, apiKey: rawKey }, options);
+  });
+}
+
+/** `picket service list-accounts`: prints the accounts, oldest first. */
+export async function listAccountsCommand(environment: Environment, options: OutputOptions): Promise<void> {
+  await withStore(environment, async (store) => {
+    const accounts = await listAccounts(store);
+    if (options.json) {
+      console.log(JSON.stringify(accounts));
+      return;
+    }
+    const rows = accounts.map((account) => [
+      account.accountId,
+      String(account.keyCount),
+      account.createdAt,
+      account.name,
+    ]);
+    for (const line of columns([['id', 'keys', 'created', 'name'], ...rows])) console.log(line);
   });
 }
 
@@ -78,6 +99,7 @@ function columns(rows: readonly (readonly string[])[]): string[] {
 async function withStore(environment: Environment, work: (store: Store) => Promise<void>): Promise<void> {
   process.umask(0o077);
   const config = readServiceConfig(environment);
+  requireDatabase(config);
   const store = await openConfiguredStore(config, createLogger('picket', 'error'));
   try {
     await work(store);
@@ -93,4 +115,18 @@ function print(values: Readonly<Record<string, string>>, options: OutputOptions)
   }
   const width = Math.max(...Object.keys(values).map((name) => name.length));
   for (const [name, value] of Object.entries(values)) console.log(`${name.padEnd(width)}  ${value}`);
+}
+
+/**
+ * These commands speak of a service that is there: they make no database.
+ *
+ * @throws AppError CONFIG_INVALID
+ */
+function requireDatabase({ DATABASE_URL, DATA_DIR }: Pick<ServiceConfig, 'DATABASE_URL' | 'DATA_DIR'>): void {
+  const path = join(DATA_DIR, 'picket.sqlite');
+  if (DATABASE_URL !== undefined || existsSync(path)) return;
+  throw new AppError(
+    'CONFIG_INVALID',
+    `DATA_DIR: there is no database ${path}. Set DATA_DIR, or DATABASE_URL, to what the service uses, and start the service once first.`,
+  );
 }

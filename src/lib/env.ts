@@ -37,7 +37,7 @@ export function readEnvironment<Schema extends z.ZodObject>(
     for (const issue of parsed.error.issues) {
       const name = issue.path.join('.');
       const isReadProblem = problems.some((problem) => problem.startsWith(`${name}_FILE`));
-      if (!isReadProblem) problems.push(`${name}: ${issue.message}`);
+      if (!isReadProblem) problems.push(`${name}: ${sentenceOf(issue)}`);
     }
   }
   if (problems.length > 0 || !parsed.success) {
@@ -49,6 +49,31 @@ export function readEnvironment<Schema extends z.ZodObject>(
     );
   }
   return parsed.data;
+}
+
+/** What a value has to be, in words. The value itself is not said: it may be a secret. */
+function sentenceOf(issue: z.core.$ZodIssue): string {
+  // What a schema says itself is a sentence already.
+  if (!/^(Invalid|Too) /.test(issue.message)) return issue.message;
+  switch (issue.code) {
+    case 'invalid_type':
+      if (issue.message.endsWith('received undefined')) return 'is required';
+      return issue.expected === 'int' ? 'must be a whole number' : `must be a ${issue.expected}`;
+    case 'invalid_value':
+      return `must be one of ${issue.values.join(', ')}`;
+    case 'too_small':
+      return `must ${sizeWords(issue.origin, 'at least', Number(issue.minimum))}`;
+    case 'too_big':
+      return `must ${sizeWords(issue.origin, 'at most', Number(issue.maximum))}`;
+    case 'invalid_format':
+      return `must be a valid ${issue.format}`;
+    default:
+      return issue.message;
+  }
+}
+
+function sizeWords(origin: string, bound: string, size: number): string {
+  return origin === 'string' ? `have ${bound} ${size} characters` : `be ${bound} ${size}`;
 }
 
 /** Documentation of one variable, as docs/reference/config.md and `--help` show it. */

@@ -72,6 +72,13 @@ export const ServiceConfig = z.object({
     .max(1_000)
     .default(10)
     .describe('Most connections of a process to PostgreSQL for requests and jobs. It needs two more'),
+  DATABASE_WAIT_SECONDS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(86_400)
+    .default(60)
+    .describe('How long a starting service waits for PostgreSQL to be reachable. 0: not at all'),
   DATA_DIR: z
     .string()
     .default('./data')

@@ -24,18 +24,20 @@ export async function runService(environment: Readonly<Record<string, string | u
   const logger = createLogger('picket-service', config.LOG_LEVEL, output);
   let stopping: string | undefined;
   const stopped = Promise.withResolvers<void>();
+  const stop = new AbortController();
   const onSignal = (signal: NodeJS.Signals) => {
     if (stopping !== undefined) {
       logger.warn({ signal }, 'second signal received; exiting immediately');
       process.exit(1);
     }
     stopping = signal;
+    stop.abort();
     stopped.resolve();
   };
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
 
-  const service = await startService({ config, logger }).catch(async (thrown: unknown) => {
+  const service = await startService({ config, logger, stop: stop.signal }).catch(async (thrown: unknown) => {
     await output.close(logGraceMs);
     throw asStartError(toError(thrown), config.PORT);
   });

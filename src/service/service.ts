@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { type Clock, systemClock } from '../lib/clock.ts';
-import { errorCodeOf } from '../lib/errors.ts';
+import { AppError, errorCodeOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
 import { bootstrap } from './accounts/accounts.ts';
 import { openArtifactStore } from './artifact-store/open-store.ts';
@@ -24,6 +24,8 @@ export interface ServiceOptions {
   readonly logger: Logger;
   /** Instead of the database's, or the host's without its jumps. */
   readonly clock?: Clock;
+  /** Ends the wait for a database that is not there yet. */
+  readonly stop?: AbortSignal;
   /** How long a lease lasts unless renewed, in milliseconds. */
   readonly leaseTtlMs?: number;
 }
@@ -61,6 +63,25 @@ function storePlace(config: ServiceConfig): StorePlace {
   return { databaseUrl: config.DATABASE_URL, path: join(config.DATA_DIR, 'picket.sqlite') };
 }
 
+const firstPauseMs = 250;
+const longestPauseMs = 5_000;
+
+/** Opens the store; one on PostgreSQL that cannot be reached yet is waited for. */
+async function openWhenReady(config: ServiceConfig, logger: Logger, stop?: AbortSignal): Promise<Store> {
+  const endMs = systemClock.monotonicMs() + config.DATABASE_WAIT_SECONDS * 1000;
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 2)) {
+    try {
+      return await openConfiguredStore(config, logger);
+    } catch (thrown) {
+      const isWorthIt = thrown instanceof AppError && thrown.code === 'STORE_UNAVAILABLE';
+      const leftMs = endMs - systemClock.monotonicMs();
+      if (!isWorthIt || config.DATABASE_URL === undefined || leftMs <= 0 || stop?.aborted) throw thrown;
+      logger.warn({ reason: thrown.message }, 'database not reachable yet; trying again');
+      await systemClock.sleep(Math.min(pauseMs, leftMs), stop);
+    }
+  }
+}
+
 /** Starts the service: store, first account, API and background jobs. */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
   const { config, logger, leaseTtlMs = defaultLeaseTtlMs } = options;
@@ -70,7 +91,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     if (config.DATABASE_URL === undefined) {
       resources.defer(lockDataDir(config.DATA_DIR));
     }
-    const store = await openConfiguredStore(config, logger);
+    const store = await openWhenReady(config, logger, options.stop);
     resources.defer(() => store.close());
     const ownClock = options.clock ? undefined : await openServiceClock(store, systemClock, logger);
     if (ownClock) resources.defer(() => ownClock.close());

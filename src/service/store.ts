@@ -47,6 +47,7 @@ import {
   type Dialect,
   isConflict,
 } from './store/engine/dialect.ts';
+import { asOpenError, placeOf } from './store/engine/open-errors.ts';
 import { PostgresLink } from './store/engine/postgres.ts';
 import { LocalSignals, type Signals } from './store/engine/signals.ts';
 import { migrate, migrations } from './store/schema/migrations.ts';
@@ -152,13 +153,13 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     };
   } catch (thrown) {
     await resources.disposeAsync();
-    throw asOpenError(toError(thrown), poolSize);
+    throw withoutConnections(toError(thrown), poolSize) ?? asOpenError(toError(thrown), placeOf(databaseUrl, path));
   }
 }
 
 /** What people can do about a store that does not open. */
-function asOpenError(error: Error, poolSize = 10): Error {
-  if (errorCodeOf(error)?.startsWith('53') !== true) return asStoreError(error);
+function withoutConnections(error: Error, poolSize = 10): AppError | undefined {
+  if (errorCodeOf(error)?.startsWith('53') !== true) return undefined;
   const needed = poolSize + connectionsBesidesPool;
   return new AppError(
     'CONFIG_INVALID',

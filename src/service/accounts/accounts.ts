@@ -18,6 +18,23 @@ export async function addAccount(
   return { accountId: account.id };
 }
 
+export interface ListedAccount {
+  readonly accountId: string;
+  readonly name: string;
+  readonly keyCount: number;
+  readonly createdAt: string;
+}
+
+/** All accounts, oldest first. */
+export async function listAccounts(store: Pick<Repositories, 'accounts'>): Promise<ListedAccount[]> {
+  return (await store.accounts.list()).map(({ id, name, keys, created }) => ({
+    accountId: id,
+    name,
+    keyCount: Number(keys),
+    createdAt: new Date(created).toISOString(),
+  }));
+}
+
 /**
  * Creates an API key for an account. The raw key is returned once and cannot be read again.
  *

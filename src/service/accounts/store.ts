@@ -33,6 +33,19 @@ export class Accounts {
     return this.#db.selectFrom('accounts').selectAll().orderBy('created').orderBy('id').executeTakeFirst();
   }
 
+  /** All accounts with the number of their keys, oldest first. */
+  async list() {
+    return this.#db
+      .selectFrom('accounts')
+      .leftJoin('api_keys', 'api_keys.account_id', 'accounts.id')
+      .select(['accounts.id', 'accounts.name', 'accounts.created'])
+      .select((eb) => eb.fn.count<number>('api_keys.id').as('keys'))
+      .groupBy(['accounts.id', 'accounts.name', 'accounts.created'])
+      .orderBy('accounts.created')
+      .orderBy('accounts.id')
+      .execute();
+  }
+
   async find(id: string): Promise<AccountRow | undefined> {
     return this.#db.selectFrom('accounts').selectAll().where('id', '=', id).executeTakeFirst();
   }

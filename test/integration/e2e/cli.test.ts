@@ -7,7 +7,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openStore } from '../../../src/service/store.ts';
 import { startPicket } from '../../helpers/picket-process.ts';
+import { quietLogger } from '../../helpers/service/service.ts';
 
 async function picket(args: readonly string[], environment: Readonly<Record<string, string>> = {}) {
   const process = startPicket(args, environment);
@@ -36,6 +38,24 @@ describe('picket', () => {
   it('ends with 2 for an unknown command or option', async () => {
     expect((await picket(['agnet'])).code).toBe(2);
     expect((await picket(['run', 'x', '--jsn'])).code).toBe(2);
+  });
+
+  it('has accounts only where a database is, and lists them', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'picket-accounts-'));
+    try {
+      const environment = { DATA_DIR: join(folder, 'data') };
+      const none = await picket(['service', 'add-account', 'A'], environment);
+      expect([none.code, none.output]).toEqual([2, expect.stringContaining('there is no database')]);
+      expect(await readdir(folder)).toEqual([]);
+      const store = await openStore({ path: join(folder, 'data', 'picket.sqlite'), logger: quietLogger });
+      await store.close();
+      expect((await picket(['service', 'add-account', 'A'], environment)).code).toBe(0);
+      const listed = await picket(['service', 'list-accounts', '--json'], environment);
+      expect(JSON.parse(listed.output)).toMatchObject([{ name: 'A', keyCount: 1 }]);
+      expect((await picket(['service', 'list-accounts'], environment)).output).toContain('keys');
+    } finally {
+      await rm(folder, { recursive: true });
+    }
   });
 
   it('lists all configuration problems of the agent at once and ends with 2', async () => {

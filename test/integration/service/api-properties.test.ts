@@ -32,6 +32,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   deleteCodeBundle: 'needs a bundle that was uploaded over a real connection',
   fetchCodeBundle: 'bytes come over real connections',
   unsubscribe: 'its token is in a mail',
+  showAlertPage: 'its id is in a notification',
 };
 
 /** What a query has to have. */

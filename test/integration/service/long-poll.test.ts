@@ -254,7 +254,7 @@ describe('a poll that waits', () => {
     const location = await createLocation();
     const answer = call('POST', '/v1/agent/claims', claimBody(), location.key);
     await until('the poll waits', async () => (await agentsSeen(location.id)) === 1);
-    await call('DELETE', `/v1/private-locations/${location.id}/keys/${location.keyId}`);
+    await call('DELETE', `/v1/private-locations/${location.id}/keys/${location.keyId}?force=true`);
     await enqueue(location.id);
     expect((await answer).runs).toEqual([]);
     expect(await call('POST', '/v1/agent/claims', claimBody(), location.key)).toMatchObject({

@@ -1,0 +1,43 @@
+import { AppError, errorCodeOf } from '../../../lib/errors.ts';
+import { asStoreError, isDamaged } from './dialect.ts';
+
+/** What a database that cannot be opened was called, without user and password. */
+export function placeOf(databaseUrl: string | undefined, path: string): string {
+  if (databaseUrl === undefined) return path;
+  return databaseUrl.replace(/^postgres(?:ql)?:\/\/(?:[^@/?]*@)?/, '').replace(/\?.*$/, '');
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'the connection was refused: nothing listens there',
+  ECONNRESET: 'the connection was reset',
+  ENOTFOUND: 'its host name is unknown',
+  EAI_AGAIN: 'its host name cannot be looked up: the name server does not answer',
+  ETIMEDOUT: 'it does not answer',
+  EHOSTUNREACH: 'its host cannot be reached',
+  ENETUNREACH: 'its network cannot be reached',
+  '57P03': 'it is starting up or shutting down',
+};
+
+/** SQLSTATEs that no waiting mends: authentication, no such database, no rights. */
+const configurationStates = /^(28|3D|42501)/;
+
+/**
+ * Why a database cannot be opened, in words: which one, and what is wrong with it. CONFIG_INVALID where the
+ * settings are to be changed, STORE_UNAVAILABLE where it may be there later. Other errors stay as they are.
+ */
+export function asOpenError(error: Error, place: string): Error {
+  if (error instanceof AppError) return error;
+  const code = errorCodeOf(error) ?? '';
+  if (configurationStates.test(code)) {
+    const message = `DATABASE_URL: the database ${place} cannot be used: ${error.message}.`;
+    return new AppError('CONFIG_INVALID', message, { cause: error });
+  }
+  if (isDamaged(error)) {
+    const message = `The database ${place} is damaged or no database (${error.message}). Restore a backup: "picket service restore".`;
+    return new AppError('CONFIG_INVALID', message, { cause: error });
+  }
+  const known = asStoreError(error);
+  if (!(known instanceof AppError)) return error;
+  const reason = reasons[code] ?? (error.message === '' ? code : error.message);
+  return new AppError('STORE_UNAVAILABLE', `The database ${place} cannot be used: ${reason}.`, { cause: error });
+}

@@ -1,0 +1,62 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createLogger } from '../../../src/lib/log.ts';
+import { ServiceConfig } from '../../../src/service/config.ts';
+import { startService } from '../../../src/service/service.ts';
+import { openStore } from '../../../src/service/store.ts';
+import { quietLogger } from '../../helpers/service/service.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'picket-start-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A port on which nothing listens. */
+async function closedPort(): Promise<number> {
+  const server = createServer();
+  const port = await new Promise<number>((resolve) =>
+    server.listen(0, '127.0.0.1', () => resolve((server.address() as { port: number }).port)),
+  );
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+it('names a damaged database, and what to do', async () => {
+  const path = join(folder, 'picket.sqlite');
+  writeFileSync(path, 'no database at all, but long enough to be read as the head of one. '.repeat(20));
+  await expect(openStore({ path, logger: quietLogger })).rejects.toMatchObject({
+    code: 'CONFIG_INVALID',
+    message: expect.stringContaining(`The database ${path} is damaged or no database`),
+  });
+});
+
+it('names host and cause when a database cannot be reached, not the password', async () => {
+  const port = await closedPort();
+  const databaseUrl = `postgres://user:hush@127.0.0.1:${port}/monitors?sslmode=disable`;
+  await expect(openStore({ databaseUrl, path: '', logger: quietLogger })).rejects.toMatchObject({
+    code: 'STORE_UNAVAILABLE',
+    message: `The database 127.0.0.1:${port}/monitors cannot be used: the connection was refused: nothing listens there.`,
+  });
+});
+
+it('waits for a database that is not there yet, says so, and stops waiting when it is told to', async () => {
+  const lines: string[] = [];
+  const stop = new AbortController();
+  const logger = createLogger('test', 'warn', {
+    write(line: string) {
+      lines.push(line);
+      if (lines.length === 2) stop.abort();
+    },
+  });
+  const DATABASE_URL = `postgres://user:hush@127.0.0.1:${await closedPort()}/monitors`;
+  const config = ServiceConfig.parse({ DATABASE_URL, DATA_DIR: folder, PORT: '0' });
+  await expect(startService({ config, logger, stop: stop.signal })).rejects.toThrow('cannot be used');
+  expect(lines.map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual([
+    'database not reachable yet; trying again',
+    'database not reachable yet; trying again',
+  ]);
+});
