@@ -5,7 +5,8 @@
 const mayImport = {
   lib: [],
   probes: ['lib'],
-  sandbox: ['lib'],
+  // What scripts connect to is judged as what probes do.
+  sandbox: ['lib', 'probes/egress'],
   checks: ['lib', 'probes', 'sandbox'],
   protocol: ['lib', 'checks'],
   agent: ['lib', 'probes', 'sandbox', 'checks', 'protocol'],

@@ -55,10 +55,11 @@ RUN --mount=type=cache,target=/root/.npm \
 
 FROM ${BASE_IMAGE}
 ARG EXTRA_PACKAGES=""
-# util-linux has what contains scripts (unshare, setpriv, mount). Versions are those of the day: a browser has to be the newest.
+# util-linux, iproute2 and iptables have what contains scripts (unshare, setpriv, mount, networks of their own). Versions are those of the day: a browser has to be the newest.
 RUN apt-get update \
     && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
-      ca-certificates chromium-headless-shell ffmpeg fonts-liberation fonts-noto-color-emoji libnss3-tools tini util-linux \
+      ca-certificates chromium-headless-shell ffmpeg fonts-liberation fonts-noto-color-emoji iproute2 iptables \
+      libnss3-tools tini util-linux \
       ${EXTRA_PACKAGES} \
     && rm -rf /var/lib/apt/lists/* /var/log/apt /var/log/dpkg.log /var/cache/debconf
 WORKDIR /app

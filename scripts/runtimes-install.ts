@@ -1,19 +1,28 @@
 /**
  * Installs packages that scripts of checks use: `npm run runtimes:install [id…]`, the newest runtime when no id is given.
  * `all` is every runtime; `chromium` is a browser for hosts that have none; `package-managers` are what Playwright suites are
- * installed with. Each is installed with `npm ci` as its lockfile says, without install scripts, into its own
- * node_modules; one that is installed already is left alone.
+ * installed with. Each is installed with `npm ci` as its lockfile says, without install scripts, in a folder aside, which is then
+ * renamed to its node_modules: an agent that starts meanwhile sees all of it or nothing. One that is installed already is left alone.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { unpackChromium } from '../src/sandbox/browsers/unpacked-chromium.ts';
 
 const root = join(import.meta.dirname, '..', 'runtimes');
 const stampName = '.picket-installed';
 const known = readdirSync(root)
-  .filter((name) => existsSync(join(root, name, 'package-lock.json')))
+  .filter((name) => !name.startsWith('.') && existsSync(join(root, name, 'package-lock.json')))
   .sort();
 
 process.exitCode = await main(process.argv.slice(2));
@@ -52,20 +61,26 @@ async function install(id: string): Promise<number> {
   console.log(`Installing ${title(id)}: ${total} packages from the npm registry (once)`);
   const startedMs = Date.now();
   const seconds = () => Math.round((Date.now() - startedMs) / 1000);
+  // Next to the others: their lockfiles name the package of our own by a relative path.
+  const aside = join(root, `.new-${id}-${process.pid}`);
+  mkdirSync(aside);
+  for (const name of ['package.json', 'package-lock.json'])
+    copyFileSync(join(directory, name), join(aside, name));
   const timer = setInterval(() => {
-    const done = packageFolders(directory).filter((path) =>
-      existsSync(join(directory, path, 'package.json')),
-    );
+    const done = packageFolders(directory).filter((path) => existsSync(join(aside, path, 'package.json')));
     console.log(`  ${done.length} of ${total} packages, ${seconds()} s`);
   }, 3000);
   try {
-    const { code, output } = await npmCi(directory);
+    const { code, output } = await npmCi(aside);
     if (code !== 0) {
       console.error(`${output}\n${title(id)} could not be installed (npm exit code ${code}).`);
       return 1;
     }
+    if (existsSync(modules)) renameSync(modules, join(aside, 'old'));
+    renameSync(join(aside, 'node_modules'), modules);
   } finally {
     clearInterval(timer);
+    rmSync(aside, { recursive: true, force: true });
   }
   if (id === 'chromium') await unpackChromium(root);
   writeFileSync(stampFile, stamp);

@@ -21,6 +21,8 @@ export interface SandboxFacts {
   /** Controllers of control groups in use; what is not among them is watched by polling instead. */
   readonly controllers: readonly string[];
   readonly slotCount: number;
+  /** Whether each sandbox has a network of its own, where the egress policy holds. */
+  readonly hasOwnNetwork: boolean;
   /** The executable of Node that sandboxed code can reach: a copy where the usual one is out of reach. */
   readonly nodePath: string;
   /** What is degraded, with what to change. Empty when nothing is. */
@@ -40,8 +42,13 @@ const descriptions: Readonly<Record<SandboxMechanism, string>> = {
 };
 
 /** The line for operators. */
-export function describeMechanism(mechanism: SandboxMechanism, controllers: readonly string[]): string {
+export function describeMechanism(
+  mechanism: SandboxMechanism,
+  controllers: readonly string[],
+  hasOwnNetwork: boolean,
+): string {
   const bounds =
     controllers.length > 0 ? `control groups (${controllers.join(', ')})` : 'memory watched by polling';
-  return `${descriptions[mechanism]}; ${bounds}`;
+  const network = hasOwnNetwork ? 'a network of its own behind the egress policy' : "the host's network";
+  return `${descriptions[mechanism]}; ${bounds}; ${network}`;
 }

@@ -71,6 +71,8 @@ export interface SandboxedEnd {
   /** Over all processes of the sandbox while the program ran. */
   readonly peakMemoryBytes: number;
   readonly cpuMs: number;
+  /** Sentences about connections that the egress policy refused, the first of them. */
+  readonly refusedConnections?: readonly string[] | undefined;
 }
 
 /** A program that was started. */

@@ -120,7 +120,7 @@ export class RunnerPool {
   #startThread(): RunnerThread {
     const { name, entry, maxHeapMb, settings } = this.#options;
     const startedAtMs = settings.clock.monotonicMs();
-    const thread = new RunnerThread({
+    const thread: RunnerThread = new RunnerThread({
       name,
       entry: settings.entry ?? entry,
       start: {
@@ -134,6 +134,7 @@ export class RunnerPool {
         serviceOffsetMs: settings.serviceOffsetMs(),
         artifactFolder: settings.artifactFolder?.(),
       }),
+      onChanged: (capabilities) => this.#options.onReady(thread, capabilities),
     });
     this.#threads.add(thread);
     this.#options.onStarted?.(thread);

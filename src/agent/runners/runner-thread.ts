@@ -61,6 +61,8 @@ export class RunnerThread {
     readonly maxHeapMb: number;
     /** Asked whenever orders go to the thread. */
     readonly situation: () => RunSituation;
+    /** Called when what the thread can run has changed since it was ready. */
+    readonly onChanged?: (capabilities: Capabilities) => void;
   }) {
     this.#situation = options.situation;
     this.#worker = new Worker(options.entry, {
@@ -82,6 +84,7 @@ export class RunnerThread {
     this.ready.catch(() => undefined);
     this.#worker.on('message', (message: FromWorker) => {
       if (message.type === 'ready') ready.resolve(message.capabilities);
+      else if (message.type === 'changed') options.onChanged?.(message.capabilities);
       else for (const run of message.runs) this.#settle(run);
     });
     this.#worker.on('messageerror', (error) => {

@@ -5,6 +5,7 @@
  */
 
 import { createReadStream } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { CheckType } from '../../checks/contract/check-type.ts';
 import { maxCodeBundleBytes } from '../../checks/contract/code-bundle.ts';
@@ -15,6 +16,7 @@ import { toError } from '../../lib/errors.ts';
 import { packageVersion } from '../../lib/version.ts';
 import { createEgressPolicy } from '../../probes/egress/policy.ts';
 import { type OpenScriptHost, openScriptHost } from '../../sandbox/host/script-host.ts';
+import { installedState } from '../../sandbox/runtimes/runtimes.ts';
 import { SandboxUnavailable } from '../../sandbox/sandbox.ts';
 import { BundleMissing, type CodeBundles } from '../../sandbox/suites/suite-host.ts';
 import { FetchedBundles, fetchBundle } from '../client/bundle-cache.ts';
@@ -35,17 +37,11 @@ const types = allTypes.filter(({ name, lane }) => lane === 'script' && wanted.in
 const running = new Map<string, AbortController>();
 let isClosing = false;
 
-const opened = open();
-const pipeline = opened.then(
-  ({ host }) =>
-    new RunPipeline({
-      clock: systemClock,
-      lagMeter: new LagMeter(systemClock),
-      ownSecrets,
-      egress: createEgressPolicy(egress),
-      hosts: { scripts: host },
-    }),
-);
+/** How often to look whether other runtimes are installed, in milliseconds. */
+const lookMs = 5000;
+let lookedAt = await state();
+let opened = open();
+let pipeline = opened.then(pipelineOf);
 
 port.on('message', (message: ToWorker) => {
   if (message.type === 'run') {
@@ -63,12 +59,54 @@ port.on('message', (message: ToWorker) => {
 });
 
 send({ type: 'ready', capabilities: await capabilities() });
+void watchRuntimes();
+
+function pipelineOf({ host }: Awaited<ReturnType<typeof open>>): RunPipeline {
+  return new RunPipeline({
+    clock: systemClock,
+    lagMeter: new LagMeter(systemClock),
+    ownSecrets,
+    egress: createEgressPolicy(egress),
+    hosts: { scripts: host },
+  });
+}
+
+function state(): Promise<string> {
+  return installedState(scripts?.runtimesDirectory ?? '');
+}
+
+/** A runtime may be installed, or be complete only, after the agent has started. */
+async function watchRuntimes(): Promise<void> {
+  for (let seen = lookedAt; !isClosing; ) {
+    await delay(lookMs, undefined, { ref: false });
+    const last = seen;
+    seen = await state();
+    // One that still changes is being installed.
+    if (seen === lookedAt || seen !== last) continue;
+    lookedAt = seen;
+    const { host } = await opened;
+    try {
+      await host?.lookAgain();
+    } catch (thrown) {
+      if (!(thrown instanceof SandboxUnavailable)) throw thrown;
+      continue; // what is gone from the disk shows in the runs that need it
+    }
+    if (!host) {
+      opened = open();
+      pipeline = opened.then(pipelineOf);
+    }
+    send({ type: 'changed', capabilities: await capabilities() });
+  }
+}
 
 async function open(): Promise<{ host?: OpenScriptHost; unavailable?: string }> {
   if (!scripts) throw new Error('the thread for scripts was started without its settings');
   try {
     return {
-      host: await openScriptHost(scripts, (service && openBundles) ?? (codeBundle && openLocalBundle)),
+      host: await openScriptHost(
+        { ...scripts, egress },
+        (service && openBundles) ?? (codeBundle && openLocalBundle),
+      ),
     };
   } catch (thrown) {
     if (thrown instanceof SandboxUnavailable) return { unavailable: thrown.message };

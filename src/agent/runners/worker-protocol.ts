@@ -46,4 +46,6 @@ export type ToWorker =
 
 export type FromWorker =
   | { readonly type: 'ready'; readonly capabilities: Capabilities }
+  /** What can be run has changed since. */
+  | { readonly type: 'changed'; readonly capabilities: Capabilities }
   | { readonly type: 'finished'; readonly runs: readonly FinishedRun[] };

@@ -2,8 +2,8 @@ import { posix } from 'node:path';
 import type { Readable } from 'node:stream';
 import { toError } from '../../lib/errors.ts';
 import { type Sandbox, SandboxUnavailable } from '../../sandbox/sandbox.ts';
-import type { SuiteReport } from '../../sandbox/suites/contracts.ts';
 import { BundleMissing, type SuiteHost } from '../../sandbox/suites/suite-host.ts';
+import type { SuiteReport } from '../../sandbox/suites/suite-job.ts';
 import { runSuite } from '../../sandbox/suites/suite-run.ts';
 import type { Outcome, RunContext } from '../contract/check-type.ts';
 import { type Failure, failure } from '../contract/failure.ts';
@@ -131,6 +131,8 @@ async function runContained(
   });
   const hasSecretsLeft = report.stage === 'test' && report.hasTooManySecrets;
   if (hasSecretsLeft) context.log.withdraw();
+  const refused = 'ended' in report ? (report.ended?.refusedConnections ?? []) : [];
+  for (const refusal of refused) context.log.write('WARN', refusal);
   const verdict = context.signal.aborted ? because(stopFailure(context)) : judgeSuite(report, limits);
   const evidence =
     report.stage === 'test' && context.artifacts && !context.signal.aborted && !hasSecretsLeft

@@ -142,6 +142,7 @@ async function runContained(order: {
     onOutput: (stream, line) => context.log.write(stream === 'stderr' ? 'ERROR' : 'INFO', line),
   });
   if (report.hasTooManySecrets) context.log.withdraw();
+  for (const refusal of report.ended.refusedConnections ?? []) context.log.write('WARN', refusal);
   const verdict = judgeScript(report, context.timeoutMs, howStopped(context.signal));
   for (const { message } of verdict.errors) context.log.write('ERROR', message);
   if (report.degraded) {

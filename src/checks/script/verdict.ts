@@ -17,7 +17,7 @@ export interface ScriptVerdict {
 
 const maxMessages = 50;
 export const tooManySecrets =
-  'made more values secret (variables named SERVICE_SECRET_…) than can be masked, so nothing of what it wrote is kept';
+  'made more values secret (variables named SERVICE_SECRET_…) than can be masked: nothing of what it wrote is kept';
 const maxQuotedLength = 500;
 
 const brokenLimits: Readonly<

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { errorCodeOf } from '../../lib/errors.ts';
+import type { EgressSettings } from '../../probes/egress/policy.ts';
 import { type Browsers, openBrowsers } from '../browsers/open-browsers.ts';
 import { unpackedChromiumPath } from '../browsers/unpacked-chromium.ts';
 import { availableMemoryBytes, idleProcessorMs } from '../host-memory.ts';
@@ -46,6 +47,8 @@ export interface ScriptHostSettings {
   readonly chromiumPath?: string | undefined;
   /** Accepts a host where nothing isolates scripts from the agent. */
   readonly isUnisolatedAllowed: boolean;
+  /** What scripts may connect to; the default policy when absent. */
+  readonly egress?: EgressSettings | undefined;
   /** Files and folders that scripts must not be able to read. */
   readonly privatePaths: readonly string[];
   /** Custom CA certificates that scripts and their browsers trust, as PEM texts. */
@@ -65,6 +68,13 @@ export interface OpenScriptHost extends ScriptHost, LifecycleScripts {
    * one the first run is as fast as one without warm processes.
    */
   warmUp(): Promise<void>;
+  /**
+   * Looks which runtimes are installed and complete now; those that were complete and still are stay as they
+   * are.
+   *
+   * @throws SandboxUnavailable when none is.
+   */
+  lookAgain(): Promise<void>;
   /** Ends everything and removes what it made. */
   close(): Promise<void>;
 }
@@ -100,12 +110,8 @@ export async function openScriptHost(
   const workDir = await claimWorkDir(settings.directory, claims);
   let pool: SandboxPool | undefined;
   try {
-    const browser = await openBrowsers({
-      directory: join(workDir, 'browsers'),
-      runtimes: installed,
-      chromiumPath: settings.chromiumPath,
-      unpackedPath: unpackedChromiumPath(settings.runtimesDirectory),
-    });
+    const browsersFolder = join(workDir, 'browsers');
+    const browser = await findBrowsers(settings, browsersFolder, installed);
     const trust = await openTrust(join(workDir, 'trust'), settings.caCertificates ?? [], browser);
     const warmCount = settings.hasWarmProcesses ? settings.scriptCount + 1 : 0;
     const runtimes = installed.ids.flatMap((id) => installed.find(id) ?? []);
@@ -129,12 +135,13 @@ export async function openScriptHost(
       ],
       privatePaths: [...settings.privatePaths, ...suitePaths.privatePaths],
       isUnisolatedAllowed: settings.isUnisolatedAllowed,
+      egress: settings.egress,
     });
     const checked = await checkAll(runtimes, pool);
     if (checked.complete.length === 0) throw new SandboxUnavailable(checked.problems.join('; '));
     const suites = 'missing' in place ? place : await place.open(pool.facts.nodePath);
     const problems = [...checked.problems, ...(trust?.problems ?? [])];
-    const parts = { settings, pool, claims, browser, trust, suites, warmCount };
+    const parts = { settings, pool, claims, browser, browsersFolder, trust, suites, warmCount };
     return new SandboxedScriptHost({ ...parts, runtimes: checked.complete, problems });
   } catch (thrown) {
     await pool?.close();
@@ -158,6 +165,15 @@ async function installedRuntimes(directory: string): Promise<Runtimes> {
     throw new SandboxUnavailable('no runtime is installed: npm run runtimes:install');
   }
   return runtimes;
+}
+
+async function findBrowsers(
+  settings: ScriptHostSettings,
+  directory: string,
+  runtimes: Runtimes,
+): Promise<Browsers> {
+  const unpackedPath = unpackedChromiumPath(settings.runtimesDirectory);
+  return await openBrowsers({ directory, runtimes, chromiumPath: settings.chromiumPath, unpackedPath });
 }
 
 async function openTrust(
@@ -206,11 +222,13 @@ type Launch<Started> = (sandbox: Sandbox, runtime: Runtime, options: LaunchOptio
 /** The host once it is open. */
 class SandboxedScriptHost implements OpenScriptHost {
   readonly runtimes: Runtimes;
-  readonly browser: Browsers;
+  browser: Browsers;
   readonly suites: ScriptHost['suites'];
   readonly trust: ScriptTrust | undefined;
-  readonly problems: readonly string[];
-  readonly #newest: Runtime | undefined;
+  problems: readonly string[];
+  readonly #settings: ScriptHostSettings;
+  readonly #browsersFolder: string;
+  #complete: readonly Runtime[];
   readonly #pool: SandboxPool;
   readonly #claims: Claims;
   readonly #warmScripts: WarmProcesses<ScriptProcess>;
@@ -224,16 +242,22 @@ class SandboxedScriptHost implements OpenScriptHost {
     readonly browser: Browsers;
     readonly suites: ScriptHost['suites'];
     readonly trust: ScriptTrust | undefined;
+    readonly browsersFolder: string;
     readonly warmCount: number;
     readonly runtimes: readonly Runtime[];
     readonly problems: readonly string[];
   }) {
     const { runtimes, settings } = parts;
+    this.#complete = runtimes;
+    const complete = () => this.#complete;
     this.runtimes = {
-      ids: runtimes.map(({ id }) => id),
-      find: (id) => runtimes.find((one) => one.id === id),
+      get ids() {
+        return complete().map(({ id }) => id);
+      },
+      find: (id) => complete().find((one) => one.id === id),
     };
-    this.#newest = runtimes[0];
+    this.#settings = settings;
+    this.#browsersFolder = parts.browsersFolder;
     this.browser = parts.browser;
     this.suites = parts.suites;
     this.trust = parts.trust;
@@ -260,11 +284,25 @@ class SandboxedScriptHost implements OpenScriptHost {
     if (this.#newest) this.#warmLifecycles.want(this.#newest);
   }
 
+  get #newest(): Runtime | undefined {
+    return this.#complete[0];
+  }
+
   async warmUp(): Promise<void> {
     if (!this.#newest) return;
     this.#warmScripts.want(this.#newest);
     const limit = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(maxWarmUpMs)]);
     await Promise.race([this.#warmScripts.filled(), once(limit, 'abort')]);
+  }
+
+  async lookAgain(): Promise<void> {
+    const installed = await installedRuntimes(this.#settings.runtimesDirectory);
+    const runtimes = installed.ids.flatMap((id) => installed.find(id) ?? []);
+    const checked = await checkAll(runtimes, this.#pool);
+    if (checked.complete.length === 0) throw new SandboxUnavailable(checked.problems.join('; '));
+    this.browser = await findBrowsers(this.#settings, this.#browsersFolder, installed);
+    this.#complete = checked.complete;
+    this.problems = [...checked.problems, ...(this.trust?.problems ?? [])];
   }
 
   get facts(): SandboxFacts {

@@ -1,5 +1,6 @@
 import { isAbsolute, normalize } from 'node:path';
 import { toError } from '../../lib/errors.ts';
+import { defaultEgressSettings, type EgressSettings } from '../../probes/egress/policy.ts';
 import type { SandboxFacts, SandboxMechanism } from '../mechanism.ts';
 import {
   type Sandbox,
@@ -43,6 +44,8 @@ export interface SandboxPoolOptions {
   readonly nodePath?: string | undefined;
   /** Accepts a host where nothing isolates scripts from the agent. */
   readonly isUnisolatedAllowed?: boolean | undefined;
+  /** What programs may connect to; the default policy when absent. */
+  readonly egress?: EgressSettings | undefined;
   /** Insists on one mechanism instead of the strongest that works. */
   readonly mechanism?: SandboxMechanism | undefined;
 }
@@ -70,6 +73,7 @@ export async function openSandboxes(options: SandboxPoolOptions): Promise<Sandbo
     privatePaths: options.privatePaths ?? [],
     isUnisolatedAllowed: options.isUnisolatedAllowed ?? false,
     mechanism: options.mechanism,
+    egress: options.egress ?? defaultEgressSettings,
   });
   await pool.connect();
   return pool;

@@ -38,6 +38,29 @@ export async function readRuntimes(directory: string): Promise<Runtimes> {
   return { ids: [...found.keys()], find: (id) => found.get(id) };
 }
 
+/** What changes with what is installed: a text to be compared with an earlier one. */
+export async function installedState(directory: string): Promise<string> {
+  const names = await readdir(directory).catch(() => []); // not made yet
+  const states = names
+    .filter((name) => runtimeId.test(name))
+    .sort()
+    .map(async (id) => {
+      const files = ['node_modules', 'node_modules/.package-lock.json'].map((file) =>
+        join(directory, id, file),
+      );
+      const times = await Promise.all(
+        files.map((file) =>
+          stat(file).then(
+            ({ mtimeMs }) => mtimeMs,
+            () => 0,
+          ),
+        ),
+      );
+      return [id, ...times].join(' ');
+    });
+  return (await Promise.all(states)).join('\n');
+}
+
 async function readRuntime(directory: string, id: string): Promise<Runtime | undefined> {
   try {
     const modulesDirectory = await realpath(join(directory, 'node_modules'));

@@ -1,10 +1,16 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Sandbox } from '../sandbox.ts';
-import type { InstallReport, SuiteJob, SuiteReport, TestReport } from './contracts.ts';
 import { type CachedDependencies, dependencyKey } from './dependency-cache.ts';
 import { installCommandOf } from './package-managers.ts';
-import { runStep, stepEnvironment, suiteFolder } from './step.ts';
+import { runStep, stepEnvironment } from './step.ts';
+import {
+  type InstallReport,
+  type SuiteJob,
+  type SuiteReport,
+  suiteFolder,
+  type TestReport,
+} from './suite-job.ts';
 import type { UnpackedBundle } from './unpack.ts';
 
 interface Installed {

@@ -13,8 +13,6 @@ export const suiteMemoryBytes = 4 * 1024 ** 3;
 /** What a suite may have on disk: itself, what it installs, and its evidence. */
 export const suiteDiskBytes = 4 * 1024 ** 3;
 
-/** Where the suite is in its sandbox. */
-export const suiteFolder = 'suite';
 /** Where the names of Node and the package managers are, ahead of everything in PATH. */
 export const programFolder = join(privateFolder, 'bin');
 

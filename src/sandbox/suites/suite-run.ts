@@ -4,10 +4,18 @@ import { readLine, SuiteNote } from '../scripts/events.ts';
 import { leftNotes } from '../scripts/notes.ts';
 import { privateFolder, proxyOf } from '../scripts/script-process.ts';
 import { placeBrowserTrust } from '../trust/script-trust.ts';
-import type { InstallReport, SuiteJob, SuiteReport, TestReport } from './contracts.ts';
 import { installDependencies } from './install.ts';
-import { programFolder, runStep, stepEnvironment, suiteFolder } from './step.ts';
+import { programFolder, runStep, stepEnvironment } from './step.ts';
+import {
+  type InstallReport,
+  type SuiteJob,
+  type SuiteReport,
+  suiteFolder,
+  type TestReport,
+} from './suite-job.ts';
 import { unpackBundle } from './unpack.ts';
+
+export type { SuiteJob, SuiteReport, TestReport };
 
 /** Playwright's own report, in the folder of the sandbox. */
 export const suiteReportPath = join(privateFolder, 'report.json');
@@ -79,6 +87,9 @@ async function runTests(sandbox: Sandbox, job: SuiteJob, installReport: InstallR
       ),
       PICKET_SUITE: JSON.stringify(settings),
       PICKET_NOTES: join(sandbox.directory, notesPath),
+      // The same for reporters that the command names, up to and from Playwright 1.50 on.
+      PW_TEST_HTML_REPORT_OPEN: 'never',
+      PLAYWRIGHT_HTML_OPEN: 'never',
       PW_TEST_REPORTER: join(programDirectory, 'suite/suite-reporter.cjs'),
       PWTEST_CACHE_DIR: join(sandbox.directory, privateFolder, 'cache'),
     },

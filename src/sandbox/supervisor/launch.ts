@@ -1,15 +1,19 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { accessSync, constants, readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { hasNamespaces, needsRoot, type SandboxMechanism } from '../mechanism.ts';
+import { systemProgram } from '../system-program.ts';
 import type { ProgramRequest } from './message.ts';
+
+export { systemProgram };
 
 /**
  * Starting a program takes a chain of processes, each of which replaces the one before it or waits for it:
  *
  * 1. `sh` joins the control groups and offers itself to the kernel first when memory runs out;
- * 2. `unshare` makes the namespaces and a first process in them;
+ * 2. `nsenter` enters the network of the sandbox, `unshare` makes the other namespaces and a first process in
+ *    them;
  * 3. `sh`, that first process, mounts what the code may see, and reaps orphans;
  * 4. `setpriv` becomes the slot's user and gives up every privilege for good;
  * 5. `sh` waits on its standard input until the program is known, then becomes it.
@@ -42,6 +46,8 @@ export interface LaunchPlan {
   readonly privatePaths: readonly string[];
   /** The environment of the chain; the program has its own. */
   readonly cookie: string;
+  /** The network of the sandbox; undefined where it has the host's. */
+  readonly networkPath: string | undefined;
 }
 
 /** The variable by which processes are known where no user of their own tells. */
@@ -50,23 +56,14 @@ export const cookieName = 'PICKET_SANDBOX';
 const spareTasks = 16;
 export const startedMark = '+\n';
 
-const programs = { sh: '/bin/sh', unshare: 'unshare', setpriv: 'setpriv', mount: 'mount', env: 'env' };
-const programFolders = ['/usr/bin', '/bin', '/usr/sbin', '/sbin'];
-
-/** Absolute path of a system program, whatever PATH says. @throws Error when it is missing. */
-export function systemProgram(name: string): string {
-  for (const folder of programFolders) {
-    const path = join(folder, name);
-    try {
-      accessSync(path, constants.X_OK);
-      return path;
-    } catch {
-      // not there
-    }
-  }
-  throw new Error(`the program ${name} is missing (Debian: util-linux, coreutils)`);
-}
-
+const programs = {
+  sh: '/bin/sh',
+  unshare: 'unshare',
+  nsenter: 'nsenter',
+  setpriv: 'setpriv',
+  mount: 'mount',
+  env: 'env',
+};
 /** Starts the chain up to the point where it waits for a program. @throws errors of `spawn`. */
 export function launch(plan: LaunchPlan): Launch {
   const [command = programs.sh, ...args] = chain(plan);
@@ -111,6 +108,9 @@ function chain(plan: LaunchPlan): string[] {
       : [setpriv, '--pdeathsig=KILL', ...unprivileged];
   const isolated = hasNamespaces(plan.mechanism)
     ? [
+        ...(plan.networkPath === undefined
+          ? []
+          : [systemProgram(programs.nsenter), `--net=${plan.networkPath}`]),
         setpriv,
         '--pdeathsig=KILL',
         systemProgram(programs.unshare),

@@ -1,3 +1,4 @@
+import type { EgressSettings } from '../../probes/egress/policy.ts';
 import type { SandboxFacts, SandboxMechanism } from '../mechanism.ts';
 import type { SandboxedEnd, SandboxedProgram } from '../sandbox.ts';
 
@@ -16,6 +17,8 @@ export interface SupervisorSettings {
   readonly privatePaths: readonly string[];
   readonly isUnisolatedAllowed: boolean;
   readonly mechanism: SandboxMechanism | undefined;
+  /** What programs may connect to. */
+  readonly egress: EgressSettings;
   /** Of a value in the supervisor's environment; the self-test looks for it from inside. */
   readonly secretHash: string;
 }

@@ -34,6 +34,7 @@ export class RunningProgram {
   readonly #processes: SlotProcesses;
   readonly #group: ControlGroup | undefined;
   readonly #send: SendChunk;
+  readonly #refusals: () => readonly string[];
   #killReason: SandboxEndReason | undefined;
   #problem: string | undefined;
   #messages = '';
@@ -51,6 +52,8 @@ export class RunningProgram {
     readonly request: ProgramRequest;
     readonly processes: SlotProcesses;
     readonly group: ControlGroup | undefined;
+    /** Sentences about connections of it that were refused. */
+    readonly refusals: () => readonly string[];
     readonly send: SendChunk;
   }) {
     this.#launch = parts.launch;
@@ -59,6 +62,7 @@ export class RunningProgram {
     this.#processes = parts.processes;
     this.#group = parts.group;
     this.#send = parts.send;
+    this.#refusals = parts.refusals;
     this.#group?.limit(this.#limits.memoryBytes, this.#limits.processCount + chainTasks);
     this.#read(this.#launch.stdout, 'stdout');
     this.#read(this.#launch.stderr, 'stderr');
@@ -168,7 +172,11 @@ export class RunningProgram {
     const neverRan = !this.#hasStarted;
     const problem =
       this.#problem ?? failure?.message ?? (neverRan ? said || 'the launch ended early' : undefined);
-    const usage = { peakMemoryBytes: this.#peakMemoryBytes, cpuMs: this.#cpuMs };
+    const usage = {
+      peakMemoryBytes: this.#peakMemoryBytes,
+      cpuMs: this.#cpuMs,
+      refusedConnections: this.#refusals(),
+    };
     if (this.#killReason)
       return { reason: this.#killReason, exitCode: null, signal: 'SIGKILL', problem, ...usage };
     if (neverRan) return { reason: 'notStarted', exitCode: null, signal: null, problem, ...usage };

@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 import { constants } from 'node:fs';
 import { access, copyFile, realpath, rename } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { hasNamespaces, needsRoot, type SandboxMechanism } from '../mechanism.ts';
@@ -18,15 +20,17 @@ const SelfView = z.object({
   foundSupervisorSecret: z.boolean(),
   canWrite: z.boolean(),
   hasOwnProc: z.boolean(),
+  connected: z.string(),
 });
 
 const selfTestMs = 20_000;
 const megabyte = 1024 * 1024;
+const greeting = 'hello';
 
 /** Runs in the sandbox. It tries everything and looks nothing up: what counts is what the kernel does. */
 const selfView = `
 const fs = require('node:fs');
-const { secretHash, privatePaths, readablePaths, isCovered } = JSON.parse(process.argv[1]);
+const { secretHash, privatePaths, readablePaths, isCovered, hostPort } = JSON.parse(process.argv[1]);
 const digest = (text) => require('node:crypto').createHash('sha256').update(text).digest('hex');
 const can = (action) => { try { action(); return true; } catch { return false; } };
 const open = (path) => can(() => fs.statSync(path).isDirectory() ? fs.readdirSync(path) : fs.closeSync(fs.openSync(path)));
@@ -36,7 +40,7 @@ const field = (name) => new RegExp('^' + name + ':\\\\s+(\\\\S+)', 'm').exec(sta
 const environments = fs.readdirSync('/proc').filter((name) => /^\\d+$/.test(name)).map((pid) => {
   try { return fs.readFileSync('/proc/' + pid + '/environ', 'latin1'); } catch { return ''; }
 }).join('\\0').split('\\0');
-fs.writeSync(3, JSON.stringify({
+const told = {
   uid: process.getuid(),
   groupCount: process.getgroups().filter((group) => group !== process.getgid()).length,
   noNewPrivileges: field('NoNewPrivs'),
@@ -48,7 +52,10 @@ fs.writeSync(3, JSON.stringify({
   })) === secretHash),
   hasOwnProc: fs.readlinkSync('/proc/self') === String(process.pid),
   canWrite: can(() => fs.writeFileSync('written', 'x')) && can(() => fs.writeFileSync(require('node:os').tmpdir() + '/written', 'x')),
-}) + '\\n');
+};
+const socket = require('node:net').connect(hostPort, '127.0.0.1');
+const tell = (connected) => { fs.writeSync(3, JSON.stringify({ ...told, connected }) + '\\n'); process.exit(0); };
+socket.on('error', (error) => tell(error.code)).on('data', (data) => tell(String(data)));
 `;
 
 /**
@@ -69,10 +76,13 @@ export async function selfTest(
 ): Promise<string[]> {
   let events = '';
   let errors = '';
+  const server = createServer((socket) => socket.on('error', () => undefined).end(greeting));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port: hostPort } = server.address() as AddressInfo;
   const program = slot.start(
     {
       path: given.nodePath,
-      args: ['-e', selfView, JSON.stringify({ ...given, isCovered: hasNamespaces(mechanism) })],
+      args: ['-e', selfView, JSON.stringify({ ...given, hostPort, isCovered: hasNamespaces(mechanism) })],
       environment: {},
       hasEvents: true,
       limits: {
@@ -91,12 +101,15 @@ export async function selfTest(
     },
   );
   const end = await program.ended;
+  server.close();
   if (end.reason !== 'exited' || end.exitCode !== 0) {
     const why =
       end.problem ?? (errors.trim() || `${end.reason}, exit code ${end.exitCode}, signal ${end.signal}`);
     throw new Error(why.slice(0, 500));
   }
   const view = SelfView.parse(JSON.parse(events));
+  if (view.connected !== greeting)
+    throw new Error(`connections of scripts do not get out (${view.connected})`);
   if (!view.canWrite) throw new Error(`${slot.directory} cannot be written from inside`);
   if (needsRoot(mechanism) && view.uid !== slot.uid) throw new Error(`the user did not change (${view.uid})`);
   if (needsRoot(mechanism) && view.groupCount > 0) throw new Error('groups of the agent were kept');

@@ -4,6 +4,8 @@ import { chown, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { toError } from '../../lib/errors.ts';
 import { hasNamespaces, needsRoot, type SandboxMechanism } from '../mechanism.ts';
+import type { Networks } from '../network/networks.ts';
+import type { RunNetwork } from '../network/run-network.ts';
 import type { SandboxEndReason } from '../sandbox.ts';
 import { ControlGroup, type findControllers } from './control-group.ts';
 import { type Launch, type LaunchPlan, launch } from './launch.ts';
@@ -31,6 +33,8 @@ export class Slot {
   readonly #mechanism: SandboxMechanism;
   readonly #privatePaths: readonly string[];
   readonly #controllers: ReturnType<typeof findControllers>;
+  readonly #networks: Networks | undefined;
+  #network: RunNetwork | undefined;
   #cookie = randomUUID();
   #processes: SlotProcesses;
   #prepared: Prepared | undefined;
@@ -46,6 +50,8 @@ export class Slot {
     readonly mechanism: SandboxMechanism;
     readonly privatePaths: readonly string[];
     readonly controllers: ReturnType<typeof findControllers>;
+    /** What makes networks; undefined where sandboxes have the host's. */
+    readonly networks: Networks | undefined;
   }) {
     this.index = parts.index;
     this.directory = parts.directory;
@@ -53,6 +59,7 @@ export class Slot {
     this.#mechanism = parts.mechanism;
     this.#privatePaths = parts.privatePaths;
     this.#controllers = parts.controllers;
+    this.#networks = parts.networks;
     this.#processes = new SlotProcesses(this.#mechanism, this.uid, this.#cookie);
   }
 
@@ -73,6 +80,7 @@ export class Slot {
       request,
       processes: this.#processes,
       group,
+      refusals: () => this.#network?.refusals ?? [],
       send,
     });
     this.#program = program;
@@ -109,6 +117,7 @@ export class Slot {
       await chown(join(this.directory, '.tmp'), this.uid, this.uid);
       await chown(this.directory, this.uid, this.uid);
     }
+    this.#network = await this.#networks?.make();
     this.#prepared = this.#prepare();
     this.#prepared.launch.child.once('error', () => undefined); // tried again, and reported, when a program is to start
   }
@@ -132,6 +141,8 @@ export class Slot {
       await prepared.group?.remove();
     }
     await this.#processes.end(undefined);
+    if (this.#network) this.#networks?.close(this.#network);
+    this.#network = undefined;
     await wipeFolder(this.directory);
     if (this.uid !== undefined && !hasNamespaces(this.#mechanism)) await sweepLeftovers(this.uid);
   }
@@ -154,8 +165,11 @@ export class Slot {
         groupDoors: group?.doors ?? [],
         privatePaths: this.#privatePaths,
         cookie: this.#cookie,
+        networkPath: this.#network?.path,
       };
-      return { launch: launch(plan), plan, group };
+      const launched = launch(plan);
+      this.#network?.joinedBy(launched.child.pid);
+      return { launch: launched, plan, group };
     } catch (thrown) {
       void group?.remove();
       throw toError(thrown);

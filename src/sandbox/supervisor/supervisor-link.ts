@@ -1,9 +1,11 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import { type ChildProcess, type ForkOptions, fork } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { toError } from '../../lib/errors.ts';
 import type { SandboxFacts } from '../mechanism.ts';
 import { SandboxUnavailable } from '../sandbox.ts';
+import { systemProgram } from './launch.ts';
 import {
   type SlotFolder,
   type SupervisorReport,
@@ -14,6 +16,7 @@ import {
 
 const supervisorEntry = new URL(`./supervisor-main${extname(import.meta.url)}`, import.meta.url);
 const maxErrorTextBytes = 4096;
+const heapOption = '--max-old-space-size=256';
 
 /**
  * The channel to a supervisor process. It lives until `close`, or until the process dies, which `lost`
@@ -47,6 +50,24 @@ export class SupervisorLink {
     settings: Omit<SupervisorSettings, 'secretHash'>,
     onReport: (report: SupervisorReport) => void,
   ): Promise<SupervisorLink> {
+    // A plain user has the rights that networks of its own take in a user namespace only.
+    if (process.getuid?.() === 0) return await SupervisorLink.#open(settings, onReport, {});
+    const execArgv = ['--user', '--map-current-user', '--keep-caps', process.execPath, heapOption];
+    const opened = await SupervisorLink.#open(settings, onReport, {
+      execPath: systemProgram('unshare'),
+      execArgv,
+    }).catch((thrown: unknown) => toError(thrown));
+    if (opened instanceof SupervisorLink) return opened;
+    // Where there are no user namespaces this ends as it would have, and says why.
+    if (!/unshare/.test(opened.message)) throw opened;
+    return await SupervisorLink.#open(settings, onReport, {});
+  }
+
+  static async #open(
+    settings: Omit<SupervisorSettings, 'secretHash'>,
+    onReport: (report: SupervisorReport) => void,
+    program: Pick<ForkOptions, 'execPath' | 'execArgv'>,
+  ): Promise<SupervisorLink> {
     const secret = randomUUID();
     const child = fork(fileURLToPath(supervisorEntry), [], {
       // Of its own group: a terminal's Ctrl-C must not end programs before the agent has decided.
@@ -54,7 +75,8 @@ export class SupervisorLink {
       cwd: '/',
       // None of the agent's environment is passed on.
       env: { [supervisorSecretName]: secret },
-      execArgv: ['--max-old-space-size=256'],
+      execArgv: [heapOption],
+      ...program,
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });

@@ -2,6 +2,7 @@ import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, statSync } fr
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { toError } from '../../lib/errors.ts';
+import { createEgressPolicy } from '../../probes/egress/policy.ts';
 import {
   describeMechanism,
   hasNamespaces,
@@ -10,6 +11,7 @@ import {
   type SandboxMechanism,
   sandboxMechanisms,
 } from '../mechanism.ts';
+import { Networks } from '../network/networks.ts';
 import { findControllers, removeStaleGroups } from './control-group.ts';
 import { impassableFolder, isWithin } from './launch.ts';
 import type { SupervisorSettings } from './message.ts';
@@ -55,6 +57,7 @@ export class Supervisor {
     await removeLeftovers(settings.directory, settings, claims, uids);
     for (const directory of settings.neighbours) await removeOfDead(directory, settings, uids);
     await removeStaleGroups(controllers);
+    const networks = openNetworks(settings);
     const candidates = settings.mechanism ? [settings.mechanism] : sandboxMechanisms;
     const failures: string[] = [];
     for (const mechanism of candidates) {
@@ -63,37 +66,49 @@ export class Supervisor {
         continue;
       }
       if (mechanism === 'none' && !settings.isUnisolatedAllowed) continue;
-      const slots = Array.from(
-        { length: settings.slotCount },
-        (_, index) =>
-          new Slot({
-            index,
-            directory: join(settings.directory, `slot-${index}`),
-            uid: uids[index],
+      for (const network of networkChoices(mechanism, settings, networks)) {
+        const hasOwnNetwork = network !== undefined;
+        const slots = Array.from(
+          { length: settings.slotCount },
+          (_, index) =>
+            new Slot({
+              index,
+              directory: join(settings.directory, `slot-${index}`),
+              uid: uids[index],
+              mechanism,
+              privatePaths: settings.privatePaths,
+              controllers,
+              networks: network,
+            }),
+        );
+        try {
+          const { nodePath, problems } = await tryMechanism(slots, mechanism, settings);
+          const names = [...controllers.keys()];
+          const facts: SandboxFacts = {
             mechanism,
-            privatePaths: settings.privatePaths,
-            controllers,
-          }),
-      );
-      try {
-        const { nodePath, problems } = await tryMechanism(slots, mechanism, settings);
-        const names = [...controllers.keys()];
-        const facts: SandboxFacts = {
-          mechanism,
-          description: describeMechanism(mechanism, names),
-          controllers: names,
-          slotCount: slots.length,
-          nodePath,
-          problems: [
-            ...failures.map((failure) => `not in use: ${failure}`),
-            ...problems,
-            ...weaknesses(mechanism, settings),
-          ],
-        };
-        return new Supervisor(slots, facts, claims);
-      } catch (thrown) {
-        failures.push(`${mechanism}: ${toError(thrown).message}`);
-        await Promise.all(slots.map((slot) => slot.end().catch(() => undefined))); // the next one starts from nothing anyway
+            description: describeMechanism(mechanism, names, hasOwnNetwork),
+            controllers: names,
+            slotCount: slots.length,
+            hasOwnNetwork,
+            nodePath,
+            problems: [
+              ...failures.map((failure) => `not in use: ${failure}`),
+              ...problems,
+              ...weaknesses(mechanism, settings),
+              ...(hasOwnNetwork ? [] : [withoutNetwork(mechanism, networks)]),
+            ],
+          };
+          return new Supervisor(slots, facts, claims);
+        } catch (thrown) {
+          const name = hasOwnNetwork ? `${mechanism} with a network of its own` : mechanism;
+          failures.push(`${name}: ${toError(thrown).message}`);
+          await Promise.all(slots.map((slot) => slot.end().catch(() => undefined))); // the next one starts from nothing anyway
+        }
+      }
+      if (isPolicyLost(settings)) {
+        failures.push(
+          `${mechanism} without a network of its own: EGRESS_DENY would not hold for scripts there (with ALLOW_UNISOLATED_SCRIPTS=true they run anyway)`,
+        );
       }
     }
     throw new Error(
@@ -117,6 +132,36 @@ export class Supervisor {
     };
     for (const slot of this.slots) slot.watch(list);
   }
+}
+
+/** What makes networks for sandboxes, or why nothing does. */
+function openNetworks(settings: SupervisorSettings): Networks | Error {
+  try {
+    return new Networks(createEgressPolicy(settings.egress));
+  } catch (thrown) {
+    return toError(thrown);
+  }
+}
+
+/** With a network of its own first, and with the host's where the operator's rules are none. */
+function networkChoices(
+  mechanism: SandboxMechanism,
+  settings: SupervisorSettings,
+  networks: Networks | Error,
+): readonly (Networks | undefined)[] {
+  const own = hasNamespaces(mechanism) && networks instanceof Networks ? [networks] : [];
+  return isPolicyLost(settings) ? own : [...own, undefined];
+}
+
+/** Whether rules of the operator would be broken where scripts have the host's network. */
+function isPolicyLost({ egress, isUnisolatedAllowed }: SupervisorSettings): boolean {
+  return egress.deny.trim() !== '' && !isUnisolatedAllowed;
+}
+
+function withoutNetwork(mechanism: SandboxMechanism, networks: Networks | Error): string {
+  const why =
+    networks instanceof Error ? ` (${networks.message})` : hasNamespaces(mechanism) ? '' : ` (${mechanism})`;
+  return `scripts have the host's network${why}: metadata services, link-local addresses and the agent's own port are open to them, and runs reach each other's servers`;
 }
 
 /** @throws Error when another live supervisor has the folder. */

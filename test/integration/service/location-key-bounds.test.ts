@@ -36,7 +36,6 @@ describe('what a location key can do to others', () => {
         key_id: null,
         first_seen: now - 1000,
         last_seen: now - 1000,
-        key_id: null,
       });
     }
     for (let index = 0; index < 100; index += 1) {
@@ -63,7 +62,6 @@ describe('what a location key can do to others', () => {
         key_id: null,
         first_seen: harness.clock.wallMs() - from,
         last_seen: harness.clock.wallMs() - to,
-        key_id: null,
       });
     await seen('restarted', 90_000, 60_000);
     await seen('restarted', 50_000, 10_000);

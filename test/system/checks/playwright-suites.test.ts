@@ -357,6 +357,31 @@ describe('Playwright suites', () => {
     });
   });
 
+  for (const [name, files, testCommand] of [
+    [
+      'the configuration',
+      { 'playwright.config.ts': config("reporter: [['html', { open: 'always' }]], retries: 0") },
+      undefined,
+    ],
+    ['the command', { 'playwright.config.ts': config('retries: 0') }, 'npx playwright test --reporter=html'],
+  ] as const) {
+    itRuns(`end when they are red and ${name} asks for an HTML report`, async () => {
+      const older = stage.scripts.runtimes.find('2025.04');
+      const outcome = await outcomeOf(
+        { ...files, 'a.spec.ts': `${head}test('a', () => { expect(1).toBe(2); });` },
+        {
+          spec: {
+            ...(testCommand === undefined ? {} : { testCommand }),
+            // Up to Playwright 1.55 it would be served, terminal or not.
+            ...(older ? { installCommand: `ln -s '${older.modulesDirectory}' node_modules` } : {}),
+          },
+          context: { timeoutMs: 60_000, variables: { PLAYWRIGHT_HTML_OPEN: 'always' } },
+        },
+      );
+      expect(outcome.failure).toMatchObject({ code: 'SCRIPT_FAILED', owner: 'target' });
+    });
+  }
+
   itRuns('take links within, execute bits and no others, and the last of two files of one name', async () => {
     const outcome = await outcomeOf(
       await packEntries([

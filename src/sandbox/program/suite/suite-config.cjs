@@ -38,7 +38,9 @@ function forced(use, { ffmpegPath }) {
 
 function reporters(given) {
   if (given === undefined) return [['list']];
-  return typeof given === 'string' ? [[given]] : given;
+  const list = typeof given === 'string' ? [[given]] : given;
+  // A report of a red run would be served until the run is killed.
+  return list.map((one) => (one?.[0] === 'html' ? ['html', { ...one[1], open: 'never' }] : one));
 }
 
 module.exports = { adaptConfig };

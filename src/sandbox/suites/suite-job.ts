@@ -7,6 +7,9 @@ import type { ManagerName } from './package-managers.ts';
 import type { OutputStream } from './step.ts';
 import type { SuiteHost } from './suite-host.ts';
 
+/** Where the suite lies in the folder of its sandbox. */
+export const suiteFolder = 'suite';
+
 /** One suite as it is to run. */
 export interface SuiteJob {
   readonly bundle: Readable;

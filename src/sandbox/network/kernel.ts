@@ -1,0 +1,97 @@
+import { createRequire } from 'node:module';
+import { constants } from 'node:os';
+
+/** What the networks of sandboxes need of the C library. Negative results are failures, told by `SysError`. */
+export interface Kernel {
+  /** Puts the calling thread, and what it starts, into a network namespace of its own. There is no way back. */
+  leaveForNewNetwork(): void;
+  /** A descriptor that outlives the thread that opened it; `close` closes it. */
+  open(path: string): number;
+  close(descriptor: number): void;
+  socket(domain: number, type: number, protocol: number): number;
+  bind(descriptor: number, address: Buffer): void;
+  listen(descriptor: number): void;
+  setOption(descriptor: number, level: number, option: number, value: number): void;
+  send(descriptor: number, data: Buffer, address?: Buffer): void;
+  /** What waits on a socket that does not block; undefined when nothing does. */
+  receive(descriptor: number, into: Buffer): number | undefined;
+  /** Waits in another thread until one of the sockets can be read, for at most that time. */
+  wait(descriptors: readonly number[], timeoutMs: number): Promise<void>;
+}
+
+/** A call of the C library that failed. */
+export class SysError extends Error {
+  readonly code: string;
+
+  constructor(call: string, errno: number) {
+    const name = Object.entries(constants.errno).find(([, number]) => number === errno)?.[0];
+    super(`${call}: ${name ?? `errno ${errno}`}`);
+    this.name = 'SysError';
+    this.code = name ?? String(errno);
+  }
+}
+
+export const AF_INET = 2;
+export const AF_INET6 = 10;
+export const AF_NETLINK = 16;
+export const SOCK_STREAM = 1;
+export const SOCK_RAW = 3;
+const SOCK_NONBLOCK = 0o4000;
+const SOCK_CLOEXEC = 0o2000000;
+const O_CLOEXEC = 0o2000000;
+const CLONE_NEWNET = 0x40000000;
+const MSG_DONTWAIT = 0x40;
+const POLLIN = 1;
+const pollEntryBytes = 8;
+
+/** @throws Error where koffi or a function is missing. */
+export function openKernel(): Kernel {
+  const koffi: typeof import('koffi') = createRequire(import.meta.url)('koffi');
+  const libc = koffi.load('libc.so.6');
+  const unshare = libc.func('int unshare(int)');
+  const open = libc.func('int open(const char *, int)');
+  const close = libc.func('int close(int)');
+  const socket = libc.func('int socket(int, int, int)');
+  const bind = libc.func('int bind(int, const void *, uint32_t)');
+  const listen = libc.func('int listen(int, int)');
+  const setsockopt = libc.func('int setsockopt(int, int, int, const void *, uint32_t)');
+  const sendto = libc.func('intptr_t sendto(int, const void *, size_t, int, const void *, uint32_t)');
+  const recv = libc.func('intptr_t recv(int, void *, size_t, int)');
+  const poll = libc.func('int poll(void *, unsigned long, int)');
+  const checked = (call: string, result: number): number => {
+    if (result < 0) throw new SysError(call, koffi.errno());
+    return result;
+  };
+  return {
+    leaveForNewNetwork: () => void checked('unshare', unshare(CLONE_NEWNET)),
+    open: (path) => checked('open', open(path, O_CLOEXEC)),
+    close: (descriptor) => void close(descriptor),
+    socket: (domain, type, protocol) =>
+      checked('socket', socket(domain, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol)),
+    bind: (descriptor, address) => void checked('bind', bind(descriptor, address, address.length)),
+    listen: (descriptor) => void checked('listen', listen(descriptor, 1024)),
+    setOption(descriptor, level, option, value) {
+      const bytes = Buffer.alloc(4);
+      bytes.writeInt32LE(value);
+      checked('setsockopt', setsockopt(descriptor, level, option, bytes, 4));
+    },
+    send: (descriptor, data, address) =>
+      void checked('sendto', sendto(descriptor, data, data.length, 0, address ?? null, address?.length ?? 0)),
+    receive(descriptor, into) {
+      const count = Number(recv(descriptor, into, into.length, MSG_DONTWAIT));
+      return count < 0 ? undefined : count;
+    },
+    wait: (descriptors, timeoutMs) =>
+      new Promise((resolve, reject) => {
+        const entries = Buffer.alloc(descriptors.length * pollEntryBytes);
+        descriptors.forEach((descriptor, index) => {
+          entries.writeInt32LE(descriptor, index * pollEntryBytes);
+          entries.writeInt16LE(POLLIN, index * pollEntryBytes + 4);
+        });
+        poll.async(entries, descriptors.length, timeoutMs, (error: unknown) => {
+          if (error) reject(error);
+          else resolve();
+        });
+      }),
+  };
+}

@@ -1,0 +1,66 @@
+import { networkInterfaces } from 'node:os';
+import { extname } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import type { EgressPolicy } from '../../probes/egress/policy.ts';
+import { type Kernel, openKernel } from './kernel.ts';
+import type { NetworkOrder, NetworkParts } from './network-worker.ts';
+import { RunNetwork } from './run-network.ts';
+
+/** A network that was just made is heard after this long at the latest. */
+const roundMs = 100;
+
+/** Makes the networks of sandboxes, and listens to all of them. */
+export class Networks {
+  readonly #policy: EgressPolicy;
+  readonly #kernel: Kernel = openKernel();
+  readonly #open = new Set<RunNetwork>();
+  #isServing = false;
+
+  /** @throws Error where the kernel cannot be asked. */
+  constructor(policy: EgressPolicy) {
+    this.#policy = policy;
+  }
+
+  /** @throws Error where this host makes no networks; the message says why. */
+  async make(): Promise<RunNetwork> {
+    const network = new RunNetwork(this.#kernel, await makeParts(), this.#policy);
+    this.#open.add(network);
+    if (!this.#isServing) void this.#serve();
+    return network;
+  }
+
+  close(network: RunNetwork): void {
+    this.#open.delete(network);
+    network.close();
+  }
+
+  async #serve(): Promise<void> {
+    this.#isServing = true;
+    while (this.#open.size > 0) {
+      await this.#kernel.wait(
+        [...this.#open].map(({ queueDescriptor }) => queueDescriptor),
+        roundMs,
+      );
+      for (const network of this.#open) network.serve();
+    }
+    this.#isServing = false;
+  }
+}
+
+async function makeParts(): Promise<NetworkParts> {
+  const worker = new Worker(new URL(`./network-worker${extname(import.meta.url)}`, import.meta.url), {
+    workerData: { hasIpv6: hasIpv6() } satisfies NetworkOrder,
+  });
+  return await new Promise<NetworkParts>((resolve, reject) => {
+    worker.once('message', resolve);
+    worker.once('error', reject);
+    worker.once('exit', (code) => reject(new Error(`the thread that makes networks ended with ${code}`)));
+  });
+}
+
+/** Whether the host has an IPv6 address of its own; ::1 alone makes no route. */
+function hasIpv6(): boolean {
+  return Object.values(networkInterfaces())
+    .flatMap((entries) => entries ?? [])
+    .some(({ family, internal, address }) => family === 'IPv6' && !internal && !address.startsWith('fe80:'));
+}

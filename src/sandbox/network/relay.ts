@@ -1,0 +1,79 @@
+import { createServer, type Server, type Socket } from 'node:net';
+
+/** How long a connection that was let through may take to arrive. */
+const arrivalMs = 10_000;
+
+interface Expected {
+  readonly upstream: Socket;
+  readonly timer: NodeJS.Timeout;
+}
+
+/**
+ * Passes bytes on between connections of a run and those that were made for them on the host. A connection
+ * of the run is answered only when its other half stands, so that what the run sees of connecting, its time
+ * and its failure, is the target's.
+ */
+export class Relay {
+  readonly #servers: readonly Server[];
+  readonly #expected = new Map<string, Expected>();
+  readonly #sockets = new Set<Socket>();
+
+  /** @param listeners descriptors of listening sockets. */
+  constructor(listeners: readonly number[]) {
+    this.#servers = listeners.map((descriptor) => {
+      const server = createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect: true }, (socket) =>
+        this.#join(socket),
+      );
+      server.on('error', () => undefined); // descriptors ran out: the connection is reset
+      return server.listen({ fd: descriptor });
+    });
+  }
+
+  /** Says what the connection that comes from there is to be joined with. */
+  expect(address: string, port: number, upstream: Socket): void {
+    const key = keyOf(address, port);
+    this.#keep(upstream);
+    const timer = setTimeout(() => {
+      this.#expected.delete(key);
+      upstream.destroy();
+    }, arrivalMs);
+    this.#expected.set(key, { upstream, timer });
+  }
+
+  close(): void {
+    for (const server of this.#servers) server.close();
+    for (const { timer } of this.#expected.values()) clearTimeout(timer);
+    this.#expected.clear();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #join(socket: Socket): void {
+    this.#keep(socket);
+    const key = keyOf(socket.remoteAddress ?? '', socket.remotePort ?? 0);
+    const expected = this.#expected.get(key);
+    this.#expected.delete(key);
+    if (!expected) {
+      socket.resetAndDestroy();
+      return;
+    }
+    clearTimeout(expected.timer);
+    const { upstream } = expected;
+    socket.on('error', () => upstream.resetAndDestroy());
+    upstream.on('error', () => socket.resetAndDestroy());
+    socket.on('close', () => upstream.destroy());
+    upstream.on('close', () => socket.destroy());
+    socket.pipe(upstream);
+    upstream.pipe(socket);
+    if (upstream.errored) socket.resetAndDestroy();
+  }
+
+  #keep(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.on('error', () => undefined); // seen by the other half
+    socket.once('close', () => this.#sockets.delete(socket));
+  }
+}
+
+function keyOf(address: string, port: number): string {
+  return `${address.replace(/^::ffff:/, '')} ${port}`;
+}

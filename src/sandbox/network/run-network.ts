@@ -1,0 +1,179 @@
+import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import type { EgressPolicy } from '../../probes/egress/policy.ts';
+import { Datagrams } from './datagrams.ts';
+import type { Kernel } from './kernel.ts';
+import { NameBook } from './name-book.ts';
+import { marks, type NetworkParts, ownAddresses } from './network-worker.ts';
+import { type Packet, readPacket } from './packet.ts';
+import { PacketQueue, type QueuedPacket } from './packet-queue.ts';
+import { Relay } from './relay.ts';
+
+const maxRefusals = 20;
+const listening = '0A';
+const refusedCodes = new Set(['ECONNREFUSED', 'ECONNRESET']);
+const unreachableCodes = new Set([
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EACCES',
+  'EPERM',
+  'EADDRNOTAVAIL',
+  'ENETDOWN',
+]);
+
+/**
+ * The network of one sandbox, a namespace of its own. Its loopback is the run's alone. Whatever else a run
+ * connects to is first judged by the egress policy, by the very address that will be connected to, and then
+ * connected from the host; the run's own handshake waits for that.
+ */
+export class RunNetwork {
+  readonly #kernel: Kernel;
+  readonly #parts: NetworkParts;
+  readonly #policy: EgressPolicy;
+  readonly #queue: PacketQueue;
+  readonly #relay: Relay;
+  readonly #names = new NameBook();
+  readonly #datagrams: Datagrams;
+  readonly #connecting = new Set<string>();
+  readonly #refusals = new Set<string>();
+  /** A process in the network, by which it can be asked what listens there. */
+  #memberPid: number | undefined;
+  #isClosed = false;
+
+  constructor(kernel: Kernel, parts: NetworkParts, policy: EgressPolicy) {
+    this.#kernel = kernel;
+    this.#parts = parts;
+    this.#policy = policy;
+    this.#queue = new PacketQueue(kernel, parts.queue);
+    this.#relay = new Relay(parts.listeners);
+    this.#datagrams = new Datagrams({ kernel, raw4: parts.raw4, raw6: parts.raw6, names: this.#names });
+  }
+
+  /** What can be entered by `nsenter`. */
+  get path(): string {
+    return `/proc/${process.pid}/fd/${this.#parts.network}`;
+  }
+
+  get queueDescriptor(): number {
+    return this.#parts.queue;
+  }
+
+  /** Sentences about connections that were refused, each once, the first of them. */
+  get refusals(): readonly string[] {
+    return [...this.#refusals];
+  }
+
+  joinedBy(pid: number | undefined): void {
+    this.#memberPid = pid;
+  }
+
+  /** Judges the packets that wait. */
+  serve(): void {
+    if (this.#isClosed) return;
+    for (const packet of this.#queue.read()) this.#judge(packet);
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#relay.close();
+    this.#datagrams.close();
+    const { network, queue, raw4, raw6 } = this.#parts;
+    for (const descriptor of [network, queue, raw4, ...(raw6 === undefined ? [] : [raw6])]) {
+      this.#kernel.close(descriptor);
+    }
+  }
+
+  #judge({ id, bytes }: QueuedPacket): void {
+    const packet = readPacket(bytes);
+    if (!packet) this.#queue.drop(id);
+    else if (isOwn(packet.destination) && this.#isHeard(packet)) this.#queue.accept(id, marks.direct);
+    else if (this.#isRefused(packet)) this.#queue.accept(id, marks.refused);
+    else if (packet.protocol === 'tcp') this.#connect(id, packet);
+    else {
+      this.#datagrams.forward(packet);
+      this.#queue.drop(id);
+    }
+  }
+
+  #isRefused({ destination, destinationPort }: Packet): boolean {
+    // The agent's own questions to them are not judged either.
+    if (this.#names.isServer(destination, destinationPort)) return false;
+    const refusals = this.#names
+      .namesOf(destination)
+      .map((hostname) => this.#policy.refusal({ hostname, address: destination, port: destinationPort }));
+    const [refusal] = refusals;
+    // Of several names that led there, one that is allowed is enough.
+    if (refusal === undefined || refusals.includes(undefined)) return false;
+    if (this.#refusals.size < maxRefusals) this.#refusals.add(refusal);
+    return true;
+  }
+
+  #connect(id: number, packet: Packet): void {
+    const { source, sourcePort, destination, destinationPort } = packet;
+    const key = `${source} ${sourcePort} ${destination} ${destinationPort}`;
+    if (this.#connecting.has(key)) {
+      this.#queue.drop(id); // sent again, as nobody has answered yet
+      return;
+    }
+    this.#connecting.add(key);
+    const upstream = connect({
+      host: destination,
+      port: destinationPort,
+      allowHalfOpen: true,
+      noDelay: true,
+      autoSelectFamily: false,
+    });
+    const decide = (verdict: () => void) => {
+      this.#connecting.delete(key);
+      if (!this.#isClosed) verdict();
+    };
+    const fail = (error: NodeJS.ErrnoException) => {
+      const code = error.code ?? '';
+      decide(() => {
+        if (refusedCodes.has(code)) this.#queue.accept(id, marks.refused);
+        else if (unreachableCodes.has(code)) this.#queue.accept(id, marks.unreachable);
+        else this.#queue.drop(id);
+      });
+    };
+    upstream.once('error', fail);
+    upstream.once('connect', () => {
+      upstream.off('error', fail);
+      if (this.#isClosed) upstream.destroy();
+      decide(() => {
+        // What comes before the run's half is there has to wait.
+        upstream.pause();
+        this.#relay.expect(source, sourcePort, upstream);
+        this.#queue.accept(id, marks.relayed);
+      });
+    });
+  }
+
+  /** Whether something of the run itself has that port; if not, it is the host's that is meant. */
+  #isHeard({ protocol, destinationPort }: Packet): boolean {
+    const port = destinationPort.toString(16).toUpperCase().padStart(4, '0');
+    return ['', '6'].some((suffix) =>
+      this.#table(`${protocol}${suffix}`).some((row) => {
+        const [, local = '', , state] = row.trim().split(/\s+/);
+        return local.endsWith(`:${port}`) && (protocol === 'udp' || state === listening);
+      }),
+    );
+  }
+
+  #table(name: string): string[] {
+    try {
+      return readFileSync(`/proc/${this.#memberPid}/net/${name}`, 'latin1').split('\n').slice(1);
+    } catch {
+      return []; // the run has ended, or has no such family
+    }
+  }
+}
+
+function isOwn(address: string): boolean {
+  return (
+    address.startsWith('127.') ||
+    address === '::1' ||
+    address === ownAddresses[4] ||
+    address === ownAddresses[6]
+  );
+}

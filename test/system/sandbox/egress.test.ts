@@ -1,0 +1,191 @@
+import { execFile } from 'node:child_process';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { chmodSync, cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findBrowser } from '../../../src/sandbox/browsers/find-browser.ts';
+import type { SandboxFacts, SandboxMechanism } from '../../../src/sandbox/mechanism.ts';
+import { readRuntimes } from '../../../src/sandbox/runtimes/runtimes.ts';
+import type { SandboxedEnd } from '../../../src/sandbox/sandbox.ts';
+import { PlainUser } from '../../helpers/scripts/plain-user.ts';
+import { runtimesDirectory } from '../../helpers/scripts/script-stage.ts';
+import { type Attempt, nodeAttempts, nodeTools, pageAttempts } from './egress-attempts.ts';
+
+const isRoot = process.getuid?.() === 0;
+const closed = '127.9.9.9';
+const open = '127.0.0.1';
+
+/** A server of TCP and UDP that counts who came. */
+async function listen(address: string, port: number, onVisit: (how: string) => void) {
+  const server: Server = createServer((socket) => {
+    onVisit(`tcp ${socket.localAddress}`);
+    socket.on('error', () => undefined);
+    socket.once('data', (data) => {
+      const isRedirect = String(data).startsWith('GET /redirect');
+      const head = isRedirect ? `302 Found\r\nLocation: http://${closed}:${target.closedPort}/` : '200 OK';
+      socket.end(
+        `HTTP/1.1 ${head}\r\nContent-Type: text/html\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi`,
+      );
+    });
+  });
+  await once(server.listen(port, address), 'listening');
+  const datagrams = createSocket('udp4');
+  const { port: taken } = server.address() as AddressInfo;
+  datagrams.on('message', (_data, { port: from, address: at }) => {
+    onVisit(`udp ${address}`);
+    datagrams.send('hi', from, at);
+  });
+  datagrams.bind(taken, address);
+  await once(datagrams, 'listening');
+  return {
+    port: taken,
+    close: () => {
+      server.close();
+      datagrams.close();
+    },
+  };
+}
+
+const target = { closedPort: 0, openPort: 0, ownPort: 0, visits: [] as string[], openVisits: [] as string[] };
+
+describe.each<{ readonly mechanism: SandboxMechanism }>([
+  { mechanism: 'uid+namespaces' },
+  { mechanism: 'user-namespaces' },
+])('what scripts connect to under $mechanism', ({ mechanism }) => {
+  const itRuns = it.skipIf(mechanism === 'uid+namespaces' && !isRoot);
+  const servers: { close(): void }[] = [];
+  let user: PlainUser | undefined;
+  let directory: string;
+
+  beforeAll(async () => {
+    target.visits = [];
+    target.openVisits = [];
+    const closedServer = await listen(closed, 0, (how) => target.visits.push(how));
+    const openServer = await listen(open, 0, (how) => target.openVisits.push(how));
+    const ownServer = await listen('0.0.0.0', 0, (how) => target.visits.push(`own ${how}`));
+    servers.push(closedServer, openServer, ownServer);
+    Object.assign(target, {
+      closedPort: closedServer.port,
+      openPort: openServer.port,
+      ownPort: ownServer.port,
+    });
+    user = isRoot && mechanism === 'user-namespaces' ? new PlainUser() : undefined;
+    directory = mkdtempSync(join(user?.home ?? '/var/tmp', 'picket-egress-'));
+    chmodSync(directory, 0o777);
+  });
+  afterAll(() => {
+    for (const server of servers.splice(0)) server.close();
+    rmSync(directory, { recursive: true, force: true });
+    user?.[Symbol.dispose]();
+  });
+
+  async function inSandbox(script: string, more: object = {}) {
+    const order = {
+      mechanism,
+      directory: join(directory, 'sandboxes'),
+      egress: { allow: '', deny: '127.9.9.0/24', ownPorts: [target.ownPort] },
+      script: `const T = '${closed}', P = ${target.closedPort}, A = '${open}', Q = ${target.openPort}, O = ${target.ownPort};\n${script}`,
+      ...more,
+    };
+    const file = join(directory, 'order.json');
+    writeFileSync(file, JSON.stringify(order));
+    const main = join(import.meta.dirname, 'egress-main.ts');
+    const command = [...(user?.wrapper ?? []), process.execPath, main, file];
+    const [program = '', ...args] = command;
+    const { stdout } = await promisify(execFile)(program, args, { maxBuffer: 2 ** 24 });
+    return JSON.parse(stdout) as { output: string; end: SandboxedEnd; facts: SandboxFacts };
+  }
+
+  const all = (attempts: readonly Attempt[]) =>
+    attempts
+      .map(
+        ({ name, code }) => `
+    console.log(${JSON.stringify(name)}, '→', String(await Promise.race([
+      (async () => { ${code} })().catch((error) => error.cause?.code ?? error.code ?? error), new Promise((done) => setTimeout(done, 3000, 'nothing'))])).slice(0, 80));`,
+      )
+      .join('');
+
+  itRuns('nothing that Node can do reaches what is closed', { timeout: 180_000 }, async () => {
+    const { output, end, facts } = await inSandbox(`${nodeTools} (async () => { ${all(nodeAttempts)}
+      console.log('control', await dial(A, Q), await tell('udp4', Q, A, true)); process.exit(0); })();`);
+    expect(facts).toMatchObject({ hasOwnNetwork: true, mechanism });
+    expect(output).toMatch(/control HTTP\/1\.1 200[\s\S]* hi/);
+    expect(output.match(/→/g)).toHaveLength(nodeAttempts.length);
+    expect(target.visits, output).toEqual([]);
+    expect(end.refusedConnections).toContain(
+      `a connection to ${closed} is refused by the rule 127.9.9.0/24 of EGRESS_DENY`,
+    );
+  });
+
+  itRuns(
+    'the defaults hold: metadata, link-local, and the own port at every address',
+    { timeout: 120_000 },
+    async () => {
+      const own = ['127.0.0.1', '127.8.8.8', 'localhost', '0.0.0.0', '::1', '::ffff:127.0.0.1'];
+      const { output } = await inSandbox(`${nodeTools} (async () => {
+      const addresses = Object.values(require('node:os').networkInterfaces()).flat().map(({ address }) => address);
+      for (const host of ['169.254.169.254', '169.254.1.1', '100.100.100.200']) console.log(host, await dial(host, 80).catch((error) => error.code));
+      for (const host of [...${JSON.stringify(own)}, ...addresses]) console.log('own', host, await Promise.race([dial(host, O).catch((error) => error.code), new Promise((done) => setTimeout(done, 2000, 'nothing'))]));
+      process.exit(0);
+    })();`);
+      for (const host of ['169.254.169.254', '169.254.1.1', '100.100.100.200']) {
+        expect(output).toContain(`${host} ECONNREFUSED`);
+      }
+      expect(output).not.toContain('HTTP/1.1');
+      expect(target.visits, output).toEqual([]);
+    },
+  );
+
+  itRuns(
+    'failures of connecting are those of the target, and loopback is the run’s own first',
+    { timeout: 120_000 },
+    async () => {
+      const { output } = await inSandbox(`${nodeTools} (async () => {
+      console.log('refused', await dial(A, 9).catch((error) => error.code));
+      const server = net.createServer((socket) => socket.end('mine')).listen(Q, A);
+      await new Promise((done) => server.once('listening', done));
+      console.log('same port', await dial(A, Q)); server.close();
+      const half = net.connect({ host: A, port: Q, allowHalfOpen: true }); half.end('GET / HTTP/1.0\\r\\n\\r\\n');
+      let got = ''; for await (const chunk of half) got += chunk; console.log('half', got.endsWith('hi'));
+      process.exit(0);
+    })();`);
+      expect(output).toBe('refused ECONNREFUSED\nsame port mine\nhalf true\n');
+    },
+  );
+
+  itRuns('nothing that a page can do reaches what is closed', { timeout: 180_000 }, async ({ skip }) => {
+    const runtimes = await readRuntimes(runtimesDirectory);
+    const runtime = runtimes.find(runtimes.ids[0] ?? '');
+    const browser = await findBrowser({}).catch(() => undefined);
+    if (!runtime || !browser) return skip('no runtime or no browser here');
+    // The checkout may lie where sandboxes have files of their own.
+    const modules = join(directory, 'node_modules');
+    for (const name of ['playwright', 'playwright-core'])
+      cpSync(join(runtime.modulesDirectory, name), join(modules, name), { recursive: true });
+    const { output, end } = await inSandbox(
+      `const { chromium } = require('playwright');
+      (async () => {
+        const executablePath = ${JSON.stringify(browser.executablePath)};
+        const browser = await chromium.launch({ executablePath });
+        const again = async (options) => { const other = await chromium.launch({ executablePath, ...options }); try { const page = await other.newPage(); return await page.goto('http://name.test:' + P + '/', { timeout: 2000 }); } finally { await other.close(); } };
+        let page;
+        for (const attempt of [${pageAttempts.map(({ name, code }) => `[${JSON.stringify(name)}, async () => { ${code} }]`).join(',\n')}]) {
+          page = await browser.newPage();
+          page.setDefaultTimeout(2500);
+          await page.goto(\`http://\${A}:\${Q}/\`);
+          console.log(attempt[0], '→', String(await attempt[1]().catch((error) => error.message.split('\\n')[0])).slice(0, 100));
+        }
+        console.log('control', await (await browser.newPage()).goto(\`http://\${A}:\${Q}/\`).then((answer) => answer.status()));
+        process.exit(0);
+      })().catch((error) => { console.log(error); process.exit(1); });`,
+      { modules },
+    );
+    expect(end, output).toMatchObject({ reason: 'exited', exitCode: 0 });
+    expect(output).toContain('control 200');
+    expect(output.match(/→/g)).toHaveLength(pageAttempts.length);
+    expect(target.visits, output).toEqual([]);
+  });
+});
