@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../lib/clock.ts';
-import { createLogger } from '../lib/log.ts';
 import { AppError } from '../lib/errors.ts';
+import { createLogger } from '../lib/log.ts';
 import { addAccount, addKey, deleteKey, listAccounts, listKeys } from '../service/accounts/accounts.ts';
 import { readServiceConfig, type ServiceConfig } from '../service/config.ts';
 import type { KeyRole } from '../service/ids/keys.ts';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { AppError } from './errors.ts';
 import { readEnvironment } from './env.ts';
+import { AppError } from './errors.ts';
 
 const Settings = z.object({
   KEY: z.string(),

@@ -153,7 +153,10 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     };
   } catch (thrown) {
     await resources.disposeAsync();
-    throw withoutConnections(toError(thrown), poolSize) ?? asOpenError(toError(thrown), placeOf(databaseUrl, path));
+    throw (
+      withoutConnections(toError(thrown), poolSize) ??
+      asOpenError(toError(thrown), placeOf(databaseUrl, path))
+    );
   }
 }
 

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { constants } from 'node:os';
 
-/** What the networks of sandboxes need of the C library. Negative results are failures, told by `SysError`. */
+/** What the networks of sandboxes need of the C library. Negative results are failures, thrown as `SysError`. */
 export interface Kernel {
   /** Puts the calling thread, and what it starts, into a network namespace of its own. There is no way back. */
   leaveForNewNetwork(): void;

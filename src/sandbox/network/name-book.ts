@@ -24,7 +24,7 @@ export class NameBook {
     try {
       packet = dnsPacket.decode(answer);
     } catch {
-      return; // not an answer; whoever asked will see
+      return; // not an answer; the script sees that itself
     }
     const name = packet.questions?.[0]?.name;
     if (name === undefined) return;

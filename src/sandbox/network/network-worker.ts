@@ -12,7 +12,7 @@ export interface NetworkOrder {
   readonly hasIpv6: boolean;
 }
 
-/** Descriptors of a network that was made. They belong to whoever gets them. */
+/** Descriptors of a network that was made. They belong to the receiver. */
 export interface NetworkParts {
   readonly network: number;
   readonly queue: number;

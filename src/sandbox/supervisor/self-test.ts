@@ -40,7 +40,7 @@ const field = (name) => new RegExp('^' + name + ':\\\\s+(\\\\S+)', 'm').exec(sta
 const environments = fs.readdirSync('/proc').filter((name) => /^\\d+$/.test(name)).map((pid) => {
   try { return fs.readFileSync('/proc/' + pid + '/environ', 'latin1'); } catch { return ''; }
 }).join('\\0').split('\\0');
-const told = {
+const facts = {
   uid: process.getuid(),
   groupCount: process.getgroups().filter((group) => group !== process.getgid()).length,
   noNewPrivileges: field('NoNewPrivs'),
@@ -54,7 +54,7 @@ const told = {
   canWrite: can(() => fs.writeFileSync('written', 'x')) && can(() => fs.writeFileSync(require('node:os').tmpdir() + '/written', 'x')),
 };
 const socket = require('node:net').connect(hostPort, '127.0.0.1');
-const tell = (connected) => { fs.writeSync(3, JSON.stringify({ ...told, connected }) + '\\n'); process.exit(0); };
+const tell = (connected) => { fs.writeSync(3, JSON.stringify({ ...facts, connected }) + '\\n'); process.exit(0); };
 socket.on('error', (error) => tell(error.code)).on('data', (data) => tell(String(data)));
 `;
 

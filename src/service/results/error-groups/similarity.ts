@@ -3,7 +3,7 @@ const comparedLength = 500;
 /** From which likeness on two cleaned messages are the same error (check model 3.7). */
 const alikeFrom = 0.8;
 
-/** Characters are told apart by their lower bits: what is different there is different. */
+/** Characters are distinguished by their lower bits: what is different there is different. */
 const bins = 64;
 const counts = new Int32Array(bins);
 

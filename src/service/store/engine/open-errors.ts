@@ -18,7 +18,7 @@ const reasons: Readonly<Record<string, string>> = {
   '57P03': 'it is starting up or shutting down',
 };
 
-/** SQLSTATEs that no waiting mends: authentication, no such database, no rights. */
+/** SQLSTATEs that waiting does not fix: authentication, no such database, no rights. */
 const configurationStates = /^(28|3D|42501)/;
 
 /**
@@ -39,5 +39,7 @@ export function asOpenError(error: Error, place: string): Error {
   const known = asStoreError(error);
   if (!(known instanceof AppError)) return error;
   const reason = reasons[code] ?? (error.message === '' ? code : error.message);
-  return new AppError('STORE_UNAVAILABLE', `The database ${place} cannot be used: ${reason}.`, { cause: error });
+  return new AppError('STORE_UNAVAILABLE', `The database ${place} cannot be used: ${reason}.`, {
+    cause: error,
+  });
 }
