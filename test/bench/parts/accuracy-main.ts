@@ -3,6 +3,7 @@
  * loads, captures what passes the wire, and compares what they report with it. Prints progress and the report as lines of
  * JSON. Lines that begin with "ask " are for the target, whose answers come on standard input.
  */
+import { spawnSync } from 'node:child_process';
 import { setPriority } from 'node:os';
 import { createInterface } from 'node:readline';
 import { HttpDetail } from '../../../src/checks/http/detail.ts';
@@ -17,39 +18,48 @@ import { type Blackbox, startBlackbox } from './blackbox.ts';
 import { BlackboxLoad } from './blackbox-load.ts';
 import { startCapture } from './capture.ts';
 import { measureEcho } from './echo-accuracy.ts';
+import { startLineProcess } from './line-process.ts';
 import { applyLoad, type Load, loads, probeCount } from './loads.ts';
 
 type Scheme = 'http' | 'https';
 
 /** What a prober says of one probe, in milliseconds; undefined when the probe failed. */
-type Reported = WirePhases | undefined;
+type Reported = (WirePhases & { readonly isDoubtful?: boolean }) | undefined;
 
 const options = { options: process.argv.slice(2) };
 const seconds = numberOption(options, 'seconds', 10);
 const waitMs = numberOption(options, 'wait', 100);
 const only = textOption(options, 'only', '');
+/** The peer doubts nothing: there is nothing to compare where doubt is asked about. */
+const probers = (numberOption(options, 'burners', 0) > 0 ? ['picket'] : ['picket', 'blackbox']) as readonly (
+  | 'picket'
+  | 'blackbox'
+)[];
+const burnerCount = numberOption(options, 'burners', 0);
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 const ports = (await nextLine()) as Record<Scheme, number>;
 
 // Agent and peer before everything else but the yardsticks; children have the priority of whoever starts them.
-setPriority(-10);
+if (burnerCount === 0) setPriority(-10);
 await using agent = await AgentUnderLoad.start(1000);
 await using blackbox = await startBlackbox();
 setPriority(0);
+await using burners = await startBurners(burnerCount);
 
 const measured: Measured[] = [];
 for (const scheme of ['http', 'https'] as const) {
   for (const load of loads) {
     if (!`${scheme} ${load.name}`.includes(only)) continue;
-    for (const prober of ['picket', 'blackbox'] as const) {
+    for (const prober of probers) {
       const { errors, made, lost } = await measure(prober, scheme, load);
-      measured.push({ what: scheme, load: load.name, prober, errors, made, lost });
+      const burnt = burners.count === 0 ? '' : `, ${burners.count} burners`;
+      measured.push({ what: scheme, load: `${load.name}${burnt}`, prober, errors, made, lost });
       const total = errors.map(({ total: error }) => error);
       say({ progress: `${scheme}, ${load.name}, ${prober}: ${total.length} of ${made} joined` });
     }
   }
 }
-if ('icmp'.includes(only) || only === '') {
+if (burnerCount === 0 && ('icmp'.includes(only) || only === '')) {
   for (const row of await measureEcho(targetAddress, (text) => say({ progress: text }))) measured.push(row);
 }
 say({ report: accuracyReport(measured, { seconds, waitMs }) });
@@ -81,6 +91,8 @@ async function measure(prober: 'picket' | 'blackbox', scheme: Scheme, load: Load
       tls: told.tls - truth.tls,
       wait: told.wait - truth.wait,
       total: told.total - truth.total,
+      trueTotal: truth.total,
+      isDoubtful: told.isDoubtful,
     });
   }
   return { errors, made: count, lost: dropped };
@@ -126,7 +138,22 @@ function phasesIn(result: ResultReport): Reported {
   const { tcp: connect, tls, proxy, firstByte, download } = phases;
   const wait = firstByte - tls - proxy;
   // An address needs no lookup; what is left outside these phases is the agent's own time and in none of them.
-  return { connect, tls, wait, download, total: result.responseTimeMs };
+  const { responseTimeMs: total, isTimingDoubtful: isDoubtful } = result;
+  return { connect, tls, wait, download, total, isDoubtful };
+}
+
+/** Keeps one core busy, at the priority that everybody has. */
+async function startBurners(count: number): Promise<AsyncDisposable & { readonly count: number }> {
+  const started = Array.from({ length: count }, () => startLineProcess('busy-loop.ts'));
+  await Promise.all(started.map((burner) => burner.next()));
+  for (const { pid } of started)
+    spawnSync('taskset', ['-a', '-c', '-p', '0', String(pid)], { stdio: 'ignore' });
+  return {
+    count,
+    async [Symbol.asyncDispose]() {
+      await Promise.all(started.map((burner) => burner[Symbol.asyncDispose]()));
+    },
+  };
 }
 
 async function blackboxReports(

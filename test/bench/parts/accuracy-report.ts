@@ -6,6 +6,10 @@ export interface PhaseErrors {
   readonly tls?: number;
   readonly wait?: number;
   readonly total: number;
+  /** What the total was on the wire. */
+  readonly trueTotal?: number;
+  /** Whether the prober itself doubts its times; undefined for one that never does. */
+  readonly isDoubtful?: boolean | undefined;
 }
 
 /** One prober under one load. */
@@ -28,18 +32,28 @@ export function accuracyReport(
 ): BenchReport {
   const lost = measured.reduce((sum, row) => sum + row.lost, 0);
   return {
-    columns: ['probe', 'load', 'prober', 'joined of made', ...phases.map((phase) => `${phase} error (ms)`)],
+    columns: [
+      'probe',
+      'load',
+      'prober',
+      'joined of made',
+      ...phases.map((phase) => `${phase} error (ms)`),
+      'doubted of wrong',
+      'doubted of right',
+    ],
     rows: measured.map((row) => [
       row.what,
       row.load,
       row.prober,
       `${row.errors.length} of ${row.made}`,
       ...phases.map((phase) => cellOf(row, phase)),
+      ...doubtCells(row.errors),
     ]),
     notes: [
       'p50 / p95 / p99 of the absolute difference between what is reported and what the wire says: nanosecond stamps of tcpdump on the prober’s host, joined to each probe by the local port its server saw.',
       'Wire: SYN to SYN-ACK, ClientHello to the last byte of the server’s flight, request to first byte, their sum with first to last byte as total. blackbox_exporter: its phases connect, tls, processing, and the sum with transfer.',
       `The server waits ${waitMs} ms before each answer; ${seconds} s for each load. Whole agent (lease to report) and blackbox_exporter one after the other on the same host with the same priority; server and tcpdump have real-time priority. The capture lost ${lost} packets.`,
+      'Wrong: a total that is off by more than 5 ms and by more than 5 %. Doubted: reported with `isTimingDoubtful`.',
       'ICMP: the reported round trip of 500 requests, 10 ms apart, against the capture’s stamps of request and reply.',
     ],
     figures: figuresOf(measured),
@@ -50,6 +64,19 @@ function cellOf({ errors }: Measured, phase: Phase): string {
   const values = sizesOf(errors, phase);
   if (values.length === 0 || values.every((value) => value === 0)) return '–';
   return [0.5, 0.95, 0.99].map((q) => quantile(values, q).toFixed(2)).join(' / ');
+}
+
+/** A total that its user could be misled by. */
+function isWrong({ total, trueTotal = 0 }: PhaseErrors): boolean {
+  return Math.abs(total) > Math.max(5, 0.05 * trueTotal);
+}
+
+function doubtCells(errors: readonly PhaseErrors[]): string[] {
+  const known = errors.filter(({ isDoubtful }) => isDoubtful !== undefined);
+  if (known.length === 0) return ['–', '–'];
+  return [known.filter(isWrong), known.filter((error) => !isWrong(error))].map(
+    (some) => `${some.filter(({ isDoubtful }) => isDoubtful).length} of ${some.length}`,
+  );
 }
 
 function sizesOf(errors: readonly PhaseErrors[], phase: Phase): number[] {
@@ -68,6 +95,17 @@ function figuresOf(measured: readonly Measured[]): Record<string, string> {
     return row ? quantile(sizesOf(row.errors, phase), q) : Number.NaN;
   };
   const figures: Record<string, number> = {};
+  const doubted = measured
+    .flatMap(({ errors }) => errors)
+    .filter(({ isDoubtful }) => isDoubtful !== undefined);
+  for (const [name, some] of Object.entries({
+    wrong: doubted.filter(isWrong),
+    right: doubted.filter((error) => !isWrong(error)),
+  })) {
+    figures[`${name}_totals`] = some.length;
+    figures[`${name}_totals_doubted_share`] =
+      some.filter(({ isDoubtful }) => isDoubtful).length / some.length;
+  }
   for (const scheme of ['http', 'https']) {
     figures[`${scheme}_idle_p50_ms`] = of(scheme, '1 in flight', 'picket', 'total', 0.5);
     const burst = phases.map((phase) => of(scheme, 'bursts of 100', 'picket', phase, 0.95));
