@@ -116,14 +116,87 @@ describe('Scrubber', () => {
     const scrubber = new Scrubber([long]);
     for (const kept of [6, 7, 100, long.length - 1]) {
       const cut = long.slice(0, kept);
-      expect(scrubber.text(`body ${cut}`)).toBe(`body ${mask}`);
+      const filled = `${'body '.repeat(15_000)}${cut}`;
+      expect(scrubber.text(filled)).toBe(`${'body '.repeat(15_000)}${mask}`);
+      expect(JSON.parse(scrubber.json({ body: filled }))).toEqual({
+        body: `${'body '.repeat(15_000)}${mask}`,
+      });
       expect(scrubber.text(`expected nope, received ${cut}… and more`)).toBe(
         `expected nope, received ${mask}… and more`,
       );
-      expect(JSON.parse(scrubber.json({ body: `x${cut}` }))).toEqual({ body: `x${mask}` });
+      expect(JSON.parse(scrubber.json({ body: `x${cut}…` }))).toEqual({ body: `x${mask}…` });
     }
-    expect(scrubber.text('eyJhb')).toBe('eyJhb');
+    expect(scrubber.text('eyJ…')).toBe('eyJ…');
     expect(scrubber.text('eyJhbGciX')).toBe('eyJhbGciX');
+  });
+
+  it('leaves a text alone that ends like a secret begins and was not cut', () => {
+    const scrubber = new Scrubber(['correct-horse-battery', 'https://hooks.example.com/services/T0/B1/xYz9']);
+    const texts = [
+      'this is correct',
+      'correct-horse',
+      'Loading correct...',
+      'https://hooks.example.com',
+      'https://hooks.example.com/',
+      'GET https://hooks.example.com/… failed',
+      'connect to https://hooks.example.com/other',
+      'getaddrinfo ENOTFOUND hooks.example.com',
+    ];
+    for (const text of texts) expect(scrubber.text(text)).toBe(text);
+    expect(scrubber.text('POST https://hooks.example.com/serv…')).toBe(`POST ${mask}…`);
+  });
+
+  it('masks numbers that assertions compare, and no others', () => {
+    const scrubber = new Scrubber(['847291553064', '007654321', '12345678901234567890']);
+    const assertion = { actual: 847_291_553_064, target: 847_291_553_064 };
+    const value = {
+      assertions: [assertion, { actual: [1, 7_654_321, { pin: 8_472_915_530_641 }], target: '1' }],
+      // biome-ignore lint/correctness/noPrecisionLoss: what JSON.parse makes of it
+      long: { actual: 12345678901234567890 },
+      startedAt: 847_291_553_064,
+    };
+    expect(JSON.parse(scrubber.json(value))).toEqual({
+      assertions: [
+        { actual: mask, target: mask },
+        { actual: [1, mask, { pin: mask }], target: '1' },
+      ],
+      long: { actual: mask },
+      startedAt: 847_291_553_064,
+    });
+  });
+
+  it('masks hosts, headers and domains of mail in the case a protocol gives them', () => {
+    const scrubber = new Scrubber([
+      'Api-Secret7.Example.COM',
+      'Tok_9fQ2x7LmZpR4',
+      'Ops7@Intern.Example.COM',
+      'https://Deploy.Example.COM:8443/Path/Token?a=B',
+      'Geheim7-Müller.example',
+    ]);
+    for (const text of [
+      'getaddrinfo ENOTFOUND api-secret7.example.com',
+      'https://api-secret7.example.com/a',
+      'x-tok_9fq2x7lmzpr4: 1',
+      'X-Tok_9fq2x7lmzpr4: 1',
+      'mail to Ops7@intern.example.com',
+      'mail to ops7@intern.example.com',
+      'GET https://deploy.example.com:8443/Path/Token?a=B',
+      'deploy https://deploy.example.com:8443/path/token?a=b',
+      `ENOTFOUND ${new URL('http://Geheim7-Müller.example').host}`,
+    ]) {
+      expect(scrubber.text(text), text).toContain(mask);
+    }
+    expect(scrubber.text('https://deploy.example.com:8443/other')).not.toContain(mask);
+  });
+
+  it('masks the lines of a secret of several lines, short ones too where they look like no words', () => {
+    const key = `-----BEGIN PRIVATE KEY-----\n${'MIIEvQIBADANBgkqhkiG9w0B'}\nwIDAQAB\n-----END PRIVATE KEY-----\n`;
+    const scrubber = new Scrubber([key, 'host=db7\nPASSWORD=hunter22-x\nservices:\nversion']);
+    expect(scrubber.text('a wIDAQAB b')).toBe(`a ${mask} b`);
+    expect(scrubber.text('a PASSWORD=hunter22-x b')).toBe(`a ${mask} b`);
+    for (const text of ['services: version', '-----BEGIN PRIVATE KEY-----']) {
+      expect(scrubber.text(text)).toBe(text);
+    }
   });
 
   it('masks the part of a secret that is left on either side of a cut', () => {

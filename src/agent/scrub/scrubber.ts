@@ -2,9 +2,9 @@ import type { LogEntry } from '../../checks/contract/check-type.ts';
 import { credentialHeaders, mask, maskedHeaders } from '../../checks/judging/credential-headers.ts';
 import type { LogDestination } from '../../lib/log-destination.ts';
 import type { ResultReport } from '../../protocol/agent/agent.ts';
-import { minSecretLength, SecretFinder, secretValues } from './secret-finder.ts';
-import { cutSpellings } from './shapes/secret-shapes.ts';
-import { jsonEscaped } from './shapes/spellings.ts';
+import { Masking, masked } from './masking.ts';
+import { SecretFinder } from './secret-finder.ts';
+import { minCutBytes } from './shapes/cut-secrets.ts';
 
 declare const scrubbed: unique symbol;
 
@@ -14,22 +14,19 @@ declare const scrubbed: unique symbol;
  */
 export type Scrubbed<T> = T & { readonly [scrubbed]: true };
 
-/**
- * What cuts a text short writes this where something is missing; a secret next to it may have lost its other
- * part.
- */
-const cutMark = '…';
-/**
- * At least this much of a secret next to such a mark is taken for it; where nothing says that a text was cut,
- * it has to be `minSecretLength`.
- */
-const minCutLength = 4;
+/** Texts that are longer may have been cut at their end without a mark of it: bodies, answers of DNS. */
+const minLongTextBytes = 60 * 1024;
+/** At least this much of a secret at such an end is taken for it. */
+const minCutAtEndBytes = 6;
 
 /** A credential header as a key in JSON text. Inside a string the quotes would be escaped. */
 const credentialKey = new RegExp(`"(?:${[...credentialHeaders].join('|')})":`, 'i');
 
-/** Maps whose keys come from the outside and may therefore hold a secret; other keys are ours. */
-const openMaps: ReadonlySet<string> = new Set(['headers', 'params', 'actual']);
+/**
+ * Maps whose keys come from the outside and may therefore hold a secret, as may their numbers; others are
+ * ours.
+ */
+const openMaps: ReadonlySet<string> = new Set(['headers', 'params', 'actual', 'target']);
 
 /** `://user:password@` up to the last at sign. Literal start and bounded length: linear on any text. */
 const userInfo = /:\/\/[^\s/?#"'<>\\]{1,1024}@/;
@@ -43,26 +40,16 @@ export type Envelope = Omit<ResultReport, 'detail'>;
 
 /**
  * Removes secrets from one run's report: the values of its secret variables, the agent's own secrets,
- * credential headers and user info in URLs. Covers texts, and keys of header and parameter maps; a secret
- * that a target prints as a JSON number, or split in pieces, is not found.
+ * credential headers and user info in URLs. Covers texts, keys of header and parameter maps, and numbers that
+ * assertions compare.
  */
 export class Scrubber {
   /** Finds secrets in bytes; for what is scrubbed as a file. */
   readonly finder: SecretFinder;
-  /** Spellings of which a beginning may be left where a text was cut. */
-  readonly #cuttable: readonly string[];
-  /** The beginnings of these: a text without any of them holds none that was cut. */
-  readonly #starts: readonly string[];
-  /** The same as they look in JSON text. */
-  readonly #jsonStarts: readonly string[];
 
   /** @param secrets values to remove; those that `isMaskable` refuses are skipped. */
   constructor(secrets: Iterable<string>) {
-    const values = secretValues(secrets);
-    this.finder = new SecretFinder(values);
-    this.#cuttable = [...new Set([...values].flatMap(cutSpellings))];
-    this.#starts = [...new Set(this.#cuttable.map(startOf))];
-    this.#jsonStarts = [...new Set(this.#starts.map(jsonEscaped))];
+    this.finder = new SecretFinder(secrets);
   }
 
   /** One text without secrets. */
@@ -134,14 +121,16 @@ export class Scrubber {
   }
 
   #isSuspect(jsonText: string): boolean {
-    for (const start of this.#jsonStarts) if (jsonText.includes(start)) return true;
-    if (this.#cuttable.length > 0 && jsonText.includes(cutMark)) return true;
-    if (!this.finder.isEmpty && this.finder.find(Buffer.from(jsonText)).length > 0) return true;
+    if (!this.finder.isEmpty) {
+      if (jsonText.length >= minLongTextBytes) return true;
+      if (this.finder.find(Buffer.from(jsonText)).length > 0) return true;
+    }
     return jsonText.includes('@') && userInfo.test(jsonText);
   }
 
   #walk(value: unknown, areKeysOpen: boolean): unknown {
     if (typeof value === 'string') return this.#clean(value);
+    if (typeof value === 'number' && areKeysOpen) return this.#cleanNumber(value);
     if (Array.isArray(value)) return value.map((item) => this.#walk(item, areKeysOpen));
     if (typeof value !== 'object' || value === null) return value;
     const copy: Record<string, unknown> = {};
@@ -158,39 +147,29 @@ export class Scrubber {
     return copy;
   }
 
-  /** Long texts are cut before they get here, so a part of a secret may stand where one was. */
-  #withoutCutSecrets(text: string): string {
-    const isCut = text.includes(cutMark);
-    if (!isCut && !this.#starts.some((start) => text.includes(start))) return text;
-    // Most spellings have nothing in the text that looks like them.
-    const beginning = this.#cuttable.filter((spelling) => text.includes(spelling.slice(0, minCutLength)));
-    const ending = isCut
-      ? this.#cuttable.filter((spelling) => text.includes(spelling.slice(-minCutLength)))
-      : [];
-    const pieces = text.split(cutMark);
-    const clean = pieces.map((piece, index) => {
-      const isLast = index === pieces.length - 1;
-      const rest = index === 0 ? piece : withoutStart(piece, ending);
-      return withoutEnd(rest, beginning, isLast ? minSecretLength : minCutLength);
-    });
-    return clean.join(cutMark);
+  /** A mask where the digits of a number hold a secret. */
+  #cleanNumber(value: number): number | string {
+    const digits = String(value);
+    return this.#withoutSecrets(digits) === digits ? value : mask;
   }
 
   /** Lines without the secrets that stand in them or go on from one into the next. */
   #withoutSecretsAcross(lines: readonly string[]): readonly string[] {
     const bytes = lines.map((line) => Buffer.from(`${line}\n`));
-    const ranges = this.finder.find(Buffer.concat(bytes));
+    const all = Buffer.concat(bytes);
+    const ranges = this.finder.find(all);
     if (ranges.length === 0) return lines;
+    const replacements = new Masking(mask).replacements(all, ranges);
     let start = 0;
     return bytes.map((line, index) => {
       const end = start + line.length - 1;
       let clean = '';
       let at = start;
-      for (const range of ranges) {
-        if (range.end <= start || range.start >= end) continue;
-        if (range.start > at) clean += line.toString('utf8', at - start, range.start - start);
-        clean += mask;
-        at = range.end;
+      for (const replacement of replacements) {
+        if (replacement.end <= start || replacement.start >= end) continue;
+        if (replacement.start > at) clean += line.toString('utf8', at - start, replacement.start - start);
+        clean += replacement.text;
+        at = replacement.end;
       }
       const rest = at < end ? line.toString('utf8', at - start, line.length - 1) : '';
       start = end + 1;
@@ -199,68 +178,20 @@ export class Scrubber {
   }
 
   #clean(text: string): string {
-    const clean = this.#withoutCutSecrets(this.#withoutSecrets(text));
+    const clean = this.#withoutSecrets(text);
     return clean.includes('@') ? clean.replaceAll(everyUserInfo, `://${mask}@`) : clean;
   }
 
   #withoutSecrets(text: string): string {
-    if (this.finder.isEmpty || text.length < minSecretLength) return text;
+    if (this.finder.isEmpty || text.length < minCutBytes) return text;
     const bytes = Buffer.from(text);
     const ranges = this.finder.find(bytes);
-    if (ranges.length === 0) return text;
-    let clean = '';
-    let at = 0;
-    for (const { start, end } of ranges) {
-      clean += bytes.toString('utf8', at, start) + mask;
-      at = end;
-    }
-    return clean + bytes.toString('utf8', at);
+    const isLong = bytes.length >= minLongTextBytes;
+    const cutAt = isLong ? this.finder.cut.beginningBefore(bytes, bytes.length, minCutAtEndBytes) : -1;
+    const end = ranges.at(-1)?.end ?? 0;
+    if (cutAt >= 0 && end < bytes.length) ranges.push({ start: Math.max(cutAt, end), end: bytes.length });
+    return ranges.length === 0 ? text : masked(bytes, ranges, mask).toString();
   }
-}
-
-/** The first characters of a spelling, without half a character at their end. */
-function startOf(spelling: string): string {
-  const start = spelling.slice(0, minSecretLength);
-  return start.isWellFormed() ? start : spelling.slice(0, minSecretLength - 1);
-}
-
-/** Without the beginning of a secret at the end. */
-function withoutEnd(piece: string, spellings: readonly string[], minLength: number): string {
-  // The one that begins first: it holds the others.
-  const places = spellings.map((spelling) => cutSecretAt(piece, spelling, minLength)).filter((at) => at >= 0);
-  return places.length > 0 ? piece.slice(0, Math.min(...places)) + mask : piece;
-}
-
-/** Without the end of a secret at the beginning. */
-function withoutStart(piece: string, spellings: readonly string[]): string {
-  const length = Math.max(0, ...spellings.map((spelling) => cutSecretLength(piece, spelling)));
-  return length > 0 ? mask + piece.slice(length) : piece;
-}
-
-/**
- * Where a text ends with the beginning of a spelling, at least `minLength` characters of it; -1 where it does
- * not.
- */
-function cutSecretAt(text: string, spelling: string, minLength: number): number {
-  const first = spelling.slice(0, minLength);
-  const from = Math.max(0, text.length - spelling.length + 1);
-  for (let at = text.indexOf(first, from); at >= 0; at = text.indexOf(first, at + 1)) {
-    if (spelling.startsWith(text.slice(at))) return at;
-  }
-  return -1;
-}
-
-/**
- * How many characters at the beginning of a text are the end of a spelling, at least `minCutLength`; 0 where
- * there are none.
- */
-function cutSecretLength(text: string, spelling: string): number {
-  const last = spelling.slice(-minCutLength);
-  for (let at = text.lastIndexOf(last, spelling.length); at >= 0; at = text.lastIndexOf(last, at - 1)) {
-    if (spelling.endsWith(text.slice(0, at + last.length))) return at + last.length;
-    if (at === 0) break;
-  }
-  return 0;
 }
 
 /** Whether a detail has a log of its run: a list of entries, or one for each stage. */

@@ -1,5 +1,8 @@
 import { AnchorIndex, longestStep } from './shapes/anchor-index.ts';
-import { secretShapes } from './shapes/secret-shapes.ts';
+import { CutSecrets } from './shapes/cut-secrets.ts';
+import { cutShapes } from './shapes/cut-shapes.ts';
+import { PackedShape } from './shapes/packed-shape.ts';
+import { lineShapes, secretShapes } from './shapes/secret-shapes.ts';
 import type { SecretRange, SecretShape } from './shapes/shape.ts';
 
 /**
@@ -17,9 +20,13 @@ const neverSecret: ReadonlySet<string> = new Set(['https://', 'http://', '/artif
 const soloCost = 0.2;
 const stepCost = 12;
 /**
- * A line of a secret of several lines counts by itself when it is at least this long and has no space in it.
+ * A line of a secret of several lines counts by itself when it is at least this long and has no space in it,
  */
 const minLineLength = 24;
+/** or, when it looks like no word, this long, */
+const minOddLineLength = 8;
+/** and every line of a key. */
+const keyBlock = /-----BEGIN [^-]+-----/;
 
 /** Whether a secret's value is long and special enough to be looked for. */
 export function isMaskable(secret: string): boolean {
@@ -38,22 +45,43 @@ export function unmaskableNames(
   });
 }
 
+/** What is looked for: secrets without white space at their ends, and lines of long ones. */
+export interface SecretValues {
+  readonly whole: ReadonlySet<string>;
+  readonly lines: ReadonlySet<string>;
+}
+
 /**
  * The values to look for: white space at the ends does not count, and the lines of a long key also count one
  * by one.
  */
-export function secretValues(secrets: Iterable<string>): Set<string> {
-  const values = new Set<string>();
+export function secretValues(secrets: Iterable<string>): SecretValues {
+  const whole = new Set<string>();
+  const lines = new Set<string>();
   for (const secret of secrets) {
     if (!isMaskable(secret)) continue;
-    values.add(secret.trim().toWellFormed());
+    const text = secret.trim().toWellFormed();
+    whole.add(text);
+    const number = numberOf(text);
+    if (number !== undefined && isMaskable(number)) whole.add(number);
     if (!secret.includes('\n')) continue;
-    for (const line of secret.split(/\r?\n/)) {
-      const text = line.trim();
-      if (text.length >= minLineLength && !/\s/.test(text)) values.add(text);
+    const isKey = keyBlock.test(secret);
+    for (const line of secret.split(/\r?\n/).map((one) => one.trim())) {
+      if (isTelling(line, isKey)) lines.add(line.toWellFormed());
     }
   }
-  return values;
+  return { whole, lines: lines.difference(whole) };
+}
+
+/** What is left of a number once a program has read it: no zeros before it, no more than 17 digits. */
+function numberOf(text: string): string | undefined {
+  return /^[+-]?\d+(?:\.\d+)?$/.test(text) ? String(Number(text)) : undefined;
+}
+
+function isTelling(line: string, isKey: boolean): boolean {
+  if (/\s/.test(line) || !isMaskable(line)) return false;
+  if (line.length >= minLineLength || isKey) return true;
+  return line.length >= minOddLineLength && /\d/.test(line) && /[A-Za-z]/.test(line);
 }
 
 /**
@@ -64,7 +92,8 @@ export function secretValues(secrets: Iterable<string>): Set<string> {
  *    common ones are left out (`isMaskable`).
  * 2. SHAPES: each value is written in every form in which it may stand: plain, escaped for JSON, URLs and
  * HTML, in base64 at each of
- *    three offsets, in hex (`shapes/secret-shapes.ts`). Credential headers and user info of URLs are shapes as well.
+ *    three offsets, in hex (`shapes/secret-shapes.ts`). What is left of a value where a text was cut, credential
+ *    headers and user info of URLs are shapes as well.
  * 3. ANCHORS: each shape names a few bytes that must be there. One pass over the bytes with an index of all
  * anchors, in steps as
  *    long as the shortest anchor allows, finds where to look; shapes with short anchors are looked for one by one.
@@ -80,13 +109,20 @@ export class SecretFinder {
   readonly #solo: readonly SecretShape[];
   /** How many bytes one secret can take at most, however it is written. */
   readonly reachBytes: number;
+  /** Knows what is left of a secret where a text was cut. */
+  readonly cut: CutSecrets;
 
   /**
    * @param secrets those that `isMaskable` refuses are skipped.
    * @param others what else is looked for.
    */
   constructor(secrets: Iterable<string>, others: readonly SecretShape[] = []) {
-    const shapes = [...[...secretValues(secrets)].flatMap(secretShapes), ...others];
+    const { whole, lines } = secretValues(secrets);
+    this.cut = new CutSecrets(whole.union(lines));
+    const shapes = [...[...whole].flatMap(secretShapes), ...[...lines].flatMap(lineShapes), ...others];
+    if (whole.size > 0) {
+      shapes.push(...cutShapes(this.cut), new PackedShape((bytes) => this.find(bytes).length > 0));
+    }
     shapes.sort((a, b) => a.anchor.length - b.anchor.length);
     const soloCount = cheapestSoloCount(shapes);
     this.#solo = shapes.slice(0, soloCount);

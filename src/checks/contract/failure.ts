@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { beginningOf } from '../../lib/text.ts';
 
 /**
  * Whose fault a run's failure is. `target` and `config` (the user's own definition cannot be run) make a
@@ -169,7 +170,7 @@ const maxMessageLength = 4096;
 
 /** A failure with the owner its code has in the catalogue. */
 export function failure(code: FailureCode, message: string): Failure {
-  return { owner: failureCatalogue[code].owner, code, message: message.slice(0, maxMessageLength) };
+  return { owner: failureCatalogue[code].owner, code, message: beginningOf(message, maxMessageLength) };
 }
 
 /**

@@ -1,3 +1,4 @@
+import { beginningOf } from '../../lib/text.ts';
 import type { ScriptPage } from './detail.ts';
 
 /** What a page reported about itself (src/sandbox/scripts/events.ts). */
@@ -33,7 +34,7 @@ export function scriptPages(told: readonly ToldPage[]): ScriptPage[] {
     .sort((one, other) => one.timeOrigin - other.timeOrigin)
     .slice(0, maxPages)
     .map(({ url, vitals, onContentLoad, onLoad }) => ({
-      url: url.slice(0, maxUrlLength),
+      url: beginningOf(url, maxUrlLength),
       webVitals: {
         CLS: scored('CLS', vitals.CLS),
         FCP: scored('FCP', vitals.FCP),

@@ -115,7 +115,7 @@ describe('the scrubber', () => {
           expect({ secret, cut, clean: clean.toString() }).toEqual({ secret, cut, clean: whole.toString() });
       }
     }
-  }, 120_000);
+  }, 300_000);
 
   it('finds each of all the secrets wherever a block may end', async () => {
     const filler = Buffer.alloc(64 * 1024, '.');
@@ -141,7 +141,7 @@ describe('the scrubber', () => {
         expect({ secret, cut, isWhole: clean.equals(whole) }).toEqual({ secret, cut, isWhole: true });
       }
     }
-  }, 120_000);
+  }, 300_000);
 
   it('changes nothing in ten megabytes without secrets', () => {
     const finder = new SecretFinder(secrets.filter((secret) => !naughty.has(secret)));

@@ -2,15 +2,19 @@ import {
   brotliCompressSync,
   brotliDecompressSync,
   constants,
+  deflateRawSync,
   deflateSync,
   gunzipSync,
   gzipSync,
+  inflateRawSync,
   inflateSync,
   zstdCompressSync,
   zstdDecompressSync,
 } from 'node:zlib';
+import { masked } from '../masking.ts';
 import { type ScrubOptions, Unscrubbable } from '../scrub-report.ts';
 import { contentKind } from './content-kind.ts';
+import { imageTexts } from './image-texts.ts';
 
 /** Unpacked at most this often the size it has packed, and never more than that. */
 const maxInflatedBytes = 256 * 1024 * 1024;
@@ -29,13 +33,14 @@ const zstd: Compression = {
   unpack: (bytes) => zstdDecompressSync(bytes, limit),
   pack: (bytes) => zstdCompressSync(bytes),
 };
-/** Forms without a signature: only trying tells. Servers send both as `deflate` and `br`. */
+/** Forms without a signature: only trying tells. Servers send them as `deflate`, with a header or not, and `br`. */
 const unsigned: readonly Compression[] = [
   { unpack: (bytes) => inflateSync(bytes, limit), pack: (bytes) => deflateSync(bytes, { level: 1 }) },
   {
     unpack: (bytes) => brotliDecompressSync(bytes, limit),
     pack: (bytes) => brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }),
   },
+  { unpack: (bytes) => inflateRawSync(bytes, limit), pack: (bytes) => deflateRawSync(bytes, { level: 1 }) },
 ];
 
 /**
@@ -51,7 +56,9 @@ export function scrubBytes(
   const kind = contentKind(bytes);
   const direct = replaced(bytes, options);
   if (kind === 'media' || kind === 'capture') {
-    if (direct.count > 0) throw new Unscrubbable('a secret stands in the bytes of a binary file');
+    if (direct.count > 0 || imageTexts(bytes).some((text) => options.finder.find(text).length > 0)) {
+      throw new Unscrubbable('a secret stands in the bytes of a binary file');
+    }
     return direct;
   }
   if (kind === 'gzip') return repacked(bytes, gzip, options, direct.count) ?? direct;
@@ -87,14 +94,7 @@ function repacked(bytes: Buffer, { unpack, pack }: Compression, options: ScrubOp
 function replaced(bytes: Buffer, { finder, mask }: ScrubOptions): { bytes: Buffer; count: number } {
   const ranges = finder.find(bytes);
   if (ranges.length === 0) return { bytes, count: 0 };
-  const pieces: Buffer[] = [];
-  let at = 0;
-  for (const { start, end } of ranges) {
-    pieces.push(bytes.subarray(at, start), Buffer.from(mask));
-    at = end;
-  }
-  pieces.push(bytes.subarray(at));
-  return { bytes: Buffer.concat(pieces), count: ranges.length };
+  return { bytes: masked(bytes, ranges, mask), count: ranges.length };
 }
 
 /** Compressed bytes have control characters within their first few. */

@@ -1,5 +1,5 @@
 import { createReadStream, createWriteStream } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { open, readFile, stat, writeFile } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import {
@@ -10,9 +10,12 @@ import {
   Unscrubbable,
 } from '../scrub-report.ts';
 import { contentKind, magicBytes } from './content-kind.ts';
+import { scrubBytes } from './scrub-bytes.ts';
 import { ScrubStream } from './scrub-stream.ts';
 
 const readBytes = 1024 * 1024;
+/** Screenshots have less; videos, which are searched piece by piece, may have more. */
+const maxWholeBytes = 16 * 1024 * 1024;
 
 /**
  * Writes a copy of a file without secrets, reading and writing it piece by piece. Archives and compressed
@@ -28,6 +31,12 @@ export async function scrubFile(source: string, target: string, options: ScrubOp
     // What packs archives is large, and most agents meet none.
     const { scrubZip } = await import('./scrub-zip.ts');
     return await scrubZip(source, target, options);
+  }
+  if (kind === 'media' && (await stat(source)).size <= maxWholeBytes) {
+    // Whole: an image may hold texts that are compressed.
+    const { bytes } = scrubBytes(await readFile(source), options);
+    await writeFile(target, bytes, { mode: 0o600, flush: true, signal });
+    return { replacedCount: 0, memberCount: 1, withheldCount: 0 };
   }
   const scrub = new ScrubStream(options.finder, options.mask);
   const input = createReadStream(source, { highWaterMark: readBytes });

@@ -1,5 +1,7 @@
 import { Transform, type TransformCallback } from 'node:stream';
+import { Masking, partingBefore } from '../masking.ts';
 import type { SecretFinder } from '../secret-finder.ts';
+import type { SecretRange } from '../shapes/shape.ts';
 
 const minBlockBytes = 64 * 1024;
 
@@ -9,7 +11,7 @@ const minBlockBytes = 64 * 1024;
  */
 export class ScrubStream extends Transform {
   readonly #finder: SecretFinder;
-  readonly #mask: Buffer;
+  readonly #masking: Masking;
   readonly #blockBytes: number;
   #waiting: Buffer[] = [];
   #waitingBytes = 0;
@@ -18,7 +20,7 @@ export class ScrubStream extends Transform {
   constructor(finder: SecretFinder, mask: string) {
     super();
     this.#finder = finder;
-    this.#mask = Buffer.from(mask);
+    this.#masking = new Masking(mask);
     // What is held back is looked at again with the next block, so blocks are several times as long.
     this.#blockBytes = Math.max(minBlockBytes, 4 * finder.reachBytes);
   }
@@ -43,22 +45,26 @@ export class ScrubStream extends Transform {
   #scrub(isLast: boolean): void {
     const bytes = this.#waiting.length === 1 ? (this.#waiting[0] as Buffer) : Buffer.concat(this.#waiting);
     // A secret that begins before this place has ended before the end of the bytes.
-    const safe = isLast ? bytes.length : Math.max(0, bytes.length - this.#finder.reachBytes);
-    let end = safe;
-    let at = 0;
+    let safe = isLast ? bytes.length : Math.max(0, bytes.length - this.#finder.reachBytes);
+    const ranges: SecretRange[] = [];
     for (const range of this.#finder.find(bytes)) {
       if (range.start >= safe) break;
       if (range.end > safe && !isLast) {
-        end = range.start;
+        safe = range.start;
         break;
       }
-      if (range.start > at) this.push(bytes.subarray(at, range.start));
-      this.push(this.#mask);
-      this.#replacedCount += 1;
-      at = range.end;
+      ranges.push(range);
     }
-    if (end > at) this.push(bytes.subarray(at, end));
-    const rest = bytes.subarray(Math.max(at, end));
+    if (!isLast) safe = Math.max(ranges.at(-1)?.end ?? 0, partingBefore(bytes, safe));
+    let at = 0;
+    for (const { start, end, text } of this.#masking.replacements(bytes, ranges, safe)) {
+      if (start > at) this.push(bytes.subarray(at, start));
+      this.push(Buffer.from(text));
+      at = end;
+    }
+    this.#replacedCount += ranges.length;
+    if (safe > at) this.push(bytes.subarray(at, safe));
+    const rest = bytes.subarray(safe);
     this.#waiting = rest.length > 0 ? [Buffer.from(rest)] : [];
     this.#waitingBytes = rest.length;
   }

@@ -1,7 +1,7 @@
 import type { Unit } from './shape.ts';
 
 /** Line breaks that Base64 texts are wrapped with: as they are, escaped, or percent-encoded. */
-const lineBreak = /^(?:\r?\n[ \t]{0,4}|(?:\\{1,7}r)?\\{1,7}n|(?:%0[dD])?%0[aA]|&#1[03];)/;
+const lineBreak = /^(?:\r?\n[ \t]{0,16}|(?:\\{1,7}r)?\\{1,7}n[ \t]{0,4}|(?:%0[dD])?%0[aA]|&#1[03];)/;
 const maxLineBreakBytes = 20;
 
 /** How a character of the Base64 alphabet may be spelled besides itself: for URLs, and escaped. */
@@ -10,13 +10,26 @@ const otherSpellings: Readonly<Record<string, RegExp>> = {
   '/': /^(?:\\{0,7}\/|_|%(?:25)*2[fF]|\\{1,7}u002[fF]|\\{1,7}x2[fF]|&#(?:47|x2[fF]);|&sol;)/,
 };
 
+/** Where a line may end before a piece of Base64 that is looked for as it is. */
+export class LineBreak implements Unit {
+  readonly maxBytes = maxLineBreakBytes;
+
+  endsAt(bytes: Buffer, at: number): readonly number[] {
+    const broken = lineBreak.exec(bytes.toString('latin1', at, at + maxLineBreakBytes));
+    return broken ? [at + broken[0].length, at] : [at];
+  }
+}
+
 /** One character of a Base64 text, with a line break before it or none. */
 export class Base64Unit implements Unit {
   readonly maxBytes: number;
   readonly #code: number;
   readonly #spellings: RegExp | undefined;
+  readonly #isFirst: boolean;
 
-  constructor(character: string) {
+  /** @param isFirst no line break belongs to it. */
+  constructor(character: string, isFirst = false) {
+    this.#isFirst = isFirst;
     this.#code = character.charCodeAt(0);
     this.#spellings = otherSpellings[character];
     this.maxBytes = maxLineBreakBytes + (this.#spellings ? 13 : 1);
@@ -28,6 +41,7 @@ export class Base64Unit implements Unit {
     if (end !== undefined) return [end];
     const first = bytes[at];
     // Carriage return, line feed, backslash, percent, ampersand.
+    if (this.#isFirst || first === undefined) return [];
     if (first !== 13 && first !== 10 && first !== 92 && first !== 37 && first !== 38) return [];
     const broken = lineBreak.exec(bytes.toString('latin1', at, at + maxLineBreakBytes));
     const afterBreak = broken ? this.#endAt(bytes, at + broken[0].length) : undefined;

@@ -1,38 +1,125 @@
-import { Base64Unit } from './base64-unit.ts';
-import { ExactShape, maxAnchorBytes, minAnchorBytes, type SecretShape, TolerantShape } from './shape.ts';
-import { bodySpellings, completeSpellings, nameSpellings, spellings } from './spellings.ts';
-import { TextUnit } from './text-unit.ts';
+import { type Anchor, anchorIn, anchorsIn, goodAnchorBytes } from './anchors.ts';
+import { base64Shapes, rareBase64Shapes } from './base64-shapes.ts';
+import { codeShapes } from './code-shapes.ts';
+import { ExactShape, minAnchorBytes, type SecretShape, TolerantShape, type Unit } from './shape.ts';
+import {
+  completeSpellings,
+  jsonEscaped,
+  nameSpellings,
+  protocolSpellings,
+  quotedPrintable,
+  spellings,
+} from './spellings.ts';
+import { SoftBreak, TextUnit } from './text-unit.ts';
 
-/** What hardly any encoding changes. */
-const alphanumeric = /[A-Za-z0-9]+/g;
-/**
- * Anchors of this length are found about as fast as longer ones, and the first one keeps what stands before
- * it short.
- */
-const goodAnchorBytes = 8;
-/** Base64 shorter than this would be found by chance. */
-const minBase64Length = 6;
+/** Longer secrets are documents, which nobody writes as numbers or encodes twice. */
+const maxRareLength = 16 * 1024;
+/** Texts are full of pieces as short as this: only where a secret has no longer ones. */
+const shortAnchorBytes = 2;
 
 /** Every way in which this secret is looked for. See docs/explanation/secrets.md for the list of forms. */
 export function secretShapes(secret: string): SecretShape[] {
-  return [...textShapes(secret), ...base64Shapes(secret), ...exactShapes(secret)];
+  const isRare = secret.length <= maxRareLength;
+  return [
+    ...breakableTextShapes(secret),
+    ...protocolSpellings(secret).flatMap(textShapes),
+    ...base64Shapes(secret),
+    ...exactShapes(secret),
+    ...(isRare ? [...rareBase64Shapes(secret), ...codeShapes(secret)] : []),
+  ];
+}
+
+/** The ways in which one line of a secret of several lines is looked for. */
+export function lineShapes(line: string): SecretShape[] {
+  return [...textShapes(line), ...base64Shapes(line)];
 }
 
 function textShapes(secret: string): SecretShape[] {
-  const run = anchorIn(secret, alphanumeric);
   const characters = Array.from(secret);
-  const units = characters.map((character) => new TextUnit(character));
-  if (run) {
-    const from = Array.from(secret.slice(0, run.start)).length;
-    const to = from + run.text.length;
-    return [new TolerantShape(units.slice(0, from), Buffer.from(run.text), units.slice(to))];
-  }
+  const units = unitsOf(characters);
+  const anchor = anchorIn(secret) ?? anchorIn(secret, shortAnchorBytes);
+  if (anchor) return [aroundAnchor(secret, units, anchor)];
   // No piece of it is left alone by all encodings: one is looked for in each of its spellings.
   const from = plainestWindow(characters);
   const to = from + windowCharacters;
   return windowSpellings(characters.slice(from, to))
     .filter(({ length }) => length >= minAnchorBytes)
     .map((anchor) => new TolerantShape(units.slice(0, from), anchor, units.slice(to)));
+}
+
+/**
+ * The secret in a text whose lines may be broken within its anchor, as in mails: found by another anchor, or
+ * where there is no good one, by each place at which the anchor may be broken. Short anchors would slow the
+ * search for all others.
+ */
+function breakableTextShapes(secret: string): SecretShape[] {
+  const units = unitsOf(Array.from(secret));
+  const [first, second] = anchorsIn(secret);
+  if (first && second && Math.min(first.text.length, second.text.length) >= goodAnchorBytes) {
+    const covered = Buffer.from(secret.slice(first.start, second.start));
+    return [aroundAnchor(secret, units, first), aroundAnchor(secret, units, second, { covered })];
+  }
+  return [...textShapes(secret), ...brokenAnchorShapes(secret, units)];
+}
+
+function brokenAnchorShapes(secret: string, units: readonly TextUnit[]): SecretShape[] {
+  const anchor = anchorIn(secret) ?? anchorIn(secret, shortAnchorBytes);
+  if (!anchor) {
+    // Of two windows next to one another one is whole.
+    const characters = Array.from(secret);
+    return [0, Math.min(windowCharacters, characters.length - windowCharacters)].map((from) => {
+      const to = from + windowCharacters;
+      const written = quotedPrintable(characters.slice(from, to).join(''));
+      return new TolerantShape(softlyBroken(units.slice(0, from)), Buffer.from(written), units.slice(to));
+    });
+  }
+  const { start, text } = { start: anchor.start, text: anchor.text.slice(0, goodAnchorBytes) };
+  return Array.from({ length: text.length - 1 }, (_, index) => index + 1).flatMap((place) =>
+    softBreaks.map((softBreak) =>
+      aroundAnchor(
+        secret,
+        units,
+        { start, text },
+        {
+          written: text.slice(0, place) + softBreak + text.slice(place),
+        },
+      ),
+    ),
+  );
+}
+
+/** How quoted-printable breaks a line, in a text and in JSON. */
+const softBreaks = ['=\n', '=\r\n', String.raw`=\n`, String.raw`=\r\n`];
+
+function unitsOf(characters: readonly string[]): TextUnit[] {
+  const made = new Map<string, TextUnit>();
+  return characters.map((character, index) => {
+    const unit = made.get(character) ?? new TextUnit(character, { isFirst: index === 0 });
+    if (index > 0) made.set(character, unit);
+    return unit;
+  });
+}
+
+/** What stands before an anchor: it may end with its line. */
+function softlyBroken(before: readonly TextUnit[]): readonly Unit[] {
+  return before.length > 0 ? [...before, new SoftBreak()] : before;
+}
+
+/** @param options.written how the anchor is spelled, when it is not as it is. */
+function aroundAnchor(
+  secret: string,
+  units: readonly TextUnit[],
+  { start, text }: Anchor,
+  options: { readonly written?: string; readonly covered?: Buffer } = {},
+): SecretShape {
+  // Units are of code points.
+  const from = Array.from(secret.slice(0, start)).length;
+  return new TolerantShape(
+    softlyBroken(units.slice(0, from)),
+    Buffer.from(options.written ?? text),
+    units.slice(from + text.length),
+    options.covered,
+  );
 }
 
 const windowCharacters = 4;
@@ -61,7 +148,11 @@ function windowSpellings(window: readonly string[]): Buffer[] {
     ? [window.slice(0, special).join(''), window[special] ?? '', window.slice(special + 1).join('')]
     : ['', window.join(''), ''];
   const all = [...spellings(text), ...completeSpellings(text)].map((spelling) => before + spelling + after);
-  return [...new Set(all)].flatMap((spelling) => [Buffer.from(spelling), ...latin(spelling)]);
+  const inJson = all.map(jsonEscaped);
+  return [...new Set([...all, ...inJson, ...inJson.map(jsonEscaped)])].flatMap((spelling) => [
+    Buffer.from(spelling),
+    ...latin(spelling),
+  ]);
 }
 
 /** The bytes of a text in Latin-1 where they differ from UTF-8. */
@@ -73,104 +164,15 @@ function isSpecial(character: string): boolean {
   return !/^[A-Za-z0-9]$/.test(character);
 }
 
-/**
- * The Base64 of a text that contains the secret, which depends on where in a group of three bytes the secret
- * begins: for each of the three cases the characters that depend on the secret alone. Not only of the secret
- * as it is: a JSON or form body that is put into Base64 holds it escaped.
- */
-function base64Shapes(secret: string): SecretShape[] {
-  const shapes: SecretShape[] = [];
-  const inners = new Set<string>();
-  for (const spelling of bodySpellings(secret)) {
-    const bytes = Buffer.from(spelling);
-    for (const offset of [0, 1, 2]) inners.add(innerBase64(bytes, offset));
-  }
-  for (const inner of inners) {
-    if (inner.length < minBase64Length) continue;
-    const anchors = base64Anchors(inner);
-    if (anchors.length === 0) {
-      const forUrls = inner.replaceAll('+', '-').replaceAll('/', '_');
-      shapes.push(new ExactShape(Buffer.from(inner)), new ExactShape(Buffer.from(forUrls)));
-    }
-    for (const anchor of anchors) {
-      const units = (part: string) => Array.from(part, (character) => new Base64Unit(character));
-      shapes.push(
-        new TolerantShape(
-          units(inner.slice(0, anchor.start)),
-          Buffer.from(anchor.text),
-          units(inner.slice(anchor.start + anchor.text.length)),
-        ),
-      );
-    }
-  }
-  return shapes;
-}
-
-/**
- * The part of the Base64 of a text that depends on these bytes alone, when `offset` (0 to 2) bytes stand
- * before them.
- */
-export function innerBase64(bytes: Buffer, offset: number): string {
-  const encoded = Buffer.concat([Buffer.alloc(offset), bytes])
-    .toString('base64')
-    .replaceAll('=', '');
-  // Bits of a character next to the secret's own first or last one belong to its neighbours: leave it out.
-  return encoded.slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + bytes.length) * 8) / 6));
-}
-
-/** Shorter ones are hardly ever broken into two lines. */
-const minSplitLength = 16;
-
-/** One in each half: a line break inside of one leaves the other whole. */
-function base64Anchors(inner: string): { start: number; text: string }[] {
-  if (inner.length < minSplitLength) {
-    const only = anchorIn(inner, alphanumeric);
-    return only ? [only] : [];
-  }
-  const half = Math.ceil(inner.length / 2);
-  const first = anchorIn(inner.slice(0, half), alphanumeric);
-  const second = anchorIn(inner.slice(half), alphanumeric);
-  return [...(first ? [first] : []), ...(second ? [{ ...second, start: second.start + half }] : [])];
-}
-
 function exactShapes(secret: string): SecretShape[] {
   const utf8 = Buffer.from(secret);
   const utf16 = Buffer.from(secret, 'utf16le');
-  const hex = utf8.toString('hex');
+  const hexes = [utf8, ...latin(secret), utf16].map((bytes) => bytes.toString('hex'));
   const forms = [
     utf16,
     Buffer.from(utf16).swap16(),
-    Buffer.from(hex),
-    Buffer.from(hex.toUpperCase()),
+    ...hexes.flatMap((hex) => [Buffer.from(hex), Buffer.from(hex.toUpperCase())]),
     ...[...completeSpellings(secret), ...nameSpellings(secret)].map((spelling) => Buffer.from(spelling)),
   ];
   return forms.map((bytes) => new ExactShape(bytes));
-}
-
-/** The first good piece of a text to look for, or else the longest; undefined when all are too short. */
-function anchorIn(text: string, run: RegExp): { start: number; text: string } | undefined {
-  let best: { start: number; text: string } | undefined;
-  for (const match of text.matchAll(run)) {
-    const found = { start: match.index, text: match[0].slice(0, maxAnchorBytes) };
-    if (found.text.length >= goodAnchorBytes) return found;
-    if (found.text.length > (best?.text.length ?? minAnchorBytes - 1)) best = found;
-  }
-  return best;
-}
-
-/** A longer secret that is cut is recognised by its beginning. */
-const maxCutLength = 16 * 1024;
-
-/** The spellings that texts of results use, of which one may have been cut in the middle. */
-export function cutSpellings(secret: string): string[] {
-  const text = secret.slice(0, maxCutLength);
-  const forms = new Set([...spellings(text), Buffer.from(text).toString('hex')]);
-  for (const spelling of bodySpellings(text)) {
-    const bytes = Buffer.from(spelling);
-    for (const offset of [0, 1, 2]) {
-      const inner = innerBase64(bytes, offset);
-      forms.add(inner).add(inner.replaceAll('+', '-').replaceAll('/', '_'));
-    }
-  }
-  return [...forms];
 }

@@ -66,10 +66,16 @@ export class TolerantShape implements SecretShape {
   readonly reachForwardBytes: number;
   readonly #before: readonly Unit[];
   readonly #after: readonly Unit[];
+  readonly #covered: Buffer | undefined;
 
-  /** @param anchor stands for units of its own, between those before and those after it. */
-  constructor(before: readonly Unit[], anchor: Buffer, after: readonly Unit[]) {
+  /**
+   * @param anchor stands for units of its own, between those before and those after it.
+   * @param covered before the anchor, these bytes are the beginning of another shape's anchor and what
+   *   follows it: that shape finds the same.
+   */
+  constructor(before: readonly Unit[], anchor: Buffer, after: readonly Unit[], covered?: Buffer) {
     this.anchor = anchor;
+    this.#covered = covered;
     this.#before = before;
     this.#after = after;
     this.reachBackBytes = sum(before);
@@ -77,21 +83,46 @@ export class TolerantShape implements SecretShape {
   }
 
   rangesAt(bytes: Buffer, anchorStart: number): readonly SecretRange[] {
+    if (this.#covered && isBefore(bytes, anchorStart, this.#covered)) return none;
     const end = furthestEnd(this.#after, bytes, anchorStart + this.anchor.length);
     if (end === undefined) return none;
-    if (this.#before.length === 0) return [{ start: anchorStart, end }];
-    // Spellings can only be read forwards, so every start that is near enough is tried.
-    const earliest = Math.max(0, anchorStart - this.reachBackBytes);
-    for (let start = anchorStart - 1; start >= earliest; start -= 1) {
-      if (reaches(this.#before, bytes, start, anchorStart)) return [{ start, end }];
-    }
-    // All units before may be white space that was trimmed away.
-    return reaches(this.#before, bytes, anchorStart, anchorStart) ? [{ start: anchorStart, end }] : none;
+    const start = furthestStart(this.#before, bytes, anchorStart);
+    return start === undefined ? none : [{ start, end }];
   }
 }
 
 function sum(units: readonly Unit[]): number {
   return units.reduce((total, { maxBytes }) => total + maxBytes, 0);
+}
+
+function isBefore(bytes: Buffer, at: number, wanted: Buffer): boolean {
+  const start = at - wanted.length;
+  return start >= 0 && bytes.compare(wanted, 0, wanted.length, start, at) === 0;
+}
+
+/**
+ * The first place from which the units are spelled one after the other up to `goal`; undefined when there is
+ * none. Spellings can only be read forwards, so for each unit, the last one first, the places are collected
+ * from which it reaches a place of the next.
+ */
+function furthestStart(units: readonly Unit[], bytes: Buffer, goal: number): number | undefined {
+  let goals = [goal];
+  for (let index = units.length - 1; index >= 0; index -= 1) {
+    const unit = units[index] as Unit;
+    const earliest = Math.max(0, (goals[0] ?? 0) - unit.maxBytes);
+    const latest = goals.at(-1) ?? 0;
+    const starts: number[] = [];
+    for (let at = earliest; at <= latest; at += 1) {
+      for (const end of unit.endsAt(bytes, at)) {
+        if (!goals.includes(end)) continue;
+        starts.push(at);
+        break;
+      }
+    }
+    if (starts.length === 0) return undefined;
+    goals = starts;
+  }
+  return goals[0];
 }
 
 /**
@@ -100,43 +131,27 @@ function sum(units: readonly Unit[]): number {
  * is linear in the length.
  */
 function furthestEnd(units: readonly Unit[], bytes: Buffer, from: number): number | undefined {
-  return walk(units, bytes, from, () => true);
-}
-
-function reaches(units: readonly Unit[], bytes: Buffer, from: number, goal: number): boolean {
-  return walk(units, bytes, from, (end) => end === goal) !== undefined;
-}
-
-function walk(
-  units: readonly Unit[],
-  bytes: Buffer,
-  from: number,
-  isGoal: (end: number) => boolean,
-): number | undefined {
   let index = 0;
   let at = from;
   const open: { index: number; at: number }[] = [];
   let seen: Set<string> | undefined;
   for (;;) {
     const unit = units[index];
-    if (!unit) {
-      if (isGoal(at)) return at;
-    } else {
-      const ends = unit.endsAt(bytes, at);
-      const [first] = ends;
-      if (first !== undefined) {
-        for (let other = ends.length - 1; other > 0; other -= 1) {
-          const next = { index: index + 1, at: ends[other] ?? 0 };
-          const key = `${next.index}:${next.at}`;
-          seen ??= new Set();
-          if (seen.has(key)) continue;
-          seen.add(key);
-          open.push(next);
-        }
-        index += 1;
-        at = first;
-        continue;
+    if (!unit) return at;
+    const ends = unit.endsAt(bytes, at);
+    const [first] = ends;
+    if (first !== undefined) {
+      for (let other = ends.length - 1; other > 0; other -= 1) {
+        const next = { index: index + 1, at: ends[other] ?? 0 };
+        const key = `${next.index}:${next.at}`;
+        seen ??= new Set();
+        if (seen.has(key)) continue;
+        seen.add(key);
+        open.push(next);
       }
+      index += 1;
+      at = first;
+      continue;
     }
     const next = open.pop();
     if (!next) return undefined;

@@ -1,3 +1,6 @@
+import { domainToASCII } from 'node:url';
+import { misread } from './misread.ts';
+
 /** The spellings that bodies have which are then put into Base64 as a whole: plain, JSON, URL, form, HTML. */
 export function bodySpellings(text: string): Set<string> {
   const wellFormed = text.toWellFormed();
@@ -5,7 +8,7 @@ export function bodySpellings(text: string): Set<string> {
   return new Set([
     text,
     json,
-    json.replaceAll(/[^\x20-\x7e]/g, unicodeEscape),
+    jsonInAscii(text),
     encodeURIComponent(wellFormed),
     formEncoded(wellFormed),
     htmlEscaped(text),
@@ -13,50 +16,102 @@ export function bodySpellings(text: string): Set<string> {
 }
 
 /**
- * The usual spellings of a text, each applied to the whole of it: as it is, escaped for JSON (once to three
- * times), for URLs, forms, HTML, XML and shells.
+ * How encoders write a text, each applied to the whole of it: as it is, escaped for JSON (once to five
+ * times), for URLs, forms, HTML, XML, shells, SQL and mail, or read in a wrong encoding.
  */
+const encoders: readonly ((text: string) => string)[] = [
+  (text) => text,
+  jsonEscaped,
+  jsonInAscii,
+  (text) => jsonEscaped(text).replaceAll('/', String.raw`\/`),
+  encodeURIComponent,
+  formEncoded,
+  (text) => encodeURIComponent(text).replaceAll(/[!'()*~]/g, percentCode),
+  htmlEscaped,
+  (text) => repeated(jsonEscaped, text, 2),
+  (text) => jsonEscaped(jsonInAscii(text)),
+  (text) => repeated(jsonEscaped, text, 3),
+  (text) => repeated(jsonEscaped, text, 4),
+  (text) => repeated(jsonEscaped, text, 5),
+  encodeURI,
+  (text) => encodeURIComponent(encodeURIComponent(text)),
+  (text) => encodeURIComponent(formEncoded(text)),
+  (text) => percentLatin(text) ?? text,
+  (text) => percentLatin(text)?.replaceAll('%20', '+') ?? text,
+  (text) => text.replaceAll(/[&<>]/g, (character) => htmlEntities[character] ?? character),
+  (text) => htmlEscaped(text).replaceAll('&#39;', '&apos;'),
+  (text) => htmlEscaped(text).replaceAll('&#39;', '&#x27;'),
+  (text) => htmlEscaped(text).replaceAll('&#39;', '&#039;'),
+  (text) => repeated(htmlEscaped, text, 2),
+  (text) => repeated(htmlEscaped, text, 3),
+  (text) => text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`),
+  (text) => jsonEscaped(htmlEscaped(text)),
+  (text) => jsonEscaped(encodeURIComponent(text)),
+  (text) => text.replaceAll("'", `'\\''`),
+  (text) => text.replaceAll("'", `'"'"'`),
+  (text) => jsonEscaped(text.replaceAll("'", `'\\''`)),
+  (text) => jsonEscaped(text.replaceAll("'", `'"'"'`)),
+  (text) => text.replaceAll(/[^\w\n]/gu, (character) => `\\${character}`),
+  (text) => text.replaceAll(/["$`\\]/g, (character) => `\\${character}`),
+  legacyEscaped,
+  (text) => text.replaceAll("'", "''"),
+  (text) => text.replaceAll('"', '""'),
+  (text) => jsonEscaped(text.replaceAll('"', '""')),
+  quotedPrintable,
+  (text) => text.replaceAll(/[^\x20-\x7e]/gu, (character) => byteEscaped(character, hexByte)),
+  (text) => text.replaceAll(/[^\x20-\x7e]/gu, (character) => byteEscaped(character, octalByte)),
+  (text) => text.replaceAll(/[^\w ]/gu, (character) => byteEscaped(character, hexByte)),
+  ...[0, 1].flatMap((place) => [
+    (text: string) => misread(text)[place] ?? text,
+    (text: string) => jsonInAscii(misread(text)[place] ?? text),
+    (text: string) => encodeURIComponent(misread(text)[place] ?? text),
+  ]),
+];
+
+/** The usual spellings of a text. */
 export function spellings(text: string): string[] {
-  const wellFormed = text.toWellFormed();
-  const json = jsonEscaped(text);
-  const component = encodeURIComponent(wellFormed);
-  const strict = component.replaceAll(/[!'()*~]/g, percentCode);
-  const form = formEncoded(wellFormed);
-  const html = htmlEscaped(text);
-  const asciiJson = json.replaceAll(/[^\x20-\x7e]/g, unicodeEscape);
-  const latin = percentLatin(text);
-  const all = [
-    text,
-    json,
-    asciiJson,
-    json.replaceAll('/', String.raw`\/`),
-    component,
-    form,
-    strict,
-    html,
-    jsonEscaped(json),
-    jsonEscaped(asciiJson),
-    jsonEscaped(jsonEscaped(json)),
-    encodeURI(wellFormed),
-    encodeURIComponent(component),
-    encodeURIComponent(form),
-    ...(latin === undefined ? [] : [latin, latin.replaceAll('%20', '+')]),
-    text.replaceAll(/[&<>]/g, (character) => htmlEntities[character] ?? character),
-    html.replaceAll('&#39;', '&apos;'),
-    html.replaceAll('&#39;', '&#x27;'),
-    text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`),
-    jsonEscaped(html),
-    jsonEscaped(component),
-    text.replaceAll("'", `'\\''`),
-    text.replaceAll("'", `'"'"'`),
-    jsonEscaped(text.replaceAll("'", `'\\''`)),
-    jsonEscaped(text.replaceAll("'", `'"'"'`)),
-    text.replaceAll(/[^\w\n]/gu, (character) => `\\${character}`),
-    text.replaceAll(/["$`\\]/g, (character) => `\\${character}`),
-    legacyEscaped(text),
+  const all = encoders.map((encode) => encode(text.toWellFormed()));
+  return [
+    ...new Set([text, ...all.flatMap((spelling) => [spelling, lowerCodes(spelling), upperCodes(spelling)])]),
   ];
-  return [...new Set(all.flatMap((spelling) => [spelling, lowerCodes(spelling), upperCodes(spelling)]))];
 }
+
+/** How long the beginning of a text is in each of its spellings. */
+export function spellingsFrom(text: string, startLength: number): Map<string, number> {
+  const wellFormed = text.toWellFormed();
+  const start = wellFormed.slice(0, startLength);
+  const all = new Map<string, number>();
+  for (const encode of encoders) {
+    const spelling = encode(wellFormed);
+    const { length } = encode(start);
+    for (const written of [spelling, lowerCodes(spelling), upperCodes(spelling)]) all.set(written, length);
+  }
+  return all;
+}
+
+/**
+ * A text as it is after a protocol took it for a name whose letters' case says nothing: a host's, the domain
+ * of a mail address, a header's; and as international host names travel.
+ */
+export function protocolSpellings(text: string): string[] {
+  if (text.length > maxNameTextLength || /\s/.test(text)) return [];
+  const [, scheme = '', user = '', host = '', after = ''] = nameParts.exec(text) ?? [];
+  const before = scheme.toLowerCase() + user;
+  const lower = text.toLowerCase();
+  const names = [
+    lower,
+    before + host.toLowerCase() + after,
+    // As HTTP/1 proxies write the names of headers.
+    lower.replaceAll(/(?:^|-)[a-z]/g, (start) => start.toUpperCase()),
+    /[^\0-\x7f]/.test(host) ? before + domainToASCII(host) + after : text,
+  ];
+  return [...new Set(names)].filter((name) => name !== text && name.length >= minNameLength);
+}
+
+/** No host with its path, and no name of a header, is longer. */
+const maxNameTextLength = 2048;
+/** A URL, a mail address or what may be a part of one: scheme, user, host, and what follows it. */
+const nameParts = /^((?:[a-z][a-z0-9+.-]*:)?\/\/)?([^\s/?#@]*@)?([^\s/?#:@]+)(.*)$/is;
 
 /** Spellings of encoders that leave no character alone. */
 export function completeSpellings(text: string): string[] {
@@ -106,6 +161,33 @@ const htmlEntities: Readonly<Record<string, string>> = {
   '"': '&quot;',
   "'": '&#39;',
 };
+
+function repeated(encode: (text: string) => string, text: string, count: number): string {
+  return count === 0 ? text : repeated(encode, encode(text), count - 1);
+}
+
+function jsonInAscii(text: string): string {
+  return jsonEscaped(text).replaceAll(/[^\x20-\x7e]/g, unicodeEscape);
+}
+
+/** A text as mails have it, in one line. */
+export function quotedPrintable(text: string): string {
+  return text.replaceAll(/[^\x20-\x3c\x3e-\x7e]/gu, (character) =>
+    byteEscaped(character, (value) => `=${value.toString(16).toUpperCase().padStart(2, '0')}`),
+  );
+}
+
+function byteEscaped(character: string, escaped: (value: number) => string): string {
+  return Array.from(Buffer.from(character), escaped).join('');
+}
+
+function hexByte(value: number): string {
+  return `\\x${value.toString(16).padStart(2, '0')}`;
+}
+
+function octalByte(value: number): string {
+  return `\\${value.toString(8).padStart(3, '0')}`;
+}
 
 /** A text as JSON.stringify writes it between quotes. */
 export function jsonEscaped(text: string): string {

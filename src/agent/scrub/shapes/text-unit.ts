@@ -1,11 +1,19 @@
 import { decodeHTML } from 'entities';
+import { misread } from './misread.ts';
 import type { Unit } from './shape.ts';
 
 /** How often a text may have been escaped: `%252525`, `\\\\\\\\`, `&amp;amp;`. */
 const maxPercentNesting = 4;
-const maxBackslashes = 15;
+/** JSON within JSON, six deep: two to the power of that. */
+const maxBackslashes = 64;
+/** Before letters and digits, which are escaped by code points or not at all. */
+const maxBackslashesOfPlain = 7;
 const maxAmpersandNesting = 3;
 const maxEntityBytes = 12;
+const maxCodePointDigits = 8;
+/** `=\r\n`, where quoted-printable breaks a line; escaped once more or not. */
+const softBreak = /^=(?:\r?\n|(?:\\{1,7}r)?\\{1,7}n|(?:%0[dD])?%0[aA])/;
+const maxSoftBreakBytes = 18;
 
 const code = (character: string) => character.charCodeAt(0);
 const backslash = code('\\');
@@ -13,6 +21,7 @@ const percent = code('%');
 const plus = code('+');
 const ampersand = code('&');
 const semicolon = code(';');
+const equalsSign = code('=');
 const quote = code("'");
 const doubleQuote = code('"');
 const brace = code('{');
@@ -27,10 +36,19 @@ const controlEscapes: Readonly<Record<number, string>> = {
 };
 const ampEntity = Buffer.from('amp;');
 
+export interface TextUnitOptions {
+  /** The first character of a secret: what breaks a line before it is not a part of it. */
+  readonly isFirst?: boolean;
+  /** A character of a text that was read in a wrong encoding: it was not read wrong twice. */
+  readonly isMisread?: boolean;
+}
+
 /**
  * The spellings of one character in text: UTF-8 or Latin-1, percent-encoded in either and either case, `+`
- * for a space, backslash escapes of JSON, JavaScript, C and shells at any depth, character references of HTML
- * and XML, and quotes of shells. White space may have been removed on the way into a header.
+ * for a space, backslash escapes of JSON, JavaScript, C and shells at any depth, of the character or of its
+ * bytes, character references of HTML and XML, quotes of shells, doubled quotes of SQL, CSV and YAML,
+ * quoted-printable, and UTF-8 that was read as Latin-1. White space may have been removed on the way into a
+ * header.
  */
 export class TextUnit implements Unit {
   readonly maxBytes: number;
@@ -38,67 +56,109 @@ export class TextUnit implements Unit {
   readonly #utf8: Buffer;
   readonly #units: readonly number[];
   readonly #isDroppable: boolean;
+  readonly #isFirst: boolean;
+  /** It has spellings that begin like itself, so one that fits is not enough. */
+  readonly #isAmbiguous: boolean;
+  readonly #maxBackslashes: number;
   /** One byte in Latin-1, two in UTF-8. */
   readonly #isLatin: boolean;
+  /** What its bytes are as characters of an encoding of one byte for each. */
+  readonly #misread: readonly (readonly TextUnit[])[];
 
   /** @param character one code point. */
-  constructor(character: string) {
+  constructor(character: string, { isFirst = false, isMisread = false }: TextUnitOptions = {}) {
     this.#codePoint = character.codePointAt(0) ?? 0;
     this.#utf8 = Buffer.from(character);
     this.#units = Array.from({ length: character.length }, (_, index) => character.charCodeAt(index));
     this.#isLatin = this.#codePoint >= 0x80 && this.#codePoint <= 0xff;
     this.#isDroppable = character === '\n' || character === '\r' || character === '\t';
+    this.#isFirst = isFirst;
+    this.#isAmbiguous = this.#isDroppable || `\\%&='"`.includes(character);
+    this.#maxBackslashes = /[A-Za-z0-9]/.test(character) ? maxBackslashesOfPlain : maxBackslashes;
+    this.#misread = isMisread
+      ? []
+      : misread(character).map((wrong) => Array.from(wrong, (one) => new TextUnit(one, { isMisread: true })));
     const percentBytes = this.#utf8.length * (3 + 2 * maxPercentNesting);
-    const escapeBytes = this.#units.length * (maxBackslashes + 10);
-    this.maxBytes = Math.max(percentBytes, escapeBytes, 1 + 4 * maxAmpersandNesting + maxEntityBytes);
+    const escapeBytes = Math.max(this.#units.length, this.#utf8.length) * (this.#maxBackslashes + 10);
+    const quotedBytes = this.#utf8.length * (3 + maxSoftBreakBytes);
+    const misreadBytes = this.#misread.map((units) => units.reduce((sum, { maxBytes }) => sum + maxBytes, 0));
+    const oneBytes = Math.max(
+      percentBytes,
+      escapeBytes,
+      quotedBytes,
+      1 + 4 * maxAmpersandNesting + maxEntityBytes,
+      ...misreadBytes,
+    );
+    this.maxBytes = oneBytes * (isQuote(this.#codePoint) ? 2 : 1) + (isFirst ? 0 : maxSoftBreakBytes);
   }
 
   endsAt(bytes: Buffer, at: number): readonly number[] {
     const first = bytes[at];
-    // By far the most frequent case.
-    if (this.#utf8.length === 1 && first === this.#codePoint && !this.#isAmbiguous()) return [at + 1];
+    // By far the most frequent cases.
+    if (this.#utf8.length === 1 && !this.#isAmbiguous) {
+      if (first === this.#codePoint) return [at + 1];
+      if (first !== undefined && first > 0x3d && first !== backslash) return none;
+    }
     const ends: number[] = [];
     const add = (end: number) => {
       if (end >= 0 && end <= bytes.length && !ends.includes(end)) ends.push(end);
+    };
+    if (first === equalsSign && !this.#isFirst) {
+      const start = softBreakEnd(bytes, at);
+      if (start > at) for (const end of this.#endsOf(bytes, start)) add(end);
+    }
+    for (const end of this.#endsOf(bytes, at)) {
+      // Doubled, both in one spelling: first, or the other half of the last character would stay.
+      const doubled = 2 * end - at;
+      if (isQuote(this.#codePoint) && this.#endsOf(bytes, end).includes(doubled)) add(doubled);
+      add(end);
+    }
+    if (this.#isDroppable) add(at);
+    return ends;
+  }
+
+  #endsOf(bytes: Buffer, at: number): number[] {
+    const first = bytes[at];
+    const ends: number[] = [];
+    const add = (end: number) => {
+      if (end >= 0 && end <= bytes.length) ends.push(end);
     };
     if (this.#codePoint === quote && first === quote) add(shellQuoteEnd(bytes, at));
     if (this.#codePoint === 10 && first === 13) add(literalEnd(bytes, at + 1, this.#utf8));
     if (first === backslash) this.#addEscapes(bytes, at, add);
     else if (first === percent) this.#addPercents(bytes, at, add);
     else if (first === ampersand) this.#addReferences(bytes, at, add);
+    else if (first === equalsSign) add(this.#quotedPrintableEnd(bytes, at));
     else if (first === plus && this.#codePoint === 32) add(at + 1);
     add(literalEnd(bytes, at, this.#utf8));
     if (this.#isLatin && first === this.#codePoint) add(at + 1);
-    if (this.#isDroppable) add(at);
+    for (const units of this.#misread) for (const end of sequenceEnds(units, bytes, at)) add(end);
     return ends;
-  }
-
-  /** Characters that also begin longer spellings of themselves. */
-  #isAmbiguous(): boolean {
-    const codePoint = this.#codePoint;
-    const isEscape = codePoint === backslash || codePoint === percent || codePoint === ampersand;
-    return isEscape || codePoint === quote || this.#isDroppable;
   }
 
   #addEscapes(bytes: Buffer, at: number, add: (end: number) => void): void {
     let after = at;
-    while (bytes[after] === backslash && after - at < maxBackslashes) after += 1;
-    if (this.#codePoint === backslash) {
-      // Escaped once it is two, twice four: all of them first, since the next character may bring its own.
-      for (let count = after - at; count > 0; count -= 1) add(at + count);
-      return;
-    }
-    add(literalEnd(bytes, after, this.#utf8));
-    if (this.#isLatin && bytes[after] === this.#codePoint) add(after + 1);
+    while (bytes[after] === backslash && after - at < this.#maxBackslashes) after += 1;
     const control = controlEscapes[this.#codePoint];
     if (control !== undefined && bytes[after] === code(control)) add(after + 1);
     if (this.#codePoint < 256 && isHex(bytes, after, 'x', this.#codePoint, 2)) add(after + 3);
     add(this.#unicodeEscapeEnd(bytes, at, backslash));
+    if (this.#codePoint < 0x80) add(octalEnd(bytes, after, this.#codePoint));
+    else add(this.#byteEscapesEnd(bytes, at));
     if (bytes[after] === code('u') && bytes[after + 1] === brace) {
-      const close = bytes.indexOf('}', after + 2);
-      const digits = close > 0 && close - after <= 10 ? bytes.toString('latin1', after + 2, close) : '';
+      const close = nearEnd(bytes, after + 2, code('}'), maxCodePointDigits);
+      const digits = close > 0 ? bytes.toString('latin1', after + 2, close) : '';
       if (/^[\da-f]+$/i.test(digits) && Number.parseInt(digits, 16) === this.#codePoint) add(close + 1);
     }
+    if (this.#codePoint !== backslash) {
+      add(literalEnd(bytes, after, this.#utf8));
+      if (this.#isLatin && bytes[after] === this.#codePoint) add(after + 1);
+      return;
+    }
+    // Escaped once it is two, twice four. Whatever is more may belong to what follows.
+    const count = after - at;
+    add(at + 2 ** Math.floor(Math.log2(count)));
+    for (let other = count; other > 0; other -= 1) add(at + other);
   }
 
   #addPercents(bytes: Buffer, at: number, add: (end: number) => void): void {
@@ -125,17 +185,46 @@ export class TextUnit implements Unit {
 
   #addReferences(bytes: Buffer, at: number, add: (end: number) => void): void {
     let name = at + 1;
+    const ends: number[] = [];
     for (let nesting = 0; nesting <= maxAmpersandNesting; nesting += 1) {
-      const end = bytes.indexOf(semicolon, name);
-      if (end < 0 || end - name > maxEntityBytes) return;
+      const end = nearEnd(bytes, name, semicolon, maxEntityBytes);
+      if (end < 0) break;
       if (
         decodeHTML(`&${bytes.toString('latin1', name, end + 1)}`) === String.fromCodePoint(this.#codePoint)
       ) {
-        add(end + 1);
+        ends.push(end + 1);
       }
-      if (literalEnd(bytes, name, ampEntity) < 0) return;
+      if (literalEnd(bytes, name, ampEntity) < 0) break;
       name += ampEntity.length;
     }
+    // The longest first: `&amp;amp;` is one ampersand, escaped twice.
+    for (const end of ends.toReversed()) add(end);
+  }
+
+  /** `=C3=BC`. */
+  #quotedPrintableEnd(bytes: Buffer, at: number): number {
+    let end = at;
+    for (const value of this.#utf8) {
+      const start = end > at ? softBreakEnd(bytes, end) : end;
+      if (bytes[start] !== equalsSign || !isHexByte(bytes, start + 1, value)) return -1;
+      end = start + 3;
+    }
+    return end;
+  }
+
+  /** `\xc3\xbc` or `\303\274`, which is how C, Python and git write the bytes of UTF-8. */
+  #byteEscapesEnd(bytes: Buffer, at: number): number {
+    let end = at;
+    for (const value of this.#utf8) {
+      const start = end;
+      while (bytes[end] === backslash && end - start < this.#maxBackslashes) end += 1;
+      if (end === start) return -1;
+      const octal = octalEnd(bytes, end, value);
+      if (octal >= 0) end = octal;
+      else if (isHex(bytes, end, 'x', value, 2)) end += 3;
+      else return -1;
+    }
+    return end;
   }
 
   /** `\uXXXX` or `%uXXXX`, twice for characters beyond the first 65,536. */
@@ -143,12 +232,44 @@ export class TextUnit implements Unit {
     let end = at;
     for (const unit of this.#units) {
       const start = end;
-      while (bytes[end] === introducer && end - start < maxBackslashes) end += 1;
+      while (bytes[end] === introducer && end - start < this.#maxBackslashes) end += 1;
       if (end === start || !isHex(bytes, end, 'u', unit, 4)) return -1;
       end += 5;
     }
     return end;
   }
+}
+
+/** Where quoted-printable may have broken the line before a piece that is looked for as it is. */
+export class SoftBreak implements Unit {
+  readonly maxBytes = maxSoftBreakBytes;
+
+  endsAt(bytes: Buffer, at: number): readonly number[] {
+    const end = bytes[at] === equalsSign ? softBreakEnd(bytes, at) : at;
+    return end > at ? [end, at] : [at];
+  }
+}
+
+const none: readonly number[] = [];
+
+function isQuote(codePoint: number): boolean {
+  return codePoint === quote || codePoint === doubleQuote;
+}
+
+/** Where a byte is that is near; -1 when it is not: it may be nowhere in a large file. */
+function nearEnd(bytes: Buffer, from: number, wanted: number, maxDistance: number): number {
+  for (let at = from; at <= from + maxDistance; at += 1) if (bytes[at] === wanted) return at;
+  return -1;
+}
+
+/** Where a broken line goes on, or the place itself. */
+function softBreakEnd(bytes: Buffer, at: number): number {
+  return at + (softBreak.exec(bytes.toString('latin1', at, at + maxSoftBreakBytes))?.[0].length ?? 0);
+}
+
+/** Where units end that follow one another. */
+function sequenceEnds([unit, ...rest]: readonly TextUnit[], bytes: Buffer, at: number): readonly number[] {
+  return unit ? unit.endsAt(bytes, at).flatMap((end) => sequenceEnds(rest, bytes, end)) : [at];
 }
 
 /**
@@ -184,6 +305,15 @@ function percentEnd(bytes: Buffer, at: number, wanted: Buffer): number {
     end += 2;
   }
   return end;
+}
+
+/** Where the octal digits of a byte end, three of them or as few as it takes; -1 when they are others. */
+function octalEnd(bytes: Buffer, at: number, value: number): number {
+  const digits = value.toString(8);
+  for (const written of [digits.padStart(3, '0'), digits]) {
+    if (literalEnd(bytes, at, Buffer.from(written)) >= 0) return at + written.length;
+  }
+  return -1;
 }
 
 function isHexByte(bytes: Buffer, at: number, value: number): boolean {

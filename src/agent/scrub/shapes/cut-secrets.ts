@@ -1,0 +1,133 @@
+import { innerBase64 } from './base64-shapes.ts';
+import { bodySpellings, protocolSpellings, spellingsFrom } from './spellings.ts';
+
+/** Of a secret that is longer, no more than this is recognised where it was cut. */
+const maxCutLength = 16 * 1024;
+/** At least this much of a secret next to a mark of a cut is taken for it. */
+export const minCutBytes = 4;
+const tableBits = 18;
+const gramBytes = 4;
+
+interface CutSpelling {
+  readonly bytes: Buffer;
+  /** A beginning that is no longer says nothing: it is where a URL leads, not what is secret in it. */
+  readonly publicBytes: number;
+}
+
+/**
+ * Recognises the part of a secret that is left where a text was cut, in the spellings that texts of results,
+ * logs and reports use. Nearly every place is ruled out by the four bytes next to it.
+ */
+export class CutSecrets {
+  readonly #values: Iterable<string>;
+  /** Made when the first mark of a cut is met: most texts have none. */
+  #spellings: readonly CutSpelling[] | undefined;
+  readonly #grams = new Uint8Array(1 << (tableBits - 3));
+  /** No spelling takes more bytes than this. */
+  readonly reachBytes: number;
+
+  constructor(values: ReadonlySet<string>) {
+    this.#values = values;
+    this.reachBytes = [...values].reduce(
+      (reach, { length }) => Math.max(reach, Math.min(length, maxCutLength) * 40),
+      0,
+    );
+  }
+
+  /** Where the beginning of a secret begins that was cut off at a place; -1 when there is none. */
+  beginningBefore(bytes: Buffer, end: number, minBytes = minCutBytes): number {
+    const gramStart = end - gramBytes;
+    if (gramStart < 0 || !this.#isKnown(bytes, gramStart)) return -1;
+    const gram = bytes.subarray(gramStart, end);
+    let first = -1;
+    for (const { bytes: spelling, publicBytes } of this.#all()) {
+      for (let at = spelling.indexOf(gram); at >= 0; at = spelling.indexOf(gram, at + 1)) {
+        const length = at + gramBytes;
+        const start = end - length;
+        if (length < minBytes + publicBytes || start < 0 || (first >= 0 && start >= first)) continue;
+        if (bytes.compare(spelling, 0, length, start, end) === 0) first = start;
+      }
+    }
+    return first;
+  }
+
+  /** Where the end of a secret ends whose beginning was cut off at a place; -1 when there is none. */
+  endingAfter(bytes: Buffer, start: number): number {
+    if (!this.#isKnown(bytes, start)) return -1;
+    const gram = bytes.subarray(start, start + gramBytes);
+    let last = -1;
+    for (const { bytes: spelling } of this.#all()) {
+      for (let at = spelling.indexOf(gram); at >= 0; at = spelling.indexOf(gram, at + 1)) {
+        const end = start + spelling.length - at;
+        if (end > bytes.length || end <= last) continue;
+        if (bytes.compare(spelling, at, spelling.length, start, end) === 0) last = end;
+      }
+    }
+    return last;
+  }
+
+  /** Whether a text that was cut on both sides is a piece of a secret. */
+  isPiece(bytes: Buffer, start: number, end: number): boolean {
+    if (end - start < gramBytes || !this.#isKnown(bytes, start)) return false;
+    const piece = bytes.subarray(start, end);
+    return this.#all().some(({ bytes: spelling }) => spelling.includes(piece));
+  }
+
+  #isKnown(bytes: Buffer, at: number): boolean {
+    if (at + gramBytes > bytes.length) return false;
+    this.#all();
+    const place = gramHash(bytes, at);
+    return ((this.#grams[place >> 3] ?? 0) & (1 << (place & 7))) !== 0;
+  }
+
+  #all(): readonly CutSpelling[] {
+    this.#spellings ??= this.#spelled();
+    return this.#spellings;
+  }
+
+  #spelled(): readonly CutSpelling[] {
+    const spellings = [...this.#values].flatMap(cutSpellings);
+    for (const { bytes } of spellings) {
+      for (let at = 0; at + gramBytes <= bytes.length; at += 1) {
+        const place = gramHash(bytes, at);
+        this.#grams[place >> 3] = (this.#grams[place >> 3] ?? 0) | (1 << (place & 7));
+      }
+    }
+    return spellings;
+  }
+}
+
+function gramHash(bytes: Buffer, at: number): number {
+  return Math.imul(bytes.readInt32LE(at), -1640531535) >>> (32 - tableBits);
+}
+
+function cutSpellings(secret: string): CutSpelling[] {
+  const text = secret.slice(0, maxCutLength);
+  const publicLength = publicLengthOf(text);
+  const all = spellingsFrom(text, publicLength);
+  for (const name of protocolSpellings(text)) all.set(name, publicLength);
+  const hex = Buffer.from(text).toString('hex');
+  all.set(hex, 2 * publicLength);
+  // What is printed of a long Buffer.
+  all.set(hex.replaceAll(/..(?!$)/g, '$& '), 3 * publicLength);
+  for (const spelling of bodySpellings(text)) {
+    const bytes = Buffer.from(spelling);
+    for (const offset of [0, 1, 2]) {
+      const inner = innerBase64(bytes, offset);
+      const publicBytes = Math.ceil((publicLength * 4) / 3);
+      all.set(inner, publicBytes);
+      all.set(inner.replaceAll('+', '-').replaceAll('/', '_'), publicBytes);
+    }
+  }
+  return Array.from(all, ([spelling, publicBytes]) => ({ bytes: Buffer.from(spelling), publicBytes }));
+}
+
+/** Of a key its first line; of a URL with a path or a query, what names the host; of others, the scheme. */
+function publicLengthOf(secret: string): number {
+  const [title] = /^-----BEGIN [^-]+-----/.exec(secret) ?? [];
+  if (title !== undefined) return title.length;
+  const [scheme = ''] = /^[a-z][a-z0-9+.-]*:\/\//i.exec(secret) ?? [];
+  if (scheme === '') return 0;
+  const [origin = ''] = /^[^/?#@\s]*(?=[/?#]\S)/.exec(secret.slice(scheme.length)) ?? [];
+  return scheme.length + origin.length;
+}

@@ -1,0 +1,150 @@
+import { type CutSecrets, minCutBytes } from './cut-secrets.ts';
+import type { SecretRange, SecretShape } from './shape.ts';
+
+/** Three dots are also what a sentence trails off with: `Checking password...`. */
+const minBeforeDots = 6;
+const word = /^[A-Za-z]{1,11}$/;
+const marks: readonly { readonly mark: string; readonly minBytes: number }[] = [
+  ...['…', String.raw`\u2026`, '&hellip;', '%E2%80%A6'].map((mark) => ({ mark, minBytes: minCutBytes })),
+  { mark: '...', minBytes: minBeforeDots },
+];
+/** What may stand between a text that was cut and the mark of it: a quote, a blank. */
+const between: ReadonlySet<number> = new Set(Array.from(' "\'`\\', (one) => one.charCodeAt(0)));
+const maxBetweenBytes = 4;
+/** What is decoded from half a character. */
+const replacement = Buffer.from('\ufffd');
+const none: readonly SecretRange[] = [];
+
+/** What is left of a secret on either side of a mark that says that something is missing. */
+class CutMarkShape implements SecretShape {
+  readonly anchor: Buffer;
+  readonly reachBackBytes: number;
+  readonly reachForwardBytes: number;
+  readonly #cut: CutSecrets;
+  readonly #minBytes: number;
+  readonly #areDots: boolean;
+
+  constructor(cut: CutSecrets, { mark, minBytes }: (typeof marks)[number]) {
+    this.anchor = Buffer.from(mark);
+    this.#areDots = mark === '...';
+    this.#cut = cut;
+    this.#minBytes = minBytes;
+    this.reachBackBytes = cut.reachBytes + maxBetweenBytes + replacement.length;
+    this.reachForwardBytes = this.anchor.length + this.reachBackBytes;
+  }
+
+  rangesAt(bytes: Buffer, anchorStart: number): readonly SecretRange[] {
+    // Of a row of dots the first ones count.
+    if (bytes[anchorStart - 1] === this.anchor[0]) return none;
+    const ranges: SecretRange[] = [];
+    for (const end of endsBefore(bytes, anchorStart)) {
+      const start = this.#cut.beginningBefore(bytes, end, this.#minBytes);
+      if (start < 0) continue;
+      const isWord = this.#areDots && word.test(bytes.toString('latin1', start, end));
+      if (!isWord) ranges.push({ start, end });
+    }
+    // After mere dots there is a text of its own, unless there is the beginning of a secret before them.
+    if (this.#areDots && ranges.length === 0) return none;
+    for (const start of startsAfter(bytes, anchorStart + this.anchor.length)) {
+      const end = this.#cut.endingAfter(bytes, start);
+      if (end >= 0) ranges.push({ start, end });
+    }
+    return ranges;
+  }
+}
+
+/** Where the text before a mark may have ended. */
+function endsBefore(bytes: Buffer, mark: number): number[] {
+  const ends = [mark];
+  const half = mark - replacement.length;
+  if (half >= 0 && bytes.compare(replacement, 0, replacement.length, half, mark) === 0) ends.push(half);
+  for (let at = mark; mark - at < maxBetweenBytes && between.has(bytes[at - 1] ?? 0); at -= 1)
+    ends.push(at - 1);
+  return ends;
+}
+
+function startsAfter(bytes: Buffer, mark: number): number[] {
+  const starts = [mark];
+  const half = mark + replacement.length;
+  if (half <= bytes.length && bytes.compare(replacement, 0, replacement.length, mark, half) === 0) {
+    starts.push(half);
+  }
+  for (let at = mark; at - mark < maxBetweenBytes && between.has(bytes[at] ?? 0); at += 1)
+    starts.push(at + 1);
+  return starts;
+}
+
+/**
+ * The few characters around the place of an error that V8 quotes of a text which is not JSON:
+ * `Unexpected token 'o', ..."oken": tok_9fQ2x7"... is not valid JSON`.
+ */
+class JsonErrorShape implements SecretShape {
+  readonly anchor = Buffer.from(' is not valid JSON');
+  readonly reachBackBytes = 512;
+  readonly reachForwardBytes = this.anchor.length;
+  readonly #cut: CutSecrets;
+
+  constructor(cut: CutSecrets) {
+    this.#cut = cut;
+  }
+
+  rangesAt(bytes: Buffer, anchorStart: number): readonly SecretRange[] {
+    const from = Math.max(0, anchorStart - this.reachBackBytes);
+    const before = bytes.toString('latin1', from, anchorStart);
+    const message = before.lastIndexOf('Unexpected token ');
+    if (message < 0) return none;
+    const quoted = /^Unexpected token .{1,40}?, (\.\.\.)?(\\*")(.*)\2(\.\.\.)?$/s.exec(before.slice(message));
+    if (!quoted) return none;
+    const [, isCutBefore, quote = '', piece = '', isCutAfter] = quoted;
+    if (isCutBefore === undefined && isCutAfter === undefined) return none;
+    const end = anchorStart - (isCutAfter?.length ?? 0) - quote.length;
+    const start = end - piece.length;
+    if (this.#cut.isPiece(bytes, start, end)) return [{ start, end }];
+    const ranges: SecretRange[] = [];
+    const beginning = isCutAfter === undefined ? -1 : this.#cut.beginningBefore(bytes, end);
+    if (beginning >= start) ranges.push({ start: beginning, end });
+    const ending = isCutBefore === undefined ? -1 : this.#cut.endingAfter(bytes, start);
+    if (ending >= 0 && ending <= end) ranges.push({ start, end: ending });
+    return ranges;
+  }
+}
+
+/** Fields of the pages in a trace: after each key that was pressed they hold the beginning of what is typed. */
+const typedFields: readonly { readonly anchor: string; readonly minBytes: number }[] = [
+  { anchor: '"__playwright_value_":"', minBytes: minCutBytes },
+  { anchor: '"value":"', minBytes: minBeforeDots },
+];
+
+/** A value that is the beginning of a secret and nothing else. */
+class TypedValueShape implements SecretShape {
+  readonly anchor: Buffer;
+  readonly reachBackBytes = 0;
+  readonly reachForwardBytes: number;
+  readonly #cut: CutSecrets;
+  readonly #minBytes: number;
+
+  constructor(cut: CutSecrets, { anchor, minBytes }: (typeof typedFields)[number]) {
+    this.anchor = Buffer.from(anchor);
+    this.#cut = cut;
+    this.#minBytes = minBytes;
+    this.reachForwardBytes = this.anchor.length + cut.reachBytes + 1;
+  }
+
+  rangesAt(bytes: Buffer, anchorStart: number): readonly SecretRange[] {
+    const start = anchorStart + this.anchor.length;
+    const limit = Math.min(bytes.length, start + this.#cut.reachBytes);
+    let end = start;
+    while (end < limit && bytes[end] !== 0x22) end += bytes[end] === 0x5c ? 2 : 1;
+    if (end >= limit || end - start < this.#minBytes) return none;
+    return this.#cut.beginningBefore(bytes, end, this.#minBytes) === start ? [{ start, end }] : none;
+  }
+}
+
+/** Shapes for what is left of these secrets where a text was cut, or not written to its end. */
+export function cutShapes(cut: CutSecrets): SecretShape[] {
+  return [
+    ...marks.map((mark) => new CutMarkShape(cut, mark)),
+    new JsonErrorShape(cut),
+    ...typedFields.map((field) => new TypedValueShape(cut, field)),
+  ];
+}

@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+import { scrubBytes } from '../../../src/agent/scrub/files/scrub-bytes.ts';
+import { ScrubStream } from '../../../src/agent/scrub/files/scrub-stream.ts';
+import { Scrubber } from '../../../src/agent/scrub/scrubber.ts';
+import { SecretFinder } from '../../../src/agent/scrub/secret-finder.ts';
+import { cutForms, rareForms } from '../../helpers/agent/rare-forms.ts';
+import { writtenForms } from '../../helpers/agent/scrub-forms.ts';
+
+const mask = '*********';
+const secrets = [
+  'tok_9fQ2x7LmZpR4sVb8',
+  'eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N',
+  'p@ss/w"örd+& 100%',
+  `it's "quoted" & 'doubled' <a>`,
+  'hunter2',
+  'Grüße-Ärger-Öl',
+  '日本語の秘密の言葉',
+  '!@#$%^&*()_+',
+  'C:\\keys\\"prod"\\',
+  'sk_live_51H8xYzKqP2mN4vB6cD8fG0hJ2kL4',
+];
+
+/** Texts and files come out of these; each is given a form with something around it. */
+const sinks: readonly (readonly [string, (bytes: Buffer, secret: string) => Buffer | Promise<Buffer>])[] = [
+  ['a file', (bytes, secret) => scrubBytes(bytes, { finder: new SecretFinder([secret]), mask }).bytes],
+  ['a stream', (bytes, secret) => streamed(bytes, new SecretFinder([secret]))],
+  ['a text of a result', (bytes, secret) => Buffer.from(new Scrubber([secret]).text(bytes.toString()))],
+  [
+    'the detail of a result',
+    (bytes, secret) => {
+      const json = new Scrubber([secret]).json({ response: { body: bytes.toString() } });
+      return Buffer.from((JSON.parse(json) as { response: { body: string } }).response.body);
+    },
+  ],
+  [
+    'JSON in a file',
+    (bytes, secret) => {
+      const json = Buffer.from(`${JSON.stringify({ text: bytes.toString() })}\n`);
+      const clean = scrubBytes(json, { finder: new SecretFinder([secret]), mask }).bytes.toString();
+      return Buffer.from((JSON.parse(clean) as { text: string }).text);
+    },
+  ],
+];
+
+async function streamed(bytes: Buffer, finder: SecretFinder): Promise<Buffer> {
+  const stream = new ScrubStream(finder, mask);
+  const pieces: Buffer[] = [];
+  stream.on('data', (piece: Buffer) => pieces.push(piece));
+  const ended = Promise.withResolvers<void>();
+  stream.on('end', ended.resolve);
+  for (let at = 0; at < bytes.length; at += 7) stream.write(bytes.subarray(at, at + 7));
+  stream.end();
+  await ended.promise;
+  return Buffer.concat(pieces);
+}
+
+describe.each(sinks)('%s', (_sink, leave) => {
+  it('lets no rare form of a secret out', async () => {
+    const leaks: string[] = [];
+    for (const secret of secrets) {
+      for (const { form, bytes, leak } of rareForms(secret)) {
+        const left = await leave(
+          Buffer.concat([Buffer.from('before '), bytes, Buffer.from(' after')]),
+          secret,
+        );
+        if (left.includes(leak)) leaks.push(`${form}: ${secret}`);
+      }
+    }
+    expect(leaks).toEqual([]);
+  }, 300_000);
+
+  it('lets no part of a secret out where a text was cut', async () => {
+    const leaks: string[] = [];
+    for (const secret of secrets.filter(({ length }) => length > 8)) {
+      for (const { form, bytes, leak } of cutForms(secret)) {
+        const left = await leave(bytes, secret);
+        if (left.includes(leak)) leaks.push(`${form}: ${secret}: ${left}`);
+      }
+    }
+    expect(leaks).toEqual([]);
+  });
+});
+
+it('finds the forms of every secret among all of them', () => {
+  const finder = new SecretFinder(secrets);
+  const leaks: string[] = [];
+  for (const secret of secrets) {
+    for (const { form, bytes, leak } of [
+      ...rareForms(secret),
+      ...cutForms(secret),
+      ...writtenForms(secret),
+    ]) {
+      if (leak.length >= 8 && scrubBytes(bytes, { finder, mask }).bytes.includes(leak))
+        leaks.push(`${form}: ${secret}`);
+    }
+  }
+  expect(leaks).toEqual([]);
+});
