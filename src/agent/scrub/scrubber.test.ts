@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { mask } from '../../checks/judging/credential-headers.ts';
+import { ExactNumber } from '../../lib/json/exact-number.ts';
 import { Scrubber, wholeReport, withoutDetail } from './scrubber.ts';
 import { isMaskable } from './secret-finder.ts';
 
@@ -163,6 +164,20 @@ describe('Scrubber', () => {
       long: { actual: mask },
       startedAt: 847_291_553_064,
     });
+  });
+
+  it('keeps every digit of the numbers that it leaves', () => {
+    const scrubber = new Scrubber(['hunter22', '98765432109876543210']);
+    const detail = {
+      body: 'hunter22',
+      assertions: [
+        { actual: new ExactNumber('9007199254740993'), target: '1' },
+        { actual: new ExactNumber('98765432109876543210.5'), target: '1' },
+      ],
+    };
+    expect(scrubber.json(detail)).toBe(
+      `{"body":"${mask}","assertions":[{"actual":9007199254740993,"target":"1"},{"actual":"${mask}","target":"1"}]}`,
+    );
   });
 
   it('masks hosts, headers and domains of mail in the case a protocol gives them', () => {

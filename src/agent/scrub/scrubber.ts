@@ -1,5 +1,6 @@
 import type { LogEntry } from '../../checks/contract/check-type.ts';
 import { credentialHeaders, mask, maskedHeaders } from '../../checks/judging/credential-headers.ts';
+import { isJsonNumber, type JsonNumber, jsonNumber } from '../../lib/json/exact-number.ts';
 import type { LogDestination } from '../../lib/log-destination.ts';
 import type { ResultReport } from '../../protocol/agent/agent.ts';
 import { Masking, masked } from './masking.ts';
@@ -117,7 +118,7 @@ export class Scrubber {
     if (!this.#isSuspect(text)) return text as Scrubbed<string>;
     // Never replaced in the JSON text itself: a secret such as `true,"x` or `123456` would match its
     // structure.
-    return JSON.stringify(this.#walk(JSON.parse(text), false)) as Scrubbed<string>;
+    return JSON.stringify(this.#walk(JSON.parse(text, withExactNumbers), false)) as Scrubbed<string>;
   }
 
   #isSuspect(jsonText: string): boolean {
@@ -130,7 +131,7 @@ export class Scrubber {
 
   #walk(value: unknown, areKeysOpen: boolean): unknown {
     if (typeof value === 'string') return this.#clean(value);
-    if (typeof value === 'number' && areKeysOpen) return this.#cleanNumber(value);
+    if (isJsonNumber(value)) return areKeysOpen ? this.#cleanNumber(value) : value;
     if (Array.isArray(value)) return value.map((item) => this.#walk(item, areKeysOpen));
     if (typeof value !== 'object' || value === null) return value;
     const copy: Record<string, unknown> = {};
@@ -148,7 +149,7 @@ export class Scrubber {
   }
 
   /** A mask where the digits of a number hold a secret. */
-  #cleanNumber(value: number): number | string {
+  #cleanNumber(value: JsonNumber): JsonNumber | string {
     const digits = String(value);
     return this.#withoutSecrets(digits) === digits ? value : mask;
   }
@@ -192,6 +193,11 @@ export class Scrubber {
     if (cutAt >= 0 && end < bytes.length) ranges.push({ start: Math.max(cutAt, end), end: bytes.length });
     return ranges.length === 0 ? text : masked(bytes, ranges, mask).toString();
   }
+}
+
+/** Reviver for JSON.parse: numbers that no double holds keep their digits. */
+function withExactNumbers(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
+  return typeof value === 'number' && context?.source !== undefined ? jsonNumber(context.source) : value;
 }
 
 /** Whether a detail has a log of its run: a list of entries, or one for each stage. */
