@@ -32,6 +32,10 @@ export interface SandboxFacts {
 export const needsRoot = (mechanism: SandboxMechanism): boolean => mechanism.startsWith('uid');
 export const hasNamespaces = (mechanism: SandboxMechanism): boolean => mechanism.includes('namespaces');
 
+/** Whether programs have the agent's own user, and the kernel can be asked to keep it from them. */
+export const isToBeHidden = ({ mechanism, hasOwnNetwork }: SandboxFacts): boolean =>
+  mechanism === 'user-namespaces' && hasOwnNetwork;
+
 const descriptions: Readonly<Record<SandboxMechanism, string>> = {
   'uid+namespaces':
     'a user per slot, no new privileges, own process, mount and IPC namespaces, read-only file system',

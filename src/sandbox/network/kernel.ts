@@ -3,6 +3,8 @@ import { constants } from 'node:os';
 
 /** What the networks of sandboxes need of the C library. Negative results are failures, thrown as `SysError`. */
 export interface Kernel {
+  /** Closes this process's files of /proc to others of its user, who could choose it to be ended first. */
+  hideProcess(): void;
   /** Puts the calling thread, and what it starts, into a network namespace of its own. There is no way back. */
   leaveForNewNetwork(): void;
   /** A descriptor that outlives the thread that opened it; `close` closes it. */
@@ -39,6 +41,7 @@ export const SOCK_RAW = 3;
 const SOCK_NONBLOCK = 0o4000;
 const SOCK_CLOEXEC = 0o2000000;
 const O_CLOEXEC = 0o2000000;
+const PR_SET_DUMPABLE = 4;
 const CLONE_NEWNET = 0x40000000;
 const MSG_DONTWAIT = 0x40;
 const POLLIN = 1;
@@ -49,6 +52,7 @@ export function openKernel(): Kernel {
   const koffi: typeof import('koffi') = createRequire(import.meta.url)('koffi');
   const libc = koffi.load('libc.so.6');
   const unshare = libc.func('int unshare(int)');
+  const prctl = libc.func('int prctl(int, unsigned long, unsigned long, unsigned long, unsigned long)');
   const open = libc.func('int open(const char *, int)');
   const close = libc.func('int close(int)');
   const socket = libc.func('int socket(int, int, int)');
@@ -63,6 +67,7 @@ export function openKernel(): Kernel {
     return result;
   };
   return {
+    hideProcess: () => void checked('prctl', prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)),
     leaveForNewNetwork: () => void checked('unshare', unshare(CLONE_NEWNET)),
     open: (path) => checked('open', open(path, O_CLOEXEC)),
     close: (descriptor) => void close(descriptor),

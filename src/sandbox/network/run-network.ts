@@ -50,8 +50,8 @@ export class RunNetwork {
   }
 
   /** What can be entered by `nsenter`. */
-  get path(): string {
-    return `/proc/${process.pid}/fd/${this.#parts.network}`;
+  get descriptor(): number {
+    return this.#parts.network;
   }
 
   get queueDescriptor(): number {

@@ -7,10 +7,11 @@ import {
   mkdirSync,
   readdirSync,
   readlinkSync,
+  realpathSync,
   renameSync,
   rmSync,
 } from 'node:fs';
-import { dirname, isAbsolute, join, normalize, sep } from 'node:path';
+import { basename, dirname, isAbsolute, join, normalize, sep } from 'node:path';
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 
 export interface AdoptionJob {
@@ -36,6 +37,8 @@ const maxEntries = 500_000;
  * moved.
  */
 function adopt({ suiteDirectory, ownerUid, destination }: AdoptionJob): AdoptionResult {
+  // Installing may have put a link where the suite was: what it leads to is nobody's to move.
+  if (!isInPlace(suiteDirectory)) return { refused: 'the folder of the suite was replaced' };
   const folders = findModules(suiteDirectory, '', 0);
   if (folders.length === 0) return { refused: 'nothing was installed' };
   const paths: string[] = [];
@@ -70,6 +73,11 @@ function adopt({ suiteDirectory, ownerUid, destination }: AdoptionJob): Adoption
   }
   for (const relative of paths) own(join(destination, relative));
   return { folders, sizeBytes };
+}
+
+function isInPlace(directory: string): boolean {
+  const expected = join(realpathSync(dirname(directory)), basename(directory));
+  return lstatSync(directory).isDirectory() && realpathSync(directory) === expected;
 }
 
 /** The outermost node_modules folders, relative to the suite. */

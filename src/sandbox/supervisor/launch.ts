@@ -23,7 +23,7 @@ export { systemProgram };
  * program.
  *
  * Descriptors of the chain: 0 what the last shell reads, 1 output, 2 messages of the chain itself, 3 events,
- * 4 the program's input, 5 its errors. The program gets 0 to 3.
+ * 4 the program's input, 5 its errors, 6 its network. The program gets 0 to 3.
  */
 export interface Launch {
   readonly child: ChildProcess;
@@ -47,7 +47,7 @@ export interface LaunchPlan {
   /** The environment of the chain; the program has its own. */
   readonly cookie: string;
   /** The network of the sandbox; undefined where it has the host's. */
-  readonly networkPath: string | undefined;
+  readonly networkDescriptor: number | undefined;
 }
 
 /** The variable by which processes are known where no user of their own tells. */
@@ -71,7 +71,10 @@ export function launch(plan: LaunchPlan): Launch {
     cwd: '/',
     detached: true,
     env: plan.mechanism === 'none' ? { [cookieName]: plan.cookie } : {},
-    stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
+    stdio: [
+      ...Array<'pipe'>(6).fill('pipe'),
+      ...(plan.networkDescriptor === undefined ? [] : [plan.networkDescriptor]),
+    ],
   });
   const [commands, stdout, messages, events, input, stderr] = child.stdio as unknown as [
     Writable,
@@ -108,9 +111,9 @@ function chain(plan: LaunchPlan): string[] {
       : [setpriv, '--pdeathsig=KILL', ...unprivileged];
   const isolated = hasNamespaces(plan.mechanism)
     ? [
-        ...(plan.networkPath === undefined
+        ...(plan.networkDescriptor === undefined
           ? []
-          : [systemProgram(programs.nsenter), `--net=${plan.networkPath}`]),
+          : [systemProgram(programs.nsenter), '--net=/proc/self/fd/6']),
         setpriv,
         '--pdeathsig=KILL',
         systemProgram(programs.unshare),
@@ -119,7 +122,9 @@ function chain(plan: LaunchPlan): string[] {
         ...[programs.sh, '-c', firstProcess(plan), 'init', ...last],
       ]
     : last;
-  return [programs.sh, '-c', joinGroups(plan.groupDoors), 'launch', ...isolated];
+  // Message queues of POSIX outlive the processes that made them.
+  const limited = [systemProgram('prlimit'), '--msgqueue=0:0', ...isolated];
+  return [programs.sh, '-c', joinGroups(plan.groupDoors), 'launch', ...limited];
 }
 
 function joinGroups(doors: readonly string[]): string {
@@ -261,7 +266,7 @@ export function startCommands(program: ProgramRequest, plan: LaunchPlan): string
       ...program.args,
     ]
       .map(quote)
-      .join(' ')} 0<&4 2>&5 4<&- 5>&-`,
+      .join(' ')} 0<&4 2>&5 4<&- 5>&- 6<&-`,
     '',
   ].join('\n');
 }

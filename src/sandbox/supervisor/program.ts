@@ -7,7 +7,7 @@ import { type Launch, type LaunchPlan, startCommands, startedMark } from './laun
 import type { ProgramRequest, ProgramStream } from './message.ts';
 import { descendantsOf, listProcesses, type ProcessEntry } from './process-usage.ts';
 import type { SlotProcesses } from './slot-processes.ts';
-import { folderSizeBytes } from './wipe.ts';
+import { folderSizeBytes, sharedSizeBytes } from './wipe.ts';
 
 /** Sends a chunk to the pool; calls back when it has left this process. */
 export type SendChunk = (stream: ProgramStream, chunk: Buffer, onSent: () => void) => void;
@@ -211,10 +211,18 @@ export class RunningProgram {
     }
   }
 
+  /** What it has written: its folder, and without namespaces what it has where everybody may write. */
+  async #sizeBytes(): Promise<number | undefined> {
+    const { directory, mechanism, uid } = this.#plan;
+    const ownBytes = await folderSizeBytes(directory);
+    if (ownBytes === undefined || uid === undefined || hasNamespaces(mechanism)) return ownBytes;
+    return ownBytes + (await sharedSizeBytes(uid));
+  }
+
   #watchDisk(pauseMs: number): void {
     this.#diskTimer = setTimeout(async () => {
       const startedAt = performance.now();
-      const sizeBytes = await folderSizeBytes(this.#plan.directory);
+      const sizeBytes = await this.#sizeBytes();
       if (this.#isOver) return;
       if (sizeBytes === undefined || sizeBytes > this.#limits.diskBytes) this.kill('disk');
       else this.#watchDisk(Math.max(minDiskPauseMs, (performance.now() - startedAt) * diskPauseFactor));

@@ -165,7 +165,7 @@ export class Slot {
         groupDoors: group?.doors ?? [],
         privatePaths: this.#privatePaths,
         cookie: this.#cookie,
-        networkPath: this.#network?.path,
+        networkDescriptor: this.#network?.descriptor,
       };
       const launched = launch(plan);
       this.#network?.joinedBy(launched.child.pid);

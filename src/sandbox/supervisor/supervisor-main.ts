@@ -5,6 +5,8 @@
  */
 import { closeSync, readdirSync, readFileSync } from 'node:fs';
 import { toError } from '../../lib/errors.ts';
+import { isToBeHidden } from '../mechanism.ts';
+import { openKernel } from '../network/kernel.ts';
 import type { SupervisorReport, SupervisorRequest } from './message.ts';
 import type { RunningProgram } from './program.ts';
 import { Supervisor } from './supervisor.ts';
@@ -39,6 +41,7 @@ async function obey(request: SupervisorRequest): Promise<void> {
   switch (request.kind) {
     case 'open': {
       supervisor = await Supervisor.open(request.settings);
+      if (isToBeHidden(supervisor.facts)) openKernel().hideProcess();
       const slots = supervisor.slots.map(({ directory, uid }) => ({ directory, uid }));
       report({ kind: 'opened', facts: supervisor.facts, slots });
       return;

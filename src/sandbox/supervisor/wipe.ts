@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { lstat } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { systemProgram } from './launch.ts';
@@ -27,14 +27,14 @@ export async function wipeFolder(directory: string): Promise<void> {
   if (isLeft) throw new Error(`${directory} could not be removed`);
 }
 
+/** Where everybody may write, if it is there. */
+const sharedFolders = ['/tmp', '/var/tmp', '/dev/shm', '/run/lock', '/dev/mqueue'];
+
 /** What a user left where everybody may write: files and System V IPC objects. Its processes must be dead. */
 export async function sweepLeftovers(uid: number): Promise<void> {
-  // Deeper down nobody else may write, so what a user owns lies below something that it owns, which goes as a
-  // whole.
-  const owned = ['-xdev', '-mindepth', '1', '-maxdepth', '2', '-user', String(uid), '-prune'];
   const remove = ['-exec', systemProgram('rm'), '-rf', '--one-file-system', '--', '{}', '+'];
   // Others' files come and go meanwhile, which makes it fail after it has done its work.
-  await run(systemProgram('find'), ['/tmp', '/var/tmp', '/dev/shm', ...owned, ...remove], quiet).catch(
+  await run(systemProgram('find'), [...presentFolders(), ...ownedBy(uid), ...remove], quiet).catch(
     () => undefined,
   );
   for (const [file, option] of [
@@ -44,6 +44,27 @@ export async function sweepLeftovers(uid: number): Promise<void> {
   ] as const) {
     for (const id of ipcIds(file, uid)) await run(systemProgram('ipcrm'), [option, id], quiet);
   }
+}
+
+function presentFolders(): string[] {
+  return sharedFolders.filter((folder) => existsSync(folder));
+}
+
+/** Bytes on disk and in memory of a user's files where everybody may write. */
+export async function sharedSizeBytes(uid: number): Promise<number> {
+  const measure = ['-exec', systemProgram('du'), '-skx', '--', '{}', '+'];
+  const find = run(systemProgram('find'), [...presentFolders(), ...ownedBy(uid), ...measure], quiet);
+  // Others' files come and go meanwhile, and some folders are closed to us: what was found counts.
+  const { stdout } = await find.catch((failure: { stdout?: string }) => ({ stdout: failure.stdout ?? '' }));
+  return stdout.split('\n').reduce((sum, line) => sum + Number(line.split('\t')[0] || 0) * 1024, 0);
+}
+
+/**
+ * Deeper down nobody else may write, so what a user owns lies below something that it owns, which counts as a
+ * whole.
+ */
+function ownedBy(uid: number): string[] {
+  return ['-xdev', '-mindepth', '1', '-maxdepth', '2', '-user', String(uid), '-prune'];
 }
 
 function ipcIds(file: string, uid: number): string[] {

@@ -259,7 +259,17 @@ export const abuseCases: readonly AbuseCase[] = [
   },
   {
     name: 'leaves files where everybody may write',
-    code: `for (const place of ['/tmp', '/var/tmp', '/dev/shm']) try { fs.mkdirSync(place + '/picket-left'); fs.writeFileSync(place + '/picket-left/file', 'x'); } catch {} say('left')`,
+    code: `for (const place of ['/tmp', '/var/tmp', '/dev/shm', '/run/lock']) try { fs.mkdirSync(place + '/picket-left'); fs.writeFileSync(place + '/picket-left/file', 'x'); } catch {} say('left')`,
+    prints: 'left',
+  },
+  {
+    name: 'keeps too much where everybody may write',
+    code: `for (let i = 0; ; i++) for (const place of ['/tmp', '/var/tmp', '/dev/shm', '/run/lock']) try { fs.writeFileSync(place + '/picket-left-' + i, Buffer.alloc(1e6, 1)); } catch {}`,
+    ends: ['disk', 'memory', 'wall'],
+  },
+  {
+    name: 'leaves a message queue of POSIX',
+    code: `cp.spawnSync('perl', ['-e', 'syscall(240, "picket-left", 66, 384, 0)']); say('left')`,
     prints: 'left',
   },
   {

@@ -28,7 +28,7 @@ const list = (path) => { try { return fs.readdirSync(path); } catch { return [];
 const mine = (path) => list(path).filter((name) => { try { return fs.lstatSync(path + '/' + name).uid === process.getuid() && name.startsWith('picket-left'); } catch { return false; } });
 const processes = list('/proc').filter((pid) => /^\\d+$/.test(pid) && pid !== String(process.pid)).filter((pid) => { try { return !/^State:\\s+[ZX]/m.test(fs.readFileSync('/proc/' + pid + '/status', 'utf8')) && fs.statSync('/proc/' + pid).uid === process.getuid() && !/^(sh|unshare)$/.test(fs.readFileSync('/proc/' + pid + '/comm', 'utf8').trim()); } catch { return false; } });
 const ipc = ['shm', 'sem', 'msg'].flatMap((kind) => fs.readFileSync('/proc/sysvipc/' + kind, 'utf8').trim().split('\\n').slice(1).filter((row) => row.trim().split(/\\s+/).includes(String(process.getuid()))));
-say(JSON.stringify({ folder: list('.').sort(), left: ['/tmp', '/var/tmp', '/dev/shm'].flatMap(mine), processes, ipc }));
+say(JSON.stringify({ folder: list('.').sort(), left: ['/tmp', '/var/tmp', '/dev/shm', '/run/lock', '/dev/mqueue'].flatMap(mine), processes, ipc }));
 `;
 
 async function run(code: string, more: Partial<(typeof abuseCases)[number]> = {}) {

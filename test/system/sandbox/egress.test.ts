@@ -96,7 +96,12 @@ describe.each<{ readonly mechanism: SandboxMechanism }>([
     const command = [...(user?.wrapper ?? []), process.execPath, main, file];
     const [program = '', ...args] = command;
     const { stdout } = await promisify(execFile)(program, args, { maxBuffer: 2 ** 24 });
-    return JSON.parse(stdout) as { output: string; end: SandboxedEnd; facts: SandboxFacts };
+    return JSON.parse(stdout) as {
+      output: string;
+      end: SandboxedEnd;
+      facts: SandboxFacts;
+      ownerUid: number;
+    };
   }
 
   const all = (attempts: readonly Attempt[]) =>
@@ -109,9 +114,10 @@ describe.each<{ readonly mechanism: SandboxMechanism }>([
       .join('');
 
   itRuns('nothing that Node can do reaches what is closed', { timeout: 180_000 }, async () => {
-    const { output, end, facts } = await inSandbox(`${nodeTools} (async () => { ${all(nodeAttempts)}
+    const { output, end, facts, ownerUid } = await inSandbox(`${nodeTools} (async () => { ${all(nodeAttempts)}
       console.log('control', await dial(A, Q), await tell('udp4', Q, A, true)); process.exit(0); })();`);
     expect(facts).toMatchObject({ hasOwnNetwork: true, mechanism });
+    expect(ownerUid).toBe(0);
     expect(output).toMatch(/control HTTP\/1\.1 200[\s\S]* hi/);
     expect(output.match(/→/g)).toHaveLength(nodeAttempts.length);
     expect(target.visits, output).toEqual([]);

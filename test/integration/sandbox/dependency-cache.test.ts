@@ -1,0 +1,38 @@
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { DependencyCache } from '../../../src/sandbox/suites/dependency-cache.ts';
+
+describe('what a suite installed', () => {
+  let folder: string;
+  let cache: DependencyCache;
+  const ownerUid = process.getuid?.() ?? 0;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'picket-adopt-'));
+    cache = await DependencyCache.open(join(folder, 'cache'), 2 ** 30);
+    await mkdir(join(folder, 'slot'));
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  const makeModules = async (directory: string) => {
+    await mkdir(join(directory, 'node_modules/a'), { recursive: true });
+    await writeFile(join(directory, 'node_modules/a/index.js'), 'mine');
+  };
+
+  it('is taken over from the folder of the suite', async () => {
+    const suiteDirectory = join(folder, 'slot/suite');
+    await makeModules(suiteDirectory);
+    expect(await cache.add('key', { suiteDirectory, ownerUid })).toMatchObject({ folders: ['node_modules'] });
+  });
+
+  it('is nothing that a link leads to: the packages of others stay where they are', async () => {
+    await makeModules(join(folder, 'project'));
+    const suiteDirectory = join(folder, 'slot/suite');
+    await symlink(join(folder, 'project'), suiteDirectory);
+    expect(await cache.add('key', { suiteDirectory, ownerUid })).toEqual({
+      refused: 'the folder of the suite was replaced',
+    });
+    expect(await readFile(join(folder, 'project/node_modules/a/index.js'), 'utf8')).toBe('mine');
+  });
+});
