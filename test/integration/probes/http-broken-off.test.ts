@@ -145,6 +145,10 @@ describe.each(['http', 'https'] as const)('an upload over %s that the server doe
     ['and closes', (socket) => socket.end(refusal)],
     ['and destroys', (socket) => socket.write(refusal, () => socket.destroy())],
     [
+      'without a length, closes, and resets at once',
+      (socket) => socket.end('HTTP/1.1 413 Too Large\r\n\r\ntoo large', () => socket.destroy()),
+    ],
+    [
       'and resets a moment later',
       (socket) => socket.end(refusal, () => setTimeout(() => socket.destroy(), 50)),
     ],
