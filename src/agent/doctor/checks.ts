@@ -30,6 +30,7 @@ const reportFix = 'Try it with picket run; if the check is in order there, repor
  */
 export const runningChecks: Examination = {
   name: 'checks',
+  needs: ['memory agent'],
   async examine(patient) {
     const isSecure = trustedByChecks(patient).length > 0;
     const server = isSecure

@@ -6,7 +6,8 @@ import { disk } from './disk.ts';
 import { environment, readPatientSettings } from './environment.ts';
 import type { Examination, Patient } from './examination.ts';
 import { type Finding, problem, skipped, type Verdict } from './finding.ts';
-import { memory, sharedMemory } from './memory.ts';
+
+import { descriptors, healthPort, memory, sharedMemory } from './host.ts';
 import { dns, proxy, tcp, tls } from './network.ts';
 import { capture, egress, icmp } from './probing.ts';
 import { browser, sandbox } from './scripts.ts';
@@ -18,6 +19,8 @@ export const examinations: readonly Examination[] = [
   environment,
   authorities,
   disk,
+  healthPort,
+  descriptors,
   memory,
   dns,
   tcp,

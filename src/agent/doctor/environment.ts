@@ -1,7 +1,9 @@
 import { AppError } from '../../lib/errors.ts';
-import { type AgentSettings, readAgentSettings } from '../config.ts';
+import { nearestName } from '../../lib/names/nearest-name.ts';
+import { AgentConfig, type AgentSettings, readAgentSettings } from '../config.ts';
 import type { Examination, Patient } from './examination.ts';
-import { ok, problem, type Verdict } from './finding.ts';
+import { ok, problem, type Verdict, warning } from './finding.ts';
+import { whyNoScripts } from './offered-types.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -65,12 +67,51 @@ const fixes: Readonly<Record<string, string>> = {
 /** The configuration, as `picket agent` would read it: every problem of it. */
 export const environment: Examination = {
   name: 'environment',
-  async examine({ configurationProblems, settings }): Promise<Verdict | readonly Verdict[]> {
-    if (configurationProblems.length === 0) return ok(`the agent would start, for ${settings.serviceUrl}`);
-    return configurationProblems.map((line) => {
+  async examine({ configurationProblems, settings, environment: variables }): Promise<readonly Verdict[]> {
+    const wrong = configurationProblems.map((line) => {
       const name = variableOf(line);
       const fix = fixes[name] ?? `Correct ${name}; docs/reference/config.md says what it may be.`;
       return problem(line.slice(line.indexOf(':') + 1).trim(), fix, line.slice(0, line.indexOf(':')));
     });
+    const others = [...misspelt(variables), ...(await runtimesProblems(variables, settings))];
+    const start = wrong.length === 0 ? [ok(`the agent would start, for ${settings.serviceUrl}`)] : wrong;
+    return [...start, ...others];
   },
 };
+
+/** Variables of other programs that look like ours. */
+const ofOthers: ReadonlySet<string> = new Set(['FTP_PROXY', 'ALL_PROXY', 'RSYNC_PROXY']);
+const leastLength = 6;
+const mostLetters = 2;
+
+/** Variables that nobody reads and that are spelt nearly as a setting is. */
+function misspelt(variables: Environment): Verdict[] {
+  const settings = Object.keys(AgentConfig.shape);
+  const known = new Set(settings.flatMap((name) => [name, `${name}_FILE`]));
+  return Object.keys(variables).flatMap((name) => {
+    const isOurs = known.has(name.toUpperCase()) || name.startsWith('SERVICE_SECRET_');
+    if (isOurs || ofOthers.has(name.toUpperCase()) || name.length < leastLength) return [];
+    const meant = nearestName(name, known, mostLetters);
+    if (meant === undefined) return [];
+    return [
+      warning(
+        `is no setting and is not read; did you mean ${meant}?`,
+        `Rename it to ${meant}, or unset it.`,
+        name,
+      ),
+    ];
+  });
+}
+
+/** RUNTIMES_DIR that is set means to run scripts. */
+async function runtimesProblems(variables: Environment, settings: AgentSettings): Promise<Verdict[]> {
+  if (!variables.RUNTIMES_DIR) return [];
+  const reason = await whyNoScripts(settings);
+  const { runtimesDirectory } = settings.scripts;
+  if (!reason?.startsWith('no runtime')) return [];
+  const fix =
+    'Set it to the folder that npm run runtimes:install filled, or unset it to use the one of this build.';
+  return [
+    problem(`there is no runtime in ${runtimesDirectory}: no script checks are run`, fix, 'RUNTIMES_DIR'),
+  ];
+}

@@ -67,7 +67,7 @@ async function openScripts(patient: Patient): Promise<OpenedScripts> {
 /** What contains scripts here, and the runtimes they can use. */
 export const sandbox: Examination = {
   name: 'sandbox',
-  needs: ['disk SCRIPTS_DIR'],
+  needs: ['disk SCRIPTS_DIR', 'memory agent'],
   async examine(patient) {
     const reason = await whyNoScripts(patient.settings);
     if (reason !== undefined) return skipped(reason);
@@ -92,7 +92,10 @@ function remark(text: string): Verdict {
   if (text.startsWith('browsers do not trust')) {
     return problem(text, 'Install the library of the browser that keeps certificates (Debian: libnss3).');
   }
-  return warning(text, 'See docs/explanation/security.md, "Scripts", for what the host can give.');
+  return warning(
+    text,
+    'See docs/explanation/security.md, "Containment of scripts", for what the host can give.',
+  );
 }
 
 /** The browser of browser checks. That it opens pages is proven by a check; see checks.ts. */

@@ -3,14 +3,19 @@ const maxLength = 64;
 
 /**
  * The known name that somebody most likely meant: the one with the fewest letters to add, drop, replace or
- * swap with their neighbour, as long as these are at most a third of it. Letter case and `_` do not count.
+ * swap with their neighbour, as long as these are at most a third of it, and at most `most`. Letter case and
+ * `_` do not count.
  */
-export function nearestName(written: string, known: Iterable<string>): string | undefined {
+export function nearestName(
+  written: string,
+  known: Iterable<string>,
+  most = Number.POSITIVE_INFINITY,
+): string | undefined {
   if (written.length > maxLength) return undefined;
   let nearest: { readonly name: string; readonly distance: number } | undefined;
   for (const name of known) {
     const [left, right] = [bare(written), bare(name)];
-    const allowed = Math.max(1, Math.floor(Math.max(left.length, right.length) / 3));
+    const allowed = Math.min(most, Math.max(1, Math.floor(Math.max(left.length, right.length) / 3)));
     if (name.length > maxLength || Math.abs(left.length - right.length) > allowed) continue;
     const distance = distanceOf(left, right);
     if (distance <= allowed && distance < (nearest?.distance ?? Number.POSITIVE_INFINITY)) {

@@ -44,7 +44,9 @@ export async function diagnose(
     env: {
       PATH: process.env.PATH,
       API_KEY: 'pl_0123456789abcdef',
-      RUNTIMES_DIR: '/nonexistent',
+      AGENT_HEALTH_PORT: '0',
+      // Scripts are examined where a test names the runtimes.
+      ...('RUNTIMES_DIR' in environment ? {} : { CHECK_TYPES: 'URL,API,DNS,TCP,ICMP' }),
       ...environment,
     },
     stdio: ['ignore', 'pipe', 'pipe'],

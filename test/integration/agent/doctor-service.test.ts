@@ -136,7 +136,8 @@ describe('picket doctor', { timeout: 120_000 }, () => {
     const process = startPicket(['doctor'], {
       API_KEY: 'pl_x',
       SERVICE_URL: service.url,
-      RUNTIMES_DIR: '/nonexistent',
+      CHECK_TYPES: 'URL',
+      AGENT_HEALTH_PORT: '0',
     });
     await service.waitFor('the call', () => service.callsOf('examine').length > 0);
     expect(await process.kill('SIGINT')).toEqual({ code: 130, signal: null });
