@@ -4,7 +4,7 @@
 // are missing or out of date (one of them is Node 24 itself) and then hands over to that Node.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -23,6 +23,7 @@ if (!existsSync(stampFile) || readFileSync(stampFile, 'utf8') !== stamp) {
   process.stderr.write('Installing the locked dependencies and Node 24 (once)\n');
   if (npm(['ci', '--ignore-scripts'], 'inherit').status !== 0)
     fail('The installation failed; see npm above.', 1);
+  linkNode();
   buildRawSocket();
   writeFileSync(stampFile, stamp);
 }
@@ -37,6 +38,14 @@ child.on('close', (code, signal) => {
   process.exitCode = code ?? (signal === 'SIGINT' ? 130 : 143);
 });
 
+/** npm 10 and older install the package of the locked Node and leave out its link in `.bin`. */
+function linkNode() {
+  const name = `node-${process.platform}-${process.arch}`;
+  if (existsSync(lockedNode) || !existsSync(join(modules, name, 'bin', 'node'))) return;
+  mkdirSync(dirname(lockedNode), { recursive: true });
+  symlinkSync(join('..', name, 'bin', 'node'), lockedNode);
+}
+
 /** Builds the addon that the net-ping backend of ICMP checks needs, for the Node that will load it: its package brings the headers. */
 function buildRawSocket() {
   const headers = existsSync(lockedNode)
@@ -44,6 +53,7 @@ function buildRawSocket() {
     : join(dirname(process.execPath), '..');
   // npm passes settings in the environment on to node-gyp before those of the command line.
   const settings = { npm_config_nodedir: headers, npm_package_config_node_gyp_nodedir: headers };
+  process.stderr.write('Compiling raw-socket for ICMP checks (some seconds, once)\n');
   const { status } = npm(['rebuild', 'raw-socket', `--nodedir=${headers}`], 'ignore', settings);
   if (status !== 0)
     process.stderr.write(
@@ -68,7 +78,9 @@ function node() {
   const [major, minor] = process.versions.node.split('.').map(Number);
   if (major === 24 && minor >= 15) return process.execPath;
   return fail(
-    `Picket needs Node 24.15 or a later 24; this is ${process.versions.node}. Install it and try again.`,
+    `Picket needs Node 24.15 or a later 24. This is ${process.versions.node}, and npm has not installed the package ` +
+      `node-${process.platform}-${process.arch}, which brings the right one (Linux on x64 and arm64; with optional ` +
+      'dependencies). Install Node 24, or let npm install optional dependencies, and try again.',
     1,
   );
 }

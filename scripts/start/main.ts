@@ -4,7 +4,7 @@
  * `.picket/`, so a second start goes on where the first one stopped. Ctrl-C drains the agent, then the service.
  */
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join, relative } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -19,6 +19,10 @@ import { sampleChecks } from './sample-checks.ts';
 const root = join(import.meta.dirname, '..', '..');
 const stateDir = process.env.PICKET_START_DIR ?? join(root, '.picket');
 const stateFile = join(stateDir, 'start.json');
+const runningFile = join(stateDir, 'running.json');
+const Running = z.object({ pid: z.number(), url: z.string() });
+let isRunning = false;
+const wantedPorts = { service: 8080, health: 8081 } as const;
 const cli = join(root, 'src', 'cli.ts');
 
 const State = z.object({
@@ -58,6 +62,7 @@ await shutDown();
 
 async function main(): Promise<void> {
   mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+  refuseSecond();
   const state = await loadState();
   const say = (text: string) => console.log(`  ${text}`);
   console.log(styleText('bold', 'Picket'));
@@ -66,8 +71,12 @@ async function main(): Promise<void> {
   say(`sample targets  http://127.0.0.1:${state.targetPorts.http}`);
 
   const baseUrl = `http://127.0.0.1:${state.servicePort}`;
+  writeFileSync(runningFile, JSON.stringify({ pid: process.pid, url: baseUrl }), { mode: 0o600 });
+  isRunning = true;
   await startPart('service', baseUrl, '/-/readiness', {
     PORT: String(state.servicePort),
+    // Monitors and their keys are nobody's business but this machine's.
+    HOST: '127.0.0.1',
     DATA_DIR: join(stateDir, 'data'),
     BOOTSTRAP_API_KEY: state.apiKey,
     // What is shown here is asked for again and again.
@@ -111,13 +120,14 @@ async function loadState(): Promise<State> {
     ? stored.data
     : {
         apiKey: `pa_${randomBytes(16).toString('hex')}`,
-        servicePort: 8080,
-        healthPort: 8081,
+        servicePort: wantedPorts.service,
+        healthPort: wantedPorts.health,
         targetPorts: { http: 0, https: 0, closed: 0 },
         location: null,
       };
-  state.servicePort = await freePort(state.servicePort);
-  state.healthPort = await freePort(state.healthPort);
+  // Another port is taken for this time only.
+  state.servicePort = await freePort(wantedPorts.service, 'the service');
+  state.healthPort = await freePort(wantedPorts.health, "the agent's probes");
   if (state.targetPorts.closed === 0) state.targetPorts.closed = await freePort(0);
   writeFileSync(join(stateDir, 'api-key'), state.apiKey, { mode: 0o600 });
   return state;
@@ -127,18 +137,45 @@ function saveState(state: State): void {
   writeFileSync(stateFile, JSON.stringify(state, null, 2), { mode: 0o600 });
 }
 
-/** The wanted port if it is free, else any free one. */
-async function freePort(wanted: number): Promise<number> {
+/** Two of them on one folder would take each other's database and ports. */
+function refuseSecond(): void {
+  const found = existsSync(runningFile)
+    ? Running.safeParse(JSON.parse(readFileSync(runningFile, 'utf8')))
+    : undefined;
+  if (!found?.success || !isStart(found.data.pid)) return;
+  const { pid, url } = found.data;
+  throw new Error(
+    `Picket runs here already: ${url}, started by process ${pid}. Stop that one with Ctrl-C, or set PICKET_START_DIR to another folder.`,
+  );
+}
+
+/** Whether a process is one of `npm start`: ids are given again. */
+function isStart(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    const commandLine = `/proc/${pid}/cmdline`;
+    return !existsSync(commandLine) || readFileSync(commandLine, 'utf8').includes('start/main.ts');
+  } catch {
+    return false; // There is no such process.
+  }
+}
+
+/** The wanted port if it is free, else any free one, which is said. */
+async function freePort(wanted: number, whose?: string): Promise<number> {
   for (const port of [wanted, 0]) {
     const found = await new Promise<number | null>((resolve) => {
       const server = createServer();
       server.once('error', () => resolve(null));
-      server.listen(port, () => {
+      server.listen(port, '127.0.0.1', () => {
         const address = server.address();
         server.close(() => resolve(typeof address === 'object' && address ? address.port : null));
       });
     });
-    if (found !== null) return found;
+    if (found === null) continue;
+    if (found !== wanted && whose !== undefined) {
+      console.log(`  port ${wanted} is taken by another program: ${whose} gets ${found} this time`);
+    }
+    return found;
   }
   throw new Error('no free port');
 }
@@ -259,6 +296,7 @@ async function shutDown(): Promise<void> {
       process.exitCode = 1;
     }
   }
+  if (isRunning) rmSync(runningFile, { force: true });
   process.exit();
 }
 

@@ -43,7 +43,7 @@ export interface ResultDisplay {
 
 /** A live table on a terminal, one plain line per result elsewhere. */
 export function createResultDisplay(stream: NodeJS.WriteStream, heading: string): ResultDisplay {
-  return stream.isTTY ? new LiveTable(heading) : new PlainLines(stream);
+  return stream.isTTY ? new LiveTable(stream, heading) : new PlainLines(stream);
 }
 
 class PlainLines implements ResultDisplay {
@@ -66,27 +66,31 @@ class PlainLines implements ResultDisplay {
 }
 
 class LiveTable implements ResultDisplay {
+  readonly #stream: NodeJS.WriteStream;
   readonly #heading: string;
   readonly #latest = new Map<string, ResultRow>();
   #count = 0;
 
-  constructor(heading: string) {
+  constructor(stream: NodeJS.WriteStream, heading: string) {
+    this.#stream = stream;
     this.#heading = heading;
   }
 
   show(row: ResultRow): void {
     this.#count += 1;
     this.#latest.set(row.result.checkId, row);
+    const rows = [...this.#latest.values()].sort((a, b) => a.result.name.localeCompare(b.result.name));
+    const shown = fitted([head, ...rows.map(cells)], this.#stream.columns || 80);
     const table = new Table({
-      head: ['check', 'type', 'location', 'verdict', 'time', 'phases (ms) or reason', 'late'],
+      head: shown.rows[0] ?? [],
       style: { head: ['bold'], border: ['gray'] },
       chars: { mid: '', 'left-mid': '', 'mid-mid': '', 'right-mid': '' },
-      colAligns: ['left', 'left', 'left', 'left', 'right', 'left', 'right'],
+      colAligns: shown.columns.map((column) =>
+        column === timeColumn || column === lateColumn ? 'right' : 'left',
+      ),
     });
-    const rows = [...this.#latest.values()].sort((a, b) => a.result.name.localeCompare(b.result.name));
-    for (const shown of rows) {
-      const [check, type, location, verdict, time, phases, lateness] = cells(shown);
-      table.push([check, type, location, coloured(verdict ?? ''), time, phases, lateness]);
+    for (const row of shown.rows.slice(1)) {
+      table.push(row.map((text, index) => (shown.columns[index] === verdictColumn ? coloured(text) : text)));
     }
     logUpdate(`${this.#heading}\n${table.toString()}\n${this.#count} results so far. Ctrl-C stops.`);
   }
@@ -94,6 +98,39 @@ class LiveTable implements ResultDisplay {
   close(): void {
     logUpdate.done();
   }
+}
+
+const head = ['check', 'type', 'location', 'verdict', 'time', 'phases (ms) or reason', 'late'];
+const [checkColumn, typeColumn, locationColumn, verdictColumn] = [0, 1, 2, 3];
+const [timeColumn, phasesColumn, lateColumn] = [4, 5, 6];
+const leastPhases = 16;
+/** What a narrow terminal does without, first things first. */
+const dispensable = [lateColumn, locationColumn, typeColumn, phasesColumn];
+
+/**
+ * Rows of a table as wide as a terminal at most: long phases and reasons are shortened, columns that say least
+ * are left out, and at last names are shortened. The verdict stays.
+ */
+export function fitted(
+  rows: readonly (readonly string[])[],
+  width: number,
+): { readonly columns: readonly number[]; readonly rows: string[][] } {
+  let columns = head.map((_name, index) => index);
+  const widest = (column: number) => Math.max(...rows.map((row) => row[column]?.length ?? 0));
+  // Each column has a border and a blank on both sides, and there is one border more.
+  const others = (without: number) =>
+    columns.reduce((sum, column) => sum + 3 + (column === without ? 0 : widest(column)), 1);
+  const roomFor = (column: number) => width - others(column);
+  for (const column of dispensable) {
+    if (roomFor(phasesColumn) >= Math.min(leastPhases, widest(phasesColumn))) break;
+    columns = columns.filter((kept) => kept !== column);
+  }
+  const hasPhases = columns.includes(phasesColumn);
+  const flexible = hasPhases ? phasesColumn : checkColumn;
+  const room = Math.max(1, roomFor(flexible));
+  const cut = (row: readonly string[]) =>
+    columns.map((column) => (column === flexible ? shorten(row[column] ?? '', room) : (row[column] ?? '')));
+  return { columns, rows: rows.map(cut) };
 }
 
 const verdictColours = {

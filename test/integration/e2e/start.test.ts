@@ -1,0 +1,61 @@
+import { execFile } from 'node:child_process';
+import { copyFile, mkdir, mkdtemp, readlink, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { fitted } from '../../../scripts/start/result-display.ts';
+
+const run = promisify(execFile);
+
+describe('setup', () => {
+  it('takes the locked Node where npm 10 left out its link', async () => {
+    const root = await mkdtemp(join(tmpdir(), 'picket-setup-'));
+    try {
+      await mkdir(join(root, 'scripts'));
+      await mkdir(join(root, 'bin'));
+      await copyFile(
+        join(import.meta.dirname, '../../../scripts/setup.mjs'),
+        join(root, 'scripts/setup.mjs'),
+      );
+      await writeFile(join(root, 'package-lock.json'), '{}');
+      await writeFile(join(root, 'hello.mjs'), 'console.log(`hello from ${process.argv0}`);');
+      const name = `node-${process.platform}-${process.arch}`;
+      // As npm 10 does: the package is there, .bin has no node.
+      const npm = `#!/bin/sh\nif [ "$1" = ci ]; then mkdir -p node_modules/${name}/bin node_modules/.bin; ln -s "${process.execPath}" node_modules/${name}/bin/node; fi\n`;
+      await writeFile(join(root, 'bin/npm'), npm, { mode: 0o755 });
+      const environment = { PATH: `${join(root, 'bin')}:${process.env.PATH}`, HOME: root };
+      const { stdout, stderr } = await run(process.execPath, [join(root, 'scripts/setup.mjs'), 'hello.mjs'], {
+        env: environment,
+      });
+      expect(stdout).toContain('hello');
+      expect(stderr).toContain('Compiling raw-socket');
+      expect(await readlink(join(root, 'node_modules/.bin/node'))).toBe(`../${name}/bin/node`);
+    } finally {
+      await rm(root, { recursive: true });
+    }
+  });
+});
+
+describe('the table of npm start', () => {
+  const rows = [
+    ['check', 'type', 'location', 'verdict', 'time', 'phases (ms) or reason', 'late'],
+    [
+      'A shop with a long name',
+      'BROWSER',
+      'here',
+      'DEGRADED',
+      '1234.5 ms',
+      'dns 1.0  tcp 2.0  tls 3.0  wait 4.0',
+      '12 ms',
+    ],
+    ['Short', 'URL', 'here', 'FAILED', '1.5 ms', `CONNECTION_REFUSED: ${'x'.repeat(60)}`, '2 ms'],
+  ];
+  it.each([40, 60, 80, 100, 140, 300])('fits %i columns, with the verdict', (width) => {
+    const { columns, rows: shown } = fitted(rows, width);
+    const widths = columns.map((_column, index) => Math.max(...shown.map((row) => row[index]?.length ?? 0)));
+    expect(widths.reduce((sum, one) => sum + one + 3, 1)).toBeLessThanOrEqual(width);
+    expect(columns).toContain(3);
+    if (width >= 300) expect(shown).toEqual(rows);
+  });
+});
