@@ -20,7 +20,7 @@ const neverLogged = [
 ];
 
 /**
- * The root logger of a process: JSON lines on stdout, times in ISO 8601. A process that must go on and end
+ * The root logger of a process: JSON lines on stdout, times in ISO 8601, levels as words. A process that must go on and end
  * whatever happens to its stdout gives `standardOutput()` of log-destination.ts and closes it at the end.
  */
 export function createLogger(name: string, level: LogLevel, destination?: DestinationStream): Logger {
@@ -29,6 +29,7 @@ export function createLogger(name: string, level: LogLevel, destination?: Destin
       name,
       level,
       timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
       redact: {
         paths: neverLogged.flatMap((key) => [key, `*.${key}`, `*.*.${key}`]),
         censor: '[redacted]',

@@ -18,6 +18,7 @@ import type { AnyHandler, Call, HandlerDeps } from './handler.ts';
 import { RateLimits } from './limits.ts';
 import { buildOpenApi } from './openapi.ts';
 import { RawTransfers } from './raw-transfers.ts';
+import { logRequest } from './request-log.ts';
 import { unknownFieldIssues, unknownParameterIssues } from './unknown-names.ts';
 import { fieldError, findUnstorable, validationError } from './validation.ts';
 
@@ -242,6 +243,7 @@ function addRoute(
       }
       if (!route.body) refuse('payload', unknownFieldIssues(route, request.body));
     },
+    onResponse: async (request, reply) => logRequest(deps.logger, route, request, reply),
     handler: async (request, reply) => {
       const { caller } = request;
       const call = {

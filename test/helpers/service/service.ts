@@ -85,6 +85,8 @@ export interface HarnessOptions {
   readonly staticIps?: StaticIps;
   /** Whether mails to subscribers are stored, as where there is a mailer. */
   readonly hasMailer?: boolean;
+  /** Nothing is logged without it. */
+  readonly logger?: Logger;
 }
 
 /** The service's real parts, put together without a listening socket; background jobs run when started. */
@@ -92,7 +94,7 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Service
   const { databaseUrl, clock = systemClock, leaseTtlMs = 15_000 } = options;
   const temporary = options.folder === undefined ? temporaryFolder() : undefined;
   const folder = options.folder ?? temporary?.path ?? '';
-  const logger = quietLogger;
+  const { logger = quietLogger } = options;
   const store = await openStore({ databaseUrl, path: join(folder, 'picket.sqlite'), logger });
   const analytics = new AnalyticsThread({ databaseUrl, path: join(folder, 'picket.sqlite') });
   const metrics = new ServiceMetrics();

@@ -80,7 +80,7 @@ describe('an agent and a faulty service', () => {
     service.script = () => ({ statusCode: 401 });
     service.resetConnections();
     const line = await agent.logged('location key refused; check API_KEY');
-    expect(line).toMatchObject({ level: 50, code: 'SERVICE_REFUSED', status: 401 });
+    expect(line).toMatchObject({ level: 'error', code: 'SERVICE_REFUSED', status: 401 });
     expect(Number(line.retryMs)).toBeGreaterThanOrEqual(5000);
     expect(await agent.get('/-/readiness')).toMatchObject({ status: 503 });
     expect(await agent.get('/-/liveness')).toMatchObject({ status: 200 });
