@@ -6,7 +6,6 @@ import { disk } from './disk.ts';
 import { environment, readPatientSettings } from './environment.ts';
 import type { Examination, Patient } from './examination.ts';
 import { type Finding, problem, skipped, type Verdict } from './finding.ts';
-
 import { descriptors, healthPort, memory, sharedMemory } from './host.ts';
 import { dns, proxy, tcp, tls } from './network.ts';
 import { capture, egress, icmp } from './probing.ts';
