@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { systemProgram } from '../system-program.ts';
 import { AF_INET, AF_INET6, openKernel, SOCK_RAW, SOCK_STREAM } from './kernel.ts';
+import { openListeners } from './listeners.ts';
 import { addressBytes } from './packet.ts';
 import { openPacketQueue } from './packet-queue.ts';
 
@@ -18,6 +19,8 @@ export interface NetworkParts {
   readonly queue: number;
   /** Where connections that may be made end up, and what answers to datagrams are sent with; by family. */
   readonly listeners: readonly number[];
+  /** Tells whether something of the network listens. */
+  readonly diagnosis: number;
   readonly raw4: number;
   readonly raw6: number | undefined;
 }
@@ -104,6 +107,7 @@ function makeNetwork(order: NetworkOrder): NetworkParts {
   return {
     network: kernel.open('/proc/thread-self/ns/net'),
     queue: openPacketQueue(kernel),
+    diagnosis: openListeners(kernel),
     listeners: [listen(AF_INET, '127.0.0.1'), ...(hasIpv6Kernel() ? [listen(AF_INET6, '::1')] : [])],
     raw4: raw(AF_INET),
     raw6: hasIpv6Kernel() ? raw(AF_INET6) : undefined,

@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import type { EgressPolicy } from '../../probes/egress/policy.ts';
 import { Datagrams } from './datagrams.ts';
 import type { Kernel } from './kernel.ts';
+import { isHeard } from './listeners.ts';
 import { NameBook } from './name-book.ts';
 import { marks, type NetworkParts, ownAddresses } from './network-worker.ts';
 import { type Packet, readPacket } from './packet.ts';
@@ -10,7 +10,6 @@ import { PacketQueue, type QueuedPacket } from './packet-queue.ts';
 import { Relay } from './relay.ts';
 
 const maxRefusals = 20;
-const listening = '0A';
 const refusedCodes = new Set(['ECONNREFUSED', 'ECONNRESET']);
 const unreachableCodes = new Set([
   'EHOSTUNREACH',
@@ -36,8 +35,6 @@ export class RunNetwork {
   readonly #datagrams: Datagrams;
   readonly #connecting = new Set<string>();
   readonly #refusals = new Set<string>();
-  /** A process in the network, by which it can be asked what listens there. */
-  #memberPid: number | undefined;
   #isClosed = false;
 
   constructor(kernel: Kernel, parts: NetworkParts, policy: EgressPolicy) {
@@ -63,10 +60,6 @@ export class RunNetwork {
     return [...this.#refusals];
   }
 
-  joinedBy(pid: number | undefined): void {
-    this.#memberPid = pid;
-  }
-
   /** Judges the packets that wait. */
   serve(): void {
     if (this.#isClosed) return;
@@ -78,8 +71,8 @@ export class RunNetwork {
     this.#isClosed = true;
     this.#relay.close();
     this.#datagrams.close();
-    const { network, queue, raw4, raw6 } = this.#parts;
-    for (const descriptor of [network, queue, raw4, ...(raw6 === undefined ? [] : [raw6])]) {
+    const { network, queue, diagnosis, raw4, raw6 } = this.#parts;
+    for (const descriptor of [network, queue, diagnosis, raw4, ...(raw6 === undefined ? [] : [raw6])]) {
       this.#kernel.close(descriptor);
     }
   }
@@ -87,7 +80,8 @@ export class RunNetwork {
   #judge({ id, bytes }: QueuedPacket): void {
     const packet = readPacket(bytes);
     if (!packet) this.#queue.drop(id);
-    else if (isOwn(packet.destination) && this.#isHeard(packet)) this.#queue.accept(id, marks.direct);
+    else if (isOwn(packet.destination) && isHeard(this.#kernel, this.#parts.diagnosis, packet))
+      this.#queue.accept(id, marks.direct); // else it is the host's that is meant
     else if (this.#isRefused(packet)) this.#queue.accept(id, marks.refused);
     else if (packet.protocol === 'tcp') this.#connect(id, packet);
     else {
@@ -147,25 +141,6 @@ export class RunNetwork {
         this.#queue.accept(id, marks.relayed);
       });
     });
-  }
-
-  /** Whether something of the run itself has that port; if not, it is the host's that is meant. */
-  #isHeard({ protocol, destinationPort }: Packet): boolean {
-    const port = destinationPort.toString(16).toUpperCase().padStart(4, '0');
-    return ['', '6'].some((suffix) =>
-      this.#table(`${protocol}${suffix}`).some((row) => {
-        const [, local = '', , state] = row.trim().split(/\s+/);
-        return local.endsWith(`:${port}`) && (protocol === 'udp' || state === listening);
-      }),
-    );
-  }
-
-  #table(name: string): string[] {
-    try {
-      return readFileSync(`/proc/${this.#memberPid}/net/${name}`, 'latin1').split('\n').slice(1);
-    } catch {
-      return []; // the run has ended, or has no such family
-    }
   }
 }
 

@@ -167,9 +167,7 @@ export class Slot {
         cookie: this.#cookie,
         networkDescriptor: this.#network?.descriptor,
       };
-      const launched = launch(plan);
-      this.#network?.joinedBy(launched.child.pid);
-      return { launch: launched, plan, group };
+      return { launch: launch(plan), plan, group };
     } catch (thrown) {
       void group?.remove();
       throw toError(thrown);
