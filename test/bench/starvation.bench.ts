@@ -110,9 +110,17 @@ async function addLossyNetwork(cleanup: AsyncDisposableStack): Promise<boolean> 
   const name = 'picketlost';
   const env = { PATH: `${process.env.PATH}:/usr/sbin:/sbin` };
   const ip = (...words: string[]) => spawnSync('ip', words, { stdio: 'ignore', env }).status === 0;
-  if (!ip('link', 'add', name, 'type', 'dummy')) return false;
+  const peer = `${name}2`;
+  if (!ip('link', 'add', name, 'type', 'veth', 'peer', 'name', peer)) return false;
   cleanup.defer(() => void ip('link', 'delete', name));
-  return ip('address', 'add', '198.18.7.1/24', 'dev', name) && ip('link', 'set', name, 'up');
+  const steps = [
+    ['address', 'add', '198.18.7.1/24', 'dev', name],
+    ['link', 'set', name, 'up'],
+    ['link', 'set', peer, 'up'],
+    // Nobody has that address: the other end drops what it gets.
+    ['neighbor', 'add', lostAddress, 'lladdr', '02:00:00:00:00:07', 'dev', name],
+  ];
+  return steps.every((words) => ip(...words));
 }
 
 function nextOf(typed: readonly MakeRun[], index: number): MakeRun {
