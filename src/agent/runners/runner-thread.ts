@@ -1,5 +1,6 @@
 import type { EventLoopUtilization } from 'node:perf_hooks';
 import { type MessagePort, Worker } from 'node:worker_threads';
+import { cpuMsOf } from '../../lib/bounds/cpu-limit.ts';
 import { toError } from '../../lib/errors.ts';
 import { crashSite } from '../error-report/private-message.ts';
 import type { Capabilities, FinishedRun, RunOrder } from '../run/contracts.ts';
@@ -164,8 +165,8 @@ export class RunnerThread {
   async isHanging(nowMs: number): Promise<boolean> {
     const { turnedAtMs } = this.gate;
     if (this.#isEnded || turnedAtMs === undefined || nowMs - turnedAtMs < hang.silentMs) return false;
-    const { user, system } = await this.#worker.cpuUsage();
-    const cpuMs = (user + system) / 1000;
+    const cpuMs = await cpuMsOf(this.#worker);
+    if (cpuMs === undefined) return false;
     if (this.#silence?.turnedAtMs !== turnedAtMs) this.#silence = { turnedAtMs, cpuMs };
     return cpuMs - this.#silence.cpuMs >= hang.cpuMs;
   }

@@ -1,4 +1,5 @@
 import { type Context, createContext, Script } from 'node:vm';
+import type { Worker } from 'node:worker_threads';
 import { errorCodeOf } from '../errors.ts';
 
 /** Work of a user's making took more processor time than it may. */
@@ -55,4 +56,15 @@ export function withinCpuLimit<Result>(limitMs: number, work: () => Result): Res
     if ((user + system) / 1000 >= limitMs * toleranceFactor) throw new CpuLimitExceeded(limitMs);
   }
   throw new ThreadStarved();
+}
+
+/** The processor time of a thread, in milliseconds; undefined once it has ended. */
+export async function cpuMsOf(worker: Worker): Promise<number | undefined> {
+  try {
+    const { user, system } = await worker.cpuUsage();
+    return (user + system) / 1000;
+  } catch (thrown) {
+    if (errorCodeOf(thrown) === 'ERR_WORKER_NOT_RUNNING') return undefined;
+    throw thrown;
+  }
 }

@@ -244,13 +244,19 @@ describe('assertions of a DNS monitor', () => {
     ['TEXT_ANSWER', 'EQUALS', '192.0.2.2', {}],
     ['TEXT_ANSWER', 'NOT_EMPTY', '', { regex: 'mail(3)' }],
     ['JSON_ANSWER', 'LESS_THAN', '60', { property: '$.Answer[*].TTL' }],
-    ['JSON_ANSWER', 'EQUALS', 'x', { property: 'no path' }],
+    ['JSON_ANSWER', 'EQUALS', 'x', { property: '$.Answer[9]' }],
   ])('%s %s %s %j does not', async (source, comparison, target, more) => {
     const { failure } = await run({
       query: 'www.test',
       assertions: [assertion(source, comparison, target, more)],
     });
     expect(failure?.code).toBe('ASSERTION_FAILED');
+  });
+
+  it('is the definition’s fault when its path cannot be used', async () => {
+    const assertions = [assertion('JSON_ANSWER', 'EQUALS', 'x', { property: 'no path' })];
+    const { failure } = await run({ query: 'www.test', assertions });
+    expect(failure).toMatchObject({ code: 'ASSERTION_INVALID', owner: 'config' });
   });
 });
 

@@ -75,12 +75,7 @@ describe('what a run reports in addition to its answer', () => {
       const spec = DnsSpec.parse({ request, shouldFail });
       const outcome = await runDns(spec, { ...runContext(), timeoutMs: 150 });
       expect(outcome.failure?.code).toBe(shouldFail ? undefined : 'DNS_NO_ANSWER');
-      expect(outcome.measurement).toEqual({
-        clock: 'event',
-        overheadMs: 0,
-        lagMs: 0,
-        waitedMs: expect.any(Number),
-      });
+      expect(outcome.measurement).toMatchObject({ clock: 'event', overheadMs: 0, lagMs: 0 });
       expect(outcome.responseTimeMs).toBeGreaterThan(100);
     }
   });

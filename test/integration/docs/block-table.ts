@@ -178,6 +178,15 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
       expect(code, output).toBe(0);
       return output;
     };
+    // A service makes its database when it starts.
+    await runUntil(
+      'picket service',
+      {
+        cwd: root,
+        environment: stage.environment({ DATA_DIR: join(folder, 'data'), PORT: String(stage.servicePort) }),
+      },
+      () => answersOk(`http://127.0.0.1:${stage.servicePort}/-/readiness`),
+    );
     const account = await inDirectory('picket service add-account Shop --json', 'data');
     await inDirectory(backup, 'data');
     await inDirectory(restore, 'restored');

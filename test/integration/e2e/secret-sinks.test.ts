@@ -61,6 +61,7 @@ it('lets no form of a secret out of results, alerts, mails, pages, metrics and l
     SMTP_URL: mails.url,
     MAIL_FROM: 'picket@example.com',
     METRICS_TOKEN: metricsToken,
+    ALERTS_PER_MINUTE: '0',
   });
   const location = await createLocation(service, 'sinks');
   const agent = new AgentProcess({ SERVICE_URL: service.url, API_KEY: location.key, SPOOL_DIR: spool.path });

@@ -1,8 +1,9 @@
+import { once } from 'node:events';
 import { extname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { TemplateError } from '../../../checks/judging/templating.ts';
-import { CpuLimitExceeded } from '../../../lib/bounds/cpu-limit.ts';
+import { CpuLimitExceeded, cpuMsOf } from '../../../lib/bounds/cpu-limit.ts';
 import { errorCodeOf } from '../../../lib/errors.ts';
 import { LruMap } from '../../../lib/lru.ts';
 import type { ChannelConfig } from '../../../protocol/alerts/alert-channel.ts';
@@ -21,6 +22,8 @@ export type TemplateWork =
     }
   | { readonly kind: 'problems'; readonly config: Config };
 export type TemplateReply =
+  /** Its modules are loaded: from here on its processor time is that of templates. */
+  | { readonly kind: 'ready' }
   | { readonly kind: 'request'; readonly request: OutboundRequest }
   | { readonly kind: 'problems'; readonly problems: Problem[] }
   | {
@@ -51,6 +54,7 @@ export class TemplateThread {
   readonly #queues = new Map<string, Job[]>();
   readonly #refused = new LruMap<string, { readonly reason: string; readonly untilMs: number }>(1000);
   #worker: Worker | undefined;
+  #ready: Promise<unknown> = Promise.resolve();
   #isBusy = false;
 
   /** @throws TemplateError */
@@ -110,11 +114,12 @@ export class TemplateThread {
     const refused = this.#refused.get(key);
     if (refused && refused.untilMs > performance.now()) throw new TemplateError(refused.reason);
     const worker = this.#worker ?? this.#start();
+    worker.ref();
+    await this.#ready;
     const done = new AbortController();
     const ended = Promise.withResolvers<TemplateReply>();
     const onExit = () => ended.reject(new Error('the thread for templates ended'));
     worker.once('message', ended.resolve).once('error', ended.reject).once('exit', onExit);
-    worker.ref();
     this.#watch(worker, done.signal).catch(ended.reject);
     try {
       worker.postMessage(work);
@@ -136,18 +141,17 @@ export class TemplateThread {
   }
 
   /**
-   * Rejects when a thread works too long. Time alone would say so of one that got no processor.
+   * Rejects when a thread works too long. Time alone would say so of one that got no processor. A thread that
+   * has ended says by its own events why.
    *
    * @throws CpuLimitExceeded
    */
-  async #watch(worker: Worker, done: AbortSignal): Promise<never> {
-    let firstMs: number | undefined;
-    for (;;) {
-      await sleep(watchIntervalMs, undefined, { signal: done, ref: false });
-      const { user, system } = await worker.cpuUsage();
-      const cpuMs = (user + system) / 1000;
-      firstMs ??= cpuMs;
+  async #watch(worker: Worker, done: AbortSignal): Promise<void> {
+    const firstMs = await cpuMsOf(worker);
+    for (let cpuMs = firstMs; cpuMs !== undefined && firstMs !== undefined; ) {
       if (cpuMs - firstMs >= limits.cpuMs) throw new CpuLimitExceeded(limits.cpuMs);
+      await sleep(watchIntervalMs, undefined, { signal: done, ref: false });
+      cpuMs = await cpuMsOf(worker);
     }
   }
 
@@ -161,6 +165,10 @@ export class TemplateThread {
     // Between two jobs nobody waits for it.
     worker.on('error', () => this.#forget(worker)).on('exit', () => this.#forget(worker));
     this.#worker = worker;
+    const ended = once(worker, 'exit').then(() => {
+      throw new Error('the thread for templates ended before it was ready');
+    });
+    this.#ready = Promise.race([once(worker, 'message'), ended]);
     return worker;
   }
 

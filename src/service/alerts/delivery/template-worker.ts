@@ -9,6 +9,7 @@ const port = parentPort;
 if (!port) throw new Error('this file is the entry of a worker thread');
 
 port.on('message', (work: TemplateWork) => port.postMessage(reply(work)));
+port.postMessage({ kind: 'ready' } satisfies TemplateReply);
 
 function reply(work: TemplateWork): TemplateReply {
   try {

@@ -15,7 +15,8 @@ const sample = fc.record({
 const verdicts = {
   passed: { has_failures: 0, has_errors: 0, code: null },
   assertion: { has_failures: 1, has_errors: 0, code: 'ASSERTION_FAILED' },
-  refused: { has_failures: 1, has_errors: 0, code: 'CONNECTION_REFUSED' },
+  // Nothing was measured of it.
+  refused: { has_failures: 1, has_errors: 0, code: 'CONNECTION_REFUSED', measured: '[[0,{}]]' },
   error: { has_failures: 0, has_errors: 1, code: 'RUNNER_CRASHED' },
 } as const;
 
