@@ -38,7 +38,8 @@ const SO_MARK = 36;
 
 /**
  * A pair of interfaces, because a host with nothing but loopback counts as offline. Every connection and
- * every datagram waits for a word of ours; whatever else would leave is refused.
+ * every datagram waits for a word of ours; whatever else would leave is refused. What was redirected to the relay
+ * counts as leaving by `outer` still, as that was its way before: its new destination tells.
  */
 function setUp({ hasIpv6 }: NetworkOrder): string {
   const rules = (rejections: Readonly<Record<string, string>>) => `*mangle
@@ -52,17 +53,19 @@ COMMIT
 -A OUTPUT -p tcp -m mark --mark ${marks.refused} -j REJECT --reject-with tcp-reset
 -A OUTPUT -m mark --mark ${marks.refused} -j REJECT --reject-with ${rejections.port}
 -A OUTPUT -m mark --mark ${marks.unreachable} -j REJECT --reject-with ${rejections.address}
--A OUTPUT -o outer -m mark ! --mark ${marks.direct} -j REJECT --reject-with ${rejections.prohibited}
+-A OUTPUT -o outer ! -d ${rejections.loopback} -m mark ! --mark ${marks.direct} -j REJECT --reject-with ${rejections.prohibited}
 COMMIT
 `;
   const ip = systemProgram('ip');
   const grep = systemProgram('grep');
   const four = {
+    loopback: '127.0.0.0/8',
     port: 'icmp-port-unreachable',
     address: 'icmp-host-unreachable',
     prohibited: 'icmp-admin-prohibited',
   };
   const six = {
+    loopback: '::1/128',
     port: 'icmp6-port-unreachable',
     address: 'icmp6-addr-unreachable',
     prohibited: 'icmp6-adm-prohibited',

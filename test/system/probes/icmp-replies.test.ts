@@ -72,8 +72,9 @@ describe.skipIf(reason)(`ICMP replies of a strange host${reason ? ` (${reason})`
       },
     );
 
-    // The library tells nothing of what it throws away.
-    it.skipIf(backend === 'net-ping').each([
+    // The library says nothing of what it throws away.
+    if (backend === 'net-ping') return;
+    it.each([
       ['other-token', 'a reply with other data came, which does not count'],
       ['short', 'a reply with other data came, which does not count'],
       ['other-source', 'a reply came from 10.80.2.9, which was not asked, and does not count'],

@@ -3,6 +3,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { chmodSync, cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -144,6 +145,21 @@ describe.each<{ readonly mechanism: SandboxMechanism }>([
       expect(target.visits, output).toEqual([]);
     },
   );
+
+  itRuns('what is open is reached beyond loopback, too', { timeout: 120_000 }, async ({ skip }) => {
+    const others = Object.values(networkInterfaces()).flat();
+    const address = others.find((one) => one?.family === 'IPv4' && !one.internal)?.address;
+    if (address === undefined) return skip('this host has no address but loopback');
+    const server = await listen(address, 0, () => undefined);
+    servers.push(server);
+    const { output } = await inSandbox(`${nodeTools} (async () => {
+      const answers = await Promise.all([1, 2, 3].map(() => dial('${address}', ${server.port})));
+      for (const answer of answers) console.log(answer.split('\\r')[0]);
+      console.log(await tell('udp4', ${server.port}, '${address}', true));
+      process.exit(0);
+    })().catch((error) => { console.log(error.code); process.exit(1); });`);
+    expect(output).toBe('HTTP/1.1 200 OK\nHTTP/1.1 200 OK\nHTTP/1.1 200 OK\nhi\n');
+  });
 
   itRuns(
     'failures of connecting are those of the target, and loopback is the run’s own first',
