@@ -62,6 +62,7 @@ it('lets no form of a secret out of results, alerts, mails, pages, metrics and l
     MAIL_FROM: 'picket@example.com',
     METRICS_TOKEN: metricsToken,
     ALERTS_PER_MINUTE: '0',
+    EGRESS_ALLOW: '127.0.0.1',
   });
   const location = await createLocation(service, 'sinks');
   const agent = new AgentProcess({ SERVICE_URL: service.url, API_KEY: location.key, SPOOL_DIR: spool.path });
@@ -112,7 +113,7 @@ it('lets no form of a secret out of results, alerts, mails, pages, metrics and l
         doubleCheck: false,
         privateLocations: [location.slugName],
         alertChannelSubscriptions,
-        request: { method: 'GET', headers: [{ key: 'X-{{TOKEN}}', value: '{{PASSWORD}}' }], ...request },
+        request: { method: 'GET', headers: [{ key: 'X-Secret', value: '{{PASSWORD}} {{TOKEN}}' }], ...request },
       });
       ids.push(check.id);
     }
