@@ -28,6 +28,7 @@ import { artifactRoutes, assetRoutes } from '../protocol/results/artifact.ts';
 import { checkResultRoutes } from '../protocol/results/check-result.ts';
 import { errorGroupRoutes, rootCauseAnalysisRoutes } from '../protocol/results/error-group.ts';
 import { reportingRoutes } from '../protocol/results/reporting.ts';
+import { slotRoutes } from '../protocol/runs/slot.ts';
 import { checkSessionRoutes } from '../protocol/sessions/check-session.ts';
 import { testSessionRoutes } from '../protocol/sessions/test-session.ts';
 import { triggerRoutes } from '../protocol/sessions/trigger.ts';
@@ -41,6 +42,7 @@ export const allRoutes: readonly Route[] = [
   ...Object.values(assetRoutes),
   ...Object.values(codeBundleRoutes),
   ...Object.values(checkStatusRoutes),
+  ...Object.values(slotRoutes),
   ...Object.values(alertChannelRoutes),
   ...Object.values(alertRoutes),
   ...Object.values(heartbeatRoutes),

@@ -36,6 +36,7 @@ import { checkStatusHandlers } from './results/status-routes.ts';
 import { allRoutes } from './route-table.ts';
 import { rescheduler } from './runs/rescheduling.ts';
 import { agentHandlers } from './runs/routes.ts';
+import { slotHandlers } from './runs/slot-routes.ts';
 import { sessionHandlers } from './sessions/routes.ts';
 import { triggerHandlers } from './sessions/trigger-routes.ts';
 
@@ -68,6 +69,7 @@ function allHandlers(deps: RouteDeps & CheckDeps): ReadonlyMap<string, AnyHandle
     ...checkResultHandlers(deps),
     ...assetHandlers(deps),
     ...checkStatusHandlers(deps),
+    ...slotHandlers(deps),
     ...alertChannelHandlers(deps),
     ...alertHandlers(deps),
     ...heartbeatHandlers(deps),

@@ -34,6 +34,7 @@ import { Reports } from './results/report-store.ts';
 import { Statuses } from './results/status-store.ts';
 import { Results } from './results/store.ts';
 import { Leases } from './runs/lease-store.ts';
+import { Slots } from './runs/slot-store.ts';
 import { Runs } from './runs/store.ts';
 import { CheckSessions } from './sessions/check-session-store.ts';
 import { TestSessions } from './sessions/test-session-store.ts';
@@ -192,6 +193,7 @@ function repositoriesOf(db: Kysely<Tables>, dialect: Dialect) {
     locationEvents: new LocationEvents(db),
     codeBundles: new CodeBundles(db, dialect),
     runs: new Runs(db, dialect),
+    slots: new Slots(db),
     leases: new Leases(db, dialect),
     results: new Results(db, dialect),
     resultColumns: new ResultColumns(db, dialect),

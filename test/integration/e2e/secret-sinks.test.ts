@@ -113,7 +113,11 @@ it('lets no form of a secret out of results, alerts, mails, pages, metrics and l
         doubleCheck: false,
         privateLocations: [location.slugName],
         alertChannelSubscriptions,
-        request: { method: 'GET', headers: [{ key: 'X-Secret', value: '{{PASSWORD}} {{TOKEN}}' }], ...request },
+        request: {
+          method: 'GET',
+          headers: [{ key: 'X-Secret', value: '{{PASSWORD}} {{TOKEN}}' }],
+          ...request,
+        },
       });
       ids.push(check.id);
     }

@@ -16,6 +16,7 @@ import { reportSuite } from './reports.ts';
 import { resourceSuite } from './resources.ts';
 import { retentionSuite } from './retention.ts';
 import { sessionSuite } from './sessions.ts';
+import { slotRecordSuite } from './slot-records.ts';
 import { slotSuite } from './slots.ts';
 import type { StoreStage } from './stage.ts';
 import { suiteErrorSuite } from './suite-errors.ts';
@@ -24,6 +25,7 @@ import { suiteErrorSuite } from './suite-errors.ts';
 export function storeSuites(stage: StoreStage): void {
   leaseSuite(stage);
   slotSuite(stage);
+  slotRecordSuite(stage);
   clockSuite(stage);
   apiSuite(stage);
   changeSuite(stage);

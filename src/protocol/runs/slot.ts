@@ -1,0 +1,128 @@
+import { z } from 'zod';
+import { CursorPaging, cursorPage } from '../http/cursor.ts';
+import { Timestamp } from '../http/query.ts';
+import { defineRoute, successful } from '../http/route.ts';
+
+export const slotStates = ['QUEUED', 'LEASED', 'FINAL', 'MISSED', 'CANCELLED'] as const;
+
+/** Why a slot ended without a measurement, and what to do about it. */
+export const slotReasons = {
+  'no-agent': 'No agent of the location asked for work. Start one, or look at its log.',
+  'over-capacity':
+    'The agents of the location were busy until the slot was no longer fresh. Add agents, raise JOB_CONCURRENCY, or check less often.',
+  expired: 'The run waited too long in the queue.',
+  'agent-lost': 'Two agents in a row vanished while they ran it. Look at their logs and memory.',
+  unsupported: 'No agent of the location can run it: the type or its runtime is missing there.',
+  'service-away': 'The service was not running.',
+  'paused-by-maintenance': 'A maintenance window pauses the check.',
+  deactivated: 'The check or its group was switched off.',
+  deleted: 'The check was deleted.',
+  'location-removed': 'The check no longer runs at this location.',
+  'location-deleted': 'The private location was deleted.',
+} as const;
+export type SlotReason = keyof typeof slotReasons;
+const reasonNames = Object.keys(slotReasons) as [SlotReason, ...SlotReason[]];
+
+const SlotState = z
+  .enum(slotStates)
+  .describe('FINAL: measured. MISSED, CANCELLED: never measured. QUEUED, LEASED: on its way');
+
+/** One due time of a check at one location, and what became of it. */
+export const Slot = z
+  .object({
+    id: z.string(),
+    location: z.string().describe('The location that the slot was for'),
+    scheduledAt: z.iso.datetime().describe('When it was due'),
+    slotCount: z
+      .int()
+      .min(1)
+      .describe(
+        'How many slots in a row the record stands for: more than 1 only for MISSED, from scheduledAt on',
+      ),
+    state: SlotState,
+    reason: z
+      .string()
+      .nullable()
+      .describe(`Of MISSED and CANCELLED: ${reasonNames.join(', ')}`),
+    explanation: z.string().nullable().describe('The reason in words, and what to do'),
+    endedAt: z.iso.datetime().nullable().describe('When the record became terminal; null while on its way'),
+    startDelayMs: z.number().nullable().describe('Of FINAL: from being due to its probe'),
+    checkResultId: z.string().nullable().describe('Of FINAL: the result'),
+    verdict: z
+      .enum(['PASSED', 'DEGRADED', 'FAILED', 'ERROR'])
+      .nullable()
+      .describe('Of FINAL. ERROR: the monitoring failed, not the target'),
+    responseTime: z.number().nullable().describe('Of FINAL, in milliseconds'),
+  })
+  .meta({ id: 'Slot' });
+export type Slot = z.output<typeof Slot>;
+
+/** Slots by what became of them; all but `due` add up to `due`. */
+export const SlotCounts = z
+  .object({
+    due: z.int(),
+    final: z.int().describe('Measured'),
+    missed: z.record(z.string(), z.int()).describe('Never measured, by reason'),
+    cancelled: z.record(z.string(), z.int()).describe('Taken back before they were measured, by reason'),
+    onTheirWay: z.int().describe('Queued or leased'),
+  })
+  .meta({ id: 'SlotCounts' });
+export type SlotCounts = z.output<typeof SlotCounts>;
+
+const SlotWindow = {
+  from: Timestamp.optional().describe('Slots due at or after it; default: 24 hours before `to`'),
+  to: Timestamp.optional().describe('Slots due before it; default: now'),
+};
+
+export const slotRoutes = {
+  listCheckSlots: defineRoute({
+    method: 'GET',
+    path: '/v1/checks/{id}/slots',
+    operationId: 'listCheckSlots',
+    summary:
+      'Every due time of a check and what became of it, newest first: measured, missed and why, on its way',
+    tag: 'Slots',
+    credential: 'account',
+    params: z.object({ id: z.uuid() }),
+    query: z.object({
+      ...CursorPaging,
+      limit: z.coerce.number().int().min(1).max(1000).default(100).describe('Items per page'),
+      ...SlotWindow,
+      location: z
+        .string()
+        .min(1)
+        .max(64)
+        .optional()
+        .describe('A region, or the slugName of a private location'),
+      state: z.enum(slotStates).optional(),
+      reason: z.enum(reasonNames).optional(),
+    }),
+    success: successful,
+    response: cursorPage(Slot),
+  }),
+  countCheckSlots: defineRoute({
+    method: 'GET',
+    path: '/v1/checks/{id}/slots/count',
+    operationId: 'countCheckSlots',
+    summary: 'How many slots of a check were due in a window, and what became of them',
+    tag: 'Slots',
+    credential: 'account',
+    params: z.object({ id: z.uuid() }),
+    query: z.object({ ...SlotWindow, location: z.string().min(1).max(64).optional() }),
+    success: successful,
+    response: SlotCounts,
+  }),
+  countLocationSlots: defineRoute({
+    method: 'GET',
+    path: '/v1/private-locations/{id}/slots',
+    operationId: 'countLocationSlots',
+    summary:
+      'How many slots of all checks were due at a private location in a window, and what became of them',
+    tag: 'Slots',
+    credential: 'account',
+    params: z.object({ id: z.uuid() }),
+    query: z.object(SlotWindow),
+    success: successful,
+    response: SlotCounts,
+  }),
+};

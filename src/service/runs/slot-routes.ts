@@ -1,0 +1,100 @@
+import { AppError } from '../../lib/errors.ts';
+import { parseCursor } from '../../protocol/http/cursor.ts';
+import { instantOf } from '../../protocol/http/query.ts';
+import { type Slot, type SlotCounts, slotReasons, slotRoutes } from '../../protocol/runs/slot.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
+import { pageOf } from '../http/paging.ts';
+import { fieldError } from '../http/validation.ts';
+import type { SlotCount, SlotRow } from './slot-store.ts';
+import type { RunState } from './tables.ts';
+
+const dayMs = 86_400_000;
+
+/** The routes of slots: the ledger as people see it. */
+export function slotHandlers({ store, clock }: HandlerDeps): [string, AnyHandler][] {
+  const knownCheck = async (accountId: string, id: string) => {
+    if (!(await store.checks.find(accountId, id))) {
+      throw new AppError('NOT_FOUND', `There is no check ${id}.`);
+    }
+  };
+  return handlersById(slotRoutes, {
+    async listCheckSlots({ caller, params, query }) {
+      await knownCheck(caller.accountId, params.id);
+      const { location, reason } = query;
+      const state = query.state?.toLowerCase() as RunState | undefined;
+      const filter = { ...windowOf(query, clock.wallMs()), location, state, reason };
+      const page = { limit: query.limit + 1, cursor: parseCursor(query.nextId) };
+      const rows = await store.slots.ofCheck(params.id, filter, page);
+      const ordered = rows.map((row) => ({ ...row, created: row.slot_at }));
+      return pageOf(ordered, query.limit, async (shown) => shown.map(slotView));
+    },
+    async countCheckSlots({ caller, params, query }) {
+      await knownCheck(caller.accountId, params.id);
+      const filter = { ...windowOf(query, clock.wallMs()), location: query.location };
+      return slotCounts(await store.slots.countOfCheck(params.id, filter));
+    },
+    async countLocationSlots({ caller, params, query }) {
+      const location = await store.locations.find(caller.accountId, params.id);
+      if (!location) throw new AppError('NOT_FOUND', `There is no private location ${params.id}.`);
+      const { slug_name: slugName } = location;
+      return slotCounts(
+        await store.slots.countAtLocation(caller.accountId, slugName, windowOf(query, clock.wallMs())),
+      );
+    },
+  });
+}
+
+/** @throws AppError VALIDATION_FAILED when the window ends before it begins. */
+function windowOf(
+  query: { readonly from?: string | undefined; readonly to?: string | undefined },
+  now: number,
+) {
+  const to = instantOf(query.to) ?? now + 1;
+  const from = instantOf(query.from) ?? to - dayMs;
+  if (to < from) throw fieldError('query', [{ key: 'to', message: 'must not be before "from"' }]);
+  return { from, to };
+}
+
+/** Counts that add up to the slots that were due. */
+export function slotCounts(rows: readonly SlotCount[]): SlotCounts {
+  const sum = (of: readonly SlotCount[]) => of.reduce((total, { count }) => total + count, 0);
+  const inStates = (...states: readonly RunState[]) => rows.filter(({ state }) => states.includes(state));
+  const byReason = (state: RunState) =>
+    Object.fromEntries(inStates(state).map(({ reason, count }) => [reason ?? 'unknown', count]));
+  return {
+    due: sum(rows),
+    final: sum(inStates('final')),
+    missed: byReason('missed'),
+    cancelled: byReason('cancelled'),
+    onTheirWay: sum(inStates('queued', 'leased')),
+  };
+}
+
+function slotView(row: SlotRow): Slot {
+  return {
+    id: row.id,
+    location: row.slot_location,
+    scheduledAt: new Date(row.slot_at).toISOString(),
+    slotCount: row.slot_count,
+    state: row.state.toUpperCase() as Slot['state'],
+    reason: row.reason,
+    explanation: explanationOf(row.reason),
+    endedAt: row.ended === null ? null : new Date(row.ended).toISOString(),
+    startDelayMs: row.start_delay,
+    checkResultId: row.result_id,
+    verdict: verdictOf(row),
+    responseTime: row.response_time,
+  };
+}
+
+function explanationOf(reason: string | null): string | null {
+  const known: Readonly<Record<string, string>> = slotReasons;
+  return reason === null ? null : (known[reason] ?? null);
+}
+
+function verdictOf(row: SlotRow): Slot['verdict'] {
+  if (row.result_id === null) return null;
+  if (row.has_errors === 1) return 'ERROR';
+  if (row.has_failures === 1) return 'FAILED';
+  return row.is_degraded === 1 ? 'DEGRADED' : 'PASSED';
+}

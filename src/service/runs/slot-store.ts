@@ -1,0 +1,115 @@
+import { type Kysely, type SelectQueryBuilder, sql } from 'kysely';
+import type { Cursor } from '../../protocol/http/cursor.ts';
+import type { Tables } from '../tables.ts';
+import type { RunState } from './tables.ts';
+
+export interface SlotFilter {
+  readonly from: number;
+  readonly to: number;
+  readonly location?: string | undefined;
+  readonly state?: RunState | undefined;
+  readonly reason?: string | undefined;
+}
+
+/** A slot with the result that measured it. */
+export interface SlotRow {
+  readonly id: string;
+  readonly slot_location: string;
+  readonly slot_at: number;
+  readonly slot_count: number;
+  readonly state: RunState;
+  readonly reason: string | null;
+  readonly ended: number | null;
+  readonly result_id: string | null;
+  readonly start_delay: number | null;
+  readonly response_time: number | null;
+  readonly has_failures: number | null;
+  readonly has_errors: number | null;
+  readonly is_degraded: number | null;
+}
+
+export interface SlotCount {
+  readonly state: RunState;
+  readonly reason: string | null;
+  readonly count: number;
+}
+
+/** The slots of the schedule, read from the ledger. Runs of sessions are no slots. */
+export class Slots {
+  readonly #db: Kysely<Tables>;
+
+  constructor(db: Kysely<Tables>) {
+    this.#db = db;
+  }
+
+  /** Slots of a check behind a cursor, newest first. */
+  async ofCheck(
+    checkId: string,
+    filter: SlotFilter,
+    page: { readonly limit: number; readonly cursor: Cursor | undefined },
+  ): Promise<SlotRow[]> {
+    const { cursor } = page;
+    let query = this.#of(filter)
+      .where('runs.check_id', '=', checkId)
+      .leftJoin('results', (join) =>
+        join
+          .onRef('results.run_id', '=', 'runs.id')
+          // Written out, so that the partial index of final results is used.
+          .on('results.result_type', '=', sql.lit('FINAL' as const)),
+      )
+      .select([
+        'runs.id',
+        'runs.slot_location',
+        'runs.slot_at',
+        'runs.slot_count',
+        'runs.state',
+        'runs.reason',
+        'runs.ended',
+        'results.id as result_id',
+        'results.start_delay',
+        'results.response_time',
+        'results.has_failures',
+        'results.has_errors',
+        'results.is_degraded',
+      ]);
+    if (cursor) {
+      query = query.where(
+        sql<boolean>`(runs.slot_at < ${cursor.created} or (runs.slot_at = ${cursor.created} and runs.id < ${cursor.id}))`,
+      );
+    }
+    return query.orderBy('runs.slot_at', 'desc').orderBy('runs.id', 'desc').limit(page.limit).execute();
+  }
+
+  /** How many slots of a check ended how. */
+  async countOfCheck(checkId: string, filter: SlotFilter): Promise<SlotCount[]> {
+    return this.#counted(this.#of(filter).where('runs.check_id', '=', checkId));
+  }
+
+  /** How many slots of all checks of an account at one location ended how. */
+  async countAtLocation(accountId: string, location: string, filter: SlotFilter): Promise<SlotCount[]> {
+    const checks = this.#db.selectFrom('checks').select('id').where('account_id', '=', accountId);
+    return this.#counted(this.#of({ ...filter, location }).where('runs.check_id', 'in', checks));
+  }
+
+  async #counted(query: SelectQueryBuilder<Tables, 'runs', object>): Promise<SlotCount[]> {
+    const rows = await query
+      .select(['runs.state', 'runs.reason'])
+      .select((eb) => eb.fn.sum<number>('runs.slot_count').as('count'))
+      .groupBy(['runs.state', 'runs.reason'])
+      .execute();
+    return rows.map((row) => ({ ...row, count: Number(row.count) }));
+  }
+
+  #of({ from, to, location, state, reason }: SlotFilter) {
+    let query = this.#db
+      .selectFrom('runs')
+      .where('runs.slot_at', '>=', from)
+      .where('runs.slot_at', '<', to)
+      .where('runs.check_session_id', 'is', null)
+      .where('runs.test_session_id', 'is', null);
+    if (location !== undefined) query = query.where('runs.slot_location', '=', location);
+    if (state !== undefined) query = query.where('runs.state', '=', state);
+    if (reason !== undefined) query = query.where('runs.reason', '=', reason);
+    return query;
+  }
+}
