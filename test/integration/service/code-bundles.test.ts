@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { readdirSync } from 'node:fs';
+import { globSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -21,15 +21,23 @@ const bytes = gzipSync(randomBytes(300_000));
 const sha256 = createHash('sha256').update(bytes).digest('hex');
 const key = `${sha256}-${bytes.length}`;
 
+const artifacts = temporaryFolder();
+/** Where the store has a bundle of whichever account. */
+const bundlePlace = (bundle: string) =>
+  join(artifacts.path, globSync(`**/${bundle}`, { cwd: artifacts.path })[0] ?? 'nowhere');
+
 let harness: ServiceHarness;
 let url: string;
 let location: TestLocation;
 beforeAll(async () => {
-  harness = await openHarness({ codeBundleQuotaBytes: 1_000_000 });
+  harness = await openHarness({ codeBundleQuotaBytes: 1_000_000, artifactFolder: artifacts.path });
   url = await harness.app.listen({ port: 0, host: '127.0.0.1' });
   location = await createLocation(harness, 'lab');
 });
-afterAll(() => harness.close());
+afterAll(async () => {
+  await harness.close();
+  artifacts.remove();
+});
 
 async function upload(
   body: Buffer,
@@ -149,6 +157,14 @@ describe('the code bundles of an account', () => {
     const [first, second] = [gzipSync(randomBytes(600_000)), gzipSync(randomBytes(600_000))];
     const kept = await upload(first, {}, owner);
     expect([kept.status, (await upload(first, {}, owner)).status]).toEqual([201, 201]);
+    expect((await upload(second, {}, owner)).status).toBe(507);
+    // One that is there keeps its room, also when it cannot be stored once more.
+    const place = bundlePlace(kept.body.key);
+    renameSync(place, `${place}.aside`);
+    mkdirSync(join(place, 'in the way'), { recursive: true });
+    expect((await upload(first, {}, owner)).status).toBeGreaterThanOrEqual(500);
+    rmSync(place, { recursive: true });
+    renameSync(`${place}.aside`, place);
     expect((await upload(second, {}, owner)).status).toBe(507);
     await harness.call('POST', '/v1/private-locations', { name: 'own', slugName: 'own' }, { key: owner });
     const check = await harness.call(

@@ -1,5 +1,4 @@
 import { domainToASCII } from 'node:url';
-import { misread } from './misread.ts';
 
 /** The spellings that bodies have which are then put into Base64 as a whole: plain, JSON, URL, form, HTML. */
 export function bodySpellings(text: string): Set<string> {
@@ -230,4 +229,17 @@ function upperCodes(text: string): string {
     /%[0-9a-f]{2}|\\u[0-9a-f]{4}/g,
     (match) => match.slice(0, 2) + match.slice(2).toUpperCase(),
   );
+}
+
+/** What decodes one byte as one character, and is often taken for UTF-8 or the other way round. */
+const windows = new TextDecoder('windows-1252');
+
+/**
+ * What becomes of a text beyond ASCII when its UTF-8 is read as Latin-1, or as Windows-1252, and written as
+ * UTF-8 again: `Ã¶` for `ö`. Nothing for texts in ASCII.
+ */
+export function misread(text: string): string[] {
+  if (!/[^\0-\x7f]/.test(text)) return [];
+  const bytes = Buffer.from(text);
+  return [...new Set([bytes.toString('latin1'), windows.decode(bytes)])];
 }

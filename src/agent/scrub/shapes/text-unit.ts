@@ -1,6 +1,6 @@
 import { decodeHTML } from 'entities';
-import { misread } from './misread.ts';
 import type { Unit } from './shape.ts';
+import { misread } from './spellings.ts';
 
 /** How often a text may have been escaped: `%252525`, `\\\\\\\\`, `&amp;amp;`. */
 const maxPercentNesting = 4;

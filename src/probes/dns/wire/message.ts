@@ -10,10 +10,9 @@ import {
 } from 'dns-packet';
 import { codecType, type RecordType, typeName } from '../../../lib/dns-record-type.ts';
 import { toError } from '../../../lib/errors.ts';
-import { DnsDecodeError } from './decode-error.ts';
 import { decodingSteps } from './decoding-cost.ts';
 import { isSameName } from './name.ts';
-import { type RawRecord, readRawMessage } from './raw-records.ts';
+import { DnsDecodeError, type RawRecord, readRawMessage } from './raw-records.ts';
 import { recordText } from './record-text.ts';
 
 export { DnsDecodeError };

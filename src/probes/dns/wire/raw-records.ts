@@ -1,4 +1,10 @@
-import { DnsDecodeError } from './decode-error.ts';
+/** Bytes that are no DNS message. */
+export class DnsDecodeError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'DnsDecodeError';
+  }
+}
 
 const headerBytes = 12;
 const questionTailBytes = 4;

@@ -1,6 +1,5 @@
 import type { CaaData, DnskeyData, DsData, RrsigData, TlsaData, TxtData } from 'dns-packet';
-import { ipv6Text } from './address-text.ts';
-import { absoluteName } from './name.ts';
+import { absoluteName, ipv6Text } from './name.ts';
 import { readName } from './raw-records.ts';
 import { serviceBindingText } from './service-binding.ts';
 

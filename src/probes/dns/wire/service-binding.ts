@@ -1,4 +1,4 @@
-import { ipv6Text } from './address-text.ts';
+import { ipv6Text } from './name.ts';
 import { labelText } from './raw-records.ts';
 
 /** Names of service parameters (RFC 9460 section 14.3.2, RFC 9461, RFC 9540). */

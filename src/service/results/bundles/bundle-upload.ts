@@ -17,8 +17,11 @@ const placeOf = (accountId: string, key: string) => `bundles/${accountId}/${key}
 
 /** The room that an account has for bundles. */
 export interface BundleRoom {
-  /** @throws AppError ARTIFACT_STORE_FULL when there is not enough. */
-  take(bundle: { readonly key: string; readonly size_bytes: number }): Promise<void>;
+  /**
+   * @returns whether room was taken: a bundle that is there already has its own.
+   * @throws AppError ARTIFACT_STORE_FULL when there is not enough.
+   */
+  take(bundle: { readonly key: string; readonly size_bytes: number }): Promise<boolean>;
   /** What was taken for a bundle that was not stored. */
   giveBack(key: string): Promise<void>;
 }
@@ -50,11 +53,11 @@ export async function takeCodeBundle(
     const measured = content.measured();
     refuseOther(request.headers[checksumHeader], measured.sha256);
     const key = codeBundleKeyOf(measured);
-    await room.take({ key, size_bytes: measured.sizeBytes });
+    const isNew = await room.take({ key, size_bytes: measured.sizeBytes });
     try {
       await store.put(placeOf(accountId, key), createReadStream(file), measured);
     } catch (thrown) {
-      await room.giveBack(key);
+      if (isNew) await room.giveBack(key);
       throw thrown;
     }
     return { key, contentLength: measured.sizeBytes, checksumSha256: measured.sha256 };

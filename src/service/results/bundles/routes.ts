@@ -33,8 +33,8 @@ export function codeBundleHandlers({
         return takeCodeBundle(artifactStore, accountId, request.raw, {
           async take(bundle) {
             const row = { account_id: accountId, ...bundle, created: clock.wallMs() };
-            const hasRoom = await store.transaction(({ codeBundles }) => codeBundles.add(row, quotaBytes));
-            if (hasRoom) return;
+            const taken = await store.transaction(({ codeBundles }) => codeBundles.add(row, quotaBytes));
+            if (taken !== 'full') return taken === 'added';
             throw new AppError(
               'ARTIFACT_STORE_FULL',
               'The code bundles of this account would take more than CODE_BUNDLE_QUOTA_BYTES. Delete those that no check names.',

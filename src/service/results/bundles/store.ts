@@ -17,7 +17,7 @@ export class CodeBundles {
    * Notes a bundle, unless those of its account would be more than the quota together. One that is there
    * already takes no more room. To be called in a transaction.
    */
-  async add(row: CodeBundleRow, quotaBytes: number): Promise<boolean> {
+  async add(row: CodeBundleRow, quotaBytes: number): Promise<'added' | 'known' | 'full'> {
     // The account's row is locked: two uploads at once count each other.
     await this.#db
       .selectFrom('accounts')
@@ -31,13 +31,13 @@ export class CodeBundles {
       .where('account_id', '=', row.account_id)
       .where('key', '!=', row.key)
       .executeTakeFirst();
-    if (Number(others?.bytes ?? 0) + row.size_bytes > quotaBytes) return false;
-    await this.#db
+    if (Number(others?.bytes ?? 0) + row.size_bytes > quotaBytes) return 'full';
+    const done = await this.#db
       .insertInto('code_bundles')
       .values(row)
       .onConflict((conflict) => conflict.doNothing())
-      .execute();
-    return true;
+      .executeTakeFirst();
+    return Number(done.numInsertedOrUpdatedRows) > 0 ? 'added' : 'known';
   }
 
   async remove(accountId: string, key: string): Promise<void> {
