@@ -6,6 +6,8 @@ import { Claims, type ClaimsOptions } from './claims.ts';
 
 const longPollMs = 25_000;
 const settlingPollMs = 1000;
+/** While there is no memory for some types: other programs may give some back, and nobody tells of that. */
+const fullPollMs = 5000;
 /**
  * After a full lane got a free slot, others follow soon; claims for one slot each would cost more than they
  * bring.
@@ -171,12 +173,13 @@ export class Poller {
    * milliseconds.
    */
   async #claimOnce(): Promise<number> {
-    const { serviceClock, isSettled, log } = this.#options;
+    const { dispatcher, serviceClock, isSettled, log } = this.#options;
     await this.#topUp;
     if (this.#stop.signal.aborted) return 0;
     // A long answer says little about the clock, so the first question, and one now and then, is a short one.
     // Until it is known what all this agent can run, the next claim that can say more is not far away.
-    const fullWaitMs = isSettled() ? longPollMs : settlingPollMs;
+    const settledWaitMs = dispatcher.fullTypes().length === 0 ? longPollMs : fullPollMs;
+    const fullWaitMs = isSettled() ? settledWaitMs : settlingPollMs;
     const waitMs = serviceClock.isStale ? 0 : fullWaitMs;
     let answer: Answer<ClaimAnswer> | undefined;
     try {
