@@ -20,24 +20,51 @@ const secrets = [
   'sk_live_51H8xYzKqP2mN4vB6cD8fG0hJ2kL4',
 ];
 
-/** Texts and files come out of these; each is given a form with something around it. */
-const sinks: readonly (readonly [string, (bytes: Buffer, secret: string) => Buffer | Promise<Buffer>])[] = [
-  ['a file', (bytes, secret) => scrubBytes(bytes, { finder: new SecretFinder([secret]), mask }).bytes],
-  ['a stream', (bytes, secret) => streamed(bytes, new SecretFinder([secret]))],
-  ['a text of a result', (bytes, secret) => Buffer.from(new Scrubber([secret]).text(bytes.toString()))],
+/** What is left of bytes that went through a sink. */
+type Sink = (bytes: Buffer) => Buffer | Promise<Buffer>;
+
+/** Texts and files come out of these, made for one secret; each is given a form with something around it. */
+const sinks: readonly (readonly [string, (secret: string) => Sink])[] = [
+  [
+    'a file',
+    (secret) => {
+      const finder = new SecretFinder([secret]);
+      return (bytes) => scrubBytes(bytes, { finder, mask }).bytes;
+    },
+  ],
+  [
+    'a stream',
+    (secret) => {
+      const finder = new SecretFinder([secret]);
+      return (bytes) => streamed(bytes, finder);
+    },
+  ],
+  [
+    'a text of a result',
+    (secret) => {
+      const scrubber = new Scrubber([secret]);
+      return (bytes) => Buffer.from(scrubber.text(bytes.toString()));
+    },
+  ],
   [
     'the detail of a result',
-    (bytes, secret) => {
-      const json = new Scrubber([secret]).json({ response: { body: bytes.toString() } });
-      return Buffer.from((JSON.parse(json) as { response: { body: string } }).response.body);
+    (secret) => {
+      const scrubber = new Scrubber([secret]);
+      return (bytes) => {
+        const json = scrubber.json({ response: { body: bytes.toString() } });
+        return Buffer.from((JSON.parse(json) as { response: { body: string } }).response.body);
+      };
     },
   ],
   [
     'JSON in a file',
-    (bytes, secret) => {
-      const json = Buffer.from(`${JSON.stringify({ text: bytes.toString() })}\n`);
-      const clean = scrubBytes(json, { finder: new SecretFinder([secret]), mask }).bytes.toString();
-      return Buffer.from((JSON.parse(clean) as { text: string }).text);
+    (secret) => {
+      const finder = new SecretFinder([secret]);
+      return (bytes) => {
+        const json = Buffer.from(`${JSON.stringify({ text: bytes.toString() })}\n`);
+        const clean = scrubBytes(json, { finder, mask }).bytes.toString();
+        return Buffer.from((JSON.parse(clean) as { text: string }).text);
+      };
     },
   ],
 ];
@@ -54,26 +81,25 @@ async function streamed(bytes: Buffer, finder: SecretFinder): Promise<Buffer> {
   return Buffer.concat(pieces);
 }
 
-describe.each(sinks)('%s', (_sink, leave) => {
+describe.each(sinks)('%s', (_sink, sinkFor) => {
   it('lets no rare form of a secret out', async () => {
     const leaks: string[] = [];
     for (const secret of secrets) {
+      const leave = sinkFor(secret);
       for (const { form, bytes, leak } of rareForms(secret)) {
-        const left = await leave(
-          Buffer.concat([Buffer.from('before '), bytes, Buffer.from(' after')]),
-          secret,
-        );
+        const left = await leave(Buffer.concat([Buffer.from('before '), bytes, Buffer.from(' after')]));
         if (left.includes(leak)) leaks.push(`${form}: ${secret}`);
       }
     }
     expect(leaks).toEqual([]);
-  }, 300_000);
+  });
 
   it('lets no part of a secret out where a text was cut', async () => {
     const leaks: string[] = [];
     for (const secret of secrets.filter(({ length }) => length > 8)) {
+      const leave = sinkFor(secret);
       for (const { form, bytes, leak } of cutForms(secret)) {
-        const left = await leave(bytes, secret);
+        const left = await leave(bytes);
         if (left.includes(leak)) leaks.push(`${form}: ${secret}: ${left}`);
       }
     }

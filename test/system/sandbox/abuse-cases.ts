@@ -8,6 +8,8 @@ export interface AbuseCase {
    * `given` names what is worth attacking.
    */
   readonly code: string;
+  /** It ends at once whether it succeeds or not: one process tries it and its neighbours in this list, one after the other. */
+  readonly isAttempt?: true;
   /** How it has to end; default: `exited`, by itself. */
   readonly ends?: readonly SandboxEndReason[];
   readonly limits?: Partial<SandboxLimits>;
@@ -30,11 +32,13 @@ const shell = (text) => { const r = cp.spawnSync('/bin/sh', ['-c', text], { enco
 
 const read = (what: string, path: string): AbuseCase => ({
   name: `reads ${what}`,
+  isAttempt: true,
   code: `attempt('read', () => { const text = fs.readFileSync(${path}, 'utf8'); if (text === '' || !text.includes(given.canary)) throw new Error(); return text; }); say('tried')`,
   prints: 'tried',
 });
 const refused = (name: string, action: string): AbuseCase => ({
   name,
+  isAttempt: true,
   code: `attempt('it', () => { ${action} })`,
   prints: 'blocked',
 });
@@ -53,16 +57,19 @@ export const abuseCases: readonly AbuseCase[] = [
   read('a file of the spool', 'given.spool + "/entry"'),
   {
     name: 'scans all environments',
+    isAttempt: true,
     code: `for (const pid of fs.readdirSync('/proc')) if (/^\\d+$/.test(pid)) { let text = ''; try { text = fs.readFileSync('/proc/' + pid + '/environ', 'utf8'); } catch {} if (text.includes(given.canary)) say('ESCAPED ' + pid); } say('scanned')`,
     prints: 'scanned',
   },
   {
+    // Alone: it also reads what Node itself has written to a pipe.
     name: 'scans all open descriptors',
     code: `for (const pid of fs.readdirSync('/proc')) if (/^\\d+$/.test(pid)) { let names = []; try { names = fs.readdirSync('/proc/' + pid + '/fd'); } catch {} for (const name of names) { let text = ''; try { text = fs.readFileSync('/proc/' + pid + '/fd/' + name, { encoding: 'utf8', flag: fs.constants.O_NONBLOCK }); } catch {} if (text.includes(given.canary)) say('ESCAPED ' + pid + ' ' + name); } } say('scanned')`,
     prints: 'scanned',
   },
   {
     name: 'finds descriptors that were left open',
+    isAttempt: true,
     code: `for (let fd = 4; fd < 64; fd++) { let to = ''; try { to = fs.readlinkSync('/proc/self/fd/' + fd); } catch {} if (to.startsWith('/') && !to.startsWith('/proc') && to !== '/dev/null') say('ESCAPED ' + fd + ' ' + to); } say('looked')`,
     prints: 'looked',
   },

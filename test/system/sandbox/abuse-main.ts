@@ -1,6 +1,7 @@
 /**
  * A process that stands for an agent: it has a secret in its environment, a key file and a spool, opens
- * sandboxes with one mechanism and runs every abuse in one and the same slot. One line of JSON per case.
+ * sandboxes with one mechanism and runs every abuse in one and the same slot, what only attempts something together with its
+ * neighbours. One line of JSON per case.
  */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -79,25 +80,44 @@ async function run(code: string, more: Partial<(typeof abuseCases)[number]> = {}
   return { output, outputBytes, end, opened };
 }
 
+const groups: (typeof abuseCases)[number][][] = [];
 for (const abuse of abuseCases) {
+  const last = groups.at(-1);
+  if (abuse.isAttempt && last?.[0]?.isAttempt) last.push(abuse);
+  else groups.push([abuse]);
+}
+const marker = '\n=== next attempt\n';
+for (const group of groups) {
   // The secret is spelt backwards on the way in, so that a program that prints its arguments gives nothing
   // away.
-  const code = `given.canary = given.canary.split('').reverse().join('');\n${abuse.code}`;
-  const { output, outputBytes, end, opened } = await run(code, abuse);
+  const attempts = group.map(({ code }) => `{ ${code}\n }`).join(` fs.writeSync(1, ${JSON.stringify(marker)});\n`);
+  const code = `given.canary = given.canary.split('').reverse().join('');\n${attempts}`;
+  const { output, outputBytes, end, opened } = await run(code, {
+    ...group[0],
+    // Each may take as long as if it were alone.
+    limits: {
+      wallMs: group.length * abuseLimits.wallMs,
+      cpuMs: group.length * abuseLimits.cpuMs,
+      ...group[0]?.limits,
+    },
+  });
   const next = await run(look);
   const planted = (await readdir(join(base, 'private'))).filter((name) => name !== 'key' && name !== 'spool');
-  console.log(
-    JSON.stringify({
-      name: abuse.name,
-      output,
-      outputBytes,
-      end,
-      opened,
-      next: next.output,
-      nextEnd: next.end,
-      planted,
-    }),
-  );
+  const outputs = group.length === 1 ? [output] : output.split(marker);
+  for (const [index, { name }] of group.entries()) {
+    console.log(
+      JSON.stringify({
+        name,
+        output: outputs[index] ?? '',
+        outputBytes,
+        end,
+        opened,
+        next: next.output,
+        nextEnd: next.end,
+        planted,
+      }),
+    );
+  }
 }
 console.log(JSON.stringify({ name: 'all', facts: pool.facts }));
 await pool.close();
