@@ -91,11 +91,14 @@ async function main(): Promise<void> {
   const checks = await upsertChecks(api, state);
   saveState(state);
 
+  const spoolDir = join(stateDir, 'spool');
+  mkdirSync(spoolDir, { recursive: true, mode: 0o700 });
   const healthUrl = `http://127.0.0.1:${state.healthPort}`;
   await startPart('agent', healthUrl, '/-/readiness', {
     API_KEY: state.location.key,
     SERVICE_URL: baseUrl,
     AGENT_HEALTH_PORT: String(state.healthPort),
+    SPOOL_DIR: spoolDir,
   });
   say(`agent           ${healthUrl}/health   ${healthUrl}/metrics`);
   say(`logs and data   ${relative(process.cwd(), stateDir) || '.'}/`);

@@ -175,8 +175,8 @@ function phasesOf(result: ShownResult): string {
   if (!phases) return '';
   if (phases.firstByte === undefined) return listed(phases);
   const { dns = 0, tcp = 0, tls = 0, proxy = 0, firstByte = 0, download = 0 } = phases;
-  // The public firstByte phase includes TLS and the proxy's CONNECT; the reader wants to see them apart.
-  return listed({ dns, tcp, tls, wait: firstByte - tls - proxy, download });
+  // The public firstByte includes TLS and the proxy's CONNECT: what is left of it is the target's answer.
+  return listed({ dns, tcp, tls, answer: firstByte - tls - proxy, download });
 }
 
 function listed(figures: Readonly<Record<string, number | null>>): string {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { freePort } from '../../helpers/picket-process.ts';
@@ -66,6 +66,8 @@ export const tutorialTests: Readonly<Record<string, Trial>> = {
     const start = stage.keepRunning(text, { PICKET_START_DIR: startDir });
     opened.set(stage, { start, startDir, shopPort: await freePort() });
     await start.until((output) => /^PASSED /m.test(output));
+    // "Everything Picket stored is in .picket/": what waits to be sent, too.
+    expect(readdirSync(join(startDir, 'spool'))).toEqual([expect.stringMatching(/^picket-spool\./)]);
   },
   [`${page}#2-start-something-to-monitor`]: async (stage, text) => {
     const terminals = terminalsOf(stage);
