@@ -52,6 +52,14 @@ describe.skipIf(!hasHelm)(`the Helm chart${hasHelm ? '' : ' (helm is not install
     },
   );
 
+  it('has KEDA ask the service of the chart by a name that resolves in other namespaces', () => {
+    const agent = { existingSecret: 'key', autoscaling: { enabled: true, location: 'office' } };
+    const scaled = rendered({ agent, service: { enabled: true } }).find(
+      ({ kind }) => kind === 'ScaledObject',
+    );
+    expect(JSON.stringify(scaled)).toContain('"url":"http://lab-picket-service.monitoring:8080/metrics"');
+  });
+
   it.each(wrongValues)('refuses values with $says', ({ values, says }) => {
     expect(template(values).output).toMatch(says);
   });
