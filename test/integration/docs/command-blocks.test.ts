@@ -68,6 +68,18 @@ describe('examples of the API', () => {
   });
 });
 
+describe('limits of operations', () => {
+  it('are all in operations.md', () => {
+    const rows = readFileSync(join(root, 'docs/how-to/operations.md'), 'utf8').split('\n');
+    for (const { method, path, rateLimit } of allRoutes) {
+      if (!rateLimit) continue;
+      const shown = /^\/v1\/analytics\/[^/]+\/\{id\}$/.test(path) ? '/v1/analytics/{kind}/{id}' : path;
+      const row = rows.find((line) => line.startsWith('|') && line.includes(`\`${method} ${shown}\``));
+      expect(row, `${method} ${path}`).toContain(`${rateLimit.requests} in ${rateLimit.windowSeconds} s`);
+    }
+  });
+});
+
 describe('commands within sentences', () => {
   const inline = documents().flatMap((file) => {
     const text = readFileSync(join(root, file), 'utf8').replaceAll(/^(\s*)```[\s\S]*?^\1```/gm, '');
