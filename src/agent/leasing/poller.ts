@@ -6,7 +6,7 @@ import { Claims, type ClaimsOptions } from './claims.ts';
 
 const longPollMs = 25_000;
 const settlingPollMs = 1000;
-/** While there is no memory for some types: other programs may give some back, and nobody tells of that. */
+/** While there is no memory for some types: other programs may give some back, and nobody says so. */
 const fullPollMs = 5000;
 /**
  * After a full lane got a free slot, others follow soon; claims for one slot each would cost more than they
