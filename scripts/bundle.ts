@@ -62,8 +62,11 @@ await bundle.write({
   minify: { compress: true, mangle: false, codegen: { removeWhitespace: true } },
 });
 await bundle.close();
-// What runs inside sandboxes is read from files of its own.
-if (kind === 'full') cpSync(join(root, 'src/sandbox/program'), join(folder, 'program'), { recursive: true });
+// What runs inside sandboxes and browsers is read from files of its own.
+if (kind === 'full') {
+  cpSync(join(root, 'src/sandbox/program'), join(folder, 'program'), { recursive: true });
+  cpSync(join(root, 'src/service/console/assets'), join(folder, 'assets'), { recursive: true });
+}
 
 function dependencies(): Readonly<Record<string, string>> {
   const manifest: { dependencies: Record<string, string> } = JSON.parse(

@@ -102,8 +102,20 @@ async function main(): Promise<void> {
   });
   say(`agent           ${healthUrl}/health   ${healthUrl}/metrics`);
   say(`logs and data   ${relative(process.cwd(), stateDir) || '.'}/`);
+  console.log(
+    `\n${styleText('bold', 'Open')}  ${styleText(['cyan', 'underline'], await loginLink(api, baseUrl))}`,
+  );
+  console.log(
+    '      logs this machine in, once and within ten minutes; later log in with the key in api-key',
+  );
   printCurlLines(baseUrl, checks[0]?.id ?? '');
   await showResults(api, checks);
+}
+
+/** The way into the pages without typing a key. */
+async function loginLink(api: ApiClient, baseUrl: string): Promise<string> {
+  const link = await api.call('POST', '/login/links', z.object({ path: z.string() }));
+  return `${baseUrl}${link.path}`;
 }
 
 function printCurlLines(baseUrl: string, checkId: string): void {

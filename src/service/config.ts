@@ -137,6 +137,10 @@ export const ServiceConfig = z.object({
     .optional()
     .meta({ defaultText: 'none' })
     .describe('Base URL under which clients reach the API, used in links. Without it links are relative'),
+  PAGES: z
+    .enum(['on', 'off'])
+    .default('on')
+    .describe('Whether the service has pages for browsers. off: it is an API only'),
   RATE_LIMIT_PER_MINUTE: z.coerce
     .number()
     .int()

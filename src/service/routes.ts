@@ -5,6 +5,7 @@ import { alertHandlers } from './alerts/routes.ts';
 import { checkGroupHandlers } from './checks/groups/routes.ts';
 import { checkHandlers, runtimeHandlers } from './checks/routes.ts';
 import type { CheckDeps } from './checks/writer.ts';
+import { addConsole } from './console/console.ts';
 import { heartbeatHandlers } from './heartbeats/routes.ts';
 import { type AppDeps, buildApp } from './http/app.ts';
 import type { AnyHandler } from './http/handler.ts';
@@ -49,16 +50,16 @@ export type RouteDeps = Omit<AppDeps, 'handlers' | 'routes'> &
     readonly codeBundleQuotaBytes?: number;
     /** Source addresses of check runs by location. */
     readonly staticIps?: StaticIps;
+    /** Whether there are pages for browsers. */
+    readonly hasPages?: boolean;
   };
 
-/** The HTTP API with the handlers of all nouns, and the route of the process's metrics. */
+/** The HTTP API with the handlers of all nouns, the route of the process's metrics, and the pages. */
 export async function buildApi(deps: RouteDeps): Promise<FastifyInstance> {
-  const app = await buildApp({
-    ...deps,
-    routes: allRoutes,
-    handlers: allHandlers({ ...deps, reschedule: rescheduler() }),
-  });
+  const handlers = allHandlers({ ...deps, reschedule: rescheduler() });
+  const app = await buildApp({ ...deps, routes: allRoutes, handlers });
   addMetricsRoute(app, deps);
+  if (deps.hasPages) await addConsole(app, { ...deps, handlers });
   return app;
 }
 

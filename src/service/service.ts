@@ -121,6 +121,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       metricsToken: config.METRICS_TOKEN,
       logger,
       publicUrl: config.PUBLIC_URL,
+      hasPages: config.PAGES === 'on',
       hasMailer: mail !== undefined,
       requestsPerMinute: config.RATE_LIMIT_PER_MINUTE,
       codeBundleQuotaBytes: config.CODE_BUNDLE_QUOTA_BYTES,

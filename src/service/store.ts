@@ -10,6 +10,8 @@ import { AlertNotifications } from './alerts/delivery/store.ts';
 import { Alerts } from './alerts/store.ts';
 import { CheckGroups } from './checks/groups/store.ts';
 import { Checks } from './checks/store.ts';
+import { LoginSessions } from './console/login/store.ts';
+import { Overviews } from './console/overview/store.ts';
 import { Heartbeats } from './heartbeats/store.ts';
 import { IncidentEvents } from './incidents/event-store.ts';
 import { Incidents } from './incidents/store.ts';
@@ -185,8 +187,10 @@ function repositoriesOf(db: Kysely<Tables>, dialect: Dialect) {
   return {
     ...resourceRepositories(db, dialect),
     accounts: new Accounts(db, dialect),
+    logins: new LoginSessions(db),
     agentErrors: new AgentErrors(db),
     checks: new Checks(db, dialect),
+    overviews: new Overviews(db, dialect),
     groups: new CheckGroups(db, dialect),
     maintenances: new Maintenances(db),
     locations: new Locations(db, dialect),

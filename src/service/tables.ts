@@ -2,6 +2,7 @@ import type { AccountTables } from './accounts/tables.ts';
 import type { AlertTables } from './alerts/tables.ts';
 import type { CheckGroupTables } from './checks/groups/tables.ts';
 import type { CheckTables } from './checks/tables.ts';
+import type { LoginTables } from './console/login/tables.ts';
 import type { HeartbeatTables } from './heartbeats/tables.ts';
 import type { IncidentTables } from './incidents/tables.ts';
 import type { LocationTables } from './locations/tables.ts';
@@ -25,6 +26,7 @@ export interface Tables
     HeartbeatTables,
     IncidentTables,
     LocationTables,
+    LoginTables,
     MailTables,
     MaintenanceTables,
     PageTables,

@@ -133,7 +133,7 @@ function acceptEmptyJson(app: FastifyInstance): void {
 /**
  * Ends a request whose body does not come in time, so that a slow sender does not hold a connection for long.
  */
-function limitSending(request: IncomingMessage): void {
+export function limitSending(request: IncomingMessage): void {
   const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
   if (encoding === undefined && (length === undefined || length === '0')) return;
   // Nobody sends slowly what came over no connection (Fastify's inject), and there is none to be closed.

@@ -62,14 +62,19 @@ export async function authenticate(store: Store, route: Route, request: FastifyR
     return { kind: 'location', location };
   }
   const account = await accountOf(store, keyHash, request);
-  const allowed = route.isRun ? runningRoles : writingRoles;
-  if (route.method !== 'GET' && !route.isReadOnly && !allowed.includes(account.role)) {
-    throw new AppError(
-      'READ_ONLY_KEY',
-      `This API key has the role ${account.role} and cannot change anything.`,
-    );
-  }
+  refuseRole(route, account);
   return { kind: 'account', account };
+}
+
+/**
+ * Refuses an operation that the role of an account's key does not allow.
+ *
+ * @throws AppError READ_ONLY_KEY.
+ */
+export function refuseRole(route: Route, { role }: Pick<AccountCaller, 'role'>): void {
+  const allowed = route.isRun ? runningRoles : writingRoles;
+  if (route.method === 'GET' || route.isReadOnly || allowed.includes(role)) return;
+  throw new AppError('READ_ONLY_KEY', `This API key has the role ${role} and cannot change anything.`);
 }
 
 /**

@@ -23,12 +23,18 @@ export function answerErrors(app: FastifyInstance, routes: readonly Route[]): vo
   });
 }
 
-function answer(thrown: Error, request: FastifyRequest, reply: FastifyReply): void {
+/** The error of the catalogue that something thrown in a request amounts to; what is our fault is logged. */
+export function reportError(thrown: Error, request: FastifyRequest): AppError {
   const error = asAppError(thrown);
   if (error.code === 'INTERNAL') request.log.error({ err: thrown, requestId: request.id }, 'internal error');
   else if (error.statusCode >= 500) {
     request.log.warn({ reason: causeOf(error), requestId: request.id }, 'request failed');
   }
+  return error;
+}
+
+function answer(thrown: Error, request: FastifyRequest, reply: FastifyReply): void {
+  const error = reportError(thrown, request);
   if (error.code === 'BAD_TOKEN') reply.header('www-authenticate', 'Bearer');
   if (['STORE_UNAVAILABLE', 'NOT_FINISHED'].includes(error.code)) reply.header('retry-after', '1');
   void reply
@@ -56,7 +62,6 @@ function bodyOf(error: AppError): ErrorBody {
   };
 }
 
-/** The error of the catalogue that something thrown in a request amounts to. */
 function asAppError(thrown: Error): AppError {
   const error = asStoreError(thrown);
   if (error instanceof AppError && error.statusCode !== 0) return error;

@@ -31,7 +31,7 @@ export class RateLimits {
    *
    * @throws AppError RATE_LIMITED, with a Retry-After header, when the bucket is empty.
    */
-  spend(route: Route, request: FastifyRequest, reply: FastifyReply): void {
+  spend(route: Pick<Route, 'operationId' | 'rateLimit'>, request: FastifyRequest, reply: FastifyReply): void {
     const { caller } = request;
     if (caller.kind === 'location') return;
     const limit = route.rateLimit ?? this.#general;

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../../lib/log.ts';
 import type { Route } from '../../protocol/http/route.ts';
+import type { AccountCaller } from './auth.ts';
 
 /**
  * A line for each request, and one more for each write of an account: who did what to which object, and how
@@ -22,16 +23,33 @@ export function logRequest(logger: Logger, route: Route, request: FastifyRequest
   };
   if (route.credential === 'location') logger.debug(line, 'request');
   else logger.info(line, 'request');
-  if (!account || route.method === 'GET' || route.isReadOnly) return;
+  if (account)
+    logAudit(logger, route, { account, request, object: request.params, status: reply.statusCode });
+}
+
+/** A line for a write of an account, whether it came over the API or from a page. */
+export function logAudit(
+  logger: Logger,
+  route: Route,
+  write: {
+    readonly account: AccountCaller;
+    readonly request: FastifyRequest;
+    readonly object: unknown;
+    readonly status: number;
+  },
+): void {
+  if (route.method === 'GET' || route.isReadOnly) return;
+  const { account, request, object, status } = write;
   logger.info(
     {
       requestId: request.id,
       operation: route.operationId,
-      object: request.params,
-      status: reply.statusCode,
+      object,
+      status,
       role: account.role,
       address: request.ip,
-      ...who,
+      accountId: account.accountId,
+      keyId: account.keyId,
     },
     'audit',
   );

@@ -192,6 +192,16 @@ export class Statuses {
       .execute();
   }
 
+  /** When a status of an account changed last; 0 before there is one. */
+  async lastChange(accountId: string): Promise<number> {
+    const row = await this.#db
+      .selectFrom('statuses')
+      .select((eb) => [eb.fn.max('updated').as('updated'), eb.fn.max('created').as('created')])
+      .where('account_id', '=', accountId)
+      .executeTakeFirst();
+    return Math.max(Number(row?.updated ?? 0), Number(row?.created ?? 0));
+  }
+
   async delete(checkId: string): Promise<void> {
     await this.forgetLocations(checkId, []);
     await this.#db.deleteFrom('statuses').where('check_id', '=', checkId).execute();

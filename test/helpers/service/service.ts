@@ -85,6 +85,8 @@ export interface HarnessOptions {
   readonly staticIps?: StaticIps;
   /** Whether mails to subscribers are stored, as where there is a mailer. */
   readonly hasMailer?: boolean;
+  /** Whether there are pages for browsers; true when absent. */
+  readonly hasPages?: boolean;
   /** Nothing is logged without it. */
   readonly logger?: Logger;
 }
@@ -117,6 +119,7 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Service
     metricsToken,
     logger,
     isReady: () => true,
+    hasPages: options.hasPages ?? true,
     ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
     ...(codeBundleQuotaBytes === undefined ? {} : { codeBundleQuotaBytes }),
     ...(readerTimeoutMs === undefined ? {} : { readerTimeoutMs }),

@@ -5,6 +5,8 @@ import { AlertChannels } from '../../../src/service/alerts/channels/store.ts';
 import { AlertNotifications } from '../../../src/service/alerts/delivery/store.ts';
 import { Alerts } from '../../../src/service/alerts/store.ts';
 import { Checks } from '../../../src/service/checks/store.ts';
+import { LoginSessions } from '../../../src/service/console/login/store.ts';
+import { Overviews } from '../../../src/service/console/overview/store.ts';
 import { Heartbeats } from '../../../src/service/heartbeats/store.ts';
 import { Retired } from '../../../src/service/jobs/retention-store.ts';
 import { ErrorGroups } from '../../../src/service/results/error-groups/store.ts';
@@ -138,6 +140,16 @@ it.each<[string, string, (recorded: Kysely<Tables>) => Promise<unknown>]>([
     'runs_by_check_session',
     (recorded) =>
       new Runs(recorded, dialect).cancelSession({ kind: 'check_session_id', id: 's' }, undefined, 1),
+  ],
+  [
+    'the newest slots of the checks on a page',
+    'runs_of_schedule',
+    (recorded) => new Overviews(recorded, dialect).recentSlots(['c', 'd'], 30),
+  ],
+  [
+    'the session of a cookie',
+    'sqlite_autoindex_login_sessions_2',
+    (recorded) => new LoginSessions(recorded).find('session', 'h', 1),
   ],
   [
     'overdue heartbeats',

@@ -274,6 +274,26 @@ export const migrations: readonly Migration[] = [
     name: '0028-keys-of-agents',
     statements: [`alter table agents add column key_id text`],
   },
+  {
+    name: '0029-login-sessions',
+    statements: [
+      `create table login_sessions (
+        id text primary key, kind text not null, token_hash text not null unique,
+        account_id text not null references accounts (id) on delete cascade,
+        key_id text not null references api_keys (id) on delete cascade,
+        created bigint not null, last_seen bigint not null, expires bigint not null)`,
+      `create index login_sessions_by_account on login_sessions (account_id, last_seen)`,
+      `create index login_sessions_by_key on login_sessions (key_id)`,
+      `create index login_sessions_by_expiry on login_sessions (expires)`,
+    ],
+  },
+  {
+    name: '0030-runs-of-schedule',
+    statements: [
+      `create index runs_of_schedule on runs (check_id, slot_at)
+        where check_session_id is null and test_session_id is null`,
+    ],
+  },
 ];
 
 /**

@@ -1,0 +1,84 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+
+/** A file that pages load. Its name holds a hash of its content, so that browsers may keep it for ever. */
+export interface Asset {
+  readonly path: string;
+  readonly contentType: string;
+  readonly content: Buffer;
+  readonly gzip: Buffer;
+  readonly brotli: Buffer;
+}
+
+/** The files of pages, each read and compressed once. */
+export type Assets = Readonly<Record<keyof typeof files, Asset>>;
+
+const folder = join(import.meta.dirname, 'assets');
+const { resolve } = createRequire(import.meta.url);
+
+const files = {
+  style: {
+    name: 'style.css',
+    contentType: 'text/css; charset=utf-8',
+    sources: ['tokens.css', 'layout.css', 'elements.css', 'pages.css'].map((name) => join(folder, name)),
+  },
+  htmx: {
+    name: 'htmx.js',
+    contentType: 'text/javascript; charset=utf-8',
+    sources: [resolve('htmx.org/dist/htmx.min.js')],
+  },
+  app: {
+    name: 'app.js',
+    contentType: 'text/javascript; charset=utf-8',
+    sources: [join(folder, 'app.js')],
+  },
+  icon: { name: 'icon.svg', contentType: 'image/svg+xml', sources: [join(folder, 'icon.svg')] },
+} as const;
+
+export function readAssets(): Assets {
+  const entries = Object.entries(files).map(([key, { name, contentType, sources }]) => {
+    const content = Buffer.concat(sources.map((source) => readFileSync(source)));
+    const hash = createHash('sha256').update(content).digest('hex').slice(0, 16);
+    const params = { [constants.BROTLI_PARAM_QUALITY]: 9 };
+    const asset: Asset = {
+      path: `/assets/${name.replace('.', `.${hash}.`)}`,
+      contentType,
+      content,
+      gzip: gzipSync(content, { level: 9 }),
+      brotli: brotliCompressSync(content, { params }),
+    };
+    return [key, asset];
+  });
+  return Object.fromEntries(entries) as Assets;
+}
+
+/** Serves the files to everybody: they hold nothing of anybody. */
+export function serveAssets(app: FastifyInstance, assets: Assets): void {
+  const byPath = new Map(Object.values(assets).map((asset) => [asset.path, asset]));
+  app.get('/assets/*', async (request, reply) => {
+    const asset = byPath.get(request.url.split('?')[0] ?? '');
+    if (!asset) return reply.callNotFound();
+    return sendAsset(asset, request, reply);
+  });
+  // Browsers and monitors ask for it by themselves.
+  app.get('/favicon.ico', async (request, reply) => sendAsset(assets.icon, request, reply));
+}
+
+function sendAsset(asset: Asset, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const accepted = request.headers['accept-encoding'] ?? '';
+  const encoding = /\bbr\b/.test(accepted) ? 'br' : /\bgzip\b/.test(accepted) ? 'gzip' : undefined;
+  if (encoding) reply.header('content-encoding', encoding);
+  return reply
+    .headers({
+      'content-type': asset.contentType,
+      'cache-control': 'public, max-age=31536000, immutable',
+      'x-content-type-options': 'nosniff',
+      'cross-origin-resource-policy': 'same-origin',
+      vary: 'accept-encoding',
+    })
+    .send(encoding === 'br' ? asset.brotli : encoding === 'gzip' ? asset.gzip : asset.content);
+}

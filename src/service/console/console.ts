@@ -1,0 +1,163 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
+import type { Clock } from '../../lib/clock.ts';
+import { AppError, toError } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/log.ts';
+import { limitSending } from '../http/app.ts';
+import type { AnyHandler } from '../http/handler.ts';
+import type { KeyRole } from '../ids/keys.ts';
+import type { Store } from '../store.ts';
+import { readAssets, serveAssets } from './assets.ts';
+import { notAllowed } from './error-page.ts';
+import { LiveFeed } from './live/feed.ts';
+import { isFromOwnPage } from './login/addresses.ts';
+import { addLogin } from './login/routes.ts';
+import { isCsrfToken, Sessions } from './login/sessions.ts';
+import { Operations } from './operations.ts';
+import type { Page, PageAnswer, PageCall, View, Viewer } from './page.ts';
+import { pages } from './registry.ts';
+import { type Answering, pathOf, Replies } from './replies.ts';
+import { pageHeaders } from './security-headers.ts';
+import { addTheme } from './theme.ts';
+
+export interface ConsoleDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** The handler of every operation of the API, by operationId. */
+  readonly handlers: ReadonlyMap<string, AnyHandler>;
+  /** Where browsers reach the service; an https address makes cookies secure. */
+  readonly publicUrl?: string | undefined;
+}
+
+const ranks: Readonly<Record<KeyRole, number>> = { READ_ONLY: 0, READ_RUN: 1, READ_WRITE: 2, ADMIN: 3 };
+const formBytes = 2 * 1024 * 1024;
+
+/**
+ * The pages for browsers. A request of a page passes, in this order: who is it (the session of the cookie, or
+ * the way to the login), may they (the page's role), for forms was it our page that sent it (where browsers
+ * say so, and the CSRF token), then the page's handler. What goes wrong on the way is a page as well.
+ */
+export async function addConsole(app: FastifyInstance, deps: ConsoleDeps): Promise<void> {
+  const assets = readAssets();
+  const sessions = new Sessions(deps.store, deps.clock);
+  const replies = new Replies({ ...deps, assets, sessions, navigationFor });
+  const feed = new LiveFeed(deps);
+  app.addHook('preClose', async () => feed.close());
+  await app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser(
+      'application/x-www-form-urlencoded',
+      { parseAs: 'string', bodyLimit: formBytes },
+      (_request, body, done) => done(null, new URLSearchParams(String(body))),
+    );
+    scope.setErrorHandler((thrown, request, reply) => replies.sendError(toError(thrown), request, reply));
+    scope.addHook('onRequest', async (request, reply) => {
+      request.caller = { kind: 'nobody' };
+      reply.headers(pageHeaders);
+      limitSending(request.raw);
+    });
+    serveAssets(scope, assets);
+    addTheme(scope, deps.publicUrl);
+    addLogin(scope, { ...deps, sessions, replies });
+    scope.get('/live', { exposeHeadRoute: false }, async (request, reply) => {
+      const viewer = await replies.viewerOf(request);
+      if (!viewer) return reply.code(401).send();
+      feed.add(viewer.accountId, reply);
+      return reply;
+    });
+    for (const page of pages) {
+      scope.route({
+        method: page.method ?? 'GET',
+        url: page.path,
+        handler: answerWith(page, { ...deps, replies }),
+        onResponse: async (request, reply) => logPage(deps.logger, page, request, reply),
+      });
+    }
+    // What is left: the API says so in its own words, browsers get a page.
+    scope.get('/*', async (request, reply) => {
+      if (!wantsPage(request)) return reply.callNotFound();
+      const viewer = await replies.viewerOf(request);
+      if (!viewer) return replies.toLogin(request, reply);
+      throw new AppError('NOT_FOUND', `There is no page ${pathOf(request).slice(0, 200)}.`);
+    });
+  });
+}
+
+function answerWith(
+  page: Page,
+  { replies, ...deps }: ConsoleDeps & { readonly replies: Replies },
+): RouteHandlerMethod {
+  return async (request, reply) => {
+    const found = await replies.sessionOf(request);
+    if (!found) return replies.toLogin(request, reply);
+    const { viewer, token } = found;
+    const answering: Answering = { request, reply, viewer };
+    if (ranks[viewer.role] < ranks[page.role]) {
+      throw notAllowed(
+        `"${page.title}" needs the role ${page.role}; the key you logged in with is ${viewer.role}.`,
+      );
+    }
+    const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
+    if (page.method === 'POST' && !(isFromOwnPage(request) && isCsrfToken(token, form.get('csrf') ?? ''))) {
+      throw notAllowed('The form is not from this session: open the page again, and send it once more.');
+    }
+    const call = callOf(request, reply, { viewer, form, deps });
+    return answer(page, await page.handler(call), { replies, answering });
+  };
+}
+
+function callOf(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { viewer, form, deps }: { viewer: Viewer; form: URLSearchParams; deps: ConsoleDeps },
+): PageCall {
+  const { handlers, logger, store, clock } = deps;
+  const { accountId, role, keyId } = viewer;
+  return {
+    viewer,
+    params: request.params as Record<string, string>,
+    query: new URL(request.url, 'http://own.invalid').searchParams,
+    form,
+    api: new Operations({ handlers, logger, caller: { accountId, role, keyId }, request, reply }),
+    store,
+    clock,
+    request,
+    reply,
+  };
+}
+
+function answer(
+  page: Page,
+  answered: PageAnswer,
+  { replies, answering }: { replies: Replies; answering: Answering },
+): FastifyReply | Promise<FastifyReply> {
+  const { reply } = answering;
+  if (answered === 'answered') return reply;
+  if ('goTo' in answered) return reply.redirect(answered.goTo, 303);
+  const view: View = { title: page.title, ...answered };
+  return replies.send(view, answering);
+}
+
+/** The pages of the navigation that a role may see. */
+function navigationFor(role: KeyRole): { path: string; word: string }[] {
+  return pages.flatMap(({ path, navigation, role: least }) =>
+    navigation === undefined || ranks[role] < ranks[least] ? [] : [{ path, word: navigation }],
+  );
+}
+
+function wantsPage({ headers, url }: FastifyRequest): boolean {
+  return !url.startsWith('/v1/') && (headers.accept ?? '').includes('text/html');
+}
+
+function logPage(logger: Logger, page: Page, request: FastifyRequest, reply: FastifyReply): void {
+  logger.info(
+    {
+      requestId: request.id,
+      method: request.method,
+      path: page.path,
+      status: reply.statusCode,
+      durationMs: Math.round(reply.elapsedTime),
+    },
+    'page',
+  );
+}

@@ -1,0 +1,31 @@
+import { BlockList } from 'node:net';
+import type { FastifyRequest } from 'fastify';
+
+/** A place of this service to go to after something: any other one would send people elsewhere. */
+export function ownPath(wanted: string | null | undefined): string {
+  if (!wanted?.startsWith('/') || wanted.length > 2_000) return '/';
+  const url = URL.parse(wanted, 'http://own.invalid');
+  // Browsers read "/\host" and "//host" as another host; so does this parser.
+  if (url?.origin !== 'http://own.invalid') return '/';
+  return `${url.pathname}${url.search}`;
+}
+
+const loopback = new BlockList();
+loopback.addSubnet('127.0.0.0', 8, 'ipv4');
+loopback.addAddress('::1', 'ipv6');
+
+/** Whether a request comes from this machine itself, and from no proxy on it. */
+export function isFromThisMachine(request: FastifyRequest): boolean {
+  const { remoteAddress = '' } = request.raw.socket;
+  const address = remoteAddress.replace(/^::ffff:/, '');
+  const isProxied =
+    request.headers['x-forwarded-for'] !== undefined || request.headers.forwarded !== undefined;
+  return !isProxied && loopback.check(address, address.includes(':') ? 'ipv6' : 'ipv4');
+}
+
+/** Whether a form was sent by a page of ours: browsers say which site a request comes from. */
+export function isFromOwnPage(request: FastifyRequest): boolean {
+  const { 'sec-fetch-site': site, origin, host } = request.headers;
+  if (site !== undefined) return site === 'same-origin';
+  return origin !== undefined && URL.parse(origin)?.host === host;
+}

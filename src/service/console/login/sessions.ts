@@ -1,0 +1,114 @@
+import { createHmac, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
+import type { Clock } from '../../../lib/clock.ts';
+import { hashKey } from '../../ids/keys.ts';
+import type { Store } from '../../store.ts';
+import type { Viewer } from '../page.ts';
+import type { LoginSessionRow } from './tables.ts';
+
+/**
+ * Who is logged in, in a browser.
+ *
+ * Somebody shows an API key, or opens a login link that was made with one. From then on the browser holds a
+ * random token in a cookie, and the database a row with the token's hash: who reads the database cannot
+ * log in with what is there. A session may what its key may at that moment, and ends with it. It also ends
+ * when it was not used for a week, or when it is deleted. A link is a row of the same kind that lives for ten
+ * minutes and is deleted by its use, in which it becomes a session with another token.
+ *
+ * CSRF tokens follow from the session's token and a random nonce by a keyed hash: they need no place of their
+ * own, tell nothing about the token, and differ on every page, so that no compression gives them away.
+ */
+
+const idleMs = 7 * 86_400_000;
+const linkMs = 10 * 60_000;
+/** How exact the time of last use is: a row is not written for every page. */
+const seenMs = 60_000;
+
+export interface NewSession {
+  readonly token: string;
+  readonly expires: number;
+}
+
+export class Sessions {
+  readonly #store: Store;
+  readonly #clock: Clock;
+
+  constructor(store: Store, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  /** Logs in with an API key: null when there is no such key. */
+  async open(rawKey: string): Promise<NewSession | null> {
+    return this.#begin('session', rawKey);
+  }
+
+  /** Makes a login link with an API key: null when there is no such key. */
+  async makeLink(rawKey: string): Promise<NewSession | null> {
+    return this.#begin('link', rawKey);
+  }
+
+  /** Uses a login link: null when it was used, is too old, or never was. */
+  async redeem(linkToken: string): Promise<NewSession | null> {
+    const now = this.#clock.wallMs();
+    return this.#store.transaction(async ({ logins }) => {
+      const link = await logins.find('link', hashKey(linkToken), now);
+      if (!link || !(await logins.delete(link.account_id, link.id))) return null;
+      const { session, row } = newSession('session', link, now);
+      await logins.insert(row);
+      return session;
+    });
+  }
+
+  /** Who a token belongs to; null when nobody is logged in with it. */
+  async find(token: string): Promise<Viewer | null> {
+    const now = this.#clock.wallMs();
+    const row = await this.#store.logins.find('session', hashKey(token), now);
+    if (!row) return null;
+    if (now - row.last_seen > seenMs) await this.#store.logins.extend(row.id, now, now + idleMs);
+    return {
+      accountId: row.account_id,
+      keyId: row.key_id,
+      role: row.role,
+      name: row.key_name,
+      sessionId: row.id,
+      csrfToken: csrfToken(token, randomBytes(12).toString('base64url')),
+    };
+  }
+
+  async close({ accountId, sessionId }: Viewer): Promise<void> {
+    await this.#store.logins.delete(accountId, sessionId);
+  }
+
+  async #begin(kind: LoginSessionRow['kind'], rawKey: string): Promise<NewSession | null> {
+    const key = await this.#store.accounts.findKey(hashKey(rawKey));
+    if (!key) return null;
+    const now = this.#clock.wallMs();
+    const { session, row } = newSession(kind, { account_id: key.account_id, key_id: key.id }, now);
+    await this.#store.logins.deleteExpired(now);
+    await this.#store.logins.insert(row);
+    return session;
+  }
+}
+
+/** Whether a form carries a CSRF token of the session; takes as long whatever it carries. */
+export function isCsrfToken(sessionToken: string, given: string): boolean {
+  const [nonce = ''] = given.split('.');
+  const [wanted, offered] = [Buffer.from(csrfToken(sessionToken, nonce)), Buffer.from(given)];
+  return wanted.length === offered.length && timingSafeEqual(wanted, offered);
+}
+
+function csrfToken(sessionToken: string, nonce: string): string {
+  return `${nonce}.${createHmac('sha256', sessionToken).update(`csrf ${nonce}`).digest('base64url')}`;
+}
+
+function newSession(
+  kind: LoginSessionRow['kind'],
+  of: Pick<LoginSessionRow, 'account_id' | 'key_id'>,
+  now: number,
+): { session: NewSession; row: LoginSessionRow } {
+  const token = randomBytes(32).toString('base64url');
+  const expires = now + (kind === 'link' ? linkMs : idleMs);
+  const { account_id, key_id } = of;
+  const row = { id: randomUUID(), kind, token_hash: hashKey(token), account_id, key_id };
+  return { session: { token, expires }, row: { ...row, created: now, last_seen: now, expires } };
+}

@@ -1,0 +1,101 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { z } from 'zod';
+import { AppError } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { Route } from '../../protocol/http/route.ts';
+import { type AccountCaller, refuseRole } from '../http/auth.ts';
+import type { AnyHandler, Call } from '../http/handler.ts';
+import { logAudit } from '../http/request-log.ts';
+import { validationError } from '../http/validation.ts';
+
+type In<R, Name extends string> =
+  R extends Record<Name, infer Schema extends z.ZodType>
+    ? { readonly [K in Name]: z.input<Schema> }
+    : { readonly [K in Name]?: undefined };
+/** Without defaults a query may be left out. */
+type Query<R> =
+  R extends Record<'query', infer Schema extends z.ZodType>
+    ? Record<string, never> extends z.input<Schema>
+      ? { readonly query?: z.input<Schema> }
+      : { readonly query: z.input<Schema> }
+    : { readonly query?: undefined };
+export type OperationInput<R extends Route> = In<R, 'params'> & Query<R> & In<R, 'body'>;
+type Answer<R> = R extends { response: infer Schema extends z.ZodType } ? z.output<Schema> : undefined;
+
+/**
+ * Operations of the API for pages, without HTTP in between: the same handlers, roles and validation. A page
+ * can do nothing that the API cannot.
+ */
+export class Operations {
+  readonly #handlers: ReadonlyMap<string, AnyHandler>;
+  readonly #caller: AccountCaller;
+  readonly #exchange: { readonly request: FastifyRequest; readonly reply: FastifyReply };
+  readonly #logger: Logger;
+
+  constructor(options: {
+    readonly handlers: ReadonlyMap<string, AnyHandler>;
+    readonly caller: AccountCaller;
+    readonly request: FastifyRequest;
+    readonly reply: FastifyReply;
+    readonly logger: Logger;
+  }) {
+    this.#handlers = options.handlers;
+    this.#caller = options.caller;
+    this.#exchange = { request: options.request, reply: options.reply };
+    this.#logger = options.logger;
+  }
+
+  /**
+   * Calls an operation. One that answers with bytes (`isResponseRaw`) answers the page's own request.
+   *
+   * @throws AppError as the API answers it: VALIDATION_FAILED, READ_ONLY_KEY, NOT_FOUND, …
+   */
+  async call<R extends Route>(route: R, input: OperationInput<R>): Promise<Answer<R>> {
+    refuseRole(route, this.#caller);
+    const handler = this.#handlers.get(route.operationId);
+    if (!handler) throw new Error(`no handler for ${route.operationId}`);
+    const call = {
+      params: parsed(route.params, input.params, 'params'),
+      query: parsed(route.query, input.query ?? {}, 'query'),
+      body: parsed(route.body, input.body, 'payload'),
+      caller: this.#caller,
+      ...this.#exchange,
+    } as unknown as Call;
+    const audit = (status: number) =>
+      logAudit(this.#logger, route, {
+        account: this.#caller,
+        request: this.#exchange.request,
+        object: call.params,
+        status,
+      });
+    try {
+      const answer = (await handler(call)) as Answer<R>;
+      audit(route.success.statusCode);
+      return answer;
+    } catch (thrown) {
+      audit(thrown instanceof AppError ? thrown.statusCode : 500);
+      throw thrown;
+    }
+  }
+
+  /** Whether the viewer's role allows an operation, so that what it refuses is not offered. */
+  allows(route: Route): boolean {
+    try {
+      refuseRole(route, this.#caller);
+      return true;
+    } catch {
+      return false; // It throws for nothing else.
+    }
+  }
+}
+
+function parsed(
+  schema: z.ZodType | undefined,
+  value: unknown,
+  source: 'params' | 'query' | 'payload',
+): unknown {
+  if (!schema) return undefined;
+  const result = schema.safeParse(value);
+  if (!result.success) throw validationError(source, result.error.issues);
+  return result.data;
+}

@@ -1,0 +1,53 @@
+import { counted, duration, shortened } from '../elements/format.ts';
+import { type Content, type Html, html, path } from '../html.ts';
+import type { ShownCheck } from './row.ts';
+import type { OverviewState } from './store.ts';
+
+/** The first line: is anything wrong, since when, and whose fault is it. */
+export function headline(
+  counts: ReadonlyMap<OverviewState, number>,
+  shown: readonly ShownCheck[],
+  now: number,
+): Html {
+  const of = (state: OverviewState) => counts.get(state) ?? 0;
+  const active = [...counts].reduce((sum, [state, count]) => sum + (state === 'off' ? 0 : count), 0);
+  const [failed, unsure, degraded] = [of('failed'), of('error') + of('missed'), of('degraded')];
+  const state = failed > 0 ? 'failed' : unsure > 0 ? 'error' : degraded > 0 ? 'degraded' : 'passed';
+  const rest: Content[] = [];
+  if (failed > 0 && unsure > 0)
+    rest.push(`${counted(unsure, 'other')} could not be judged: that is ours, not the targets'.`);
+  if (state !== 'degraded' && degraded > 0) rest.push(`${counted(degraded, 'check')} degraded.`);
+  if (of('waiting') > 0) rest.push(`${counted(of('waiting'), 'check')} had no run yet.`);
+  if (of('off') > 0) rest.push(`${counted(of('off'), 'check')} switched off.`);
+  return html`<div class="headline headline-${active === 0 ? 'waiting' : state}"><h1>${sentence(state, { active, failed, unsure, degraded })}</h1>
+<p>${failed > 0 ? longest(shown, now) : ''} ${rest.map((part) => html`${part} `)}</p></div>`;
+}
+
+function sentence(
+  state: 'failed' | 'error' | 'degraded' | 'passed',
+  { active, failed, unsure, degraded }: { active: number; failed: number; unsure: number; degraded: number },
+): string {
+  const checks = counted(active, 'check');
+  switch (state) {
+    case 'failed':
+      return `${failed.toLocaleString('en-US')} of ${checks} ${failed === 1 ? 'is' : 'are'} failing`;
+    case 'error':
+      return `No target is failing, but ${unsure.toLocaleString('en-US')} of ${checks} cannot be judged`;
+    case 'degraded':
+      return `${degraded.toLocaleString('en-US')} of ${checks} ${degraded === 1 ? 'is' : 'are'} slower than allowed`;
+    case 'passed':
+      return active === 0
+        ? 'Nothing is being checked yet'
+        : `All ${checks} ${active === 1 ? 'passes' : 'pass'}`;
+  }
+}
+
+/** The failure that lasts for longest, by name. */
+function longest(shown: readonly ShownCheck[], now: number): Html | '' {
+  const [first] = shown
+    .flatMap(({ row }) => (row.state === 'failed' && row.since !== null ? [{ row, since: row.since }] : []))
+    .sort((left, right) => left.since - right.since);
+  if (!first) return '';
+  const { row, since } = first;
+  return html`For longest: <a href="${path`/checks/${row.id}`}">${shortened(row.name, 60)}</a>, for ${duration(Math.max(0, now - since))}.`;
+}

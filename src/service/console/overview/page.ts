@@ -1,0 +1,84 @@
+import { findCheckType } from '../../../checks/index.ts';
+import { warningsOf } from '../../checks/warnings.ts';
+import { pager } from '../elements/table.ts';
+import { html, withQuery } from '../html.ts';
+import type { Page, PageCall, View } from '../page.ts';
+import { figuresOf } from './figures.ts';
+import { filters } from './filters.ts';
+import { headline } from './headline.ts';
+import { checkRow, type ShownCheck } from './row.ts';
+import { type OverviewFilter, overviewStates } from './store.ts';
+
+const rowsPerPage = 50;
+export const barsPerRow = 30;
+
+export const overviewPages: readonly Page[] = [
+  { path: '/', title: 'Overview', navigation: 'Overview', role: 'READ_ONLY', handler: overview },
+];
+
+async function overview(call: PageCall): Promise<View> {
+  const { store, viewer, query, clock } = call;
+  const now = clock.wallMs();
+  const filter = filterOf(query);
+  const page = Math.max(1, Math.min(1_000_000, Number.parseInt(query.get('page') ?? '1', 10) || 1));
+  const { total, rows } = await store.overviews.list(viewer.accountId, filter, {
+    page: { limit: rowsPerPage, offset: (page - 1) * rowsPerPage },
+    now,
+  });
+  const ids = rows.map(({ id }) => id);
+  const [counts, choices, slots, figures, checks] = await Promise.all([
+    store.overviews.counts(viewer.accountId, now),
+    store.overviews.choices(viewer.accountId),
+    store.overviews.recentSlots(ids, barsPerRow),
+    figuresOf(call, ids),
+    store.checks.findMany(ids),
+  ]);
+  const warnings = await warningsOf(store, [...checks.values()], now);
+  const groups = new Map(choices.groups.map(({ id, name }) => [id, name]));
+  const shown = rows.map(
+    (row): ShownCheck => ({
+      row,
+      typeTitle: findCheckType(row.checkType)?.title ?? row.checkType,
+      groupName: row.groupId === null ? null : (groups.get(row.groupId) ?? null),
+      slots: (slots.get(row.id) ?? []).toReversed(),
+      figures: figures.get(row.id),
+      warnings: (warnings.get(row.id) ?? []).map(({ message }) => message),
+    }),
+  );
+  const all = [...counts.values()].reduce((sum, count) => sum + count, 0);
+  const main = html`${headline(counts, shown, now)}
+${
+  all === 0
+    ? emptyAccount()
+    : html`${filters(filter, choices, { counts, total })}
+<div id="rows">${
+        rows.length === 0
+          ? html`<p class="empty">No check fits these filters. <a href="/">Show all ${all}</a></p>`
+          : html`<ul class="checks">${shown.map((check) => checkRow(check, now))}</ul>`
+      }${pager({
+        page,
+        pages: Math.ceil(total / rowsPerPage),
+        href: (other) => withQuery('/', { ...Object.fromEntries(query), page: other }),
+        of: 'checks',
+      })}</div>`
+}`;
+  return { main, isLive: true };
+}
+
+function emptyAccount() {
+  return html`<p class="empty">There is no check yet. <a href="/v1/openapi.json">The API</a> makes one: <code>POST /v1/checks/url</code>, with an API key that may write.</p>`;
+}
+
+function filterOf(query: URLSearchParams): OverviewFilter {
+  const text = (name: string) => query.get(name)?.trim().slice(0, 200) || undefined;
+  const group = Number(text('group'));
+  const state = text('state');
+  return {
+    search: text('q'),
+    state: overviewStates.find((one) => one === state),
+    checkType: text('type'),
+    tag: text('tag'),
+    location: text('location'),
+    groupId: Number.isSafeInteger(group) && group > 0 ? group : undefined,
+  };
+}

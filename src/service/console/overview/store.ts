@@ -1,0 +1,294 @@
+import { type ExpressionBuilder, type Kysely, type RawBuilder, sql } from 'kysely';
+import type { RunState } from '../../runs/tables.ts';
+import { type Dialect, escapeLike } from '../../store/engine/dialect.ts';
+import type { Page } from '../../store/engine/queries.ts';
+import type { Tables } from '../../tables.ts';
+
+/** How a check stands, the worst first. The numbers are those of `stateOf` below. */
+export const overviewStates = ['failed', 'error', 'missed', 'degraded', 'waiting', 'passed', 'off'] as const;
+export type OverviewState = (typeof overviewStates)[number];
+
+export interface OverviewFilter {
+  readonly search?: string | undefined;
+  readonly state?: OverviewState | undefined;
+  readonly checkType?: string | undefined;
+  readonly tag?: string | undefined;
+  readonly groupId?: number | undefined;
+  readonly location?: string | undefined;
+}
+
+export interface OverviewRow {
+  readonly id: string;
+  readonly name: string;
+  readonly checkType: string;
+  readonly state: OverviewState;
+  readonly isMuted: boolean;
+  readonly groupId: number | null;
+  readonly tags: readonly string[];
+  readonly locations: readonly string[];
+  /** When the present streak of bad runs began; null while there is none, or nobody counts. */
+  readonly since: number | null;
+  readonly lastSlotAt: number | null;
+}
+
+/** One of the newest slots of a check, with what the result says of it. */
+export interface RecentSlot {
+  readonly id: string;
+  readonly check_id: string;
+  readonly slot_at: number;
+  readonly slot_location: string;
+  readonly slot_count: number;
+  readonly state: RunState;
+  readonly reason: string | null;
+  readonly result_id: string | null;
+  readonly has_failures: number | null;
+  readonly has_errors: number | null;
+  readonly is_degraded: number | null;
+  readonly response_time: number | null;
+  readonly owner: string | null;
+  readonly code: string | null;
+  readonly message: string | null;
+}
+
+const latestMs = 6 * 60_000;
+
+/** What the overview shows, in few statements however many checks there are. */
+export class Overviews {
+  readonly #db: Kysely<Tables>;
+  readonly #dialect: Dialect;
+
+  constructor(db: Kysely<Tables>, dialect: Dialect) {
+    this.#db = db;
+    this.#dialect = dialect;
+  }
+
+  /** How many checks of an account stand how. */
+  async counts(accountId: string, now: number): Promise<Map<OverviewState, number>> {
+    const rows = await this.#of(accountId, {}, now)
+      .select(stateOf(now).as('rank'))
+      .select((eb) => eb.fn.countAll<number>().as('count'))
+      .groupBy('rank')
+      .execute();
+    return new Map(
+      rows.flatMap(({ rank, count }) => {
+        const state = overviewStates[Number(rank)];
+        return state ? [[state, Number(count)] as const] : [];
+      }),
+    );
+  }
+
+  /** A page of the checks that fit: the worst first, then by name. */
+  async list(
+    accountId: string,
+    filter: OverviewFilter,
+    { page, now }: { readonly page: Page; readonly now: number },
+  ): Promise<{ total: number; rows: OverviewRow[] }> {
+    const { total } = await this.#of(accountId, filter, now)
+      .select((eb) => eb.fn.countAll<number>().as('total'))
+      .executeTakeFirstOrThrow();
+    const rows = await this.#of(accountId, filter, now)
+      .leftJoin('alert_states', 'alert_states.check_id', 'checks.id')
+      .select([
+        'checks.id',
+        'checks.name',
+        'checks.check_type',
+        'checks.muted',
+        'checks.group_id',
+        'statuses.last_slot_at',
+        'alert_states.state as alert_state',
+      ])
+      .select(stateOf(now).as('rank'))
+      .orderBy('rank')
+      .orderBy('checks.name_search')
+      .orderBy('checks.id')
+      .limit(page.limit)
+      .offset(page.offset)
+      .execute();
+    const ids = rows.map(({ id }) => id);
+    const [tags, locations] = [await this.#tags(ids), await this.#locations(ids)];
+    return {
+      total: Number(total),
+      rows: rows.map((row) => ({
+        id: row.id,
+        name: row.name,
+        checkType: row.check_type,
+        state: overviewStates[Number(row.rank)] ?? 'waiting',
+        isMuted: row.muted === 1,
+        groupId: row.group_id,
+        tags: tags.get(row.id) ?? [],
+        locations: locations.get(row.id) ?? [],
+        since: sinceOf(row.alert_state),
+        lastSlotAt: row.last_slot_at,
+      })),
+    };
+  }
+
+  /** The newest slots of some checks, newest first. Runs of sessions are no slots. */
+  async recentSlots(checkIds: readonly string[], perCheck: number): Promise<Map<string, RecentSlot[]>> {
+    const [first, ...others] = checkIds.map((id) => this.#recentOf(id, perCheck));
+    if (!first) return new Map();
+    const query = others.reduce((all, one) => all.unionAll(one), first);
+    return Map.groupBy(await query.execute(), (row) => row.check_id);
+  }
+
+  /** The tags, groups and places there are, to choose from. */
+  async choices(accountId: string): Promise<{
+    tags: string[];
+    groups: { id: number; name: string }[];
+    locations: string[];
+    types: string[];
+  }> {
+    const own = this.#db.selectFrom('checks').select('id').where('account_id', '=', accountId);
+    const [tags, locations, types, groups] = [
+      await this.#db
+        .selectFrom('check_tags')
+        .select('tag')
+        .distinct()
+        .where('check_id', 'in', own)
+        .orderBy('tag')
+        .limit(200)
+        .execute(),
+      await this.#db
+        .selectFrom('check_locations')
+        .select('name')
+        .distinct()
+        .where('check_id', 'in', own)
+        .orderBy('name')
+        .limit(200)
+        .execute(),
+      await this.#db
+        .selectFrom('checks')
+        .select('check_type')
+        .distinct()
+        .where('account_id', '=', accountId)
+        .execute(),
+      await this.#db
+        .selectFrom('check_groups')
+        .select(['id', 'name'])
+        .where('account_id', '=', accountId)
+        .orderBy('name_search')
+        .limit(200)
+        .execute(),
+    ];
+    return {
+      tags: tags.map(({ tag }) => tag),
+      locations: locations.map(({ name }) => name),
+      types: types.map(({ check_type: type }) => type),
+      groups,
+    };
+  }
+
+  #of(accountId: string, filter: OverviewFilter, now: number) {
+    const { search, state, checkType, tag, groupId, location } = filter;
+    let query = this.#db
+      .selectFrom('checks')
+      .leftJoin('statuses', 'statuses.check_id', 'checks.id')
+      .where('checks.account_id', '=', accountId);
+    if (search !== undefined) {
+      const pattern = `%${escapeLike(search.toLowerCase())}%`;
+      query = query.where(
+        sql<boolean>`(checks.name_search like ${pattern} escape '\\' or checks.url_search like ${pattern} escape '\\')`,
+      );
+    }
+    if (checkType !== undefined) query = query.where('checks.check_type', '=', checkType);
+    if (groupId !== undefined) query = query.where('checks.group_id', '=', groupId);
+    if (tag !== undefined) query = query.where((eb) => listed(eb, 'check_tags', 'tag', tag));
+    if (location !== undefined) query = query.where((eb) => listed(eb, 'check_locations', 'name', location));
+    return state === undefined ? query : query.where(stateOf(now), '=', overviewStates.indexOf(state));
+  }
+
+  #recentOf(checkId: string, limit: number) {
+    const newest = this.#db
+      .selectFrom('runs')
+      .leftJoin('results', (join) =>
+        join
+          .onRef('results.run_id', '=', 'runs.id')
+          // Written out, so that the partial index of final results is used.
+          .on('results.result_type', '=', sql.lit('FINAL' as const)),
+      )
+      .where('runs.check_id', '=', checkId)
+      .where('runs.check_session_id', 'is', null)
+      .where('runs.test_session_id', 'is', null)
+      .select([
+        'runs.id',
+        'runs.check_id',
+        'runs.slot_at',
+        'runs.slot_location',
+        'runs.slot_count',
+        'runs.state',
+        'runs.reason',
+        'results.id as result_id',
+        'results.has_failures',
+        'results.has_errors',
+        'results.is_degraded',
+        'results.response_time',
+        'results.owner',
+        'results.code',
+        'results.message',
+      ])
+      .orderBy('runs.slot_at', 'desc')
+      .orderBy('runs.id', 'desc')
+      .limit(limit);
+    return this.#db.selectFrom(newest.as('newest')).selectAll();
+  }
+
+  async #tags(ids: readonly string[]): Promise<Map<string, string[]>> {
+    const rows = await this.#db
+      .selectFrom('check_tags')
+      .selectAll()
+      .where(this.#dialect.inList('check_id', ids))
+      .orderBy('tag')
+      .execute();
+    return listsOf(rows.map(({ check_id: id, tag }) => [id, tag]));
+  }
+
+  async #locations(ids: readonly string[]): Promise<Map<string, string[]>> {
+    const rows = await this.#db
+      .selectFrom('check_locations')
+      .selectAll()
+      .where(this.#dialect.inList('check_id', ids))
+      .orderBy('position')
+      .execute();
+    return listsOf(rows.map(({ check_id: id, name }) => [id, name]));
+  }
+}
+
+function listed(
+  eb: ExpressionBuilder<Tables, 'checks'>,
+  table: 'check_tags' | 'check_locations',
+  column: 'tag' | 'name',
+  value: string,
+) {
+  const ids = sql<string>`(select check_id from ${sql.table(table)} where ${sql.ref(column)} = ${value})`;
+  return eb('checks.id', 'in', ids as never);
+}
+
+function listsOf(pairs: readonly (readonly [string, string])[]): Map<string, string[]> {
+  const lists = new Map<string, string[]>();
+  for (const [id, text] of pairs) lists.set(id, [...(lists.get(id) ?? []), text]);
+  return lists;
+}
+
+/**
+ * The place of a check in `overviewStates`. A check is not measured when its last two slots came to nothing,
+ * or its last one that had minutes to be measured: what the run before them said is not how things are.
+ */
+function stateOf(now: number): RawBuilder<number> {
+  return sql<number>`case
+    when checks.activated = 0 then 6
+    when statuses.check_id is null then 4
+    when checks.next_slot_at is not null and (
+      statuses.last_slot_at < checks.next_slot_at - checks.interval_ms * 5 / 2
+      or (statuses.last_slot_at < checks.next_slot_at - checks.interval_ms * 3 / 2
+        and checks.next_slot_at - checks.interval_ms < ${now - latestMs})) then 2
+    when statuses.has_failures = 1 then 0
+    when statuses.has_errors = 1 then 1
+    when statuses.is_degraded = 1 then 3
+    else 5 end`;
+}
+
+function sinceOf(alertState: string | null): number | null {
+  if (alertState === null) return null;
+  const { since } = JSON.parse(alertState) as { readonly since?: number };
+  return since ?? null;
+}

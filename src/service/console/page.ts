@@ -1,0 +1,65 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock } from '../../lib/clock.ts';
+import type { KeyRole } from '../ids/keys.ts';
+import type { Store } from '../store.ts';
+import type { Html } from './html.ts';
+import type { Operations } from './operations.ts';
+
+/** Who looks at a page. */
+export interface Viewer {
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly role: KeyRole;
+  /** The name of the key they logged in with. */
+  readonly name: string;
+  readonly sessionId: string;
+  /** What each of their forms must carry; another text in every page, of the same worth. */
+  readonly csrfToken: string;
+}
+
+/** A request of a page, by somebody who may see it. */
+export interface PageCall {
+  readonly viewer: Viewer;
+  /** Parameters of the path. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  /** The fields of the form that was sent; empty for GET. */
+  readonly form: URLSearchParams;
+  /** Calls operations of the API as the viewer: their account, their role, the same validation. */
+  readonly api: Operations;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
+/** What a page shows between header and footer. */
+export interface View {
+  /** In place of the title of the registry. */
+  readonly title?: string;
+  readonly main: Html;
+  /** 200 when absent; 422 for a form that is shown again with what is wrong in it. */
+  readonly statusCode?: number;
+  /** The page changes by itself when results come in. */
+  readonly isLive?: boolean;
+}
+
+/** What a handler answers: a view, another place to go to, or nothing because it answered by itself. */
+export type PageAnswer = View | { readonly goTo: string } | 'answered';
+
+/**
+ * A page: one line in registry.ts. What the role of the viewer does not allow is refused before the handler
+ * is called, and so is a form without its CSRF token.
+ */
+export interface Page {
+  /** POST for what a form of a page does. */
+  readonly method?: 'GET' | 'POST';
+  /** With `:name` for parameters, `*` at the end for the rest. */
+  readonly path: string;
+  readonly title: string;
+  /** The least role that may see it. */
+  readonly role: KeyRole;
+  /** The word in the navigation; pages without one are reached from others. */
+  readonly navigation?: string;
+  readonly handler: (call: PageCall) => Promise<PageAnswer>;
+}

@@ -1,0 +1,5 @@
+import { overviewPages } from './overview/page.ts';
+import type { Page } from './page.ts';
+
+/** Every page, in the order of the navigation. Adding one is its folder and its line here. */
+export const pages: readonly Page[] = [...overviewPages];

@@ -1,0 +1,102 @@
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { reportError } from '../http/errors.ts';
+import type { KeyRole } from '../ids/keys.ts';
+import type { Assets } from './assets.ts';
+import { errorMain, errorTitle } from './error-page.ts';
+import { withQuery } from './html.ts';
+import { layout } from './layout.ts';
+import { cookieOf, isSecure, sessionCookieName } from './login/cookie.ts';
+import type { Sessions } from './login/sessions.ts';
+import type { View, Viewer } from './page.ts';
+import { themeOf } from './theme.ts';
+
+const gzipped = promisify(gzip);
+
+/** A request that is being answered, and by whom it was made if they are logged in. */
+export interface Answering {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly viewer?: Viewer;
+}
+
+export interface RepliesDeps {
+  readonly assets: Assets;
+  readonly sessions: Sessions;
+  readonly publicUrl?: string | undefined;
+  readonly navigationFor: (role: KeyRole) => readonly { readonly path: string; readonly word: string }[];
+}
+
+/** Answers of pages: who asks, and documents with the headers that all of them have. */
+export class Replies {
+  readonly #deps: RepliesDeps;
+
+  constructor(deps: RepliesDeps) {
+    this.#deps = deps;
+  }
+
+  /** The session of a request's cookie, with the token itself; null when nobody is logged in. */
+  async sessionOf(request: FastifyRequest): Promise<{ viewer: Viewer; token: string } | null> {
+    const token = cookieOf(request, sessionCookieName(isSecure(request, this.#deps.publicUrl)));
+    if (token === undefined) return null;
+    const viewer = await this.#deps.sessions.find(token);
+    return viewer && { viewer, token };
+  }
+
+  async viewerOf(request: FastifyRequest): Promise<Viewer | null> {
+    return (await this.sessionOf(request))?.viewer ?? null;
+  }
+
+  /** Sends somebody to log in, and back afterwards. */
+  toLogin(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+    const next = request.method === 'GET' && request.url !== '/' ? request.url : undefined;
+    const login = withQuery('/login', { next });
+    // A part of a page would be replaced by the login.
+    if (request.headers['hx-request'] !== undefined) {
+      return reply.code(401).header('hx-redirect', login).send();
+    }
+    return reply.redirect(login, 303);
+  }
+
+  /** Sends a document. */
+  async send(view: View, { request, reply, viewer }: Answering): Promise<FastifyReply> {
+    const { title = '', main, statusCode = 200, isLive = false } = view;
+    const document = layout({
+      title,
+      main,
+      isLive,
+      assets: this.#deps.assets,
+      theme: themeOf(request),
+      path: request.method === 'GET' ? request.url : '/',
+      ...(viewer ? { viewer, navigation: this.#deps.navigationFor(viewer.role) } : {}),
+    });
+    reply
+      .code(statusCode)
+
+      .type('text/html; charset=utf-8')
+      .header('vary', 'accept-encoding');
+    // Headers of the operations that the page called say something about lists.
+    reply.removeHeader('link').removeHeader('content-range');
+    if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) return reply.send(document);
+    return reply.header('content-encoding', 'gzip').send(await gzipped(document, { level: 4 }));
+  }
+
+  /** Sends what went wrong as a page. */
+  async sendError(thrown: Error, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const error = reportError(thrown, request);
+    // Without the database nobody knows who asks: the page then stands without navigation.
+    const viewer = error.code === 'STORE_UNAVAILABLE' ? null : await this.viewerOf(request).catch(() => null);
+    const view = {
+      title: errorTitle(error),
+      main: errorMain(error, request.id),
+      statusCode: error.statusCode,
+    };
+    return this.send(view, { request, reply, ...(viewer ? { viewer } : {}) });
+  }
+}
+
+/** The path of a request, without its query. */
+export function pathOf(request: FastifyRequest): string {
+  return request.url.split('?')[0] ?? '';
+}

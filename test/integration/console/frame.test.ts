@@ -1,0 +1,241 @@
+import { gunzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readAssets } from '../../../src/service/console/assets.ts';
+import { pages } from '../../../src/service/console/registry.ts';
+import { openHarness, type ServiceHarness } from '../../helpers/service/service.ts';
+import { Visitor } from '../../helpers/service/visitor.ts';
+
+let harness: ServiceHarness;
+beforeAll(async () => {
+  harness = await openHarness();
+});
+afterAll(() => harness.close());
+
+describe('logging in', () => {
+  it('takes an API key, keeps it out of every answer, and goes where the visitor wanted to', async () => {
+    const visitor = new Visitor(harness.app);
+    const asked = await visitor.get('/?q=shop');
+    expect(asked.status).toBe(303);
+    expect(asked.headers['location']).toBe('/login?next=%2F%3Fq%3Dshop');
+    const form = await visitor.get(asked.headers['location'] ?? '');
+    expect(form.body).toContain('API key');
+    const answer = await visitor.post('/login', { key: harness.key, next: '/?q=shop' });
+    expect(answer.status).toBe(303);
+    expect(answer.headers['location']).toBe('/?q=shop');
+    expect(answer.headers['set-cookie']).toMatch(
+      /^picket-session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=\d+$/,
+    );
+    const page = await visitor.get('/');
+    expect(page.status).toBe(200);
+    expect(page.body + answer.body).not.toContain(harness.key);
+  });
+
+  it('says the same of every wrong key, and stops those who guess', async () => {
+    const visitor = new Visitor(harness.app, { address: '203.0.113.9' });
+    const answers = [];
+    for (let guess = 0; guess < 11; guess += 1) {
+      answers.push(await visitor.post('/login', { key: `ak_${guess}`.padEnd(35, '0') }));
+    }
+    expect(answers.slice(0, 10).map(({ status }) => status)).toEqual(Array(10).fill(422));
+    expect(answers.at(-1)?.status).toBe(429);
+    expect(answers.at(-1)?.body).toContain('Too many requests');
+    expect(new Set(answers.slice(0, 10).map(({ body }) => body.length)).size).toBe(1);
+  });
+
+  it.each([
+    '//evil.example/',
+    'https://evil.example/',
+    '/\\evil.example',
+    '/\t/evil.example',
+    'javascript:alert(1)',
+    '/%0d%0aLocation:%20https://evil.example',
+  ])('never leads to another site: %s', async (next) => {
+    const visitor = new Visitor(harness.app, { address: '203.0.113.10' });
+    const { headers } = await visitor.post('/login', { key: harness.key, next });
+    expect(new URL(headers['location'] ?? '', 'http://own.test').host).toBe('own.test');
+    expect(headers['location']).not.toMatch(/[\r\n]/);
+  });
+
+  it('gives a session another token than the one a visitor came with', async () => {
+    const visitor = new Visitor(harness.app, { address: '203.0.113.11' });
+    visitor.cookies.set('picket-session', 'fixed-by-somebody-else');
+    await visitor.post('/login', { key: harness.key });
+    expect(visitor.cookies.get('picket-session')).not.toBe('fixed-by-somebody-else');
+    expect((await visitor.get('/')).status).toBe(200);
+  });
+
+  it('ends with its key, and by logging out', async () => {
+    const visitor = await loggedIn('203.0.113.12');
+    const token = visitor.cookies.get('picket-session') ?? '';
+    await visitor.post('/logout', { csrf: await visitor.csrf() });
+    visitor.cookies.set('picket-session', token);
+    expect((await visitor.get('/')).status).toBe(303);
+
+    const key = await harness.addKey('READ_ONLY');
+    const other = new Visitor(harness.app, { address: '203.0.113.13' });
+    await other.post('/login', { key });
+    expect((await other.get('/')).status).toBe(200);
+    const row = (await harness.store.accounts.keys(harness.accountId)).at(-1);
+    await harness.store.accounts.deleteKey(row?.id ?? '');
+    expect((await other.get('/')).status).toBe(303);
+  });
+
+  it('marks cookies as secure behind TLS', async () => {
+    const secure = await openHarness({ trustedProxies: ['127.0.0.1'] });
+    try {
+      const visitor = new Visitor(secure.app, { headers: { 'x-forwarded-proto': 'https' } });
+      const { headers } = await visitor.post('/login', { key: secure.key });
+      expect(headers['set-cookie']).toMatch(/^__Host-picket-session=.*; Secure$/);
+      expect((await visitor.get('/')).status).toBe(200);
+    } finally {
+      await secure.close();
+    }
+  });
+});
+
+describe('login links', () => {
+  const makeLink = async () => {
+    const { body } = await harness.call('POST', '/login/links');
+    return body.path as string;
+  };
+
+  it('log this machine in, once', async () => {
+    const path = await makeLink();
+    const visitor = new Visitor(harness.app);
+    const first = await visitor.get(path);
+    expect([first.status, first.headers['location']]).toEqual([303, '/']);
+    expect((await visitor.get('/')).status).toBe(200);
+    const second = await new Visitor(harness.app).get(path);
+    expect(second.status).toBe(422);
+    expect(second.body).toContain('was used already');
+  });
+
+  it('are made and used on this machine only', async () => {
+    const path = await makeLink();
+    const elsewhere = new Visitor(harness.app, { address: '203.0.113.20' });
+    expect((await elsewhere.get(path)).status).toBe(422);
+    const proxied = new Visitor(harness.app, { headers: { 'x-forwarded-for': '203.0.113.20' } });
+    expect((await proxied.get(path)).status).toBe(422);
+    const asked = await harness.app.inject({
+      method: 'POST',
+      url: '/login/links',
+      remoteAddress: '203.0.113.20',
+      headers: { authorization: `Bearer ${harness.key}` },
+    });
+    expect(asked.statusCode).toBe(403);
+  });
+
+  it('need a key that is there', async () => {
+    const answer = await harness.call('POST', '/login/links', undefined, { key: 'ak_unknown' });
+    expect(answer.status).toBe(401);
+  });
+});
+
+describe('forms', () => {
+  it('are refused without the token of the session, from another site, and with the token of another session', async () => {
+    const visitor = await loggedIn('203.0.113.30');
+    const other = await loggedIn('203.0.113.31');
+    const csrf = await visitor.csrf();
+    expect((await visitor.post('/logout', {})).status).toBe(403);
+    expect((await visitor.post('/logout', { csrf: await other.csrf() })).status).toBe(403);
+    expect((await visitor.post('/logout', { csrf: `${csrf.slice(0, -1)}~` })).status).toBe(403);
+    const foreign = { headers: { 'sec-fetch-site': 'cross-site' } };
+    expect((await visitor.post('/logout', { csrf }, foreign)).status).toBe(403);
+    const elsewhere = { headers: { 'sec-fetch-site': '', origin: 'https://evil.example' } };
+    expect((await visitor.post('/logout', { csrf }, elsewhere)).status).toBe(403);
+    expect((await visitor.get('/')).status).toBe(200);
+    expect((await visitor.post('/logout', { csrf })).status).toBe(303);
+  });
+});
+
+describe('every page', () => {
+  it('holds browsers to files of this service, and is kept by nobody', async () => {
+    const visitor = await loggedIn('203.0.113.40');
+    for (const path of ['/', '/login', '/nothing-here']) {
+      const { headers, body } = await visitor.get(path);
+      expect(headers['content-security-policy']).toContain("default-src 'none'");
+      expect(headers['content-security-policy']).not.toMatch(/unsafe|\*|https?:/);
+      expect(headers).toMatchObject({
+        'x-frame-options': 'DENY',
+        'x-content-type-options': 'nosniff',
+        'referrer-policy': 'same-origin',
+      });
+      expect(headers['cache-control']).toBe('no-store');
+      expect(body).not.toMatch(/<script(?! src="\/assets\/)|<style|\sstyle=|\son\w+=/);
+    }
+  });
+
+  it('has an address of its own', () => {
+    const paths = pages.map(({ method = 'GET', path }) => `${method} ${path}`);
+    expect(new Set(paths).size).toBe(paths.length);
+  });
+
+  it('is a page when it is not there, and JSON for programs', async () => {
+    const visitor = await loggedIn('203.0.113.41');
+    const missing = await visitor.get('/no-such-page');
+    expect(missing.status).toBe(404);
+    expect(missing.body).toContain('<h1>Not found</h1>');
+    expect((await harness.call('GET', '/no-such-page')).body).toMatchObject({ statusCode: 404 });
+    expect((await visitor.get('/v1/nothing')).headers['content-type']).toContain('json');
+    expect((await visitor.get('/v1/checks')).status).toBe(401);
+  });
+
+  it('comes compressed where that is taken', async () => {
+    const visitor = await loggedIn('203.0.113.42');
+    const answer = await harness.app.inject({
+      url: '/',
+      headers: { cookie: visitor.cookieHeader(), 'accept-encoding': 'gzip, br', accept: 'text/html' },
+    });
+    expect(answer.headers['content-encoding']).toBe('gzip');
+    expect(gunzipSync(answer.rawPayload).toString()).toContain('</html>');
+  });
+
+  it('says so when the database is away', async () => {
+    const broken = await openHarness();
+    const visitor = new Visitor(broken.app);
+    await visitor.post('/login', { key: broken.key });
+    await broken.store.close();
+    const { status, body } = await visitor.get('/');
+    expect(status).toBeGreaterThanOrEqual(500);
+    expect(body).toContain('</html>');
+    expect(body).toContain('<h1>');
+  });
+});
+
+describe('files of pages', () => {
+  it('stay within 60 KB of script and 25 KB of style, compressed', () => {
+    const { htmx, app, style } = readAssets();
+    expect(htmx.gzip.length + app.gzip.length).toBeLessThan(60_000);
+    expect(style.gzip.length).toBeLessThan(25_000);
+  });
+
+  it('are kept by browsers for ever, under a name that changes with them', async () => {
+    const { style } = readAssets();
+    expect(style.path).toMatch(/^\/assets\/style\.[0-9a-f]{16}\.css$/);
+    const answer = await harness.app.inject({ url: style.path, headers: { 'accept-encoding': 'br' } });
+    expect(answer.headers).toMatchObject({
+      'cache-control': 'public, max-age=31536000, immutable',
+      'content-encoding': 'br',
+      'content-type': 'text/css; charset=utf-8',
+    });
+    expect((await harness.app.inject({ url: '/assets/../../package.json' })).statusCode).toBe(404);
+  });
+});
+
+it('are not there with PAGES=off', async () => {
+  const bare = await openHarness({ hasPages: false });
+  try {
+    const answer = await bare.app.inject({ url: '/', headers: { accept: 'text/html' } });
+    expect(answer.statusCode).toBe(404);
+    expect(answer.headers['content-type']).toContain('json');
+    expect((await bare.app.inject({ url: '/login' })).statusCode).toBe(404);
+  } finally {
+    await bare.close();
+  }
+});
+
+async function loggedIn(address: string): Promise<Visitor> {
+  const visitor = new Visitor(harness.app, { address });
+  await visitor.post('/login', { key: harness.key });
+  return visitor;
+}
