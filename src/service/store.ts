@@ -12,6 +12,7 @@ import { CheckGroups } from './checks/groups/store.ts';
 import { Checks } from './checks/store.ts';
 import { LoginSessions } from './console/login/store.ts';
 import { Overviews } from './console/overview/store.ts';
+import { SlotDays } from './coverage/slot-days.ts';
 import { Heartbeats } from './heartbeats/store.ts';
 import { IncidentEvents } from './incidents/event-store.ts';
 import { Incidents } from './incidents/store.ts';
@@ -201,6 +202,7 @@ function repositoriesOf(db: Kysely<Tables>, dialect: Dialect) {
     leases: new Leases(db, dialect),
     results: new Results(db, dialect),
     resultColumns: new ResultColumns(db, dialect),
+    slotDays: new SlotDays(db, dialect),
     locationMinutes: new LocationMinutes(db),
     retired: new Retired(db, dialect),
     statuses: new Statuses(db, dialect),

@@ -3,6 +3,7 @@ import type { AlertTables } from './alerts/tables.ts';
 import type { CheckGroupTables } from './checks/groups/tables.ts';
 import type { CheckTables } from './checks/tables.ts';
 import type { LoginTables } from './console/login/tables.ts';
+import type { CoverageTables } from './coverage/tables.ts';
 import type { HeartbeatTables } from './heartbeats/tables.ts';
 import type { IncidentTables } from './incidents/tables.ts';
 import type { LocationTables } from './locations/tables.ts';
@@ -23,6 +24,7 @@ export interface Tables
     AlertTables,
     CheckTables,
     CheckGroupTables,
+    CoverageTables,
     HeartbeatTables,
     IncidentTables,
     LocationTables,

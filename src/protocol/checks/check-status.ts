@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { defineRoute, successful } from '../http/route.ts';
 import { Warning } from '../http/warning.ts';
+import { Coverage } from '../runs/coverage.ts';
 
 /** The present state of a check (spec.md "Check status"). */
 export const CheckStatus = z
@@ -19,6 +20,7 @@ export const CheckStatus = z
       .nullable()
       .describe('Whole days until the certificate expires, negative once it has; null without TLS'),
     warnings: z.array(Warning).describe('Why the check does not run as things are; empty when it does'),
+    coverage: Coverage.describe('How much of what was due in the last 24 hours was measured'),
     created_at: z.iso.datetime(),
     updated_at: z.iso.datetime().nullable(),
   })

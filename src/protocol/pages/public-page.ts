@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { checkTypeNames } from '../../checks/index.ts';
 import { defineRoute, noContent, successful } from '../http/route.ts';
 import { Aggregate } from '../results/reporting.ts';
+import { Coverage, Measurement } from '../runs/coverage.ts';
 import { DashboardOptions } from './dashboard.ts';
 import { DashboardIncident } from './dashboard-incident.ts';
 import { Incident, incidentSeverities } from './incident.ts';
@@ -11,7 +12,9 @@ import { StatusPageOptions } from './status-page.ts';
 /** What a page says of a check: how its newest final run ended. */
 export const CheckState = z
   .enum(['passing', 'degraded', 'failing', 'unknown'])
-  .describe('unknown: it has not run yet, or the last run ended by a fault of the monitoring itself');
+  .describe(
+    'unknown: not measured in the last 24 hours, or the last run ended by a fault of the monitoring itself',
+  );
 export type CheckState = z.output<typeof CheckState>;
 
 const DashboardCheck = z.object({
@@ -23,6 +26,9 @@ const DashboardCheck = z.object({
   tags: z.array(z.string()).describe('Empty where the dashboard hides tags'),
   last24Hours: Aggregate,
   last7Days: Aggregate,
+  days: z
+    .array(z.object({ date: z.iso.date(), measurement: Measurement, coverage: Coverage }))
+    .describe('The last 7 days (UTC), oldest first'),
   lastRuns: z
     .array(
       z.object({
@@ -67,6 +73,9 @@ export const ServiceState = z.enum(['OPERATIONAL', 'MINOR', 'MEDIUM', 'MAJOR', '
 export type ServiceState = z.output<typeof ServiceState>;
 
 const uptime = z.number().describe('Percent of the last 90 days without an incident');
+const serviceCoverage = Coverage.nullable().describe(
+  'How much of what was due in the last 90 days was measured; null where no check opens incidents of it',
+);
 
 /** Everything a status page shows. */
 export const StatusPageData = z
@@ -78,14 +87,25 @@ export const StatusPageData = z
         name: z.string(),
         state: ServiceState,
         uptime: uptime.nullable().describe('Mean of its services; null without any'),
+        coverage: serviceCoverage,
         services: z.array(
           z.object({
             id: z.string(),
             name: z.string(),
             state: ServiceState,
             uptime,
+            coverage: serviceCoverage,
             days: z
-              .array(z.object({ date: z.iso.date(), incidentSeconds: z.int() }))
+              .array(
+                z.object({
+                  date: z.iso.date(),
+                  incidentSeconds: z.int(),
+                  measurement: Measurement.nullable().describe(
+                    'FULL, PARTIAL, NONE; null where no check opens incidents of the service',
+                  ),
+                  coverage: Coverage.nullable(),
+                }),
+              )
               .describe('The last 90 days (UTC), oldest first'),
           }),
         ),

@@ -3,6 +3,7 @@ import type { CheckType } from '../../checks/contract/check-type.ts';
 import { checkTypeNames } from '../../checks/index.ts';
 import { Paging, Timestamp } from '../http/query.ts';
 import { defineRoute } from '../http/route.ts';
+import { Coverage } from '../runs/coverage.ts';
 
 /** How many values become one; the endings of metric names (spec.md, Analytics parameters). */
 export const aggregations = [
@@ -123,6 +124,14 @@ export const AnalyticsAnswer = z
     from: z.iso.datetime(),
     to: z.iso.datetime(),
     tags: z.array(z.string()),
+    coverage: Coverage.describe('How much of what was due in the window was measured, whatever the filter'),
+    coverageByLocation: z
+      .record(z.string(), Coverage)
+      .describe('The same by the location that slots were for'),
+    coverageIntervals: z
+      .array(z.object({ timestamp: z.iso.datetime(), coverage: Coverage }))
+      .optional()
+      .describe('With aggregationInterval: every interval in which anything was due, also without results'),
     series: z
       .array(z.looseObject({ data: z.array(Row) }))
       .describe('One for each group, with the key of the group; one without groups'),
@@ -194,7 +203,7 @@ export function typedAnalyticsRoute(type: Pick<CheckType, 'analytics' | 'title'>
 }
 
 const Overview = z
-  .object({ checkId: z.string(), name: z.string(), checkType: z.string() })
+  .object({ checkId: z.string(), name: z.string(), checkType: z.string(), coverage: Coverage })
   .catchall(z.union([z.string(), z.number()]).nullable())
   .describe('null: no data; absent: the type has no such metric')
   .meta({ id: 'AnalyticsOverview' });

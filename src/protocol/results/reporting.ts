@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { checkTypeNames } from '../../checks/index.ts';
 import { QueryBoolean, Timestamp } from '../http/query.ts';
 import { defineRoute, successful } from '../http/route.ts';
+import { Coverage } from '../runs/coverage.ts';
 
 /** Windows that reports know by name; the spelling of the first one is theirs (check model 4.2). */
 export const reportRanges = [
@@ -26,6 +27,7 @@ export const Aggregate = z
     avg: milliseconds,
     p95: milliseconds,
     p99: milliseconds,
+    coverage: Coverage.describe('How much of what was due in the window the rest is about'),
   })
   .meta({ id: 'Aggregate' });
 export type Aggregate = z.output<typeof Aggregate>;
@@ -44,26 +46,40 @@ export type CheckReport = z.output<typeof CheckReport>;
 
 const tag = z.string().min(1).max(255);
 
+const query = z.object({
+  from: Timestamp.optional(),
+  to: Timestamp.optional(),
+  quickRange: z.enum(reportRanges).default('last24Hrs').describe('Where from and to are left out'),
+  filterByTags: z
+    .union([tag, z.array(tag).max(100)])
+    .optional()
+    .describe('Checks with any of these tags'),
+  deactivated: QueryBoolean.optional().describe('Only deactivated checks, or only activated ones'),
+});
+
+const reportRoute = {
+  tag: 'Reporting',
+  credential: 'account',
+  rateLimit: { requests: 30, windowSeconds: 60 },
+  method: 'GET',
+  query,
+  success: successful,
+} as const;
+
 export const reportingRoutes = {
   getReport: defineRoute({
-    tag: 'Reporting',
-    credential: 'account',
-    rateLimit: { requests: 30, windowSeconds: 60 },
-    method: 'GET',
+    ...reportRoute,
     path: '/v1/reporting',
     operationId: 'getReport',
-    summary: 'Success ratio and response times of every check of the account in a window, by name',
-    query: z.object({
-      from: Timestamp.optional(),
-      to: Timestamp.optional(),
-      quickRange: z.enum(reportRanges).default('last24Hrs').describe('Where from and to are left out'),
-      filterByTags: z
-        .union([tag, z.array(tag).max(100)])
-        .optional()
-        .describe('Checks with any of these tags'),
-      deactivated: QueryBoolean.optional().describe('Only deactivated checks, or only activated ones'),
-    }),
-    success: successful,
+    summary: 'Success ratio, coverage and response times of every check of the account in a window, by name',
     response: z.array(CheckReport),
+  }),
+  getReportAsCsv: defineRoute({
+    ...reportRoute,
+    path: '/v1/reporting.csv',
+    operationId: 'getReportAsCsv',
+    summary: 'The same report as a table (RFC 4180), with a column for every reason a slot can be missed for',
+    response: z.string(),
+    responseContentType: 'text/csv; charset=utf-8',
   }),
 };

@@ -21,6 +21,8 @@ export const slotReasons = {
   'location-deleted': 'The private location was deleted.',
 } as const;
 export type SlotReason = keyof typeof slotReasons;
+/** The reason of slots that nobody meant to measure. */
+export const pausedReason = 'paused-by-maintenance' satisfies SlotReason;
 const reasonNames = Object.keys(slotReasons) as [SlotReason, ...SlotReason[]];
 
 const SlotState = z

@@ -43,7 +43,8 @@ const minuteMs = 60_000;
  * statements that take milliseconds, so that claims and results are never held up; between two rounds it
  * rests.
  *
- * Results are removed only once they are sealed: what analytics know of them outlives them. How old something
+ * Results are removed only once they are sealed, and the records of slots likewise (slot-days.ts): what
+ * analytics know of them outlives them. How old something
  * is follows from the time that is known to have passed (trusted-time.ts), not from a clock alone.
  */
 export class Retention {
@@ -118,15 +119,25 @@ export class Retention {
         repositories.resultColumns.sealNext(checkId, now),
       );
     }
+    let isSealingSlots = (await store.slotDays.nextSeal(checkId, now)) !== null;
+    if (isSealingSlots) {
+      isSealingSlots = await store.transaction((repositories) =>
+        repositories.slotDays.sealNext(checkId, now),
+      );
+    }
     const keptSince = now - this.#retention.resultsMs;
     const sealedUntil = await store.resultColumns.sealedUntil(checkId);
     const removed = await this.#removeResults(checkId, Math.min(keptSince, sealedUntil));
     const events = await store.retired.removeHeartbeatEvents(checkId, keptSince, rowsPerStatement);
     const before = now - this.#retention.analyticsMs;
-    const pruned = await store.transaction((repositories) =>
-      repositories.resultColumns.prune(checkId, before, 100),
+    const pruned = await store.transaction(async (repositories) =>
+      Math.max(
+        await repositories.resultColumns.prune(checkId, before, 100),
+        await repositories.slotDays.prune(checkId, before, 100),
+      ),
     );
-    return !isSealing && Math.max(removed, events) < rowsPerStatement && pruned < 100;
+    const isLeft = Math.max(removed, events) === rowsPerStatement || pruned === 100;
+    return !isSealing && !isSealingSlots && !isLeft;
   }
 
   async #removeResults(checkId: string, before: number): Promise<number> {

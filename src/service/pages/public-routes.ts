@@ -66,7 +66,7 @@ export function publicPageHandlers({
       if (!page) throw new AppError('NOT_FOUND', 'There is no status page at this address.');
       return snapshots.get(
         `status page ${page.id}`,
-        () => statusPageData(store, page, clock.wallMs()),
+        () => statusPageData(store, analytics, page, clock.wallMs()),
         () => false,
       );
     },

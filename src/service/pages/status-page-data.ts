@@ -1,4 +1,6 @@
 import type { StatusPageData } from '../../protocol/pages/public-page.ts';
+import { addedCoverage, type Coverage, type DayCoverage } from '../../protocol/runs/coverage.ts';
+import { type CoverageSource, coverageDays, lastDays } from '../coverage/coverage-query.ts';
 import { updateView } from '../incidents/routes.ts';
 import type { IncidentRow, IncidentUpdateRow } from '../incidents/tables.ts';
 import {
@@ -32,7 +34,8 @@ const maintenanceShownMs = { past: dayMs, ahead: 30 * dayMs };
  * incidents are as they were announced until now.
  */
 export async function statusPageData(
-  repositories: Pick<Repositories, 'statusPages' | 'incidents' | 'windows' | 'maintenances'>,
+  repositories: Pick<Repositories, 'statusPages' | 'incidents' | 'windows' | 'maintenances' | 'reports'>,
+  analytics: CoverageSource,
   page: StatusPageRow,
   now: number,
 ): Promise<StatusPageData> {
@@ -48,6 +51,7 @@ export async function statusPageData(
     serviceIdsOf.set(id, [...(serviceIdsOf.get(id) ?? []), serviceId]);
   }
   const maintenances = await shownMaintenances(repositories, page, [...serviceNames.keys()], now);
+  const measured = await measuredServices(repositories, analytics, page, [...serviceNames.keys()], now);
   const serviceViews = new Map(
     [...serviceNames].map(([id, name]) => {
       const own = incidents.filter((incident) => serviceIdsOf.get(incident.id)?.includes(id));
@@ -55,7 +59,12 @@ export async function statusPageData(
       const worked = maintenances.filter((one) => isGoingOn(one) && one.serviceIds.includes(id));
       const severities = worked.map(({ visibility }) => visibility.severity);
       const state = worstServiceState([stateAt(own, now), ...severities]);
-      return [id, { id, name, state, uptime, days: incidentDays(own, now) }] as const;
+      const known = measured.get(id);
+      const days = incidentDays(own, now).map((day) => {
+        const { measurement = null, coverage = null } = known?.days.get(day.date) ?? {};
+        return { ...day, measurement, coverage };
+      });
+      return [id, { id, name, state, uptime, coverage: known?.total ?? null, days }] as const;
     }),
   );
   const cardViews = cards.map((card) => {
@@ -66,6 +75,7 @@ export async function statusPageData(
       name: card.name,
       state: worstServiceState(shown.map(({ state }) => state)),
       uptime: shown.length === 0 ? null : shown.reduce((sum, { uptime }) => sum + uptime, 0) / shown.length,
+      coverage: coverageOfCard(shown.map(({ coverage }) => coverage)),
       services: shown,
     };
   });
@@ -107,6 +117,41 @@ export async function statusPageData(
     ),
     generatedAt: new Date(now).toISOString(),
   };
+}
+
+interface MeasuredService {
+  readonly total: Coverage;
+  /** By date. */
+  readonly days: ReadonlyMap<string, DayCoverage>;
+}
+
+/** How much of the last 90 days was measured of services whose incidents are opened by checks. */
+async function measuredServices(
+  repositories: Pick<Repositories, 'reports'>,
+  analytics: CoverageSource,
+  page: StatusPageRow,
+  serviceIds: readonly string[],
+  now: number,
+): Promise<Map<string, MeasuredService>> {
+  if (serviceIds.length === 0) return new Map();
+  const checks = await repositories.reports.checksOfServices(page.account_id, serviceIds);
+  const bars = lastDays(now, uptimeDays);
+  const checkIds = checks.map(({ checkId }) => checkId);
+  const found = await analytics.coverage({ ...bars, checkIds, location: null });
+  const byService = Map.groupBy(checks, ({ serviceId }) => serviceId);
+  return new Map(
+    [...byService].map(([serviceId, own]) => {
+      const parts = own.flatMap(({ checkId }) => found.get(checkId) ?? []);
+      const days = coverageDays(parts, bars).map((day) => [day.date, day] as const);
+      return [serviceId, { total: addedCoverage(parts.map(({ total }) => total)), days: new Map(days) }];
+    }),
+  );
+}
+
+/** Of the services that have one. */
+function coverageOfCard(parts: readonly (Coverage | null)[]): Coverage | null {
+  const known = parts.filter((part) => part !== null);
+  return known.length === 0 ? null : addedCoverage(known);
 }
 
 /**

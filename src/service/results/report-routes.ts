@@ -1,35 +1,48 @@
 import { parseTimestamp } from '../../protocol/http/query.ts';
-import { reportingRoutes, type reportRanges } from '../../protocol/results/reporting.ts';
-import { type AnyHandler, handlersById } from '../http/handler.ts';
+import { type CheckReport, reportingRoutes, type reportRanges } from '../../protocol/results/reporting.ts';
+import { windowCoverage } from '../coverage/coverage-query.ts';
+import { type AnyHandler, type Call, handlersById } from '../http/handler.ts';
 import { fieldError } from '../http/validation.ts';
 import type { AnalyticsDeps } from './analytics/routes.ts';
 import { aggregateView } from './check-report.ts';
+import { reportAsCsv } from './report-csv.ts';
 import { namedWindow, type Window } from './report-window.ts';
 
-/** The route of reports. */
+type Asked = Pick<Call<typeof reportingRoutes.getReport>, 'caller' | 'query'>;
+
+/** The routes of reports. */
 export function reportingHandlers({
   store,
   clock,
   analytics,
 }: Pick<AnalyticsDeps, 'store' | 'clock' | 'analytics'>): [string, AnyHandler][] {
+  const reportOf = async ({ caller, query }: Asked, window: Window): Promise<CheckReport[]> => {
+    const checks = await store.reports.checks({
+      accountId: caller.accountId,
+      tags: query.filterByTags === undefined ? [] : [query.filterByTags].flat(),
+      needsAllTags: false,
+      isActivated: query.deactivated === undefined ? undefined : !query.deactivated,
+    });
+    const aggregates = await analytics.report(checks, window);
+    const ids = checks.map(({ id }) => id);
+    const coverage = await windowCoverage(analytics, ids, window);
+    return checks.map((check) => ({
+      name: check.name,
+      checkId: check.id,
+      checkType: check.checkType,
+      deactivated: !check.isActivated,
+      tags: [...check.tags],
+      aggregate: aggregateView(check.checkType, aggregates.get(check.id), coverage(check.id)),
+    }));
+  };
   return handlersById(reportingRoutes, {
-    async getReport({ caller, query }) {
-      const window = windowOf(query, clock.wallMs());
-      const checks = await store.reports.checks({
-        accountId: caller.accountId,
-        tags: query.filterByTags === undefined ? [] : [query.filterByTags].flat(),
-        needsAllTags: false,
-        isActivated: query.deactivated === undefined ? undefined : !query.deactivated,
-      });
-      const aggregates = await analytics.report(checks, window);
-      return checks.map((check) => ({
-        name: check.name,
-        checkId: check.id,
-        checkType: check.checkType,
-        deactivated: !check.isActivated,
-        tags: [...check.tags],
-        aggregate: aggregateView(check.checkType, aggregates.get(check.id)),
-      }));
+    async getReport(call) {
+      return reportOf(call, windowOf(call.query, clock.wallMs()));
+    },
+    async getReportAsCsv(call) {
+      const window = windowOf(call.query, clock.wallMs());
+      call.reply.header('content-disposition', 'attachment; filename="report.csv"');
+      return reportAsCsv(await reportOf(call, window), window);
     },
   });
 }

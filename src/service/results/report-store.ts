@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
+import { findCheckType } from '../../checks/index.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
 import type { Tables } from '../tables.ts';
 
@@ -39,6 +40,12 @@ export interface RunAggregate {
   readonly averageMs: number | null;
   readonly p95Ms: number | null;
   readonly p99Ms: number | null;
+}
+
+/** A check that opens incidents of a service. */
+export interface ServiceCheck {
+  readonly checkId: string;
+  readonly serviceId: string;
 }
 
 export interface RecentRun {
@@ -101,6 +108,20 @@ export class Reports {
       .where('checks.group_id', '=', groupId)
       .execute();
     return rows.map(reportedCheck);
+  }
+
+  /** The checks that run and open incidents of some services of an account, by service. */
+  async checksOfServices(accountId: string, serviceIds: readonly string[]): Promise<ServiceCheck[]> {
+    const serviceId = sql<string>`lower(checks.definition -> 'triggerIncident' ->> 'serviceId')`;
+    const rows = await this.#db
+      .selectFrom('checks')
+      .select(['checks.id', 'checks.check_type', serviceId.as('service_id')])
+      .where('checks.account_id', '=', accountId)
+      .where((eb) => eb(serviceId, 'in', serviceIds))
+      .execute();
+    return rows
+      .filter((row) => !findCheckType(row.check_type)?.pings)
+      .map((row) => ({ checkId: row.id, serviceId: row.service_id }));
   }
 
   #select() {

@@ -3,11 +3,17 @@ import { type CheckStatus, checkStatusRoutes } from '../../protocol/checks/check
 import type { Warning } from '../../protocol/http/warning.ts';
 import type { Check } from '../checks/store.ts';
 import { warningsOf } from '../checks/warnings.ts';
+import { type CoverageSource, windowCoverage } from '../coverage/coverage-query.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
+import { namedWindow } from './report-window.ts';
 import type { StatusRow } from './tables.ts';
 
 /** The routes of check statuses. */
-export function checkStatusHandlers(deps: HandlerDeps): [string, AnyHandler][] {
+export function checkStatusHandlers(
+  deps: HandlerDeps & { readonly analytics: CoverageSource },
+): [string, AnyHandler][] {
+  const lastDay = (ids: readonly string[]) =>
+    windowCoverage(deps.analytics, ids, namedWindow('last24Hrs', deps.clock.wallMs()));
   return handlersById(checkStatusRoutes, {
     async listCheckStatuses({ caller }) {
       const { accountId } = caller;
@@ -18,9 +24,17 @@ export function checkStatusHandlers(deps: HandlerDeps): [string, AnyHandler][] {
         accountId,
         new Set(rows.map((row) => row.check_id)),
       );
+      const ids = [...rows.map((row) => row.check_id), ...unrun.map(({ id }) => id)];
+      const coverage = await lastDay(ids);
       return [
-        ...rows.map((row) => statusView(row, row.name, warnings.get(row.check_id), now)),
-        ...unrun.map((check) => unrunView(check, warnings.get(check.id) ?? [])),
+        ...rows.map((row) => ({
+          ...statusView(row, row.name, warnings.get(row.check_id), now),
+          coverage: coverage(row.check_id),
+        })),
+        ...unrun.map((check) => ({
+          ...unrunView(check, warnings.get(check.id) ?? []),
+          coverage: coverage(check.id),
+        })),
       ];
     },
     async getCheckStatus({ caller, params }) {
@@ -29,8 +43,9 @@ export function checkStatusHandlers(deps: HandlerDeps): [string, AnyHandler][] {
       const row = await deps.store.statuses.find(caller.accountId, params.checkId);
       const now = deps.clock.wallMs();
       const warnings = (await warningsOf(deps.store, [check], now)).get(check.id);
-      if (row) return statusView(row, check.name, warnings, now);
-      return warnings ? unrunView(check, warnings) : null;
+      const coverage = (await lastDay([check.id]))(check.id);
+      if (row) return { ...statusView(row, check.name, warnings, now), coverage };
+      return warnings ? { ...unrunView(check, warnings), coverage } : null;
     },
   });
 }
@@ -56,10 +71,12 @@ async function allWarnings(
   }
 }
 
+/** All but what is asked of another thread. */
+type CheckState = Omit<CheckStatus, 'coverage'>;
 type ShownCheck = Pick<Check, 'id' | 'name' | 'created'>;
 
 /** The state of a check that has not run, and does not. */
-function unrunView({ id, name, created }: ShownCheck, warnings: readonly Warning[]): CheckStatus {
+function unrunView({ id, name, created }: ShownCheck, warnings: readonly Warning[]): CheckState {
   return {
     name,
     checkId: id,
@@ -84,7 +101,7 @@ function statusView(
   name: string,
   warnings: readonly Warning[] | undefined,
   now: number,
-): CheckStatus {
+): CheckState {
   return {
     name,
     checkId: row.check_id,

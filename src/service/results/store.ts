@@ -143,7 +143,13 @@ export class Results {
       .modifyEnd(this.#dialect.forUpdateSkipLocked)
       .executeTakeFirst();
     if (!purge) return;
-    for (const table of ['artifacts', 'result_columns', 'result_chunks'] as const) {
+    for (const table of [
+      'artifacts',
+      'result_columns',
+      'result_chunks',
+      'slot_days',
+      'slot_seals',
+    ] as const) {
       await this.#db.deleteFrom(table).where('check_id', '=', purge.check_id).execute();
     }
     const removed = [];

@@ -44,6 +44,7 @@ export function queuedRun(check: EffectiveCheck, place: RunPlace): RunRow {
     slot_location: place.location,
     slot_at: place.slotAt,
     slot_count: 1,
+    slot_interval_ms: null,
     state: 'queued',
     reason: null,
     attempt: 0,
@@ -109,6 +110,7 @@ export function runsDue(
       rows.push({
         ...row(location, first),
         slot_count: slotCount,
+        slot_interval_ms: grid.intervalMs,
         state: 'missed',
         reason: 'service-away',
         ended: now,

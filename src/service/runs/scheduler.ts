@@ -66,10 +66,9 @@ export class Scheduler {
     });
     if (!turn) return this.#clock.wallMs() + lostLeadershipMs;
     const { inserted, isMore } = turn;
-    this.#metrics.countMissed(
-      inserted.filter((run) => run.state === 'missed'),
-      'service-away',
-    );
+    for (const [reason, runs] of Map.groupBy(inserted, (run) => run.reason)) {
+      if (reason !== null) this.#metrics.countMissed(runs, reason);
+    }
     this.#store.signals.send(queuedSignals(inserted));
     return isMore ? now : this.#store.checks.nextSlotAt();
   }

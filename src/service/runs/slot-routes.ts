@@ -1,17 +1,23 @@
 import { AppError } from '../../lib/errors.ts';
 import { parseCursor } from '../../protocol/http/cursor.ts';
 import { instantOf } from '../../protocol/http/query.ts';
-import { type Slot, type SlotCounts, slotReasons, slotRoutes } from '../../protocol/runs/slot.ts';
+import { slotCountsOf } from '../../protocol/runs/coverage.ts';
+import { type Slot, slotReasons, slotRoutes } from '../../protocol/runs/slot.ts';
+import { type CoverageSource, totalCoverage } from '../coverage/coverage-query.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
 import { pageOf } from '../http/paging.ts';
 import { fieldError } from '../http/validation.ts';
-import type { SlotCount, SlotRow } from './slot-store.ts';
+import type { SlotRow } from './slot-store.ts';
 import type { RunState } from './tables.ts';
 
 const dayMs = 86_400_000;
 
 /** The routes of slots: the ledger as people see it. */
-export function slotHandlers({ store, clock }: HandlerDeps): [string, AnyHandler][] {
+export function slotHandlers({
+  store,
+  clock,
+  analytics,
+}: HandlerDeps & { readonly analytics: CoverageSource }): [string, AnyHandler][] {
   const knownCheck = async (accountId: string, id: string) => {
     if (!(await store.checks.find(accountId, id))) {
       throw new AppError('NOT_FOUND', `There is no check ${id}.`);
@@ -30,16 +36,19 @@ export function slotHandlers({ store, clock }: HandlerDeps): [string, AnyHandler
     },
     async countCheckSlots({ caller, params, query }) {
       await knownCheck(caller.accountId, params.id);
-      const filter = { ...windowOf(query, clock.wallMs()), location: query.location };
-      return slotCounts(await store.slots.countOfCheck(params.id, filter));
+      const asked = {
+        ...windowOf(query, clock.wallMs()),
+        location: query.location ?? null,
+        intervalMs: null,
+      };
+      return slotCountsOf(totalCoverage(await analytics.coverage({ ...asked, checkIds: [params.id] })));
     },
     async countLocationSlots({ caller, params, query }) {
       const location = await store.locations.find(caller.accountId, params.id);
       if (!location) throw new AppError('NOT_FOUND', `There is no private location ${params.id}.`);
-      const { slug_name: slugName } = location;
-      return slotCounts(
-        await store.slots.countAtLocation(caller.accountId, slugName, windowOf(query, clock.wallMs())),
-      );
+      const asked = { ...windowOf(query, clock.wallMs()), location: location.slug_name, intervalMs: null };
+      const checkIds = await store.slots.checkIdsOf(caller.accountId);
+      return slotCountsOf(totalCoverage(await analytics.coverage({ ...asked, checkIds })));
     },
   });
 }
@@ -53,21 +62,6 @@ function windowOf(
   const from = instantOf(query.from) ?? to - dayMs;
   if (to < from) throw fieldError('query', [{ key: 'to', message: 'must not be before "from"' }]);
   return { from, to };
-}
-
-/** Counts that add up to the slots that were due. */
-export function slotCounts(rows: readonly SlotCount[]): SlotCounts {
-  const sum = (of: readonly SlotCount[]) => of.reduce((total, { count }) => total + count, 0);
-  const inStates = (...states: readonly RunState[]) => rows.filter(({ state }) => states.includes(state));
-  const byReason = (state: RunState) =>
-    Object.fromEntries(inStates(state).map(({ reason, count }) => [reason ?? 'unknown', count]));
-  return {
-    due: sum(rows),
-    final: sum(inStates('final')),
-    missed: byReason('missed'),
-    cancelled: byReason('cancelled'),
-    onTheirWay: sum(inStates('queued', 'leased')),
-  };
 }
 
 function slotView(row: SlotRow): Slot {

@@ -1,4 +1,4 @@
-import { type Kysely, type SelectQueryBuilder, sql } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import type { Cursor } from '../../protocol/http/cursor.ts';
 import type { Tables } from '../tables.ts';
 import type { RunState } from './tables.ts';
@@ -26,12 +26,6 @@ export interface SlotRow {
   readonly has_failures: number | null;
   readonly has_errors: number | null;
   readonly is_degraded: number | null;
-}
-
-export interface SlotCount {
-  readonly state: RunState;
-  readonly reason: string | null;
-  readonly count: number;
 }
 
 /** The slots of the schedule, read from the ledger. Runs of sessions are no slots. */
@@ -80,24 +74,14 @@ export class Slots {
     return query.orderBy('runs.slot_at', 'desc').orderBy('runs.id', 'desc').limit(page.limit).execute();
   }
 
-  /** How many slots of a check ended how. */
-  async countOfCheck(checkId: string, filter: SlotFilter): Promise<SlotCount[]> {
-    return this.#counted(this.#of(filter).where('runs.check_id', '=', checkId));
-  }
-
-  /** How many slots of all checks of an account at one location ended how. */
-  async countAtLocation(accountId: string, location: string, filter: SlotFilter): Promise<SlotCount[]> {
-    const checks = this.#db.selectFrom('checks').select('id').where('account_id', '=', accountId);
-    return this.#counted(this.#of({ ...filter, location }).where('runs.check_id', 'in', checks));
-  }
-
-  async #counted(query: SelectQueryBuilder<Tables, 'runs', object>): Promise<SlotCount[]> {
-    const rows = await query
-      .select(['runs.state', 'runs.reason'])
-      .select((eb) => eb.fn.sum<number>('runs.slot_count').as('count'))
-      .groupBy(['runs.state', 'runs.reason'])
+  /** The checks of an account. */
+  async checkIdsOf(accountId: string): Promise<string[]> {
+    const rows = await this.#db
+      .selectFrom('checks')
+      .select('id')
+      .where('account_id', '=', accountId)
       .execute();
-    return rows.map((row) => ({ ...row, count: Number(row.count) }));
+    return rows.map(({ id }) => id);
   }
 
   #of({ from, to, location, state, reason }: SlotFilter) {

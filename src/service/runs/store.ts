@@ -363,6 +363,7 @@ export const runColumnTypes: ColumnTypes<RunRow> = {
   slot_location: 'text',
   slot_at: 'bigint',
   slot_count: 'integer',
+  slot_interval_ms: 'bigint',
   state: 'text',
   reason: 'text',
   attempt: 'integer',

@@ -25,6 +25,8 @@ export interface RunRow {
   slot_at: number;
   /** How many slots the record stands for: 1, or more when the service was away for several. */
   slot_count: number;
+  /** Milliseconds from one of these slots to the next; null where there is one, and in records of older builds. */
+  slot_interval_ms: number | null;
   state: RunState;
   reason: string | null;
   attempt: number;

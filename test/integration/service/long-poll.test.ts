@@ -72,6 +72,7 @@ async function enqueue(locationId: string, count = 1): Promise<string[]> {
       slot_location: 'lab',
       slot_at: now + index,
       slot_count: 1,
+      slot_interval_ms: null,
       state: 'queued',
       reason: null,
       attempt: 0,

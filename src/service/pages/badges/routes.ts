@@ -1,9 +1,11 @@
 import { AppError } from '../../../lib/errors.ts';
 import { badgeRoutes } from '../../../protocol/pages/badge.ts';
+import { addedCoverage, coverageText, notMeasured } from '../../../protocol/runs/coverage.ts';
+import { windowCoverage } from '../../coverage/coverage-query.ts';
 import type { AccountCaller } from '../../http/auth.ts';
 import { type AnyHandler, handlersById } from '../../http/handler.ts';
 import type { AnalyticsDeps } from '../../results/analytics/routes.ts';
-import { matchesTags, stateOf, worstState } from '../../results/check-report.ts';
+import { hasSlots, matchesTags, shownState, worstState } from '../../results/check-report.ts';
 import type { ReportedCheck } from '../../results/report-store.ts';
 import { namedWindow } from '../../results/report-window.ts';
 import { optionsOf } from '../dashboards/routes.ts';
@@ -41,10 +43,21 @@ export function badgeHandlers({
     { style, theme, responseTime }: Pick<Badge, 'style' | 'theme'> & { readonly responseTime: boolean },
   ) => {
     const active = checks.filter(({ isActivated }) => isActivated);
-    const state = worstState(active.map(({ flags }) => stateOf(flags)));
+    const ids = active.map(({ id }) => id);
+    const coverage = await windowCoverage(analytics, ids, namedWindow('last24Hrs', clock.wallMs()));
+    const state = worstState(active.map((check) => shownState(check, coverage(check.id))));
+    const scheduled = active.filter(hasSlots).map(({ id }) => coverage(id));
+    // Where all is unknown the words say why; else what is known comes with how much that is.
+    const measured = scheduled.length === 0 ? null : coverageText(addedCoverage(scheduled));
     const word = active.length === 0 ? 'inactive' : state;
     const averageMs = responseTime ? await averageOf(active) : null;
-    const message = averageMs === null ? word : `${word} ${Math.round(averageMs)} ms`;
+    const message = [
+      word === 'unknown' && measured === notMeasured ? notMeasured : word,
+      averageMs === null ? null : `${Math.round(averageMs)} ms`,
+      measured === notMeasured ? null : measured,
+    ]
+      .filter((part) => part !== null)
+      .join(' ');
     return badgeImage({ label, message, state, style, theme });
   };
   /** Of several checks each run counts alike. */

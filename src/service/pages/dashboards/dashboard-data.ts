@@ -1,7 +1,8 @@
 import type { DashboardOptions } from '../../../protocol/pages/dashboard.ts';
 import type { DashboardData } from '../../../protocol/pages/public-page.ts';
+import { coverageDays, lastDays, windowCoverage } from '../../coverage/coverage-query.ts';
 import type { AnalyticsThread } from '../../results/analytics/analytics-thread.ts';
-import { aggregateView, stateOf } from '../../results/check-report.ts';
+import { aggregateView, shownState, stateOf } from '../../results/check-report.ts';
 import type { RecentRun, ReportedCheck } from '../../results/report-store.ts';
 import { namedWindow } from '../../results/report-window.ts';
 import type { Repositories } from '../../store.ts';
@@ -10,6 +11,7 @@ import type { Dashboard } from './store.ts';
 
 const dayMs = 86_400_000;
 const runsShown = 20;
+const daysShown = 7;
 const incidentsShown = 100;
 const incidentDaysShown = 14;
 const defaultChecksPerPage = 15;
@@ -43,17 +45,26 @@ export async function dashboardChecks(
 /** Everything a dashboard shows: its checks, one page of them in detail. */
 export async function dashboardData(
   repositories: Pick<Repositories, 'reports' | 'dashboardIncidents'>,
-  analytics: Pick<AnalyticsThread, 'report'>,
+  analytics: Pick<AnalyticsThread, 'report' | 'coverage'>,
   { dashboard, options, checks, page, now, publicUrl }: DashboardRequest,
 ): Promise<DashboardData> {
-  const states = checks.map(({ flags }) => stateOf(flags));
+  const [lastDay, lastWeek] = [namedWindow('last24Hrs', now), namedWindow('last7Days', now)];
+  const dayCoverage = await windowCoverage(
+    analytics,
+    checks.map(({ id }) => id),
+    lastDay,
+  );
+  const states = checks.map((check) => shownState(check, dayCoverage(check.id)));
   const perPage = options.paginate
     ? (options.checksPerPage ?? defaultChecksPerPage)
     : Math.min(checks.length, mostChecksPerPage);
   const shown = checks.slice((page - 1) * perPage, page * perPage);
   const ids = shown.map(({ id }) => id);
-  const day = await analytics.report(shown, namedWindow('last24Hrs', now));
-  const week = await analytics.report(shown, namedWindow('last7Days', now));
+  const day = await analytics.report(shown, lastDay);
+  const week = await analytics.report(shown, lastWeek);
+  const weekCoverage = await windowCoverage(analytics, ids, lastWeek);
+  const bars = lastDays(now, daysShown);
+  const byDay = await analytics.coverage({ ...bars, checkIds: ids, location: null });
   const runs = Map.groupBy(
     await repositories.reports.recentRuns(ids, now - dayMs, runsShown),
     (run) => run.check_id,
@@ -71,11 +82,12 @@ export async function dashboardData(
       checkId: check.id,
       name: check.name,
       checkType: check.checkType,
-      state: stateOf(check.flags),
+      state: shownState(check, dayCoverage(check.id)),
       groupName: options.showGroupNames ? check.groupName : null,
       tags: options.hideTags ? [] : [...check.tags],
-      last24Hours: aggregateView(check.checkType, day.get(check.id)),
-      last7Days: aggregateView(check.checkType, week.get(check.id)),
+      last24Hours: aggregateView(check.checkType, day.get(check.id), dayCoverage(check.id)),
+      last7Days: aggregateView(check.checkType, week.get(check.id), weekCoverage(check.id)),
+      days: coverageDays([byDay.get(check.id) ?? []].flat(), bars),
       lastRuns: (runs.get(check.id) ?? []).map((run) => runView(run, options.showCheckRunLinks, publicUrl)),
     })),
     incidents: options.enableIncidents ? await shownIncidents(repositories, dashboard, now) : [],

@@ -2,16 +2,20 @@ import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { findCheckType } from '../../../checks/index.ts';
 import { AppError } from '../../../lib/errors.ts';
+import type { CheckCoverage, CoverageQuery, CoverageSource } from '../../coverage/coverage-query.ts';
 import type { StorePlace } from '../../store.ts';
 import type { RunAggregate } from '../report-store.ts';
 import type { Window } from '../report-window.ts';
 import type { CheckAggregate, ReportQuery } from './report-aggregates.ts';
 import type { AnalyticsQuery, Series } from './series.ts';
 
-/** What is asked: values over time of one check, or figures of many. */
+/** What is asked: values over time of one check, or figures or the coverage of many. */
 export type Question =
   | { readonly kind: 'series'; readonly query: AnalyticsQuery }
-  | { readonly kind: 'report'; readonly query: ReportQuery };
+  | { readonly kind: 'report'; readonly query: ReportQuery }
+  | { readonly kind: 'coverage'; readonly query: CoverageQuery };
+
+type Answer = Series[] | CheckAggregate[] | CheckCoverage[];
 
 export interface AnalyticsRequest {
   readonly id: number;
@@ -20,12 +24,12 @@ export interface AnalyticsRequest {
 
 export interface AnalyticsReply {
   readonly id: number;
-  readonly answer?: Series[] | CheckAggregate[];
+  readonly answer?: Answer;
   readonly problem?: { readonly message: string; readonly stack: string; readonly isUnavailable: boolean };
 }
 
 interface Pending {
-  readonly resolve: (answer: Series[] | CheckAggregate[]) => void;
+  readonly resolve: (answer: Answer) => void;
   readonly reject: (error: Error) => void;
 }
 
@@ -38,7 +42,7 @@ const maxPending = 500;
  * thread starts with the first question; one that died fails the questions it had and is replaced at the
  * next.
  */
-export class AnalyticsThread {
+export class AnalyticsThread implements CoverageSource {
   readonly #place: StorePlace;
   readonly #pending = new Map<number, Pending>();
   #worker: Worker | undefined;
@@ -73,7 +77,13 @@ export class AnalyticsThread {
     return new Map(aggregates.map((one) => [one.checkId, one]));
   }
 
-  #ask(question: Question): Promise<Series[] | CheckAggregate[]> {
+  async coverage(query: CoverageQuery): Promise<Map<string, CheckCoverage>> {
+    if (query.checkIds.length === 0) return new Map();
+    const found = (await this.#ask({ kind: 'coverage', query })) as CheckCoverage[];
+    return new Map(found.map((one) => [one.checkId, one]));
+  }
+
+  #ask(question: Question): Promise<Answer> {
     if (this.#isClosed || this.#pending.size >= maxPending) {
       return Promise.reject(
         new AppError('STORE_UNAVAILABLE', 'Too many analytics queries are queued. Try again.'),

@@ -1,5 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { toError } from '../../../lib/errors.ts';
+import { checkCoverages } from '../../coverage/coverage-query.ts';
+import { SlotDays } from '../../coverage/slot-days.ts';
 import { asStoreError, connectPostgres, connectSqliteToRead } from '../../store/engine/dialect.ts';
 import type { StorePlace } from '../../store.ts';
 import { columnCache, ResultColumns } from '../columns/result-columns.ts';
@@ -23,12 +25,14 @@ const { db, dialect } =
     : // What breaks between two questions is noticed by the next one.
       connectPostgres(databaseUrl, () => undefined, 1);
 const columns = new ResultColumns(db, dialect, columnCache(cacheBytes));
+const slotDays = new SlotDays(db, dialect);
 
 async function reply({ id, question }: AnalyticsRequest): Promise<AnalyticsReply> {
   try {
     if (question.kind === 'report') {
       return { id, answer: await reportAggregates({ db, dialect, columns }, question.query) };
     }
+    if (question.kind === 'coverage') return { id, answer: await checkCoverages(slotDays, question.query) };
     const { query } = question;
     const frame = await columns.read(query.checkId, query, columnsFor(query));
     return { id, answer: answer(query, frame) };

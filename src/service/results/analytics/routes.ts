@@ -11,7 +11,9 @@ import {
   typedAnalyticsRoute,
   wordsIn,
 } from '../../../protocol/results/analytics.ts';
+import { type Coverage, noCoverage } from '../../../protocol/runs/coverage.ts';
 import type { Check } from '../../checks/store.ts';
+import { windowCoverage } from '../../coverage/coverage-query.ts';
 import { type AnyHandler, type Call, type HandlerDeps, handlersById } from '../../http/handler.ts';
 import { pageOffset } from '../../http/paging.ts';
 import { fieldError } from '../../http/validation.ts';
@@ -42,7 +44,8 @@ export function analyticsHandlers(deps: AnalyticsDeps): [string, AnyHandler][] {
       const window = windowOf(body.quickRange, deps.clock.wallMs());
       const ids = [...new Set(body.checkIds.map((id) => id.toLowerCase()))];
       const checks = await Promise.all(ids.map((id) => checkOf(deps, caller.accountId, id)));
-      return Promise.all(checks.map((check) => overviewOf(deps, check, window)));
+      const coverage = await windowCoverage(deps.analytics, ids, window);
+      return Promise.all(checks.map((check) => overviewOf(deps, check, window, coverage(check.id))));
     },
   });
   const typed = checkTypes.map((type): [string, AnyHandler] => {
@@ -86,6 +89,13 @@ async function answerFor(
     offset: pageOffset(query),
     limit: query.limit,
   });
+  const found = await deps.analytics.coverage({
+    checkIds: [check.id],
+    ...window,
+    location: null,
+    intervalMs: query.aggregationInterval === undefined ? null : query.aggregationInterval * 60_000,
+  });
+  const coverage = found.get(check.id);
   const { definition } = check;
   return {
     checkId: check.id,
@@ -97,6 +107,16 @@ async function answerFor(
     from: iso(window.from),
     to: iso(window.to),
     tags: (definition.tags as string[] | undefined) ?? [],
+    coverage: coverage?.total ?? noCoverage,
+    coverageByLocation: coverage?.byLocation ?? {},
+    ...(query.aggregationInterval === undefined
+      ? {}
+      : {
+          coverageIntervals: (coverage?.intervals ?? []).map((interval) => ({
+            timestamp: iso(interval.at),
+            coverage: interval.coverage,
+          })),
+        }),
     series: series.map((one) => seriesView(type, query.groupBy, metrics, one)),
     pagination: { page: query.page, limit: query.limit },
     metadata: Object.fromEntries(
@@ -160,9 +180,9 @@ function groupView(type: CheckType, groupBy: string, series: Series): Record<str
   };
 }
 
-async function overviewOf(deps: AnalyticsDeps, check: Check, window: Window) {
+async function overviewOf(deps: AnalyticsDeps, check: Check, window: Window, coverage: Coverage) {
   const type = findCheckType(check.checkType);
-  const identity = { checkId: check.id, name: check.name, checkType: check.checkType };
+  const identity = { checkId: check.id, name: check.name, checkType: check.checkType, coverage };
   if (!type) return identity;
   const metrics = metricsOf(type).filter(({ overviewKey }) => overviewKey !== null);
   const [series] = await deps.analytics.ask({

@@ -294,6 +294,16 @@ export const migrations: readonly Migration[] = [
         where check_session_id is null and test_session_id is null`,
     ],
   },
+  {
+    name: '0031-coverage',
+    statements: [
+      `alter table runs add column slot_interval_ms bigint`,
+      `create table slot_seals (check_id text primary key, until_ms bigint not null)`,
+      `create table slot_days (
+        check_id text not null, day_ms bigint not null, content {blob} not null,
+        primary key (check_id, day_ms))`,
+    ],
+  },
 ];
 
 /**

@@ -87,6 +87,12 @@ export function availabilitySuite(stage: StoreStage): void {
     expect(avg).toBeCloseTo(row.responseTime_avg, 9);
     expect(successRatio).toBeCloseTo(row.availability, 9);
     expect([p95, p99]).toEqual([row.responseTime_p95, row.responseTime_p99]);
-    expect(report[1].aggregate).toEqual({ successRatio: 100, avg: null, p95: null, p99: null });
+    expect(report[1].aggregate).toEqual({
+      successRatio: 100,
+      avg: null,
+      p95: null,
+      p99: null,
+      coverage: expect.objectContaining({ due: 1, evaluated: 1 }),
+    });
   });
 }

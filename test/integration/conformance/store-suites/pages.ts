@@ -122,7 +122,13 @@ export function pageSuite(stage: StoreStage): void {
       lastRuns: [{ state: 'passing', responseTime: 80, runLocation: 'lab', resultUrl: null }],
     });
     // Nobody answered, so there is no time to speak of.
-    expect(first.checks[1].last24Hours).toEqual({ successRatio: 0, avg: null, p95: null, p99: null });
+    expect(first.checks[1].last24Hours).toEqual({
+      successRatio: 0,
+      avg: null,
+      p95: null,
+      p99: null,
+      coverage: expect.objectContaining({ due: 1, evaluated: 1, percent: 100 }),
+    });
 
     await call('PUT', `/v1/dashboards/${dashboard.dashboardId}`, {
       useTagsAndOperator: true,

@@ -3,6 +3,8 @@ import { apiSuite } from './api.ts';
 import { availabilitySuite } from './availability.ts';
 import { changeSuite } from './changes.ts';
 import { clockSuite } from './clocks.ts';
+import { coverageSuite } from './coverage.ts';
+import { coverageViewSuite } from './coverage-views.ts';
 import { errorGroupSuite } from './error-groups.ts';
 import { factSuite } from './facts.ts';
 import { groupSuite } from './groups.ts';
@@ -26,6 +28,8 @@ export function storeSuites(stage: StoreStage): void {
   leaseSuite(stage);
   slotSuite(stage);
   slotRecordSuite(stage);
+  coverageSuite(stage);
+  coverageViewSuite(stage);
   clockSuite(stage);
   apiSuite(stage);
   changeSuite(stage);

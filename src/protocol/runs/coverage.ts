@@ -1,0 +1,134 @@
+import { z } from 'zod';
+import { pausedReason, type SlotCounts } from './slot.ts';
+
+/** Slots by what became of them. */
+const Count = z.record(z.string(), z.int().min(1));
+
+/**
+ * How much of what was due was measured: the one notion of it, wherever an availability is shown. All counts
+ * but `due` are parts that add up to `due`, in every window. Slots belong to a window by when they were due.
+ */
+export const Coverage = z
+  .object({
+    percent: z
+      .number()
+      .nullable()
+      .describe(
+        'Evaluated slots in percent of those due, without those still open; null when there were none',
+      ),
+    due: z.int().min(0).describe('Slots that were due: the sum of all that follow'),
+    evaluated: z.int().min(0).describe('Measured, with a result that says something about the target'),
+    errors: z
+      .int()
+      .min(0)
+      .describe('Run, but the agent or its location was at fault: nothing is known of the target'),
+    missed: Count.describe('Never measured, by reason'),
+    maintenance: z.int().min(0).describe('Not measured because a maintenance window paused the check'),
+    cancelled: Count.describe('Taken back before they were measured, by reason'),
+    open: z.int().min(0).describe('Queued or leased: they count neither way yet'),
+  })
+  .meta({ id: 'Coverage' });
+export type Coverage = z.output<typeof Coverage>;
+
+/** What became of a slot, as one word. */
+export type SlotOutcome = 'evaluated' | 'error' | 'open' | `missed:${string}` | `cancelled:${string}`;
+
+/** What a ledger record and its final result say of a slot. */
+export function outcomeOf(slot: {
+  readonly state: 'queued' | 'leased' | 'final' | 'missed' | 'cancelled';
+  readonly reason: string | null;
+  readonly hasErrors: boolean;
+}): SlotOutcome {
+  switch (slot.state) {
+    case 'queued':
+    case 'leased':
+      return 'open';
+    case 'final':
+      return slot.hasErrors ? 'error' : 'evaluated';
+    default:
+      return `${slot.state}:${slot.reason ?? 'unknown'}`;
+  }
+}
+
+/** The coverage that counted outcomes amount to; an outcome may come several times. */
+export function coverageOf(counts: Iterable<readonly [SlotOutcome, number]>): Coverage {
+  let [due, evaluated, errors, maintenance, open] = [0, 0, 0, 0, 0];
+  const missed: Record<string, number> = {};
+  const cancelled: Record<string, number> = {};
+  for (const [outcome, count] of counts) {
+    if (count === 0) continue;
+    due += count;
+    const [kind, reason = ''] = outcome.split(':');
+    if (outcome === 'evaluated') evaluated += count;
+    else if (outcome === 'error') errors += count;
+    else if (outcome === 'open') open += count;
+    else if (reason === pausedReason) maintenance += count;
+    else {
+      const byReason = kind === 'missed' ? missed : cancelled;
+      byReason[reason] = (byReason[reason] ?? 0) + count;
+    }
+  }
+  const ended = due - open;
+  const percent = ended === 0 ? null : (100 * evaluated) / ended;
+  return { percent, due, evaluated, errors, missed, maintenance, cancelled, open };
+}
+
+export const noCoverage: Coverage = coverageOf([]);
+
+/** The coverage of several checks, locations or times together. */
+export function addedCoverage(parts: Iterable<Coverage>): Coverage {
+  return coverageOf([...parts].flatMap(countsOf));
+}
+
+function countsOf(part: Coverage): (readonly [SlotOutcome, number])[] {
+  const byReason = (kind: 'missed' | 'cancelled') =>
+    Object.entries(part[kind]).map(([reason, count]) => [`${kind}:${reason}`, count] as const);
+  return [
+    ['evaluated', part.evaluated],
+    ['error', part.errors],
+    ['open', part.open],
+    [`missed:${pausedReason}`, part.maintenance],
+    ...byReason('missed'),
+    ...byReason('cancelled'),
+  ];
+}
+
+/** The same counts as the operations of slots show them. */
+export function slotCountsOf(coverage: Coverage): SlotCounts {
+  const { maintenance } = coverage;
+  return {
+    due: coverage.due,
+    final: coverage.evaluated + coverage.errors,
+    missed: { ...coverage.missed, ...(maintenance === 0 ? {} : { [pausedReason]: maintenance }) },
+    cancelled: coverage.cancelled,
+    onTheirWay: coverage.open,
+  };
+}
+
+/** How much of a bar is known: what is NONE is grey, never green. */
+export const Measurement = z
+  .enum(['FULL', 'PARTIAL', 'NONE'])
+  .describe('FULL: every slot was evaluated; PARTIAL: some were; NONE: nothing was measured');
+export type Measurement = z.output<typeof Measurement>;
+
+/** A bar of a page. */
+export interface DayCoverage {
+  readonly measurement: Measurement;
+  readonly coverage: Coverage;
+}
+
+/** Slots that are still open change nothing: they are not due for an answer yet. */
+export function measurementOf({ percent, evaluated }: Coverage): Measurement {
+  if (evaluated === 0) return 'NONE';
+  return percent === 100 ? 'FULL' : 'PARTIAL';
+}
+
+export const notMeasured = 'not measured';
+
+/** What is to be said next to an availability; null at full coverage. Rounded down: 99.96 is not 100. */
+export function coverageText(coverage: Coverage): string | null {
+  const { percent } = coverage;
+  if (measurementOf(coverage) === 'NONE') return notMeasured;
+  if (percent === null || percent === 100) return null;
+  return `${Math.floor(percent * 10) / 10}% measured`;
+}

@@ -1,0 +1,258 @@
+import { type Kysely, sql } from 'kysely';
+import { outcomeOf } from '../../protocol/runs/coverage.ts';
+import type { Dialect } from '../store/engine/dialect.ts';
+import type { Tables } from '../tables.ts';
+import {
+  decodeSegments,
+  encodeSegments,
+  joined,
+  type SlotSegment,
+  type Span,
+  slotsWithin,
+} from './slot-segments.ts';
+
+const hourMs = 3_600_000;
+const dayMs = 86_400_000;
+/** A ping may be stored a moment after its time. */
+const settledAfterMs = 2 * 60_000;
+const checksPerStatement = 200;
+
+/** A record of the ledger as coverage needs it. */
+interface LedgerSlots {
+  readonly check_id: string;
+  readonly slot_location: string;
+  readonly slot_at: number;
+  readonly slot_count: number;
+  readonly stride_ms: number | null;
+  readonly state: Parameters<typeof outcomeOf>[0]['state'];
+  readonly reason: string | null;
+  readonly has_errors: number | null;
+}
+
+/**
+ * What became of every slot, in a few bytes a day. The ledger has a record for each slot; counting those of a
+ * month at each request would cost as much as reading a million results. So the slots of every full hour are
+ * *sealed*, once all of them have ended: joined to segments (slot-segments.ts), a row for each day of a check.
+ * What is not sealed yet is read from the ledger, so an answer is the same before and after, and stays the same
+ * when the records of the ledger have outlived RESULT_RETENTION_DAYS.
+ */
+export class SlotDays {
+  readonly #db: Kysely<Tables>;
+  readonly #dialect: Dialect;
+
+  constructor(db: Kysely<Tables>, dialect: Dialect) {
+    this.#db = db;
+    this.#dialect = dialect;
+  }
+
+  /** Up to where the slots of a check are sealed; 0 before the first hour. */
+  async sealedUntil(checkId: string): Promise<number> {
+    const seal = await this.#db
+      .selectFrom('slot_seals')
+      .select('until_ms')
+      .where('check_id', '=', checkId)
+      .executeTakeFirst();
+    return seal?.until_ms ?? 0;
+  }
+
+  /** What could be sealed next, or null. Cheap: for most checks at most times it reads one row. */
+  async nextSeal(checkId: string, now: number): Promise<Span | null> {
+    const since = await this.sealedUntil(checkId);
+    if (since + hourMs > now - settledAfterMs) return null;
+    const check = await this.#db
+      .selectFrom('checks')
+      .select('next_slot_at')
+      .where('id', '=', checkId)
+      .executeTakeFirst();
+    if (!check) return null;
+    const open = await this.#db
+      .selectFrom('runs')
+      .select((eb) => eb.fn.min('slot_at').as('at'))
+      .where('check_id', '=', checkId)
+      .where('state', 'in', [sql.lit('queued' as const), sql.lit('leased' as const)])
+      .where('check_session_id', 'is', null)
+      .where('test_session_id', 'is', null)
+      .executeTakeFirst();
+    const settled = Math.min(now - settledAfterMs, check.next_slot_at ?? now, open?.at ?? now);
+    const oldest = await this.#oldestSlot(checkId, since);
+    if (oldest === null) return null;
+    // A day at most, so that a long history is sealed in small transactions.
+    const until = Math.min(startOf(settled, hourMs), startOf(oldest, hourMs) + dayMs);
+    return until > oldest ? { from: since, to: until } : null;
+  }
+
+  async #oldestSlot(checkId: string, since: number): Promise<number | null> {
+    const { rows } = await sql<{ at: number | null }>`
+      ${this.#places([[checkId, since]])}
+      select min((select min(runs.slot_at) from runs where runs.check_id = places.check_id
+        and runs.slot_location = places.name and runs.slot_at >= places.since)) as at
+      from places`.execute(this.#db);
+    return rows[0]?.at ?? null;
+  }
+
+  /** Seals some hours, within a transaction. Returns false when there is nothing to seal, or the check is gone. */
+  async sealNext(checkId: string, now: number): Promise<boolean> {
+    // Locked, so that a check that is deleted meanwhile takes the new rows with it.
+    const check = await this.#db
+      .selectFrom('checks')
+      .select('id')
+      .where('id', '=', checkId)
+      .modifyEnd(this.#dialect.forUpdate)
+      .executeTakeFirst();
+    const seal = check && (await this.nextSeal(checkId, now));
+    if (!seal) return false;
+    const fresh = (await this.#unsealed([[checkId, seal.from]], seal)).get(checkId) ?? [];
+    for (const [day, segments] of byDay(fresh)) await this.#addToDay(checkId, day, segments);
+    await this.#db
+      .insertInto('slot_seals')
+      .values({ check_id: checkId, until_ms: seal.to })
+      .onConflict((conflict) => conflict.column('check_id').doUpdateSet({ until_ms: seal.to }))
+      .execute();
+    return true;
+  }
+
+  async #addToDay(checkId: string, day: number, segments: readonly SlotSegment[]): Promise<void> {
+    const row = await this.#db
+      .selectFrom('slot_days')
+      .select('content')
+      .where('check_id', '=', checkId)
+      .where('day_ms', '=', day)
+      .executeTakeFirst();
+    const content = encodeSegments(joined([...(row ? decodeSegments(row.content) : []), ...segments]));
+    await this.#db
+      .insertInto('slot_days')
+      .values({ check_id: checkId, day_ms: day, content })
+      .onConflict((conflict) => conflict.columns(['check_id', 'day_ms']).doUpdateSet({ content }))
+      .execute();
+  }
+
+  /** The slots of checks that were due in a span, sealed or not, by check. */
+  async within(checkIds: readonly string[], span: Span): Promise<Map<string, SlotSegment[]>> {
+    const found = new Map(checkIds.map((id) => [id, [] as SlotSegment[]]));
+    for (let start = 0; start < checkIds.length; start += checksPerStatement) {
+      const some = checkIds.slice(start, start + checksPerStatement);
+      // Asked first, and in one statement: what is sealed from here on is in neither part twice.
+      const sealed = await this.#sealed(some, span);
+      const unsealed = await this.#unsealed(
+        some.map((id) => [id, sealed.get(id)?.until ?? 0]),
+        span,
+      );
+      for (const id of some) {
+        const all = [...(sealed.get(id)?.segments ?? []), ...(unsealed.get(id) ?? [])];
+        found.set(
+          id,
+          all.flatMap((segment) => slotsWithin(segment, span) ?? []),
+        );
+      }
+    }
+    return found;
+  }
+
+  async #sealed(
+    checkIds: readonly string[],
+    { from, to }: Span,
+  ): Promise<Map<string, { readonly until: number; readonly segments: SlotSegment[] }>> {
+    const rows = await this.#db
+      .selectFrom('slot_seals')
+      .leftJoin('slot_days', (join) =>
+        join
+          .onRef('slot_days.check_id', '=', 'slot_seals.check_id')
+          .on('slot_days.day_ms', '>', from - dayMs)
+          .on('slot_days.day_ms', '<', to),
+      )
+      .select(['slot_seals.check_id', 'slot_seals.until_ms', 'slot_days.content'])
+      .where(this.#dialect.inList('slot_seals.check_id', checkIds))
+      .execute();
+    const found = new Map<string, { readonly until: number; readonly segments: SlotSegment[] }>();
+    for (const { check_id: id, until_ms: until, content } of rows) {
+      const own = found.get(id) ?? { until, segments: [] };
+      if (content) own.segments.push(...decodeSegments(content));
+      found.set(id, own);
+    }
+    return found;
+  }
+
+  /** From the ledger: the records of checks that begin at or after an instant, if they reach into the span. */
+  async #unsealed(
+    since: readonly (readonly [checkId: string, since: number])[],
+    { from, to }: Span,
+  ): Promise<Map<string, SlotSegment[]>> {
+    const { rows } = await sql<LedgerSlots>`
+      ${this.#places(since)}
+      select runs.check_id, runs.slot_location, runs.slot_at, runs.slot_count, runs.state, runs.reason,
+        case when runs.slot_count > 1 then coalesce(runs.slot_interval_ms,
+          (select checks.interval_ms from checks where checks.id = runs.check_id)) end as stride_ms,
+        case when runs.state = 'final' then (select results.has_errors from results
+          where results.run_id = runs.id and results.result_type = 'FINAL') end as has_errors
+      from places cross join runs
+      where runs.check_id = places.check_id and runs.slot_location = places.name
+        and runs.slot_at >= places.since and runs.slot_at < ${to}
+        and (runs.slot_at >= ${from} or runs.slot_count > 1)
+        and runs.check_session_id is null and runs.test_session_id is null`.execute(this.#db);
+    const found = new Map<string, SlotSegment[]>();
+    for (const row of rows) {
+      const own = found.get(row.check_id) ?? [];
+      own.push(segmentOf(row));
+      found.set(row.check_id, own);
+    }
+    return found;
+  }
+
+  /** The locations that records of checks are for: one look into an index for each, however many records. */
+  #places(since: readonly (readonly [checkId: string, since: number])[]) {
+    return sql`with recursive places (check_id, since, name) as (
+      select asked.check_id, asked.since,
+        (select min(runs.slot_location) from runs where runs.check_id = asked.check_id)
+      from ${this.#dialect.pairRows(['check_id', 'since'], since)} as asked
+      union all
+      select places.check_id, places.since,
+        (select min(runs.slot_location) from runs
+          where runs.check_id = places.check_id and runs.slot_location > places.name)
+      from places where places.name is not null)`;
+  }
+
+  /** Removes up to `limit` days of a check that ended before an instant. Returns how many there were. */
+  async prune(checkId: string, before: number, limit: number): Promise<number> {
+    const days = this.#db
+      .selectFrom('slot_days')
+      .select('day_ms')
+      .where('check_id', '=', checkId)
+      .where('day_ms', '<=', before - dayMs)
+      .orderBy('day_ms')
+      .limit(limit);
+    const done = await this.#db
+      .deleteFrom('slot_days')
+      .where('check_id', '=', checkId)
+      .where('day_ms', 'in', days)
+      .executeTakeFirst();
+    return Number(done.numDeletedRows);
+  }
+}
+
+function segmentOf(row: LedgerSlots): SlotSegment {
+  const hasErrors = row.has_errors === 1;
+  return {
+    location: row.slot_location,
+    outcome: outcomeOf({ state: row.state, reason: row.reason, hasErrors }),
+    firstAt: row.slot_at,
+    strideMs: row.stride_ms ?? 0,
+    count: row.slot_count,
+  };
+}
+
+/** Segments cut at midnight, by day. */
+function byDay(segments: readonly SlotSegment[]): Map<number, SlotSegment[]> {
+  const days = new Map<number, SlotSegment[]>();
+  for (const segment of segments) {
+    const lastAt = segment.firstAt + (segment.count - 1) * segment.strideMs;
+    for (let day = startOf(segment.firstAt, dayMs); day <= lastAt; day += dayMs) {
+      const part = slotsWithin(segment, { from: day, to: day + dayMs });
+      if (part) days.set(day, [...(days.get(day) ?? []), part]);
+    }
+  }
+  return days;
+}
+
+function startOf(instant: number, lengthMs: number): number {
+  return Math.floor(instant / lengthMs) * lengthMs;
+}

@@ -1,0 +1,133 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import {
+  addedCoverage,
+  type Coverage,
+  coverageText,
+  type SlotOutcome,
+} from '../../protocol/runs/coverage.ts';
+import {
+  coverageByInterval,
+  coverageWithin,
+  decodeSegments,
+  encodeSegments,
+  joined,
+  type SlotSegment,
+  slotsWithin,
+} from './slot-segments.ts';
+
+const minuteMs = 60_000;
+const outcomes: readonly SlotOutcome[] = [
+  'evaluated',
+  'error',
+  'open',
+  'missed:no-agent',
+  'missed:paused-by-maintenance',
+  'cancelled:deactivated',
+];
+
+/** Records of a ledger: most on a grid of minutes, some off it, some of several slots. */
+const records = fc
+  .array(
+    fc.record<SlotSegment>({
+      location: fc.constantFrom('lab', 'office'),
+      outcome: fc.constantFrom(...outcomes),
+      firstAt: fc.oneof(
+        fc.integer({ min: 0, max: 60 }).map((minute) => minute * minuteMs),
+        fc.integer({ min: 0, max: 60 * minuteMs }),
+      ),
+      strideMs: fc.constantFrom(minuteMs, 7 * minuteMs, 10_000),
+      count: fc.oneof(
+        { weight: 4, arbitrary: fc.constant(1) },
+        { weight: 1, arbitrary: fc.integer({ min: 2, max: 90 }) },
+      ),
+    }),
+    { maxLength: 60 },
+  )
+  .map((all) => all.map((one) => (one.count === 1 ? { ...one, strideMs: 0 } : one)));
+
+/** Each slot by itself. */
+const slotsOf = (segments: readonly SlotSegment[]) =>
+  segments.flatMap(({ location, outcome, firstAt, strideMs, count }) =>
+    Array.from({ length: count }, (_, index) => `${firstAt + index * strideMs} ${location} ${outcome}`),
+  );
+const sumOf = (counts: Readonly<Record<string, number>>) =>
+  Object.values(counts).reduce((sum, count) => sum + count, 0);
+const partsOf = ({ evaluated, errors, missed, maintenance, cancelled, open }: Coverage) =>
+  evaluated + errors + sumOf(missed) + maintenance + sumOf(cancelled) + open;
+const span = fc
+  .tuple(fc.integer({ min: 0, max: 120 * minuteMs }), fc.integer({ min: 0, max: 120 * minuteMs }))
+  .map(([one, two]) => ({ from: Math.min(one, two), to: Math.max(one, two) }));
+
+it('keeps every slot when records are joined and written as bytes', () => {
+  fc.assert(
+    fc.property(records, (all) => {
+      const kept = decodeSegments(encodeSegments(joined(all)));
+      expect(slotsOf(kept).sort()).toEqual(slotsOf(all).sort());
+    }),
+  );
+});
+
+it('counts in every window what was due in it, and the parts add up', () => {
+  fc.assert(
+    fc.property(records, span, (all, window) => {
+      const due = slotsOf(all).filter((slot) => {
+        const at = Number.parseInt(slot, 10);
+        return at >= window.from && at < window.to;
+      });
+      const coverage = coverageWithin(joined(all), window);
+      expect(coverage.due).toBe(due.length);
+      expect(coverage.evaluated).toBe(due.filter((slot) => slot.endsWith(' evaluated')).length);
+      expect(partsOf(coverage)).toBe(coverage.due);
+    }),
+  );
+});
+
+it('counts each interval of a window, and together they are the window', () => {
+  fc.assert(
+    fc.property(records, span, fc.constantFrom(minuteMs, 13 * minuteMs), (all, window, intervalMs) => {
+      const intervals = coverageByInterval(all, window, intervalMs);
+      expect(addedCoverage(intervals.map(({ coverage }) => coverage))).toEqual(coverageWithin(all, window));
+      for (const { at, coverage } of intervals) {
+        const own = { from: Math.max(at, window.from), to: Math.min(at + intervalMs, window.to) };
+        expect(coverage).toEqual(coverageWithin(all, own));
+      }
+    }),
+  );
+});
+
+it('is a few bytes for a day on which all went well', () => {
+  const day = Array.from({ length: 1440 }, (_, minute) => ({
+    location: 'lab',
+    outcome: 'evaluated' as const,
+    firstAt: minute * minuteMs,
+    strideMs: 0,
+    count: 1,
+  }));
+  expect(joined(day)).toHaveLength(1);
+  expect(encodeSegments(joined(day)).length).toBeLessThan(100);
+  expect(
+    slotsWithin(joined(day)[0] as SlotSegment, { from: 5 * minuteMs, to: 5 * minuteMs + 1 }),
+  ).toMatchObject({
+    firstAt: 5 * minuteMs,
+    count: 1,
+  });
+});
+
+it.each([
+  [{ evaluated: 10 }, null],
+  [{ evaluated: 10, open: 1 }, null],
+  [{ evaluated: 99_999, 'missed:no-agent': 1 }, '99.9% measured'],
+  [{ evaluated: 1, error: 1 }, '50% measured'],
+  [{ error: 3 }, 'not measured'],
+  [{}, 'not measured'],
+])('says next to an availability what %j slots leave unknown: %j', (counts, text) => {
+  const segments = Object.entries(counts).map(([outcome, count]) => ({
+    location: 'lab',
+    outcome: outcome as SlotOutcome,
+    firstAt: 0,
+    strideMs: 1,
+    count,
+  }));
+  expect(coverageText(coverageWithin(segments, { from: 0, to: 1_000_000 }))).toBe(text);
+});

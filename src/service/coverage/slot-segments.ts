@@ -1,0 +1,129 @@
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import { type Coverage, coverageOf, type SlotOutcome } from '../../protocol/runs/coverage.ts';
+
+/**
+ * Slots of one location, all with the same outcome and the same time between one and the next. Slots lie on a
+ * grid, so a day on which all went well is one segment, and any window can be counted to the millisecond
+ * without the records of the ledger.
+ */
+export interface SlotSegment {
+  readonly location: string;
+  readonly outcome: SlotOutcome;
+  /** When the first of them was due, in epoch milliseconds. */
+  readonly firstAt: number;
+  /** Milliseconds from one to the next; 0 where there is one. */
+  readonly strideMs: number;
+  readonly count: number;
+}
+
+/** Epoch milliseconds; the end is not part of it. */
+export interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The part of a segment that was due in a span, or null. */
+export function slotsWithin(segment: SlotSegment, { from, to }: Span): SlotSegment | null {
+  const { firstAt, strideMs, count } = segment;
+  if (count === 1 || strideMs <= 0) return firstAt >= from && firstAt < to ? segment : null;
+  const first = Math.max(0, Math.ceil((from - firstAt) / strideMs));
+  const end = Math.min(count, Math.ceil((to - firstAt) / strideMs));
+  if (end <= first) return null;
+  const isOne = end - first === 1;
+  return {
+    ...segment,
+    firstAt: firstAt + first * strideMs,
+    strideMs: isOne ? 0 : strideMs,
+    count: end - first,
+  };
+}
+
+/** The same slots in as few segments as follow from their order, by location and time. */
+export function joined(segments: readonly SlotSegment[]): SlotSegment[] {
+  const whole: SlotSegment[] = [];
+  const ordered = segments.toSorted((one, two) =>
+    one.location === two.location ? one.firstAt - two.firstAt : one.location < two.location ? -1 : 1,
+  );
+  for (const segment of ordered) {
+    const last = whole.at(-1);
+    const longer = last && joinedPair(last, segment);
+    if (longer) whole[whole.length - 1] = longer;
+    else whole.push(segment);
+  }
+  return whole;
+}
+
+function joinedPair(last: SlotSegment, next: SlotSegment): SlotSegment | null {
+  if (last.location !== next.location || last.outcome !== next.outcome) return null;
+  const lastAt = last.firstAt + (last.count - 1) * last.strideMs;
+  const strideMs = next.firstAt - lastAt;
+  const fits = (segment: SlotSegment) => segment.count === 1 || segment.strideMs === strideMs;
+  if (strideMs <= 0 || !fits(last) || !fits(next)) return null;
+  return { ...last, strideMs, count: last.count + next.count };
+}
+
+/** What became of the slots of a span. */
+export function coverageWithin(segments: readonly SlotSegment[], span: Span): Coverage {
+  return coverageOf(
+    segments.map((segment) => [segment.outcome, slotsWithin(segment, span)?.count ?? 0] as const),
+  );
+}
+
+/** The same for each interval of a span in which any slot was due. Intervals begin at multiples of their length. */
+export function coverageByInterval(
+  segments: readonly SlotSegment[],
+  span: Span,
+  intervalMs: number,
+): { readonly at: number; readonly coverage: Coverage }[] {
+  const counts = new Map<number, [SlotOutcome, number][]>();
+  for (const whole of segments) {
+    const segment = slotsWithin(whole, span);
+    if (!segment) continue;
+    const { outcome, firstAt, strideMs, count } = segment;
+    const lastAt = firstAt + (count - 1) * strideMs;
+    for (let at = Math.floor(firstAt / intervalMs) * intervalMs; at <= lastAt; at += intervalMs) {
+      const part = slotsWithin(segment, { from: at, to: at + intervalMs });
+      if (!part) continue;
+      const own = counts.get(at) ?? [];
+      own.push([outcome, part.count]);
+      counts.set(at, own);
+    }
+  }
+  return [...counts]
+    .sort(([one], [two]) => one - two)
+    .map(([at, own]) => ({ at, coverage: coverageOf(own) }));
+}
+
+/** Segments as bytes: their texts, and five numbers of each. */
+export function encodeSegments(segments: readonly SlotSegment[]): Buffer {
+  const texts: string[] = [];
+  const placeOf = (text: string) => {
+    const known = texts.indexOf(text);
+    return known === -1 ? texts.push(text) - 1 : known;
+  };
+  let before = 0;
+  const numbers = segments.flatMap(({ location, outcome, firstAt, strideMs, count }) => {
+    const sinceLastMs = firstAt - before;
+    before = firstAt;
+    return [placeOf(location), placeOf(outcome), sinceLastMs, strideMs, count];
+  });
+  return deflateRawSync(JSON.stringify([texts, numbers]));
+}
+
+export function decodeSegments(bytes: Uint8Array): SlotSegment[] {
+  const [texts, numbers] = JSON.parse(inflateRawSync(bytes).toString()) as [string[], number[]];
+  const segments: SlotSegment[] = [];
+  let firstAt = 0;
+  for (let at = 0; at < numbers.length; at += 5) {
+    const [location = 0, outcome = 0, sinceLastMs = 0, strideMs = 0, count = 0] = numbers.slice(at, at + 5);
+    firstAt += sinceLastMs;
+    segments.push({
+      location: texts[location] ?? '',
+      outcome: (texts[outcome] ?? '') as SlotOutcome,
+      firstAt,
+      strideMs,
+      count,
+    });
+  }
+  return segments;
+}
