@@ -1,0 +1,172 @@
+import {
+  type CauseContext,
+  type CauseGroup,
+  type CauseKind,
+  type FailingCheck,
+  passesElsewhere,
+  targetOf,
+} from './failing-check.ts';
+import { groupsByTarget } from './targets.ts';
+
+/** This many targets say that it is the location when the same slots passed elsewhere. */
+const minVerifiedTargets = 2;
+/** Where nothing ran elsewhere: this many, and this share of all targets of the location. */
+const minSuspectedTargets = 3;
+const minSuspectedShare = 0.6;
+/** Hosts behind one router that die at once are more often a coincidence than hosts with one address. */
+const minTargetsBehindHop = 3;
+
+/**
+ * Groups failing checks by what they fail by: each check is in exactly one group, alone where nothing joins it to
+ * others. Pure; what was decided earlier is none of its business.
+ *
+ * From what says most to what says least: a location that its agents find unhealthy, the rule of an egress policy,
+ * a certificate, a router that says that there is no way on, a location that many targets fail at while they pass
+ * elsewhere, and what the checks ask (address, host, name server). Then a check that was declared to depend on
+ * another failing one goes to that one's group.
+ */
+export function causes(facts: readonly FailingCheck[], context: CauseContext): CauseGroup[] {
+  const left = new Set(facts);
+  const groups: CauseGroup[] = [];
+  const take = (group: CauseGroup) => {
+    groups.push(group);
+    for (const member of group.members) left.delete(member);
+  };
+  for (const rule of [unhealthyLocations, egressRules, certificates, hops, suspectLocations]) {
+    for (const group of rule([...left], context)) take(group);
+  }
+  return withParents([...groups, ...groupsByTarget([...left], context)], facts);
+}
+
+type Rule = (facts: readonly FailingCheck[], context: CauseContext) => CauseGroup[];
+
+const unhealthyLocations: Rule = (facts, { unhealthy }) => {
+  const explained = (fact: FailingCheck, location: string) => {
+    const kinds = unhealthy.get(location);
+    if (!kinds || fact.fromLocation === null) return false;
+    // A resolver is reached through the network.
+    return kinds.has('network') || (fact.fromLocation !== 'network' && kinds.has('resolver'));
+  };
+  const blamed = facts.filter(
+    ({ failedAt, ...fact }) =>
+      failedAt.length > 0 && failedAt.every((location) => explained({ failedAt, ...fact }, location)),
+  );
+  return [...Map.groupBy(blamed, ({ failedAt }) => failedAt[0] ?? '')].map(([location, members]) => ({
+    ...group('location', location, members),
+    reason: `The agents of the location ${location} find it unhealthy, which explains ${countOf(members)}.`,
+    isLocationsOwn: true,
+  }));
+};
+
+const egressRules: Rule = (facts) =>
+  shared(facts, ({ egressRule }) => egressRule).map(([rule, members]) =>
+    group(
+      'egress',
+      rule,
+      members,
+      `The egress policy refuses ${countOf(members)} their connections: ${rule}.`,
+    ),
+  );
+
+const certificates: Rule = (facts) =>
+  shared(facts, ({ certificate }) => certificate).map(([certificate, members]) =>
+    group(
+      'certificate',
+      certificate,
+      members,
+      `The same certificate fails ${countOf(members)}: ${certificate}.`,
+    ),
+  );
+
+const hops: Rule = (facts) =>
+  shared(facts, ({ hop, symptom }) => (symptom === 'unreachable' ? hop : null)).flatMap(([hop, members]) => {
+    const targets = targetCount(members);
+    if (targets < minTargetsBehindHop) return [];
+    const reason = `On the way to ${targets} targets of ${countOf(members)} nothing behind ${hop} answers.`;
+    return [group('hop', hop, members, reason)];
+  });
+
+const suspectLocations: Rule = (facts, { targetsAt }) => {
+  const sensitive = facts.filter(({ fromLocation }) => fromLocation !== null);
+  const once = Map.groupBy(
+    sensitive.filter(({ failedAt }) => failedAt.length === 1),
+    ({ failedAt }) => failedAt[0] ?? '',
+  );
+  const suspects = [...once].flatMap(([location, there]) => {
+    const verified = there.filter(passesElsewhere);
+    const isVerified = targetCount(verified) >= minVerifiedTargets;
+    const targets = targetCount(there);
+    const known = Math.max(targets, targetsAt.get(location) ?? 0);
+    const isCrowded = targets >= minSuspectedTargets && targets >= known * minSuspectedShare;
+    if (!isVerified && !isCrowded) return [];
+    const share = isVerified ? 'which pass elsewhere' : `most of the ${known} that are asked there`;
+    return [{ location, members: isCrowded ? there : verified, share }];
+  });
+  const names = new Set(suspects.map(({ location }) => location));
+  // Two locations can be ill at once, and a check fail at both.
+  const atSeveral = sensitive.filter(
+    (fact) =>
+      fact.failedAt.length > 1 && passesElsewhere(fact) && fact.failedAt.every((one) => names.has(one)),
+  );
+  return suspects.map(({ location, members: there, share }) => {
+    const members = [...there, ...atSeveral.filter(({ failedAt }) => failedAt[0] === location)];
+    const isResolver = there.every(({ fromLocation, symptom }) => {
+      return fromLocation === 'resolver' || symptom === 'unnamed';
+    });
+    const part = isResolver ? 'resolver' : 'network';
+    const reason = `At the location ${location} ${countOf(members)} fail with ${targetCount(members)} different targets, ${share}: its ${part}.`;
+    return group(isResolver ? 'resolver' : 'location', location, members, reason);
+  });
+};
+
+function targetCount(facts: readonly FailingCheck[]): number {
+  return new Set(facts.map(targetOf)).size;
+}
+
+/** Moves checks to the groups of the failing checks they depend on. */
+function withParents(groups: readonly CauseGroup[], facts: readonly FailingCheck[]): CauseGroup[] {
+  const byId = new Map(facts.map((fact) => [fact.checkId, fact]));
+  const root = (fact: FailingCheck, seen: ReadonlySet<string> = new Set()): FailingCheck => {
+    const parent = fact.parentIds
+      .map((id) => byId.get(id))
+      .find((found) => found && !seen.has(found.checkId));
+    return parent ? root(parent, new Set([...seen, fact.checkId])) : fact;
+  };
+  // Where checks depend on each other in a circle, none of them is the first.
+  const isChild = (fact: FailingCheck) => root(fact) !== fact && root(root(fact)) === root(fact);
+  const children = Map.groupBy(facts.filter(isChild), (fact) => root(fact));
+  if (children.size === 0) return [...groups];
+  const moved = new Set([...children.values()].flat());
+  return groups.flatMap((one) => {
+    const own = one.members.filter((member) => !moved.has(member));
+    const parents = own.filter((member) => children.has(member));
+    const added = parents.flatMap((parent) => children.get(parent) ?? []);
+    if (own.length === 0) return [];
+    const members = [...own, ...added];
+    const [parent] = parents;
+    if (parent && own.length === 1) {
+      const reason = `${countOf(added)} ${added.length === 1 ? 'depends' : 'depend'} on ${parent.name}, which fails.`;
+      return [group('parent', parent.name, members, reason)];
+    }
+    return [{ ...one, members }];
+  });
+}
+
+/** Groups of at least two that share a value. */
+function shared(
+  facts: readonly FailingCheck[],
+  read: (fact: FailingCheck) => string | null,
+): [string, FailingCheck[]][] {
+  return [...Map.groupBy(facts, read)].flatMap(([value, members]) =>
+    value === null || members.length < 2 ? [] : [[value, members] satisfies [string, FailingCheck[]]],
+  );
+}
+
+function group(kind: CauseKind, evidence: string, members: readonly FailingCheck[], reason = ''): CauseGroup {
+  return { kind, evidence, members, reason, isLocationsOwn: false };
+}
+
+/** Such as `7 checks`. */
+function countOf(members: readonly FailingCheck[]): string {
+  return members.length === 1 ? '1 check' : `${members.length} checks`;
+}

@@ -1,0 +1,142 @@
+import { failureCatalogue, isFailureCode } from '../../../checks/contract/failure.ts';
+import { parseHostname } from '../../../checks/contract/target.ts';
+import type { FailingCheck, Symptom } from './failing-check.ts';
+
+/** What a failure shows of its cause. */
+export type Evidence = Pick<
+  FailingCheck,
+  | 'symptom'
+  | 'fromLocation'
+  | 'host'
+  | 'address'
+  | 'hop'
+  | 'nameServer'
+  | 'certificate'
+  | 'egressRule'
+  | 'content'
+>;
+
+/** What is read of a failed result. */
+export interface FailedResult {
+  readonly code: string | null;
+  readonly message: string | null;
+  /** As it is stored: JSON, or null. */
+  readonly detail: string | null;
+}
+
+/** Where a run went, as far as its detail says. */
+export interface RunTarget {
+  readonly host: string | null;
+  readonly address: string | null;
+}
+
+const symptoms: Readonly<Record<string, Symptom>> = {
+  NAME_NOT_FOUND: 'unnamed',
+  DNS_NO_ANSWER: 'unnamed',
+  CONNECTION_REFUSED: 'unreachable',
+  CONNECTION_RESET: 'unreachable',
+  CONNECTION_TIMEOUT: 'unreachable',
+  HOST_UNREACHABLE: 'unreachable',
+  TLS_HANDSHAKE_FAILED: 'unreachable',
+  RESPONSE_TIMEOUT: 'unreachable',
+  NO_REPLY: 'unreachable',
+  PACKET_LOSS_EXCEEDED: 'unreachable',
+  RESPONSE_MALFORMED: 'unwell',
+  MAX_RESPONSE_TIME_EXCEEDED: 'unwell',
+  TLS_CERTIFICATE_INVALID: 'certificate',
+  EGRESS_DENIED: 'egress',
+};
+
+/** What scripts and browsers say where the network failed them, as far as it names what it failed at. */
+const errorTexts: readonly (readonly [pattern: RegExp, symptom: Symptom])[] = [
+  [/net::ERR_NAME_NOT_RESOLVED at (?:https?|wss?):\/\/(?<host>[^/:\s"']+)/i, 'unnamed'],
+  [
+    /net::ERR_(?:CONNECTION|ADDRESS|TIMED|EMPTY|SOCKET|TUNNEL)\w* at (?:https?|wss?):\/\/(?<host>[^/:\s"']+)/i,
+    'unreachable',
+  ],
+  [/getaddrinfo (?:ENOTFOUND|EAI_AGAIN) (?<host>[^\s"':]+)/, 'unnamed'],
+  [/connect E(?:CONNREFUSED|TIMEDOUT|HOSTUNREACH|CONNRESET) (?<address>[0-9a-fA-F.:]+):\d+/, 'unreachable'],
+];
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** What a stored detail says of where the run went, whatever its type: only those that went somewhere have such fields. */
+export function runTargetOf(detail: unknown): RunTarget {
+  const request = fieldsOf(fieldsOf(detail).request);
+  const response = fieldsOf(fieldsOf(detail).response);
+  const url = textOf(request.url);
+  const named = url !== null && URL.canParse(url) ? new URL(url).hostname : textOf(request.hostname);
+  const address =
+    textOf(response.ipAddress) ?? textOf(response.resolvedIp) ?? textOf(fieldsOf(response.error).address);
+  return { host: named === null ? null : (parseHostname(named) ?? null), address };
+}
+
+/** What a failed result shows; the host of its check's definition counts where the result names none. */
+export function evidenceOf(result: FailedResult, definition: Fields): Evidence {
+  const detail: unknown = result.detail === null ? null : JSON.parse(result.detail);
+  const seen = runTargetOf(detail);
+  const host = seen.host ?? runTargetOf(definition).host;
+  const code = result.code !== null && isFailureCode(result.code) ? result.code : null;
+  const entry = code === null ? null : failureCatalogue[code];
+  const fromLocation = (entry !== null && 'fromLocation' in entry ? entry.fromLocation : null) ?? null;
+  const status = fieldsOf(fieldsOf(detail).response).status;
+  const message = result.message ?? '';
+  const base = { fromLocation, host, address: seen.address, ...detailEvidence(detail) };
+  const known = symptoms[code ?? ''];
+  const text = known === undefined ? textEvidence(message) : null;
+  if (text) {
+    return { ...base, ...text, certificate: null, egressRule: null, content: null };
+  }
+  const isUnwell = typeof status === 'number' && status >= 500;
+  const symptom = known ?? (isUnwell ? 'unwell' : 'content');
+  return {
+    ...base,
+    symptom,
+    certificate: symptom === 'certificate' ? base.certificate : null,
+    egressRule: symptom === 'egress' ? (/ is refused:? (.+)$/.exec(message)?.[1] ?? null) : null,
+    content: symptom === 'content' ? `${code} ${message.replaceAll(/\d+/g, '#').slice(0, 200)}` : null,
+  };
+}
+
+function detailEvidence(detail: unknown): Pick<Evidence, 'hop' | 'nameServer' | 'certificate'> {
+  const response = fieldsOf(fieldsOf(detail).response);
+  const shown = fieldsOf(response.certificate);
+  const [subject, issuer, validTo] = [shown.subject, shown.issuer, shown.validTo].map(textOf);
+  const pings = Array.isArray(response.pingResults) ? response.pingResults.map(fieldsOf) : [];
+  const router = pings.find(({ error, from }) => error !== null && textOf(from) !== null);
+  return {
+    hop: textOf(router?.from) ?? routeEnd(detail),
+    nameServer: textOf(fieldsOf(response.nameServerInfo).host),
+    certificate: validTo
+      ? `${subject ?? 'no name'}, issued by ${issuer ?? 'nobody'}, valid to ${validTo}`
+      : null,
+  };
+}
+
+/** Where the route of a diagnosis ended. */
+function routeEnd(detail: unknown): string | null {
+  const log = fieldsOf(fieldsOf(detail).jobLog).request;
+  for (const entry of Array.isArray(log) ? log.map(fieldsOf) : []) {
+    const found = /no way on, says the last hop \(.*? by ([0-9a-f.:]+)\)/.exec(textOf(entry.msg) ?? '')?.[1];
+    if (found) return found;
+  }
+  return null;
+}
+
+function textEvidence(message: string): Pick<Evidence, 'symptom' | 'host' | 'address'> | null {
+  for (const [pattern, symptom] of errorTexts) {
+    const groups = pattern.exec(message)?.groups;
+    if (!groups) continue;
+    const { host, address } = groups;
+    return { symptom, host: host ? (parseHostname(host) ?? null) : null, address: address ?? null };
+  }
+  return null;
+}
+
+function fieldsOf(value: unknown): Fields {
+  return typeof value === 'object' && value !== null ? (value as Fields) : {};
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}
