@@ -4,7 +4,7 @@ import { errorCodeOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import { defaultEgressSettings, type EgressSettings } from '../../probes/egress/policy.ts';
 import type { Capabilities } from '../run/contracts.ts';
-import { RunnerThread } from './runner-thread.ts';
+import { type HangLimits, RunnerThread } from './runner-thread.ts';
 import type { WorkerStart } from './worker-protocol.ts';
 
 const watchIntervalMs = 1000;
@@ -24,6 +24,8 @@ export interface RunnerSettings extends Pick<WorkerStart, 'ownSecrets'> {
   readonly artifactFolder?: (() => string | undefined) | undefined;
   /** Another program for the threads that speaks the same messages. */
   readonly entry?: URL | undefined;
+  /** When a thread counts as hanging, unless after the usual time. */
+  readonly hang?: HangLimits | undefined;
 }
 
 /**
@@ -184,7 +186,7 @@ export class RunnerPool {
 
   async #endIfHanging(thread: RunnerThread, nowMs: number): Promise<void> {
     try {
-      if (await thread.isHanging(nowMs)) await thread.terminate('it hung in the work of one run');
+      if (await thread.isHanging(nowMs, this.#options.settings.hang)) await thread.terminate('it hung in the work of one run');
     } catch (thrown) {
       // It ended while it was asked.
       if (errorCodeOf(thrown) !== 'ERR_WORKER_NOT_RUNNING') throw thrown;

@@ -19,7 +19,12 @@ export class ThreadEnded extends Error {
  * A thread whose event loop was silent for a while, and then used this much processor time without a turn,
  * hangs. Time alone would say so of a thread that got no processor.
  */
-const hang = { silentMs: 2000, cpuMs: 5000 };
+export interface HangLimits {
+  readonly silentMs: number;
+  readonly cpuMs: number;
+}
+
+const defaultHang: HangLimits = { silentMs: 2000, cpuMs: 5000 };
 
 interface Pending {
   readonly resolve: (run: FinishedRun) => void;
@@ -162,7 +167,7 @@ export class RunnerThread {
   }
 
   /** Whether the thread works on something that does not end. To be asked every second. */
-  async isHanging(nowMs: number): Promise<boolean> {
+  async isHanging(nowMs: number, hang = defaultHang): Promise<boolean> {
     const { turnedAtMs } = this.gate;
     if (this.#isEnded || turnedAtMs === undefined || nowMs - turnedAtMs < hang.silentMs) return false;
     const cpuMs = await cpuMsOf(this.#worker);

@@ -67,7 +67,7 @@ export const browserTroubles: readonly BrowserTrouble[] = [
   },
   {
     name: 'alerts without end',
-    body: "await page.evaluate(() => { for (;;) alert('x'); });",
+    body: "test.setTimeout(4000); await page.evaluate(() => { for (;;) alert('x'); });",
     says: /Test timeout/,
   },
   {
@@ -82,19 +82,19 @@ export const browserTroubles: readonly BrowserTrouble[] = [
   { name: 'a page of the browser', body: byEveryWay('chrome://version'), says: /redirect closed/ },
   {
     name: 'a thousand tabs',
-    body: 'test.setTimeout(4000); for (let i = 0; i < 1000; i++) await page.context().newPage();',
+    body: 'test.setTimeout(3000); for (let i = 0; i < 1000; i++) await page.context().newPage();',
     says: /Test timeout|memory|processes/,
   },
   {
-    name: 'a download of 200 MB',
+    name: 'a download of 60 MB',
     body: `${serve(`
         if (path === '/') return response.writeHead(200, { 'content-type': 'text/html' }).end('<a href="/big" download>big</a>');
         response.writeHead(200, { 'content-type': 'application/octet-stream', 'content-disposition': 'attachment' });
-        require('node:stream').Readable.from((function* () { for (let i = 0; i < 200; i++) yield Buffer.alloc(1e6); })()).pipe(response);`)}
+        require('node:stream').Readable.from((function* () { for (let i = 0; i < 60; i++) yield Buffer.alloc(1e6); })()).pipe(response);`)}
       await page.goto(origin);
       const [download] = await Promise.all([page.waitForEvent('download'), page.click('a')]);
       console.log('bytes', require('node:fs').statSync(await download.path()).size);`,
-    says: /bytes 200000000/,
+    says: /bytes 60000000/,
   },
   {
     name: 'a service worker that never ends',

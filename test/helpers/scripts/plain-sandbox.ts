@@ -49,7 +49,15 @@ function startPlain(
 ): SandboxedProcess {
   const child = spawn(program.path, program.args, {
     cwd: join(directory, program.workingDirectory ?? '.'),
-    env: { HOME: directory, TMPDIR: directory, PATH: '/usr/bin:/bin', TZ: 'UTC', ...program.environment },
+    env: {
+      HOME: directory,
+      TMPDIR: directory,
+      PATH: '/usr/bin:/bin',
+      TZ: 'UTC',
+      // Most of what a run costs is loading Playwright: its code is compiled once for all of them.
+      NODE_COMPILE_CACHE: join(tmpdir(), `picket-compile-cache-${process.getuid?.()}`),
+      ...program.environment,
+    },
     stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
     detached: true,
   });

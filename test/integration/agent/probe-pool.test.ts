@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type FinishedRun, RunCrashes, type RunOrder } from '../../../src/agent/run/contracts.ts';
 import { runCheckOnce } from '../../../src/agent/run-once.ts';
 import { ProbePool, type ProbePoolOptions } from '../../../src/agent/runners/probe-pool.ts';
@@ -30,23 +30,32 @@ function reportOf(run: FinishedRun): ResultReport {
 
 describe('probe threads', () => {
   const target = new Target();
-  let pool: ProbePool | undefined;
+  const pools: ProbePool[] = [];
+  /** Of those tests after which a pool is as it was before. */
+  let real: ProbePool;
 
+  beforeAll(async () => {
+    real = await started();
+    pools.pop();
+  });
+  afterAll(() => real.stop());
   beforeEach(async () => await target.listen());
   afterEach(async () => {
-    await pool?.stop();
+    for (const pool of pools.splice(0)) await pool.stop();
     await target.close();
   });
 
   async function started(options: Partial<ProbePoolOptions> = {}): Promise<ProbePool> {
-    pool = new ProbePool({
+    const pool = new ProbePool({
       clock: systemClock,
       log: createLogger('test', 'silent'),
       ownSecrets: ['pl_the-key-of-the-agent'],
       serviceOffsetMs: () => 1_000_000,
       threadCount: 1,
+      checkTypes: ['URL', 'API'],
       ...options,
     });
+    pools.push(pool);
     await pool.start();
     return pool;
   }
@@ -83,7 +92,7 @@ describe('probe threads', () => {
   );
 
   it('that hang are ended, and only the run that hung has no result', async () => {
-    const fragile = await started({ entry: fragileWorker });
+    const fragile = await started({ entry: fragileWorker, hang: { silentMs: 300, cpuMs: 1000 } });
     const neighbours = ['/a', '/b', '/c'].map((path) => fragile.run(order(target.url(path)), never));
     await expect(fragile.run(order(target.url('/hang-thread')), never)).rejects.toBeInstanceOf(RunCrashes);
     for (const { facts } of await Promise.all(neighbours)) expect(facts.verdict).toBe('passed');
@@ -104,7 +113,6 @@ describe('probe threads', () => {
   }, 60_000);
 
   it('end a run whose signal aborts, and say that they did', async () => {
-    const real = await started();
     const stop = new AbortController();
     const run = real.run(order(target.url('/hold')), stop.signal);
     while (target.heldCount === 0) await systemClock.sleep(5);
@@ -114,14 +122,12 @@ describe('probe threads', () => {
   });
 
   it('end a run at its deadline, counted from its start', async () => {
-    const real = await started();
     const run = await real.run(order(target.url('/hold'), { timeoutMs: 200 }), never);
     expect(reportOf(run).failure).toMatchObject({ code: 'RESPONSE_TIMEOUT', owner: 'target' });
     expect(run.facts.durationMs).toBeGreaterThanOrEqual(199);
   });
 
   it('report times of the service, and how long the lease waited', async () => {
-    const real = await started();
     const receivedAtMs = systemClock.monotonicMs() - 5000;
     const report = reportOf(await real.run(order(target.url(), { receivedAtMs }), never));
     expect(report.startDelayMs).toBeGreaterThanOrEqual(5000);
@@ -131,7 +137,6 @@ describe('probe threads', () => {
   });
 
   it('send nothing secret to the main thread', async () => {
-    const real = await started();
     const run = await real.run(
       order(target.url('/pl_the-key-of-the-agent/letmein99'), {
         input: {

@@ -108,7 +108,7 @@ describe('a backlog', () => {
   it('does not keep fresh results waiting', async () => {
     await using stage = await Stage.open();
     const { service } = stage;
-    const count = 20_000;
+    const count = 8000;
     fillSpool({ directory: spool.path, serviceUrl: service.url, count, detailSize: 200 });
     service.script = (call) => (call.name === 'results' ? { isReset: true } : undefined);
     const agent = await start(stage);

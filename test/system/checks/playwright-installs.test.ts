@@ -49,22 +49,25 @@ const managers: readonly ManagerName[] =
 describe('installing the dependencies of suites', () => {
   let stage: SuiteStage;
   let context: Partial<RunContext>;
+  /** By manager: an installation takes seconds, and no test changes it. */
+  const projects = new Map<ManagerName, Promise<Project>>();
   beforeAll(async () => {
     stage = await startSuiteStage();
     context = { variables: await registryVariables(), timeoutMs: 170_000 };
   });
   afterAll(async () => {
+    for (const project of projects.values()) await (await project).close();
     await stage.close();
   });
 
   /** Package managers are optional: what is not installed is left out, with the reason. */
   function itInstalls(manager: ManagerName, name: string, run: (project: Project) => Promise<void>): void {
-    it(name, { timeout: 180_000 }, async ({ skip, onTestFinished }) => {
+    it(name, { timeout: 180_000 }, async ({ skip }) => {
       const missing = stage.missingManager(manager);
       if (missing !== undefined) skip(missing);
-      const project = await developProject(files, manager);
-      onTestFinished(() => project.close());
-      await run(project);
+      const project = projects.get(manager) ?? developProject(files, manager);
+      projects.set(manager, project);
+      await run(await project);
     });
   }
 

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openSandboxes, type SandboxPool } from '../../../src/sandbox/pool/pool.ts';
 import { type SandboxLimits, SandboxUnavailable } from '../../../src/sandbox/sandbox.ts';
 import { abuseLimits } from './abuse-cases.ts';
@@ -58,8 +58,18 @@ async function run(from: SandboxPool, script: string, limits: Partial<SandboxLim
 }
 
 describe('a sandboxed program', () => {
+  let from: SandboxPool;
+  let place: string;
+  beforeAll(async () => {
+    place = mkdtempSync('/var/tmp/picket-pool-');
+    from = await openSandboxes({ directory: place, slotCount: 1, firstUid, isUnisolatedAllowed: true });
+  });
+  afterAll(async () => {
+    await from.close();
+    rmSync(place, { recursive: true, force: true });
+  });
+
   it('gets its input, its environment and nothing else, and is heard on three streams', async () => {
-    const from = await open();
     const script = 'wc -c; env; echo err >&2; printf "one\\ntwo" >&3; exit 7';
     const { output, events, end } = await run(from, script, {}, Buffer.alloc(1_000_000));
     const names = output
@@ -81,7 +91,6 @@ describe('a sandboxed program', () => {
   });
 
   it('can be asked to end, and be ended', async () => {
-    const from = await open();
     const sandbox = await from.acquire(soon());
     const start = (script: string) => {
       let onLine: () => void = () => undefined;
@@ -139,11 +148,10 @@ describe('a sandboxed program', () => {
       { reason: 'memory' },
     ],
   ] as const)('that %s ends with the reason', async (_name, script, limits, expected) => {
-    expect((await run(await open(), script, limits)).end).toMatchObject(expected);
+    expect((await run(from, script, limits)).end).toMatchObject(expected);
   });
 
   it('that does not exist is told apart from one that fails', async () => {
-    const from = await open();
     const sandbox = await from.acquire(soon());
     const start = { args: [], environment: {}, limits: abuseLimits, onOutput: () => undefined };
     const end = await sandbox.start({ ...start, path: '/nowhere/program' }).ended;
@@ -333,7 +341,7 @@ it.skipIf(!isRoot)('a pool removes what dead neighbours left, and leaves the liv
 
 describe('chaos', () => {
   it.skipIf(!isRoot)(
-    '200 runs with processes killed at random leave no process and no folder',
+    '80 runs with processes killed at random leave no process and no folder',
     { timeout: 120_000 },
     async () => {
       const slotCount = 4;
@@ -353,12 +361,12 @@ describe('chaos', () => {
               // it was quicker
             }
           }
-          await new Promise((resolve) => setTimeout(resolve, 40));
+          await new Promise((resolve) => setTimeout(resolve, 15));
         }
       })();
       const script =
         'sleep 0.05 & (setsid sleep 1000 &) ; sleep 1000 & mkdir -p a/b; echo x > a/b/c; sleep 0.1; echo done';
-      const ends = await Promise.all(Array.from({ length: 200 }, () => run(from, script)));
+      const ends = await Promise.all(Array.from({ length: 80 }, () => run(from, script)));
       isOver = true;
       await killer;
       expect(ends.every(({ end }) => end.reason === 'exited' || end.reason === 'notStarted')).toBe(true);
