@@ -54,7 +54,8 @@ import {
 import { asOpenError, placeOf } from './store/engine/open-errors.ts';
 import { PostgresLink } from './store/engine/postgres.ts';
 import { LocalSignals, type Signals } from './store/engine/signals.ts';
-import { migrate, migrations } from './store/schema/migrations.ts';
+import { migrate } from './store/schema/migrate.ts';
+import { migrations } from './store/schema/migrations.ts';
 import { resealSecrets } from './store/secrets/reseal.ts';
 import { SealedColumns } from './store/secrets/sealed-columns.ts';
 import { SecretBox } from './store/secrets/secret-box.ts';

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { createGzip } from 'node:zlib';
+import { createGzip, gzipSync } from 'node:zlib';
 import tar, { type Header } from 'tar-stream';
 import { codeBundleKeyOf } from '../../../src/checks/contract/code-bundle.ts';
 import { BundleMissing, type CodeBundles } from '../../../src/sandbox/suites/suite-host.ts';
@@ -22,6 +23,18 @@ export async function packEntries(entries: readonly BundleEntry[]): Promise<Buff
   for (const { content, ...header } of entries) pack.entry(header, content ?? '');
   pack.finalize();
   return await buffer(pack.pipe(createGzip()));
+}
+
+const pieceBytes = 2 ** 24;
+
+/** A bundle with one file of zeros: that many times 16 MiB, which are compressed once. */
+export async function packZeros(pieces: number): Promise<Buffer> {
+  const pack = tar.pack();
+  pack.entry({ name: 'zeros', size: pieces * pieceBytes });
+  const [header] = await once(pack, 'data');
+  const zeros = gzipSync(Buffer.alloc(pieceBytes));
+  // Gzip may be many compressed pieces one after the other.
+  return Buffer.concat([gzipSync(header), ...Array.from({ length: pieces }, () => zeros)]);
 }
 
 /** Bundles as the agent has them, from memory. */

@@ -16,7 +16,7 @@ import { Runs } from '../../../src/service/runs/store.ts';
 import { CheckSessions } from '../../../src/service/sessions/check-session-store.ts';
 import { TestSessions } from '../../../src/service/sessions/test-session-store.ts';
 import { connectSqlite, type Dialect } from '../../../src/service/store/engine/dialect.ts';
-import { migrate } from '../../../src/service/store/schema/migrations.ts';
+import { migrate } from '../../../src/service/store/schema/migrate.ts';
 import type { Tables } from '../../../src/service/tables.ts';
 import { temporaryFolder } from '../../helpers/service/service.ts';
 

@@ -1,11 +1,9 @@
-import { once } from 'node:events';
 import { gzipSync } from 'node:zlib';
-import tar from 'tar-stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { LogEntry } from '../../../src/checks/contract/check-type.ts';
 import { createRunLog } from '../../../src/checks/contract/run-log.ts';
 import { PlaywrightDetail } from '../../../src/checks/playwright/detail.ts';
-import { type BundleEntry, packEntries } from '../../helpers/scripts/suite-bundle.ts';
+import { type BundleEntry, packEntries, packZeros } from '../../helpers/scripts/suite-bundle.ts';
 import {
   linkRuntime,
   type SuiteFiles,
@@ -336,13 +334,7 @@ describe('Playwright suites', () => {
     }
 
     itRuns('that are bombs', async () => {
-      const pack = tar.pack();
-      pack.entry({ name: 'zeros', size: 38 * 2 ** 24 });
-      const [header] = await once(pack, 'data');
-      // Compressed once: an archive may be many compressed pieces one after the other.
-      const zeros = gzipSync(Buffer.alloc(2 ** 24));
-      const pieces = [gzipSync(header), ...Array.from({ length: 38 }, () => zeros)];
-      const outcome = await outcomeOf(Buffer.concat(pieces));
+      const outcome = await outcomeOf(await packZeros(38));
       expect(outcome.failure).toMatchObject({ code: 'BUNDLE_INVALID' });
       expect(outcome.failure?.message).toMatch(/unpacks to more than/);
     });

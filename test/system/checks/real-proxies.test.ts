@@ -39,32 +39,34 @@ async function deadTargets(cleanup: AsyncDisposableStack): Promise<readonly (rea
 }
 
 describe.skipIf(why !== null)(`behind real proxies${why ? ` (${why})` : ''}`, () => {
-  it.concurrent.each(
-    realProxies,
-  )('%s: a dead target is blamed, a healthy one passes, and a proxy that stands still is no target’s fault', async (name) => {
-    await using cleanup = new AsyncDisposableStack();
-    const proxy = cleanup.use(await startRealProxy(name));
-    const authority = await createAuthority();
-    const secure = cleanup.use(await startHttpsTarget({ identity: await authority.issue() }));
-    const plain = cleanup.use(await startHttpTarget());
-    expect(await run(`${secure.url}/echo`, proxy.url)).toBeUndefined();
-    expect(await run(`${plain.url}/echo`, proxy.url)).toBeUndefined();
+  it.concurrent.each(realProxies)(
+    '%s: a dead target is blamed, a healthy one passes, and a proxy that stands still is no target’s fault',
+    async (name) => {
+      await using cleanup = new AsyncDisposableStack();
+      const proxy = cleanup.use(await startRealProxy(name));
+      const authority = await createAuthority();
+      const secure = cleanup.use(await startHttpsTarget({ identity: await authority.issue() }));
+      const plain = cleanup.use(await startHttpTarget());
+      expect(await run(`${secure.url}/echo`, proxy.url)).toBeUndefined();
+      expect(await run(`${plain.url}/echo`, proxy.url)).toBeUndefined();
 
-    // Most of them are dead by their silence: their runs wait side by side.
-    const targets = await deadTargets(cleanup);
-    const dead = ['https', 'http'].flatMap((scheme) =>
-      targets.map(async ([what, host]) => {
-        const failure = await run(`${scheme}://${host}/`, proxy.url);
-        const found = `${scheme} target that ${what}: ${failure?.code} ${failure?.message}`;
-        expect(resultFlags(failure), found).toEqual({ hasFailures: true, hasErrors: false });
-      }),
-    );
-    await Promise.all(dead);
+      // Most of them are dead by their silence: their runs wait side by side.
+      const targets = await deadTargets(cleanup);
+      const dead = ['https', 'http'].flatMap((scheme) =>
+        targets.map(async ([what, host]) => {
+          const failure = await run(`${scheme}://${host}/`, proxy.url);
+          const found = `${scheme} target that ${what}: ${failure?.code} ${failure?.message}`;
+          expect(resultFlags(failure), found).toEqual({ hasFailures: true, hasErrors: false });
+        }),
+      );
+      await Promise.all(dead);
 
-    // Apache is many processes: one that it is just replacing would answer still.
-    if (name === 'apache2') return;
-    proxy.freeze();
-    const frozen = await Promise.all([secure.url, plain.url].map((url) => run(url, proxy.url)));
-    for (const failure of frozen) expect(failure).toMatchObject({ code: 'PROXY_FAILED', owner: 'location' });
-  });
+      // Apache is many processes: one that it is just replacing would answer still.
+      if (name === 'apache2') return;
+      proxy.freeze();
+      const frozen = await Promise.all([secure.url, plain.url].map((url) => run(url, proxy.url)));
+      for (const failure of frozen)
+        expect(failure).toMatchObject({ code: 'PROXY_FAILED', owner: 'location' });
+    },
+  );
 });

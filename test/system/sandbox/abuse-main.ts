@@ -90,7 +90,9 @@ const marker = '\n=== next attempt\n';
 for (const group of groups) {
   // The secret is spelt backwards on the way in, so that a program that prints its arguments gives nothing
   // away.
-  const attempts = group.map(({ code }) => `{ ${code}\n }`).join(` fs.writeSync(1, ${JSON.stringify(marker)});\n`);
+  const attempts = group
+    .map(({ code }) => `{ ${code}\n }`)
+    .join(` fs.writeSync(1, ${JSON.stringify(marker)});\n`);
   const code = `given.canary = given.canary.split('').reverse().join('');\n${attempts}`;
   const { output, outputBytes, end, opened } = await run(code, {
     ...group[0],

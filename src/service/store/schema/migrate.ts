@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto';
+import { type Kysely, sql } from 'kysely';
+import { AppError } from '../../../lib/errors.ts';
+import type { Tables } from '../../tables.ts';
+import type { Dialect } from '../engine/dialect.ts';
+import { type Migration, migrations } from './migrations.ts';
+
+/**
+ * Brings the schema up to date, in the order of the numbers that names of migrations begin with. Safe when
+ * several processes start at once: PostgreSQL holds a lock meanwhile, SQLite has one writer.
+ *
+ * @throws AppError CONFIG_INVALID when the database was written by a newer build: an older one must not
+ *   touch it.
+ */
+export async function migrate(
+  db: Kysely<Tables>,
+  dialect: Dialect,
+  known: readonly Migration[] = migrations,
+): Promise<void> {
+  const all = known.toSorted((one, other) => (one.name < other.name ? -1 : 1));
+  await db.transaction().execute(async (transaction) => {
+    await dialect.lockSchema(transaction);
+    await sql`create table if not exists schema_migrations (
+      position integer primary key, name text not null, applied_at bigint not null)`.execute(transaction);
+    const applied = await sql<{ position: number; name: string }>`
+      select position, name from schema_migrations order by position`.execute(transaction);
+    const unknown = applied.rows.find((row) => all[row.position]?.name !== row.name);
+    if (unknown) {
+      throw new AppError(
+        'CONFIG_INVALID',
+        `The database has schema "${unknown.name}", which this build of Picket does not know: it was written by a ` +
+          'newer build. Start that build or a later one, or use another database.',
+      );
+    }
+    for (let position = applied.rows.length; position < all.length; position += 1) {
+      const migration = all[position];
+      if (!migration) break;
+      for (const statement of migration.statements) {
+        await sql.raw(withTypes(statement, dialect)).execute(transaction);
+      }
+      await sql`insert into schema_migrations (position, name, applied_at)
+        values (${position}, ${migration.name}, ${Date.now()})`.execute(transaction);
+    }
+    await compareChecksums(transaction, all);
+  });
+}
+
+/**
+ * A migration that was applied must be the one this build knows: a database whose schema came about in
+ * another way is not touched. What was applied before there were checksums gets its own.
+ */
+async function compareChecksums(transaction: Kysely<Tables>, all: readonly Migration[]): Promise<void> {
+  const { rows } = await sql<{ position: number; name: string; checksum: string | null }>`
+    select position, name, checksum from schema_migrations order by position`.execute(transaction);
+  for (const { position, name, checksum } of rows) {
+    const statements = all[position]?.statements ?? [];
+    const known = createHash('sha256').update(JSON.stringify(statements)).digest('hex');
+    if (checksum === null) {
+      await sql`update schema_migrations set checksum = ${known} where position = ${position}`.execute(
+        transaction,
+      );
+    } else if (checksum !== known) {
+      throw new AppError(
+        'CONFIG_INVALID',
+        `The database was changed by another version of the migration "${name}" than this build has. Start the ` +
+          'build that wrote it, or use another database.',
+      );
+    }
+  }
+}
+
+function withTypes(statement: string, dialect: Dialect): string {
+  return statement
+    .replaceAll('{json}', dialect.jsonColumn)
+    .replaceAll('{blob}', dialect.blobColumn)
+    .replaceAll('{serial}', dialect.serialKey)
+    .replaceAll('{instant}', dialect.instantColumn);
+}
