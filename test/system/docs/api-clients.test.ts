@@ -17,8 +17,7 @@ it('the client of the docs is generated, is sound by its types, and works', {
   const folder = mkdtempSync(join(tmpdir(), 'picket-api-client-'));
   await using service = await startServiceProcess();
   try {
-    writeFileSync(join(folder, 'package.json'), '{ "type": "module", "private": true }');
-    writeFileSync(join(folder, 'monitors.ts'), program);
+    writeFileSync(join(folder, 'monitors.mts'), program);
     const PATH = `${dirname(process.execPath)}${delimiter}${process.env.PATH ?? ''}`;
     const run = (script: string) =>
       runInShell(script.replaceAll('https://picket.example.com', service.url), {
@@ -33,7 +32,7 @@ it('the client of the docs is generated, is sound by its types, and works', {
     expect(checks).toMatchObject([{ name: 'Home page', request: { url: 'https://example.com/' } }]);
     // What the API does not know is an error before anything is sent.
     const [, check = ''] = /^(npx tsc .*)$/m.exec(commands) ?? [];
-    writeFileSync(join(folder, 'monitors.ts'), program.replace('name: ', 'nam: '));
+    writeFileSync(join(folder, 'monitors.mts'), program.replace('name: ', 'nam: '));
     expect((await run(check)).output).toContain("'nam' does not exist");
   } finally {
     rmSync(folder, { recursive: true });
