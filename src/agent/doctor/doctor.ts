@@ -40,7 +40,8 @@ export const examinations: readonly Examination[] = [
 
 /**
  * Examines everything an agent with this environment would need, one thing after the other, by the agent's
- * own parts. What could only fail because of an earlier finding is skipped. Nothing is left behind.
+ * own parts. What could only fail because of an earlier finding is skipped. Left behind are
+ * only the folders of an agent in SCRIPTS_DIR.
  *
  * @param listener hears of each examination that begins, and of each finding.
  * @param signal ends it early: what was not examined then is `skipped`.
