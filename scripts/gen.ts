@@ -80,6 +80,7 @@ function errorsPage(): string {
 
 What the API answers and the commands print. The body is
 \`{statusCode, error, message, attributes?, validation?: {source, keys}}\`; \`validation.keys\` names every bad field.
+Codes are in logs, not in answers: an answer has the status, its name (\`error\`) and a message.
 
 | Code | HTTP status | When | What to do |
 |---|---|---|---|
