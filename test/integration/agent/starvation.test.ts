@@ -14,6 +14,10 @@ const busyWorker = new URL('../../helpers/agent/fixtures/busy-worker.ts', import
 const never = new AbortController().signal;
 /** Less than the thread is busy for. */
 const timeoutMs = 400;
+/**
+ * A fifth of it is less than the naps take together, and more than a busy machine keeps a thread away at one time.
+ */
+const silenceMs = 5000;
 
 describe('a probe thread that gets no time', () => {
   const target = new Target();
@@ -28,6 +32,7 @@ describe('a probe thread that gets no time', () => {
       serviceOffsetMs: () => 0,
       threadCount: 1,
       entry: busyWorker,
+      checkTypes: ['URL', 'API', 'DNS', 'TCP'],
     });
     await pool.start();
   });
@@ -82,7 +87,7 @@ describe('a probe thread that gets no time', () => {
   });
 
   it('blames a target that was silent for the whole limit, while the thread was away often but never long', async () => {
-    const { report, facts } = await run('/hold/busy-naps', { timeoutMs: 1500 });
+    const { report, facts } = await run('/hold/busy-naps', { timeoutMs: silenceMs });
     expect(report.failure).toMatchObject({ code: 'RESPONSE_TIMEOUT', owner: 'target' });
     expect(facts.spoilt).toBeUndefined();
     expect(target.requests).toEqual(['/hold/busy-naps']);
@@ -97,7 +102,7 @@ describe('a probe thread that gets no time', () => {
       port: server.port,
       protocol,
     };
-    const { report, facts } = await run('', { checkType: 'DNS', spec: { request }, timeoutMs: 1500 });
+    const { report, facts } = await run('', { checkType: 'DNS', spec: { request }, timeoutMs: silenceMs });
     expect(report.failure).toMatchObject({ code: 'DNS_NO_ANSWER', owner: 'target' });
     expect(facts.spoilt).toBeUndefined();
   });
@@ -105,7 +110,7 @@ describe('a probe thread that gets no time', () => {
   it('blames a port that drops every packet the same way', async () => {
     await using filtered = await startFilteredTarget();
     const request = { hostname: filtered.host, port: filtered.port, data: 'busy-naps' };
-    const { report, facts } = await run('', { checkType: 'TCP', spec: { request }, timeoutMs: 1500 });
+    const { report, facts } = await run('', { checkType: 'TCP', spec: { request }, timeoutMs: silenceMs });
     expect(report.failure).toMatchObject({ code: 'CONNECTION_TIMEOUT', owner: 'target' });
     expect(facts.spoilt).toBeUndefined();
   });

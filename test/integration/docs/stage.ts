@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { freePort, type RunningService, startServiceProcess } from '../../helpers/picket-process.ts';
+import { program } from '../../helpers/program.ts';
 import { type HttpTarget, startHttpTarget } from '../../helpers/targets/http-target.ts';
 import { root } from './command-blocks.ts';
 import { type RunningCommand, startInShell } from './shell.ts';
@@ -39,7 +40,7 @@ export class DocumentStage implements AsyncDisposable {
     const folder = await mkdtemp(join(tmpdir(), 'picket-documents-'));
     for (const name of ['bin', 'home', 'state']) mkdirSync(join(folder, name));
     // What the images and an installed package have.
-    writeProgram(join(folder, 'bin', 'picket'), [join(root, 'src/cli.ts')]);
+    writeProgram(join(folder, 'bin', 'picket'), [program]);
     const service = await startServiceProcess();
     const location = await service.api<{ keys: { rawKey: string }[] }>('POST', '/v1/private-locations', {
       ...{ name: 'Documents', slugName: 'documents' },

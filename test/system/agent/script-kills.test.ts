@@ -7,7 +7,7 @@ import { runtimesDirectory } from '../../helpers/scripts/script-stage.ts';
 import { temporaryFolder } from '../../helpers/service/service.ts';
 
 /** A slow machine gets through fewer in the time. */
-const runCount = 15;
+const runCount = 9;
 
 /** The long form: `npm run bench -- script-kills`. */
 it('an agent leaves nothing behind when workers, browsers and renderers are killed at random', {
@@ -25,7 +25,7 @@ it('an agent leaves nothing behind when workers, browsers and renderers are kill
   });
   farm.remove();
   if ('missing' in browser) skip(browser.missing);
-  const figures = await runUnderKills({ runCount, killCount: 6, hasBrowser: true, durationMs: 20_000 });
+  const figures = await runUnderKills({ runCount, killCount: 3, hasBrowser: true, durationMs: 20_000 });
   expect(figures).toMatchObject({ strayProcesses: 0, leftFolders: 0, leftAfterStop: 0 });
   const { passed = 0, SCRIPT_FAILED = 0, ...others } = figures.ends;
   expect(others).toEqual({});
