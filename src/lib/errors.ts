@@ -53,6 +53,13 @@ export const errorCatalogue = {
     fix: 'Use a key with the role READ_WRITE or ADMIN.',
     isRetryable: false,
   },
+  BAD_LINK: {
+    statusCode: 403,
+    phrase: 'Forbidden',
+    meaning: 'The link of a notification is not signed as it should be, or too old to change anything.',
+    fix: 'Open the link of a newer notification, or use the API with a key.',
+    isRetryable: false,
+  },
   NOT_FOUND: {
     statusCode: 404,
     phrase: 'Not Found',

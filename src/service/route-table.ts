@@ -6,6 +6,7 @@ import { examinationRoutes } from '../protocol/agent/agent-examination.ts';
 import { agentBundleRoutes, codeBundleRoutes } from '../protocol/agent/code-bundle.ts';
 import { alertRoutes } from '../protocol/alerts/alert.ts';
 import { alertChannelRoutes } from '../protocol/alerts/alert-channel.ts';
+import { alertHandlingRoutes } from '../protocol/alerts/alert-handling.ts';
 import { checkRoutes, typedCheckRoutes } from '../protocol/checks/check.ts';
 import { checkGroupRoutes } from '../protocol/checks/check-group.ts';
 import { checkStatusRoutes } from '../protocol/checks/check-status.ts';
@@ -45,6 +46,7 @@ export const allRoutes: readonly Route[] = [
   ...Object.values(slotRoutes),
   ...Object.values(alertChannelRoutes),
   ...Object.values(alertRoutes),
+  ...Object.values(alertHandlingRoutes),
   ...Object.values(heartbeatRoutes),
   ...Object.values(errorGroupRoutes),
   ...Object.values(rootCauseAnalysisRoutes),

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { accountHandlers } from './accounts/routes.ts';
 import { alertChannelHandlers } from './alerts/channels/routes.ts';
+import { alertHandlingHandlers } from './alerts/handling/routes.ts';
 import { alertHandlers } from './alerts/routes.ts';
 import { checkGroupHandlers } from './checks/groups/routes.ts';
 import { checkHandlers, runtimeHandlers } from './checks/routes.ts';
@@ -73,6 +74,7 @@ function allHandlers(deps: RouteDeps & CheckDeps): ReadonlyMap<string, AnyHandle
     ...slotHandlers(deps),
     ...alertChannelHandlers(deps),
     ...alertHandlers(deps),
+    ...alertHandlingHandlers(deps),
     ...heartbeatHandlers(deps),
     ...errorGroupHandlers(deps),
     ...rootCauseAnalysisHandlers(deps),

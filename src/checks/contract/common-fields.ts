@@ -6,11 +6,46 @@ import type { MaskedValue } from './masking.ts';
 
 export const AlertSettings = z
   .object({
-    escalationType: z.enum(['RUN_BASED', 'TIME_BASED']).default('RUN_BASED'),
+    escalationType: z
+      .enum(['RUN_BASED', 'TIME_BASED', 'RATIO_BASED', 'COUNT_BASED'])
+      .default('RUN_BASED')
+      .describe(
+        'When a failing check alerts: after runs in a row, after minutes, after x of its last y runs, after n runs within minutes',
+      ),
     runBasedEscalation: z.object({ failedRunThreshold: z.int().min(1).max(5).default(1) }).prefault({}),
     timeBasedEscalation: z
       .object({ minutesFailingThreshold: z.literal([5, 10, 15, 30]).default(5) })
       .prefault({}),
+    ratioBasedEscalation: z
+      .object({
+        failedRunThreshold: z.int().min(1).max(20).default(3),
+        runs: z.int().min(2).max(20).default(5).describe('How many of the last runs are looked at'),
+      })
+      .refine(({ failedRunThreshold, runs }) => failedRunThreshold <= runs, {
+        path: ['failedRunThreshold'],
+        message: 'must not be more than "runs"',
+      })
+      .prefault({}),
+    countBasedEscalation: z
+      .object({
+        failedRunThreshold: z.int().min(1).max(20).default(3),
+        minutes: z.int().min(1).max(1440).default(15).describe('How far back is looked'),
+      })
+      .prefault({}),
+    flapping: z
+      .object({
+        enabled: z.boolean().default(true),
+        changes: z.int().min(2).max(50).default(5).describe('More changes of state than these are flapping'),
+        minutes: z.int().min(1).max(1440).default(60).describe('Within how many minutes'),
+        stableMinutes: z
+          .int()
+          .min(1)
+          .max(1440)
+          .default(30)
+          .describe('It is over when the state has not changed for this long'),
+      })
+      .prefault({})
+      .describe('A check that changes to and fro is notified of once, and then not until it is stable'),
     reminders: z
       .object({
         amount: z.literal([0, 1, 2, 3, 4, 5, 100_000]).default(0),

@@ -7,6 +7,9 @@ import { channelTypes } from './alert-channel.ts';
 
 const DateTime = z.iso.datetime();
 
+/** Why nobody is notified of an alert. */
+const suppressionNames = ['muted', 'maintenance', 'silenced', 'acknowledged'] as const;
+
 const CheckAlert = z
   .object({
     id: z.string(),
@@ -20,6 +23,11 @@ const CheckAlert = z
     statusCode: z.string().nullable(),
     checkResultId: z.string().nullable(),
     isReminder: z.boolean(),
+    suppressedBy: z
+      .enum(suppressionNames)
+      .nullable()
+      .describe('Why nobody was notified of it; null when channels were, as far as they want such news'),
+    silenceId: z.string().nullable().describe('The silence that kept it from being notified'),
     created_at: DateTime,
     startedAt: DateTime.nullable().describe('When the run that caused it started'),
   })
@@ -53,7 +61,13 @@ const window = (length: string) => ({
   from: Timestamp.optional().describe(`Default: ${length} before "to"`),
   to: Timestamp.optional().describe(`At most ${length} after "from"; default: ${length} after it, or now`),
 });
-const alertQuery = z.object({ ...Paging, ...window('6 hours') });
+const alertQuery = z.object({
+  ...Paging,
+  ...window('6 hours'),
+  includeSuppressed: QueryBoolean.default(false).describe(
+    'Whether to list alerts that nobody was notified of, too: of checks that were muted, in maintenance, silenced or acknowledged',
+  ),
+});
 
 export const alertRoutes = {
   listCheckAlerts: defineRoute({
@@ -92,19 +106,6 @@ export const alertRoutes = {
     }),
     success: successful,
     response: z.array(AlertNotification),
-  }),
-  showAlertPage: defineRoute({
-    method: 'GET',
-    path: '/v1/alert-notifications/{id}/page',
-    operationId: 'showAlertPage',
-    summary:
-      'What a notification said, and how its check is now, as a page; everybody with the link may read it',
-    tag: 'Alerts',
-    credential: 'none',
-    params: z.object({ id: z.uuid() }),
-    success: successful,
-    response: z.string(),
-    responseContentType: 'text/html; charset=utf-8',
   }),
   getAccountAlertSettings: defineRoute({
     ...alertRoute,

@@ -43,6 +43,10 @@ export interface AlertFacts {
   readonly since?: number | null;
   /** What it is about when that is no check. Absent in alerts that an older build stored. */
   readonly subject?: 'location' | 'sickness' | 'test';
+  /** The silence that kept it from being notified. */
+  readonly silenceId?: string | undefined;
+  /** Whether the state of the check changes to and fro; absent: it does not. */
+  readonly isFlapping?: boolean;
 }
 
 /** Long messages are cut: receivers show a line, and the result has the whole. */
@@ -52,7 +56,12 @@ const maxErrorLength = 4_000;
 export function factsOf(
   check: Check,
   result: AlertedResult | undefined,
-  extra: Partial<Pick<AlertFacts, 'groupName' | 'reminder' | 'recoversFrom' | 'certificate' | 'since'>>,
+  extra: Partial<
+    Pick<
+      AlertFacts,
+      'groupName' | 'reminder' | 'recoversFrom' | 'certificate' | 'since' | 'silenceId' | 'isFlapping'
+    >
+  >,
 ): AlertFacts {
   const { description, tags } = check.definition;
   return {

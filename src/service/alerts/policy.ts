@@ -6,6 +6,7 @@ import type { CheckGroup } from '../checks/groups/store.ts';
 import type { Check } from '../checks/store.ts';
 import { Maintenance } from '../maintenance/maintenance.ts';
 import type { Repositories } from '../store.ts';
+import { concerns, type Silence, silenceAt } from './handling/silence.ts';
 
 /** What decides how a check alerts at an instant. */
 export interface AlertPolicy {
@@ -16,6 +17,8 @@ export interface AlertPolicy {
   readonly settings: AlertSettings;
   /** Why nobody is notified now; null when they are. */
   readonly suppressedBy: 'muted' | 'maintenance' | null;
+  /** The silence that holds back what happened at some locations of the check, or null. */
+  silenceAt(locations: readonly string[]): Silence | null;
 }
 
 /**
@@ -34,11 +37,16 @@ export async function alertPolicies(
   const accountIds = [...new Set(stored.map(({ accountId }) => accountId))];
   const accountSettings = await repositories.accounts.alertSettings(accountIds);
   const maintenance = await Maintenance.load(repositories, accountIds, { from: at, to: at });
+  const silences = await repositories.silences.active(accountIds, at);
   const policies = stored.map((one): AlertPolicy => {
     const group = groupOf(one, groups);
     const whole = completeDefinition(findCheckType(one.checkType), one.definition);
     const check = withGroup({ ...one, definition: whole }, group);
     const isSilenced = maintenance.silences(check.accountId, tagsOf(check), at);
+    const { id, accountId } = check;
+    const concerning = silences.filter((silence) =>
+      concerns(silence, { id, accountId, tags: tagsOf(check) }),
+    );
     const isMuted = check.definition.muted === true;
     return {
       check,
@@ -46,6 +54,7 @@ export async function alertPolicies(
       groupName: group ? completeGroup(group).name : null,
       settings: settingsOf(check, group, accountSettings.get(check.accountId)),
       suppressedBy: isMuted ? 'muted' : isSilenced ? 'maintenance' : null,
+      silenceAt: (locations) => silenceAt(concerning, locations),
     };
   });
   return new Map(policies.filter(({ check }) => check.activated).map((policy) => [policy.check.id, policy]));

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { locationsOf } from '../checks/slots.ts';
-import { openIncident, resolveIncident, type TriggeredIncident } from '../incidents/trigger.ts';
+import { openIncident, resolveIncident } from '../incidents/trigger.ts';
 import type { Repositories } from '../store.ts';
 import { type StoredChannel, shownConfig, wantsNotice } from './channels/rules.ts';
 import type { AlertChannel } from './channels/store.ts';
@@ -9,16 +9,17 @@ import { type AlertFacts, factsOf } from './facts.ts';
 import { type AlertPolicy, alertPolicies } from './policy.ts';
 import type { ResultFlags } from './run-verdict.ts';
 import { parallelVerdict, verdictOf } from './run-verdict.ts';
+import { type AlertEvent, type Step, step, type Verdict } from './state.ts';
 import {
-  type AlertEvent,
-  type AlertState,
-  nextTimerAt,
-  quietState,
-  type Step,
-  step,
-  type Verdict,
-} from './state.ts';
+  type Acknowledgement,
+  isOpen,
+  type LastLocations,
+  parseState,
+  type StoredState,
+  saveState,
+} from './stored-state.ts';
 import type { AlertRow, AlertStateRow } from './tables.ts';
+import { follow } from './trend.ts';
 
 /** A final result and the location its slot was for: a retry may have run elsewhere. */
 export interface CountedResult {
@@ -32,35 +33,6 @@ interface LocationStatus extends ResultFlags {
   readonly slot_location: string;
   readonly slot_at: number;
 }
-
-/** What is stored of a check that does not just pass. */
-interface StoredState {
-  readonly alert: AlertState;
-  /** The newest slot that has its verdict; nothing that is reported of it later changes that. */
-  readonly judgedSlotAt: number | null;
-  /**
-   * What the locations of a newer slot said that not all have reported of; it holds once the next slot
-   * begins.
-   */
-  readonly undecided: {
-    readonly slotAt: number;
-    readonly verdict: Verdict;
-    readonly resultId: string;
-  } | null;
-  readonly lastResultId: string | null;
-  readonly incident: TriggeredIncident | null;
-  /** The first slot since the check last passed; null while it does. Absent in states of an older build. */
-  readonly episodeSince?: number | null;
-}
-
-const nothingStored: StoredState = {
-  alert: quietState,
-  judgedSlotAt: null,
-  undecided: null,
-  lastResultId: null,
-  incident: null,
-  episodeSince: null,
-};
 
 /**
  * Feeds final results to the alert states of their checks and stores the alerts that follow, with a
@@ -131,6 +103,32 @@ export async function raiseDueAlerts(
   return round.hasNews;
 }
 
+/**
+ * Acknowledges what is open of a check, or takes that back: reminders and escalation stop, or go on. To be
+ * called in a transaction.
+ *
+ * @param acknowledgement null takes the present one back.
+ * @returns undefined when nothing is open, else whether there are notifications to send.
+ */
+export async function acknowledgeAlert(
+  repositories: Repositories,
+  checkId: string,
+  acknowledgement: Acknowledgement | null,
+  now: number,
+): Promise<{ readonly hasNews: boolean } | undefined> {
+  const row = (await repositories.alerts.lockStates([checkId])).get(checkId);
+  const policy = row && (await alertPolicies(repositories, [checkId], now)).get(checkId);
+  const before = parseState(row);
+  if (!policy || !isOpen(before)) return undefined;
+  const round = new AlertRound(repositories, now);
+  const { lastResultId } = before;
+  const result = lastResultId === null ? undefined : await repositories.results.find(checkId, lastResultId);
+  const event: AlertEvent = { kind: acknowledgement ? 'acknowledgement' : 'withdrawal' };
+  const next = await round.advance(policy, { ...before, acknowledgement }, event, result);
+  await saveState(repositories, policy, { stored: row, next, now });
+  return { hasNews: round.hasNews };
+}
+
 interface Reported {
   readonly inOrder: readonly CountedResult[];
   readonly locations: readonly LocationStatus[];
@@ -145,9 +143,10 @@ async function judge(
   const names = locationsOf(policy.check.definition);
   let state = before;
   if (policy.check.definition.runParallel !== true || names.length < 2) {
-    for (const { row } of inOrder) {
+    for (const { row, slotLocation } of inOrder) {
       const verdict = verdictOf(row);
-      if (verdict !== null) state = await round.judged(policy, state, { verdict, row });
+      const at = [slotLocation];
+      if (verdict !== null) state = await round.judged(policy, state, { verdict, row, locations: at });
     }
     return state;
   }
@@ -162,9 +161,13 @@ async function judge(
     }
     const { verdict, isFinal } = parallelVerdict([...known.values()], names.length, policy.settings);
     if (verdict === null) continue;
-    if (isFinal) state = await round.judged(policy, { ...state, undecided: null }, { verdict, row: last });
-    else if (verdict !== 'passed' || state.alert.phase !== 'passed') {
-      state = { ...state, undecided: { slotAt, verdict, resultId: last.id } };
+    // Where it did not pass: silences of other locations have no say.
+    const bad = [...known].flatMap(([name, flags]) => (verdictOf(flags) === 'passed' ? [] : [name]));
+    if (isFinal) {
+      const judged = { verdict, row: last, locations: bad };
+      state = await round.judged(policy, { ...state, undecided: null }, judged);
+    } else if (verdict !== 'passed' || isOpen(state)) {
+      state = { ...state, undecided: { slotAt, verdict, resultId: last.id, locations: bad } };
     }
   }
   return state;
@@ -184,18 +187,24 @@ class AlertRound {
   async judged(
     policy: AlertPolicy,
     state: StoredState,
-    { verdict, row }: { readonly verdict: Verdict; readonly row: AlertedResult },
+    {
+      verdict,
+      row,
+      locations,
+    }: { readonly verdict: Verdict; readonly row: AlertedResult; readonly locations: LastLocations },
   ): Promise<StoredState> {
-    const next = await this.advance(policy, state, { kind: 'run', verdict, slotAt: row.slot_at }, row);
+    const event: AlertEvent = { kind: 'run', verdict, slotAt: row.slot_at };
+    const next = await this.advance(policy, { ...state, lastLocations: locations }, event, row);
     return { ...next, judgedSlotAt: row.slot_at, lastResultId: row.id };
   }
 
   /** Lets a slot count of which some location never reported. */
   async settled(policy: AlertPolicy, state: StoredState): Promise<StoredState> {
     if (!state.undecided) return state;
-    const { slotAt, verdict, resultId } = state.undecided;
+    const { slotAt, verdict, resultId, locations = [] } = state.undecided;
     const row = await this.#repositories.results.find(policy.check.id, resultId);
-    const next = await this.advance(policy, state, { kind: 'run', verdict, slotAt }, row);
+    const known = { ...state, lastLocations: locations };
+    const next = await this.advance(policy, known, { kind: 'run', verdict, slotAt }, row);
     return { ...next, undecided: null, judgedSlotAt: slotAt, lastResultId: resultId };
   }
 
@@ -206,40 +215,57 @@ class AlertRound {
     result: AlertedResult | undefined,
   ): Promise<StoredState> {
     const { settings, suppressedBy, check } = policy;
-    const outcome = step(state.alert, event, {
+    const isRun = event.kind === 'run';
+    const followed = isRun ? follow(state.trend, event, settings) : undefined;
+    const silence = policy.silenceAt(state.lastLocations);
+    const together = isRun && followed ? { ...event, verdict: followed.verdict } : event;
+    const outcome = step(state.alert, together, {
       settings,
       now: this.#now,
-      isSuppressed: suppressedBy !== null,
+      suppressedBy,
+      silencedUntil: silence?.endsAt ?? null,
+      flapping: followed?.flapping ?? (state.trend.isFlapping ? 'lasts' : 'no'),
     });
-    const began = event.kind === 'run' ? event.slotAt : this.#now;
-    const since = state.alert.phase === 'passed' ? began : (state.episodeSince ?? state.alert.since);
-    if (outcome.notice !== null) await this.#raise(policy, { ...outcome, since }, result);
+    const began = isRun ? event.slotAt : this.#now;
+    const since = isOpen(state) ? (state.episodeSince ?? state.alert.since) : began;
+    await this.#raise(policy, { ...outcome, since, silenceId: silence?.id }, result);
+    const next = { ...state, alert: outcome.state, trend: followed?.trend ?? state.trend };
     let { incident } = state;
     if (outcome.notice === 'failure' && incident === null) {
       incident = await openIncident(this.#repositories, check, this.#now);
       this.hasNews ||= incident !== null;
     }
     // An incident that is over is resolved whether or not anybody may be notified.
-    if (outcome.state.phase === 'passed' && incident !== null) {
+    if (!isOpen(next) && incident !== null) {
       await resolveIncident(this.#repositories, check, incident, this.#now);
       incident = null;
       this.hasNews = true;
     }
-    const episodeSince = outcome.state.phase === 'passed' ? null : since;
-    return { ...state, alert: outcome.state, incident, episodeSince };
+    const acknowledgement = outcome.state.acknowledged == null ? null : (state.acknowledgement ?? null);
+    return { ...next, incident, acknowledgement, episodeSince: isOpen(next) ? since : null };
   }
 
   async #raise(
     policy: AlertPolicy,
-    outcome: Step & { readonly since: number },
+    outcome: Step & { readonly since: number; readonly silenceId: string | undefined },
     result: AlertedResult | undefined,
   ): Promise<void> {
     const { check, groupId, groupName } = policy;
-    const { type, notice, reminder, recoversFrom, since } = outcome;
-    if (notice === null) return;
-    const facts = factsOf(check, result, { groupName, reminder, recoversFrom, since });
+    const { type, withheld, reminder, recoversFrom, since } = outcome;
+    const notice = outcome.notice ?? withheld?.notice;
+    if (notice === undefined) return;
+    const silenceId = withheld?.by === 'silenced' ? { silenceId: outcome.silenceId } : {};
+    const facts = factsOf(check, result, {
+      groupName,
+      reminder,
+      recoversFrom,
+      since,
+      ...silenceId,
+      ...(type === 'ALERT_FLAPPING' ? { isFlapping: true } : {}),
+    });
+    const cause = result?.id ?? String(this.#now);
     const alert: AlertRow = {
-      id: alertId(check.id, result?.id ?? String(this.#now), type, String(reminder)),
+      id: alertId(check.id, cause, type, String(reminder), ...(withheld ? [withheld.by] : [])),
       account_id: check.accountId,
       check_id: check.id,
       alert_type: type,
@@ -247,7 +273,13 @@ class AlertRound {
       result_id: result?.id ?? null,
       facts: JSON.stringify(facts),
       created: this.#now,
+      suppressed_by: withheld?.by ?? null,
     };
+    // What nobody is notified of is kept, too, with its reason.
+    if (withheld) {
+      await this.#repositories.alerts.insert([alert]);
+      return;
+    }
     const channels = await this.#repositories.alertChannels.notifiedOfCheck(check.id, groupId);
     await storeAlert(
       this.#repositories,
@@ -290,6 +322,24 @@ export async function storeAlert(
   return inserted.has(alert.id);
 }
 
+/**
+ * Stores an alert about a location. Of one that begins while the location is silenced nobody is notified.
+ *
+ * @returns whether there are notifications to send.
+ */
+export async function storeLocationAlert(
+  repositories: Repositories,
+  alert: AlertRow,
+  channels: readonly AlertChannel[],
+): Promise<boolean> {
+  const { runLocation } = storedFacts(alert);
+  const silences = await repositories.silences.active([alert.account_id], alert.created);
+  const isSilent = silences.some(({ location }) => location !== null && location === runLocation);
+  if (alert.notice === 'recovery' || !isSilent) return storeAlert(repositories, alert, channels);
+  await repositories.alerts.insert([{ ...alert, suppressed_by: 'silenced' }]);
+  return false;
+}
+
 /** The id that the same alert always has, however often it is made. */
 export function alertId(...parts: readonly string[]): string {
   const hex = createHash('sha256').update(parts.join('\n')).digest('hex');
@@ -307,35 +357,4 @@ export function alertId(...parts: readonly string[]): string {
 /** The facts that an alert was stored with. */
 export function storedFacts(alert: Pick<AlertRow, 'facts'>): AlertFacts {
   return JSON.parse(alert.facts) as AlertFacts;
-}
-
-function parseState(row: AlertStateRow | undefined): StoredState {
-  return row ? (JSON.parse(row.state) as StoredState) : nothingStored;
-}
-
-async function saveState(
-  repositories: Repositories,
-  policy: AlertPolicy,
-  {
-    stored,
-    next,
-    now,
-  }: {
-    readonly stored: AlertStateRow | undefined;
-    readonly next: StoredState;
-    readonly now: number;
-  },
-): Promise<void> {
-  const { id, accountId } = policy.check;
-  if (next.alert.phase === 'passed' && next.undecided === null && next.incident === null) {
-    if (stored) await repositories.alerts.forgetStates([id]);
-    return;
-  }
-  await repositories.alerts.saveState({
-    check_id: id,
-    account_id: accountId,
-    state: JSON.stringify(next),
-    next_at: nextTimerAt(next.alert, policy.settings),
-    updated: now,
-  });
 }

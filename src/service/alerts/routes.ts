@@ -5,11 +5,9 @@ import { parseTimestamp } from '../../protocol/http/query.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
 import { describePage, type PageQuery, pageOffset } from '../http/paging.ts';
 import { fieldError } from '../http/validation.ts';
-import { alertPage, pagePolicy } from './delivery/alert-page.ts';
 import type { ListedNotification } from './delivery/store.ts';
 import type { AlertFacts } from './facts.ts';
 import { asSettings } from './policy.ts';
-import { storedFacts } from './raise.ts';
 import type { AlertRow } from './tables.ts';
 
 const hourMs = 3_600_000;
@@ -26,7 +24,7 @@ export function alertHandlers({ store, clock, publicUrl }: HandlerDeps): [string
     async listCheckAlerts({ caller, query, request, reply }) {
       const window = windowOf(query, 6 * hourMs, clock.wallMs());
       const { alerts, total } = await store.alerts.list(
-        { accountId: caller.accountId, ...window },
+        { accountId: caller.accountId, ...window, hasSuppressed: query.includeSuppressed },
         pageOf(query),
       );
       describePage(request, reply, { query, total, publicUrl });
@@ -36,7 +34,8 @@ export function alertHandlers({ store, clock, publicUrl }: HandlerDeps): [string
       const check = await store.checks.find(caller.accountId, params.checkId);
       if (!check) throw new AppError('NOT_FOUND', `There is no check ${params.checkId}.`);
       const window = windowOf(query, 6 * hourMs, clock.wallMs());
-      const filter = { accountId: caller.accountId, checkId: check.id, ...window };
+      const hasSuppressed = query.includeSuppressed;
+      const filter = { accountId: caller.accountId, checkId: check.id, ...window, hasSuppressed };
       const { alerts, total } = await store.alerts.list(filter, pageOf(query));
       describePage(request, reply, { query, total, publicUrl });
       return alerts.map(alertView);
@@ -53,23 +52,6 @@ export function alertHandlers({ store, clock, publicUrl }: HandlerDeps): [string
       );
       describePage(request, reply, { query, total, publicUrl });
       return notifications.map(notificationView);
-    },
-    async showAlertPage({ params, reply }) {
-      const notification = await store.notifications.find(params.id);
-      const alerts = await store.alerts.findMany(notification ? [notification.alert_id] : []);
-      const alert = alerts.get(notification?.alert_id ?? '');
-      if (!alert) throw new AppError('NOT_FOUND', 'There is no such alert, or it was removed by its age.');
-      const status = await store.statuses.find(alert.account_id, alert.check_id);
-      const state = !status
-        ? null
-        : status.has_failures
-          ? 'failing'
-          : status.is_degraded
-            ? 'degraded'
-            : 'passing';
-      reply.header('content-security-policy', pagePolicy);
-      reply.header('referrer-policy', 'no-referrer').header('cache-control', 'private, no-store');
-      return alertPage({ ...alert, facts: storedFacts(alert) }, state);
     },
     async getAccountAlertSettings({ caller }) {
       const stored = await store.accounts.alertSettings([caller.accountId]);
@@ -112,6 +94,8 @@ function alertView(row: AlertRow) {
     statusCode: facts.statusCode === null ? null : String(facts.statusCode),
     checkResultId: row.result_id,
     isReminder: facts.reminder > 0,
+    suppressedBy: row.suppressed_by ?? null,
+    silenceId: facts.silenceId ?? null,
     created_at: iso(row.created),
     startedAt: facts.startedAt === null ? null : iso(facts.startedAt),
   };

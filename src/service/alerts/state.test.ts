@@ -19,6 +19,7 @@ class Story {
   now = 0;
   settings: AlertSettings;
   isSuppressed = false;
+  silencedUntil: number | null = null;
 
   constructor(settings: object = {}) {
     this.settings = AlertSettings.parse(settings);
@@ -34,15 +35,31 @@ class Story {
     return this.#take({ kind: 'timer' });
   }
 
+  see(kind: 'acknowledgement' | 'withdrawal'): Step {
+    return this.#take({ kind });
+  }
+
+  silence(minutes: number): void {
+    this.silencedUntil = this.now + minutes * minuteMs;
+  }
+
   #take(event: Parameters<typeof step>[1]): Step {
+    // A silence that is over is not there.
+    if (this.silencedUntil !== null && this.silencedUntil <= this.now) this.silencedUntil = null;
     const { settings, now, isSuppressed } = this;
-    const taken = step(this.state, event, { settings, now, isSuppressed });
+    const taken = step(this.state, event, {
+      settings,
+      now,
+      suppressedBy: isSuppressed ? 'muted' : null,
+      silencedUntil: this.silencedUntil,
+      flapping: 'no',
+    });
     this.state = taken.state;
     return taken;
   }
 
   get timerInMinutes(): number | null {
-    const at = nextTimerAt(this.state, this.settings);
+    const at = nextTimerAt(this.state, this.settings, this.silencedUntil);
     return at === null ? null : (at - this.now) / minuteMs;
   }
 }
@@ -201,6 +218,114 @@ describe('what is suppressed', () => {
     story.isSuppressed = true;
     expect(story.run('passed').notice).toBeNull();
     expect(story.state).toEqual(quietState);
+  });
+});
+
+describe('an acknowledged alert', () => {
+  const settings = { reminders: { amount: 100_000, interval: 5 } };
+
+  it('has no more reminders, and its recovery is notified', () => {
+    const story = new Story(settings);
+    story.run('failed');
+    expect(story.see('acknowledgement').notice).toBeNull();
+    expect(story.timerInMinutes).toBeNull();
+    expect(story.wait(60).notice).toBeNull();
+    expect(story.run('failed').notice).toBeNull();
+    expect(story.run('passed')).toMatchObject({ notice: 'recovery', recoversFrom: 'failure' });
+    expect(story.state).toEqual(quietState);
+    expect(story.run('failed').notice).toBe('failure');
+  });
+
+  it('does not escalate: neither by its threshold nor by getting better, but by getting worse', () => {
+    const late = new Story({ runBasedEscalation: { failedRunThreshold: 2 } });
+    late.run('failed');
+    late.see('acknowledgement');
+    expect(late.run('failed')).toMatchObject({
+      notice: null,
+      withheld: { notice: 'failure', by: 'acknowledged' },
+    });
+    expect(late.run('failed').withheld).toBeNull();
+    const better = new Story();
+    better.run('failed');
+    better.see('acknowledgement');
+    expect(better.run('degraded').withheld).toEqual({ notice: 'degraded', by: 'acknowledged' });
+    expect(better.run('failed').withheld).toEqual({ notice: 'failure', by: 'acknowledged' });
+    const worse = new Story(settings);
+    worse.run('degraded');
+    worse.see('acknowledgement');
+    expect(worse.run('failed').notice).toBe('failure');
+    expect(worse.timerInMinutes).toBe(5);
+  });
+
+  it('goes on when the acknowledgement is withdrawn', () => {
+    const reminded = new Story(settings);
+    reminded.run('failed');
+    reminded.see('acknowledgement');
+    expect(reminded.see('withdrawal').notice).toBeNull();
+    expect(reminded.timerInMinutes).toBe(5);
+    const held = new Story({ runBasedEscalation: { failedRunThreshold: 2 } });
+    held.run('failed');
+    held.see('acknowledgement');
+    held.run('failed');
+    expect(held.see('withdrawal').notice).toBe('failure');
+  });
+
+  it('is nothing a check that passes can have', () => {
+    const story = new Story();
+    story.see('acknowledgement');
+    expect(story.state).toEqual(quietState);
+  });
+});
+
+describe('a silence', () => {
+  it('holds a notice and makes up for it when it ends before the failure does', () => {
+    const story = new Story({ reminders: { amount: 1, interval: 5 } });
+    story.silence(30);
+    expect(story.run('failed')).toMatchObject({
+      notice: null,
+      withheld: { notice: 'failure', by: 'silenced' },
+    });
+    expect(story.run('failed').withheld).toBeNull();
+    expect(story.timerInMinutes).toBe(28);
+    expect(story.wait(27).notice).toBeNull();
+    expect(said(story.wait(1))).toEqual({ type: 'ALERT_FAILURE_REMAIN', notice: 'failure', reminder: 0 });
+    expect(story.wait(5).reminder).toBe(1);
+  });
+
+  it('says nothing of what came and went in it', () => {
+    const story = new Story();
+    story.silence(30);
+    story.run('failed');
+    expect(story.run('passed')).toMatchObject({ notice: null, withheld: null });
+    expect(story.wait(60).notice).toBeNull();
+  });
+
+  it('lets the recovery of what was notified before pass', () => {
+    const story = new Story();
+    story.run('failed');
+    story.silence(30);
+    expect(story.run('passed').notice).toBe('recovery');
+  });
+
+  it('puts reminders off to its end, and to the usual time when it is ended early', () => {
+    const story = new Story({ reminders: { amount: 2, interval: 5 } });
+    story.run('failed');
+    story.silence(60);
+    expect(story.wait(5).notice).toBeNull();
+    expect(story.timerInMinutes).toBe(55);
+    story.silencedUntil = null;
+    expect(story.wait(1).notice).toBeNull();
+    expect(story.timerInMinutes).toBe(5);
+    expect(story.wait(5).reminder).toBe(1);
+  });
+
+  it('yields to a maintenance window, which is never made up for', () => {
+    const story = new Story();
+    story.silence(30);
+    story.isSuppressed = true;
+    expect(story.run('failed').withheld?.by).toBe('muted');
+    story.isSuppressed = false;
+    expect(story.wait(30).notice).toBeNull();
   });
 });
 

@@ -16,6 +16,15 @@ import type { AlertSettings } from '../../checks/contract/common-fields.ts';
  *
  * A notice that is suppressed (the check is muted, or in maintenance) settles its streak like any other: it
  * is not sent later, has no reminders, and an alert that was never sent has no recovery.
+ *
+ * A notice that is held (somebody silenced the check until a time, or acknowledged its alert) settles its
+ * streak, too, but is made up for when the silence or the acknowledgement ends before the streak does.
+ * Reminders wait meanwhile. The recovery of what was notified before is notified still. An
+ * acknowledgement holds until the recovery, and for what is no worse than what it was given to: that of a
+ * degraded check ends when the check fails.
+ *
+ * A check that flaps (see trend.ts) is notified of once, and then of nothing until it is stable: a recovery
+ * when it is stable at `passed`, one more notice when it is not.
  */
 export interface AlertState {
   readonly phase: Verdict;
@@ -29,6 +38,10 @@ export interface AlertState {
   readonly told: { readonly failure: boolean; readonly degraded: boolean };
   readonly remindersSent: number;
   readonly nextReminderAt: number | null;
+  /** Whether the streak's notice is held back. Absent in states of an older build, as is what follows. */
+  readonly isHeld?: boolean;
+  /** The worst that somebody acknowledged in this episode. */
+  readonly acknowledged?: Exclude<Verdict, 'passed'> | null;
 }
 
 export type Verdict = 'passed' | 'degraded' | 'failed';
@@ -43,6 +56,7 @@ export const alertTypes = [
   'ALERT_FAILURE_REMAIN',
   'ALERT_FAILURE_DEGRADED',
   'ALERT_RECOVERY',
+  'ALERT_FLAPPING',
   'ALERT_SSL',
   'ALERT_LOCATION_AWAY',
   'ALERT_LOCATION_BACK',
@@ -55,24 +69,38 @@ export type AlertType = (typeof alertTypes)[number];
 /** What kind of news a notification is; channels choose which they want. */
 export type Notice = 'failure' | 'degraded' | 'recovery' | 'ssl';
 
-/** What happens to the state: a run got its verdict, or time has passed. */
+/** Why nobody is notified of an alert. */
+export const suppressions = ['muted', 'maintenance', 'silenced', 'acknowledged'] as const;
+export type Suppression = (typeof suppressions)[number];
+
+/** What happens to the state: a run got its verdict, time has passed, or somebody sees to it. */
 export type AlertEvent =
   | { readonly kind: 'run'; readonly verdict: Verdict; readonly slotAt: number }
-  | { readonly kind: 'timer' };
+  | { readonly kind: 'timer' }
+  | { readonly kind: 'acknowledgement' }
+  | { readonly kind: 'withdrawal' };
 
 export interface StepContext {
   readonly settings: AlertSettings;
   /** Epoch milliseconds; reminders are counted from when the notice was made. */
   readonly now: number;
-  /** Whether nobody may be notified now. */
-  readonly isSuppressed: boolean;
+  /** Why nobody may be notified now, and not later either; null when they may. */
+  readonly suppressedBy: 'muted' | 'maintenance' | null;
+  /** Until when the check is silenced, in epoch milliseconds; null when it is not. */
+  readonly silencedUntil: number | null;
+  readonly flapping: Flapping;
 }
+
+/** Whether a check flaps; when that begins, the worst that it changes to. */
+export type Flapping = 'no' | 'lasts' | 'ends' | { readonly begins: Exclude<Verdict, 'passed'> };
 
 export interface Step {
   readonly state: AlertState;
   readonly type: AlertType;
   /** What is to be notified; null when nothing is. */
   readonly notice: Exclude<Notice, 'ssl'> | null;
+  /** What would have been notified but for its reason; null when nothing would. */
+  readonly withheld: { readonly notice: Exclude<Notice, 'ssl'>; readonly by: Suppression } | null;
   /** 0, or which reminder it is. */
   readonly reminder: number;
   /** For a recovery: the worst that was notified in the episode. */
@@ -88,6 +116,8 @@ export const quietState: AlertState = {
   told: { failure: false, degraded: false },
   remindersSent: 0,
   nextReminderAt: null,
+  isHeld: false,
+  acknowledged: null,
 };
 
 const transitions: Readonly<Record<Verdict, Readonly<Record<Verdict, AlertType>>>> = {
@@ -108,75 +138,169 @@ const minuteMs = 60_000;
 
 /** The next state, and what is to be notified. */
 export function step(state: AlertState, event: AlertEvent, context: StepContext): Step {
-  return event.kind === 'timer'
-    ? afterTimer(state, context)
-    : afterRun(state, event.verdict, event.slotAt, context);
+  switch (event.kind) {
+    case 'run':
+      return afterRun(state, event.verdict, event.slotAt, context);
+    case 'timer':
+      return afterTimer(state, context);
+    case 'acknowledgement':
+      return silent(acknowledged(state, context), remainType(state));
+    case 'withdrawal':
+      return withdrawn(state, context);
+  }
 }
 
-/** When time alone may change something, or null. */
-export function nextTimerAt(state: AlertState, settings: AlertSettings): number | null {
+/**
+ * When time alone may change something, or null.
+ *
+ * @param silencedUntil until when the check is silenced, null when it is not.
+ */
+export function nextTimerAt(
+  state: AlertState,
+  settings: AlertSettings,
+  silencedUntil: number | null = null,
+): number | null {
   if (state.phase === 'passed') return null;
-  if (state.isSettled) return state.nextReminderAt;
+  if (state.isSettled) return state.isHeld && !isAcknowledged(state) ? silencedUntil : state.nextReminderAt;
   return settings.escalationType === 'TIME_BASED' ? state.since + thresholdMs(settings) : null;
 }
 
 function afterRun(state: AlertState, verdict: Verdict, slotAt: number, context: StepContext): Step {
   const type = transitions[state.phase][verdict];
+  const { flapping } = context;
+  const streak = streakOf(state, verdict, slotAt);
+  if (flapping === 'lasts') {
+    return silent({ ...streak, isSettled: true, isHeld: false, nextReminderAt: null }, type);
+  }
+  if (typeof flapping === 'object') {
+    return announced({ ...streak, nextReminderAt: null }, 'ALERT_FLAPPING', context, flapping.begins);
+  }
   if (verdict === 'passed') return recovered(state, type, context);
-  const isSame = verdict === state.phase;
-  const streak: AlertState = isSame
-    ? { ...state, runs: state.runs + 1 }
-    : {
-        ...state,
-        phase: verdict,
-        runs: 1,
-        since: slotAt,
-        isSettled: false,
-        remindersSent: 0,
-        nextReminderAt: null,
-      };
-  const isEscalation = !isSame && state.phase !== 'passed';
-  const isDue = !streak.isSettled && (isEscalation || hasReached(streak, slotAt, context.settings));
-  return isDue ? announced(streak, type, context) : silent(streak, type);
+  if (flapping === 'ends') return announced(streak, type, context, verdict);
+  const isEscalation = verdict !== state.phase && state.phase !== 'passed';
+  const isDue = streak.isSettled
+    ? streak.isHeld === true && heldBy(streak, context) === null
+    : isEscalation || hasReached(streak, slotAt, context.settings);
+  return isDue ? announced(streak, type, context, verdict) : silent(streak, type);
+}
+
+/** The streak with one run more, or a new one. */
+function streakOf(state: AlertState, verdict: Verdict, slotAt: number): AlertState {
+  if (verdict === state.phase) return { ...state, runs: state.runs + 1 };
+  return {
+    ...state,
+    phase: verdict,
+    runs: 1,
+    since: slotAt,
+    isSettled: false,
+    remindersSent: 0,
+    nextReminderAt: null,
+    isHeld: false,
+    // What is worse than what was acknowledged is news.
+    acknowledged: covers(state.acknowledged, verdict) ? (state.acknowledged ?? null) : null,
+  };
 }
 
 function afterTimer(state: AlertState, context: StepContext): Step {
-  const type = transitions[state.phase][state.phase];
-  const dueAt = nextTimerAt(state, context.settings);
-  if (dueAt === null || dueAt > context.now) return silent(state, type);
-  if (!state.isSettled) return announced(state, type, context);
+  const type = remainType(state);
+  const { phase } = state;
+  if (phase === 'passed' || context.flapping === 'lasts') return silent(state, type);
+  if (state.isHeld)
+    return heldBy(state, context) ? silent(state, type) : announced(state, type, context, phase);
+  const dueAt = nextTimerAt(sooner(state, context), context.settings);
+  if (dueAt === null || dueAt > context.now) return silent(sooner(state, context), type);
+  if (!state.isSettled) return announced(state, type, context, phase);
   const { amount } = context.settings.reminders;
   const reminder = state.remindersSent + 1;
   // There may be fewer to send than when this one was planned.
   if (reminder > amount) return silent({ ...state, nextReminderAt: null }, type);
+  if (context.silencedUntil !== null && context.suppressedBy === null) {
+    return silent({ ...state, nextReminderAt: context.silencedUntil }, type);
+  }
   const reminded = { ...state, remindersSent: reminder };
   const next = { ...reminded, nextReminderAt: planReminder(reminded, context) };
-  if (context.isSuppressed) return silent(next, type);
-  return { state: next, type, notice: noticeOf(state.phase), reminder, recoversFrom: null };
+  if (context.suppressedBy !== null) return silent(next, type);
+  return { state: next, type, notice: noticeOf(phase), withheld: null, reminder, recoversFrom: null };
 }
 
-function recovered(state: AlertState, type: AlertType, { isSuppressed }: StepContext): Step {
+/** A silence that ended early leaves its reminder further off than one interval. */
+function sooner(state: AlertState, context: StepContext): AlertState {
+  if (state.nextReminderAt === null || context.silencedUntil !== null) return state;
+  const atMost = context.now + context.settings.reminders.interval * minuteMs;
+  return state.nextReminderAt <= atMost ? state : { ...state, nextReminderAt: atMost };
+}
+
+function recovered(state: AlertState, type: AlertType, { suppressedBy }: StepContext): Step {
   const { failure, degraded } = state.told;
   const recoversFrom = failure ? 'failure' : degraded ? 'degraded' : null;
-  const notice = recoversFrom === null || isSuppressed ? null : 'recovery';
-  return { state: quietState, type, notice, reminder: 0, recoversFrom };
+  // What flapped may have passed for a while before it is stable.
+  const isLate = type === 'NO_ALERT' && recoversFrom !== null;
+  const lateType = recoversFrom === 'failure' ? 'ALERT_RECOVERY' : 'ALERT_DEGRADED_RECOVERY';
+  const step: Step = { ...silent(quietState, isLate ? lateType : type), recoversFrom };
+  if (recoversFrom === null) return step;
+  if (suppressedBy !== null) return { ...step, withheld: { notice: 'recovery', by: suppressedBy } };
+  return { ...step, notice: 'recovery' };
 }
 
-function announced(state: AlertState, type: AlertType, context: StepContext): Step {
-  const notice = noticeOf(state.phase);
-  if (context.isSuppressed) return silent({ ...state, isSettled: true, nextReminderAt: null }, type);
-  const settled: AlertState = {
-    ...state,
-    isSettled: true,
-    told: { ...state.told, [notice]: true },
-    remindersSent: 0,
-  };
-  const next = { ...settled, nextReminderAt: planReminder(settled, context) };
-  return { state: next, type, notice, reminder: 0, recoversFrom: null };
+function announced(
+  state: AlertState,
+  type: AlertType,
+  context: StepContext,
+  what: Exclude<Verdict, 'passed'>,
+): Step {
+  const notice = noticeOf(what);
+  const settled: AlertState = { ...state, isSettled: true, nextReminderAt: null, isHeld: false };
+  const { suppressedBy } = context;
+  if (suppressedBy !== null) return { ...silent(settled, type), withheld: { notice, by: suppressedBy } };
+  const by = heldBy({ ...state, phase: what }, context);
+  if (by !== null) {
+    // What flaps has its notice when it is stable.
+    const isHeld = typeof context.flapping !== 'object';
+    return { ...silent({ ...settled, isHeld }, type), withheld: { notice, by } };
+  }
+  const told: AlertState = { ...settled, told: { ...state.told, [notice]: true }, remindersSent: 0 };
+  const isReminded = context.flapping === 'no' || context.flapping === 'ends';
+  const next = { ...told, nextReminderAt: isReminded ? planReminder(told, context) : null };
+  return { state: next, type, notice, withheld: null, reminder: 0, recoversFrom: null };
+}
+
+function acknowledged(state: AlertState, { flapping }: StepContext): AlertState {
+  const worst = state.told.failure || state.phase === 'failed' ? 'failed' : 'degraded';
+  if (state.phase === 'passed' && flapping === 'no') return state;
+  return { ...state, acknowledged: worst, nextReminderAt: null };
+}
+
+/** Goes on where the acknowledgement stopped it: with the notice that was held, or with reminders. */
+function withdrawn(state: AlertState, context: StepContext): Step {
+  const free = { ...state, acknowledged: null };
+  if (state.phase === 'passed' || state.acknowledged == null) return silent(free, remainType(state));
+  if (state.isHeld) return afterTimer(free, context);
+  const isReminded =
+    state.isSettled && (state.told.failure || state.told.degraded) && context.flapping === 'no';
+  const next = isReminded ? { ...free, nextReminderAt: planReminder(free, context) } : free;
+  return silent(next, remainType(state));
+}
+
+/** Why a notice of the present phase has to wait, or null. */
+function heldBy(state: AlertState, { silencedUntil }: StepContext): 'acknowledged' | 'silenced' | null {
+  if (isAcknowledged(state)) return 'acknowledged';
+  return silencedUntil === null ? null : 'silenced';
+}
+
+function isAcknowledged({ acknowledged, phase }: AlertState): boolean {
+  return acknowledged != null && covers(acknowledged, phase);
+}
+
+function covers(acknowledged: AlertState['acknowledged'], verdict: Verdict): boolean {
+  return acknowledged === 'failed' || (acknowledged === 'degraded' && verdict !== 'failed');
+}
+
+function remainType({ phase }: AlertState): AlertType {
+  return transitions[phase][phase];
 }
 
 function silent(state: AlertState, type: AlertType): Step {
-  return { state, type, notice: null, reminder: 0, recoversFrom: null };
+  return { state, type, notice: null, withheld: null, reminder: 0, recoversFrom: null };
 }
 
 function noticeOf(phase: Verdict): 'failure' | 'degraded' {
@@ -184,14 +308,21 @@ function noticeOf(phase: Verdict): 'failure' | 'degraded' {
 }
 
 function planReminder(state: AlertState, { settings, now }: StepContext): number | null {
-  if (state.remindersSent >= settings.reminders.amount) return null;
+  if (state.remindersSent >= settings.reminders.amount || isAcknowledged(state)) return null;
   return now + settings.reminders.interval * minuteMs;
 }
 
 function hasReached(state: AlertState, slotAt: number, settings: AlertSettings): boolean {
-  return settings.escalationType === 'TIME_BASED'
-    ? slotAt - state.since >= thresholdMs(settings)
-    : state.runs >= settings.runBasedEscalation.failedRunThreshold;
+  switch (settings.escalationType) {
+    case 'TIME_BASED':
+      return slotAt - state.since >= thresholdMs(settings);
+    case 'RUN_BASED':
+      return state.runs >= settings.runBasedEscalation.failedRunThreshold;
+    // What trend.ts makes of the last runs has reached it already.
+    case 'RATIO_BASED':
+    case 'COUNT_BASED':
+      return true;
+  }
 }
 
 function thresholdMs(settings: AlertSettings): number {

@@ -11,6 +11,8 @@ export interface AlertFilter {
   readonly from: number;
   /** Epoch milliseconds, exclusive. */
   readonly to: number;
+  /** Whether those that nobody was notified of are listed, too. */
+  readonly hasSuppressed?: boolean;
 }
 
 /** A check whose certificate expires, and when. */
@@ -84,6 +86,25 @@ export class Alerts {
       .execute();
   }
 
+  /** The stored states of an account, in the order of their checks' ids. */
+  async statesOf(accountId: string): Promise<AlertStateRow[]> {
+    return this.#db
+      .selectFrom('alert_states')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .orderBy('check_id')
+      .execute();
+  }
+
+  /** Has the states of an account looked at again: what held back their notices has changed. */
+  async lookAgain(accountId: string, now: number): Promise<void> {
+    await this.#db
+      .updateTable('alert_states')
+      .set({ next_at: now })
+      .where('account_id', '=', accountId)
+      .execute();
+  }
+
   async forgetStates(checkIds: readonly string[]): Promise<void> {
     if (checkIds.length === 0) return;
     await this.#db.deleteFrom('alert_states').where(this.#dialect.inList('check_id', checkIds)).execute();
@@ -122,6 +143,7 @@ export class Alerts {
       .where('created', '>=', filter.from)
       .where('created', '<', filter.to)
       .where('alert_type', 'not in', ofNoCheck);
+    if (!filter.hasSuppressed) query = query.where('suppressed_by', 'is', null);
     if (filter.checkId !== undefined) query = query.where('check_id', '=', filter.checkId);
     const ordered = query.selectAll().orderBy('created', 'desc').orderBy('id', 'desc');
     const { total, rows: alerts } = await readPage(ordered, page);

@@ -1,5 +1,5 @@
 import type { Generated } from 'kysely';
-import type { AlertType, Notice } from './state.ts';
+import type { AlertType, Notice, Suppression } from './state.ts';
 
 type Flag = 0 | 1;
 
@@ -42,6 +42,47 @@ export interface AlertRow {
   result_id: string | null;
   facts: string;
   created: number;
+  /** Why nobody was notified of it; null, or not given, when channels are, as far as they want such news. */
+  suppressed_by?: Suppression | null;
+}
+
+/** See handling/silence.ts. One that is ended early has `ends` moved to then. */
+export interface SilenceRow {
+  id: string;
+  account_id: string;
+  check_id: string | null;
+  /** JSON: a list of texts, or null. */
+  tags: string | null;
+  location: string | null;
+  comment: string | null;
+  /** JSON: an Actor. */
+  created_by: string;
+  created: number;
+  ends: number;
+}
+
+/** What people did about alerts. */
+export const alertActions = ['ACKNOWLEDGED', 'UNACKNOWLEDGED', 'SILENCED', 'SILENCE_ENDED'] as const;
+export type AlertAction = (typeof alertActions)[number];
+
+/** A record of what somebody did about alerts; never changed. */
+export interface AlertActionRow {
+  id: string;
+  account_id: string;
+  action: AlertAction;
+  /** Null where it is about no one check. */
+  check_id: string | null;
+  silence_id: string | null;
+  comment: string | null;
+  /** JSON: an Actor. */
+  actor: string;
+  created: number;
+}
+
+/** What the links in the notifications of an account are signed with. */
+export interface AlertLinkKeyRow {
+  account_id: string;
+  signing_key: string;
 }
 
 export const notificationStatuses = ['IN_PROGRESS', 'SUCCESS', 'FAILURE', 'RATE_LIMITED'] as const;
@@ -76,5 +117,8 @@ export interface AlertTables {
   alert_subscriptions: Counted<AlertSubscriptionRow, 'id'>;
   alert_states: AlertStateRow;
   alerts: AlertRow;
+  silences: SilenceRow;
+  alert_actions: AlertActionRow;
+  alert_link_keys: AlertLinkKeyRow;
   alert_notifications: Counted<AlertNotificationRow, 'position'>;
 }

@@ -231,6 +231,10 @@ function addRoute(
       if (!route.isBodyRaw) limitSending(request.raw);
     },
     preValidation: async (request) => {
+      // The kinds of body that other routes take are none of this one's.
+      if (typeof request.body === 'string' && !route.bodyContentType && !isJsonSent(request)) {
+        throw new AppError('UNSUPPORTED_MEDIA_TYPE', 'Send the body with "Content-Type: application/json".');
+      }
       refuse('query', unknownParameterIssues(route, request.query));
       refuseUnstorable('query', request.query);
       refuseUnstorable('params', request.params);
@@ -263,6 +267,11 @@ function addRoute(
       return reply.send();
     },
   });
+}
+
+/** Whether a body is announced as JSON: it may be a text, too. */
+function isJsonSent({ headers }: FastifyRequest): boolean {
+  return /^application\/json\s*(;|$)/i.test(headers['content-type'] ?? '');
 }
 
 /** Gives the rest of a path the name its parameter has in the table. */

@@ -113,9 +113,10 @@ export class Retired {
 
   /**
    * Removes up to `limit` each of: runs that ended, fenced results, check sessions, alerts with their
-   * notifications, groups of errors that were not seen since and notices of maintenance, all from before an
-   * instant. Alerts about certificates stay: they keep a certificate from being notified twice. So do groups
-   * that were archived for good: without them their errors would come back as new ones.
+   * notifications, groups of errors that were not seen since, notices of maintenance, silences that are over,
+   * and what people did about alerts, all from before an instant. Alerts about certificates stay: they keep a
+   * certificate from being notified twice. So do groups that were archived for good: without them their
+   * errors would come back as new ones.
    *
    * @returns whether there may be more.
    */
@@ -163,6 +164,8 @@ export class Retired {
       .where('last_seen', '<', before)
       .executeTakeFirst();
     await this.#db.deleteFrom('maintenance_notices').where('created', '<', before).execute();
+    await this.#db.deleteFrom('silences').where('ends', '<', before).execute();
+    await this.#db.deleteFrom('alert_actions').where('created', '<', before).execute();
     const counts = [removedRuns, removedStale, removedSessions, removedGroups].map(({ numDeletedRows }) =>
       Number(numDeletedRows),
     );

@@ -1,7 +1,7 @@
 import { type StoredChannel, wantsNotice } from '../alerts/channels/rules.ts';
 import type { AlertChannel } from '../alerts/channels/store.ts';
 import type { AlertFacts } from '../alerts/facts.ts';
-import { alertId, storeAlert } from '../alerts/raise.ts';
+import { alertId, storeLocationAlert } from '../alerts/raise.ts';
 import type { AlertRow } from '../alerts/tables.ts';
 import type { LocationCaller } from '../http/auth.ts';
 import type { Repositories, Store } from '../store.ts';
@@ -80,7 +80,7 @@ async function notify(
     facts: JSON.stringify(facts),
     created: now,
   };
-  await storeAlert(
+  await storeLocationAlert(
     repositories,
     alert,
     channels.filter((channel) => wantsNotice(channel.definition as StoredChannel, notice, facts)),

@@ -2,7 +2,7 @@ import type { ReportedLocationEvent } from '../../protocol/locations/location-ev
 import { type StoredChannel, wantsNotice } from '../alerts/channels/rules.ts';
 import type { AlertChannel } from '../alerts/channels/store.ts';
 import type { AlertFacts } from '../alerts/facts.ts';
-import { alertId, storeAlert } from '../alerts/raise.ts';
+import { alertId, storeLocationAlert } from '../alerts/raise.ts';
 import type { LocationCaller } from '../http/auth.ts';
 import type { Repositories, Store } from '../store.ts';
 import type { LocationEventRow } from './tables.ts';
@@ -72,6 +72,8 @@ async function record(
     return notify(repositories, { id: begin, location, event, notice: 'failure', now }, channels);
   }
   if (known?.ended === null && event.endedAt !== null) {
+    const began = (await repositories.alerts.findMany([begin])).get(begin);
+    if (began?.suppressed_by) return false;
     // It does not matter which agent's event was notified when it began: this one is the last to end.
     const channels = await repositories.alertChannels.notifiedOfLocation(
       location.account_id,
@@ -101,7 +103,7 @@ async function notify(
 ): Promise<boolean> {
   const { id, location, notice, now } = news;
   const facts = factsOf(news);
-  return storeAlert(
+  return storeLocationAlert(
     repositories,
     {
       id,

@@ -33,6 +33,9 @@ const elsewhere: Readonly<Record<string, string>> = {
   fetchCodeBundle: 'bytes come over real connections',
   unsubscribe: 'its token is in a mail',
   showAlertPage: 'its id is in a notification',
+  handleAlertByPage: 'its id is in a notification',
+  acknowledgeAlert: 'needs a check that fails',
+  withdrawAcknowledgement: 'needs a check that fails',
 };
 
 /** What a query has to have. */

@@ -3,27 +3,62 @@ import { type AlertMessage, factLines, titleOf } from './template.ts';
 /** How the check of an alert is by now; null where that is not known. */
 export type PresentState = 'failing' | 'degraded' | 'passing' | null;
 
-/** What may be loaded: nothing but the styles of the page itself. */
-export const pagePolicy =
-  "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+/** Something that the holder of a signed link may do, as a button. */
+export interface AlertDeed {
+  readonly action: 'acknowledge' | 'silence-check' | 'silence-location';
+  /** How long a silence lasts. */
+  readonly minutes: number | null;
+  readonly label: string;
+}
 
-/** An alert as a page for people: what its notification said, and how things are now. */
+/** What may be loaded: nothing but the styles of the page itself. Its form may be sent to where it is from. */
+export const pagePolicy =
+  "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+
+/**
+ * An alert as a page for people: what its notification said, how things are now, and what may be done. Opening
+ * it changes nothing: mail servers open links too. Only a button that is pressed sends something.
+ */
 export function alertPage(
   message: Pick<AlertMessage, 'notice' | 'facts' | 'created'>,
-  state: PresentState,
+  {
+    state,
+    handled,
+    offers,
+    done,
+  }: {
+    readonly state: PresentState;
+    readonly handled: readonly { readonly label: string; readonly value: string }[];
+    readonly offers: readonly AlertDeed[];
+    /** What was just done, in words. */
+    readonly done: string | null;
+  },
 ): string {
   const title = titleOf(message);
   const rows = [
     ...factLines(message),
     ...(state === null ? [] : [{ label: 'Now', value: `The check is ${state}.` }]),
+    ...handled,
   ];
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="robots" content="noindex"><title>${html(title)}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
 <style>body{font:16px/1.5 sans-serif;margin:2em;max-width:50em}th{text-align:left;vertical-align:top;padding-right:1em}
-td{overflow-wrap:anywhere;white-space:pre-wrap}</style></head>
+td{overflow-wrap:anywhere;white-space:pre-wrap}button{font:inherit;margin:.25em 0;display:block}</style></head>
 <body><h1>${html(title)}</h1>
-<table>${rows.map(({ label, value }) => `<tr><th>${html(label)}</th><td>${html(value)}</td></tr>`).join('\n')}</table>
-</body></html>
+${done === null ? '' : `<p role="status"><strong>${html(done)}</strong></p>\n`}<table>${rows.map(({ label, value }) => `<tr><th>${html(label)}</th><td>${html(value)}</td></tr>`).join('\n')}</table>
+${offers.length === 0 ? '' : formOf(offers)}</body></html>
+`;
+}
+
+/** One form for each button, sent to the address the page was opened with. */
+function formOf(offers: readonly AlertDeed[]): string {
+  const buttons = offers.map(
+    ({ action, minutes, label }) =>
+      `<button name="what" value="${action}${minutes === null ? '' : ` ${minutes}`}">${html(label)}</button>`,
+  );
+  return `<form method="post"><p><label>Your name <input name="name" maxlength="100" autocomplete="name"></label></p>
+${buttons.join('\n')}</form>
 `;
 }
 

@@ -13,6 +13,7 @@ import type { AlertNotificationRow, AlertRow } from '../tables.ts';
 import { sendAlertMail } from './email.ts';
 import { opsgenieRequest } from './opsgenie.ts';
 import { type Delivery, OutboundHttp, type OutboundRequest } from './outbound-http.ts';
+import { linkLastsMs, signedPageLink } from './page-link.ts';
 import { pagerDutyRequest } from './pagerduty.ts';
 import { slackRequest } from './slack.ts';
 import type { Crowd, DueNotification } from './store.ts';
@@ -186,9 +187,10 @@ export class Notifier {
 
   async #notify(row: AlertNotificationRow): Promise<void> {
     const { store, clock } = this.#options;
-    const [channel, alerts] = await Promise.all([
+    const [channel, alerts, signingKey] = await Promise.all([
       store.alertChannels.find(row.account_id, row.channel_id),
       store.alerts.findMany([row.alert_id]),
+      store.alertLinkKeys.of(row.account_id),
     ]);
     const alert = alerts.get(row.alert_id);
     if (!channel || !alert) {
@@ -196,7 +198,7 @@ export class Notifier {
       return;
     }
     if (await this.#isOverLimit(row)) return;
-    const delivery = await this.#deliver(channel, this.#messageOf(row, alert));
+    const delivery = await this.#deliver(channel, this.#messageOf(row, alert, signingKey));
     await this.#record(row, delivery);
   }
 
@@ -286,7 +288,7 @@ export class Notifier {
     return outlets.http.send(outbound);
   }
 
-  #messageOf(row: AlertNotificationRow, alert: AlertRow): AlertMessage {
+  #messageOf(row: AlertNotificationRow, alert: AlertRow, signingKey: string): AlertMessage {
     const base = this.#options.publicUrl?.replace(/\/+$/, '');
     const hasLink = base !== undefined && alert.result_id !== null;
     return {
@@ -300,7 +302,10 @@ export class Notifier {
       facts: storedFacts(alert),
       created: alert.created,
       resultLink: hasLink ? `${base}/v1/check-results/${alert.check_id}/${alert.result_id}` : null,
-      pageLink: base === undefined ? null : `${base}/v1/alert-notifications/${row.id}/page`,
+      pageLink:
+        base === undefined
+          ? null
+          : signedPageLink(base, row.id, { signingKey, until: alert.created + linkLastsMs }),
     };
   }
 }

@@ -32,7 +32,7 @@ export interface AlertMessage {
 
 /** One line for people that says what happened. */
 export function titleOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'>): string {
-  const { checkName: name, reminder, recoversFrom, certificate } = facts;
+  const { checkName: name, reminder, recoversFrom, certificate, isFlapping } = facts;
   if (facts.subject === 'location') {
     return `Private location ${name} has ${notice === 'recovery' ? 'an agent again' : 'no agent'}`;
   }
@@ -43,8 +43,10 @@ export function titleOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'
     return notice === 'recovery' ? 'The test is over' : 'Test notification of Picket';
   switch (notice) {
     case 'failure':
+      if (isFlapping) return `${name} is flapping: it fails and passes in turn`;
       return reminder > 0 ? `${name} is still failing (reminder ${reminder})` : `${name} has failed`;
     case 'degraded':
+      if (isFlapping) return `${name} is flapping: it is degraded and passes in turn`;
       return reminder > 0 ? `${name} is still degraded (reminder ${reminder})` : `${name} is degraded`;
     case 'recovery':
       return recoversFrom === 'degraded' ? `${name} is not degraded any more` : `${name} has recovered`;
@@ -79,6 +81,7 @@ export function variablesOf(message: AlertMessage): Record<string, unknown> {
     CHECK_ERROR_MESSAGE: facts.error,
     CHECK_RESULT_ID: message.resultId,
     RESULT_LINK: message.resultLink,
+    ALERT_LINK: message.pageLink,
     RESPONSE_TIME: facts.responseTimeMs,
     API_CHECK_RESPONSE_STATUS_CODE: facts.statusCode,
     API_CHECK_RESPONSE_STATUS_TEXT: facts.statusText,

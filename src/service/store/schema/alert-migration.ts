@@ -51,3 +51,23 @@ export const alerting = {
       where certificate_expires is not null`,
   ],
 };
+
+/** What people do about alerts, and alerts that nobody was notified of. */
+export const alertHandling = {
+  name: '0029-alert-handling',
+  statements: [
+    `alter table alerts add column suppressed_by text`,
+    `create index alert_states_by_account on alert_states (account_id, check_id)`,
+    `create table silences (
+      id text primary key, ${ofAccount}, check_id text, tags {json}, location text, comment text,
+      created_by {json} not null, created bigint not null, ends bigint not null)`,
+    `create index silences_by_account on silences (account_id, created, id)`,
+    `create index silences_by_end on silences (account_id, ends)`,
+    `create table alert_actions (
+      id text primary key, ${ofAccount}, action text not null, check_id text, silence_id text, comment text,
+      actor {json} not null, created bigint not null)`,
+    `create index alert_actions_by_account on alert_actions (account_id, created, id)`,
+    `create table alert_link_keys (
+      account_id text primary key references accounts (id) on delete cascade, signing_key text not null)`,
+  ],
+};

@@ -106,6 +106,10 @@ export async function inhabit(harness: ServiceHarness): Promise<InhabitedAccount
   const channel = await make('alert-channels', { type: 'EMAIL', config: { address: 'a@example.com' } });
   known.add('/v1/alert-channels/{}', [String(channel.id)]);
 
+  const silent = { tags: ['silent'], minutes: 5 };
+  known.add('/v1/silences/{}', [(await make('silences', silent)).id]);
+  bodies.set('POST /v1/silences', silent);
+
   await fillPages(make, send, known);
   await fillSessions(harness, { make, known, location, failingId: failing.id });
   return { harness, known, bodies, location, certificate };

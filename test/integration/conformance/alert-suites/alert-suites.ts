@@ -3,6 +3,7 @@ import type { AlertStage } from './alert-stage.ts';
 import { channelSuite } from './channels.ts';
 import { deliverySuite } from './delivery.ts';
 import { fairnessSuite } from './fairness.ts';
+import { handlingSuite } from './handling.ts';
 import { incidentSuite } from './incidents.ts';
 import { outageSuite } from './outages.ts';
 import { sicknessSuite } from './sickness.ts';
@@ -13,6 +14,7 @@ export function alertSuites(stage: AlertStage, isShared: boolean): void {
   describe('channels', () => channelSuite(stage));
   describe('transitions', () => transitionSuite(stage));
   describe('delivery', () => deliverySuite(stage, { isShared }));
+  describe('handling', () => handlingSuite(stage));
   describe('fairness', () => fairnessSuite(stage));
   describe('outages of private locations', () => outageSuite(stage));
   describe('sick private locations', () => sicknessSuite(stage));

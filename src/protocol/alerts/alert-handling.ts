@@ -1,0 +1,237 @@
+import { z } from 'zod';
+import { OffsetDateTime, Paging, QueryBoolean } from '../http/query.ts';
+import { created, defineRoute, noContent, successful } from '../http/route.ts';
+
+const DateTime = z.iso.datetime();
+const comment = z.string().max(1000).nullable().default(null);
+
+const Actor = z
+  .object({
+    kind: z.enum(['API_KEY', 'LINK']).describe('LINK: the holder of the link in a notification'),
+    id: z.string().describe('Id of the API key, or of the notification'),
+    name: z.string(),
+  })
+  .meta({ id: 'AlertActor' });
+
+const Acknowledgement = z
+  .object({ at: DateTime, by: Actor, comment: z.string().nullable() })
+  .meta({ id: 'AlertAcknowledgement' });
+
+const OpenAlert = z
+  .object({
+    checkId: z.string(),
+    name: z.string(),
+    state: z
+      .enum(['FAILING', 'DEGRADED', 'PASSING'])
+      .describe('As its last runs say; PASSING: it flaps, and is not stable yet'),
+    isFlapping: z.boolean(),
+    since: DateTime.nullable().describe('When the first run was due that did not pass'),
+    isNotified: z
+      .boolean()
+      .describe('False while the threshold is not reached, or everything about it was held back'),
+    remindersSent: z.int(),
+    checkResultId: z.string().nullable().describe('The result it alerted with last'),
+    acknowledgement: Acknowledgement.nullable(),
+    silencedUntil: DateTime.nullable(),
+    suppressedBy: z.enum(['muted', 'maintenance']).nullable().describe('Why nobody is notified now'),
+  })
+  .meta({ id: 'OpenAlert' });
+export type OpenAlert = z.output<typeof OpenAlert>;
+
+/** The longest that a silence may last, in milliseconds. */
+export const maxSilenceMs = 366 * 86_400_000;
+
+const scope = {
+  checkId: z.uuid().optional().describe('One check'),
+  tags: z
+    .array(z.string().min(1).max(255))
+    .min(1)
+    .max(100)
+    .optional()
+    .describe('Checks with any of these tags'),
+  location: z
+    .string()
+    .min(1)
+    .max(64)
+    .optional()
+    .describe('All that fails at a region, or at a private location by its slugName; its outages too'),
+};
+
+const SilenceInput = z
+  .object({
+    ...scope,
+    endsAt: OffsetDateTime.optional().describe('Until when: at most 366 days ahead. This, or minutes'),
+    minutes: z
+      .int()
+      .min(1)
+      .max(maxSilenceMs / 60_000)
+      .optional()
+      .describe('For how long from now'),
+    comment,
+  })
+  .superRefine((silence, context) => {
+    const refuse = (key: string, message: string) =>
+      context.addIssue({ code: 'custom', path: [key], message });
+    const scopes = [silence.checkId, silence.tags, silence.location].filter((one) => one !== undefined);
+    if (scopes.length !== 1) refuse('checkId', 'or "tags" or "location" is required, and only one of them');
+    if ((silence.endsAt === undefined) === (silence.minutes === undefined)) {
+      refuse('endsAt', 'or "minutes" is required, and not both');
+    }
+  })
+  .meta({ id: 'SilenceInput' });
+
+const Silence = z
+  .object({
+    id: z.string(),
+    checkId: z.string().nullable(),
+    tags: z.array(z.string()).nullable(),
+    location: z.string().nullable(),
+    comment: z.string().nullable(),
+    isActive: z.boolean(),
+    createdBy: Actor,
+    created_at: DateTime,
+    endsAt: DateTime.describe('Of one that was ended early: then'),
+  })
+  .meta({ id: 'Silence' });
+export type Silence = z.output<typeof Silence>;
+
+const AlertAction = z
+  .object({
+    id: z.string(),
+    action: z.enum(['ACKNOWLEDGED', 'UNACKNOWLEDGED', 'SILENCED', 'SILENCE_ENDED']),
+    checkId: z.string().nullable().describe('null when it was about no one check'),
+    silenceId: z.string().nullable(),
+    comment: z.string().nullable(),
+    by: Actor,
+    created_at: DateTime,
+  })
+  .meta({ id: 'AlertAction' });
+
+const ofAlerts = { tag: 'Alerts', credential: 'account' } as const;
+const ofSilences = { tag: 'Silences', credential: 'account' } as const;
+const checkParams = z.object({ id: z.uuid() });
+
+/** What the link in a notification carries: until when it may change something, and the proof. */
+export const LinkQuery = z.object({
+  until: z.string().max(32).optional(),
+  signature: z.string().max(128).optional(),
+});
+
+const page = {
+  path: '/v1/alert-notifications/{id}/page',
+  tag: 'Alerts',
+  credential: 'none',
+  params: z.object({ id: z.uuid() }),
+  query: LinkQuery,
+  success: successful,
+  response: z.string(),
+  responseContentType: 'text/html; charset=utf-8',
+} as const;
+
+export const alertHandlingRoutes = {
+  listOpenAlerts: defineRoute({
+    ...ofAlerts,
+    method: 'GET',
+    path: '/v1/open-alerts',
+    operationId: 'listOpenAlerts',
+    summary:
+      'Checks that do not pass now or flap, whether somebody was notified and whether it is acknowledged',
+    query: z.object(Paging),
+    success: successful,
+    response: z.array(OpenAlert),
+  }),
+  acknowledgeAlert: defineRoute({
+    ...ofAlerts,
+    method: 'PUT',
+    path: '/v1/checks/{id}/acknowledgement',
+    operationId: 'acknowledgeAlert',
+    summary: 'Acknowledge what is open of a check: no reminders and no escalation until it has recovered',
+    params: checkParams,
+    otherErrors: [409],
+    isBodyOptional: true,
+    body: z.object({ comment }).meta({ id: 'AlertAcknowledgementInput' }),
+    success: successful,
+    response: OpenAlert,
+  }),
+  withdrawAcknowledgement: defineRoute({
+    ...ofAlerts,
+    method: 'DELETE',
+    path: '/v1/checks/{id}/acknowledgement',
+    operationId: 'withdrawAcknowledgement',
+    summary: 'Take an acknowledgement back: reminders and escalation go on',
+    params: checkParams,
+    otherErrors: [409],
+    success: noContent,
+  }),
+  listAlertActions: defineRoute({
+    ...ofAlerts,
+    method: 'GET',
+    path: '/v1/alert-actions',
+    operationId: 'listAlertActions',
+    summary: 'Who acknowledged and silenced what, newest first',
+    query: z.object(Paging),
+    success: successful,
+    response: z.array(AlertAction),
+  }),
+  listSilences: defineRoute({
+    ...ofSilences,
+    method: 'GET',
+    path: '/v1/silences',
+    operationId: 'listSilences',
+    summary: 'Silences of the account, newest first',
+    query: z.object({
+      ...Paging,
+      active: QueryBoolean.optional().describe('Only those that last, or only others'),
+    }),
+    success: successful,
+    response: z.array(Silence),
+  }),
+  createSilence: defineRoute({
+    ...ofSilences,
+    method: 'POST',
+    path: '/v1/silences',
+    operationId: 'createSilence',
+    summary: 'Notify nobody of a check, of checks with a tag, or of what fails at a location, until a time',
+    body: SilenceInput,
+    success: created,
+    response: Silence,
+  }),
+  getSilence: defineRoute({
+    ...ofSilences,
+    method: 'GET',
+    path: '/v1/silences/{id}',
+    operationId: 'getSilence',
+    summary: 'One silence',
+    params: checkParams,
+    success: successful,
+    response: Silence,
+  }),
+  endSilence: defineRoute({
+    ...ofSilences,
+    method: 'DELETE',
+    path: '/v1/silences/{id}',
+    operationId: 'endSilence',
+    summary: 'End a silence now: what fails by then is notified. It stays in the list',
+    params: checkParams,
+    success: noContent,
+  }),
+  showAlertPage: defineRoute({
+    ...page,
+    method: 'GET',
+    operationId: 'showAlertPage',
+    summary:
+      'What a notification said, and how its check is now, as a page; everybody with the link may read it. With the signature of the link it offers to acknowledge and to silence',
+  }),
+  handleAlertByPage: defineRoute({
+    ...page,
+    method: 'POST',
+    operationId: 'handleAlertByPage',
+    summary: 'What the form of the page sends: acknowledge, or silence for some minutes',
+    otherErrors: [403],
+    bodyContentType: 'application/x-www-form-urlencoded',
+    body: z
+      .string()
+      .max(4_000)
+      .describe('`what`: acknowledge, or silence-check or silence-location and minutes; `name`: who it is'),
+  }),
+};

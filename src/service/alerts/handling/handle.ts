@@ -1,0 +1,84 @@
+import { randomUUID } from 'node:crypto';
+import type { Repositories } from '../../store.ts';
+import { acknowledgeAlert } from '../raise.ts';
+import type { AlertAction } from '../tables.ts';
+import type { Actor } from './actor.ts';
+import type { StoredSilence } from './store.ts';
+
+/** Who does something about alerts, when, and what they say about it. */
+export interface Deed {
+  readonly accountId: string;
+  readonly actor: Actor;
+  readonly comment: string | null;
+  /** Epoch milliseconds. */
+  readonly now: number;
+}
+
+/**
+ * Acknowledges what is open of a check, or takes that back, and notes who did. In a transaction.
+ *
+ * @returns undefined when nothing is open, else whether there are notifications to send.
+ */
+export async function acknowledge(
+  repositories: Repositories,
+  checkId: string,
+  isWithdrawn: boolean,
+  deed: Deed,
+): Promise<{ readonly hasNews: boolean } | undefined> {
+  const { actor: by, comment, now } = deed;
+  const done = await acknowledgeAlert(
+    repositories,
+    checkId,
+    isWithdrawn ? null : { at: now, by, comment },
+    now,
+  );
+  const action = isWithdrawn ? 'UNACKNOWLEDGED' : 'ACKNOWLEDGED';
+  if (done) await note(repositories, action, { checkId, silenceId: null }, deed);
+  return done;
+}
+
+/** Whom a silence is about: exactly one of the three is not null. */
+export type SilenceScope = Pick<StoredSilence, 'checkId' | 'tags' | 'location'>;
+
+/** Silences until an instant and notes who did. In a transaction. */
+export async function silence(
+  repositories: Repositories,
+  scope: SilenceScope,
+  endsAt: number,
+  deed: Deed,
+): Promise<StoredSilence> {
+  const { accountId, actor: createdBy, comment, now } = deed;
+  const made = { ...scope, id: randomUUID(), accountId, endsAt, comment, createdBy, created: now };
+  await repositories.silences.insert(made);
+  await note(repositories, 'SILENCED', { checkId: scope.checkId, silenceId: made.id }, deed);
+  // What is held back already waits for the end of this one.
+  await repositories.alerts.lookAgain(accountId, now);
+  return made;
+}
+
+/** Ends a silence now and notes who did; whether it lasted. In a transaction. */
+export async function endSilence(repositories: Repositories, id: string, deed: Deed): Promise<boolean> {
+  const { accountId, now } = deed;
+  const known = await repositories.silences.find(accountId, id);
+  if (!known || !(await repositories.silences.end(accountId, id, now))) return false;
+  await note(repositories, 'SILENCE_ENDED', { checkId: known.checkId, silenceId: id }, deed);
+  await repositories.alerts.lookAgain(accountId, now);
+  return true;
+}
+
+async function note(
+  repositories: Repositories,
+  action: AlertAction,
+  about: { readonly checkId: string | null; readonly silenceId: string | null },
+  { accountId, actor, comment, now }: Deed,
+): Promise<void> {
+  await repositories.alertActions.insert({
+    account_id: accountId,
+    action,
+    check_id: about.checkId,
+    silence_id: about.silenceId,
+    comment,
+    actor: JSON.stringify(actor),
+    created: now,
+  });
+}

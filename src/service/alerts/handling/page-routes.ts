@@ -1,0 +1,183 @@
+import { AppError } from '../../../lib/errors.ts';
+import { alertHandlingRoutes } from '../../../protocol/alerts/alert-handling.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/handler.ts';
+import { fieldError } from '../../http/validation.ts';
+import type { Store } from '../../store.ts';
+import { type AlertDeed, alertPage, type PresentState, pagePolicy } from '../delivery/alert-page.ts';
+import { isSigned } from '../delivery/page-link.ts';
+import { storedFacts } from '../raise.ts';
+import { isOpen, parseState } from '../stored-state.ts';
+import type { AlertNotificationRow, AlertRow } from '../tables.ts';
+import type { Actor } from './actor.ts';
+import { acknowledge, type Deed, silence } from './handle.ts';
+import { silenceAt } from './silence.ts';
+
+/** What the forms of the page may ask for: silences of an hour, four, and a day. */
+const silenceMinutes = [60, 240, 1440] as const;
+
+interface Shown {
+  readonly notification: AlertNotificationRow;
+  readonly alert: AlertRow;
+}
+
+/** The page of a notification: everybody with the link reads it, and may see to it where the link is signed. */
+export function alertPageHandlers({ store, clock }: HandlerDeps): [string, AnyHandler][] {
+  const { showAlertPage, handleAlertByPage } = alertHandlingRoutes;
+  const mayHandle = async ({ notification }: Shown, query: { until?: string; signature?: string }) => {
+    const signingKey = await store.alertLinkKeys.of(notification.account_id);
+    return isSigned(notification.id, query, { signingKey, now: clock.wallMs() });
+  };
+  return handlersById(
+    { showAlertPage, handleAlertByPage },
+    {
+      async showAlertPage({ params, query, reply }) {
+        const shown = await find(store, params.id);
+        describe(reply);
+        return pageOf(store, shown, {
+          now: clock.wallMs(),
+          canHandle: await mayHandle(shown, query),
+          done: null,
+        });
+      },
+      async handleAlertByPage({ params, query, body, reply }) {
+        const shown = await find(store, params.id);
+        if (!(await mayHandle(shown, query))) {
+          const why = 'The signature of this link is wrong or more than seven days old.';
+          throw new AppError('BAD_LINK', why);
+        }
+        const form = new URLSearchParams(body);
+        const now = clock.wallMs();
+        const done = await store.transaction((repositories) =>
+          carryOut(repositories, shown, form, { now, actor: actorOf(shown.notification, form.get('name')) }),
+        );
+        store.signals.send([{ kind: 'alerts' }]);
+        describe(reply);
+        return pageOf(store, shown, { now, canHandle: true, done });
+      },
+    },
+  );
+}
+
+type Repositories = Parameters<Parameters<Store['transaction']>[0]>[0];
+
+/** Does what a form asks for; answers in words what was done. */
+async function carryOut(
+  repositories: Repositories,
+  { alert }: Shown,
+  form: URLSearchParams,
+  { actor, now }: Pick<Deed, 'actor' | 'now'>,
+): Promise<string> {
+  const deed: Deed = { accountId: alert.account_id, actor, comment: null, now };
+  const { subject, runLocation } = storedFacts(alert);
+  const isOfCheck = subject === undefined;
+  const [action, length] = (form.get('what') ?? '').split(' ');
+  if (action === 'acknowledge' && isOfCheck) {
+    const done = await acknowledge(repositories, alert.check_id, false, deed);
+    return done
+      ? 'The alert is acknowledged until it recovers.'
+      : 'The check passes: nothing is left to acknowledge.';
+  }
+  const minutes = silenceMinutes.find((one) => String(one) === length);
+  if (minutes === undefined || (action !== 'silence-check' && action !== 'silence-location')) {
+    throw fieldError('payload', [{ key: 'what', message: 'is nothing that this page offers' }]);
+  }
+  const isOfLocation = action === 'silence-location';
+  if (isOfLocation ? runLocation === null : !isOfCheck) {
+    throw fieldError('payload', [{ key: 'what', message: 'is nothing that this alert is about' }]);
+  }
+  const scope = {
+    checkId: isOfLocation ? null : alert.check_id,
+    tags: null,
+    location: isOfLocation ? runLocation : null,
+  };
+  const { endsAt } = await silence(repositories, scope, now + minutes * 60_000, deed);
+  const what = isOfLocation ? `Everything at ${runLocation}` : 'The check';
+  return `${what} is silent until ${new Date(endsAt).toISOString()}.`;
+}
+
+async function find(store: Store, notificationId: string): Promise<Shown> {
+  const notification = await store.notifications.find(notificationId);
+  const alerts = await store.alerts.findMany(notification ? [notification.alert_id] : []);
+  const alert = notification && alerts.get(notification.alert_id);
+  if (!alert) throw new AppError('NOT_FOUND', 'There is no such alert, or it was removed by its age.');
+  return { notification, alert };
+}
+
+function describe(reply: { header(name: string, value: string): unknown }): void {
+  reply.header('content-security-policy', pagePolicy);
+  reply.header('referrer-policy', 'no-referrer');
+  reply.header('cache-control', 'private, no-store');
+}
+
+async function pageOf(
+  store: Store,
+  { alert }: Shown,
+  {
+    now,
+    canHandle,
+    done,
+  }: { readonly now: number; readonly canHandle: boolean; readonly done: string | null },
+): Promise<string> {
+  const facts = storedFacts(alert);
+  const status = await store.statuses.find(alert.account_id, alert.check_id);
+  const state: PresentState = !status
+    ? null
+    : status.has_failures
+      ? 'failing'
+      : status.is_degraded
+        ? 'degraded'
+        : 'passing';
+  const row = (await store.alerts.statesOf(alert.account_id)).find((one) => one.check_id === alert.check_id);
+  const stored = parseState(row);
+  const silences = (await store.silences.active([alert.account_id], now)).filter(
+    ({ checkId, location }) =>
+      checkId === alert.check_id || (location !== null && location === facts.runLocation),
+  );
+  const silent = silenceAt(silences, facts.runLocation === null ? [] : [facts.runLocation]);
+  const { acknowledgement } = stored;
+  const handled = [
+    ...(acknowledgement
+      ? [
+          {
+            label: 'Acknowledged',
+            value: `by ${acknowledgement.by.name}, ${new Date(acknowledgement.at).toISOString()}`,
+          },
+        ]
+      : []),
+    ...(silent ? [{ label: 'Silent until', value: new Date(silent.endsAt).toISOString() }] : []),
+  ];
+  const isOfCheck = facts.subject === undefined;
+  const offers: AlertDeed[] = [
+    ...(isOfCheck && isOpen(stored) && !acknowledgement
+      ? [{ action: 'acknowledge', minutes: null, label: 'Acknowledge until it recovers' } as const]
+      : []),
+    ...(isOfCheck
+      ? silenceMinutes.map((minutes) => ({
+          action: 'silence-check' as const,
+          minutes,
+          label: `Silence this check for ${hours(minutes)}`,
+        }))
+      : []),
+    ...(facts.runLocation === null || facts.subject === 'test'
+      ? []
+      : silenceMinutes.map((minutes) => ({
+          action: 'silence-location' as const,
+          minutes,
+          label: `Silence everything at ${facts.runLocation} for ${hours(minutes)}`,
+        }))),
+  ];
+  return alertPage({ ...alert, facts }, { state, handled, offers: canHandle ? offers : [], done });
+}
+
+const hours = (minutes: number) => (minutes === 60 ? '1 hour' : `${minutes / 60} hours`);
+
+/** Who holds the link: what they say, and which channel it was sent to. */
+function actorOf(notification: AlertNotificationRow, given: string | null): Actor {
+  const config = JSON.parse(notification.config) as Readonly<Record<string, unknown>>;
+  const channel = [config.address, config.name, config.channel, config.serviceName].find(
+    (one) => typeof one === 'string' && one !== '',
+  );
+  const link = `link sent to ${notification.channel_type}${channel === undefined ? '' : ` ${String(channel)}`}`;
+  const name = (given ?? '').trim().slice(0, 100);
+  return { kind: 'LINK', id: notification.id, name: name === '' ? link : `${name} (${link})` };
+}

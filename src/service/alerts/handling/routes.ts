@@ -1,0 +1,168 @@
+import { AppError } from '../../../lib/errors.ts';
+import { alertHandlingRoutes, maxSilenceMs } from '../../../protocol/alerts/alert-handling.ts';
+import type { AccountCaller } from '../../http/auth.ts';
+import { type AnyHandler, type HandlerDeps, handlersById, iso, optionalIso } from '../../http/handler.ts';
+import { found } from '../../http/known-names.ts';
+import { describePage, pageOffset } from '../../http/paging.ts';
+import { fieldError } from '../../http/validation.ts';
+import type { Store } from '../../store.ts';
+import { type AlertPolicy, alertPolicies } from '../policy.ts';
+import { isOpen, parseState, type StoredState } from '../stored-state.ts';
+import type { AlertStateRow } from '../tables.ts';
+import type { Actor } from './actor.ts';
+import { acknowledge, type Deed, endSilence, silence } from './handle.ts';
+import { alertPageHandlers } from './page-routes.ts';
+import type { StoredSilence } from './store.ts';
+
+const states = { passed: 'PASSING', degraded: 'DEGRADED', failed: 'FAILING' } as const;
+
+/** The routes by which people see to alerts: what is open, acknowledgements, silences, and the page. */
+export function alertHandlingHandlers(deps: HandlerDeps): [string, AnyHandler][] {
+  const { store, clock, publicUrl } = deps;
+  const page = (query: { limit: number; page: number }) => ({
+    limit: query.limit,
+    offset: pageOffset(query),
+  });
+  const deedOf = async (caller: AccountCaller, comment: string | null): Promise<Deed> => ({
+    accountId: caller.accountId,
+    actor: await actorOf(store, caller),
+    comment,
+    now: clock.wallMs(),
+  });
+  const tell = (hasNews: boolean) => {
+    if (hasNews) store.signals.send([{ kind: 'alerts' }]);
+  };
+  const { showAlertPage: _show, handleAlertByPage: _handle, ...routes } = alertHandlingRoutes;
+  const handlers = handlersById(routes, {
+    async listOpenAlerts({ caller, query, request, reply }) {
+      const rows = await store.alerts.statesOf(caller.accountId);
+      const open = rows.filter((row) => isOpen(parseState(row)));
+      describePage(request, reply, { query, total: open.length, publicUrl });
+      const { offset, limit } = page(query);
+      return openAlerts(store, open.slice(offset, offset + limit), clock.wallMs());
+    },
+    async acknowledgeAlert({ caller, params, body }) {
+      const { accountId } = caller;
+      const check = found(await store.checks.find(accountId, params.id), `check ${params.id}`);
+      const deed = await deedOf(caller, body?.comment ?? null);
+      const done = await store.transaction((repositories) =>
+        acknowledge(repositories, check.id, false, deed),
+      );
+      if (!done) throw nothingOpen(check.id);
+      tell(done.hasNews);
+      const rows = (await store.alerts.statesOf(accountId)).filter((row) => row.check_id === check.id);
+      const [shown] = await openAlerts(store, rows, deed.now);
+      // It may have recovered between the two.
+      if (!shown) throw nothingOpen(check.id);
+      return shown;
+    },
+    async withdrawAcknowledgement({ caller, params }) {
+      const check = found(await store.checks.find(caller.accountId, params.id), `check ${params.id}`);
+      const deed = await deedOf(caller, null);
+      const done = await store.transaction((repositories) => acknowledge(repositories, check.id, true, deed));
+      if (!done) throw nothingOpen(check.id);
+      tell(done.hasNews);
+    },
+    async listAlertActions({ caller, query, request, reply }) {
+      const { total, actions } = await store.alertActions.list(caller.accountId, page(query));
+      describePage(request, reply, { query, total, publicUrl });
+      return actions.map((row) => ({
+        id: row.id,
+        action: row.action,
+        checkId: row.check_id,
+        silenceId: row.silence_id,
+        comment: row.comment,
+        by: JSON.parse(row.actor) as Actor,
+        created_at: iso(row.created),
+      }));
+    },
+    async listSilences({ caller, query, request, reply }) {
+      const now = clock.wallMs();
+      const filter = { accountId: caller.accountId, isActive: query.active, now };
+      const { total, silences } = await store.silences.list(filter, page(query));
+      describePage(request, reply, { query, total, publicUrl });
+      return silences.map((one) => silenceView(one, now));
+    },
+    async createSilence({ caller, body }) {
+      const { accountId } = caller;
+      const { checkId = null, tags = null, location = null, comment, minutes } = body;
+      const deed = await deedOf(caller, comment);
+      const endsAt = minutes === undefined ? Date.parse(body.endsAt ?? '') : deed.now + minutes * 60_000;
+      if (endsAt <= deed.now) throw fieldError('payload', [{ key: 'endsAt', message: 'must lie ahead' }]);
+      if (endsAt - deed.now > maxSilenceMs) {
+        throw fieldError('payload', [{ key: 'endsAt', message: 'must be at most 366 days ahead' }]);
+      }
+      const lowerCaseId = checkId?.toLowerCase() ?? null;
+      if (lowerCaseId !== null && !(await store.checks.find(accountId, lowerCaseId))) {
+        throw fieldError('payload', [{ key: 'checkId', message: `names no check: ${lowerCaseId}` }]);
+      }
+      const scope = { checkId: lowerCaseId, tags, location };
+      const made = await store.transaction((repositories) => silence(repositories, scope, endsAt, deed));
+      tell(true);
+      return silenceView(made, deed.now);
+    },
+    async getSilence({ caller, params }) {
+      const known = found(await store.silences.find(caller.accountId, params.id), `silence ${params.id}`);
+      return silenceView(known, clock.wallMs());
+    },
+    async endSilence({ caller, params }) {
+      found(await store.silences.find(caller.accountId, params.id), `silence ${params.id}`);
+      const deed = await deedOf(caller, null);
+      tell(await store.transaction((repositories) => endSilence(repositories, params.id, deed)));
+    },
+  });
+  return [...handlers, ...alertPageHandlers(deps)];
+}
+
+function nothingOpen(checkId: string): AppError {
+  return new AppError('CONFLICT', `Check ${checkId} passes: there is nothing to acknowledge.`);
+}
+
+async function actorOf(store: Store, caller: AccountCaller): Promise<Actor> {
+  const keys = await store.accounts.keys(caller.accountId);
+  const name = keys.find(({ id }) => id === caller.keyId)?.name;
+  return { kind: 'API_KEY', id: caller.keyId, name: name ?? 'a key that was deleted' };
+}
+
+/** Stored states of checks as they are shown; without those whose check is gone. */
+async function openAlerts(store: Store, rows: readonly AlertStateRow[], now: number) {
+  const ids = rows.map((row) => row.check_id);
+  const policies = await alertPolicies(store, ids, now);
+  return rows.flatMap((row) => {
+    const policy = policies.get(row.check_id);
+    return policy ? [openAlertView(policy, parseState(row))] : [];
+  });
+}
+
+function openAlertView(policy: AlertPolicy, { alert, trend, ...state }: StoredState) {
+  const { acknowledgement } = state;
+  return {
+    checkId: policy.check.id,
+    name: policy.check.name,
+    state: states[alert.phase],
+    isFlapping: trend.isFlapping,
+    since: optionalIso(state.episodeSince ?? null),
+    isNotified: alert.told.failure || alert.told.degraded,
+    remindersSent: alert.remindersSent,
+    checkResultId: state.lastResultId,
+    acknowledgement: acknowledgement
+      ? { at: iso(acknowledgement.at), by: acknowledgement.by, comment: acknowledgement.comment }
+      : null,
+    silencedUntil: optionalIso(policy.silenceAt(state.lastLocations)?.endsAt ?? null),
+    suppressedBy: policy.suppressedBy,
+  };
+}
+
+function silenceView(stored: StoredSilence, now: number) {
+  return {
+    id: stored.id,
+    checkId: stored.checkId,
+    tags: stored.tags === null ? null : [...stored.tags],
+    location: stored.location,
+    comment: stored.comment,
+    isActive: stored.endsAt > now,
+    createdBy: stored.createdBy,
+    created_at: iso(stored.created),
+    endsAt: iso(stored.endsAt),
+  };
+}

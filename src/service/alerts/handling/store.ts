@@ -1,0 +1,162 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { Kysely } from 'kysely';
+import type { Dialect } from '../../store/engine/dialect.ts';
+import { type Page, readPage } from '../../store/engine/queries.ts';
+import type { Tables } from '../../tables.ts';
+import type { AlertActionRow, SilenceRow } from '../tables.ts';
+import type { Actor } from './actor.ts';
+import type { Silence } from './silence.ts';
+
+/** A silence with who made it, and when. */
+export interface StoredSilence extends Silence {
+  readonly comment: string | null;
+  readonly createdBy: Actor;
+  readonly created: number;
+}
+
+/** Silences, those that are over included. */
+export class Silences {
+  readonly #db: Kysely<Tables>;
+  readonly #dialect: Dialect;
+
+  constructor(db: Kysely<Tables>, dialect: Dialect) {
+    this.#db = db;
+    this.#dialect = dialect;
+  }
+
+  async insert(silence: StoredSilence): Promise<void> {
+    await this.#db
+      .insertInto('silences')
+      .values({
+        id: silence.id,
+        account_id: silence.accountId,
+        check_id: silence.checkId,
+        tags: silence.tags && JSON.stringify(silence.tags),
+        location: silence.location,
+        comment: silence.comment,
+        created_by: JSON.stringify(silence.createdBy),
+        created: silence.created,
+        ends: silence.endsAt,
+      })
+      .execute();
+  }
+
+  /** The silences of some accounts that last at an instant. */
+  async active(accountIds: readonly string[], at: number): Promise<StoredSilence[]> {
+    if (accountIds.length === 0) return [];
+    const rows = await this.#db
+      .selectFrom('silences')
+      .selectAll()
+      .where(this.#dialect.inList('account_id', [...new Set(accountIds)]))
+      .where('ends', '>', at)
+      .execute();
+    return rows.map(fromRow);
+  }
+
+  /** Ends a silence that lasts; whether there was one. */
+  async end(accountId: string, id: string, now: number): Promise<boolean> {
+    const done = await this.#db
+      .updateTable('silences')
+      .set({ ends: now })
+      .where('account_id', '=', accountId)
+      .where('id', '=', id)
+      .where('ends', '>', now)
+      .executeTakeFirst();
+    return done.numUpdatedRows > 0n;
+  }
+
+  async find(accountId: string, id: string): Promise<StoredSilence | undefined> {
+    const row = await this.#db
+      .selectFrom('silences')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .where('id', '=', id)
+      .executeTakeFirst();
+    return row && fromRow(row);
+  }
+
+  /** A page of silences, newest first. */
+  async list(
+    filter: { readonly accountId: string; readonly isActive: boolean | undefined; readonly now: number },
+    page: Page,
+  ): Promise<{ total: number; silences: StoredSilence[] }> {
+    let query = this.#db.selectFrom('silences').where('account_id', '=', filter.accountId);
+    if (filter.isActive !== undefined) query = query.where('ends', filter.isActive ? '>' : '<=', filter.now);
+    const ordered = query.selectAll().orderBy('created', 'desc').orderBy('id', 'desc');
+    const { total, rows } = await readPage(ordered, page);
+    return { total, silences: rows.map(fromRow) };
+  }
+}
+
+/** What people did about alerts, and who. */
+export class AlertActions {
+  readonly #db: Kysely<Tables>;
+
+  constructor(db: Kysely<Tables>) {
+    this.#db = db;
+  }
+
+  async insert(row: Omit<AlertActionRow, 'id'>): Promise<void> {
+    await this.#db
+      .insertInto('alert_actions')
+      .values({ ...row, id: randomUUID() })
+      .execute();
+  }
+
+  /** A page of an account's, newest first. */
+  async list(accountId: string, page: Page): Promise<{ total: number; actions: AlertActionRow[] }> {
+    const query = this.#db
+      .selectFrom('alert_actions')
+      .where('account_id', '=', accountId)
+      .selectAll()
+      .orderBy('created', 'desc')
+      .orderBy('id', 'desc');
+    const { total, rows: actions } = await readPage(query, page);
+    return { total, actions };
+  }
+}
+
+/** What the links in notifications are signed with: a key of each account, made when it is first needed. */
+export class AlertLinkKeys {
+  readonly #db: Kysely<Tables>;
+
+  constructor(db: Kysely<Tables>) {
+    this.#db = db;
+  }
+
+  async of(accountId: string): Promise<string> {
+    const known = await this.#find(accountId);
+    if (known !== undefined) return known;
+    await this.#db
+      .insertInto('alert_link_keys')
+      .values({ account_id: accountId, signing_key: randomBytes(32).toString('base64url') })
+      .onConflict((conflict) => conflict.column('account_id').doNothing())
+      .execute();
+    const made = await this.#find(accountId);
+    if (made === undefined) throw new Error('the key of an account that was just made is not there');
+    return made;
+  }
+
+  async #find(accountId: string): Promise<string | undefined> {
+    const row = await this.#db
+      .selectFrom('alert_link_keys')
+      .select('signing_key')
+      .where('account_id', '=', accountId)
+      .executeTakeFirst();
+    return row?.signing_key;
+  }
+}
+
+function fromRow(row: SilenceRow): StoredSilence {
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    checkId: row.check_id,
+    tags: row.tags === null ? null : (JSON.parse(row.tags) as string[]),
+    location: row.location,
+    endsAt: row.ends,
+    comment: row.comment,
+    createdBy: JSON.parse(row.created_by) as Actor,
+    created: row.created,
+  };
+}

@@ -1,0 +1,94 @@
+import type { TriggeredIncident } from '../incidents/trigger.ts';
+import type { Repositories } from '../store.ts';
+import type { Actor } from './handling/actor.ts';
+import type { AlertPolicy } from './policy.ts';
+import { type AlertState, nextTimerAt, quietState, type Verdict } from './state.ts';
+import type { AlertStateRow } from './tables.ts';
+import { isSteady, steadyTrend, type Trend } from './trend.ts';
+
+/** The locations that a verdict is about. */
+export type LastLocations = readonly string[];
+
+/** That somebody has seen what is open of a check. */
+export interface Acknowledgement {
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly by: Actor;
+  readonly comment: string | null;
+}
+
+/** What is stored of a check that does not just pass. What an older build did not store may be absent. */
+export interface StoredState {
+  readonly alert: AlertState;
+  readonly trend: Trend;
+  /** The newest slot that has its verdict; nothing that is reported of it later changes that. */
+  readonly judgedSlotAt: number | null;
+  /**
+   * What the locations of a newer slot said that not all have reported of; it holds once the next slot
+   * begins.
+   */
+  readonly undecided: {
+    readonly slotAt: number;
+    readonly verdict: Verdict;
+    readonly resultId: string;
+    readonly locations?: LastLocations;
+  } | null;
+  readonly lastResultId: string | null;
+  readonly lastLocations: LastLocations;
+  readonly incident: TriggeredIncident | null;
+  /** The first slot since the check last passed; null while it does. */
+  readonly episodeSince?: number | null;
+  readonly acknowledgement?: Acknowledgement | null;
+}
+
+const nothingStored: StoredState = {
+  alert: quietState,
+  trend: steadyTrend,
+  judgedSlotAt: null,
+  undecided: null,
+  lastResultId: null,
+  lastLocations: [],
+  incident: null,
+  episodeSince: null,
+  acknowledgement: null,
+};
+
+/** Whether a check is in an episode: it does not pass, or flaps. */
+export function isOpen({ alert, trend }: Pick<StoredState, 'alert' | 'trend'>): boolean {
+  return alert.phase !== 'passed' || trend.isFlapping;
+}
+
+export function parseState(row: Pick<AlertStateRow, 'state'> | undefined): StoredState {
+  if (!row) return nothingStored;
+  const stored = JSON.parse(row.state) as Partial<StoredState> & Pick<StoredState, 'alert'>;
+  return { ...nothingStored, ...stored, trend: stored.trend ?? { ...steadyTrend, last: stored.alert.phase } };
+}
+
+export async function saveState(
+  repositories: Repositories,
+  policy: AlertPolicy,
+  {
+    stored,
+    next,
+    now,
+  }: {
+    readonly stored: AlertStateRow | undefined;
+    readonly next: StoredState;
+    readonly now: number;
+  },
+): Promise<void> {
+  const { id, accountId } = policy.check;
+  const isQuiet = next.alert.phase === 'passed' && next.undecided === null && next.incident === null;
+  if (isQuiet && isSteady(next.trend)) {
+    if (stored) await repositories.alerts.forgetStates([id]);
+    return;
+  }
+  const silencedUntil = policy.silenceAt(next.lastLocations)?.endsAt ?? null;
+  await repositories.alerts.saveState({
+    check_id: id,
+    account_id: accountId,
+    state: JSON.stringify(next),
+    next_at: nextTimerAt(next.alert, policy.settings, silencedUntil),
+    updated: now,
+  });
+}

@@ -1,0 +1,239 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beginOutages } from '../../../../src/service/locations/outages.ts';
+import { type HttpReceiver, startHttpReceiver } from '../../../helpers/service/alert-receivers.ts';
+import { createLocation, TestAgent } from '../../../helpers/service/service.ts';
+import { type AlertStage, minuteMs } from './alert-stage.ts';
+
+/** What people do about alerts: acknowledge, silence, and see what nobody was notified of. */
+export function handlingSuite(stage: AlertStage): void {
+  let http: HttpReceiver;
+  beforeEach(async () => {
+    http = await startHttpReceiver();
+    stage.alerting = { PUBLIC_URL: 'https://picket.test/base' };
+    await stage.start();
+    await stage.channel('WEBHOOK', {
+      name: 'hook',
+      url: http.url,
+      template: '{{ALERT_TYPE}} {{ALERT_LINK}}',
+    });
+  });
+  afterEach(async () => {
+    await http[Symbol.asyncDispose]();
+  });
+
+  const types = () => http.received.map(({ body }) => body.split(' ')[0]);
+  const reminded = { alertSettings: { reminders: { amount: 100_000, interval: 5 } } };
+  const call = (method: string, path: string, body?: unknown) => stage.harness.call(method, path, body);
+  const open = async () => (await call('GET', '/v1/open-alerts')).body;
+  const suppressed = async (checkId: string) =>
+    (await call('GET', `/v1/check-alerts/${checkId}?includeSuppressed=true`)).body
+      .toReversed()
+      .map((alert: { alertType: string; suppressedBy: string | null }) => [
+        alert.alertType,
+        alert.suppressedBy,
+      ]);
+
+  it('an acknowledged alert is reminded of no more, and its recovery is told', async () => {
+    const id = await stage.check({ name: 'Shop', ...reminded });
+    const path = `/v1/checks/${id}/acknowledgement`;
+    expect((await call('PUT', path, {})).status).toBe(409);
+    await stage.runs(id, 'failed');
+    const done = await call('PUT', path, { comment: 'on it' });
+    expect([done.status, done.body]).toMatchObject([
+      200,
+      {
+        checkId: id,
+        state: 'FAILING',
+        isNotified: true,
+        acknowledgement: { comment: 'on it', by: { kind: 'API_KEY', name: 'test' } },
+      },
+    ]);
+    expect(await open()).toEqual([done.body]);
+    await stage.delivered();
+    // No timer is left, so no time has to pass.
+    expect(await stage.harness.store.alerts.nextDueAt()).toBeNull();
+    stage.clock.advance(30 * minuteMs);
+    await stage.runs(id, 'failed', 'passed');
+    await stage.delivered();
+    expect(types()).toEqual(['ALERT_FAILURE', 'ALERT_RECOVERY']);
+    expect(await open()).toEqual([]);
+    const actions = (await call('GET', '/v1/alert-actions')).body;
+    expect(actions).toMatchObject([{ action: 'ACKNOWLEDGED', checkId: id, comment: 'on it' }]);
+  });
+
+  it('an acknowledgement that is taken back lets reminders go on', async () => {
+    const id = await stage.check(reminded);
+    await stage.runs(id, 'failed');
+    await call('PUT', `/v1/checks/${id}/acknowledgement`);
+    expect((await call('DELETE', `/v1/checks/${id}/acknowledgement`)).status).toBe(204);
+    expect(await stage.harness.store.alerts.nextDueAt()).toBe(stage.clock.wallMs() + 5 * minuteMs);
+    expect((await open())[0].acknowledgement).toBeNull();
+  });
+
+  it('what a silence holds back is kept with its reason, and told when it ends early', async () => {
+    const id = await stage.check({ tags: ['shop'] });
+    const made = await call('POST', '/v1/silences', { tags: ['shop'], minutes: 60, comment: 'deploying' });
+    expect([made.status, made.body]).toMatchObject([201, { isActive: true, createdBy: { kind: 'API_KEY' } }]);
+    await stage.runs(id, 'failed', 'failed');
+    await stage.delivered();
+    expect(types()).toEqual([]);
+    expect(await stage.alertTypes(id)).toEqual([]);
+    expect(await suppressed(id)).toEqual([['ALERT_FAILURE', 'silenced']]);
+    const [alert] = (await call('GET', '/v1/check-alerts?includeSuppressed=true')).body;
+    expect(alert.silenceId).toBe(made.body.id);
+    expect(await open()).toMatchObject([{ silencedUntil: made.body.endsAt, isNotified: false }]);
+    expect((await call('DELETE', `/v1/silences/${made.body.id}`)).status).toBe(204);
+    await stage.advanceUntil('it was told', async () => types().length === 1);
+    await stage.runs(id, 'passed');
+    await stage.delivered();
+    expect(types()).toEqual(['ALERT_FAILURE_REMAIN', 'ALERT_RECOVERY']);
+    expect((await call('GET', '/v1/silences?active=false')).body).toMatchObject([{ isActive: false }]);
+    expect((await call('GET', '/v1/silences?active=true')).body).toEqual([]);
+  });
+
+  it('a silence ends by itself, and what fails by then is told', async () => {
+    const id = await stage.check({ frequency: 60 });
+    await call('POST', '/v1/silences', { checkId: id, minutes: 30 });
+    await stage.runs(id, 'failed');
+    await stage.delivered();
+    const heldUntil = await stage.harness.store.alerts.nextDueAt();
+    if (heldUntil !== null) {
+      expect(types()).toEqual([]);
+      stage.clock.advance(heldUntil - stage.clock.wallMs());
+    }
+    await stage.advanceUntil('it was told', async () => types().length === 1);
+  });
+
+  it('a silence of a location holds back what fails there, not elsewhere', async () => {
+    const id = await stage.check();
+    await call('POST', '/v1/silences', { location: 'elsewhere', minutes: 600 });
+    await stage.runs(id, 'failed', 'passed');
+    await call('POST', '/v1/silences', { location: 'lab', minutes: 600 });
+    await stage.runs(id, 'failed');
+    expect(await suppressed(id)).toEqual([
+      ['ALERT_FAILURE', null],
+      ['ALERT_RECOVERY', null],
+      ['ALERT_FAILURE', 'silenced'],
+    ]);
+  });
+
+  it('nobody is notified of an outage of a silent location', async () => {
+    const quiet = await createLocation(stage.harness, 'quiet');
+    await call('POST', '/v1/silences', { location: 'quiet', minutes: 600 });
+    const { store, clock } = stage.harness;
+    const id = await stage.check({ privateLocations: ['quiet'] });
+    await store.transaction((repositories) =>
+      beginOutages(repositories, [{ location_id: quiet.id, slot_at: clock.wallMs() }], clock.wallMs()),
+    );
+    await new TestAgent(stage.harness, quiet).claim();
+    expect([await stage.notifications(), await stage.alertTypes(id)]).toEqual([[], []]);
+  });
+
+  it('a muted check and one in maintenance leave a trace', async () => {
+    const id = await stage.check({ muted: true });
+    await stage.runs(id, 'failed');
+    expect(await suppressed(id)).toEqual([['ALERT_FAILURE', 'muted']]);
+  });
+
+  it('refuses a silence of nothing, of everything named twice, without an end, or of what is not there', async () => {
+    const id = await stage.check();
+    const refused = async (body: object) => (await call('POST', '/v1/silences', body)).body.validation?.keys;
+    expect(await refused({ minutes: 5 })).toEqual(['checkId']);
+    expect(await refused({ checkId: id, location: 'lab', minutes: 5 })).toEqual(['checkId']);
+    expect(await refused({ checkId: id })).toEqual(['endsAt']);
+    expect(await refused({ checkId: id, endsAt: '2020-01-01T00:00:00Z' })).toEqual(['endsAt']);
+    expect(await refused({ checkId: id.replace(/^./, id.startsWith('0') ? '1' : '0'), minutes: 5 })).toEqual([
+      'checkId',
+    ]);
+    const reader = await stage.harness.addKey('READ_ONLY');
+    const forbidden = await stage.harness.call(
+      'POST',
+      '/v1/silences',
+      { checkId: id, minutes: 5 },
+      { key: reader },
+    );
+    expect(forbidden.status).toBe(403);
+    expect(
+      (await stage.harness.call('PUT', `/v1/checks/${id}/acknowledgement`, {}, { key: reader })).status,
+    ).toBe(403);
+  });
+
+  it('the signed link acknowledges and silences without a key, once a button is pressed', async () => {
+    const id = await stage.check({ name: 'Shop', ...reminded });
+    await stage.runs(id, 'failed');
+    await stage.delivered();
+    const link = new URL(http.received[0]?.body.split(' ')[1] ?? '');
+    const path = `${link.pathname.slice('/base'.length)}${link.search}`;
+    const { app } = stage.harness;
+    const shown = await app.inject({ url: path });
+    expect(shown.statusCode).toBe(200);
+    expect(shown.body).toContain('value="acknowledge"');
+    // Opening it changes nothing.
+    expect((await open())[0].acknowledgement).toBeNull();
+    const press = (url: string, what: string) =>
+      app.inject({
+        method: 'POST',
+        url,
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        payload: new URLSearchParams({ name: 'Ada', what }).toString(),
+      });
+    const acknowledged = await press(path, 'acknowledge');
+    expect([acknowledged.statusCode, acknowledged.body]).toEqual([
+      200,
+      expect.stringContaining('is acknowledged'),
+    ]);
+    expect(acknowledged.body).not.toContain('value="acknowledge"');
+    expect((await open())[0].acknowledgement.by).toMatchObject({
+      kind: 'LINK',
+      name: 'Ada (link sent to WEBHOOK hook)',
+    });
+    const silenced = await press(path, 'silence-location 60');
+    expect(silenced.body).toContain('Everything at lab is silent until');
+    expect((await call('GET', '/v1/silences')).body).toMatchObject([{ location: 'lab', isActive: true }]);
+    expect((await press(path, 'silence-check 7')).statusCode).toBe(400);
+    // Without the signature, with that of another notification, or later than a week, it only shows.
+    for (const bad of [link.pathname.slice('/base'.length), path.replace(/until=\d/, 'until=9')]) {
+      expect((await app.inject({ url: bad })).body).not.toContain('<form');
+      expect((await press(bad, 'acknowledge')).statusCode).toBe(403);
+    }
+    stage.clock.advance(8 * 24 * 60 * minuteMs);
+    expect((await press(path, 'acknowledge')).statusCode).toBe(403);
+  });
+
+  it('a check that flaps is told of once, until it is stable', async () => {
+    const settings = { flapping: { changes: 2, minutes: 60, stableMinutes: 3 } };
+    const id = await stage.check({ alertSettings: settings });
+    await stage.runs(
+      id,
+      'failed',
+      'passed',
+      'failed',
+      'passed',
+      'failed',
+      'passed',
+      'passed',
+      'passed',
+      'passed',
+    );
+    expect(await stage.alertTypes(id)).toEqual([
+      'ALERT_FAILURE',
+      'ALERT_RECOVERY',
+      'ALERT_FLAPPING',
+      'ALERT_RECOVERY',
+    ]);
+    await stage.delivered();
+    expect(types()).toHaveLength(4);
+  });
+
+  it('x of y runs count over runs that pass in between', async () => {
+    const alertSettings = {
+      escalationType: 'RATIO_BASED',
+      ratioBasedEscalation: { failedRunThreshold: 2, runs: 4 },
+    };
+    const id = await stage.check({ alertSettings });
+    await stage.runs(id, 'failed', 'passed', 'failed', 'passed');
+    expect(await stage.alertTypes(id)).toEqual(['ALERT_FAILURE']);
+    await stage.runs(id, 'passed');
+    expect(await stage.alertTypes(id)).toEqual(['ALERT_FAILURE', 'ALERT_RECOVERY']);
+  });
+}
