@@ -54,7 +54,7 @@ export const alerting = {
 
 /** What people do about alerts, and alerts that nobody was notified of. */
 export const alertHandling = {
-  name: '0029-alert-handling',
+  name: '0032-alert-handling',
   statements: [
     `alter table alerts add column suppressed_by text`,
     `create index alert_states_by_account on alert_states (account_id, check_id)`,

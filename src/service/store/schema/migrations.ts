@@ -1,12 +1,3 @@
-import { alerting } from './alert-migration.ts';
-    ],
-  },
-  {
-import { createHash } from 'node:crypto';
-import { type Kysely, sql } from 'kysely';
-import { AppError } from '../../../lib/errors.ts';
-import type { Tables } from '../../tables.ts';
-import type { Dialect } from '../engine/dialect.ts';
 import { alertHandling, alerting } from './alert-migration.ts';
 import { maintenanceOccurrences } from './maintenance-migration.ts';
 import { pages } from './page-migration.ts';
@@ -308,8 +299,5 @@ export const migrations: readonly Migration[] = [
         primary key (check_id, day_ms))`,
     ],
   },
-    ],
-  },
-  {
   alertHandling,
 ];
