@@ -1,5 +1,5 @@
 /**
- * The arrows of docs/explanation/architecture.md, checked: lib <- probes, sandbox <- checks <- protocol <- agent | service <- cli.
+ * The arrows of docs/explanation/architecture.md, checked: lib <- probes, sandbox <- checks <- channels <- protocol <- agent | service <- cli.
  * A folder may import the folders named for it here and itself; everything else is an error.
  */
 const mayImport = {
@@ -8,10 +8,12 @@ const mayImport = {
   // What scripts connect to is judged as what probes do.
   sandbox: ['lib', 'probes/egress'],
   checks: ['lib', 'probes', 'sandbox'],
-  protocol: ['lib', 'checks'],
+  // Templates of webhooks are those of checks.
+  channels: ['lib', 'checks'],
+  protocol: ['lib', 'checks', 'channels'],
   agent: ['lib', 'probes', 'sandbox', 'checks', 'protocol'],
   // The egress policy is rules about addresses: what the service calls for people has to keep to it too.
-  service: ['lib', 'checks', 'protocol', 'probes/egress'],
+  service: ['lib', 'checks', 'channels', 'protocol', 'probes/egress'],
 };
 
 const arrows = Object.entries(mayImport).map(([folder, below]) => ({

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { providerProblem } from '../channels/contract/phone-provider.ts';
 import { readEnvironment } from '../lib/env.ts';
 import { logLevels } from '../lib/log.ts';
 import { parseEgressRules } from '../probes/egress/rules.ts';
@@ -10,6 +11,20 @@ const egressRules = z
   })
   .default('')
   .meta({ defaultText: 'none' });
+/** How a provider is asked for text messages or calls, as JSON. */
+function phoneProvider(what: string) {
+  return z
+    .string()
+    .superRefine((text, context) => {
+      const message = providerProblem(text);
+      if (message !== undefined) context.addIssue({ code: 'custom', message });
+    })
+    .optional()
+    .meta({ secret: true, defaultText: 'none' })
+    .describe(
+      `Provider of ${what}, as JSON: \`url\`, \`method\`, \`headers\`, \`form\` or \`json\` with templates, \`accepted\` ([alerts.md](alerts.md#text-messages-and-calls))`,
+    );
+}
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
 
 import { isAddress, readStaticIps } from './locations/static-ips.ts';
@@ -199,6 +214,20 @@ export const ServiceConfig = z.object({
     .optional()
     .meta({ defaultText: "that of the channel's region" })
     .describe('URL of the Opsgenie Alert API, to override the default of the region of a channel'),
+  TELEGRAM_URL: httpUrl
+    .default('https://api.telegram.org')
+    .describe('Bot API of Telegram, for those who run a server of it themselves'),
+  SLACK_URL: httpUrl.default('https://slack.com').describe('Where the Web API of Slack is'),
+  SLACK_BOT_TOKEN: z
+    .string()
+    .regex(/^[\x21-\x7e]+$/, 'must not have spaces')
+    .optional()
+    .meta({ secret: true, defaultText: 'none' })
+    .describe(
+      'Bot token of a Slack app for channels of type SLACK_APP that name none. Every account may post with it',
+    ),
+  SMS_PROVIDER: phoneProvider('text messages'),
+  CALL_PROVIDER: phoneProvider('phone calls'),
   ALERTS_PER_MINUTE: z.coerce
     .number()
     .int()

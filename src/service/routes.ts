@@ -46,6 +46,7 @@ import { triggerHandlers } from './sessions/trigger-routes.ts';
 export type RouteDeps = Omit<AppDeps, 'handlers' | 'routes'> &
   MetricsRouteDeps &
   Parameters<typeof agentHandlers>[0] &
+  Pick<Parameters<typeof alertChannelHandlers>[0], 'channelSettings'> &
   AnalyticsDeps & {
     /** Most bytes of code bundles of an account. */
     readonly codeBundleQuotaBytes?: number;

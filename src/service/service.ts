@@ -123,6 +123,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       publicUrl: config.PUBLIC_URL,
       hasPages: config.PAGES === 'on',
       hasMailer: mail !== undefined,
+      channelSettings: config,
       requestsPerMinute: config.RATE_LIMIT_PER_MINUTE,
       codeBundleQuotaBytes: config.CODE_BUNDLE_QUOTA_BYTES,
       trustedProxies: listOf(config.TRUSTED_PROXIES),

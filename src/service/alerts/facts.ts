@@ -9,6 +9,8 @@ export interface AlertedResult extends ResultFlags {
   readonly run_location: string;
   readonly response_time: number;
   readonly started: number;
+  /** Whose fault its failure is (`FailureOwner`); null without one. */
+  readonly owner: string | null;
   readonly message: string | null;
   readonly error_messages: string;
   readonly detail: string | null;
@@ -41,6 +43,10 @@ export interface AlertFacts {
   readonly target?: string | null;
   /** When what it is about began. Absent there, too. */
   readonly since?: number | null;
+  /** Whose fault it is (`FailureOwner`). Absent there, too. */
+  readonly owner?: string | null;
+  /** Where a run in several locations was not well. Absent where it was one location, and there, too. */
+  readonly locations?: readonly string[];
   /** What it is about when that is no check. Absent in alerts that an older build stored. */
   readonly subject?: 'location' | 'sickness' | 'test';
   /** The silence that kept it from being notified. */
@@ -59,7 +65,7 @@ export function factsOf(
   extra: Partial<
     Pick<
       AlertFacts,
-      'groupName' | 'reminder' | 'recoversFrom' | 'certificate' | 'since' | 'silenceId' | 'isFlapping'
+      'groupName' | 'reminder' | 'recoversFrom' | 'certificate' | 'since' | 'locations' | 'silenceId' | 'isFlapping'
     >
   >,
 ): AlertFacts {
@@ -72,6 +78,7 @@ export function factsOf(
     runLocation: result?.run_location ?? null,
     responseTimeMs: result?.response_time ?? null,
     error: result ? errorOf(result) : null,
+    owner: result?.owner ?? null,
     ...statusOf(result?.detail ?? null),
     startedAt: result?.started ?? null,
     target: targetOf(check),

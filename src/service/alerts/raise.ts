@@ -228,7 +228,7 @@ class AlertRound {
     });
     const began = isRun ? event.slotAt : this.#now;
     const since = isOpen(state) ? (state.episodeSince ?? state.alert.since) : began;
-    await this.#raise(policy, { ...outcome, since, silenceId: silence?.id }, result);
+    await this.#raise(policy, { ...outcome, since, silenceId: silence?.id, locations: state.lastLocations }, result);
     const next = { ...state, alert: outcome.state, trend: followed?.trend ?? state.trend };
     let { incident } = state;
     if (outcome.notice === 'failure' && incident === null) {
@@ -247,7 +247,11 @@ class AlertRound {
 
   async #raise(
     policy: AlertPolicy,
-    outcome: Step & { readonly since: number; readonly silenceId: string | undefined },
+    outcome: Step & {
+      readonly since: number;
+      readonly silenceId: string | undefined;
+      readonly locations: LastLocations;
+    },
     result: AlertedResult | undefined,
   ): Promise<void> {
     const { check, groupId, groupName } = policy;
@@ -260,6 +264,7 @@ class AlertRound {
       reminder,
       recoversFrom,
       since,
+      locations: outcome.locations,
       ...silenceId,
       ...(type === 'ALERT_FLAPPING' ? { isFlapping: true } : {}),
     });

@@ -1,6 +1,6 @@
+import type { ChannelType } from '../../channels/index.ts';
 import { AppError } from '../../lib/errors.ts';
 import { alertRoutes } from '../../protocol/alerts/alert.ts';
-import type { ChannelType } from '../../protocol/alerts/alert-channel.ts';
 import { parseTimestamp } from '../../protocol/http/query.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
 import { describePage, type PageQuery, pageOffset } from '../http/paging.ts';

@@ -107,6 +107,10 @@ export interface AlertNotificationRow {
   result: string | null;
   created: number;
   ended: number | null;
+  /** How many of its requests are done, where it takes several. */
+  sent: number;
+  /** What was said to those that were refused for good: a JSON list of texts. */
+  refused: string | null;
 }
 
 /** A row with a column that the database counts up: not given on insert. */
@@ -120,5 +124,5 @@ export interface AlertTables {
   silences: SilenceRow;
   alert_actions: AlertActionRow;
   alert_link_keys: AlertLinkKeyRow;
-  alert_notifications: Counted<AlertNotificationRow, 'position'>;
+  alert_notifications: Omit<Counted<AlertNotificationRow, 'position'>, 'sent'> & { sent: Generated<number> };
 }

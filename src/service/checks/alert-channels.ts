@@ -1,9 +1,5 @@
+import { type ChannelConfig, type ChannelType, findChannelKind } from '../../channels/index.ts';
 import { maskDefinition } from '../../checks/contract/masking.ts';
-import {
-  type ChannelConfig,
-  type ChannelType,
-  maskedInChannels,
-} from '../../protocol/alerts/alert-channel.ts';
 import { fieldError } from '../http/validation.ts';
 import type { Repositories } from '../store.ts';
 import type { Subscriber, Subscription } from './store.ts';
@@ -98,7 +94,7 @@ export function channelsView(subscribed: readonly CheckChannel[]) {
     subscribed
       .filter(({ channel }) => channel.type === type)
       .map(({ channel }) => {
-        const shown = maskDefinition(maskedInChannels, channel.definition);
+        const shown = maskDefinition(findChannelKind(type)?.masked ?? [], channel.definition);
         return (shown as { config: ChannelConfig<T> }).config;
       });
   return {

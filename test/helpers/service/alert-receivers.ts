@@ -16,14 +16,18 @@ export interface HttpReceiver extends AsyncDisposable {
   readonly received: ReceivedRequest[];
   /** Answers the next requests with these statuses, one after the other; 0 answers nothing at all. */
   answerNext(...statuses: number[]): void;
+  /** Answers the next requests with these bodies. */
+  answerBodies(...bodies: string[]): void;
   headers: Record<string, string>;
+  body: string;
   close(): Promise<void>;
 }
 
 export async function startHttpReceiver(): Promise<HttpReceiver> {
   const received: ReceivedRequest[] = [];
   const statuses: number[] = [];
-  const receiver: Pick<HttpReceiver, 'headers'> = { headers: {} };
+  const bodies: string[] = [];
+  const receiver: Pick<HttpReceiver, 'headers' | 'body'> = { headers: {}, body: 'ok' };
   const server = createServer((request: IncomingMessage, response: ServerResponse) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -31,7 +35,7 @@ export async function startHttpReceiver(): Promise<HttpReceiver> {
       const { method = '', url: path = '', headers } = request;
       received.push({ method, path, headers, body: Buffer.concat(chunks).toString('utf8') });
       const status = statuses.shift() ?? 200;
-      if (status !== 0) response.writeHead(status, receiver.headers).end('ok');
+      if (status !== 0) response.writeHead(status, receiver.headers).end(bodies.shift() ?? receiver.body);
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -44,6 +48,7 @@ export async function startHttpReceiver(): Promise<HttpReceiver> {
     url: `http://127.0.0.1:${port}`,
     received,
     answerNext: (...next: number[]) => void statuses.push(...next),
+    answerBodies: (...next: string[]) => void bodies.push(...next),
     close,
     [Symbol.asyncDispose]: close,
   });

@@ -108,6 +108,15 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Service
     (await DirectoryStore.open(options.artifactFolder ?? join(artifactFolder.path, 'artifacts')));
   const { requestsPerMinute, trustedProxies, staticIps, hasMailer } = options;
   const { codeBundleQuotaBytes, readerTimeoutMs } = options;
+  const config = {
+    ...ServiceConfig.parse({}),
+    // Receivers of the tests are on this host.
+    EGRESS_ALLOW: '127.0.0.1,::1',
+    RESULT_RETENTION_DAYS: 30,
+    ARTIFACT_RETENTION_DAYS: 10,
+    ANALYTICS_RETENTION_DAYS: 60,
+    ...options.alerting,
+  };
   const app = await buildApi({
     store,
     artifactStore,
@@ -117,6 +126,7 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Service
     ingest,
     metrics,
     metricsToken,
+    channelSettings: config,
     logger,
     isReady: () => true,
     hasPages: options.hasPages ?? true,
@@ -127,15 +137,6 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Service
     ...(staticIps === undefined ? {} : { staticIps }),
     ...(hasMailer === undefined ? {} : { hasMailer }),
   });
-  const config = {
-    ...ServiceConfig.parse({}),
-    // Receivers of the tests are on this host.
-    EGRESS_ALLOW: '127.0.0.1,::1',
-    RESULT_RETENTION_DAYS: 30,
-    ARTIFACT_RETENTION_DAYS: 10,
-    ANALYTICS_RETENTION_DAYS: 60,
-    ...options.alerting,
-  };
   const mail = configuredMailServer(config);
   const jobs = backgroundJobs({ store, clock, logger, artifactStore, metrics, leaseTtlMs, config, mail });
   const start = (...names: string[]) => {

@@ -156,7 +156,8 @@ describe('a channel', () => {
     const mail = { type: 'EMAIL', config: { address: 'a@b.test' } };
     const { body: without } = await (await start()).call('POST', '/v1/alert-channels', mail);
     expect([without.isDelivered, codes(without)]).toEqual([false, ['NOT_DELIVERED', 'NO_SUBSCRIBER']]);
-    const { body: with_ } = await (await start({ hasMailer: true })).call('POST', '/v1/alert-channels', mail);
+    const alerting = { SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'picket@b.test' };
+    const { body: with_ } = await (await start({ alerting })).call('POST', '/v1/alert-channels', mail);
     expect([with_.isDelivered, codes(with_)]).toEqual([true, ['NO_SUBSCRIBER']]);
   });
 
@@ -190,10 +191,13 @@ describe('a channel', () => {
       const mailed = await test({ type: 'EMAIL', config: { address: 'a@b.test' } });
       expect([mailed.status, mailed.body.status]).toEqual([200, 'SUCCESS']);
       expect(subjects).toEqual(['Test notification of Picket']);
-      const kept = await test({ type: 'SMS', config: { number: '+491701234567' } });
-      expect(kept.body).toMatchObject({
+      const unreachable = await test({
+        type: 'WEBHOOK',
+        config: { name: 'h', url: 'http://169.254.169.254/' },
+      });
+      expect(unreachable.body).toMatchObject({
         status: 'FAILURE',
-        result: expect.stringContaining('cannot deliver'),
+        result: expect.stringContaining('closed'),
       });
       expect((await harness.call('GET', '/v1/check-alerts')).body).toEqual([]);
       const { body: told } = await harness.call('GET', '/v1/alert-notifications');

@@ -1,11 +1,11 @@
+import type { ChannelSettings } from '../../../channels/contract/channel.ts';
+import { findChannelKind } from '../../../channels/index.ts';
+import type { WebhookConfig } from '../../../channels/webhook/config.ts';
 import { keepMasked, maskDefinition } from '../../../checks/contract/masking.ts';
 import {
   AlertChannelInput,
   alertChannelRoutes,
-  mailTypes,
-  maskedInChannels,
   type AlertChannel as ShownChannel,
-  undeliveredTypes,
 } from '../../../protocol/alerts/alert-channel.ts';
 import type { Warning } from '../../../protocol/http/warning.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/handler.ts';
@@ -25,11 +25,14 @@ export function alertChannelHandlers({
   store,
   clock,
   publicUrl,
-  hasMailer = false,
+  channelSettings,
   ledger,
-}: HandlerDeps & { readonly ledger: { readonly draining: AbortSignal } }): [string, AnyHandler][] {
+}: HandlerDeps & {
+  readonly channelSettings: ChannelSettings;
+  readonly ledger: { readonly draining: AbortSignal };
+}): [string, AnyHandler][] {
   const viewOf = async (channel: AlertChannel) =>
-    view(channel, await store.alertChannels.subscriptionsOf([channel.id]), hasMailer);
+    view(channel, await store.alertChannels.subscriptionsOf([channel.id]), channelSettings);
   return handlersById(alertChannelRoutes, {
     async listAlertChannels({ caller, query, request, reply }) {
       const page = { limit: query.limit, offset: pageOffset(query) };
@@ -37,9 +40,10 @@ export function alertChannelHandlers({
       const subscriptions = await store.alertChannels.subscriptionsOf(channels.map(({ id }) => id));
       const byChannel = Map.groupBy(subscriptions, (row) => row.channel_id);
       describePage(request, reply, { query, total, publicUrl });
-      return channels.map((channel) => view(channel, byChannel.get(channel.id) ?? [], hasMailer));
+      return channels.map((channel) => view(channel, byChannel.get(channel.id) ?? [], channelSettings));
     },
     async createAlertChannel({ caller, body }) {
+      requireDeliverable(body, channelSettings);
       await requireTemplates(caller.accountId, body);
       const { type, subscriptions = [], ...definition } = body;
       const { accountId } = caller;
@@ -58,7 +62,9 @@ export function alertChannelHandlers({
       const [accountId, what] = [caller.accountId, `alert channel ${params.id}`];
       const before = found(await store.alertChannels.find(accountId, params.id), what);
       // Before the transaction: templates may take long.
-      await requireTemplates(accountId, merged(before, body));
+      const after = merged(before, body);
+      if (after.type !== before.type) requireDeliverable(after, channelSettings);
+      await requireTemplates(accountId, after);
       const changed = await store.transaction(async (repositories) => {
         const stored = found(await repositories.alertChannels.findForUpdate(accountId, params.id), what);
         const { type, subscriptions, ...definition } = merged(stored, body);
@@ -123,7 +129,7 @@ async function requireChannel(
 function merged(stored: AlertChannel, body: Readonly<Record<string, unknown>>): AlertChannelInput {
   const type = body.type ?? stored.type;
   const isSameType = type === stored.type;
-  const patch = isSameType ? keepMasked(maskedInChannels, body, stored.definition) : body;
+  const patch = isSameType ? keepMasked(maskedOf(stored.type), body, stored.definition) : body;
   const config =
     isSameType && typeof patch.config === 'object' && patch.config !== null
       ? { ...(stored.definition.config as object), ...patch.config }
@@ -137,49 +143,56 @@ function merged(stored: AlertChannel, body: Readonly<Record<string, unknown>>): 
   return parsed.data;
 }
 
+/** @throws AppError VALIDATION_FAILED where a channel of that type would never be delivered to. */
+function requireDeliverable({ type, config }: AlertChannelInput, settings: ChannelSettings): void {
+  const kind = findChannelKind(type);
+  const why = kind?.whyUndelivered(settings, config);
+  if (!kind?.isRefusedUndelivered || why === undefined) return;
+  throw fieldError('payload', [{ key: 'type', message: `is not possible here. ${why}` }]);
+}
+
 async function requireTemplates(accountId: string, channel: AlertChannelInput): Promise<void> {
-  if (channel.type !== 'WEBHOOK') return;
-  const problems = await templateThread.problems(accountId, channel.config);
+  if (findChannelKind(channel.type)?.sender.kind !== 'template') return;
+  const problems = await templateThread.problems(accountId, channel.config as WebhookConfig);
   if (problems.length > 0) throw fieldError('payload', problems);
 }
 
 function view(
   channel: AlertChannel,
   subscriptions: readonly AlertSubscriptionRow[],
-  hasMailer: boolean,
+  settings: ChannelSettings,
 ): ShownChannel {
   // The config is the one of the type: channels are stored as their schema returned them.
-  const shown = maskDefinition(maskedInChannels, {
+  const shown = maskDefinition(maskedOf(channel.type), {
     ...channel.definition,
     type: channel.type,
   }) as unknown as AlertChannelInput;
   return {
     ...shown,
     id: channel.id,
-    isDelivered: whyUndelivered(channel.type, hasMailer) === undefined,
+    isDelivered: whyUndelivered(channel, settings) === undefined,
     subscriptions: subscriptions.map(subscriptionView),
-    warnings: warningsOf(channel, subscriptions, hasMailer),
+    warnings: warningsOf(channel, subscriptions, settings),
     created_at: new Date(channel.created).toISOString(),
     updated_at: channel.updated === null ? null : new Date(channel.updated).toISOString(),
   };
 }
 
-/** Why nothing reaches receivers of a type, or undefined. */
-function whyUndelivered(type: string, hasMailer: boolean): string | undefined {
-  if (undeliveredTypes.has(type))
-    return `This service keeps channels of type ${type} but cannot deliver to them.`;
-  if (mailTypes.has(type) && !hasMailer) {
-    return 'This service has no mail server: set SMTP_URL and MAIL_FROM, or use another type of channel.';
-  }
-  return undefined;
+function maskedOf(type: string) {
+  return findChannelKind(type)?.masked ?? [];
+}
+
+/** Why nothing reaches the receiver of a channel, or undefined. */
+function whyUndelivered({ type, definition }: AlertChannel, settings: ChannelSettings): string | undefined {
+  return findChannelKind(type)?.whyUndelivered(settings, definition.config);
 }
 
 function warningsOf(
   channel: AlertChannel,
   subscriptions: readonly AlertSubscriptionRow[],
-  hasMailer: boolean,
+  settings: ChannelSettings,
 ): Warning[] {
-  const undelivered = whyUndelivered(channel.type, hasMailer);
+  const undelivered = whyUndelivered(channel, settings);
   const warnings: Warning[] =
     undelivered === undefined ? [] : [{ code: 'NOT_DELIVERED', message: undelivered }];
   if (subscriptions.some(({ activated }) => activated === 1)) return warnings;

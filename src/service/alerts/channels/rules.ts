@@ -1,6 +1,6 @@
+import { findChannelKind } from '../../../channels/index.ts';
 import { maskDefinition } from '../../../checks/contract/masking.ts';
 import type { AlertChannelInput } from '../../../protocol/alerts/alert-channel.ts';
-import { maskedInChannels } from '../../../protocol/alerts/alert-channel.ts';
 import type { AlertFacts } from '../facts.ts';
 import type { Notice } from '../state.ts';
 import type { AlertChannel } from './store.ts';
@@ -25,6 +25,6 @@ export function wantsNotice(channel: StoredChannel, notice: Notice, facts: Alert
 
 /** The config of a channel as answers show it: secrets are "". */
 export function shownConfig(channel: AlertChannel): Record<string, unknown> {
-  const shown = maskDefinition(maskedInChannels, channel.definition);
+  const shown = maskDefinition(findChannelKind(channel.type)?.masked ?? [], channel.definition);
   return (shown as { config: Record<string, unknown> }).config;
 }

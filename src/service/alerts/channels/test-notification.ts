@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { findChannelKind } from '../../../channels/index.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Store } from '../../store.ts';
 import type { AlertFacts } from '../facts.ts';
@@ -8,9 +9,6 @@ import type { AlertChannel } from './store.ts';
 
 const maxWaitMs = 20_000;
 const lookEveryMs = 200;
-
-/** Receivers that keep an incident open until they hear that it is over. */
-const incidentTypes: ReadonlySet<string> = new Set(['PAGERDUTY', 'OPSGENIE']);
 
 /**
  * Sends a test to a channel the way of every alert, whatever news the channel wants, and waits for its end.
@@ -27,7 +25,7 @@ export async function sendTest(
   const alert = alertOf(channel, subjectId, { notice: 'failure', now: clock.wallMs() });
   await store.transaction(async (repositories) => {
     await storeAlert(repositories, alert, [channel]);
-    if (!incidentTypes.has(channel.type)) return;
+    if (!findChannelKind(channel.type)?.keepsIncidents) return;
     const end = alertOf(channel, subjectId, { notice: 'recovery', now: clock.wallMs() });
     await storeAlert(repositories, end, [channel]);
   });

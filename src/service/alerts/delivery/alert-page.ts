@@ -1,4 +1,5 @@
-import { type AlertMessage, factLines, titleOf } from './template.ts';
+import { html } from '../../../lib/html.ts';
+import { type AlertMessage, factLines, titleOf } from './message.ts';
 
 /** How the check of an alert is by now; null where that is not known. */
 export type PresentState = 'failing' | 'degraded' | 'passing' | null;
@@ -20,7 +21,7 @@ export const pagePolicy =
  * it changes nothing: mail servers open links too. Only a button that is pressed sends something.
  */
 export function alertPage(
-  message: Pick<AlertMessage, 'notice' | 'facts' | 'created'>,
+  message: Pick<AlertMessage, 'notice' | 'facts' | 'created' | 'resultLink'>,
   {
     state,
     handled,
@@ -60,9 +61,4 @@ function formOf(offers: readonly AlertDeed[]): string {
   return `<form method="post"><p><label>Your name <input name="name" maxlength="100" autocomplete="name"></label></p>
 ${buttons.join('\n')}</form>
 `;
-}
-
-export function html(text: string): string {
-  const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-  return text.replaceAll(/[&<>"]/g, (character) => entities[character] ?? character);
 }

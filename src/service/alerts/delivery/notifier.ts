@@ -1,33 +1,32 @@
+import type { Answer, ChannelSettings, OutboundRequest, Sender } from '../../../channels/contract/channel.ts';
+import type { ChannelMessage } from '../../../channels/contract/message.ts';
+import { findChannelKind } from '../../../channels/index.ts';
+import type { WebhookConfig } from '../../../channels/webhook/config.ts';
 import { TemplateError } from '../../../checks/judging/templating.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { toError } from '../../../lib/errors.ts';
 import type { Logger } from '../../../lib/log.ts';
 import { createEgressPolicy, type EgressPolicy } from '../../../probes/egress/policy.ts';
-import type { ChannelConfig, ChannelType } from '../../../protocol/alerts/alert-channel.ts';
 import type { ServiceConfig } from '../../config.ts';
 import type { MailServer } from '../../mail/mail-server.ts';
 import type { Store } from '../../store.ts';
 import type { AlertChannel } from '../channels/store.ts';
 import { storedFacts } from '../raise.ts';
 import type { AlertNotificationRow, AlertRow } from '../tables.ts';
-import { sendAlertMail } from './email.ts';
-import { opsgenieRequest } from './opsgenie.ts';
-import { type Delivery, OutboundHttp, type OutboundRequest } from './outbound-http.ts';
+import { channelMessage } from './message.ts';
+import { type Delivery, OutboundHttp } from './outbound-http.ts';
 import { linkLastsMs, signedPageLink } from './page-link.ts';
-import { pagerDutyRequest } from './pagerduty.ts';
-import { slackRequest } from './slack.ts';
 import type { Crowd, DueNotification } from './store.ts';
-import type { AlertMessage } from './template.ts';
 import { templateThread } from './template-thread.ts';
+
+type HttpSender = Extract<Sender<unknown>, { kind: 'http' }>;
 
 /** How the service reaches receivers. */
 export interface Outlets {
   readonly http: OutboundHttp;
   /** Absent where no mail server is configured. */
   readonly mail?: MailServer | undefined;
-  readonly pagerDutyUrl: string;
-  /** The region's own address when absent. */
-  readonly opsgenieUrl?: string | undefined;
+  readonly settings: ChannelSettings;
 }
 
 export interface NotifierOptions {
@@ -44,8 +43,9 @@ export interface NotifierOptions {
 /** The settings that alerting needs. */
 export type AlertingConfig = Pick<
   ServiceConfig,
-  'EGRESS_ALLOW' | 'EGRESS_DENY' | 'PAGERDUTY_URL' | 'OPSGENIE_URL' | 'ALERTS_PER_MINUTE' | 'PUBLIC_URL'
->;
+  'EGRESS_ALLOW' | 'EGRESS_DENY' | 'ALERTS_PER_MINUTE' | 'PUBLIC_URL'
+> &
+  ChannelSettings;
 
 /** Where notifications may go. */
 export function notificationPolicy(
@@ -76,8 +76,7 @@ export function configuredNotifier({
     outlets: {
       http: new OutboundHttp(notificationPolicy(config)),
       mail,
-      pagerDutyUrl: config.PAGERDUTY_URL,
-      opsgenieUrl: config.OPSGENIE_URL,
+      settings: config,
     },
     publicUrl: config.PUBLIC_URL,
     maxPerMinute: config.ALERTS_PER_MINUTE,
@@ -94,6 +93,8 @@ const maxInFlight = 1000;
 const maxLookedAt = 500;
 /** Longer than any try takes: then the process that took the notification is gone, and another one may. */
 const takenForMs = 60_000;
+/** Leaves time for one more request before another process may take the notification. */
+const longestRoundMs = 40_000;
 const maxRetries = 5;
 const firstRetryMs = 20_000;
 const longestRetryMs = 10 * 60_000;
@@ -198,7 +199,8 @@ export class Notifier {
       return;
     }
     if (await this.#isOverLimit(row)) return;
-    const delivery = await this.#deliver(channel, this.#messageOf(row, alert, signingKey));
+    const message = this.#messageOf(row, alert, signingKey);
+    const delivery = await this.#deliver(row, channel, message);
     await this.#record(row, delivery);
   }
 
@@ -251,47 +253,81 @@ export class Notifier {
     );
   }
 
-  async #deliver(channel: AlertChannel, message: AlertMessage): Promise<Delivery> {
-    const { http, mail, pagerDutyUrl, opsgenieUrl } = this.#options.outlets;
+  async #deliver(
+    row: AlertNotificationRow,
+    channel: AlertChannel,
+    message: ChannelMessage,
+  ): Promise<Delivery> {
+    const { mail, settings } = this.#options.outlets;
     const { config } = channel.definition;
-    switch (channel.type as ChannelType) {
-      case 'WEBHOOK':
-        return this.#deliverWebhook(config as ChannelConfig<'WEBHOOK'>, message);
-      case 'SLACK':
-        return http.send(slackRequest(config as ChannelConfig<'SLACK'>, message));
-      case 'PAGERDUTY':
-        return http.send(pagerDutyRequest(config as ChannelConfig<'PAGERDUTY'>, message, pagerDutyUrl));
-      case 'OPSGENIE':
-        return http.send(opsgenieRequest(config as ChannelConfig<'OPSGENIE'>, message, opsgenieUrl));
-      case 'EMAIL':
+    const kind = findChannelKind(channel.type);
+    if (!kind) return undeliverable(`this build has no channels of type ${channel.type}`);
+    const why = kind.whyUndelivered(settings, config);
+    if (why !== undefined) return undeliverable(why);
+    const { sender } = kind;
+    switch (sender.kind) {
+      case 'http':
+        return this.#deliverRequests(row, sender, sender.requests(config, message, settings));
+      case 'mail':
         return mail
-          ? sendAlertMail(mail, config as ChannelConfig<'EMAIL'>, message)
-          : undeliverable('this service has no mail server: SMTP_URL and MAIL_FROM are not set');
-      case 'SLACK_APP':
-      case 'SMS':
-      case 'CALL':
-        return undeliverable(
-          `this service keeps channels of type ${channel.type} but cannot deliver to them`,
-        );
+          ? mail.send(sender.mail(config, message))
+          : undeliverable('this service has no mail server');
+      case 'template':
+        return this.#deliverTemplate(channel.accountId, config as WebhookConfig, message);
     }
   }
 
-  async #deliverWebhook(config: ChannelConfig<'WEBHOOK'>, message: AlertMessage): Promise<Delivery> {
+  /**
+   * Sends the requests of a notification, one after the other. Which of them are done is stored, so that
+   * another try begins with the first that is not.
+   */
+  async #deliverRequests(
+    row: AlertNotificationRow,
+    { readAnswer }: HttpSender,
+    requests: readonly OutboundRequest[],
+  ): Promise<Delivery> {
+    const { store, outlets, clock } = this.#options;
+    const read = readAnswer && ((answer: Answer) => readAnswer(answer, outlets.settings));
+    const refused = row.refused === null ? [] : (JSON.parse(row.refused) as string[]);
+    const beganMs = clock.monotonicMs();
+    let last: Delivery = { isDelivered: true, result: 'sent' };
+    for (let index = row.sent; index < requests.length; index += 1) {
+      if (clock.monotonicMs() - beganMs > longestRoundMs) {
+        return { isDelivered: false, result: `${index} of ${requests.length} are sent`, isRetryable: true };
+      }
+      const request = requests[index] as OutboundRequest;
+      last = await outlets.http.send(request, { areRefusalsPassing: false, read });
+      if (!last.isDelivered && last.isRetryable) return last;
+      if (!last.isDelivered) refused.push(last.result);
+      if (requests.length > 1) await store.notifications.noteProgress(row, index + 1, refused);
+    }
+    if (refused.length === 0 || requests.length === 1) return last;
+    return undeliverable(
+      `${refused.length} of ${requests.length} refused: ${refused.join('; ')}`.slice(0, 1_000),
+    );
+  }
+
+  async #deliverTemplate(
+    accountId: string,
+    config: WebhookConfig,
+    message: ChannelMessage,
+  ): Promise<Delivery> {
     const { outlets, clock } = this.#options;
     let outbound: OutboundRequest;
     try {
-      outbound = await templateThread.request(config, message, clock.wallMs());
+      outbound = await templateThread.request(accountId, config, message, clock.wallMs());
     } catch (thrown) {
       if (thrown instanceof TemplateError) return undeliverable(thrown.message);
       throw thrown;
     }
-    return outlets.http.send(outbound);
+    // The contract of webhooks: every status from 400 on is tried again.
+    return outlets.http.send(outbound, { areRefusalsPassing: true });
   }
 
-  #messageOf(row: AlertNotificationRow, alert: AlertRow, signingKey: string): AlertMessage {
+  #messageOf(row: AlertNotificationRow, alert: AlertRow, signingKey: string): ChannelMessage {
     const base = this.#options.publicUrl?.replace(/\/+$/, '');
     const hasLink = base !== undefined && alert.result_id !== null;
-    return {
+    return channelMessage({
       id: row.id,
       alertId: alert.id,
       type: alert.alert_type,
@@ -306,7 +342,7 @@ export class Notifier {
         base === undefined
           ? null
           : signedPageLink(base, row.id, { signingKey, until: alert.created + linkLastsMs }),
-    };
+    });
   }
 }
 

@@ -1,16 +1,10 @@
 import type { LookupFunction } from 'node:net';
 import { Agent } from 'undici';
+import type { Answer, AnswerReading, OutboundRequest } from '../../../channels/contract/channel.ts';
+import { cut, oneLine } from '../../../channels/contract/text.ts';
 import { errorCodeOf, toError } from '../../../lib/errors.ts';
 import type { EgressPolicy } from '../../../probes/egress/policy.ts';
 import { ReceiverNames } from './receiver-names.ts';
-
-/** A request that delivers an alert. */
-export interface OutboundRequest {
-  readonly url: string;
-  readonly method: string;
-  readonly headers: readonly (readonly [name: string, value: string])[];
-  readonly body: string | null;
-}
 
 /** How a delivery went. */
 export type Delivery =
@@ -24,21 +18,32 @@ export type Delivery =
       readonly retryAfterMs?: number | undefined;
     };
 
-const timeoutMs = 10_000;
-/** What is read of an answer, so that its connection can be used again; nothing of it is kept. */
+const defaultTimeoutMs = 10_000;
+/** What is read of an answer, so that its connection can be used again. */
 const readLimitBytes = 64 * 1024;
+const maxReasonLength = 300;
+
+/** How answers are judged. */
+export interface AnswerRules {
+  /** Whether a refusal may become a success by itself; false: 4xx ends it, but for those that ask to wait. */
+  readonly areRefusalsPassing: boolean;
+  /** Absent where nothing but the status may be read. */
+  readonly read?: ((answer: Answer) => AnswerReading) | undefined;
+}
 
 /**
  * Sends requests to receivers of alerts. Addresses are other people's choice, so every connection is judged
  * by the egress policy, on the address it is made to; redirects are not followed, and of answers nothing is
- * kept but the status.
+ * kept but the status, and what the channel reads where the operator chose the host.
  */
 export class OutboundHttp {
   readonly #policy: EgressPolicy;
   readonly #agent: Agent;
+  readonly #timeoutMs: number;
 
-  constructor(policy: EgressPolicy, names = new ReceiverNames()) {
+  constructor(policy: EgressPolicy, names = new ReceiverNames(), timeoutMs = defaultTimeoutMs) {
     this.#policy = policy;
+    this.#timeoutMs = timeoutMs;
     this.#agent = new Agent({
       connect: { lookup: guardedLookup(policy, names), timeout: timeoutMs },
       // As many as are asked for: the callers' own bounds hold, and accounts that share a receiver must not
@@ -48,7 +53,10 @@ export class OutboundHttp {
     });
   }
 
-  async send(outbound: OutboundRequest): Promise<Delivery> {
+  async send(
+    outbound: OutboundRequest,
+    rules: AnswerRules = { areRefusalsPassing: true },
+  ): Promise<Delivery> {
     const refusal = this.#refusal(outbound.url);
     if (refusal !== undefined) return { isDelivered: false, result: refusal, isRetryable: false };
     try {
@@ -59,10 +67,12 @@ export class OutboundHttp {
         method: outbound.method as 'POST',
         headers: outbound.headers.flat(),
         body: outbound.body,
-        signal: AbortSignal.timeout(timeoutMs),
+        signal: AbortSignal.timeout(this.#timeoutMs),
       });
-      await body.dump({ limit: readLimitBytes });
-      return judge(statusCode, headers['retry-after']);
+      let reading: AnswerReading = {};
+      if (rules.read) reading = rules.read({ statusCode, text: await beginningOfBody(body) });
+      else await body.dump({ limit: readLimitBytes });
+      return judge(statusCode, waitOf(headers['retry-after'], headers.date), { ...rules, reading });
     } catch (thrown) {
       const error = toError(thrown);
       if (errorCodeOf(error) === refusedCode) {
@@ -71,7 +81,8 @@ export class OutboundHttp {
       if (errorCodeOf(error)?.startsWith('UND_ERR_INVALID_ARG') === true) {
         return { isDelivered: false, result: `cannot be sent: ${error.message}`, isRetryable: false };
       }
-      const reason = error.name === 'TimeoutError' ? `no answer within ${timeoutMs / 1000} s` : error.message;
+      const reason =
+        error.name === 'TimeoutError' ? `no answer within ${this.#timeoutMs / 1000} s` : error.message;
       return { isDelivered: false, result: reason, isRetryable: true };
     }
   }
@@ -94,19 +105,60 @@ export class OutboundHttp {
   }
 }
 
-function judge(statusCode: number, retryAfter: string | string[] | undefined): Delivery {
-  const result = `status ${statusCode}`;
-  if (statusCode >= 200 && statusCode < 300) return { isDelivered: true, result };
-  if (statusCode < 400) {
-    return { isDelivered: false, result: `${result}: redirects are not followed`, isRetryable: false };
+/** Statuses of 4xx that ask to come again: timeout, too early, too many requests. */
+const passingStatuses: ReadonlySet<number> = new Set([408, 425, 429]);
+
+const meanings: Readonly<Record<number, string>> = {
+  400: 'the receiver refuses the message',
+  401: 'the receiver does not accept the key or token of the channel',
+  403: 'the receiver does not accept the key or token of the channel',
+  404: 'there is nothing at the address of the channel; it may have been deleted',
+  410: 'there is nothing at the address of the channel any more',
+  413: 'the message is too long for the receiver',
+  422: 'the receiver refuses the message',
+};
+
+function judge(
+  statusCode: number,
+  askedMs: number | undefined,
+  { areRefusalsPassing, reading }: AnswerRules & { readonly reading: AnswerReading },
+): Delivery {
+  const status = `status ${statusCode}`;
+  const retryAfterMs = reading.retryAfterMs ?? askedMs;
+  const said = (text: string) => `${status}: ${cut(oneLine(text), maxReasonLength)}`;
+  if (reading.error !== undefined) {
+    const isRetryable = reading.isRetryable ?? false;
+    return { isDelivered: false, result: said(reading.error), isRetryable, retryAfterMs };
   }
-  const seconds = Number([retryAfter].flat()[0]);
-  return {
-    isDelivered: false,
-    result,
-    isRetryable: true,
-    retryAfterMs: Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined,
-  };
+  if (statusCode >= 200 && statusCode < 300) return { isDelivered: true, result: status };
+  if (statusCode < 400) {
+    return { isDelivered: false, result: `${status}: redirects are not followed`, isRetryable: false };
+  }
+  const isRetryable = areRefusalsPassing || statusCode >= 500 || passingStatuses.has(statusCode);
+  const why = reading.reason ?? (isRetryable ? undefined : meanings[statusCode]);
+  return { isDelivered: false, result: why === undefined ? status : said(why), isRetryable, retryAfterMs };
+}
+
+type Header = string | string[] | undefined;
+
+/** How long a `Retry-After` asks to wait: seconds, or until a date (RFC 9110, 10.2.3) by the receiver's own clock. */
+function waitOf(retryAfter: Header, date: Header): number | undefined {
+  const [text, now] = [[retryAfter].flat()[0] ?? '', [date].flat()[0] ?? ''];
+  const seconds = Number(text);
+  const waitMs = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(text) - Date.parse(now);
+  return waitMs > 0 ? waitMs : undefined;
+}
+
+async function beginningOfBody(body: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = [];
+  let sizeBytes = 0;
+  for await (const chunk of body) {
+    chunks.push(chunk);
+    sizeBytes += chunk.length;
+    // Leaving the loop ends the connection.
+    if (sizeBytes >= readLimitBytes) break;
+  }
+  return Buffer.concat(chunks).toString('utf8');
 }
 
 const refusedCode = 'EGRESS_REFUSED';

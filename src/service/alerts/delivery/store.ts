@@ -46,7 +46,7 @@ export class AlertNotifications {
     this.#dialect = dialect;
   }
 
-  async insert(rows: readonly Omit<AlertNotificationRow, 'position'>[]): Promise<void> {
+  async insert(rows: readonly Omit<AlertNotificationRow, 'position' | 'sent' | 'refused'>[]): Promise<void> {
     for (const batch of batches(rows)) {
       await this.#db
         .insertInto('alert_notifications')
@@ -142,6 +142,21 @@ export class AlertNotifications {
     await this.#db
       .updateTable('alert_notifications')
       .set({ status, result, ended: now })
+      .where('position', '=', row.position)
+      .where('tries', '=', row.tries)
+      .where('status', '=', inProgress)
+      .execute();
+  }
+
+  /** Stores how many requests of a notification are done, and what was said to those that were refused. */
+  async noteProgress(
+    row: Pick<AlertNotificationRow, 'position' | 'tries'>,
+    sent: number,
+    refused: readonly string[],
+  ): Promise<void> {
+    await this.#db
+      .updateTable('alert_notifications')
+      .set({ sent, refused: refused.length === 0 ? null : JSON.stringify(refused) })
       .where('position', '=', row.position)
       .where('tries', '=', row.tries)
       .where('status', '=', inProgress)

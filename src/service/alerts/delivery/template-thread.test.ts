@@ -1,30 +1,29 @@
 import { describe, expect, it } from 'vitest';
+import type { ChannelMessage } from '../../../channels/contract/message.ts';
+import type { WebhookConfig } from '../../../channels/webhook/config.ts';
 import { TemplateError } from '../../../checks/judging/templating.ts';
-import type { ChannelConfig } from '../../../protocol/alerts/alert-channel.ts';
-import type { AlertFacts } from '../facts.ts';
-import type { AlertMessage } from './template.ts';
 import { TemplateThread } from './template-thread.ts';
 
-const message = (accountId: string): AlertMessage => ({
+const message: ChannelMessage = {
   id: 'n1',
-  alertId: 'a1',
-  type: 'ALERT_FAILURE',
-  notice: 'failure',
-  checkId: 'c1',
-  resultId: null,
-  accountId,
-  facts: {
-    checkName: 'Shop',
-    tags: [],
-    startedAt: null,
-    reminder: 0,
-    certificate: null,
-  } as unknown as AlertFacts,
-  created: 0,
-  resultLink: null,
-  pageLink: null,
-});
-const webhook = (template: string): ChannelConfig<'WEBHOOK'> => ({
+  title: 'Shop has failed',
+  cause: 'It is down.',
+  owner: 'the target',
+  since: 0,
+  locations: [],
+  error: null,
+  severity: 'critical',
+  isOver: false,
+  subject: 'check',
+  subjectId: 'c1',
+  incidentKey: 'picket-check-c1',
+  tags: [],
+  facts: [],
+  link: null,
+  createdAt: 0,
+  variables: { ALERT_TITLE: 'Shop has failed', CHECK_NAME: 'Shop' },
+};
+const webhook = (template: string): WebhookConfig => ({
   name: 'hook',
   url: 'https://x.test/',
   webhookType: null,
@@ -47,9 +46,9 @@ const withinLists = Array.from({ length: 60 }).reduce<string>(
 describe('the thread for templates of webhooks', () => {
   it('fills templates, and says what is wrong with others', async () => {
     const thread = new TemplateThread();
-    const { body } = await thread.request(webhook('{"t":"{{ALERT_TITLE}}"}'), message('one'), 1);
+    const { body } = await thread.request('one', webhook('{"t":"{{ALERT_TITLE}}"}'), message, 1);
     expect(body).toBe('{"t":"Shop has failed"}');
-    await expect(thread.request(webhook('{{#if}}'), message('one'), 1)).rejects.toBeInstanceOf(TemplateError);
+    await expect(thread.request('one', webhook('{{#if}}'), message, 1)).rejects.toBeInstanceOf(TemplateError);
     const [problem, ...others] = await thread.problems('one', webhook('{{> x}}'));
     expect([problem?.key, others]).toEqual(['config.template', []]);
   });
@@ -59,8 +58,8 @@ describe('the thread for templates of webhooks', () => {
     ['takes much memory', withinLists],
   ])('ends one that %s, refuses it from then on, and goes on', async (_what, template) => {
     const thread = new TemplateThread();
-    const hostile = Array.from({ length: 20 }, () => thread.request(webhook(template), message('one'), 1));
-    const other = thread.request(webhook('{{CHECK_NAME}}'), message('two'), 1);
+    const hostile = Array.from({ length: 20 }, () => thread.request('one', webhook(template), message, 1));
+    const other = thread.request('two', webhook('{{CHECK_NAME}}'), message, 1);
     const ended = await Promise.allSettled([...hostile, other]);
     for (const end of ended.slice(0, -1)) {
       expect(end).toMatchObject({ status: 'rejected', reason: { name: 'TemplateError' } });
@@ -75,7 +74,7 @@ describe('the thread for templates of webhooks', () => {
     const thread = new TemplateThread();
     const order: string[] = [];
     const ask = async (accountId: string) => {
-      await thread.request(webhook('{{CHECK_NAME}}'), message(accountId), 1);
+      await thread.request(accountId, webhook('{{CHECK_NAME}}'), message, 1);
       order.push(accountId);
     };
     await Promise.all([...Array.from({ length: 5 }, () => ask('one')), ask('two'), ask('three')]);

@@ -2,25 +2,24 @@ import { once } from 'node:events';
 import { extname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
+import type { OutboundRequest } from '../../../channels/contract/channel.ts';
+import type { ChannelMessage } from '../../../channels/contract/message.ts';
+import type { WebhookConfig } from '../../../channels/webhook/config.ts';
 import { TemplateError } from '../../../checks/judging/templating.ts';
 import { CpuLimitExceeded, cpuMsOf } from '../../../lib/bounds/cpu-limit.ts';
 import { errorCodeOf } from '../../../lib/errors.ts';
 import { LruMap } from '../../../lib/lru.ts';
-import type { ChannelConfig } from '../../../protocol/alerts/alert-channel.ts';
-import type { OutboundRequest } from './outbound-http.ts';
-import type { AlertMessage } from './template.ts';
 
-type Config = ChannelConfig<'WEBHOOK'>;
 type Problem = { key: string; message: string };
 
 export type TemplateWork =
   | {
       readonly kind: 'request';
-      readonly config: Config;
-      readonly message: AlertMessage;
+      readonly config: WebhookConfig;
+      readonly message: ChannelMessage;
       readonly now: number;
     }
-  | { readonly kind: 'problems'; readonly config: Config };
+  | { readonly kind: 'problems'; readonly config: WebhookConfig };
 export type TemplateReply =
   /** Its modules are loaded: from here on its processor time is that of templates. */
   | { readonly kind: 'ready' }
@@ -58,14 +57,19 @@ export class TemplateThread {
   #isBusy = false;
 
   /** @throws TemplateError */
-  async request(config: Config, message: AlertMessage, now: number): Promise<OutboundRequest> {
-    const reply = await this.#do(message.accountId, { kind: 'request', config, message, now });
+  async request(
+    accountId: string,
+    config: WebhookConfig,
+    message: ChannelMessage,
+    now: number,
+  ): Promise<OutboundRequest> {
+    const reply = await this.#do(accountId, { kind: 'request', config, message, now });
     if (reply.kind === 'request') return reply.request;
     throw failureOf(reply);
   }
 
   /** What is wrong with the templates and headers of a webhook, by field. */
-  async problems(accountId: string, config: Config): Promise<Problem[]> {
+  async problems(accountId: string, config: WebhookConfig): Promise<Problem[]> {
     try {
       const reply = await this.#do(accountId, { kind: 'problems', config });
       if (reply.kind === 'problems') return reply.problems;

@@ -1,8 +1,8 @@
 import { parentPort } from 'node:worker_threads';
+import { templateProblems, webhookRequest } from '../../../channels/webhook/request.ts';
 import { TemplateError } from '../../../checks/judging/templating.ts';
 import { toError } from '../../../lib/errors.ts';
 import type { TemplateReply, TemplateWork } from './template-thread.ts';
-import { templateProblems, webhookRequest } from './webhook.ts';
 
 /** The thread that fills templates of webhooks. See template-thread.ts. */
 const port = parentPort;

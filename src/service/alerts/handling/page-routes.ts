@@ -166,7 +166,9 @@ async function pageOf(
           label: `Silence everything at ${facts.runLocation} for ${hours(minutes)}`,
         }))),
   ];
-  return alertPage({ ...alert, facts }, { state, handled, offers: canHandle ? offers : [], done });
+  // Who has no key cannot follow a link to the run.
+  const message = { ...alert, facts, resultLink: null };
+  return alertPage(message, { state, handled, offers: canHandle ? offers : [], done });
 }
 
 const hours = (minutes: number) => (minutes === 60 ? '1 hour' : `${minutes / 60} hours`);

@@ -300,4 +300,14 @@ export const migrations: readonly Migration[] = [
     ],
   },
   alertHandling,
+    ],
+  },
+  {
+  {
+    name: '0033-parts-of-notifications',
+    statements: [
+      `alter table alert_notifications add column sent integer not null default 0`,
+      `alter table alert_notifications add column refused text`,
+    ],
+  },
 ];

@@ -6,6 +6,7 @@ import { fairnessSuite } from './fairness.ts';
 import { handlingSuite } from './handling.ts';
 import { incidentSuite } from './incidents.ts';
 import { outageSuite } from './outages.ts';
+import { receiverSuite } from './receivers.ts';
 import { sicknessSuite } from './sickness.ts';
 import { transitionSuite } from './transitions.ts';
 
@@ -15,6 +16,7 @@ export function alertSuites(stage: AlertStage, isShared: boolean): void {
   describe('transitions', () => transitionSuite(stage));
   describe('delivery', () => deliverySuite(stage, { isShared }));
   describe('handling', () => handlingSuite(stage));
+  describe('receivers of every type', () => receiverSuite(stage));
   describe('fairness', () => fairnessSuite(stage));
   describe('outages of private locations', () => outageSuite(stage));
   describe('sick private locations', () => sicknessSuite(stage));

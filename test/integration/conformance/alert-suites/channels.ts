@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, expect, it } from 'vitest';
+import { findChannelKind } from '../../../../src/channels/index.ts';
 import { createCheck } from '../../../helpers/service/service.ts';
 import { type AlertStage, ownSettings } from './alert-stage.ts';
 
@@ -16,17 +17,23 @@ export function channelSuite(stage: AlertStage): void {
     // There is no mail server.
     ['EMAIL', { address: 'ops@example.com' }, false],
     ['SLACK', { url: 'https://hooks.example.com/x', channel: '#ops' }, true],
-    ['SLACK_APP', { slackChannels: ['#ops'] }, false],
+    ['SLACK_APP', { slackChannels: ['#ops'], botToken: 'xoxb-1' }, true],
     ['WEBHOOK', { name: 'hook', url: 'https://example.com/{{CHECK_ID}}' }, true],
-    ['SMS', { name: 'me', number: '+491701234567' }, false],
-    ['CALL', { name: 'me', number: '+491701234567' }, false],
     ['PAGERDUTY', { serviceKey: 'routing-key', serviceName: 'shop', account: 'acme' }, true],
     ['OPSGENIE', { name: 'team', apiKey: 'key', region: 'EU', priority: 'P2' }, true],
+    ['MSTEAMS', { name: 'ops', url: 'https://teams.example.com/x' }, true],
+    ['TELEGRAM', { name: 'ops', botToken: '123:abc', chatId: '@ops', messageThreadId: 7 }, true],
+    ['DISCORD', { name: 'ops', url: 'https://discord.example.com/x' }, true],
+    ['NTFY', { name: 'ops', url: 'https://ntfy.example.com', topic: 'ops', token: 'tk_1' }, true],
+    ['GOOGLE_CHAT', { name: 'ops', url: 'https://chat.example.com/x' }, true],
+    ['INCIDENT_IO', { name: 'ops', url: 'https://api.example.com/x', token: 'token' }, true],
+    ['ALERTMANAGER', { url: 'http://am.example.com', bearerToken: 'token', labels: { team: 'a' } }, true],
   ])('keeps a channel of type %s', async (type, config, isDelivered) => {
     const made = await call('POST', '/v1/alert-channels', { type, config, sendDegraded: true });
     expect(made.status).toBe(201);
+    const masked = findChannelKind(type)?.masked.map(({ path }) => path[1] ?? '') ?? [];
     const secrets = Object.fromEntries(
-      ['serviceKey', 'apiKey'].filter((key) => key in config).map((key) => [key, '']),
+      masked.filter((key) => typeof config[key as keyof typeof config] === 'string').map((key) => [key, '']),
     );
     expect(made.body).toMatchObject({
       type,
@@ -59,6 +66,18 @@ export function channelSuite(stage: AlertStage): void {
     [{ type: 'EMAIL', config: { address: 'a@example.com, b@example.com' } }, ['config.address']],
     [{ type: 'SLACK', config: { url: 'ftp://example.com' } }, ['config.url']],
     [{ type: 'SMS', config: { number: '12' } }, ['config.number']],
+    // The service has no provider, and no token of an app.
+    [{ type: 'SMS', config: { number: '+491701234567' } }, ['type']],
+    [{ type: 'CALL', config: { number: '+491701234567' } }, ['type']],
+    [{ type: 'SLACK_APP', config: { slackChannels: ['#ops'] } }, ['type']],
+    [{ type: 'TELEGRAM', config: { botToken: 'x/../y', chatId: '1' } }, ['config.botToken']],
+    [{ type: 'TELEGRAM', config: { botToken: '1:a', chatId: 'ops' } }, ['config.chatId']],
+    [{ type: 'NTFY', config: { topic: 'a/b' } }, ['config.topic']],
+    [{ type: 'DISCORD', config: { url: 'file:///etc/passwd' } }, ['config.url']],
+    [
+      { type: 'ALERTMANAGER', config: { url: 'http://am.test', labels: { 'a b': 'c' } } },
+      ['config.labels.a b'],
+    ],
     [{ type: 'EMAIL', config: { address: 'a@example.com' }, sslExpiryThreshold: 31 }, ['sslExpiryThreshold']],
     [{ type: 'WEBHOOK', config: { name: 'x', url: 'example.com' } }, ['config.url']],
     [{ type: 'WEBHOOK', config: { name: 'x', url: 'http://x.test/{{' } }, ['config.url']],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { TemplateError } from '../../../checks/judging/templating.ts';
-import { fillTemplate } from './template.ts';
+import { TemplateError } from '../../checks/judging/templating.ts';
+import { fillTemplate } from './fill-template.ts';
 
 const variables = {
   NAME: 'a "b"\n/c',

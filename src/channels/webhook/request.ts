@@ -1,10 +1,9 @@
 import { createHmac } from 'node:crypto';
-import { TemplateError } from '../../../checks/judging/templating.ts';
-import type { ChannelConfig } from '../../../protocol/alerts/alert-channel.ts';
-import type { OutboundRequest } from './outbound-http.ts';
-import { type AlertMessage, fillTemplate, type TextPlace, variablesOf } from './template.ts';
-
-type Config = ChannelConfig<'WEBHOOK'>;
+import { TemplateError } from '../../checks/judging/templating.ts';
+import type { OutboundRequest } from '../contract/channel.ts';
+import { fillTemplate, type TextPlace } from '../contract/fill-template.ts';
+import type { ChannelMessage } from '../contract/message.ts';
+import type { WebhookConfig } from './config.ts';
 
 /** Headers that the service sets by itself or that belong to the connection. */
 const ownHeaders: ReadonlySet<string> = new Set([
@@ -27,8 +26,8 @@ const ownHeaders: ReadonlySet<string> = new Set([
  *
  * @throws TemplateError
  */
-export function webhookRequest(config: Config, message: AlertMessage, now: number): OutboundRequest {
-  const variables = variablesOf(message);
+export function webhookRequest(config: WebhookConfig, message: ChannelMessage, now: number): OutboundRequest {
+  const { variables } = message;
   const url = withQuery(fillTemplate(config.url, variables, 'url'), config, variables);
   const hasBody = config.method !== 'GET' && config.method !== 'HEAD';
   const body = hasBody ? bodyOf(config, message, variables) : null;
@@ -53,7 +52,7 @@ export function webhookRequest(config: Config, message: AlertMessage, now: numbe
 }
 
 /** What is wrong with the templates and headers of a webhook, by field. */
-export function templateProblems(config: Config): { key: string; message: string }[] {
+export function templateProblems(config: WebhookConfig): { key: string; message: string }[] {
   const texts: [key: string, text: string, place: TextPlace][] = [
     ['config.url', config.url, 'url'],
     ...(config.template === null
@@ -86,7 +85,11 @@ export function templateProblems(config: Config): { key: string; message: string
   return problems;
 }
 
-function bodyOf(config: Config, message: AlertMessage, variables: Record<string, unknown>): string {
+function bodyOf(
+  config: WebhookConfig,
+  message: ChannelMessage,
+  variables: ChannelMessage['variables'],
+): string {
   if (config.template !== null && config.template !== '') {
     return fillTemplate(config.template, variables, placeOf(config));
   }
@@ -98,11 +101,11 @@ function bodyOf(config: Config, message: AlertMessage, variables: Record<string,
 }
 
 /** A template that looks like JSON is JSON: what is put into it is escaped. */
-function placeOf({ template }: Pick<Config, 'template'>): TextPlace {
+function placeOf({ template }: Pick<WebhookConfig, 'template'>): TextPlace {
   return template === null || /^\s*[[{](?!\{)/.test(template) ? 'json' : 'raw';
 }
 
-function withQuery(url: string, config: Config, variables: Record<string, unknown>): string {
+function withQuery(url: string, config: WebhookConfig, variables: ChannelMessage['variables']): string {
   if (config.queryParameters.length === 0 || !URL.canParse(url)) return url;
   const whole = new URL(url);
   for (const { key, value } of config.queryParameters) {

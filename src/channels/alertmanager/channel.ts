@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import { defineChannel } from '../contract/channel.ts';
+import { channelName, httpUrl } from '../contract/fields.ts';
+import type { ChannelMessage } from '../contract/message.ts';
+import { sendJson } from '../contract/send-json.ts';
+import { cut } from '../contract/text.ts';
+
+/**
+ * How long Alertmanager keeps an alert that nobody ends. Without an end it would call it resolved after five
+ * minutes: its usual clients repeat what still holds, and a channel says it once.
+ */
+const keptMs = 30 * 86_400_000;
+
+const names: Readonly<Record<string, string>> = {
+  check: 'PicketCheckFailing',
+  certificate: 'PicketCertificateExpiring',
+};
+
+/**
+ * Alerts of Prometheus Alertmanager (API v2), ended by `endsAt`. What identifies an alert there is its labels, so
+ * they hold only what does not change while it lasts; everything else is annotations.
+ */
+export const alertmanager = defineChannel({
+  type: 'ALERTMANAGER',
+  title: 'Prometheus Alertmanager',
+  config: z.object({
+    name: channelName,
+    url: httpUrl('Address of Alertmanager, as for a browser; each member of a cluster has a channel'),
+    username: z
+      .string()
+      .max(255)
+      .regex(/^[^:]*$/, 'must not hold ":"')
+      .nullable()
+      .default(null),
+    password: z.string().max(512).nullable().default(null),
+    bearerToken: z
+      .string()
+      .max(4_096)
+      .regex(/^[\x21-\x7e]*$/, 'must not have spaces')
+      .nullable()
+      .default(null)
+      .describe('Instead of a username and password'),
+    labels: z
+      .record(
+        z.string().regex(/^(?!__)[a-zA-Z_]\w{0,127}$/, 'is not the name of a label'),
+        z.string().max(1_024),
+      )
+      .default({})
+      .describe('Labels of every alert, such as the team that routes go by'),
+  }),
+  hidden: ['password', 'bearerToken'],
+  keepsIncidents: true,
+  sender: {
+    kind: 'http',
+    requests: (config, message) => [
+      sendJson(
+        `${config.url.replace(/\/+$/, '')}/api/v2/alerts`,
+        [alert(config.labels, message)],
+        authorization(config),
+      ),
+    ],
+  },
+  sample: { name: 'Ops', url: 'http://alertmanager.example.com:9093', labels: { team: 'shop' } },
+});
+
+function alert(labels: Readonly<Record<string, string>>, message: ChannelMessage) {
+  const { title, cause, owner, locations, facts, link, subject, subjectId, since, createdAt } = message;
+  const iso = (epochMs: number) => new Date(epochMs).toISOString();
+  return {
+    labels: {
+      ...labels,
+      alertname: names[subject] ?? 'PicketAlert',
+      source: 'picket',
+      subject,
+      check_id: subjectId,
+    },
+    annotations: {
+      summary: cut(title, 1_000),
+      description: cut(facts.map(({ label, value }) => `${label}: ${value}`).join('\n'), 8_000),
+      cause: cut(cause, 1_000),
+      owner,
+      locations: locations.join(', '),
+      severity: message.severity,
+    },
+    startsAt: iso(Math.min(since, createdAt)),
+    endsAt: iso(message.isOver ? createdAt : createdAt + keptMs),
+    ...(link === null ? {} : { generatorURL: link }),
+  };
+}
+
+function authorization(config: {
+  readonly username: string | null;
+  readonly password: string | null;
+  readonly bearerToken: string | null;
+}): Record<string, string> {
+  const { username, password, bearerToken } = config;
+  if (bearerToken) return { authorization: `Bearer ${bearerToken}` };
+  if (!username) return {};
+  return { authorization: `Basic ${Buffer.from(`${username}:${password ?? ''}`).toString('base64')}` };
+}

@@ -1,0 +1,17 @@
+import { z } from 'zod';
+
+/** An address of a receiver. */
+export function httpUrl(meaning: string) {
+  return z
+    .string()
+    .max(2048)
+    .regex(/^https?:\/\/\S+$/i, 'must be an http or https URL')
+    .describe(meaning);
+}
+
+/** What tells channels of one type apart. */
+export const channelName = z.string().max(255).default('');
+
+export const phoneNumber = z
+  .string()
+  .regex(/^\+[1-9]\d{4,14}$/, 'must be a phone number such as +491701234567');

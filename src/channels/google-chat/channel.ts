@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import { html } from '../../lib/html.ts';
+import { defineChannel } from '../contract/channel.ts';
+import { channelName, httpUrl } from '../contract/fields.ts';
+import type { ChannelMessage } from '../contract/message.ts';
+import { sendJson } from '../contract/send-json.ts';
+import { boundedFacts, cut } from '../contract/text.ts';
+
+/**
+ * A card by a webhook of Google Chat: 32,000 bytes. All news of one thing is in one thread, and a repetition
+ * of a message is none, by its `requestId`.
+ */
+export const googleChat = defineChannel({
+  type: 'GOOGLE_CHAT',
+  title: 'Google Chat',
+  config: z.object({
+    name: channelName,
+    url: httpUrl('Address of the webhook, with key and token: it is all that posting takes'),
+  }),
+  hidden: ['url'],
+  sender: {
+    kind: 'http',
+    requests: ({ url }, message) => [
+      sendJson(addressOf(url, message), {
+        fallbackText: cut(message.title, 500),
+        thread: { threadKey: message.incidentKey },
+        cardsV2: [{ cardId: 'alert', card: card(message) }],
+      }),
+    ],
+  },
+  sample: { name: 'Ops', url: 'https://chat.googleapis.com/v1/spaces/AAAA/messages?key=k&token=t' },
+});
+
+function addressOf(url: string, { id }: ChannelMessage): string {
+  if (!URL.canParse(url)) return url;
+  const whole = new URL(url);
+  whole.searchParams.set('messageReplyOption', 'REPLY_MESSAGE_FALLBACK_TO_NEW_THREAD');
+  whole.searchParams.set('requestId', id);
+  return whole.href;
+}
+
+function card({ title, cause, facts, link }: ChannelMessage) {
+  const bounds = { valueLength: 2_000, totalLength: 6_000 };
+  return {
+    header: { title: cut(title, 200), subtitle: cut(cause, 200) },
+    sections: [
+      {
+        widgets: [
+          ...boundedFacts(facts, bounds, html).map(({ label, value }) => ({
+            decoratedText: { topLabel: label, text: value, wrapText: true },
+          })),
+          ...(link === null
+            ? []
+            : [
+                {
+                  buttonList: {
+                    buttons: [{ text: 'Open the alert', onClick: { openLink: { url: link } } }],
+                  },
+                },
+              ]),
+        ],
+      },
+    ],
+  };
+}

@@ -1,0 +1,26 @@
+import { z } from 'zod';
+import { defineChannel } from '../contract/channel.ts';
+import { httpUrl } from '../contract/fields.ts';
+import { sendJson } from '../contract/send-json.ts';
+import { slackMessage } from './message.ts';
+
+/** An incoming webhook of Slack, or of anything that understands the same message. */
+export const slack = defineChannel({
+  type: 'SLACK',
+  title: 'Slack',
+  config: z.object({
+    url: httpUrl('Address of an incoming webhook'),
+    channel: z.string().max(80).nullable().default(null).describe('Instead of the channel of the webhook'),
+  }),
+  sender: {
+    kind: 'http',
+    requests: ({ url, channel }, message) => [
+      sendJson(
+        url,
+        { ...(channel === null ? {} : { channel }), ...slackMessage(message) },
+        { 'x-service-notification-id': message.id },
+      ),
+    ],
+  },
+  sample: { url: 'https://hooks.slack.com/services/T000/B000/XXXX', channel: '#ops' },
+});

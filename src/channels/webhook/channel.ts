@@ -1,0 +1,13 @@
+import { defineChannel } from '../contract/channel.ts';
+import { WebhookConfig } from './config.ts';
+
+/** A request that the channel's author defines. */
+export const webhook = defineChannel({
+  type: 'WEBHOOK',
+  title: 'Webhook',
+  config: WebhookConfig,
+  hidden: ['webhookSecret'],
+  lockable: ['headers', 'queryParameters'],
+  sender: { kind: 'template' },
+  sample: { name: 'Ops', url: 'https://hooks.example.com/ops' },
+});

@@ -1,0 +1,216 @@
+import type { ChannelMessage } from '../../../channels/contract/message.ts';
+import { cut, type Fact, oneLine, plainText } from '../../../channels/contract/text.ts';
+import type { AlertFacts } from '../facts.ts';
+import type { AlertType, Notice } from '../state.ts';
+
+/** An alert on its way to a channel. */
+export interface AlertMessage {
+  /** The same at every try: receivers can tell a repetition by it. */
+  readonly id: string;
+  readonly alertId: string;
+  readonly type: AlertType;
+  readonly notice: Notice;
+  readonly checkId: string;
+  readonly resultId: string | null;
+  readonly accountId: string;
+  readonly facts: AlertFacts;
+  /** When the alert was made, in epoch milliseconds. */
+  readonly created: number;
+  /** Where the API has the result; null when there is none. */
+  readonly resultLink: string | null;
+  /** Where people read the alert in a browser, without a key; null where nobody knows how to get there. */
+  readonly pageLink: string | null;
+}
+
+/** What channels say of an alert. */
+export function channelMessage(message: AlertMessage): ChannelMessage {
+  const { id, notice, facts } = message;
+  return {
+    id,
+    title: oneLine(titleOf(message)),
+    cause: causeOf(message),
+    owner: ownerOf(message),
+    since: sinceOf(message),
+    locations: locationsOf(facts),
+    error: facts.error === null ? null : plainText(facts.error),
+    severity: notice === 'failure' ? 'critical' : notice === 'recovery' ? 'info' : 'warning',
+    isOver: notice === 'recovery',
+    subject: subjectOf(message),
+    subjectId: message.checkId,
+    incidentKey: `picket-${subjectOf(message)}-${message.checkId}`,
+    tags: facts.tags,
+    facts: factLines(message),
+    link: message.pageLink,
+    createdAt: message.created,
+    variables: variablesOf(message),
+  };
+}
+
+const maxCauseLength = 300;
+
+/** Why it is so, in one line. */
+function causeOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'>): string {
+  const { certificate, subject, responseTimeMs } = facts;
+  const [first = ''] = plainText(facts.error ?? '')
+    .trim()
+    .split('\n');
+  if (notice === 'recovery') return subject === undefined ? 'The check passes again.' : 'It is over.';
+  if (first !== '') return cut(oneLine(first), maxCauseLength);
+  if (certificate)
+    return `The certificate of ${oneLine(certificate.domain)} ends on ${iso(certificate.expiresAt)}.`;
+  if (notice === 'degraded' && responseTimeMs !== null) {
+    return `It answered slowly, after ${Math.round(responseTimeMs)} ms.`;
+  }
+  return notice === 'degraded' ? 'It is slower or worse than its limit.' : 'The run gave no reason.';
+}
+
+const owners: Readonly<Record<string, string>> = {
+  target: 'the target',
+  config: 'the definition of the check',
+  location: 'the location',
+  agent: 'the agent',
+};
+
+/** Whose fault it is, in words. Only what is the fault of a target or a definition makes a check fail. */
+function ownerOf({ facts }: Pick<AlertMessage, 'facts'>): string {
+  if (facts.subject === 'location' || facts.subject === 'sickness') return 'the private location';
+  if (facts.subject === 'test') return 'nobody';
+  return owners[facts.owner ?? 'target'] ?? 'the target';
+}
+
+/** When it began, or began to be over. */
+function sinceOf({ facts, created }: Pick<AlertMessage, 'facts' | 'created'>): number {
+  return facts.since ?? facts.startedAt ?? created;
+}
+
+function locationsOf(facts: AlertFacts): readonly string[] {
+  if (facts.locations && facts.locations.length > 0) return facts.locations;
+  return facts.runLocation === null ? [] : [facts.runLocation];
+}
+
+function subjectOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'>): string {
+  return facts.subject ?? (notice === 'ssl' ? 'certificate' : 'check');
+}
+
+const iso = (epochMs: number) => new Date(epochMs).toISOString();
+
+/** One line for people that says what happened. */
+export function titleOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'>): string {
+  const { checkName: name, reminder, recoversFrom, certificate, isFlapping } = facts;
+  if (facts.subject === 'location') {
+    return `Private location ${name} has ${notice === 'recovery' ? 'an agent again' : 'no agent'}`;
+  }
+  if (facts.subject === 'sickness') {
+    return `Private location ${name} ${notice === 'recovery' ? 'is healthy again' : 'is unhealthy'}`;
+  }
+  if (facts.subject === 'test')
+    return notice === 'recovery' ? 'The test is over' : 'Test notification of Picket';
+  switch (notice) {
+    case 'failure':
+      if (isFlapping) return `${name} is flapping: it fails and passes in turn`;
+      return reminder > 0 ? `${name} is still failing (reminder ${reminder})` : `${name} has failed`;
+    case 'degraded':
+      if (isFlapping) return `${name} is flapping: it is degraded and passes in turn`;
+      return reminder > 0 ? `${name} is still degraded (reminder ${reminder})` : `${name} is degraded`;
+    case 'recovery':
+      return recoversFrom === 'degraded' ? `${name} is not degraded any more` : `${name} has recovered`;
+    case 'ssl': {
+      const days = certificate?.daysRemaining ?? 0;
+      const when =
+        days < 0
+          ? 'has expired'
+          : `expires ${days === 0 ? 'today' : `in ${days} day${days === 1 ? '' : 's'}`}`;
+      return `The certificate of ${certificate?.domain ?? name} ${when}`;
+    }
+  }
+}
+
+/** The variables that templates of webhooks know (check model 4.4). */
+function variablesOf(message: AlertMessage): Record<string, unknown> {
+  const { facts } = message;
+  return {
+    ALERT_TITLE: titleOf(message),
+    ALERT_TYPE: message.type,
+    ALERT_ID: message.alertId,
+    ACCOUNT_ID: message.accountId,
+    CHECK_NAME: facts.checkName,
+    CHECK_ID: message.checkId,
+    CHECK_TYPE: facts.checkType,
+    CHECK_DESCRIPTION: facts.checkDescription,
+    CHECK_ERROR_MESSAGE: facts.error,
+    CAUSE: causeOf(message),
+    FAULT_OF: ownerOf(message),
+    SINCE: iso(sinceOf(message)),
+    LOCATIONS: locationsOf(facts),
+    CHECK_RESULT_ID: message.resultId,
+    RESULT_LINK: message.resultLink,
+    ALERT_LINK: message.pageLink,
+    RESPONSE_TIME: facts.responseTimeMs,
+    API_CHECK_RESPONSE_STATUS_CODE: facts.statusCode,
+    API_CHECK_RESPONSE_STATUS_TEXT: facts.statusText,
+    RUN_LOCATION: facts.runLocation,
+    REGION: facts.runLocation,
+    GROUP_NAME: facts.groupName,
+    STARTED_AT: facts.startedAt === null ? null : new Date(facts.startedAt).toISOString(),
+    SENT_AT: new Date(message.created).toISOString(),
+    TAGS: facts.tags,
+    IS_REMINDER: facts.reminder > 0,
+    REMINDER_SEQUENCE: facts.reminder,
+    SSL_DAYS_REMAINING: facts.certificate?.daysRemaining ?? null,
+    SSL_CHECK_DOMAIN: facts.certificate?.domain ?? null,
+    // Names that public templates use; this service analyses nothing.
+    AI_ANALYSIS_CLASSIFICATION: null,
+    AI_ANALYSIS_ROOT_CAUSE: null,
+    AI_ANALYSIS_USER_IMPACT: null,
+    AI_ANALYSIS_CODE_FIX: null,
+    AI_ANALYSIS_EVIDENCE: null,
+    AI_ANALYSIS_LINK: null,
+  };
+}
+
+/** What people want to know of an alert, line by line. */
+export function factLines(
+  message: Pick<AlertMessage, 'notice' | 'facts' | 'created' | 'resultLink'>,
+): Fact[] {
+  const { notice, facts, created } = message;
+  const { certificate } = facts;
+  const status = [facts.statusCode, facts.statusText].filter((part) => part !== null).join(' ');
+  const cause = causeOf(message);
+  const isOver = notice === 'recovery';
+  const since = sinceOf(message);
+  const at = facts.startedAt ?? created;
+  const error = plainText(facts.error ?? '').trim();
+  const lines: [label: string, value: string | null][] = [
+    ['Cause', cause],
+    ['Fault of', isOver ? null : ownerOf(message)],
+    ['Since', isOver ? null : iso(since)],
+    ['Where', locationsOf(facts).join(', ')],
+    ['Target', facts.target ?? null],
+    // The cause is its first line.
+    ['Error', error === cause ? null : error],
+    ['Response', status === '' ? null : status],
+    ['Response time', facts.responseTimeMs === null ? null : `${Math.round(facts.responseTimeMs)} ms`],
+    ['Certificate expires', certificate ? iso(certificate.expiresAt) : null],
+    ['Check type', facts.subject === undefined ? facts.checkType : null],
+    ['Group', facts.groupName],
+    ['Tags', facts.tags.length === 0 ? null : facts.tags.join(', ')],
+    ['Time', iso(at)],
+    [
+      isOver ? 'It lasted' : 'Duration',
+      facts.since === undefined || facts.since === null ? null : durationText(Math.max(0, at - since)),
+    ],
+    ['Run', message.resultLink],
+  ];
+  return lines.flatMap(([label, value]) => {
+    const text = plainText(value ?? '').trim();
+    return text === '' ? [] : [{ label, value: text }];
+  });
+}
+
+function durationText(ms: number): string {
+  const minutes = Math.floor(ms / 60_000);
+  if (minutes < 1) return `${Math.round(ms / 1000)} s`;
+  const [days, hours] = [Math.floor(minutes / 1440), Math.floor((minutes % 1440) / 60)];
+  const parts = [days > 0 ? `${days} d` : '', hours > 0 ? `${hours} h` : '', `${minutes % 60} min`];
+  return parts.filter((part) => part !== '').join(' ');
+}
