@@ -300,9 +300,6 @@ export const migrations: readonly Migration[] = [
     ],
   },
   alertHandling,
-    ],
-  },
-  {
   {
     name: '0033-parts-of-notifications',
     statements: [
