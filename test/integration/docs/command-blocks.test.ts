@@ -106,6 +106,25 @@ describe('commands within sentences', () => {
   });
 });
 
+describe('paths within sentences', () => {
+  // What a reader of these pages makes, and what earlier versions had.
+  const notHere = /^docs\/how-to\/adding-|^docs\/adr\/|^CHANGELOG\.md$/;
+
+  it('lead to files and folders that exist', () => {
+    const paths = documents()
+      .filter((file) => !notHere.test(file))
+      .flatMap((file) =>
+        [
+          ...readFileSync(join(root, file), 'utf8').matchAll(
+            /`((?:src|test|scripts|deploy|docs)\/[\w./-]+)`/g,
+          ),
+        ].map(([, path = '']) => ({ file, path })),
+      );
+    expect(paths.length).toBeGreaterThan(150);
+    for (const { file, path } of paths) expect(existsSync(join(root, path)), `${file}: ${path}`).toBe(true);
+  });
+});
+
 describe('links between documents', () => {
   it('lead to files and headings that exist', () => {
     for (const file of documents()) {
