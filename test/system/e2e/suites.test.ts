@@ -207,7 +207,7 @@ describe('Playwright suites: a real service, a real agent', () => {
     }
   });
 
-  it('end with everything they started when they are cancelled', { timeout: 120_000 }, async (context) => {
+  it('end with everything they started when they are cancelled', { timeout: 240_000 }, async (context) => {
     needsAll(context);
     const suite = {
       ...files,
@@ -223,7 +223,7 @@ describe('Playwright suites: a real service, a real agent', () => {
         const sandbox = new RegExp(`${scripts.path}/\\d+/sandboxes/[^/]+`).exec(line)?.[0];
         return line.includes('chromium') && sandbox !== undefined && existsSync(join(sandbox, 'suite'));
       });
-    await until('its browser runs', () => browsers().length > 0, { timeoutMs: 60_000 });
+    await until('its browser runs', () => browsers().length > 0, { timeoutMs: 150_000 });
     const started = browsers();
     await harness.call('POST', `/v1/check-sessions/${session}/cancel`);
     const isAlive = (pid: number) => processesWhere((_status, other) => other === pid).length > 0;

@@ -93,6 +93,7 @@ describe.skipIf(reason)(`times of the kernel${reason ? ` (${reason})` : ''}`, ()
     using _busy = keepBusy(40);
     const { phases, body } = await probe(`${target.url}/parts/${pieces.count}/${pieces.pauseMs}`, {
       timekeeper,
+      timeoutMs: 50_000,
       isCertificateChecked: false,
     });
     expect(body.bytes.length).toBe(pieces.count * 65_536);
