@@ -22,12 +22,11 @@ import { probeFailure } from '../judging/probe-failure.ts';
 import { render, TemplateError } from '../judging/templating.ts';
 import { judge } from '../judging/verdict.ts';
 import type { IcmpDetail, PingResult } from './detail.ts';
-import type { IcmpSpec } from './spec.ts';
+import { defaultPacketBytes, type IcmpSpec } from './spec.ts';
 import { judgeLoss } from './verdict.ts';
 
-/** check model 1.6: 500 ms apart, 56 data bytes. */
+/** check model 1.6 */
 const intervalMs = 500;
-const dataBytes = 56;
 const icmpHeaderBytes = 8;
 const defaultPingCount = 10;
 const noReply = 'no reply in time';
@@ -58,7 +57,14 @@ export function icmpRunner(backend: IcmpBackend): Runner<IcmpSpec, IcmpDetail> {
     if (isFallback)
       context.log.write('WARN', 'IPv6 is switched off at this location: the requests used IPv4');
     const result = await probeIcmp(
-      { hostname: request.hostname, family, count: request.count, intervalMs, dataBytes },
+      {
+        hostname: request.hostname,
+        family,
+        count: request.count,
+        intervalMs,
+        dataBytes: request.packetBytes - icmpHeaderBytes,
+        dontFragment: spec.request.dontFragment,
+      },
       {
         backend,
         resolver: context.resolver,
@@ -86,6 +92,8 @@ export function icmpRunner(backend: IcmpBackend): Runner<IcmpSpec, IcmpDetail> {
 interface PreparedRequest {
   readonly hostname: string;
   readonly count: number;
+  /** With the ICMP header. */
+  readonly packetBytes: number;
   readonly assertions: readonly Assertion[];
 }
 
@@ -110,7 +118,9 @@ function prepareRequest(
       ...assertion,
       target: render(assertion.target, variables, 'raw'),
     }));
-    return { request: { hostname, count: request.pingCount ?? defaultPingCount, assertions } };
+    const count = request.pingCount ?? defaultPingCount;
+    const packetBytes = request.packetSize ?? defaultPacketBytes;
+    return { request: { hostname, count, packetBytes, assertions } };
   } catch (thrown) {
     if (thrown instanceof TemplateError) return { failure: failure('TEMPLATE_INVALID', thrown.message) };
     throw thrown;
@@ -179,7 +189,7 @@ function failedOutcome(context: RunContext, run: IcmpRun, failed: Failure): Outc
 
 /** The definition could not be made into a request. */
 function unsentOutcome({ request }: IcmpSpec, context: RunContext, failed: Failure): Outcome<IcmpDetail> {
-  const { hostname, pingCount, ipFamily } = request;
+  const { hostname, pingCount, packetSize, ipFamily } = request;
   const result: IcmpProbeResult = {
     error: undefined,
     address: null,
@@ -187,8 +197,13 @@ function unsentOutcome({ request }: IcmpSpec, context: RunContext, failed: Failu
     lookupMs: 0,
     answers: [],
   };
-  const run = { request: { hostname, count: pingCount ?? defaultPingCount, assertions: [] }, result };
-  return failedOutcome(context, run, failed);
+  const count = pingCount ?? defaultPingCount;
+  const packetBytes = packetSize ?? defaultPacketBytes;
+  return failedOutcome(
+    context,
+    { request: { hostname, count, packetBytes, assertions: [] }, result },
+    failed,
+  );
 }
 
 function responseOf({ request, result }: IcmpRun): IcmpDetail['response'] {
@@ -201,7 +216,7 @@ function responseOf({ request, result }: IcmpRun): IcmpDetail['response'] {
     pingCount: request.count,
     packetsSent: sent,
     packetsReceived: received,
-    packetSize: icmpHeaderBytes + dataBytes,
+    packetSize: request.packetBytes,
     packetLoss: sent === 0 ? null : toThousandths((100 * (sent - received)) / sent),
     dnsResolutionTime: toMicroseconds(lookupMs),
     latency: latency && timesToMicroseconds(latency),

@@ -2,6 +2,12 @@ import { z } from 'zod';
 import { thresholdMs } from '../contract/common-fields.ts';
 import { assertionSchema } from '../judging/assertion.ts';
 
+/** check model 1.6: 56 data bytes. */
+export const defaultPacketBytes = 64;
+/** The header, and the random bytes by which a reply is known. */
+const minPacketBytes = 16;
+const maxPacketBytes = 65_507;
+
 /** What `LATENCY` assertions can look at (check model 1.10). */
 export const latencyProperties = ['avg', 'min', 'max', 'stdDev'] as const;
 
@@ -37,6 +43,17 @@ export const IcmpSpec = z
       hostname: z.string().min(1).max(2048).describe('A host name or an address'),
       ipFamily: z.enum(['IPv4', 'IPv6']).nullable().default('IPv4').describe('null: IPv4'),
       pingCount: z.int().min(1).max(50).nullable().default(10).describe('null: 10'),
+      packetSize: z
+        .int()
+        .min(minPacketBytes)
+        .max(maxPacketBytes)
+        .nullable()
+        .default(defaultPacketBytes)
+        .describe('Bytes of each request with its ICMP header of 8, without the IP header; null: 64'),
+      dontFragment: z
+        .boolean()
+        .default(false)
+        .describe('Whether the requests may not be fragmented on their way'),
       assertions: z.array(IcmpAssertion).default([]),
     }),
     degradedResponseTime: thresholdMs({ defaultMs: 10_000, maxMs: 300_000 }),

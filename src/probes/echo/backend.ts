@@ -15,6 +15,11 @@ export interface PingTrain {
   readonly dataBytes: number;
   /** Time to live (IPv4) or hop limit (IPv6) to send with; the system's when absent. */
   readonly ttl?: number | undefined;
+  /**
+   * Whether routers may not fragment the requests, nor this host; the other way round when false; as the system
+   * does it when absent.
+   */
+  readonly dontFragment?: boolean | undefined;
 }
 
 /** Something that can ping. */

@@ -158,6 +158,7 @@ export class EchoEngine {
     const token = this.#tokens.next();
     const request = { sequence: wireSequence, token, dataBytes: spec.dataBytes };
     socket.setTtl(spec.ttl);
+    socket.setDontFragment(spec.dontFragment);
     let errno: string | undefined;
     for (let attempt = 0; attempt < sendAttempts; attempt += 1) {
       const sentAtMs = performance.now();

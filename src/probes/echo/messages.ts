@@ -11,6 +11,7 @@ export interface TrainSpec {
   readonly intervalMs: number;
   readonly dataBytes: number;
   readonly ttl: number | undefined;
+  readonly dontFragment?: boolean | undefined;
   readonly replyTimeoutMs: number;
 }
 

@@ -50,6 +50,15 @@ export interface SocketAnswer {
   readonly error: ExtendedError | undefined;
 }
 
+/**
+ * The path MTU discovery to set at a socket. Always unfragmented means "probe": each request asks the path anew, instead
+ * of being refused here by what the kernel has learned from the one before.
+ */
+export function pathMtuDiscovery(dontFragment: boolean | undefined): number {
+  if (dontFragment === undefined) return linux.PMTUDISC_WANT;
+  return dontFragment ? linux.PMTUDISC_PROBE : linux.PMTUDISC_DONT;
+}
+
 const receiveBufferBytes = 1 << 20;
 const { SOL_IP, SOL_IPV6 } = linux;
 
@@ -61,6 +70,7 @@ export class EchoSocket {
   readonly #libc: Libc;
   readonly #identifier = randomInt(0x10000);
   #ttl: number | undefined;
+  #dontFragment: boolean | undefined;
   /** The last request: the next one differs in little. */
   #packet: Buffer = Buffer.alloc(0);
 
@@ -132,6 +142,14 @@ export class EchoSocket {
     // -1 stands for the system's own value.
     if (this.family === 4) this.#set(SOL_IP, linux.IP_TTL, ttl ?? -1);
     else this.#set(SOL_IPV6, linux.IPV6_UNICAST_HOPS, ttl ?? -1);
+  }
+
+  /** Whether what is sent from now on may be fragmented; undefined: as the system does it. */
+  setDontFragment(dontFragment: boolean | undefined): void {
+    if (dontFragment === this.#dontFragment) return;
+    this.#dontFragment = dontFragment;
+    if (this.family === 4) this.#set(SOL_IP, linux.IP_MTU_DISCOVER, pathMtuDiscovery(dontFragment));
+    else this.#set(SOL_IPV6, linux.IPV6_MTU_DISCOVER, pathMtuDiscovery(dontFragment));
   }
 
   /** Takes out everything that has arrived; errors when the kernel says that there are any. */

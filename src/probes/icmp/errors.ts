@@ -29,6 +29,10 @@ const resourceErrnos: ReadonlySet<string> = new Set(['ENOBUFS', 'ENOMEM', 'EAGAI
 
 /** What it means that this host did not send a request: the location's network, or this agent's resources. */
 export function unsentError(errno: string, address: string, { description }: IcmpBackend): IcmpProbeError {
+  if (errno === 'EMSGSIZE') {
+    const message = `echo requests to ${address} of this size do not fit the link of this location unfragmented`;
+    return new IcmpProbeError('network-unavailable', `${message} (${errno}, ${description})`);
+  }
   const kind = resourceErrnos.has(errno) ? 'out-of-resources' : 'network-unavailable';
   return new IcmpProbeError(kind, `echo requests to ${address} cannot be sent: ${errno} (${description})`);
 }

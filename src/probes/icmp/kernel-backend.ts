@@ -52,9 +52,10 @@ export class KernelBackend implements IcmpBackend {
         errno: 'ENODEV',
       }));
     }
-    const { count, intervalMs, dataBytes, replyTimeoutMs, ttl } = train;
+    const { count, intervalMs, dataBytes, replyTimeoutMs, ttl, dontFragment } = train;
+    const spec = { address, scopeId, count, intervalMs, dataBytes, replyTimeoutMs, ttl, dontFragment };
     const thread = await this.#liveThread();
-    return await thread.ping({ address, scopeId, count, intervalMs, dataBytes, replyTimeoutMs, ttl }, signal);
+    return await thread.ping(spec, signal);
   }
 
   close(): Promise<void> {

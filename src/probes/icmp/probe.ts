@@ -17,6 +17,8 @@ export interface IcmpProbeRequest {
   readonly dataBytes: number;
   /** Time to live, or hop limit, to send with; the system's when absent. */
   readonly ttl?: number | undefined;
+  /** Whether the requests may not be fragmented on their way; as the system does it when absent. */
+  readonly dontFragment?: boolean | undefined;
 }
 
 export interface IcmpProbeControls extends InterruptionSources {
@@ -93,7 +95,7 @@ class IcmpProbe {
   }
 
   async #ping(): Promise<void> {
-    const { hostname, count, intervalMs, dataBytes, ttl } = this.#request;
+    const { hostname, count, intervalMs, dataBytes, ttl, dontFragment } = this.#request;
     const { backend, egress, timeoutMs } = this.#controls;
     const budget = timeBudget({ timeoutMs, count, intervalMs });
     const { address, family } = await this.#lookUp(budget.lookupTimeoutMs);
@@ -102,7 +104,7 @@ class IcmpProbe {
     this.#address = address;
     this.#family = family;
     const replyTimeoutMs = budget.replyTimeoutMs(timeoutMs - this.#lookupTakenMs);
-    const train = { address, family, count, intervalMs, replyTimeoutMs, dataBytes, ttl };
+    const train = { address, family, count, intervalMs, replyTimeoutMs, dataBytes, ttl, dontFragment };
     this.#answers = await backend.ping(train, this.#stop.signal);
     if (this.#interruption) {
       throw this.#stopError(`pinging ${address}, with ${this.#answers.length} of ${count} requests done`);

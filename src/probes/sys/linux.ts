@@ -24,14 +24,21 @@ export const SO_TIMESTAMPNS = 35;
 
 export const SOL_IP = 0;
 export const IP_TTL = 2;
+export const IP_MTU_DISCOVER = 10;
 export const IP_RECVERR = 11;
 export const IP_RECVTTL = 12;
 
 export const SOL_IPV6 = 41;
 export const IPV6_UNICAST_HOPS = 16;
+export const IPV6_MTU_DISCOVER = 23;
 export const IPV6_RECVERR = 25;
 export const IPV6_RECVHOPLIMIT = 51;
 export const IPV6_HOPLIMIT = 52;
+
+/** Values of both: never, as the system does, always and whatever is known of the path. */
+export const PMTUDISC_DONT = 0;
+export const PMTUDISC_WANT = 1;
+export const PMTUDISC_PROBE = 3;
 
 export const SOL_RAW = 255;
 export const ICMP_FILTER = 1;

@@ -146,6 +146,35 @@ describe.skipIf(reason)(`ICMP monitors${reason ? ` (${reason})` : ''}`, () => {
     expect(silent.detail.assertions[0]?.error).toContain('no echo request was answered');
   });
 
+  it.each([
+    ['10.80.2.1', 'frag needed and df set (type 3, code 4), MTU 1400', '10.80.1.2'],
+    ['fd80:2::1', 'packet too big (type 2, code 0), MTU 1400', 'fd80:1::2'],
+  ])('finds out whether packets of a size reach %s unfragmented', async (hostname, error, from) => {
+    // The link to the target takes 1400 bytes, IP header and all.
+    const headerBytes = hostname.includes(':') ? 40 : 20;
+    const ping = (packetSize: number, dontFragment: boolean) =>
+      icmp.check({ request: { hostname, pingCount: 2, packetSize, dontFragment } });
+    const fits = await ping(1400 - headerBytes, true);
+    expect(fits.failure).toBeUndefined();
+    expect(fits.detail.response).toMatchObject({ packetSize: 1400 - headerBytes, packetsReceived: 2 });
+    const tooLarge = await ping(1401 - headerBytes, true);
+    expect(tooLarge.failure).toMatchObject({ code: 'HOST_UNREACHABLE', owner: 'target' });
+    // Each of them asks the path: the second is not refused by what the first has taught the kernel.
+    for (const result of tooLarge.detail.response.pingResults) expect(result).toMatchObject({ error, from });
+    const inPieces = await ping(1401 - headerBytes, false);
+    expect(inPieces.failure).toBeUndefined();
+    expect(inPieces.detail.response).toMatchObject({ packetsReceived: 2, packetLoss: 0 });
+    const tooLargeForUs = await ping(1501 - headerBytes, true);
+    expect(tooLargeForUs.failure).toMatchObject({ code: 'NETWORK_UNAVAILABLE', owner: 'location' });
+    expect(tooLargeForUs.failure?.message).toContain('do not fit the link of this location unfragmented');
+  });
+
+  it('loses no request to a narrow path when it may fragment', async () => {
+    lab.exec('agent', 'ip route flush cache');
+    const request = { hostname: '10.80.2.1', pingCount: 1, packetSize: 1400 };
+    expect((await icmp.check({ request })).detail.response).toMatchObject({ packetsReceived: 1 });
+  });
+
   it('stops at its limit and says how far it came', async () => {
     const outcome = await icmp.check({ request: { ...target, pingCount: 50 } }, 150);
     expect(outcome.failure).toMatchObject({ code: 'RESPONSE_TIMEOUT', owner: 'target' });

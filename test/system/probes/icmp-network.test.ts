@@ -89,6 +89,18 @@ describe.skipIf(reason)(`ICMP over a network of its own${reason ? ` (${reason})`
       expect(tooLargeV6).toMatchObject({ kind: 'error', type: 2, from: 'fd80:1::2', mtuBytes: 1400 });
     });
 
+    it('ask the path each time whether a packet fits unfragmented, and send it in pieces when they may', async () => {
+      for (const [address, type] of [
+        ['10.80.2.1', 3],
+        ['fd80:2::1', 2],
+      ] as const) {
+        const large = { address, count: 2, dataBytes: 1440 };
+        for (const answer of await icmp.ping({ ...large, dontFragment: true }))
+          expect(answer).toMatchObject({ kind: 'error', type, mtuBytes: 1400 });
+        expect(kinds(await icmp.ping({ ...large, dontFragment: false }))).toEqual(['reply', 'reply']);
+      }
+    });
+
     it('send the smallest and the largest packets', async () => {
       for (const dataBytes of [0, 1, 7, 8000, 65_000]) {
         const answers = await icmp.ping({ address: '10.80.1.2', count: 2, dataBytes });

@@ -3,6 +3,7 @@ import type { IpFamily } from '../../address.ts';
 import type { EchoAnswer } from '../../echo/answers.ts';
 import type { PingTrain } from '../../echo/backend.ts';
 import { echoRequest, tokenBytes } from '../../echo/packet.ts';
+import { pathMtuDiscovery } from '../../echo/socket.ts';
 import { errnoOfWords } from '../../sys/errno.ts';
 import * as linux from '../../sys/linux.ts';
 import { canonicalAddress } from '../../sys/socket-address.ts';
@@ -14,6 +15,7 @@ interface EchoRequest extends NetPingRequest {
   readonly token: Buffer;
   readonly dataBytes: number;
   readonly ttl: number | undefined;
+  readonly dontFragment: boolean | undefined;
   readonly settle: (answer: EchoAnswer | undefined) => void;
   sentAtMs: number;
 }
@@ -36,6 +38,7 @@ export class NetPingEcho {
   readonly #session: NetPingSession<EchoRequest>;
   readonly #open = new Map<number, EchoRequest>();
   #ttl: number | undefined;
+  #dontFragment: boolean | undefined;
 
   /**
    * @param onError called when the socket broke: it is of no use any more.
@@ -56,6 +59,7 @@ export class NetPingEcho {
       echoRequest({ family, identifier: session.sessionId, sequence: id, token, dataBytes });
     session.onBeforeSocketSend = (request) => {
       this.#setTtl(request.ttl);
+      this.#setDontFragment(request.dontFragment);
       // Before the send and not after it: nearby, the reply is there before the send returns.
       request.sentAtMs = performance.now();
     };
@@ -93,6 +97,7 @@ export class NetPingEcho {
       token: randomBytes(tokenBytes),
       dataBytes: train.dataBytes,
       ttl: train.ttl,
+      dontFragment: train.dontFragment,
       settle,
       sentAtMs: performance.now(),
     };
@@ -129,6 +134,15 @@ export class NetPingEcho {
     if (ttl === this.#ttl) return;
     this.#ttl = ttl;
     this.#applyTtl();
+  }
+
+  #setDontFragment(dontFragment: boolean | undefined): void {
+    if (dontFragment === this.#dontFragment) return;
+    this.#dontFragment = dontFragment;
+    const { socket } = this.#session;
+    const value = pathMtuDiscovery(dontFragment);
+    if (this.family === 4) socket.setOption(linux.SOL_IP, linux.IP_MTU_DISCOVER, value);
+    else socket.setOption(linux.SOL_IPV6, linux.IPV6_MTU_DISCOVER, value);
   }
 
   /**

@@ -10,6 +10,8 @@ export const samples: Samples = {
     'request.hostname': { request: { hostname: '' } },
     'request.ipFamily': { request: { hostname, ipFamily: 'IPv5' } },
     'request.pingCount': { request: { hostname, pingCount: 51 } },
+    'request.packetSize': { request: { hostname, packetSize: 15 } },
+    'request.dontFragment': { request: { hostname, dontFragment: 'yes' } },
     'request.assertions.0.source': {
       request: { hostname, assertions: [{ ...latency, source: 'STATUS_CODE' }] },
     },
