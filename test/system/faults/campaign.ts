@@ -8,14 +8,16 @@ import { type PostgresServer, startPostgres } from '../../helpers/service/postgr
 import { judge, type Violation } from './checker.ts';
 import { type PlannedFault, planFaults } from './fault-plan.ts';
 import { type Figures, figuresOf } from './figures.ts';
-import { type CampaignCheck, HistoryBook, nowMs, readHistories } from './history.ts';
+import { type CampaignCheck, HistoryBook, nowMs, readHistories, type ShownCounts } from './history.ts';
 import { type LedgerReader, postgresLedger, sqliteLedger } from './ledger-rows.ts';
 import { LoggedTarget } from './logged-target.ts';
 import { unleash, type Victim } from './nemesis.ts';
 import { SupervisedProcess } from './supervised-process.ts';
+import { readSurfaces } from './surfaces.ts';
 import { Wire } from './wire.ts';
 
 const apiKey = 'key-of-the-fault-campaigns';
+const statusPage = 'campaign';
 const usualAgents = { 'agent-1': 'north', 'agent-2': 'north', 'agent-3': 'south' };
 /** Many processes start at once, on machines that are busy. */
 const readyTimeoutMs = 180_000;
@@ -78,7 +80,11 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRep
   progress('the nemesis rests');
   const ended = await stage.endChecks(checks);
   await stage.settle();
-  book.writeLedger(ended, await stage.ledger.readAll());
+  book.writeLedger({
+    checks: ended,
+    ledger: await stage.ledger.readAll(),
+    ...(await stage.readSurfaces(ended)),
+  });
   const histories = readHistories(folder);
   return { folder, violations: judge(histories), figures: figuresOf(histories) };
 }
@@ -242,6 +248,7 @@ class Stage implements AsyncDisposable {
   /** Healthy and sick, quick and slow targets; at one location, at both in turn, at both at once. */
   async createChecks(count: number): Promise<CampaignCheck[]> {
     const checks: CampaignCheck[] = [];
+    const services: { readonly id: string }[] = [];
     const [first = '', second = first] = this.#keys.keys();
     for (let number = 0; number < count; number += 1) {
       const path = `/check/${number}`;
@@ -250,8 +257,10 @@ class Stage implements AsyncDisposable {
       const query = [hold, isHealthy ? '' : 'sick'].filter(Boolean).join('&');
       const locations = [[first], [first], [second], [...this.#keys.keys()]][number % 4] ?? [];
       const isParallel = number % 8 === 7 && locations.length > 1;
+      const service = await this.#service(`check ${number}`);
       const from = Date.now();
       const { id } = await this.#api<{ id: string }>('POST', '/v1/checks/url', {
+        ...service.fields,
         name: `check ${number}`,
         frequency: 0,
         frequencyOffset: 10,
@@ -270,6 +279,11 @@ class Stage implements AsyncDisposable {
               sameRegion: number % 2 === 0,
             },
       });
+      if (service.id !== undefined) {
+        // The page is read by the ids of checks.
+        await this.#api('PUT', `/v1/status-pages/services/${service.id}`, { name: id });
+        services.push({ id: service.id });
+      }
       checks.push({
         id,
         path,
@@ -281,6 +295,7 @@ class Stage implements AsyncDisposable {
         endedWithin: [0, 0],
       });
     }
+    if (services.length > 0) await this.#showOnPage(services);
     return checks;
   }
 
@@ -303,6 +318,31 @@ class Stage implements AsyncDisposable {
     }
     // The ledger may know of an end before the agent has its answer.
     await Promise.all([...this.victims.values()].map(({ wire }) => wire?.quiet()));
+  }
+
+  /** What the service shows of the slots; nothing where it is of another version. */
+  async readSurfaces(checks: readonly CampaignCheck[]): Promise<{ shown?: ShownCounts[] }> {
+    if (this.#programs.service !== undefined) return {};
+    const read = (path: string) => this.#api('GET', path, undefined);
+    const post = (path: string, body: unknown) => this.#api('POST', path, body);
+    return { shown: await readSurfaces(read, post, checks, statusPage) };
+  }
+
+  /** A service of status pages, and what a check says to open its incidents; none of other versions. */
+  async #service(name: string): Promise<{ id?: string; fields: object }> {
+    if (this.#programs.service !== undefined) return { fields: {} };
+    const { id } = await this.#api<{ id: string }>('POST', '/v1/status-pages/services', { name });
+    const triggerIncident = { serviceId: id, name, description: '', notifySubscribers: false };
+    return { id, fields: { triggerIncident } };
+  }
+
+  /** A status page with these services. */
+  async #showOnPage(services: readonly { readonly id: string }[]): Promise<void> {
+    const cards = Array.from({ length: Math.ceil(services.length / 100) }, (_, index) => ({
+      name: `card ${index}`,
+      services: services.slice(index * 100, index * 100 + 100),
+    }));
+    await this.#api('POST', '/v1/status-pages', { name: statusPage, url: statusPage, cards });
   }
 
   async #api<T>(method: string, path: string, body: unknown): Promise<T> {

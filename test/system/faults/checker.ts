@@ -1,3 +1,4 @@
+import { judgeCoverage } from './coverage-judge.ts';
 import type {
   CampaignCheck,
   ClaimEvent,
@@ -24,7 +25,8 @@ export interface Violation {
     | 'holders-overlap'
     | 'no-request'
     | 'false-alarm'
-    | 'process-ended';
+    | 'process-ended'
+    | 'coverage';
   readonly text: string;
 }
 
@@ -40,7 +42,7 @@ const clockErrorMs = 1_000;
 
 /** Judges the histories of a campaign by the invariants of the ledger. An empty list: all of them hold. */
 export function judge(histories: Histories): Violation[] {
-  const { checks, ledger, events } = histories;
+  const { checks, ledger, events, shown = [] } = histories;
   const runs = new Map(ledger.runs.map((run) => [run.id, run]));
   const calls = sortedCalls(events);
   return [
@@ -50,6 +52,7 @@ export function judge(histories: Histories): Violation[] {
     ...judgeLeases(calls),
     ...judgeEvidence(checks, runs, ledger.results, events, calls),
     ...judgeProcesses(events),
+    ...judgeCoverage(checks, ledger, shown),
   ];
 }
 

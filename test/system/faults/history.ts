@@ -125,10 +125,25 @@ export interface LedgerRows {
   readonly stale: readonly { readonly id: string; readonly runId: string; readonly leaseNumber: number }[];
 }
 
+/** What a surface of the service said became of the slots of a check, when all of it was over. */
+export interface ShownCounts {
+  readonly checkId: string;
+  readonly surface: string;
+  /** By when slots were due, in epoch milliseconds; null: all of them. */
+  readonly window: { readonly from: number; readonly to: number } | null;
+  readonly due: number;
+  readonly final: number;
+  readonly missed: Readonly<Record<string, number>>;
+  readonly cancelled: Readonly<Record<string, number>>;
+  readonly onTheirWay: number;
+}
+
 /** Everything that the judge needs to know. */
 export interface Histories {
   readonly checks: readonly CampaignCheck[];
   readonly ledger: LedgerRows;
+  /** Absent where the service is of a version that shows none. */
+  readonly shown?: readonly ShownCounts[];
   readonly events: readonly HistoryEvent[];
 }
 
@@ -146,8 +161,8 @@ export class HistoryBook {
     appendFileSync(join(this.folder, `${actor}.jsonl`), `${JSON.stringify(event)}\n`);
   }
 
-  writeLedger(checks: readonly CampaignCheck[], ledger: LedgerRows): void {
-    writeFileSync(join(this.folder, 'ledger.json'), JSON.stringify({ checks, ledger }));
+  writeLedger(ending: Omit<Histories, 'events'>): void {
+    writeFileSync(join(this.folder, 'ledger.json'), JSON.stringify(ending));
   }
 }
 
@@ -160,10 +175,10 @@ export function nowMs(): number {
 export function readHistories(folder: string): Histories {
   const file = join(folder, 'ledger.json');
   if (!existsSync(file)) throw new Error(`${folder} has no ledger: the campaign did not come to its end`);
-  const { checks, ledger } = JSON.parse(readFileSync(file, 'utf8')) as Omit<Histories, 'events'>;
+  const ending = JSON.parse(readFileSync(file, 'utf8')) as Omit<Histories, 'events'>;
   const events = readdirSync(folder)
     .filter((name) => name.endsWith('.jsonl'))
     .flatMap((name) => readFileSync(join(folder, name), 'utf8').split('\n').filter(Boolean))
     .map((line) => JSON.parse(line) as HistoryEvent);
-  return { checks, ledger, events };
+  return { ...ending, events };
 }
