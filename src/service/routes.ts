@@ -41,6 +41,7 @@ import { agentHandlers } from './runs/routes.ts';
 import { slotHandlers } from './runs/slot-routes.ts';
 import { sessionHandlers } from './sessions/routes.ts';
 import { triggerHandlers } from './sessions/trigger-routes.ts';
+import { sloHandlers } from './slos/routes.ts';
 
 /** What all routes together work with. */
 export type RouteDeps = Omit<AppDeps, 'handlers' | 'routes'> &
@@ -96,6 +97,7 @@ function allHandlers(deps: RouteDeps & CheckDeps): ReadonlyMap<string, AnyHandle
     ...badgeHandlers(deps),
     ...checkGroupHandlers(deps),
     ...resourceHandlers(deps),
+    ...sloHandlers(deps),
     ...maintenanceHandlers(deps),
     ...runtimeHandlers(),
     ...accountHandlers(deps),

@@ -16,6 +16,8 @@ const dayMs = 86_400_000;
 /** A ping may be stored a moment after its time. */
 const settledAfterMs = 2 * 60_000;
 const checksPerStatement = 200;
+/** About how many slots are sealed at once, where one location has more than one hour of them. */
+const slotsPerSeal = 1000;
 
 /** A record of the ledger as coverage needs it. */
 interface LedgerSlots {
@@ -61,7 +63,7 @@ export class SlotDays {
     if (since + hourMs > now - settledAfterMs) return null;
     const check = await this.#db
       .selectFrom('checks')
-      .select('next_slot_at')
+      .select(['next_slot_at', 'interval_ms'])
       .where('id', '=', checkId)
       .executeTakeFirst();
     if (!check) return null;
@@ -76,8 +78,9 @@ export class SlotDays {
     const settled = Math.min(now - settledAfterMs, check.next_slot_at ?? now, open?.at ?? now);
     const oldest = await this.#oldestSlot(checkId, since);
     if (oldest === null) return null;
-    // A day at most, so that a long history is sealed in small transactions.
-    const until = Math.min(startOf(settled, hourMs), startOf(oldest, hourMs) + dayMs);
+    // So that a long history is sealed in small transactions.
+    const longestMs = Math.max(hourMs, startOf(slotsPerSeal * check.interval_ms, hourMs));
+    const until = Math.min(startOf(settled, hourMs), startOf(oldest, hourMs) + longestMs);
     return until > oldest ? { from: since, to: until } : null;
   }
 

@@ -6,6 +6,7 @@ import type { Migration } from '../store/schema/migrations.ts';
 import type { Tables } from '../tables.ts';
 import { certificates } from './client-certificates.ts';
 import { windows } from './maintenance-windows.ts';
+import { slos } from './slos.ts';
 import { snippets } from './snippets.ts';
 import { variables } from './variables.ts';
 
@@ -13,7 +14,7 @@ import { variables } from './variables.ts';
  * The plain account resources, by the name of their repository in the store. The table of routes, the
  * handlers, the store, the schema and the conformance suites follow from this list, in its order.
  */
-export const resources = { windows, variables, snippets, certificates };
+export const resources = { windows, variables, snippets, certificates, slos };
 
 type Resources = typeof resources;
 

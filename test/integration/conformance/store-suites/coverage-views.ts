@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { failure } from '../../../../src/checks/contract/failure.ts';
 import type { Coverage } from '../../../../src/protocol/runs/coverage.ts';
 import { createCheck, reportOf } from '../../../helpers/service/service.ts';
 import type { StoreStage } from './stage.ts';
@@ -25,6 +26,7 @@ export function coverageViewSuite(stage: StoreStage): void {
       frequency: 10,
       privateLocations: ['lab'],
       retryStrategy: null,
+      doubleCheck: false,
       triggerIncident: { serviceId: service.id, name: 'Down', description: 'x', notifySubscribers: false },
     });
     await call('POST', '/v1/dashboards', { header: 'x', customUrl: 'shown', tags: ['shown'] });
@@ -104,6 +106,53 @@ export function coverageViewSuite(stage: StoreStage): void {
     const parts = names.slice(names.indexOf('evaluated'), names.indexOf('other_reasons') + 1);
     expect(parts.reduce((total, name) => total + cell(name), 0)).toBe(cell('slots_due'));
     expect(cell('slots_due')).toBe(unsealed.counts.due);
+  });
+
+  it('tells how an objective stands, by what was measured and by what was not', async () => {
+    const id = await gap();
+    const group = await call('POST', '/v1/check-groups', { name: 'all' });
+    const create = async (subject: object) =>
+      (await call('POST', '/v1/slos', { name: 'x', target: 99, windowDays: 7, ...subject })).id;
+    const ids = [await create({ checkId: id }), await create({ tags: ['shown'] })];
+    const empty = await create({ groupId: group.id });
+    const statusOf = (slo: number) => call('GET', `/v1/slos/${slo}/status`);
+    for (const slo of ids) {
+      expect(await statusOf(slo)).toMatchObject({
+        state: 'MET',
+        checkIds: [id],
+        availability: 100,
+        coverage: { percent: 100, due: 1 },
+        errorBudget: { failedRuns: 0, leftPercent: 100, leftPercentAtWorst: 100 },
+        burnRates: [1, 6, 24, 72].map((hours) => ({ hours, rate: 0, coveragePercent: 100 })),
+      });
+    }
+    expect(await statusOf(empty)).toMatchObject({ state: 'UNKNOWN', checkIds: [], availability: null });
+    stage.harness.startLeaseSweep();
+    await stage.advanceUntil('some slots are missed', async () => {
+      stage.clock.advance(minuteMs);
+      return (await stage.runsOf(id)).filter(({ state }) => state === 'missed').length >= 3;
+    });
+    const unproven = await statusOf(ids[0]);
+    expect(unproven).toMatchObject({ state: 'UNPROVEN', errorBudget: { leftPercent: 100 } });
+    expect(unproven.errorBudget.leftPercentAtWorst).toBeLessThan(0);
+    const { agent } = stage;
+    await stage.queueNextSlot(id);
+    const [run] = await agent.claim();
+    if (!run) throw new Error('nothing was leased');
+    await agent.report([reportOf(run, { failure: failure('CONNECTION_REFUSED', 'refused') })]);
+    const breached = await statusOf(ids[0]);
+    expect(breached).toMatchObject({ state: 'BREACHED', availability: 50, errorBudget: { failedRuns: 1 } });
+    expect(breached.burnRates.at(-1)).toMatchObject({ hours: 72, rate: 50 });
+    const stranger = await stage.harness.addAccount();
+    const theirs = { key: stranger.key };
+    expect((await stage.harness.call('GET', `/v1/slos/${ids[0]}/status`, undefined, theirs)).status).toBe(
+      404,
+    );
+    const body = { name: 'x', target: 99, checkId: id };
+    const refused = await stage.harness.call('POST', '/v1/slos', body, theirs);
+    expect([refused.status, refused.body.validation.keys]).toEqual([400, ['checkId']]);
+    const moved = await stage.harness.call('PUT', `/v1/slos/${ids[1]}`, { groupId: 999_999, tags: [] });
+    expect([moved.status, moved.body.validation.keys]).toEqual([400, ['groupId']]);
   });
 
   it('colors nothing green that was not measured: badges and dashboards say so', async () => {

@@ -1,0 +1,107 @@
+import { z } from 'zod';
+import { NumericId } from '../http/query.ts';
+import { defineResourceApi } from '../http/resource.ts';
+import { defineRoute, successful } from '../http/route.ts';
+import { Coverage } from '../runs/coverage.ts';
+
+/** What a service level objective is about: exactly one of these. */
+const subjects = {
+  checkId: z.uuid().nullable().default(null).describe('One check'),
+  groupId: z.int().min(1).nullable().default(null).describe('The checks of a group'),
+  tags: z.array(z.string().min(1).max(255)).max(100).default([]).describe('Checks with any of these tags'),
+};
+
+const SloFields = z.object({
+  name: z.string().min(1).max(200),
+  description: z.string().max(2000).nullable().default(null),
+  ...subjects,
+  target: z
+    .number()
+    .gt(0)
+    .lt(100)
+    .describe('Percent of the evaluated runs that are to succeed, such as 99.9'),
+  windowDays: z.int().min(1).max(90).default(30).describe('The window: this many days, ending now'),
+});
+export type SloDefinition = z.output<typeof SloFields>;
+
+export const SloInput = SloFields.superRefine(({ checkId, groupId, tags }, context) => {
+  const named = [checkId !== null, groupId !== null, tags.length > 0].filter(Boolean).length;
+  if (named === 1) return;
+  const message = 'or "groupId" or "tags" must say which checks it is about, and only one of them';
+  context.addIssue({ code: 'custom', path: ['checkId'], message });
+}).meta({ id: 'SloInput', description: 'A service level objective, as it is written' });
+
+export const Slo = SloFields.extend({
+  id: z.int(),
+  created_at: z.iso.datetime(),
+  updated_at: z.iso.datetime().nullable(),
+}).meta({ id: 'Slo', description: 'A service level objective' });
+
+export const sloApi = defineResourceApi({
+  noun: 'slo',
+  order: 'newest first',
+  key: NumericId,
+  shown: Slo,
+  input: SloInput,
+  // Loose, because what counts is the objective that results from merging.
+  patch: z.looseObject({}),
+  documentedPatch: SloFields.partial().meta({
+    id: 'SloPatch',
+    description: 'Any fields of SloInput; absent ones keep their value',
+  }),
+});
+
+const percentOrNull = z.number().nullable();
+
+/** How an objective stands, from what was measured and from what was not. */
+export const SloStatus = z
+  .object({
+    sloId: z.int(),
+    name: z.string(),
+    target: z.number(),
+    from: z.iso.datetime(),
+    to: z.iso.datetime(),
+    checkIds: z.array(z.string()).describe('The checks it is about now'),
+    state: z
+      .enum(['MET', 'UNPROVEN', 'BREACHED', 'UNKNOWN'])
+      .describe(
+        'MET: also if every slot that was not measured had failed; UNPROVEN: as far as was measured; ' +
+          'BREACHED: by what was measured alone; UNKNOWN: nothing was measured',
+      ),
+    availability: percentOrNull.describe('Percent of the evaluated runs that succeeded'),
+    coverage: Coverage,
+    errorBudget: z.object({
+      allowedRuns: z.number().describe('Failed runs that the evaluated ones allow'),
+      failedRuns: z.int(),
+      leftPercent: percentOrNull.describe('What is left of the budget; below 0 it is overspent'),
+      leftPercentAtWorst: percentOrNull.describe(
+        'The same if every slot that was missed, or ended by a fault of the monitoring, had failed',
+      ),
+    }),
+    burnRates: z
+      .array(
+        z.object({
+          hours: z.int().describe('How many hours back from now'),
+          rate: percentOrNull.describe('1 spends exactly the budget over the window; null: nothing measured'),
+          coveragePercent: percentOrNull,
+        }),
+      )
+      .describe('How fast the budget is spent'),
+  })
+  .meta({ id: 'SloStatus' });
+export type SloStatus = z.output<typeof SloStatus>;
+
+export const sloRoutes = {
+  getSloStatus: defineRoute({
+    tag: 'Slos',
+    credential: 'account',
+    rateLimit: { requests: 30, windowSeconds: 60 },
+    method: 'GET',
+    path: '/v1/slos/{id}/status',
+    operationId: 'getSloStatus',
+    summary: 'How an objective stands now: error budget left, burn rates, and how much of it was measured',
+    params: z.object({ id: NumericId }),
+    success: successful,
+    response: SloStatus,
+  }),
+};

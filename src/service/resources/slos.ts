@@ -1,0 +1,26 @@
+import { sloApi, sloRoutes } from '../../protocol/results/slo.ts';
+import { Slos } from '../slos/store.ts';
+import { defineResource } from './resource.ts';
+
+/** Service level objectives. */
+export const slos = defineResource(
+  sloApi,
+  Slos,
+)({
+  migrations: [
+    {
+      name: '0030-slos',
+      statements: [
+        `create table slos (
+          id {serial}, account_id text not null references accounts (id) on delete cascade,
+          definition {json} not null, created bigint not null, updated bigint)`,
+        `create index slos_by_account on slos (account_id, created, id)`,
+      ],
+    },
+  ],
+  parts: sloRoutes,
+  columns: ({ checkId, ...definition }) => ({
+    definition: JSON.stringify({ ...definition, checkId: checkId?.toLowerCase() ?? null }),
+  }),
+  view: ({ id, definition }) => ({ ...definition, id }),
+});
