@@ -9,7 +9,7 @@ export const slos = defineResource(
 )({
   migrations: [
     {
-      name: '0030-slos',
+      name: '0034-slos',
       statements: [
         `create table slos (
           id {serial}, account_id text not null references accounts (id) on delete cascade,
