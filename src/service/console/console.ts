@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod 
 import type { Clock } from '../../lib/clock.ts';
 import { AppError, toError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
+import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
 import { limitSending } from '../http/app.ts';
 import type { AnyHandler } from '../http/handler.ts';
 import type { KeyRole } from '../ids/keys.ts';
@@ -21,6 +22,7 @@ import { addTheme } from './theme.ts';
 
 export interface ConsoleDeps {
   readonly store: Store;
+  readonly artifactStore: ArtifactStore;
   readonly clock: Clock;
   readonly logger: Logger;
   /** The handler of every operation of the API, by operationId. */
@@ -62,7 +64,8 @@ export async function addConsole(app: FastifyInstance, deps: ConsoleDeps): Promi
     scope.get('/live', { exposeHeadRoute: false }, async (request, reply) => {
       const viewer = await replies.viewerOf(request);
       if (!viewer) return reply.code(401).send();
-      feed.add(viewer.accountId, reply);
+      const { searchParams } = new URL(request.url, 'http://own.invalid');
+      feed.add(viewer.accountId, Number(searchParams.get('since')), reply);
       return reply;
     });
     for (const page of pages) {
@@ -102,7 +105,9 @@ function answerWith(
       throw notAllowed('The form is not from this session: open the page again, and send it once more.');
     }
     const call = callOf(request, reply, { viewer, form, deps });
-    return answer(page, await page.handler(call), { replies, answering });
+    // Asked before the page is made: what changes meanwhile is news.
+    const version = page.method === 'POST' ? 0 : await deps.store.statuses.lastChange(viewer.accountId);
+    return answer(page, await page.handler(call), { replies, answering, version });
   };
 }
 
@@ -111,7 +116,7 @@ function callOf(
   reply: FastifyReply,
   { viewer, form, deps }: { viewer: Viewer; form: URLSearchParams; deps: ConsoleDeps },
 ): PageCall {
-  const { handlers, logger, store, clock } = deps;
+  const { handlers, logger, store, artifactStore, clock } = deps;
   const { accountId, role, keyId } = viewer;
   return {
     viewer,
@@ -120,6 +125,7 @@ function callOf(
     form,
     api: new Operations({ handlers, logger, caller: { accountId, role, keyId }, request, reply }),
     store,
+    artifactStore,
     clock,
     request,
     reply,
@@ -129,13 +135,13 @@ function callOf(
 function answer(
   page: Page,
   answered: PageAnswer,
-  { replies, answering }: { replies: Replies; answering: Answering },
+  { replies, answering, version }: { replies: Replies; answering: Answering; version: number },
 ): FastifyReply | Promise<FastifyReply> {
   const { reply } = answering;
   if (answered === 'answered') return reply;
   if ('goTo' in answered) return reply.redirect(answered.goTo, 303);
   const view: View = { title: page.title, ...answered };
-  return replies.send(view, answering);
+  return replies.send(view, answering, version);
 }
 
 /** The pages of the navigation that a role may see. */

@@ -17,7 +17,8 @@ export interface Frame {
   /** Nobody is logged in when absent. */
   readonly viewer?: Viewer;
   readonly navigation?: readonly { readonly path: string; readonly word: string }[];
-  readonly isLive?: boolean;
+  /** The version of the account's statuses it was made of; absent for a page that does not change by itself. */
+  readonly liveSince?: number;
 }
 
 /** A whole document. */
@@ -35,7 +36,7 @@ export function layout(frame: Frame): string {
 <script src="${assets.htmx.path}" defer></script>
 <script src="${assets.app.path}" defer></script>
 </head>
-<body${frame.isLive && viewer ? html` data-live="/live"` : ''}>
+<body${frame.liveSince !== undefined && viewer ? html` data-live="/live?since=${frame.liveSince}"` : ''}>
 <a class="skip" href="#main">Skip to the content</a>
 ${header(frame)}
 <main id="main" tabindex="-1">${main}</main>

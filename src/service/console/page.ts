@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../lib/clock.ts';
+import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
 import type { KeyRole } from '../ids/keys.ts';
 import type { Store } from '../store.ts';
 import type { Html } from './html.ts';
@@ -28,6 +29,7 @@ export interface PageCall {
   /** Calls operations of the API as the viewer: their account, their role, the same validation. */
   readonly api: Operations;
   readonly store: Store;
+  readonly artifactStore: ArtifactStore;
   readonly clock: Clock;
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;

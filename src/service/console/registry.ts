@@ -1,5 +1,7 @@
+import { checkPages } from './check/page.ts';
 import { overviewPages } from './overview/page.ts';
 import type { Page } from './page.ts';
+import { runPages } from './run/page.ts';
 
 /** Every page, in the order of the navigation. Adding one is its folder and its line here. */
-export const pages: readonly Page[] = [...overviewPages];
+export const pages: readonly Page[] = [...overviewPages, ...checkPages, ...runPages];

@@ -59,13 +59,17 @@ export class Replies {
     return reply.redirect(login, 303);
   }
 
-  /** Sends a document. */
-  async send(view: View, { request, reply, viewer }: Answering): Promise<FastifyReply> {
+  /**
+   * Sends a document.
+   *
+   * @param version of the account's statuses that a live page was made of.
+   */
+  async send(view: View, { request, reply, viewer }: Answering, version = 0): Promise<FastifyReply> {
     const { title = '', main, statusCode = 200, isLive = false } = view;
     const document = layout({
       title,
       main,
-      isLive,
+      ...(isLive ? { liveSince: version } : {}),
       assets: this.#deps.assets,
       theme: themeOf(request),
       path: request.method === 'GET' ? request.url : '/',

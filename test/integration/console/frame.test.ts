@@ -2,7 +2,8 @@ import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readAssets } from '../../../src/service/console/assets.ts';
 import { pages } from '../../../src/service/console/registry.ts';
-import { openHarness, type ServiceHarness } from '../../helpers/service/service.ts';
+import type { KeyRole } from '../../../src/service/ids/keys.ts';
+import { createCheck, openHarness, type ServiceHarness } from '../../helpers/service/service.ts';
 import { Visitor } from '../../helpers/service/visitor.ts';
 
 let harness: ServiceHarness;
@@ -145,6 +146,29 @@ describe('forms', () => {
     expect((await visitor.post('/logout', { csrf }, elsewhere)).status).toBe(403);
     expect((await visitor.get('/')).status).toBe(200);
     expect((await visitor.post('/logout', { csrf })).status).toBe(303);
+  });
+});
+
+describe('roles', () => {
+  it('are offered what they may do, and refused the rest in words', async () => {
+    const check = await createCheck(harness, { name: 'to be run' });
+    const visit = async (role: KeyRole, address: string) => {
+      const visitor = new Visitor(harness.app, { address });
+      await visitor.post('/login', { key: await harness.addKey(role) });
+      return visitor;
+    };
+    const reader = await visit('READ_ONLY', '203.0.113.50');
+    expect((await reader.get(`/checks/${check.id}`)).body).not.toContain('Run now');
+    const refused = await reader.post(`/checks/${check.id}/run`, { csrf: await reader.csrf() });
+    expect(refused.status).toBe(403);
+    expect(refused.body).toContain('needs the role READ_RUN');
+    const runner = await visit('READ_RUN', '203.0.113.51');
+    expect((await runner.get(`/checks/${check.id}`)).body).toContain('Run now');
+    const other = await harness.addAccount();
+    const stranger = new Visitor(harness.app, { address: '203.0.113.52' });
+    await stranger.post('/login', { key: other.key });
+    expect((await stranger.get(`/checks/${check.id}`)).status).toBe(404);
+    expect((await stranger.get('/')).body).not.toContain('to be run');
   });
 });
 

@@ -25,11 +25,16 @@ const barWidth = 6;
  * measured is a low grey one, never a green one. People who use the keyboard get at each run by the links
  * around it: the bars are not among the stops of the Tab key.
  *
- * @param slots how many bars there is room for: fewer stand at the right.
+ * @param options.slots how many bars there is room for: fewer stand at the right, unless `isFromLeft`.
  */
-export function bars(label: string, list: readonly Bar[], slots: number): Html {
+export function bars(
+  label: string,
+  list: readonly Bar[],
+  options: { readonly slots: number; readonly isFromLeft?: boolean },
+): Html {
+  const { slots, isFromLeft = false } = options;
   const shown = list.slice(-slots);
-  const from = slots - shown.length;
+  const from = isFromLeft ? 0 : slots - shown.length;
   return html`<div class="bars"><p class="hidden">${label}</p><svg viewBox="0 0 ${slots * barWidth} ${barHeight}" width="${slots * barWidth}" height="${barHeight}">${shown.map(
     (bar, index) => linked(bar, (from + index) * barWidth),
   )}</svg></div>`;

@@ -6,12 +6,16 @@ const dayMs = 24 * hourMs;
 
 /** A length of time in the unit people would use. */
 export function duration(ms: number): string {
-  if (ms < 10 && ms > 0) return `${ms < 0.1 ? ms.toFixed(2) : ms.toFixed(1)} ms`;
-  if (ms < 1_000) return `${Math.round(ms)} ms`;
-  if (ms < minuteMs) return `${(ms / 1_000).toFixed(ms < 10_000 ? 2 : 1)} s`;
+  if (ms < 10 && ms > 0) return `${rounded(ms, ms < 0.1 ? 2 : 1)} ms`;
+  if (ms < 999.5) return `${Math.round(ms)} ms`;
+  if (ms < minuteMs) return `${rounded(ms / 1_000, ms < 10_000 ? 2 : 1)} s`;
   if (ms < hourMs) return inTwo(ms, minuteMs, 'min', 1_000, 's');
   if (ms < 2 * dayMs) return inTwo(ms, hourMs, 'h', minuteMs, 'min');
   return inTwo(ms, dayMs, 'd', hourMs, 'h');
+}
+
+function rounded(value: number, digits: number): string {
+  return String(Number(value.toFixed(digits)));
 }
 
 function inTwo(ms: number, unitMs: number, unit: string, partMs: number, part: string): string {

@@ -1,6 +1,7 @@
 import { type SlotReason, slotReasons } from '../../../protocol/runs/slot.ts';
 import { path, withQuery } from '../html.ts';
 import type { Bar } from './bars.ts';
+import { causeOf } from './cause.ts';
 import { duration, shortened } from './format.ts';
 import type { State } from './state.ts';
 
@@ -17,6 +18,8 @@ export interface SlotFacts {
   readonly verdict: 'PASSED' | 'DEGRADED' | 'FAILED' | 'ERROR' | null;
   readonly responseTimeMs: number | null;
   readonly message: string | null;
+  readonly code: string | null;
+  readonly owner: string | null;
 }
 
 const statesOfVerdicts = {
@@ -59,6 +62,6 @@ function saying(slot: SlotFacts, state: State): string {
   const time = slot.responseTimeMs === null ? '' : ` in ${duration(slot.responseTimeMs)}`;
   if (state === 'passed') return `passed${time}`;
   if (state === 'degraded') return `degraded${time}`;
-  const said = slot.message ? `: ${shortened(slot.message, 120)}` : '';
+  const said = slot.message === null ? '' : `: ${shortened(causeOf(slot.code, slot.message).words, 120)}`;
   return `${state === 'failed' ? 'failed' : 'could not be judged'}${said}`;
 }

@@ -31,7 +31,9 @@ export function table<Row>(options: {
 
 /** Names with their values; entries without a value are left out. */
 export function facts(entries: readonly (readonly [name: string, value: Content])[]): Html {
-  const given = entries.filter(([, value]) => value !== null && value !== undefined && value !== '');
+  const isGiven = (value: Content) =>
+    value !== null && value !== undefined && value !== '' && !(Array.isArray(value) && value.length === 0);
+  const given = entries.filter(([, value]) => isGiven(value));
   return html`<dl class="facts">${given.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
 

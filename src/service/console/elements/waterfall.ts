@@ -12,7 +12,7 @@ export interface Phase {
 }
 
 const rowHeight = 26;
-const [labelX, barsX, barsWidth, width] = [0, 150, 440, 680];
+const [labelX, barsX, barsWidth, width] = [0, 172, 430, 690];
 
 /** Phases one below the other on a common axis, each with its length. */
 export function waterfall(label: string, phases: readonly Phase[]): Html {

@@ -16,8 +16,8 @@ interface Reader {
   readonly reply: FastifyReply;
   readonly since: number;
   lastSent: number;
-  /** Something changed that it does not know yet. */
-  isBehind: boolean;
+  /** The version of the account's statuses that it shows. */
+  seen: number;
 }
 
 /**
@@ -28,7 +28,6 @@ export class LiveFeed {
   readonly #store: Store;
   readonly #logger: Logger;
   readonly #readers = new Set<Reader>();
-  readonly #versions = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor({ store, logger }: { readonly store: Store; readonly logger: Logger }) {
@@ -36,8 +35,12 @@ export class LiveFeed {
     this.#logger = logger;
   }
 
-  /** Keeps the connection of a request open and tells it what happens in an account. */
-  add(accountId: string, reply: FastifyReply): void {
+  /**
+   * Keeps the connection of a request open and reports what happens in an account.
+   *
+   * @param seen the version that its page was made of: what changed since then is news.
+   */
+  add(accountId: string, seen: number, reply: FastifyReply): void {
     reply.hijack();
     reply.raw.writeHead(200, {
       'content-type': 'text/event-stream; charset=utf-8',
@@ -49,7 +52,7 @@ export class LiveFeed {
     reply.raw.write('retry: 5000\n\n');
     reply.raw.socket?.setTimeout(0);
     const now = performance.now();
-    const reader: Reader = { accountId, reply, since: now, lastSent: now, isBehind: false };
+    const reader: Reader = { accountId, reply, since: now, lastSent: now - restMs, seen };
     this.#readers.add(reader);
     reply.raw.once('close', () => this.#readers.delete(reader));
     this.#timer ??= setInterval(() => void this.#look(), lookMs).unref();
@@ -67,7 +70,6 @@ export class LiveFeed {
     if (accounts.size === 0) {
       clearInterval(this.#timer);
       this.#timer = undefined;
-      this.#versions.clear();
       return;
     }
     for (const accountId of accounts) {
@@ -81,17 +83,14 @@ export class LiveFeed {
   }
 
   #tell(accountId: string, version: number): void {
-    const known = this.#versions.get(accountId) ?? version;
-    this.#versions.set(accountId, version);
     const now = performance.now();
     for (const reader of this.#readers) {
       if (reader.accountId !== accountId) continue;
       const { raw } = reader.reply;
-      reader.isBehind ||= version !== known;
       const quietMs = now - reader.lastSent;
       if (now - reader.since > longestMs) raw.end();
-      else if (reader.isBehind && quietMs >= restMs) {
-        reader.isBehind = false;
+      else if (version !== reader.seen && quietMs >= restMs) {
+        reader.seen = version;
         reader.lastSent = now;
         raw.write('event: change\ndata:\n\n');
       } else if (quietMs > keepAliveMs) {

@@ -16,5 +16,5 @@ ${textField({
 })}
 <button class="button primary" type="submit">Log in</button></form>
 <details><summary>Where is my key?</summary>
-<p>The first key of a new service is in the file <code>api-key</code> of its data folder; <code>npm start</code> keeps it in <code>.picket/api-key</code>. <code>picket service create-key</code> makes more, with the roles they need.</p></details></div>`;
+<p>The first key of a new service is in the file <code>api-key</code> of its data folder; <code>npm start</code> keeps it in <code>.picket/api-key</code>. <code>picket service add-key</code> makes more, with the roles they need.</p></details></div>`;
 }

@@ -1,8 +1,10 @@
 import { bars } from '../elements/bars.ts';
+import { causeOf } from '../elements/cause.ts';
 import { ago, counted, duration, percent, shortened } from '../elements/format.ts';
 import { reasonWords, type SlotFacts, slotBar, slotHref, slotState } from '../elements/slot-bar.ts';
 import { sparkline } from '../elements/sparkline.ts';
 import { stateBadge } from '../elements/state.ts';
+import { visible } from '../elements/text.ts';
 import { type Content, type Html, html, path, withQuery } from '../html.ts';
 import type { CheckFigures, Figures } from './figures.ts';
 import type { OverviewRow, RecentSlot } from './store.ts';
@@ -26,14 +28,14 @@ export function checkRow(check: ShownCheck, now: number): Html {
   const slots = check.slots.map(factsOf);
   return html`<li class="check check-${row.state}" id="check-${row.id}">
 <div class="check-state">${stateBadge(row.state)}${row.isMuted ? html`<span class="small soft">muted</span>` : ''}</div>
-<div class="check-name"><h2><a href="${path`/checks/${row.id}`}">${shortened(row.name, 120)}</a></h2>
+<div class="check-name"><h2><a href="${path`/checks/${row.id}`}">${visible(shortened(row.name, 120))}</a></h2>
 ${cause(check, slots, now)}
 <p class="small soft">${typeTitle}${groupName === null ? '' : html` · ${shortened(groupName, 40)}`}${
     row.locations.length > 1 ? html` · ${counted(row.locations.length, 'location')}` : ''
   }${row.tags.slice(0, 4).map((tag) => html` <a class="tag" href="${withQuery('/', { tag })}">${shortened(tag, 24)}</a>`)}${
     row.lastSlotAt === null ? '' : html` · ${ago(row.lastSlotAt, now)}`
   }</p></div>
-<div class="check-bars">${bars(spoken(slots), slots.map(slotBar), barsPerRow)}</div>
+<div class="check-bars">${bars(spoken(slots), slots.map(slotBar), { slots: barsPerRow })}</div>
 <dl class="check-figures">${figure('24 h', figures?.day)}${figure('7 d', figures?.week)}</dl>
 <div class="check-time"><span class="small soft">p95</span> <b>${figures?.day.p95Ms === null || figures === undefined ? '–' : duration(figures.day.p95Ms)}</b>
 ${sparkline(
@@ -42,6 +44,13 @@ ${sparkline(
 )}</div>
 </li>`;
 }
+
+/** Whose fault a failure is, where it is not the target's. */
+const faults: Readonly<Record<string, string>> = {
+  location: "the location's fault",
+  agent: "the agent's fault",
+  config: "the definition's fault",
+};
 
 /** Why it is not well, in words, and the way to the run that says it. */
 function cause({ row, warnings }: ShownCheck, slots: readonly SlotFacts[], now: number): Content {
@@ -58,10 +67,15 @@ function cause({ row, warnings }: ShownCheck, slots: readonly SlotFacts[], now: 
   const shown = slots.findLast(({ verdict }) => verdict !== null && verdict !== 'PASSED');
   if (!shown) return '';
   const words =
-    shown.message ?? (row.state === 'degraded' ? `Took ${duration(shown.responseTimeMs ?? 0)}` : 'It failed');
+    row.state === 'degraded'
+      ? `Took ${duration(shown.responseTimeMs ?? 0)}`
+      : causeOf(shown.code, shown.message).words;
   const since =
     row.since === null ? '' : html` <span class="soft">for ${duration(Math.max(0, now - row.since))}</span>`;
-  return html`<p class="cause"><a href="${slotHref(shown) ?? '#'}">${shortened(words, 160)}</a>${since}</p>`;
+  const owner = shown.owner === null ? undefined : faults[shown.owner];
+  return html`<p class="cause"><a href="${slotHref(shown) ?? '#'}">${visible(shortened(words, 160))}</a>${
+    owner === undefined ? '' : html` <span class="soft">${owner}</span>`
+  }${since}</p>`;
 }
 
 function figure(name: string, figures: Figures | undefined): Html {
@@ -101,6 +115,8 @@ function factsOf(slot: RecentSlot): SlotFacts {
     verdict: verdictOf(slot),
     responseTimeMs: slot.response_time,
     message: slot.message,
+    code: slot.code,
+    owner: slot.owner,
   };
 }
 

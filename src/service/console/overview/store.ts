@@ -9,6 +9,7 @@ export const overviewStates = ['failed', 'error', 'missed', 'degraded', 'waiting
 export type OverviewState = (typeof overviewStates)[number];
 
 export interface OverviewFilter {
+  readonly checkId?: string | undefined;
   readonly search?: string | undefined;
   readonly state?: OverviewState | undefined;
   readonly checkType?: string | undefined;
@@ -179,11 +180,12 @@ export class Overviews {
   }
 
   #of(accountId: string, filter: OverviewFilter, now: number) {
-    const { search, state, checkType, tag, groupId, location } = filter;
+    const { checkId, search, state, checkType, tag, groupId, location } = filter;
     let query = this.#db
       .selectFrom('checks')
       .leftJoin('statuses', 'statuses.check_id', 'checks.id')
       .where('checks.account_id', '=', accountId);
+    if (checkId !== undefined) query = query.where('checks.id', '=', checkId);
     if (search !== undefined) {
       const pattern = `%${escapeLike(search.toLowerCase())}%`;
       query = query.where(

@@ -5,6 +5,7 @@ import { changeSuite } from './changes.ts';
 import { clockSuite } from './clocks.ts';
 import { coverageSuite } from './coverage.ts';
 import { coverageViewSuite } from './coverage-views.ts';
+import { consoleRecordSuite } from './console-records.ts';
 import { errorGroupSuite } from './error-groups.ts';
 import { factSuite } from './facts.ts';
 import { groupSuite } from './groups.ts';
@@ -30,6 +31,7 @@ export function storeSuites(stage: StoreStage): void {
   slotRecordSuite(stage);
   coverageSuite(stage);
   coverageViewSuite(stage);
+  consoleRecordSuite(stage);
   clockSuite(stage);
   apiSuite(stage);
   changeSuite(stage);

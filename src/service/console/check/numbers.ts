@@ -1,0 +1,172 @@
+import type { CheckType } from '../../../checks/contract/check-type.ts';
+import { typedAnalyticsRoute } from '../../../protocol/results/analytics.ts';
+import { slotRoutes } from '../../../protocol/runs/slot.ts';
+import { duration, percent } from '../elements/format.ts';
+import { table } from '../elements/table.ts';
+import { section, visible } from '../elements/text.ts';
+import { type ChartBucket, timeChart } from '../elements/time-chart.ts';
+import type { Phase } from '../elements/waterfall.ts';
+import { type Content, type Html, html, path, withQuery } from '../html.ts';
+import type { PageCall } from '../page.ts';
+import { type Range, rangeQuery } from './range.ts';
+
+const buckets = 72;
+const minuteMs = 60_000;
+
+/** Phases that follow each other and add up to the response time, as types call them. */
+const stacked: Readonly<Record<string, readonly [name: string, kind: Phase['kind']]>> = {
+  wait: ['Waiting for a socket', 'wait'],
+  dns: ['Name (DNS)', 'dns'],
+  tcp: ['Connection', 'tcp'],
+  connection: ['Connection', 'tcp'],
+  tls: ['Encryption', 'tls'],
+  firstByte: ['First byte', 'first-byte'],
+  data: ['Data', 'download'],
+  download: ['Download', 'download'],
+};
+
+type Row = Readonly<Record<string, number | string | null>>;
+
+/** The figures of a check over a range, with their course over time and by place. */
+export async function numberSections(
+  call: PageCall,
+  { checkId, type, range }: { readonly checkId: string; readonly type: CheckType; readonly range: Range },
+): Promise<{ summary: Html; sections: Content[] }> {
+  const names = type.analytics.metrics.filter(({ isPerItem }) => !isPerItem).map(({ name }) => name);
+  const main = names.includes('responseTime')
+    ? 'responseTime'
+    : names.find((name) => /latency|rtt/i.test(name));
+  const window = { from: new Date(range.from).toISOString(), to: new Date(range.to).toISOString() };
+  const route = typedAnalyticsRoute(type);
+  const ask = async (metrics: readonly string[], options: Record<string, string> = {}) =>
+    call.api.call(route, {
+      params: { id: checkId },
+      query: { ...window, metrics: metrics.join(','), limit: 100, ...options } as never,
+    });
+  const time = main === undefined ? [] : [`${main}_p50`, `${main}_p95`, `${main}_p99`];
+  const isEvents = type.analytics.states !== undefined;
+  const phases = names.filter((name) => name in stacked);
+  const intervalMinutes = Math.max(1, Math.ceil((range.to - range.from) / buckets / minuteMs));
+  const [whole, counts, course, places] = await Promise.all([
+    ask(['availability', ...time]),
+    call.api.call(slotRoutes.countCheckSlots, { params: { id: checkId }, query: window }),
+    main === undefined || isEvents
+      ? undefined
+      : ask([`${main}_p95`, ...phases.map((name) => `${name}_avg`)], {
+          aggregationInterval: String(intervalMinutes),
+        }),
+    isEvents ? undefined : ask(['availability', ...time], { groupBy: 'runLocation' }),
+  ]);
+  const row: Row = whole.series[0]?.data[0] ?? {};
+  const due = counts.due - counts.onTheirWay;
+  const coverage = due > 0 ? counts.final / due : null;
+  const summary = html`<dl class="numbers">${[
+    number(
+      'Available',
+      row['availability'] === null || row['availability'] === undefined
+        ? '–'
+        : percent(Number(row['availability']) / 100),
+      coverage === null
+        ? ''
+        : coverage === 1
+          ? `all ${due} runs measured`
+          : `${percent(coverage)} of ${due} runs measured`,
+    ),
+    ...time.map((key) => number(key.split('_')[1] ?? key, timeOf(row[key]))),
+  ]}</dl>`;
+  const chart =
+    course === undefined || main === undefined
+      ? ''
+      : chartSection(course.series[0]?.data ?? [], {
+          main,
+          phases,
+          range,
+          checkId,
+          intervalMs: intervalMinutes * minuteMs,
+        });
+  return { summary, sections: [chart, places === undefined ? '' : placeSection(places.series, time)] };
+}
+
+function number(name: string, value: string, note = ''): Html {
+  return html`<div><dt>${name}</dt><dd>${value}${note === '' ? '' : html`<span class="small soft">${note}</span>`}</dd></div>`;
+}
+
+function timeOf(value: unknown): string {
+  return typeof value === 'number' ? duration(value) : '–';
+}
+
+function chartSection(
+  rows: readonly Row[],
+  options: { main: string; phases: readonly string[]; range: Range; checkId: string; intervalMs: number },
+): Content {
+  const { main, phases, range, checkId, intervalMs } = options;
+  const first = Math.floor(range.from / intervalMs) * intervalMs;
+  const byStart = new Map(
+    rows.map((row) => [Math.floor(Date.parse(String(row['timestamp'])) / intervalMs) * intervalMs, row]),
+  );
+  const list: ChartBucket[] = [];
+  for (let from = first; from < range.to; from += intervalMs) {
+    const row = byStart.get(from) ?? {};
+    const line = row[`${main}_p95`];
+    const to = from + intervalMs;
+    list.push({
+      from,
+      to,
+      lineMs: typeof line === 'number' ? line : null,
+      parts: phases.flatMap((name) => {
+        const ms = row[`${name}_avg`];
+        const [word, kind] = stacked[name] ?? [name, 'other' as const];
+        return typeof ms === 'number' && ms > 0 ? [{ name: word, kind, ms }] : [];
+      }),
+      href: withQuery(
+        path`/checks/${checkId}`,
+        rangeQuery({ name: null, from, to: Math.max(to, from + 10 * minuteMs) }),
+      ),
+    });
+  }
+  if (list.every(({ lineMs }) => lineMs === null)) return '';
+  const used = phases.filter((name) =>
+    list.some(({ parts }) => parts.some((part) => part.name === stacked[name]?.[0])),
+  );
+  return section(
+    'Response time',
+    html`${timeChart('Response time over the range: p95, and the phases of the average run', list, 'p95')}<ul class="legend"><li><svg class="swatch" viewBox="0 0 10 10" width="10" height="10" aria-hidden="true"><path class="chart-line" d="M0 5h10"/></svg>p95</li>${used.map(
+      (name) =>
+        html`<li><svg class="swatch" viewBox="0 0 10 10" width="10" height="10" aria-hidden="true"><rect class="phase-${stacked[name]?.[1] ?? 'other'}" width="10" height="10" rx="2"/></svg>${stacked[name]?.[0] ?? name}</li>`,
+    )}</ul>`,
+    'response-time',
+  );
+}
+
+function placeSection(
+  series: readonly Readonly<Record<string, unknown>>[],
+  time: readonly string[],
+): Content {
+  if (series.length < 2) return '';
+  const rows = series.map((one) => {
+    const [row = {}] = one['data'] as Row[];
+    return { place: String(one['runLocation']), row };
+  });
+  return section(
+    'By location',
+    table<(typeof rows)[number]>({
+      caption: 'Availability and response time by location',
+      rows,
+      empty: '',
+      columns: [
+        { title: 'Location', cell: ({ place }) => visible(place) },
+        {
+          title: 'Available',
+          isNumber: true,
+          cell: ({ row }) =>
+            typeof row['availability'] === 'number' ? percent(row['availability'] / 100) : '–',
+        },
+        ...time.map((key) => ({
+          title: key.split('_')[1] ?? key,
+          isNumber: true,
+          cell: ({ row }: (typeof rows)[number]) => timeOf(row[key]),
+        })),
+      ],
+    }),
+  );
+}

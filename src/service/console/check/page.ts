@@ -1,0 +1,182 @@
+import { findCheckType } from '../../../checks/index.ts';
+import { AppError } from '../../../lib/errors.ts';
+import { alertRoutes } from '../../../protocol/alerts/alert.ts';
+import { checkRoutes } from '../../../protocol/checks/check.ts';
+import { type ErrorGroup, errorGroupRoutes } from '../../../protocol/results/error-group.ts';
+import { checkSessionRoutes } from '../../../protocol/sessions/check-session.ts';
+import { ago, counted, duration, instant, shortened } from '../elements/format.ts';
+import { stateBadge } from '../elements/state.ts';
+import { facts, table } from '../elements/table.ts';
+import { block, section, visible } from '../elements/text.ts';
+import { type Content, type Html, html, path, withQuery } from '../html.ts';
+import type { Page, PageCall, View } from '../page.ts';
+import { runAgainForm } from '../run/page.ts';
+import { numberSections } from './numbers.ts';
+import { type Range, rangeNames, rangeOf, ranges } from './range.ts';
+import { slotSection, slotsIn } from './slots.ts';
+
+export const checkPages: readonly Page[] = [
+  { path: '/checks/:checkId', title: 'Check', role: 'READ_ONLY', handler: checkPage },
+];
+
+async function checkPage(call: PageCall): Promise<View> {
+  const { api, params, query, store, viewer, clock } = call;
+  const { checkId = '' } = params;
+  const now = clock.wallMs();
+  const check = await api.call(checkRoutes.getCheck, {
+    params: { id: checkId },
+    query: { includeDependencies: 'false' },
+  });
+  const stored = await store.checks.find(viewer.accountId, checkId);
+  const { rows } = await store.overviews.list(
+    viewer.accountId,
+    { checkId },
+    { page: { limit: 1, offset: 0 }, now },
+  );
+  const [row] = rows;
+  const type = findCheckType(check.checkType);
+  if (!row || !stored || !type) throw new AppError('NOT_FOUND', `There is no check ${checkId}.`);
+  const places = check.runParallel ? Math.max(1, row.locations.length) : 1;
+  const frequencyMs = intervalMs(check);
+  const range = rangeOf(query, frequencyMs / places, now);
+  const [slots, numbers, groups, alerts, session] = await Promise.all([
+    slotsIn(call, checkId, range),
+    numberSections(call, { checkId, type, range }),
+    api.call(errorGroupRoutes.listErrorGroupsOfCheck, { params: { checkId }, query: { limit: 20 } }),
+    api.call(alertRoutes.listAlertsOfCheck, { params: { checkId }, query: { limit: 20 } }),
+    sessionNotice(call, checkId, query.get('session')),
+  ]);
+  const main = html`<p class="crumbs"><a href="/">Overview</a></p>
+<div class="heading"><h1>${visible(shortened(check.name, 300))}</h1><div class="actions">${runAgainForm(call, checkId)}</div></div>
+<p class="check-line">${stateBadge(row.state)} ${row.since === null || row.state === 'passed' ? '' : html`for ${duration(Math.max(0, now - row.since))}, since ${instant(row.since)}`} <span class="soft">${type.title}${frequencyMs > 0 ? ` · every ${duration(frequencyMs)}` : ''}${row.locations.length > 0 ? html` · ${visible(shortened(row.locations.join(', '), 120))}` : ''}${row.lastSlotAt === null ? '' : html` · last run ${ago(row.lastSlotAt, now)}`}${row.isMuted ? ' · muted' : ''}</span></p>
+${check.warnings.map(({ message }) => html`<p class="notice">${message}</p>`)}${session}
+${rangeLinks(checkId, range)}
+${numbers.summary}
+${slotSection(slots)}${numbers.sections}${groupSection(groups, now)}${alertSection(checkId, alerts)}${configuration(check)}`;
+  return { title: shortened(check.name, 80), main, isLive: true };
+}
+
+/** Milliseconds from one slot to the next; 0 for checks that come by themselves. */
+function intervalMs(check: Readonly<Record<string, unknown>>): number {
+  const { frequency, frequencyOffset } = check;
+  if (typeof frequency !== 'number') return 0;
+  return frequency > 0 ? frequency * 60_000 : Number(frequencyOffset ?? 0) * 1_000;
+}
+
+function rangeLinks(checkId: string, range: Range): Html {
+  return html`<nav class="ranges" aria-label="Range"><ul>${rangeNames.map(
+    (name) =>
+      html`<li><a href="${withQuery(path`/checks/${checkId}`, { range: name })}"${range.name === name ? html` aria-current="true"` : ''}>${ranges[name].word}</a></li>`,
+  )}</ul>${range.name === null ? html`<span class="soft">${instant(range.from)} to ${instant(range.to)}</span>` : ''}</nav>`;
+}
+
+/** How far a run is that somebody asked for. */
+async function sessionNotice({ api }: PageCall, checkId: string, id: string | null): Promise<Content> {
+  if (id === null) return '';
+  const session = await api.call(checkSessionRoutes.getCheckSession, { params: { id } });
+  const results = session.results.filter(({ resultType }) => resultType === 'FINAL');
+  const links = results.flatMap(({ checkResultId, hasFailures, hasErrors, runLocation }) =>
+    checkResultId === null
+      ? []
+      : [
+          html` <a href="${path`/checks/${checkId}/runs/${checkResultId}`}">${hasErrors ? 'Not judged' : hasFailures ? 'Failed' : 'Passed'} at ${visible(runLocation)}</a>`,
+        ],
+  );
+  const isOver = session.stoppedAt !== null;
+  return html`<p class="notice" role="status">${isOver ? 'The run that you asked for has ended.' : 'The run that you asked for is on its way.'}${links}${isOver && links.length === 0 ? ' No agent took it in time.' : ''}</p>`;
+}
+
+function groupSection(groups: readonly ErrorGroup[], now: number): Content {
+  if (groups.length === 0) return '';
+  return section(
+    'Failures by error',
+    table<ErrorGroup>({
+      caption: 'Errors of this check, the last seen first',
+      rows: groups,
+      empty: '',
+      columns: [
+        { title: 'Error', cell: ({ cleanedErrorMessage }) => visible(shortened(cleanedErrorMessage, 240)) },
+        { title: 'Times', cell: ({ count }) => count, isNumber: true },
+        { title: 'Last', cell: ({ lastSeen }) => ago(Date.parse(lastSeen), now) },
+        { title: 'First', cell: ({ firstSeen }) => instant(firstSeen), isMinor: true },
+      ],
+    }),
+    'errors',
+  );
+}
+
+interface ShownAlert {
+  readonly alertType: string;
+  readonly error: string | null;
+  readonly checkResultId: string | null;
+  readonly created_at: string;
+}
+
+function alertSection(checkId: string, alerts: readonly ShownAlert[]): Content {
+  if (alerts.length === 0) return '';
+  return section(
+    'Alerts of the last 6 hours',
+    table<ShownAlert>({
+      caption: 'Alerts of this check, newest first',
+      rows: alerts,
+      empty: '',
+      columns: [
+        { title: 'When', cell: ({ created_at: createdAt }) => instant(createdAt) },
+        {
+          title: 'Alert',
+          cell: ({ alertType, checkResultId }) =>
+            checkResultId === null
+              ? alertWords(alertType)
+              : html`<a href="${path`/checks/${checkId}/runs/${checkResultId}`}">${alertWords(alertType)}</a>`,
+        },
+        { title: 'Why', cell: ({ error }) => (error === null ? '' : visible(shortened(error, 200))) },
+      ],
+    }),
+    'alerts',
+  );
+}
+
+/** `ALERT_DEGRADED_RECOVERY` as people say it. */
+function alertWords(type: string): string {
+  const words = type
+    .replace(/^ALERT_/, '')
+    .toLowerCase()
+    .replaceAll('_', ' ');
+  return words.slice(0, 1).toUpperCase() + words.slice(1);
+}
+
+function configuration(check: Readonly<Record<string, unknown>>): Content {
+  const { request } = check;
+  const url = typeof request === 'object' && request !== null && 'url' in request ? String(request.url) : '';
+  const tags = Array.isArray(check['tags']) ? (check['tags'] as string[]) : [];
+  return section(
+    'Configuration',
+    html`${facts([
+      ['Address', url === '' ? '' : html`<code>${visible(shortened(url, 400))}</code>`],
+      [
+        'Tags',
+        tags.map(
+          (tag) => html`<a class="tag" href="${withQuery('/', { tag })}">${visible(shortened(tag, 40))}</a> `,
+        ),
+      ],
+      ['Retries', retryWords(check['retryStrategy'])],
+      ['Degraded over', limitWords(check['degradedResponseTime'])],
+      ['Fails over', limitWords(check['maxResponseTime'])],
+      ['Changed', typeof check['updated_at'] === 'string' ? instant(check['updated_at']) : ''],
+    ])}<details><summary>As the API has it</summary>${block('Definition of the check', JSON.stringify(check, null, 2))}</details>`,
+    'configuration',
+  );
+}
+
+function limitWords(value: unknown): string {
+  return typeof value === 'number' ? duration(value) : '';
+}
+
+function retryWords(strategy: unknown): string {
+  if (typeof strategy !== 'object' || strategy === null || !('type' in strategy)) return 'none';
+  const most =
+    'maxRetries' in strategy && typeof strategy.maxRetries === 'number'
+      ? `, up to ${counted(strategy.maxRetries, 'time')}`
+      : '';
+  return `${String(strategy.type).toLowerCase().replaceAll('_', ' ')}${most}`;
+}

@@ -1,0 +1,51 @@
+import { type Content, type Html, html } from '../html.ts';
+
+/** What a page shows of a long text; the API has all of it. */
+const shownLetters = 64 * 1024;
+
+/**
+ * Characters that would change how the text around them is read: controls, and those that turn the direction
+ * of writing. They are shown as what they are.
+ */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const hidden = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
+
+/** A text of a target or a script, with what cannot be seen in it made visible. */
+export function visible(text: string): string {
+  return text.replaceAll('\r\n', '\n').replaceAll(hidden, (letter) => {
+    const code = letter.charCodeAt(0);
+    return code < 0x20
+      ? String.fromCharCode(0x2400 + code)
+      : `⟨U+${code.toString(16).toUpperCase().padStart(4, '0')}⟩`;
+  });
+}
+
+/** A text as it is, line by line. */
+export function block(label: string, text: string): Html {
+  const isCut = text.length > shownLetters;
+  return html`<pre tabindex="0" role="region" aria-label="${label}">${visible(isCut ? text.slice(0, shownLetters) : text)}</pre>${
+    isCut
+      ? html`<p class="hint">The first ${shownLetters / 1024} KiB of ${(text.length / 1024).toFixed(0)}; the API has all of it.</p>`
+      : ''
+  }`;
+}
+
+/** Headers of a request or a response. */
+export function headerList(headers: Readonly<Record<string, string>>): Html | '' {
+  const entries = Object.entries(headers);
+  if (entries.length === 0) return '';
+  return html`<dl class="headers">${entries.map(
+    ([name, value]) => html`<div><dt>${visible(name)}</dt><dd>${visible(value)}</dd></div>`,
+  )}</dl>`;
+}
+
+/** A value of any shape, as people read it. */
+export function valueText(value: unknown): string {
+  if (value === null || value === undefined) return '–';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** A part of a page with its heading. */
+export function section(title: string, content: Content, id?: string): Html {
+  return html`<section${id ? html` id="${id}"` : ''}><h2>${title}</h2>${content}</section>`;
+}

@@ -1,0 +1,32 @@
+import { section, visible } from '../elements/text.ts';
+import { type Content, html } from '../html.ts';
+
+interface LogEntry {
+  readonly time: number;
+  readonly msg: string;
+  readonly level: string;
+}
+
+const shownLines = 500;
+
+/** The log of a run, by the instant each line was written. */
+export function logSection(entries: readonly LogEntry[]): Content {
+  if (entries.length === 0) return '';
+  const rest = entries.length - shownLines;
+  return section(
+    'Log',
+    html`<div class="log" tabindex="0" role="region" aria-label="Log of the run"><ol>${entries
+      .slice(0, shownLines)
+      .map(
+        ({ time, msg, level }) =>
+          html`<li class="log-${level.toLowerCase()}"><time datetime="${isoOf(time)}" data-ago title="${isoOf(time)}">${isoOf(time).slice(11, 23)}</time> <span class="log-level">${level}</span> <span>${visible(msg)}</span></li>`,
+      )}</ol></div>${rest > 0 ? html`<p class="hint">${rest} more lines are in the API.</p>` : ''}`,
+    'log',
+  );
+}
+
+/** Times of scripts are what the script's host said: any number. */
+function isoOf(time: number): string {
+  const date = new Date(time);
+  return Number.isNaN(date.getTime()) ? new Date(0).toISOString() : date.toISOString();
+}

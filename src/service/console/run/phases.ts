@@ -1,0 +1,58 @@
+import type { DnsDetail } from '../../../checks/dns/detail.ts';
+import type { HttpDetail } from '../../../checks/http/detail.ts';
+import type { TcpDetail } from '../../../checks/tcp/detail.ts';
+import type { Phase } from '../elements/waterfall.ts';
+
+type Part = readonly [name: string, kind: Phase['kind'], lengthMs: number];
+
+/** Phases of a request, one after the other; those that took no time are left out. */
+export function httpPhases({ response }: HttpDetail): Phase[] {
+  const { timingPhases: phases } = response;
+  if (!phases) return [];
+  const { wait, dns, proxy, tcp, tls, firstByte, download } = phases;
+  return inARow([
+    ['Waiting for a socket', 'wait', wait],
+    ['Name (DNS)', 'dns', dns],
+    ['Connection (TCP)', 'tcp', tcp],
+    ['Proxy', 'proxy', proxy],
+    ['Encryption (TLS)', 'tls', tls],
+    // The stored phase holds those of the proxy and of TLS.
+    ['Waiting for the answer', 'first-byte', Math.max(0, firstByte - tls - proxy)],
+    ['Download', 'download', download],
+  ]);
+}
+
+export function tcpPhases({ response }: TcpDetail): Phase[] {
+  const { timingPhases: phases } = response;
+  if (!phases) return [];
+  return inARow([
+    ['Name (DNS)', 'dns', phases.dns],
+    ['Connection (TCP)', 'tcp', phases.connection],
+    ['Encryption (TLS)', 'tls', phases.tls],
+    ['Data', 'download', phases.data],
+  ]);
+}
+
+export function dnsPhases({ response }: DnsDetail): Phase[] {
+  return response.returnCode === ''
+    ? []
+    : inARow([['Answer of the name server', 'dns', response.responseTime]]);
+}
+
+/** What the agent itself took between the phases: shown apart, because it is no part of the response time. */
+export function withAgentShare(phases: readonly Phase[], overheadMs: number): Phase[] {
+  const last = phases.at(-1);
+  if (!last || overheadMs <= 0) return [...phases];
+  const startMs = last.startMs + last.lengthMs;
+  return [...phases, { name: 'Agent itself', kind: 'agent', startMs, lengthMs: overheadMs, isApart: true }];
+}
+
+function inARow(parts: readonly Part[]): Phase[] {
+  let startMs = 0;
+  return parts.flatMap(([name, kind, lengthMs]) => {
+    if (lengthMs <= 0) return [];
+    const phase: Phase = { name, kind, startMs, lengthMs };
+    startMs += lengthMs;
+    return [phase];
+  });
+}

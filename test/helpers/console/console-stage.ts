@@ -1,0 +1,264 @@
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { failure } from '../../../src/checks/contract/failure.ts';
+import type { HttpDetail } from '../../../src/checks/http/detail.ts';
+import type { LeasedRun, ResultReport } from '../../../src/protocol/agent/agent.ts';
+import { findBrowser } from '../../../src/sandbox/browsers/find-browser.ts';
+import { ManualClock } from '../manual-clock.ts';
+import {
+  createCheck,
+  createLocation,
+  openHarness,
+  reportOf,
+  type ServiceHarness,
+  TestAgent,
+  type TestLocation,
+  until,
+} from '../service/service.ts';
+
+/** A service with checks that stand in every way, and one browser for all tests of pages. */
+export class ConsoleStage {
+  readonly harness: ServiceHarness;
+  readonly url: string;
+  readonly clock: ManualClock;
+  readonly browser: Browser;
+  readonly agent: TestAgent;
+  /** Ids of checks by their names. */
+  readonly checks = new Map<string, string>();
+
+  private constructor(parts: {
+    harness: ServiceHarness;
+    url: string;
+    clock: ManualClock;
+    browser: Browser;
+    location: TestLocation;
+  }) {
+    this.harness = parts.harness;
+    this.url = parts.url;
+    this.clock = parts.clock;
+    this.browser = parts.browser;
+    this.agent = new TestAgent(parts.harness, parts.location);
+  }
+
+  static async open(): Promise<ConsoleStage> {
+    const clock = new ManualClock(Date.UTC(2026, 10, 22, 12));
+    const harness = await openHarness({ clock });
+    const location = await createLocation(harness, 'lab');
+    await createLocation(harness, 'empty');
+    const url = await harness.app.listen({ port: 0, host: '127.0.0.1' });
+    const { executablePath } = await findBrowser({ unpackedPath: undefined });
+    const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+    return new ConsoleStage({ harness, url, clock, browser, location });
+  }
+
+  async addCheck(name: string, fields: Readonly<Record<string, unknown>> = {}): Promise<string> {
+    const { id } = await createCheck(this.harness, {
+      name,
+      privateLocations: ['lab'],
+      retryStrategy: null,
+      doubleCheck: false,
+      ...fields,
+    });
+    this.checks.set(name, id);
+    return id;
+  }
+
+  /** Lets every check have one more slot, and reports what `outcomeOf` says of each that is leased. */
+  async runOnce(outcomeOf: (name: string, run: LeasedRun) => Partial<ResultReport>): Promise<void> {
+    const { harness, clock } = this;
+    harness.startScheduler();
+    harness.startLeaseSweep();
+    const names = new Map([...this.checks].map(([name, id]) => [id, name]));
+    const waiting = new Set((await this.#measured()).map(({ id }) => id));
+    clock.advance(60_000);
+    await until('every check of the lab has run', async () => {
+      const runs = await this.agent.claim();
+      if (runs.length > 0) {
+        await this.agent.report(
+          runs.map((run) => reportOf(run, outcomeOf(names.get(run.check.id) ?? '', run))),
+        );
+        for (const { check } of runs) waiting.delete(check.id);
+      } else clock.advance(20);
+      return waiting.size === 0;
+    });
+  }
+
+  async #measured(): Promise<{ id: string }[]> {
+    const checks = [...(await this.harness.store.checks.findMany([...this.checks.values()])).values()];
+    return checks.filter(({ definition }) => (definition.privateLocations as string[]).includes('lab'));
+  }
+
+  /** A browser window that is logged in, and holds what went wrong in it. */
+  async visit(options: Parameters<Browser['newContext']>[0] = {}): Promise<Window> {
+    const context = await this.browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+    const page = await context.newPage();
+    const window = new Window(this.url, context, page);
+    await window.watch();
+    await page.goto(`${this.url}/login`);
+    await page.fill('[name=key]', this.harness.key);
+    await page.click('main button[type=submit]');
+    await page.waitForURL(`${this.url}/`);
+    return window;
+  }
+
+  async close(): Promise<void> {
+    await this.browser.close();
+    await this.harness.close();
+  }
+}
+
+export class Window implements AsyncDisposable {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** Errors of the console, reports of the Content-Security-Policy, dialogs, requests to elsewhere. */
+  readonly complaints: string[] = [];
+  readonly #url: string;
+
+  constructor(url: string, context: BrowserContext, page: Page) {
+    this.#url = url;
+    this.context = context;
+    this.page = page;
+  }
+
+  async watch(): Promise<void> {
+    const { page, complaints } = this;
+    await page.exposeFunction('reportViolation', (text: string) => complaints.push(`CSP: ${text}`));
+    // As text: it runs in the browser, whose types are not ours.
+    await page.addInitScript({
+      content: `addEventListener('securitypolicyviolation', (event) =>
+        reportViolation(event.violatedDirective + ' ' + event.blockedURI));`,
+    });
+    page.on('console', (message) => {
+      if (message.type() === 'error' && !/status of 4\d\d/.test(message.text())) {
+        complaints.push(`console: ${message.text()}`);
+      }
+    });
+    page.on('pageerror', (error) => complaints.push(`page error: ${error.message}`));
+    page.on('dialog', (dialog) => {
+      complaints.push(`dialog: ${dialog.message()}`);
+      void dialog.dismiss();
+    });
+    page.on('request', (request) => {
+      if (!request.url().startsWith(`${this.#url}/`) && !request.url().startsWith('data:')) {
+        complaints.push(`request to ${request.url()}`);
+      }
+    });
+  }
+
+  async go(path: string): Promise<void> {
+    await this.page.goto(`${this.#url}${path}`);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.context.close();
+  }
+}
+
+/** What a run over HTTP found out; every text of the target may be given. */
+export function httpDetail(fields: { readonly text?: string; readonly status?: number } = {}): HttpDetail {
+  const { text = 'ok', status = 200 } = fields;
+  const phases = { wait: 0, dns: 2, tcp: 5, firstByte: 40, download: 3, total: 50, tls: 20, proxy: 0 };
+  return {
+    assertions: [
+      {
+        source: 'STATUS_CODE',
+        property: text,
+        comparison: 'EQUALS',
+        target: '200',
+        regex: null,
+        actual: text,
+        error: status === 200 ? null : text,
+      },
+    ],
+    request: {
+      method: 'GET',
+      url: 'http://target.test/',
+      data: text,
+      headers: { Accept: text },
+      params: { q: text },
+    },
+    response: {
+      status,
+      statusText: text,
+      body: text,
+      headers: { 'x-said': text },
+      timings: { socket: 0, lookup: 2, connect: 7, response: 47, end: 50 },
+      timingPhases: phases,
+      href: `http://target.test/${text}`,
+      truncated: false,
+      readLimitBytes: null,
+      httpVersion: '1.1',
+      ipAddress: '192.0.2.7',
+      redirectCount: 0,
+      certificate: {
+        subject: text,
+        issuer: text,
+        validTo: '2026-12-24T00:00:00.000Z',
+        daysRemaining: 31,
+        protocol: 'TLSv1.3',
+        cipher: 'TLS_AES_256_GCM_SHA384',
+      },
+    },
+    requestError: null,
+    jobLog: {
+      setup: [],
+      request: [{ time: Date.UTC(2026, 10, 22), msg: text, level: 'INFO' }],
+      teardown: [],
+    },
+    jobAssets: null,
+    pcapDataUrl: null,
+  };
+}
+
+/** The failures that pages must explain: what the agent reports, and the words that people must find. */
+export const seededFailures = [
+  [
+    'DNS',
+    failure('NAME_NOT_FOUND', 'getaddrinfo ENOTFOUND shop.invalid'),
+    /name does not exist/,
+    'The target',
+  ],
+  [
+    'refused',
+    failure('CONNECTION_REFUSED', 'connect ECONNREFUSED 192.0.2.7:443'),
+    /refused the connection/,
+    'The target',
+  ],
+  ['reset', failure('CONNECTION_RESET', 'read ECONNRESET'), /broke the connection off/, 'The target'],
+  [
+    'expired',
+    failure('TLS_CERTIFICATE_INVALID', 'certificate has expired'),
+    /certificate is expired/,
+    'The target',
+  ],
+  [
+    'wrong host',
+    failure('TLS_CERTIFICATE_INVALID', 'the certificate is for other.test, not for shop.test'),
+    /for another name/,
+    'The target',
+  ],
+  [
+    'slow',
+    failure('RESPONSE_TIMEOUT', 'no answer within 10000 ms'),
+    /did not finish its answer/,
+    'The target',
+  ],
+  ['503', failure('STATUS_UNEXPECTED', 'Unexpected status 503'), /Unexpected status 503/, 'The target'],
+  [
+    'assertion',
+    failure('ASSERTION_FAILED', '$.paid is false, expected true'),
+    /\$\.paid is false/,
+    'The target',
+  ],
+  [
+    'resolver',
+    failure('RESOLVER_FAILED', 'queryA ESERVFAIL shop.test'),
+    /resolver of this location/,
+    'The location, not the target',
+  ],
+  [
+    'starved',
+    failure('AGENT_STARVED', 'the agent had no processor time for 4200 ms'),
+    /no processor time/,
+    'agent, not the target',
+  ],
+] as const;

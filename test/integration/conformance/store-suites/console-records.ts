@@ -1,0 +1,111 @@
+import { expect, it } from 'vitest';
+import { failure } from '../../../../src/checks/contract/failure.ts';
+import { Sessions } from '../../../../src/service/console/login/sessions.ts';
+import { createCheck, createLocation, reportOf } from '../../../helpers/service/service.ts';
+import type { StoreStage } from './stage.ts';
+
+const dayMs = 86_400_000;
+
+/** What pages store and read by themselves. */
+export function consoleRecordSuite(stage: StoreStage): void {
+  it('keeps who is logged in: as a hash, for a week without use, and as long as the key is there', async () => {
+    await stage.start();
+    const { harness, clock } = stage;
+    const { store } = harness;
+    const sessions = new Sessions(store, clock);
+    const key = await harness.addKey('READ_RUN');
+    expect(await sessions.open('ak_of-nobody')).toBeNull();
+    const session = await sessions.open(key);
+    const other = await sessions.open(key);
+    if (!session || !other) throw new Error('the key was refused');
+    expect(await sessions.find(session.token)).toMatchObject({
+      role: 'READ_RUN',
+      accountId: harness.accountId,
+    });
+    const rows = await store.logins.list(harness.accountId, clock.wallMs());
+    expect(JSON.stringify(rows)).not.toContain(session.token);
+
+    clock.advance(6 * dayMs);
+    expect(await sessions.find(session.token)).not.toBeNull();
+    clock.advance(6 * dayMs);
+    expect(await sessions.find(session.token)).not.toBeNull();
+    expect(await sessions.find(other.token)).toBeNull();
+    clock.advance(8 * dayMs);
+    expect(await sessions.find(session.token)).toBeNull();
+
+    const last = await sessions.open(key);
+    const [row] = await store.logins.list(harness.accountId, clock.wallMs());
+    await store.accounts.deleteKey(row?.key_id ?? '');
+    expect(await sessions.find(last?.token ?? '')).toBeNull();
+  });
+
+  it('lets a login link be used once, however many use it at a time', async () => {
+    await stage.start();
+    const sessions = new Sessions(stage.harness.store, stage.clock);
+    const link = await sessions.makeLink(stage.harness.key);
+    expect(await sessions.find(link?.token ?? '')).toBeNull();
+    const tries = await Promise.all([1, 2, 3, 4].map(() => sessions.redeem(link?.token ?? '')));
+    expect(tries.filter((session) => session !== null)).toHaveLength(1);
+    const late = await sessions.makeLink(stage.harness.key);
+    stage.clock.advance(10 * 60_000);
+    expect(await sessions.redeem(late?.token ?? '')).toBeNull();
+  });
+
+  it('says how checks stand, the worst first, and never well of what is not measured', async () => {
+    await stage.start();
+    const { harness, clock } = stage;
+    await createLocation(harness, 'empty');
+    const options = { privateLocations: ['lab'], retryStrategy: null, doubleCheck: false };
+    const failing = await createCheck(harness, { ...options, name: 'b failing', tags: ['x'] });
+    const passing = await createCheck(harness, { ...options, name: 'a passing' });
+    const gone = await createCheck(harness, { ...options, name: 'c soon gone' });
+    await createCheck(harness, { ...options, name: 'd off', activated: false });
+    const list = async (filter = {}) => {
+      const page = { limit: 10, offset: 0 };
+      return harness.store.overviews.list(harness.accountId, filter, { page, now: clock.wallMs() });
+    };
+    const statesOf = async () => (await list()).rows.map(({ name, state }) => `${name}: ${state}`);
+    expect(await statesOf()).toEqual([
+      'a passing: waiting',
+      'b failing: waiting',
+      'c soon gone: waiting',
+      'd off: off',
+    ]);
+
+    const down = failure('CONNECTION_REFUSED', 'connect ECONNREFUSED');
+    for (const check of [failing, passing, gone]) await stage.queueNextSlot(check.id);
+    const runs = await stage.agent.claim();
+    await stage.agent.report(
+      runs.map((run) => reportOf(run, run.check.id === failing.id ? { failure: down } : {})),
+    );
+    expect(await statesOf()).toEqual([
+      'b failing: failed',
+      'a passing: passed',
+      'c soon gone: passed',
+      'd off: off',
+    ]);
+    expect([...(await harness.store.overviews.counts(harness.accountId, clock.wallMs()))].sort()).toEqual([
+      ['failed', 1],
+      ['off', 1],
+      ['passed', 2],
+    ]);
+    expect((await list({ tag: 'x' })).rows.map(({ name }) => name)).toEqual(['b failing']);
+    expect((await list({ search: 'PASSING', location: 'lab' })).total).toBe(1);
+    expect((await list({ search: '%' })).total).toBe(0);
+    const slots = await harness.store.overviews.recentSlots([failing.id, passing.id], 2);
+    expect(slots.get(failing.id)?.[0]).toMatchObject({ code: 'CONNECTION_REFUSED', state: 'final' });
+
+    // From now on nobody asks for work: what the last run said is not how things are.
+    harness.startLeaseSweep();
+    clock.advance(10 * 60_000);
+    await stage.advanceUntil('its slots are missed', async () =>
+      (await stage.runsOf(gone.id)).some(({ state }) => state === 'missed'),
+    );
+    expect(await statesOf()).toEqual([
+      'a passing: missed',
+      'b failing: missed',
+      'c soon gone: missed',
+      'd off: off',
+    ]);
+  });
+}

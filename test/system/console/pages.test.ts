@@ -1,0 +1,174 @@
+import AxeBuilder from '@axe-core/playwright';
+import naughtyStrings from 'big-list-of-naughty-strings' with { type: 'json' };
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { failure } from '../../../src/checks/contract/failure.ts';
+import { ConsoleStage, httpDetail, seededFailures } from '../../helpers/console/console-stage.ts';
+
+// One service and one browser for all pages: what is looked at is what the first hook made.
+let stage: ConsoleStage;
+const hostileNames = [
+  '"><script>alert(1)</script>',
+  '<img src=x onerror=alert(2)>',
+  "'-alert(3)-'",
+  '<svg/onload=alert(4)>',
+  'javascript:alert(5)',
+  '</title><script>alert(6)</script>',
+  '{{constructor.constructor("alert(7)")()}}',
+  '<a href="javascript:alert(8)">x</a>',
+];
+
+beforeAll(async () => {
+  stage = await ConsoleStage.open();
+  await stage.addCheck('healthy', { tags: ['shop'] });
+  await stage.addCheck('slow but up', { tags: ['shop'] });
+  for (const [name] of seededFailures) await stage.addCheck(name);
+  for (const name of hostileNames) await stage.addCheck(name, { tags: ['<b>tag</b>'] });
+  await stage.addCheck('nobody there', { privateLocations: ['empty'] });
+  const hostile = [...hostileNames, ...naughtyStrings.filter((text) => text.includes('<'))].join('\n');
+  for (let round = 0; round < 3; round += 1) {
+    await stage.runOnce((name) => {
+      if (name === 'healthy') return { detail: httpDetail(), responseTimeMs: 50 };
+      if (name === 'slow but up') return { detail: httpDetail(), isDegraded: true, responseTimeMs: 4_200 };
+      const seeded = seededFailures.find(([one]) => one === name);
+      if (seeded) return { failure: seeded[1], detail: httpDetail({ status: 503 }) };
+      return {
+        failure: failure('ASSERTION_FAILED', hostile.slice(0, 4_000)),
+        detail: httpDetail({ text: hostile, status: 500 }),
+      };
+    });
+  }
+});
+afterAll(() => stage?.close());
+
+/** The first run of a check. */
+async function runHref(name: string): Promise<string> {
+  const id = stage.checks.get(name);
+  const { body } = await stage.harness.call('GET', `/v1/check-results/${id}?limit=100`);
+  return `/checks/${id}/runs/${body.at(-1).id}`;
+}
+
+describe('from the overview', () => {
+  it('each failure is explained within two clicks, in words, with its owner', async () => {
+    await using window = await stage.visit();
+    const { page } = window;
+    for (const [name, , words, owner] of seededFailures) {
+      await window.go('/');
+      const row = page.locator('li.check', { has: page.getByRole('heading', { name, exact: true }) });
+      expect(await row.locator('.cause').innerText(), name).toMatch(words);
+      // The second way: the last bar, which is the run that failed.
+      await row.locator('.bars a').last().click();
+      expect(await page.locator('.verdict').innerText(), name).toMatch(words);
+      expect(await page.locator('.verdict').innerText(), name).toContain(owner);
+    }
+    expect(window.complaints).toEqual([]);
+  });
+
+  it('a run that nobody measured is a grey gap, with its reason behind it', async () => {
+    await using window = await stage.visit();
+    const { page } = window;
+    const row = page.locator('li.check', { has: page.getByRole('heading', { name: 'nobody there' }) });
+    expect(await row.locator('.state').innerText()).not.toContain('Passing');
+    expect(await row.locator('.bar-passed').count()).toBe(0);
+    await row.locator('.bars a').first().click();
+    expect(await page.locator('.verdict').innerText()).toMatch(
+      /never measured[\s\S]*No agent of the location/,
+    );
+  });
+
+  it('search, filters and paging stand in the address, and work without scripts', async () => {
+    await using window = await stage.visit({ javaScriptEnabled: false });
+    const { page } = window;
+    await page.fill('#search', 'HEALTHY');
+    await page.getByRole('button', { name: 'Filter' }).click();
+    expect(new URL(page.url()).searchParams.get('q')).toBe('HEALTHY');
+    expect(await page.locator('li.check').count()).toBe(1);
+    await page.getByRole('link', { name: 'healthy', exact: true }).click();
+    expect(await page.locator('h1').innerText()).toBe('healthy');
+    await page.locator('.bars a').last().click();
+    expect(await page.locator('.verdict').innerText()).toContain('Passed in');
+    await page.getByRole('button', { name: 'Dark' }).click();
+    expect(await page.locator('html').getAttribute('data-theme')).toBe('dark');
+    await page.getByRole('button', { name: 'Log out' }).click();
+    await window.go('/');
+    expect(page.url()).toContain('/login');
+  });
+
+  it('the keyboard reaches the content, a failure and its cause', async () => {
+    await using window = await stage.visit();
+    const { page } = window;
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement?.textContent')).toBe('Skip to the content');
+    await page.keyboard.press('Enter');
+    for (let stops = 0; stops < 40; stops += 1) {
+      await page.keyboard.press('Tab');
+      if (await page.evaluate(`document.activeElement?.closest('.cause') !== null`)) break;
+    }
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/runs\//);
+    expect(await page.locator('.verdict h1').count()).toBe(1);
+  });
+
+  it('shows what comes in, without a reload', async () => {
+    await using window = await stage.visit();
+    const { page } = window;
+    await window.go('/?q=healthy');
+    await page.evaluate(() => Object.assign(globalThis, { isSamePage: true }));
+    await stage.runOnce((name) =>
+      name === 'healthy' ? { failure: failure('CONNECTION_REFUSED', 'connect ECONNREFUSED') } : {},
+    );
+    await page.locator('li.check .cause', { hasText: 'refused the connection' }).waitFor();
+    expect(await page.evaluate(() => 'isSamePage' in globalThis)).toBe(true);
+    expect(window.complaints).toEqual([]);
+  });
+});
+
+describe('every page', () => {
+  it('has nothing for axe in light and dark, fits 320 pixels, and asks nobody else for anything', async () => {
+    const paths = [
+      '/',
+      '/?q=nothing-is-called-so',
+      `/checks/${stage.checks.get('healthy')}`,
+      `/checks/${stage.checks.get('503')}?range=24h`,
+      `/checks/${stage.checks.get('nobody there')}`,
+      await runHref('slow but up'),
+      await runHref('503'),
+      await runHref(hostileNames[0] ?? ''),
+      '/no-such-page',
+    ];
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await using window = await stage.visit({ colorScheme });
+      for (const path of paths) {
+        await window.page.setViewportSize({ width: 1280, height: 800 });
+        await window.go(path);
+        const axe = new AxeBuilder({ page: window.page });
+        // Only colours differ in the dark.
+        if (colorScheme === 'dark') axe.withRules(['color-contrast']);
+        const { violations } = await axe.analyze();
+        const found = violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
+        expect(found, `${path} ${colorScheme}`).toEqual([]);
+        await window.page.setViewportSize({ width: 320, height: 800 });
+        const excess = await window.page.evaluate('document.documentElement.scrollWidth - innerWidth');
+        expect(excess, `${path} at 320 px`).toBeLessThanOrEqual(0);
+      }
+      expect(window.complaints).toEqual([]);
+    }
+  });
+
+  it('shows hostile text as text: no script of it runs', async () => {
+    await using window = await stage.visit();
+    const { page } = window;
+    for (const name of hostileNames) {
+      await window.go(`/checks/${stage.checks.get(name)}`);
+      expect(await page.locator('h1').innerText()).toBe(name);
+      await window.go(await runHref(name));
+      expect(await page.locator('pre').first().innerText()).toContain('<script>alert(1)</script>');
+      expect(
+        await page.locator('main script, main img, main iframe, main [onload], main [onerror]').count(),
+      ).toBe(0);
+    }
+    await window.go('/');
+    expect(await page.locator('main script, main img, main [onerror]').count()).toBe(0);
+    expect(await page.locator('a[href^="javascript:" i]').count()).toBe(0);
+    expect(window.complaints).toEqual([]);
+  });
+});
