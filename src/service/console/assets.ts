@@ -24,7 +24,9 @@ const files = {
   style: {
     name: 'style.css',
     contentType: 'text/css; charset=utf-8',
-    sources: ['tokens.css', 'layout.css', 'elements.css', 'pages.css'].map((name) => join(folder, name)),
+    sources: ['tokens.css', 'layout.css', 'elements.css', 'forms.css', 'pages.css'].map((name) =>
+      join(folder, name),
+    ),
   },
   htmx: {
     name: 'htmx.js',

@@ -1,7 +1,8 @@
 import { checkPages } from './check/page.ts';
+import { locationPages } from './locations/page.ts';
 import { overviewPages } from './overview/page.ts';
 import type { Page } from './page.ts';
 import { runPages } from './run/page.ts';
 
 /** Every page, in the order of the navigation. Adding one is its folder and its line here. */
-export const pages: readonly Page[] = [...overviewPages, ...checkPages, ...runPages];
+export const pages: readonly Page[] = [...overviewPages, ...checkPages, ...runPages, ...locationPages];

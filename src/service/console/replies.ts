@@ -7,6 +7,7 @@ import type { Assets } from './assets.ts';
 import { errorMain, errorTitle } from './error-page.ts';
 import { withQuery } from './html.ts';
 import { layout } from './layout.ts';
+import { ownPath } from './login/addresses.ts';
 import { cookieOf, isSecure, sessionCookieName } from './login/cookie.ts';
 import type { Sessions } from './login/sessions.ts';
 import type { View, Viewer } from './page.ts';
@@ -72,7 +73,7 @@ export class Replies {
       ...(isLive ? { liveSince: version } : {}),
       assets: this.#deps.assets,
       theme: themeOf(request),
-      path: request.method === 'GET' ? request.url : '/',
+      path: shownPath(request),
       ...(viewer ? { viewer, navigation: this.#deps.navigationFor(viewer.role) } : {}),
     });
     reply
@@ -98,6 +99,11 @@ export class Replies {
     };
     return this.send(view, { request, reply, ...(viewer ? { viewer } : {}) });
   }
+}
+
+/** Where a reader is: after a form, on the page that it stood on. */
+function shownPath({ method, url, headers }: FastifyRequest): string {
+  return method === 'GET' ? url : ownPath(URL.parse(headers.referer ?? '')?.pathname ?? null);
 }
 
 /** The path of a request, without its query. */

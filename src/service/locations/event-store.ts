@@ -35,6 +35,24 @@ export class LocationEvents {
       .execute();
   }
 
+  /** The same of any kind, of several locations. */
+  async lastingAt(
+    locationIds: readonly string[],
+    reportedSince: number,
+  ): Promise<Map<string, LocationEventRow[]>> {
+    const rows =
+      locationIds.length === 0
+        ? []
+        : await this.#db
+            .selectFrom('location_events')
+            .selectAll()
+            .where('location_id', 'in', locationIds)
+            .where('ended', 'is', null)
+            .where('told', '>=', reportedSince)
+            .execute();
+    return Map.groupBy(rows, ({ location_id }) => location_id);
+  }
+
   /** Stores an event, or what is new of one; that of another location with the same id stays as it is. */
   async store(row: LocationEventRow): Promise<void> {
     const { evidence, affected_runs, ended, told } = row;

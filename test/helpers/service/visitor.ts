@@ -1,4 +1,6 @@
 import type { FastifyInstance } from 'fastify';
+import type { KeyRole } from '../../../src/service/ids/keys.ts';
+import type { ServiceHarness } from './service.ts';
 
 export interface Visit {
   readonly status: number;
@@ -71,4 +73,20 @@ export class Visitor {
       body: answer.body,
     };
   }
+}
+
+let visitors = 0;
+
+/** A visitor who is logged in, with a new key of a role or with a key that is there. */
+export async function loggedIn(
+  harness: ServiceHarness,
+  role: KeyRole = 'READ_WRITE',
+  key?: string,
+): Promise<Visitor> {
+  visitors += 1;
+  // Attempts to log in are limited by address.
+  const visitor = new Visitor(harness.app, { address: `203.0.113.${visitors}` });
+  const { status } = await visitor.post('/login', { key: key ?? (await harness.addKey(role)) });
+  if (status !== 303) throw new Error(`logging in was answered with ${status}`);
+  return visitor;
 }

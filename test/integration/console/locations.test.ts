@@ -1,0 +1,152 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ManualClock } from '../../helpers/manual-clock.ts';
+import {
+  createCheck,
+  createLocation,
+  openHarness,
+  type ServiceHarness,
+  TestAgent,
+} from '../../helpers/service/service.ts';
+import { loggedIn, type Visitor } from '../../helpers/service/visitor.ts';
+
+const hostile = `"><script>alert(1)</script>'&{{x}}`;
+let harness: ServiceHarness;
+let writer: Visitor;
+let reader: Visitor;
+const clock = new ManualClock(Date.UTC(2026, 10, 22, 12));
+beforeAll(async () => {
+  harness = await openHarness({ clock });
+  writer = await loggedIn(harness);
+  reader = await loggedIn(harness, 'READ_ONLY');
+});
+afterAll(() => harness.close());
+
+async function idOf(slugName: string): Promise<string> {
+  const { body } = await harness.call('GET', '/v1/private-locations');
+  return body.find((location: { slugName: string }) => location.slugName === slugName).id;
+}
+
+describe('a new location', () => {
+  it('comes with its key, shown once, in the commands that start an agent', async () => {
+    const csrf = await writer.csrf('/locations/new');
+    const made = await writer.post('/locations/new', { csrf, name: hostile, slugName: 'office' });
+    const key = /pl_\w+/.exec(made.body)?.[0] ?? '';
+    expect(key.length).toBeGreaterThan(20);
+    expect(made.body).toContain('docker run -d');
+    expect(made.body).toContain(`API_KEY=${key} SERVICE_URL=http://localhost`);
+    expect(made.body).not.toContain('<script>alert');
+    expect(made.headers['cache-control']).toBe('no-store');
+    const page = await writer.get(`/locations/${await idOf('office')}`);
+    expect(page.body).not.toContain(key);
+    expect(page.body).toContain('No agent yet');
+    expect(page.body).not.toContain('<script>alert');
+    expect((await reader.get('/locations')).body).toContain('&lt;script&gt;alert(1)');
+  });
+
+  it('is refused with what is wrong at its field, and what was written stays', async () => {
+    const csrf = await writer.csrf('/locations/new');
+    const fields = { name: 'Berlin', slugName: 'eu-central-1', proxyUrl: 'ftp://nowhere' };
+    const { status, body } = await writer.post('/locations/new', { csrf, ...fields });
+    expect(status).toBe(422);
+    expect(body).toMatch(/id="field-slugName"[^>]*aria-describedby="field-slugName-error[^"]*" aria-invalid/);
+    expect(body).toMatch(/id="field-slugName-error">Must be 1 to 30 letters/);
+    expect(body).toMatch(/id="field-proxyUrl-error">Must start with http/);
+    expect(body).toContain('value="Berlin"');
+    const taken = await writer.post('/locations/new', { csrf, name: 'Again', slugName: 'office' });
+    expect(taken.status).toBe(409);
+    expect(taken.body).toContain('There is a private location &quot;office&quot; already.');
+  });
+});
+
+describe('a location', () => {
+  it('shows its agents, what they cannot do, its unhealthy times, and what was missed', async () => {
+    const location = await createLocation(harness, 'lab');
+    const agent = new TestAgent(harness, location);
+    await agent.claim({ unavailable: { BROWSER: `no namespaces ${hostile}` }, droppedResults: 7 });
+    const event = { kind: 'resolver', evidence: `no answer from 10.0.0.2 ${hostile}`, affectedRuns: 3 };
+    const startedAt = clock.wallMs() - 90_000;
+    await agent.call('location-events', {
+      ...agent.identity,
+      events: [{ eventId: randomUUID(), ...event, startedAt, endedAt: null }],
+    });
+    const { body } = await reader.get(`/locations/${location.id}`);
+    expect(body).toContain('Unhealthy');
+    expect(body).toContain('Its resolver does not answer');
+    expect(body).toContain('no answer from 10.0.0.2 &quot;&gt;&lt;script');
+    expect(body).toContain('1 min 30 s, still');
+    expect(body).toContain('no namespaces');
+    expect(body).toMatch(/Results lost[\s\S]*>7</);
+    expect((await reader.get('/locations')).body).toContain('Unhealthy');
+    expect(body).not.toContain('<script>alert');
+  });
+
+  it('says why runs were missed', async () => {
+    await createLocation(harness, 'silent');
+    await createCheck(harness, { name: 'missed', frequency: 1, privateLocations: ['silent'] });
+    harness.startScheduler();
+    harness.startLeaseSweep();
+    const path = `/locations/${await idOf('silent')}`;
+    await expect
+      .poll(
+        async () => {
+          clock.advance(30_000);
+          return (await reader.get(path)).body;
+        },
+        { timeout: 30_000 },
+      )
+      .toContain('No agent of the location asked for work.');
+  });
+
+  it('has at most two keys, and keeps them until they are revoked', async () => {
+    const { id } = await createLocation(harness, 'keys');
+    const path = `/locations/${id}`;
+    const csrf = await writer.csrf(path);
+    const made = await writer.post(`${path}/keys`, { csrf });
+    expect(made.body).toMatch(/pl_\w{20,}/);
+    const third = await writer.post(`${path}/keys`, { csrf });
+    expect(third.status).toBe(409);
+    expect(third.body).toContain('which is the most it can have');
+    const page = await writer.get(path);
+    const [, revoke = ''] = /action="([^"]+\/revoke)"/.exec(page.body) ?? [];
+    expect((await writer.post(revoke, { csrf })).headers['location']).toBe(path);
+    expect((await harness.call('GET', `/v1/private-locations/${id}`)).body.keys).toHaveLength(1);
+  });
+
+  it('is renamed, and goes away unless a check names it', async () => {
+    const { id } = await createLocation(harness, 'moving');
+    const path = `/locations/${id}`;
+    const csrf = await writer.csrf(path);
+    expect((await writer.post(`${path}/edit`, { csrf, name: 'Moved' })).status).toBe(303);
+    expect((await writer.get(path)).body).toContain('<h1>Moved</h1>');
+    expect((await writer.post(`${path}/edit`, { csrf, name: '' })).body).toMatch(/field-name-error/);
+    const check = await createCheck(harness, { name: 'user', privateLocations: ['moving'] });
+    const refused = await writer.post(`${path}/delete`, { csrf });
+    expect(refused.status).toBe(409);
+    expect(refused.body).toContain('is used by the checks &quot;user&quot;');
+    await harness.call('DELETE', `/v1/checks/${check.id}`);
+    expect((await writer.post(`${path}/delete`, { csrf })).headers['location']).toBe('/locations');
+    expect((await writer.get(path)).status).toBe(404);
+  });
+
+  it('offers readers nothing that they may not do, and refuses what they send all the same', async () => {
+    const id = await idOf('office');
+    for (const path of ['/locations', `/locations/${id}`]) {
+      const { body } = await reader.get(path);
+      expect(body).not.toMatch(/Create a key|Revoke|Delete|New location|>Edit</);
+    }
+    expect((await reader.get('/locations/new')).status).toBe(403);
+    const csrf = await reader.csrf();
+    expect((await reader.post(`/locations/${id}/delete`, { csrf })).status).toBe(403);
+    expect((await reader.post(`/locations/${id}/keys`, { csrf })).status).toBe(403);
+    expect((await writer.post(`/locations/${id}/delete`, {})).status).toBe(403);
+  });
+
+  it('of another account is not there', async () => {
+    const { key } = await harness.addAccount();
+    const other = await loggedIn(harness, undefined, key);
+    expect((await other.get(`/locations/${await idOf('office')}`)).status).toBe(404);
+    expect((await other.get('/locations/no-such-id')).status).toBeGreaterThanOrEqual(400);
+    expect((await other.get('/locations/no-such-id')).status).toBeLessThan(500);
+  });
+});
