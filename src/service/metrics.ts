@@ -75,6 +75,17 @@ export class ServiceMetrics {
       labelNames: ['account', 'location'] as const,
       registers,
     });
+    const gaps = new Gauge({
+      name: 'picket_monitoring_gaps',
+      help: 'Checks that are not measured at a location for longer than their alert settings allow',
+      labelNames: ['account', 'location', 'reason'] as const,
+      registers,
+    });
+    for (const { account_id: account, location, reason, count } of await repositories.gaps.countOpen(
+      accountId,
+    )) {
+      gaps.set({ account, location, reason }, count);
+    }
     const privateLocations = await repositories.locationMinutes.locations(accountId);
     const queues = new Map(
       (await repositories.locationMinutes.queues(now, accountId)).map((queue) => [

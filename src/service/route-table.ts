@@ -7,6 +7,7 @@ import { agentBundleRoutes, codeBundleRoutes } from '../protocol/agent/code-bund
 import { alertRoutes } from '../protocol/alerts/alert.ts';
 import { alertChannelRoutes } from '../protocol/alerts/alert-channel.ts';
 import { alertHandlingRoutes } from '../protocol/alerts/alert-handling.ts';
+import { monitoringGapRoutes } from '../protocol/alerts/monitoring-gap.ts';
 import { checkRoutes, typedCheckRoutes } from '../protocol/checks/check.ts';
 import { checkGroupRoutes } from '../protocol/checks/check-group.ts';
 import { checkStatusRoutes } from '../protocol/checks/check-status.ts';
@@ -47,6 +48,7 @@ export const allRoutes: readonly Route[] = [
   ...Object.values(alertChannelRoutes),
   ...Object.values(alertRoutes),
   ...Object.values(alertHandlingRoutes),
+  ...Object.values(monitoringGapRoutes),
   ...Object.values(heartbeatRoutes),
   ...Object.values(errorGroupRoutes),
   ...Object.values(rootCauseAnalysisRoutes),

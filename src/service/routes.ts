@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { accountHandlers } from './accounts/routes.ts';
 import { alertChannelHandlers } from './alerts/channels/routes.ts';
+import { monitoringGapHandlers } from './alerts/gaps/routes.ts';
 import { alertHandlingHandlers } from './alerts/handling/routes.ts';
 import { alertHandlers } from './alerts/routes.ts';
 import { checkGroupHandlers } from './checks/groups/routes.ts';
@@ -77,6 +78,7 @@ function allHandlers(deps: RouteDeps & CheckDeps): ReadonlyMap<string, AnyHandle
     ...alertChannelHandlers(deps),
     ...alertHandlers(deps),
     ...alertHandlingHandlers(deps),
+    ...monitoringGapHandlers(deps),
     ...heartbeatHandlers(deps),
     ...errorGroupHandlers(deps),
     ...rootCauseAnalysisHandlers(deps),

@@ -7,6 +7,7 @@ import type { Logger } from '../lib/log.ts';
 import { Accounts } from './accounts/store.ts';
 import { AlertChannels } from './alerts/channels/store.ts';
 import { AlertNotifications } from './alerts/delivery/store.ts';
+import { MonitoringGaps } from './alerts/gaps/store.ts';
 import { AlertActions, AlertLinkKeys, Silences } from './alerts/handling/store.ts';
 import { Alerts } from './alerts/store.ts';
 import { CheckGroups } from './checks/groups/store.ts';
@@ -213,6 +214,7 @@ function repositoriesOf(db: Kysely<Tables>, dialect: Dialect) {
     alerts: new Alerts(db, dialect),
     notifications: new AlertNotifications(db, dialect),
     silences: new Silences(db, dialect),
+    gaps: new MonitoringGaps(db, dialect),
     alertActions: new AlertActions(db),
     alertLinkKeys: new AlertLinkKeys(db),
     incidentEvents: new IncidentEvents(db, dialect),

@@ -46,6 +46,24 @@ export const AlertSettings = z
       })
       .prefault({})
       .describe('A check that changes to and fro is notified of once, and then not until it is stable'),
+    monitoringGap: z
+      .object({
+        enabled: z.boolean().default(true),
+        slots: z
+          .int()
+          .min(1)
+          .max(100)
+          .default(5)
+          .describe('From this many slots in a row without a measurement'),
+        minutes: z
+          .int()
+          .min(1)
+          .max(1440)
+          .default(15)
+          .describe('Or this many minutes after the first of them was due'),
+      })
+      .prefault({})
+      .describe('When a check that is not measured at one of its locations is notified of as a gap'),
     reminders: z
       .object({
         amount: z.literal([0, 1, 2, 3, 4, 5, 100_000]).default(0),

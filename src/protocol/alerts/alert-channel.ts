@@ -9,6 +9,7 @@ const Flags = z.object({
   sendFailure: z.boolean().default(true),
   sendRecovery: z.boolean().default(true),
   sendDegraded: z.boolean().default(false),
+  sendGap: z.boolean().default(true).describe('Whether to notify when a check is not measured'),
   sslExpiry: z.boolean().default(false).describe('Whether to warn about certificates that expire'),
   sslExpiryThreshold: z.int().min(1).max(30).default(30).describe('Days before the end of a certificate'),
   autoSubscribe: z.boolean().default(false).describe('Whether new checks are subscribed by themselves'),

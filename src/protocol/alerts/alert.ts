@@ -8,7 +8,7 @@ import { defineRoute, successful } from '../http/route.ts';
 const DateTime = z.iso.datetime();
 
 /** Why nobody is notified of an alert. */
-const suppressionNames = ['muted', 'maintenance', 'silenced', 'acknowledged'] as const;
+const suppressionNames = ['muted', 'maintenance', 'silenced', 'acknowledged', 'same-cause'] as const;
 
 const CheckAlert = z
   .object({

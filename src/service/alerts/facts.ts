@@ -33,7 +33,7 @@ export interface AlertFacts {
   /** 0, or which reminder it is. */
   readonly reminder: number;
   /** For a recovery: the worst that had been notified. */
-  readonly recoversFrom: 'failure' | 'degraded' | null;
+  readonly recoversFrom: 'failure' | 'degraded' | 'gap' | null;
   readonly certificate: {
     readonly domain: string;
     readonly daysRemaining: number;
@@ -48,11 +48,18 @@ export interface AlertFacts {
   /** Where a run in several locations was not well. Absent where it was one location, and there, too. */
   readonly locations?: readonly string[];
   /** What it is about when that is no check. Absent in alerts that an older build stored. */
-  readonly subject?: 'location' | 'sickness' | 'test';
+  readonly subject?: 'location' | 'sickness' | 'gap' | 'test';
   /** The silence that kept it from being notified. */
   readonly silenceId?: string | undefined;
+  /** Of a gap: how many checks are in it, and the names of the first. */
+  readonly members?: { readonly count: number; readonly names: readonly string[] };
   /** Whether the state of the check changes to and fro; absent: it does not. */
   readonly isFlapping?: boolean;
+}
+
+/** Whether an alert is about a check, and not about a location or a test. */
+export function isOfCheck({ subject }: Pick<AlertFacts, 'subject'>): boolean {
+  return subject === undefined || subject === 'gap';
 }
 
 /** Long messages are cut: receivers show a line, and the result has the whole. */
@@ -65,7 +72,14 @@ export function factsOf(
   extra: Partial<
     Pick<
       AlertFacts,
-      'groupName' | 'reminder' | 'recoversFrom' | 'certificate' | 'since' | 'locations' | 'silenceId' | 'isFlapping'
+      | 'groupName'
+      | 'reminder'
+      | 'recoversFrom'
+      | 'certificate'
+      | 'since'
+      | 'locations'
+      | 'silenceId'
+      | 'isFlapping'
     >
   >,
 ): AlertFacts {

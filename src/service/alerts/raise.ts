@@ -228,7 +228,11 @@ class AlertRound {
     });
     const began = isRun ? event.slotAt : this.#now;
     const since = isOpen(state) ? (state.episodeSince ?? state.alert.since) : began;
-    await this.#raise(policy, { ...outcome, since, silenceId: silence?.id, locations: state.lastLocations }, result);
+    await this.#raise(
+      policy,
+      { ...outcome, since, silenceId: silence?.id, locations: state.lastLocations },
+      result,
+    );
     const next = { ...state, alert: outcome.state, trend: followed?.trend ?? state.trend };
     let { incident } = state;
     if (outcome.notice === 'failure' && incident === null) {

@@ -6,7 +6,7 @@ import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler
 import { describePage, type PageQuery, pageOffset } from '../http/paging.ts';
 import { fieldError } from '../http/validation.ts';
 import type { ListedNotification } from './delivery/store.ts';
-import type { AlertFacts } from './facts.ts';
+import { type AlertFacts, isOfCheck } from './facts.ts';
 import { asSettings } from './policy.ts';
 import type { AlertRow } from './tables.ts';
 
@@ -117,7 +117,7 @@ function notificationView(row: ListedNotification) {
     checkResultId: row.result_id,
     checkId: row.check_id,
     checkName: facts.checkName,
-    checkType: facts.subject === undefined ? facts.checkType : null,
+    checkType: isOfCheck(facts) ? facts.checkType : null,
     alertType: row.alert_type,
     created_at: iso(row.created),
     endedAt: row.ended === null ? null : iso(row.ended),

@@ -58,6 +58,8 @@ export const alertTypes = [
   'ALERT_RECOVERY',
   'ALERT_FLAPPING',
   'ALERT_SSL',
+  'ALERT_GAP',
+  'ALERT_GAP_OVER',
   'ALERT_LOCATION_AWAY',
   'ALERT_LOCATION_BACK',
   'ALERT_LOCATION_SICK',
@@ -67,7 +69,9 @@ export const alertTypes = [
 export type AlertType = (typeof alertTypes)[number];
 
 /** What kind of news a notification is; channels choose which they want. */
-export type Notice = 'failure' | 'degraded' | 'recovery' | 'ssl';
+export type Notice = 'failure' | 'degraded' | 'recovery' | 'ssl' | 'gap';
+/** What the verdicts of a check bring. */
+type VerdictNotice = Exclude<Notice, 'ssl' | 'gap'>;
 
 /** Why nobody is notified of an alert. */
 export const suppressions = ['muted', 'maintenance', 'silenced', 'acknowledged'] as const;
@@ -98,9 +102,9 @@ export interface Step {
   readonly state: AlertState;
   readonly type: AlertType;
   /** What is to be notified; null when nothing is. */
-  readonly notice: Exclude<Notice, 'ssl'> | null;
+  readonly notice: VerdictNotice | null;
   /** What would have been notified but for its reason; null when nothing would. */
-  readonly withheld: { readonly notice: Exclude<Notice, 'ssl'>; readonly by: Suppression } | null;
+  readonly withheld: { readonly notice: VerdictNotice; readonly by: Suppression } | null;
   /** 0, or which reminder it is. */
   readonly reminder: number;
   /** For a recovery: the worst that was notified in the episode. */

@@ -125,6 +125,11 @@ export class Alerts {
     return inserted;
   }
 
+  /** Changes what an alert says to channels that are not notified of it yet. */
+  async setFacts(id: string, facts: string): Promise<void> {
+    await this.#db.updateTable('alerts').set({ facts }).where('id', '=', id).execute();
+  }
+
   async findMany(ids: readonly string[]): Promise<Map<string, AlertRow>> {
     if (ids.length === 0) return new Map();
     const rows = await this.#db

@@ -43,7 +43,37 @@ export interface AlertRow {
   facts: string;
   created: number;
   /** Why nobody was notified of it; null, or not given, when channels are, as far as they want such news. */
-  suppressed_by?: Suppression | null;
+  suppressed_by?: AlertSuppression | null;
+}
+
+/** `same-cause`: its channels were notified of another gap with the same cause. */
+export type AlertSuppression = Suppression | 'same-cause';
+
+/** What was not measured of a check at a location; see gaps/gap.ts. */
+export interface MonitoringGapRow {
+  check_id: string;
+  location: string;
+  account_id: string;
+  location_id: string | null;
+  cause: string;
+  reason: string;
+  message: string | null;
+  since: number;
+  slots: number;
+  next_at: number | null;
+  opened: number | null;
+}
+
+/** Open gaps of one cause at one location. */
+export interface GapGroupRow {
+  /** Of the alert that channels were notified of. */
+  id: string;
+  account_id: string;
+  location: string;
+  cause: string;
+  /** The check whose gap opened first. */
+  check_id: string;
+  since: number;
 }
 
 /** See handling/silence.ts. One that is ended early has `ends` moved to then. */
@@ -121,6 +151,8 @@ export interface AlertTables {
   alert_subscriptions: Counted<AlertSubscriptionRow, 'id'>;
   alert_states: AlertStateRow;
   alerts: AlertRow;
+  monitoring_gaps: MonitoringGapRow;
+  gap_groups: GapGroupRow;
   silences: SilenceRow;
   alert_actions: AlertActionRow;
   alert_link_keys: AlertLinkKeyRow;

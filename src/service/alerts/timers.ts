@@ -2,6 +2,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Repositories, Store } from '../store.ts';
 import { type StoredChannel, wantsNotice } from './channels/rules.ts';
 import { certificateDomain, factsOf } from './facts.ts';
+import { forgetOrphans, openDueGaps } from './gaps/watch.ts';
 import { alertPolicies } from './policy.ts';
 import { alertId, raiseDueAlerts, storeAlert } from './raise.ts';
 import type { ExpiringCertificate } from './store.ts';
@@ -9,6 +10,7 @@ import type { ExpiringCertificate } from './store.ts';
 const statesPerTurn = 100;
 const certificatesPerTurn = 200;
 const certificatesEveryMs = 3_600_000;
+const orphansEveryMs = 60_000;
 const dayMs = 86_400_000;
 /** The earliest that a channel can be notified before a certificate expires. */
 const longestNoticeMs = 30 * dayMs;
@@ -17,8 +19,10 @@ const notifyExpiredMs = 2 * dayMs;
 /** Days before the end at which a channel is reminded; -1 is after it. */
 const remindedAtDays = [7, 3, 1, 0, -1];
 
+type GapPlace = { readonly checkId: string; readonly location: string };
+
 /**
- * Makes the alerts that time alone brings: escalations after a number of minutes, reminders, and once an hour
+ * Makes the alerts that time alone brings: escalations after a number of minutes, reminders, gaps, and once an hour
  * certificates that are about to expire. Any process does the former, passing over what another one has
  * locked; the leader does the latter.
  */
@@ -26,6 +30,7 @@ export class AlertTimers {
   readonly #store: Store;
   readonly #clock: Clock;
   #certificatesAtMs: number | undefined;
+  #orphansAtMs: number | undefined;
 
   constructor({ store, clock }: { readonly store: Store; readonly clock: Clock }) {
     this.#store = store;
@@ -34,15 +39,39 @@ export class AlertTimers {
 
   async turn(): Promise<number | null> {
     await this.#notifyOfCertificates();
-    const dueAt = await this.#store.alerts.nextDueAt();
+    await this.#forgetOrphans();
+    const dueAt = await this.#nextDueAt();
     const now = this.#clock.wallMs();
     if (dueAt === null || dueAt > now) return dueAt;
     const { hasNews } = await this.#store.transaction(async (repositories) => {
       const due = await repositories.alerts.dueStates(now, statesPerTurn);
-      return { hasNews: await raiseDueAlerts(repositories, due, now) };
+      const isRaised = await raiseDueAlerts(repositories, due, now);
+      return { hasNews: (await openDueGaps(repositories, now)) || isRaised };
     });
     if (hasNews) this.#store.signals.send([{ kind: 'alerts' }]);
-    return this.#store.alerts.nextDueAt();
+    return this.#nextDueAt();
+  }
+
+  async #nextDueAt(): Promise<number | null> {
+    const times = [await this.#store.alerts.nextDueAt(), await this.#store.gaps.nextDueAt()];
+    const known = times.filter((at) => at !== null);
+    return known.length === 0 ? null : Math.min(...known);
+  }
+
+  async #forgetOrphans(): Promise<void> {
+    const nowMs = this.#clock.monotonicMs();
+    if (this.#orphansAtMs !== undefined && nowMs - this.#orphansAtMs < orphansEveryMs) return;
+    if (!(await this.#store.isLeader())) return;
+    this.#orphansAtMs = nowMs;
+    let after: GapPlace | undefined = { checkId: '', location: '' };
+    while (after) {
+      const from: GapPlace = after;
+      const { last, hasNews } = await this.#store.transaction((repositories) =>
+        forgetOrphans(repositories, from, this.#clock.wallMs()),
+      );
+      if (hasNews) this.#store.signals.send([{ kind: 'alerts' }]);
+      after = last;
+    }
   }
 
   async #notifyOfCertificates(): Promise<void> {

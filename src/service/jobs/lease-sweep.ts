@@ -1,6 +1,8 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { artifactWindowMs } from '../../protocol/results/artifact.ts';
+import { isGapReason, type Miss, missOf } from '../alerts/gaps/gap.ts';
+import { noteMissed } from '../alerts/gaps/watch.ts';
 import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
 import { canRun } from '../checks/warnings.ts';
 import { agentSeenWindowMs } from '../locations/agents/sightings.ts';
@@ -97,7 +99,7 @@ export class LeaseSweep {
 
   async #endLeases(): Promise<number> {
     const now = this.#clock.wallMs();
-    const { ended, queued, missed } = await this.#store.transaction(async (repositories) => {
+    const { ended, queued, missed, hasGaps } = await this.#store.transaction(async (repositories) => {
       const ended = await repositories.runs.leasesEnded(now, runsPerTurn);
       const poisonous = ended.filter((run) => run.deaths + 1 >= maxDeaths);
       const others = ended.filter((run) => run.deaths + 1 < maxDeaths);
@@ -106,8 +108,10 @@ export class LeaseSweep {
         now,
       );
       const missed = await this.#giveUp(repositories, poisonous, () => 'agent-lost', now);
-      return { ended, missed, queued: others.map((run): RunRow => ({ ...run, state: 'queued' })) };
+      const hasGaps = await noteMissed(repositories, missesOf(missed), now);
+      return { ended, missed, hasGaps, queued: others.map((run): RunRow => ({ ...run, state: 'queued' })) };
     });
+    if (hasGaps) this.#store.signals.send([{ kind: 'alerts' }]);
     this.#count(missed);
     // First the silent agents, then the news: else they would be given what they just lost.
     this.#store.signals.send([...silentSessions(ended), ...queuedSignals(queued)]);
@@ -130,7 +134,9 @@ export class LeaseSweep {
       const unserved = outlived.filter(
         (run) => run.last_result_id === null && !(run.location_id !== null && served.has(run.location_id)),
       );
-      return { count: outlived.length, missed, hasAlerts: await beginOutages(repositories, unserved, now) };
+      const isOut = await beginOutages(repositories, unserved, now);
+      const hasGaps = await noteMissed(repositories, missesOf(missed), now);
+      return { count: outlived.length, missed, hasAlerts: isOut || hasGaps };
     });
     this.#count(missed);
     if (hasAlerts) this.#store.signals.send([{ kind: 'alerts' }]);
@@ -174,6 +180,15 @@ export class LeaseSweep {
   #count(missed: ReadonlyMap<MissedReason, readonly RunRow[]>): void {
     for (const [reason, runs] of missed) this.#metrics.countMissed(runs, reason);
   }
+}
+
+/** Missed slots of the schedule that may make gaps. */
+function missesOf(missed: ReadonlyMap<MissedReason, readonly RunRow[]>): Miss[] {
+  return [...missed].flatMap(([reason, runs]) => {
+    if (!isGapReason(reason)) return [];
+    const ofSchedule = runs.filter((run) => run.check_session_id === null && run.test_session_id === null);
+    return ofSchedule.map((run) => missOf(run, reason));
+  });
 }
 
 /** The sessions that let leases run out: whatever polls they left open are not to be trusted with more. */

@@ -3,6 +3,12 @@ import { type Page, readPage } from '../store/engine/queries.ts';
 import type { Tables } from '../tables.ts';
 import type { LocationEventRow } from './tables.ts';
 
+/**
+ * An agent reports a lasting event every minute; one that was not reported for this long has ended with its
+ * agent.
+ */
+export const reportedWithinMs = 5 * 60_000;
+
 /** Events kept for a location; the oldest make room. */
 const maxEventsPerLocation = 1000;
 
@@ -51,6 +57,20 @@ export class LocationEvents {
             .where('told', '>=', reportedSince)
             .execute();
     return Map.groupBy(rows, ({ location_id }) => location_id);
+  }
+
+  /** Those of some locations that an agent reports as unhealthy now. */
+  async unhealthyAmong(locationIds: readonly string[], now: number): Promise<Set<string>> {
+    if (locationIds.length === 0) return new Set();
+    const rows = await this.#db
+      .selectFrom('location_events')
+      .select('location_id')
+      .distinct()
+      .where('location_id', 'in', [...new Set(locationIds)])
+      .where('ended', 'is', null)
+      .where('told', '>=', now - reportedWithinMs)
+      .execute();
+    return new Set(rows.map((row) => row.location_id));
   }
 
   /** Stores an event, or what is new of one; that of another location with the same id stays as it is. */

@@ -91,6 +91,18 @@ export class Locations extends accountTable<PrivateLocationRow>()({ name: 'priva
       .executeTakeFirst();
   }
 
+  /** Those of some locations that miss slots for want of an agent. */
+  async awayAmong(ids: readonly string[]): Promise<Set<string>> {
+    if (ids.length === 0) return new Set();
+    const rows = await this.db
+      .selectFrom('private_locations')
+      .select('id')
+      .where(this.dialect.inList('id', [...new Set(ids)]))
+      .where('no_agent_since', 'is not', null)
+      .execute();
+    return new Set(rows.map(({ id }) => id));
+  }
+
   /** Notes that a location has an agent again; whether it was `since` then that it had none. */
   async endOutage(id: string, since: number): Promise<boolean> {
     const done = await this.db

@@ -5,13 +5,8 @@ import type { AlertFacts } from '../alerts/facts.ts';
 import { alertId, storeLocationAlert } from '../alerts/raise.ts';
 import type { LocationCaller } from '../http/auth.ts';
 import type { Repositories, Store } from '../store.ts';
+import { reportedWithinMs } from './event-store.ts';
 import type { LocationEventRow } from './tables.ts';
-
-/**
- * An agent reports a lasting event every minute; one that was not reported for this long has ended with its
- * agent.
- */
-export const reportedWithinMs = 5 * 60_000;
 
 /**
  * Unhealthy private locations, as their agents report them. Each agent reports its own events; they are

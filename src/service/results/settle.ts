@@ -1,5 +1,7 @@
 import { failureCatalogue, isFailureCode } from '../../checks/contract/failure.ts';
 import { findCheckType } from '../../checks/index.ts';
+import { missOf } from '../alerts/gaps/gap.ts';
+import { noteMeasured, noteMissed } from '../alerts/gaps/watch.ts';
 import { raiseAlerts } from '../alerts/raise.ts';
 import type { RunRow } from '../runs/tables.ts';
 import type { Repositories } from '../store.ts';
@@ -40,7 +42,31 @@ export async function updateStatusesAndRaiseAlerts(
   const results = all.filter(({ run }) => run.test_session_id === null);
   const lastSlots = await updateStatuses(repositories, results, now);
   const counted = results.map(({ run, row }) => ({ row, slotLocation: run.slot_location }));
-  return raiseAlerts(repositories, counted, lastSlots, now);
+  const hasAlerts = await raiseAlerts(repositories, counted, lastSlots, now);
+  return (await noteGaps(repositories, results, now)) || hasAlerts;
+}
+
+/** What was measured ends gaps; an error of ours measured nothing. */
+async function noteGaps(
+  repositories: Repositories,
+  results: readonly FinalResult[],
+  now: number,
+): Promise<boolean> {
+  const [broken, measured] = [1, 0].map((flag) => results.filter(({ row }) => row.has_errors === flag));
+  const isOver = await noteMeasured(
+    repositories,
+    (measured ?? []).map(({ run }) => ({
+      checkId: run.check_id,
+      location: run.slot_location,
+      slotAt: run.slot_at,
+    })),
+    now,
+  );
+  const ofSchedule = (broken ?? []).filter(({ run }) => run.check_session_id === null);
+  const misses = ofSchedule.map(({ run, row }) =>
+    missOf(run, 'error', { code: row.code ?? '', message: row.message ?? '' }),
+  );
+  return (await noteMissed(repositories, misses, now)) || isOver;
 }
 
 /** Returns the newest slot of each check before these results. */

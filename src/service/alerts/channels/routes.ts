@@ -164,6 +164,8 @@ function view(
 ): ShownChannel {
   // The config is the one of the type: channels are stored as their schema returned them.
   const shown = maskDefinition(maskedOf(channel.type), {
+    // Channels that an older build stored have no such flag.
+    sendGap: true,
     ...channel.definition,
     type: channel.type,
   }) as unknown as AlertChannelInput;

@@ -15,12 +15,20 @@ export function wantsNotice(channel: StoredChannel, notice: Notice, facts: Alert
       return channel.sendFailure;
     case 'degraded':
       return channel.sendDegraded;
+    case 'gap':
+      return wantsGaps(channel);
     case 'recovery':
+      if (facts.recoversFrom === 'gap') return channel.sendRecovery && wantsGaps(channel);
       // A channel that does not get degraded checks does not get their recoveries either.
       return channel.sendRecovery && (facts.recoversFrom !== 'degraded' || channel.sendDegraded);
     case 'ssl':
       return channel.sslExpiry;
   }
+}
+
+/** Channels that an older build stored have no such flag. */
+function wantsGaps({ sendGap }: { readonly sendGap?: boolean }): boolean {
+  return sendGap !== false;
 }
 
 /** The config of a channel as answers show it: secrets are "". */

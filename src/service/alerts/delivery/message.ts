@@ -1,6 +1,6 @@
 import type { ChannelMessage } from '../../../channels/contract/message.ts';
 import { cut, type Fact, oneLine, plainText } from '../../../channels/contract/text.ts';
-import type { AlertFacts } from '../facts.ts';
+import { type AlertFacts, isOfCheck } from '../facts.ts';
 import type { AlertType, Notice } from '../state.ts';
 
 /** An alert on its way to a channel. */
@@ -37,13 +37,21 @@ export function channelMessage(message: AlertMessage): ChannelMessage {
     isOver: notice === 'recovery',
     subject: subjectOf(message),
     subjectId: message.checkId,
-    incidentKey: `picket-${subjectOf(message)}-${message.checkId}`,
+    incidentKey: incidentKeyOf(message),
     tags: facts.tags,
     facts: factLines(message),
     link: message.pageLink,
     createdAt: message.created,
     variables: variablesOf(message),
   };
+}
+
+/** What all news of one thing is filed under by receivers that keep an incident open until its recovery. */
+function incidentKeyOf(message: Pick<AlertMessage, 'notice' | 'facts' | 'checkId'>): string {
+  const { facts, checkId } = message;
+  // A check can have a gap at each of its locations.
+  const place = facts.subject === 'gap' ? `-${facts.runLocation}` : '';
+  return `picket-${subjectOf(message)}${place}-${checkId}`;
 }
 
 const maxCauseLength = 300;
@@ -54,7 +62,10 @@ function causeOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'>): str
   const [first = ''] = plainText(facts.error ?? '')
     .trim()
     .split('\n');
-  if (notice === 'recovery') return subject === undefined ? 'The check passes again.' : 'It is over.';
+  if (notice === 'recovery') {
+    if (subject === 'gap') return 'It is measured again.';
+    return subject === undefined ? 'The check passes again.' : 'It is over.';
+  }
   if (first !== '') return cut(oneLine(first), maxCauseLength);
   if (certificate)
     return `The certificate of ${oneLine(certificate.domain)} ends on ${iso(certificate.expiresAt)}.`;
@@ -75,7 +86,8 @@ const owners: Readonly<Record<string, string>> = {
 function ownerOf({ facts }: Pick<AlertMessage, 'facts'>): string {
   if (facts.subject === 'location' || facts.subject === 'sickness') return 'the private location';
   if (facts.subject === 'test') return 'nobody';
-  return owners[facts.owner ?? 'target'] ?? 'the target';
+  // A gap says nothing of the target.
+  return owners[facts.owner ?? (facts.subject === 'gap' ? 'location' : 'target')] ?? 'the target';
 }
 
 /** When it began, or began to be over. */
@@ -105,7 +117,9 @@ export function titleOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'
   }
   if (facts.subject === 'test')
     return notice === 'recovery' ? 'The test is over' : 'Test notification of Picket';
+  if (facts.subject === 'gap') return gapTitle(facts, notice === 'recovery');
   switch (notice) {
+    case 'gap':
     case 'failure':
       if (isFlapping) return `${name} is flapping: it fails and passes in turn`;
       return reminder > 0 ? `${name} is still failing (reminder ${reminder})` : `${name} has failed`;
@@ -123,6 +137,14 @@ export function titleOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'
       return `The certificate of ${certificate?.domain ?? name} ${when}`;
     }
   }
+}
+
+/** Never that a target is down: nobody knows. */
+function gapTitle({ checkName, runLocation, members }: AlertFacts, isOver: boolean): string {
+  const count = members?.count ?? 1;
+  if (isOver)
+    return `The monitoring gap of ${count === 1 ? checkName : `${count} checks`} at ${runLocation} is over`;
+  return `Monitoring gap: ${count === 1 ? `${checkName} is` : `${count} checks are`} not measured at ${runLocation}`;
 }
 
 /** The variables that templates of webhooks know (check model 4.4). */
@@ -185,13 +207,14 @@ export function factLines(
     ['Fault of', isOver ? null : ownerOf(message)],
     ['Since', isOver ? null : iso(since)],
     ['Where', locationsOf(facts).join(', ')],
+    ['Checks', (facts.members?.count ?? 1) === 1 ? null : membersLine(facts)],
     ['Target', facts.target ?? null],
     // The cause is its first line.
-    ['Error', error === cause ? null : error],
+    [facts.subject === 'gap' ? 'Gap' : 'Error', error === cause ? null : error],
     ['Response', status === '' ? null : status],
     ['Response time', facts.responseTimeMs === null ? null : `${Math.round(facts.responseTimeMs)} ms`],
     ['Certificate expires', certificate ? iso(certificate.expiresAt) : null],
-    ['Check type', facts.subject === undefined ? facts.checkType : null],
+    ['Check type', isOfCheck(facts) ? facts.checkType : null],
     ['Group', facts.groupName],
     ['Tags', facts.tags.length === 0 ? null : facts.tags.join(', ')],
     ['Time', iso(at)],
@@ -205,6 +228,12 @@ export function factLines(
     const text = plainText(value ?? '').trim();
     return text === '' ? [] : [{ label, value: text }];
   });
+}
+
+function membersLine({ members }: AlertFacts): string {
+  const { count, names } = members ?? { count: 0, names: [] };
+  const others = count - names.length;
+  return `${names.join(', ')}${others > 0 ? ` and ${others} more` : ''}`;
 }
 
 function durationText(ms: number): string {

@@ -63,6 +63,7 @@ export async function endSilence(repositories: Repositories, id: string, deed: D
   if (!known || !(await repositories.silences.end(accountId, id, now))) return false;
   await note(repositories, 'SILENCE_ENDED', { checkId: known.checkId, silenceId: id }, deed);
   await repositories.alerts.lookAgain(accountId, now);
+  await repositories.gaps.lookAgain(accountId, now);
   return true;
 }
 

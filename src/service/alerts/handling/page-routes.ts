@@ -5,6 +5,7 @@ import { fieldError } from '../../http/validation.ts';
 import type { Store } from '../../store.ts';
 import { type AlertDeed, alertPage, type PresentState, pagePolicy } from '../delivery/alert-page.ts';
 import { isSigned } from '../delivery/page-link.ts';
+import { isOfCheck } from '../facts.ts';
 import { storedFacts } from '../raise.ts';
 import { isOpen, parseState } from '../stored-state.ts';
 import type { AlertNotificationRow, AlertRow } from '../tables.ts';
@@ -68,10 +69,10 @@ async function carryOut(
   { actor, now }: Pick<Deed, 'actor' | 'now'>,
 ): Promise<string> {
   const deed: Deed = { accountId: alert.account_id, actor, comment: null, now };
-  const { subject, runLocation } = storedFacts(alert);
-  const isOfCheck = subject === undefined;
+  const facts = storedFacts(alert);
+  const { runLocation } = facts;
   const [action, length] = (form.get('what') ?? '').split(' ');
-  if (action === 'acknowledge' && isOfCheck) {
+  if (action === 'acknowledge' && isOfCheck(facts)) {
     const done = await acknowledge(repositories, alert.check_id, false, deed);
     return done
       ? 'The alert is acknowledged until it recovers.'
@@ -82,7 +83,7 @@ async function carryOut(
     throw fieldError('payload', [{ key: 'what', message: 'is nothing that this page offers' }]);
   }
   const isOfLocation = action === 'silence-location';
-  if (isOfLocation ? runLocation === null : !isOfCheck) {
+  if (isOfLocation ? runLocation === null : !isOfCheck(facts)) {
     throw fieldError('payload', [{ key: 'what', message: 'is nothing that this alert is about' }]);
   }
   const scope = {
@@ -146,12 +147,11 @@ async function pageOf(
       : []),
     ...(silent ? [{ label: 'Silent until', value: new Date(silent.endsAt).toISOString() }] : []),
   ];
-  const isOfCheck = facts.subject === undefined;
   const offers: AlertDeed[] = [
-    ...(isOfCheck && isOpen(stored) && !acknowledgement
+    ...(isOfCheck(facts) && isOpen(stored) && !acknowledgement
       ? [{ action: 'acknowledge', minutes: null, label: 'Acknowledge until it recovers' } as const]
       : []),
-    ...(isOfCheck
+    ...(isOfCheck(facts)
       ? silenceMinutes.map((minutes) => ({
           action: 'silence-check' as const,
           minutes,

@@ -1,5 +1,5 @@
 import { privateLocationRoutes } from '../../../protocol/locations/private-location.ts';
-import { reportedWithinMs } from '../../locations/unhealthy.ts';
+import { reportedWithinMs } from '../../locations/event-store.ts';
 import { ago, counted, duration, shortened } from '../elements/format.ts';
 import { stateBadge } from '../elements/state.ts';
 import { table } from '../elements/table.ts';

@@ -52,6 +52,22 @@ export const alerting = {
   ],
 };
 
+/** Slots in a row that were not measured, and their groups. */
+export const monitoringGaps = {
+  name: '0035-monitoring-gaps',
+  statements: [
+    `create table monitoring_gaps (
+      check_id text not null, location text not null, ${ofAccount}, location_id text, cause text not null,
+      reason text not null, message text, since bigint not null, slots integer not null,
+      next_at bigint, opened bigint, primary key (check_id, location))`,
+    `create index monitoring_gaps_due on monitoring_gaps (next_at) where next_at is not null`,
+    `create index monitoring_gaps_by_account on monitoring_gaps (account_id, location, cause)`,
+    `create table gap_groups (
+      id text not null, ${ofAccount}, location text not null, cause text not null, check_id text not null,
+      since bigint not null, primary key (account_id, location, cause))`,
+  ],
+};
+
 /** What people do about alerts, and alerts that nobody was notified of. */
 export const alertHandling = {
   name: '0032-alert-handling',

@@ -1,4 +1,4 @@
-import { alertHandling, alerting } from './alert-migration.ts';
+import { alertHandling, alerting, monitoringGaps } from './alert-migration.ts';
 import { maintenanceOccurrences } from './maintenance-migration.ts';
 import { pages } from './page-migration.ts';
 import { accountResources } from './resource-migration.ts';
@@ -307,4 +307,5 @@ export const migrations: readonly Migration[] = [
       `alter table alert_notifications add column refused text`,
     ],
   },
+  monitoringGaps,
 ];

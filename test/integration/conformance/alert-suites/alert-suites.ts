@@ -3,6 +3,7 @@ import type { AlertStage } from './alert-stage.ts';
 import { channelSuite } from './channels.ts';
 import { deliverySuite } from './delivery.ts';
 import { fairnessSuite } from './fairness.ts';
+import { gapSuite } from './gaps.ts';
 import { handlingSuite } from './handling.ts';
 import { incidentSuite } from './incidents.ts';
 import { outageSuite } from './outages.ts';
@@ -17,6 +18,7 @@ export function alertSuites(stage: AlertStage, isShared: boolean): void {
   describe('delivery', () => deliverySuite(stage, { isShared }));
   describe('handling', () => handlingSuite(stage));
   describe('receivers of every type', () => receiverSuite(stage));
+  describe('monitoring gaps', () => gapSuite(stage));
   describe('fairness', () => fairnessSuite(stage));
   describe('outages of private locations', () => outageSuite(stage));
   describe('sick private locations', () => sicknessSuite(stage));

@@ -1,0 +1,140 @@
+import type { AlertSettings } from '../../../checks/contract/common-fields.ts';
+import { type SlotReason, slotReasons } from '../../../protocol/runs/slot.ts';
+import type { RunRow } from '../../runs/tables.ts';
+
+/**
+ * Monitoring gaps. A slot of a check at a location that was missed, or whose run ended with an error of ours, says
+ * nothing of the target. Slots in a row without a measurement are a gap; it opens with as many of them, or as
+ * many minutes after the first was due, as the alert settings say, and is over with the next measurement there.
+ *
+ * Not every slot counts. What a maintenance window pauses is meant to be so. Where a location is without agents
+ * or unhealthy, an alert of the location says so already; and when the service itself was away, nobody was there
+ * to look.
+ *
+ * Gaps of one cause at one location are one group: each channel is notified of it once, and once when all of it
+ * is over.
+ */
+export type GapReason =
+  | Extract<SlotReason, 'no-agent' | 'over-capacity' | 'expired' | 'agent-lost' | 'unsupported'>
+  | 'error';
+
+/** Slots that were not measured, in a row, of one check at one location. */
+export interface Miss {
+  readonly accountId: string;
+  readonly checkId: string;
+  readonly checkType: string;
+  readonly location: string;
+  /** Null for data-center regions. */
+  readonly locationId: string | null;
+  /** When the first of them was due, in epoch milliseconds. */
+  readonly slotAt: number;
+  readonly slots: number;
+  readonly reason: GapReason;
+  /** Of an error of ours: its code and what it says. */
+  readonly error: { readonly code: string; readonly message: string } | null;
+}
+
+/** What was not measured of a check at a location since it last was. */
+export interface Unmeasured {
+  readonly accountId: string;
+  readonly checkId: string;
+  readonly location: string;
+  readonly locationId: string | null;
+  readonly cause: string;
+  readonly reason: GapReason;
+  readonly message: string | null;
+  /** When the first slot was due, in epoch milliseconds. */
+  readonly since: number;
+  readonly slots: number;
+  /** When time alone may open it or end what holds it back; null when it cannot. */
+  readonly nextAt: number | null;
+  /** When it opened; null while it is too short. */
+  readonly openedAt: number | null;
+}
+
+const minuteMs = 60_000;
+
+/** The slots of a run as missed. */
+export function missOf(
+  run: Pick<
+    RunRow,
+    'account_id' | 'check_id' | 'check_type' | 'slot_location' | 'location_id' | 'slot_at' | 'slot_count'
+  >,
+  reason: GapReason,
+  error: Miss['error'] = null,
+): Miss {
+  return {
+    accountId: run.account_id,
+    checkId: run.check_id,
+    checkType: run.check_type,
+    location: run.slot_location,
+    locationId: run.location_id,
+    slotAt: run.slot_at,
+    slots: run.slot_count,
+    reason,
+    error,
+  };
+}
+
+/** The reasons of missed slots that make a gap. */
+export function isGapReason(reason: string): reason is GapReason {
+  return ['no-agent', 'over-capacity', 'expired', 'agent-lost', 'unsupported', 'error'].includes(reason);
+}
+
+/** What was known and one miss more. */
+export function withMiss(known: Unmeasured | undefined, miss: Miss): Unmeasured {
+  const { accountId, checkId, location, locationId, reason, error } = miss;
+  return {
+    accountId,
+    checkId,
+    location,
+    locationId,
+    reason,
+    message: error?.message ?? null,
+    since: known?.since ?? miss.slotAt,
+    slots: (known?.slots ?? 0) + miss.slots,
+    nextAt: known?.nextAt ?? null,
+    openedAt: known?.openedAt ?? null,
+    // One that is open stays in its group.
+    cause: known && known.openedAt !== null ? known.cause : causeOf(miss),
+  };
+}
+
+/** What gaps at one location may have in common. */
+function causeOf({ reason, checkId, checkType, error }: Miss): string {
+  switch (reason) {
+    case 'unsupported':
+      return `unsupported ${checkType}`;
+    case 'agent-lost':
+      return `agent-lost ${checkId}`;
+    case 'error':
+      return `error ${error?.code ?? ''}`;
+    case 'no-agent':
+    case 'over-capacity':
+    case 'expired':
+      return 'agents';
+  }
+}
+
+/** When a gap opens by time alone, in epoch milliseconds. */
+export function opensAt({ since }: Unmeasured, { monitoringGap }: AlertSettings): number {
+  return since + monitoringGap.minutes * minuteMs;
+}
+
+export function isDue(gap: Unmeasured, settings: AlertSettings, now: number): boolean {
+  const { enabled, slots } = settings.monitoringGap;
+  return enabled && (gap.slots >= slots || now >= opensAt(gap, settings));
+}
+
+/** Why nothing is measured, and what to do about it. */
+export function explanationOf({ reason, message }: Pick<Unmeasured, 'reason' | 'message'>): string {
+  if (reason !== 'error') return slotReasons[reason];
+  const what = message === null ? '' : ` (${message})`;
+  return `Its runs end with an error of the agent or the location, not of the target${what}. Look at the log of the agent, and run \`picket doctor\` there.`;
+}
+
+/** A gap in words, for notifications. */
+export function gapText(gap: Unmeasured): string {
+  const slots = `${gap.slots} slot${gap.slots === 1 ? '' : 's'}`;
+  return `Not measured at ${gap.location} since ${new Date(gap.since).toISOString()} (${slots}). ${explanationOf(gap)}`;
+}

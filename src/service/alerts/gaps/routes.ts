@@ -1,0 +1,23 @@
+import { monitoringGapRoutes } from '../../../protocol/alerts/monitoring-gap.ts';
+import { type AnyHandler, type HandlerDeps, handlersById, iso } from '../../http/handler.ts';
+import { describePage, pageOffset } from '../../http/paging.ts';
+import { explanationOf } from './gap.ts';
+
+/** The routes of monitoring gaps. */
+export function monitoringGapHandlers({ store, publicUrl }: HandlerDeps): [string, AnyHandler][] {
+  return handlersById(monitoringGapRoutes, {
+    async listMonitoringGaps({ caller, query, request, reply }) {
+      const page = { limit: query.limit, offset: pageOffset(query) };
+      const { total, gaps } = await store.gaps.list(caller.accountId, page);
+      describePage(request, reply, { query, total, publicUrl });
+      return gaps.map((gap) => ({
+        checkId: gap.checkId,
+        location: gap.location,
+        since: iso(gap.since),
+        slots: gap.slots,
+        reason: gap.reason,
+        explanation: explanationOf(gap),
+      }));
+    },
+  });
+}

@@ -1,0 +1,216 @@
+import { type Kysely, type Selectable, sql } from 'kysely';
+import type { Dialect } from '../../store/engine/dialect.ts';
+import { type Page, readPage } from '../../store/engine/queries.ts';
+import type { Tables } from '../../tables.ts';
+import type { GapGroupRow, MonitoringGapRow } from '../tables.ts';
+import type { GapReason, Unmeasured } from './gap.ts';
+
+/** Which gaps are one: what they have in common, and where. */
+export type GroupKey = Pick<Unmeasured, 'accountId' | 'location' | 'cause'>;
+
+/** What was not measured of checks since they last were, by location, and the groups of what is open. */
+export class MonitoringGaps {
+  readonly #db: Kysely<Tables>;
+  readonly #dialect: Dialect;
+
+  constructor(db: Kysely<Tables>, dialect: Dialect) {
+    this.#db = db;
+    this.#dialect = dialect;
+  }
+
+  /** What was not measured of some checks; locked in one order. */
+  async lock(checkIds: readonly string[]): Promise<Unmeasured[]> {
+    if (checkIds.length === 0) return [];
+    const rows = await this.#db
+      .selectFrom('monitoring_gaps')
+      .selectAll()
+      .where(this.#dialect.inList('check_id', [...new Set(checkIds)]))
+      .orderBy('check_id')
+      .orderBy('location')
+      .modifyEnd(this.#dialect.forUpdate)
+      .execute();
+    return rows.map(fromRow);
+  }
+
+  /** What time alone may open now; locked, what another process has locked left out. */
+  async due(now: number, limit: number): Promise<Unmeasured[]> {
+    const rows = await this.#db
+      .selectFrom('monitoring_gaps')
+      .selectAll()
+      .where('next_at', '<=', now)
+      .orderBy('next_at')
+      .limit(limit)
+      .modifyEnd(this.#dialect.forUpdateSkipLocked)
+      .execute();
+    return rows.map(fromRow);
+  }
+
+  async nextDueAt(): Promise<number | null> {
+    const row = await this.#db
+      .selectFrom('monitoring_gaps')
+      .select((eb) => eb.fn.min('next_at').as('at'))
+      .where('next_at', 'is not', null)
+      .executeTakeFirst();
+    return row?.at ?? null;
+  }
+
+  async save(gap: Unmeasured): Promise<void> {
+    const row = toRow(gap);
+    await this.#db
+      .insertInto('monitoring_gaps')
+      .values(row)
+      .onConflict((conflict) => conflict.columns(['check_id', 'location']).doUpdateSet(row))
+      .execute();
+  }
+
+  async delete({ checkId, location }: Pick<Unmeasured, 'checkId' | 'location'>): Promise<void> {
+    await this.#db
+      .deleteFrom('monitoring_gaps')
+      .where('check_id', '=', checkId)
+      .where('location', '=', location)
+      .execute();
+  }
+
+  /** The newest slot that was measured of each of some checks at some locations, from an instant on. */
+  async lastMeasured(
+    pairs: readonly Pick<Unmeasured, 'checkId' | 'location'>[],
+    from: number,
+  ): Promise<{ checkId: string; location: string; at: number }[]> {
+    if (pairs.length === 0) return [];
+    const rows = await this.#db
+      .selectFrom('runs')
+      .select(['check_id', 'slot_location', (eb) => eb.fn.max('slot_at').as('at')])
+      .where(this.#dialect.inList('check_id', [...new Set(pairs.map(({ checkId }) => checkId))]))
+      .where(this.#dialect.inList('slot_location', [...new Set(pairs.map(({ location }) => location))]))
+      .where('slot_at', '>=', from)
+      .where('state', '=', 'final')
+      .groupBy(['check_id', 'slot_location'])
+      .execute();
+    return rows.map((row) => ({ checkId: row.check_id, location: row.slot_location, at: Number(row.at) }));
+  }
+
+  /** Opens a group, or finds the one that is open; locked. */
+  async group(row: GapGroupRow): Promise<{ group: GapGroupRow; isNew: boolean }> {
+    const inserted = await this.#db
+      .insertInto('gap_groups')
+      .values(row)
+      .onConflict((conflict) => conflict.columns(['account_id', 'location', 'cause']).doNothing())
+      .returning('id')
+      .execute();
+    const group = await this.#ofGroup({ accountId: row.account_id, location: row.location, cause: row.cause })
+      .modifyEnd(this.#dialect.forUpdate)
+      .executeTakeFirstOrThrow();
+    return { group, isNew: inserted.length > 0 };
+  }
+
+  /** Ends a group none of whose gaps is open any more; undefined while one is, or when there is no group. */
+  async endGroup(key: GroupKey): Promise<GapGroupRow | undefined> {
+    const group = await this.#ofGroup(key).modifyEnd(this.#dialect.forUpdate).executeTakeFirst();
+    if (!group || (await this.members(key)).length > 0) return undefined;
+    await this.#db.deleteFrom('gap_groups').where('id', '=', group.id).execute();
+    return group;
+  }
+
+  /** The ids of the checks whose gaps of a group are open. */
+  async members({ accountId, location, cause }: GroupKey): Promise<string[]> {
+    const rows = await this.#db
+      .selectFrom('monitoring_gaps')
+      .select('check_id')
+      .where('account_id', '=', accountId)
+      .where('location', '=', location)
+      .where('cause', '=', cause)
+      .where('opened', 'is not', null)
+      .orderBy('opened')
+      .execute();
+    return rows.map((row) => row.check_id);
+  }
+
+  /** Has the gaps of an account that a silence may hold back looked at again. */
+  async lookAgain(accountId: string, now: number): Promise<void> {
+    await this.#db
+      .updateTable('monitoring_gaps')
+      .set({ next_at: now })
+      .where('account_id', '=', accountId)
+      .where('next_at', 'is not', null)
+      .execute();
+  }
+
+  /** Some of all that is not measured, from behind a check and its location. */
+  async behind(after: Pick<Unmeasured, 'checkId' | 'location'>, limit: number): Promise<Unmeasured[]> {
+    const rows = await this.#db
+      .selectFrom('monitoring_gaps')
+      .selectAll()
+      .where(sql<boolean>`(check_id, location) > (${after.checkId}, ${after.location})`)
+      .orderBy('check_id')
+      .orderBy('location')
+      .limit(limit)
+      .execute();
+    return rows.map(fromRow);
+  }
+
+  /** A page of what is open of an account, longest first. */
+  async list(accountId: string, page: Page): Promise<{ total: number; gaps: Unmeasured[] }> {
+    const query = this.#db
+      .selectFrom('monitoring_gaps')
+      .where('account_id', '=', accountId)
+      .where('opened', 'is not', null)
+      .selectAll()
+      .orderBy('since')
+      .orderBy('check_id')
+      .orderBy('location');
+    const { total, rows } = await readPage(query, page);
+    return { total, gaps: rows.map(fromRow) };
+  }
+
+  /** How many gaps are open, by account, location and reason. */
+  async countOpen(accountId: string | undefined) {
+    let query = this.#db
+      .selectFrom('monitoring_gaps')
+      .select(['account_id', 'location', 'reason', (eb) => eb.fn.countAll<number>().as('count')])
+      .where('opened', 'is not', null);
+    if (accountId !== undefined) query = query.where('account_id', '=', accountId);
+    const rows = await query.groupBy(['account_id', 'location', 'reason']).execute();
+    return rows.map((row) => ({ ...row, count: Number(row.count) }));
+  }
+
+  #ofGroup({ accountId, location, cause }: GroupKey) {
+    return this.#db
+      .selectFrom('gap_groups')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .where('location', '=', location)
+      .where('cause', '=', cause);
+  }
+}
+
+function toRow(gap: Unmeasured): MonitoringGapRow {
+  return {
+    check_id: gap.checkId,
+    location: gap.location,
+    account_id: gap.accountId,
+    location_id: gap.locationId,
+    cause: gap.cause,
+    reason: gap.reason,
+    message: gap.message,
+    since: gap.since,
+    slots: gap.slots,
+    next_at: gap.nextAt,
+    opened: gap.openedAt,
+  };
+}
+
+function fromRow(row: Selectable<Tables['monitoring_gaps']>): Unmeasured {
+  return {
+    checkId: row.check_id,
+    location: row.location,
+    accountId: row.account_id,
+    locationId: row.location_id,
+    cause: row.cause,
+    reason: row.reason as GapReason,
+    message: row.message,
+    since: row.since,
+    slots: row.slots,
+    nextAt: row.next_at,
+    openedAt: row.opened,
+  };
+}
