@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { NumericId, OffsetDateTime, Timestamp } from '../http/query.ts';
 import { defineResourceApi } from '../http/resource.ts';
+import { TimeZone } from '../http/time-zone.ts';
 
 export const repeatUnits = ['DAY', 'WEEK', 'MONTH'] as const;
 
@@ -29,6 +30,9 @@ const WindowFields = z.object({
   description: z.string().max(2000).nullable().default(null),
   startsAt: MaintenanceInstant,
   endsAt: MaintenanceInstant,
+  timezone: TimeZone.default('UTC').describe(
+    'Zone whose clocks and calendar occurrences follow, such as Europe/Berlin: they keep their local hours across daylight saving',
+  ),
   repeatInterval: z
     .int()
     .min(1)
@@ -40,7 +44,7 @@ const WindowFields = z.object({
     .enum(repeatUnits)
     .nullable()
     .default(null)
-    .describe('In UTC. Months repeat on the same day, or on the last one of months that are too short'),
+    .describe('Months repeat on the same day, or on the last one of months that are too short'),
   repeatEndsAt: MaintenanceInstant.nullable()
     .default(null)
     .describe('No occurrence starts after it; null: no end'),

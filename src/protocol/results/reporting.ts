@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { checkTypeNames } from '../../checks/index.ts';
 import { QueryBoolean, Timestamp } from '../http/query.ts';
 import { defineRoute, successful } from '../http/route.ts';
+import { TimeZone } from '../http/time-zone.ts';
 import { Coverage } from '../runs/coverage.ts';
 
 /** Windows that reports know by name; the spelling of the first one is theirs (check model 4.2). */
@@ -50,6 +51,7 @@ const query = z.object({
   from: Timestamp.optional(),
   to: Timestamp.optional(),
   quickRange: z.enum(reportRanges).default('last24Hrs').describe('Where from and to are left out'),
+  timezone: TimeZone.default('UTC').describe('Where the weeks and months of quickRange begin'),
   filterByTags: z
     .union([tag, z.array(tag).max(100)])
     .optional()

@@ -79,7 +79,10 @@ export class MaintenanceNotices {
 /** The notices of a maintenance that are due at an instant, as far as its window wants them. */
 function noticesOf({ visibility, planned, status, definition }: VisibleMaintenance, now: number): Notice[] {
   const { startsAt, endsAt, effect, overAt } = planned;
-  const text = [definition.description ?? '', `From ${utc(startsAt)} to ${utc(endsAt)}.`]
+  const text = [
+    definition.description ?? '',
+    `From ${dateText(startsAt, definition.timezone)} to ${dateText(endsAt, definition.timezone)}.`,
+  ]
     .filter((part) => part !== '')
     .join('\n\n');
   if (status === 'SCHEDULED' && startsAt > now) {
@@ -97,6 +100,8 @@ function noticesOf({ visibility, planned, status, definition }: VisibleMaintenan
   return [];
 }
 
-function utc(epochMs: number): string {
-  return new Date(epochMs).toUTCString();
+function dateText(epochMs: number, timeZone: string | undefined = 'UTC'): string {
+  if (timeZone === 'UTC') return new Date(epochMs).toUTCString();
+  const parts = { dateStyle: 'full', timeStyle: 'long', timeZone } as const;
+  return new Intl.DateTimeFormat('en-GB', parts).format(epochMs);
 }

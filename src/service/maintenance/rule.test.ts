@@ -10,7 +10,14 @@ function ruleFrom(
   repeat: RepeatRule['repeat'],
   fields: Partial<RepeatRule> = {},
 ): RepeatRule {
-  return { startsAt: at(startsAt), endsAt: at(startsAt) + hourMs, repeat, repeatEndsAt: null, ...fields };
+  return {
+    startsAt: at(startsAt),
+    endsAt: at(startsAt) + hourMs,
+    repeat,
+    repeatEndsAt: null,
+    timeZone: 'UTC',
+    ...fields,
+  };
 }
 
 const startsOf = (rule: RepeatRule, count: number) =>

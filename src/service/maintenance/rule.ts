@@ -1,10 +1,16 @@
+import { instantOfLocal, localTime } from '../../lib/time-zone.ts';
 import type { repeatUnits } from '../../protocol/pages/maintenance-window.ts';
 
 /**
- * When maintenance windows recur (check model 2.7). By its rule all occurrences of a window last equally
- * long. They are computed from its first one, in UTC, and not stored: the n-th of a monthly window is n
- * months after the first, on its day or on the last one of a month that is too short, so that a window of the
- * 31st is back on the 31st after February. What people changed of single occurrences is in calendar.ts.
+ * When maintenance windows recur (check model 2.7). Occurrences are computed from the first one and not
+ * stored: the n-th of a monthly window is n months after the first, on its day or on the last one of a month
+ * that is too short, so that a window of the 31st is back on the 31st after February. What people changed of
+ * single occurrences is in calendar.ts.
+ *
+ * They are counted on the calendar and the clocks of the window's time zone: start and end keep their local
+ * time across daylight saving, so an occurrence may be an hour longer or shorter. What local times mean that
+ * clocks skip or show twice: see `instantOfLocal`; an occurrence that would end before it starts that way
+ * lasts as long as the first. In UTC all last equally long, and arithmetic is enough.
  */
 export interface RepeatRule {
   /** Epoch milliseconds. */
@@ -13,6 +19,7 @@ export interface RepeatRule {
   readonly repeat: { readonly interval: number; readonly unit: (typeof repeatUnits)[number] } | null;
   /** No occurrence starts after it. */
   readonly repeatEndsAt: number | null;
+  readonly timeZone: string;
 }
 
 export interface Occurrence {
@@ -29,8 +36,9 @@ const lastInstant = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 /** The n-th occurrence of a rule, or null when there is none. */
 export function occurrence(rule: RepeatRule, index: number): Occurrence | null {
   if (!Number.isSafeInteger(index) || index < 0 || (rule.repeat === null && index > 0)) return null;
+  if (daysAhead(rule, index) > lastInstant / dayMs) return null;
   const startsAt = startOf(rule, index);
-  const endsAt = startsAt + (rule.endsAt - rule.startsAt);
+  const endsAt = endOf(rule, index);
   const isOver = index > 0 && rule.repeatEndsAt !== null && startsAt > rule.repeatEndsAt;
   return isOver || !(endsAt <= lastInstant) ? null : { index, startsAt, endsAt };
 }
@@ -48,13 +56,25 @@ export function occurrenceAt(rule: RepeatRule, instant: number): Occurrence | nu
 export function* occurrencesFrom(rule: RepeatRule, instant: number): Generator<Occurrence> {
   // Long occurrences overlap: ones before the latest may still go on. Looked for by halves, as there can be
   // millions.
-  let [first, end] = [0, (latestStarted(rule, instant) ?? -1) + 1];
+  const latest = latestStarted(rule, instant) ?? -1;
+  let [first, end] = [Math.max(0, latest - mostAtOnce(rule)), latest + 1];
   while (first < end) {
     const middle = Math.floor((first + end) / 2);
-    if (startOf(rule, middle) + (rule.endsAt - rule.startsAt) > instant) end = middle;
+    if (endOf(rule, middle) > instant) end = middle;
     else first = middle + 1;
   }
   for (let next = occurrence(rule, first); next; next = occurrence(rule, next.index + 1)) yield next;
+}
+
+/** At least how many days an occurrence begins after the first. */
+function daysAhead({ repeat }: RepeatRule, index: number): number {
+  return repeat === null ? 0 : index * repeat.interval * shortestDays[repeat.unit];
+}
+
+/** How many occurrences may go on at once, and one more for hours that clocks skip or repeat. */
+function mostAtOnce({ startsAt, endsAt, repeat }: RepeatRule): number {
+  const shortestMs = repeat === null ? 1 : repeat.interval * shortestDays[repeat.unit] * dayMs;
+  return Math.ceil((endsAt - startsAt + dayMs) / shortestMs) + 1;
 }
 
 /** When the last occurrence ends; null when there is no last one. */
@@ -62,7 +82,7 @@ export function lastEnd(rule: RepeatRule): number | null {
   if (rule.repeat === null) return rule.endsAt;
   if (rule.repeatEndsAt === null) return null;
   const index = latestStarted(rule, rule.repeatEndsAt) ?? 0;
-  return startOf(rule, index) + (rule.endsAt - rule.startsAt);
+  return endOf(rule, index);
 }
 
 /** The index of the occurrence that started last by an instant, or null before the first one. */
@@ -74,20 +94,28 @@ function latestStarted(rule: RepeatRule, instant: number): number | null {
   return index;
 }
 
-/** The index of the occurrence that starts last before an instant, or one more than that. */
+/** The index of the occurrence that starts last before an instant, or a few more than that. */
 function indexNear(rule: RepeatRule, instant: number): number {
   if (rule.repeat === null) return 0;
   const { interval, unit } = rule.repeat;
-  if (unit !== 'MONTH') return Math.floor((instant - rule.startsAt) / (interval * daysOf(unit) * dayMs));
-  const [from, to] = [new Date(rule.startsAt), new Date(instant)];
+  // Clocks of one zone are never more than a day apart.
+  const ahead = rule.timeZone === 'UTC' ? 0 : dayMs;
+  if (unit !== 'MONTH') {
+    return Math.floor((instant + ahead - rule.startsAt) / (interval * shortestDays[unit] * dayMs));
+  }
+  const [from, to] = [new Date(rule.startsAt - ahead), new Date(instant + ahead)];
   const months = (to.getUTCFullYear() - from.getUTCFullYear()) * 12 + to.getUTCMonth() - from.getUTCMonth();
   return Math.floor(months / interval);
 }
 
+const shortestDays = { DAY: 1, WEEK: 7, MONTH: 28 } as const;
+const stepOf = { DAY: 'days', WEEK: 'weeks', MONTH: 'months' } as const;
+
 function startOf(rule: RepeatRule, index: number): number {
   if (rule.repeat === null || index === 0) return rule.startsAt;
   const { interval, unit } = rule.repeat;
-  if (unit !== 'MONTH') return rule.startsAt + index * interval * daysOf(unit) * dayMs;
+  if (rule.timeZone !== 'UTC') return instantOfLocal(localStart(rule, index), rule.timeZone);
+  if (unit !== 'MONTH') return rule.startsAt + index * interval * shortestDays[unit] * dayMs;
   const first = new Date(rule.startsAt);
   const month = first.getUTCMonth() + index * interval;
   const lastDay = new Date(Date.UTC(first.getUTCFullYear(), month + 1, 0)).getUTCDate();
@@ -95,8 +123,20 @@ function startOf(rule: RepeatRule, index: number): number {
   return Date.UTC(first.getUTCFullYear(), month, day) + (rule.startsAt % dayMs);
 }
 
-function daysOf(unit: 'DAY' | 'WEEK'): number {
-  return unit === 'WEEK' ? 7 : 1;
+function endOf(rule: RepeatRule, index: number): number {
+  const lengthMs = rule.endsAt - rule.startsAt;
+  if (rule.repeat === null || index === 0) return rule.endsAt;
+  const startsAt = startOf(rule, index);
+  if (rule.timeZone === 'UTC') return startsAt + lengthMs;
+  const localLength = localTime(rule.startsAt, rule.timeZone).until(localTime(rule.endsAt, rule.timeZone));
+  const endsAt = instantOfLocal(localStart(rule, index).add(localLength), rule.timeZone);
+  return endsAt > startsAt ? endsAt : startsAt + lengthMs;
+}
+
+/** What the clocks show when an occurrence starts, if they do not skip it. */
+function localStart({ repeat, startsAt, timeZone }: RepeatRule, index: number) {
+  const first = localTime(startsAt, timeZone);
+  return repeat === null ? first : first.add({ [stepOf[repeat.unit]]: index * repeat.interval });
 }
 
 interface RuleFields {
@@ -105,6 +145,8 @@ interface RuleFields {
   readonly repeatInterval: number | null;
   readonly repeatUnit: (typeof repeatUnits)[number] | null;
   readonly repeatEndsAt: string | null;
+  /** Absent in windows that an older build stored. */
+  readonly timezone?: string;
 }
 
 /** The rule of a window as it is written. */
@@ -116,5 +158,6 @@ export function ruleOf(window: Readonly<Record<string, unknown>>): RepeatRule {
     endsAt: Date.parse(fields.endsAt),
     repeat: interval === null || unit === null ? null : { interval, unit },
     repeatEndsAt: repeatEndsAt === null ? null : Date.parse(repeatEndsAt),
+    timeZone: fields.timezone ?? 'UTC',
   };
 }

@@ -15,7 +15,7 @@ export const windows = defineResource(
   list: (repository, accountId, { startsAt, endsAt }, page) =>
     repository.listWithin(accountId, { from: instantOf(startsAt), to: instantOf(endsAt) }, page),
   columns,
-  view: ({ id, definition }) => ({ ...definition, id }),
+  view: ({ id, definition }) => ({ ...definition, timezone: definition.timezone ?? 'UTC', id }),
 });
 
 /** What was changed of occurrences stays, unless the window's occurrences are others now. */
@@ -40,6 +40,8 @@ async function columns(
 function hasOtherOccurrences(before: WindowDefinition, after: WindowDefinition): boolean {
   return (
     Date.parse(before.startsAt) !== Date.parse(after.startsAt) ||
+    // Absent in windows that an older build stored.
+    (before.timezone ?? 'UTC') !== after.timezone ||
     before.repeatInterval !== after.repeatInterval ||
     before.repeatUnit !== after.repeatUnit
   );

@@ -53,10 +53,11 @@ function windowOf(
     readonly from?: string | undefined;
     readonly to?: string | undefined;
     readonly quickRange: (typeof reportRanges)[number];
+    readonly timezone: string;
   },
   now: number,
 ): Window {
-  const named = namedWindow(query.quickRange, now);
+  const named = namedWindow(query.quickRange, now, query.timezone);
   const to = (query.to === undefined ? null : parseTimestamp(query.to)) ?? named.to;
   const lengthMs = named.to - named.from;
   const from =

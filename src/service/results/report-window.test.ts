@@ -18,3 +18,19 @@ it.each([
 ] as const)('at %s %s is %s to %s', (now, range, from, to) => {
   expect(namedWindow(range, at(now))).toEqual({ from: at(from), to: at(to) });
 });
+
+it.each([
+  // Monday and the 1st begin when they do in the zone, be it in another week or month of UTC.
+  ['2026-03-30T12:00:00Z', 'thisWeek', 'Europe/Berlin', '2026-03-29T22:00:00Z', '2026-03-30T12:00:00.001Z'],
+  [
+    '2026-04-01T03:00:00Z',
+    'thisMonth',
+    'America/New_York',
+    '2026-03-01T05:00:00Z',
+    '2026-04-01T03:00:00.001Z',
+  ],
+  ['2026-04-15T12:00:00Z', 'lastMonth', 'Europe/Berlin', '2026-02-28T23:00:00Z', '2026-03-31T22:00:00Z'],
+  ['2026-04-05T22:30:00Z', 'lastWeek', 'Europe/Berlin', '2026-03-29T22:00:00Z', '2026-04-05T22:00:00Z'],
+] as const)('at %s %s of %s is %s to %s', (now, range, timeZone, from, to) => {
+  expect(namedWindow(range, at(now), timeZone)).toEqual({ from: at(from), to: at(to) });
+});

@@ -1,3 +1,4 @@
+import { instantOfLocal, localTime } from '../../lib/time-zone.ts';
 import type { reportRanges } from '../../protocol/results/reporting.ts';
 
 const dayMs = 86_400_000;
@@ -10,13 +11,13 @@ export interface Window {
 
 /**
  * The window that a name means at an instant (check model 3.6): `last…` of days and hours end now; weeks
- * begin on Monday and months on the 1st, at 00:00 UTC.
+ * begin on Monday and months on the 1st, at 00:00 in a time zone.
  */
-export function namedWindow(range: (typeof reportRanges)[number], now: number): Window {
-  const date = new Date(now);
-  const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
-  const today = Date.UTC(year, month, date.getUTCDate());
-  const monday = today - ((date.getUTCDay() + 6) % 7) * dayMs;
+export function namedWindow(range: (typeof reportRanges)[number], now: number, timeZone = 'UTC'): Window {
+  const today = localTime(now, timeZone).toPlainDate();
+  const startOf = (day: typeof today) => instantOfLocal(day.toPlainDateTime(), timeZone);
+  const monday = today.subtract({ days: today.dayOfWeek - 1 });
+  const first = today.with({ day: 1 });
   // What was stored in this very millisecond belongs to it.
   const end = now + 1;
   switch (range) {
@@ -27,12 +28,12 @@ export function namedWindow(range: (typeof reportRanges)[number], now: number): 
     case 'last30Days':
       return { from: end - 30 * dayMs, to: end };
     case 'thisWeek':
-      return { from: monday, to: end };
+      return { from: startOf(monday), to: end };
     case 'lastWeek':
-      return { from: monday - 7 * dayMs, to: monday };
+      return { from: startOf(monday.subtract({ weeks: 1 })), to: startOf(monday) };
     case 'thisMonth':
-      return { from: Date.UTC(year, month, 1), to: end };
+      return { from: startOf(first), to: end };
     case 'lastMonth':
-      return { from: Date.UTC(year, month - 1, 1), to: Date.UTC(year, month, 1) };
+      return { from: startOf(first.subtract({ months: 1 })), to: startOf(first) };
   }
 }
