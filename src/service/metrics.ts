@@ -25,6 +25,7 @@ interface MissedRun {
 export class ServiceMetrics {
   readonly #results = new Map<string, number>();
   readonly #missed = new Map<string, number>();
+  readonly #grouped = new Map<string, number>();
 
   /** Counts results that were stored. */
   countResults(rows: readonly CountedResult[]): void {
@@ -37,6 +38,11 @@ export class ServiceMetrics {
   /** Counts slots that were missed. */
   countMissed(runs: readonly MissedRun[], reason: string): void {
     for (const run of runs) add(this.#missed, [run.account_id, run.slot_location, reason], run.slot_count);
+  }
+
+  /** Counts failures that were notified with others of the same cause. */
+  countGrouped(accountId: string, kind: string, count: number): void {
+    add(this.#grouped, [accountId, kind], count);
   }
 
   /** The numbers of one account, or of all, as Prometheus text. */
@@ -122,6 +128,25 @@ export class ServiceMetrics {
         if (accountId !== undefined && account !== accountId) continue;
         counter.inc({ account, location, [word]: value }, count);
       }
+    }
+    const grouped = new Counter({
+      name: 'picket_alerts_grouped_total',
+      help: 'Failures of checks that joined the alert of another check with the same cause, at this process',
+      labelNames: ['account', 'kind'] as const,
+      registers,
+    });
+    for (const [key, count] of this.#grouped) {
+      const [account = '', kind = ''] = JSON.parse(key) as string[];
+      if (accountId === undefined || account === accountId) grouped.inc({ account, kind }, count);
+    }
+    const open = new Gauge({
+      name: 'picket_alert_causes_open',
+      help: 'Open causes that several checks fail by',
+      labelNames: ['account'] as const,
+      registers,
+    });
+    for (const { account, causes } of await repositories.alertCauses.openGroups(accountId)) {
+      open.set({ account }, causes);
     }
     return registry.metrics();
   }

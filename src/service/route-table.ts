@@ -5,6 +5,7 @@ import { agentErrorRoutes } from '../protocol/agent/agent-error.ts';
 import { examinationRoutes } from '../protocol/agent/agent-examination.ts';
 import { agentBundleRoutes, codeBundleRoutes } from '../protocol/agent/code-bundle.ts';
 import { alertRoutes } from '../protocol/alerts/alert.ts';
+import { alertCauseRoutes } from '../protocol/alerts/alert-cause.ts';
 import { alertChannelRoutes } from '../protocol/alerts/alert-channel.ts';
 import { alertHandlingRoutes } from '../protocol/alerts/alert-handling.ts';
 import { monitoringGapRoutes } from '../protocol/alerts/monitoring-gap.ts';
@@ -49,6 +50,7 @@ export const allRoutes: readonly Route[] = [
   ...Object.values(alertRoutes),
   ...Object.values(alertHandlingRoutes),
   ...Object.values(monitoringGapRoutes),
+  ...Object.values(alertCauseRoutes),
   ...Object.values(heartbeatRoutes),
   ...Object.values(errorGroupRoutes),
   ...Object.values(rootCauseAnalysisRoutes),

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { accountHandlers } from './accounts/routes.ts';
+import { alertCauseHandlers } from './alerts/causes/routes.ts';
 import { alertChannelHandlers } from './alerts/channels/routes.ts';
 import { monitoringGapHandlers } from './alerts/gaps/routes.ts';
 import { alertHandlingHandlers } from './alerts/handling/routes.ts';
@@ -79,6 +80,7 @@ function allHandlers(deps: RouteDeps & CheckDeps): ReadonlyMap<string, AnyHandle
     ...alertHandlers(deps),
     ...alertHandlingHandlers(deps),
     ...monitoringGapHandlers(deps),
+    ...alertCauseHandlers(deps),
     ...heartbeatHandlers(deps),
     ...errorGroupHandlers(deps),
     ...rootCauseAnalysisHandlers(deps),

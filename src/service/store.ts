@@ -5,6 +5,7 @@ import { backoffDelayMs } from '../lib/clock.ts';
 import { AppError, errorCodeOf, toError } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
 import { Accounts } from './accounts/store.ts';
+import { AlertCauses } from './alerts/causes/store.ts';
 import { AlertChannels } from './alerts/channels/store.ts';
 import { AlertNotifications } from './alerts/delivery/store.ts';
 import { MonitoringGaps } from './alerts/gaps/store.ts';
@@ -212,6 +213,7 @@ function repositoriesOf(db: Kysely<Tables>, dialect: Dialect) {
     artifacts: new Artifacts(db, dialect),
     alertChannels: new AlertChannels(db, dialect),
     alerts: new Alerts(db, dialect),
+    alertCauses: new AlertCauses(db, dialect),
     notifications: new AlertNotifications(db, dialect),
     silences: new Silences(db, dialect),
     gaps: new MonitoringGaps(db, dialect),

@@ -1,4 +1,5 @@
 import type { AccountTables } from './accounts/tables.ts';
+import type { CauseTables } from './alerts/causes/tables.ts';
 import type { AlertTables } from './alerts/tables.ts';
 import type { CheckGroupTables } from './checks/groups/tables.ts';
 import type { CheckTables } from './checks/tables.ts';
@@ -22,6 +23,7 @@ import type { SessionTables } from './sessions/tables.ts';
 export interface Tables
   extends AccountTables,
     AlertTables,
+    CauseTables,
     CheckTables,
     CheckGroupTables,
     CoverageTables,

@@ -192,6 +192,11 @@ export const CommonFields = z.object({
     .default([]),
   retryStrategy: RetryStrategy.nullable().default(null),
   triggerIncident: TriggerIncident.nullable().default(null),
+  parentCheckIds: z
+    .array(z.uuid())
+    .max(20)
+    .default([])
+    .describe('Checks that this one depends on: while one of them fails, both are one alert'),
   runParallel: z.boolean().default(false).describe('Run in all selected locations at once'),
   description: z.string().max(500).nullable().default(null),
   frequency: z.literal(frequencies).default(10).describe('Minutes between runs'),

@@ -45,7 +45,7 @@ it('stands in columns: silent hops, several routers at a distance, errors', () =
       ' 4  (unknown)            ? ms           *',
       '    198.51.100.1    30.000 ms  packet filtered (type 3, code 13)',
       '',
-      'there is no way on, says the last hop (it ended in hop 4)',
+      'there is no way on, says the last hop (it ended in hop 4, 198.51.100.1)',
       '',
     ].join('\n'),
   );

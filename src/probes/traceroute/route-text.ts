@@ -14,7 +14,16 @@ const ends = {
 /** What a route says in one line, such as `the target answered in hop 4`. */
 export function routeSummary({ hops, end }: Route): string {
   const place = hops.length === 0 ? 'before the first hop' : `in hop ${hops.length}`;
-  return end === 'reached' ? `${ends.reached} ${place}` : `${ends[end]} (it ended ${place})`;
+  if (end === 'reached') return `${ends.reached} ${place}`;
+  const says = end === 'unreachable' ? lastAnswerer(hops) : undefined;
+  return `${ends[end]} (it ended ${place}${says === undefined ? '' : `, ${says}`})`;
+}
+
+/** The address of the last hop that answered. */
+function lastAnswerer(hops: readonly Hop[]): string | undefined {
+  return hops
+    .flatMap(({ answers }) => answers.map((answer) => (answer.kind === 'answer' ? answer.address : null)))
+    .findLast((address) => address !== null);
 }
 
 /** A route as a text of aligned columns: distance, address, round trip times in milliseconds, errors. */

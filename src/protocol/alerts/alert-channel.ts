@@ -12,6 +12,10 @@ const Flags = z.object({
   sendGap: z.boolean().default(true).describe('Whether to notify when a check is not measured'),
   sslExpiry: z.boolean().default(false).describe('Whether to warn about certificates that expire'),
   sslExpiryThreshold: z.int().min(1).max(30).default(30).describe('Days before the end of a certificate'),
+  groupByCause: z
+    .boolean()
+    .default(true)
+    .describe('Whether checks that fail by one cause are one notification; false: one for each check'),
   autoSubscribe: z.boolean().default(false).describe('Whether new checks are subscribed by themselves'),
 });
 

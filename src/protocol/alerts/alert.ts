@@ -4,6 +4,7 @@ import { AlertSettings } from '../../checks/contract/common-fields.ts';
 import { checkTypeNames } from '../../checks/index.ts';
 import { NumericId, Paging, QueryBoolean, Timestamp } from '../http/query.ts';
 import { defineRoute, successful } from '../http/route.ts';
+import { CauseOfAlert } from './alert-cause.ts';
 
 const DateTime = z.iso.datetime();
 
@@ -30,6 +31,9 @@ const CheckAlert = z
     silenceId: z.string().nullable().describe('The silence that kept it from being notified'),
     created_at: DateTime,
     startedAt: DateTime.nullable().describe('When the run that caused it started'),
+    cause: CauseOfAlert.nullable().describe(
+      'What it fails by; null while that is not known, and for what nothing else could fail by',
+    ),
   })
   .meta({ id: 'CheckAlert' });
 

@@ -1,4 +1,5 @@
 import type { Check } from '../checks/store.ts';
+import type { CauseSummary } from './causes/summary.ts';
 import type { ResultFlags } from './run-verdict.ts';
 
 /** What alerts read of a stored result. */
@@ -11,6 +12,7 @@ export interface AlertedResult extends ResultFlags {
   readonly started: number;
   /** Whose fault its failure is (`FailureOwner`); null without one. */
   readonly owner: string | null;
+  readonly code: string | null;
   readonly message: string | null;
   readonly error_messages: string;
   readonly detail: string | null;
@@ -47,6 +49,8 @@ export interface AlertFacts {
   readonly owner?: string | null;
   /** Where a run in several locations was not well. Absent where it was one location, and there, too. */
   readonly locations?: readonly string[];
+  /** What it fails by with other checks. Never stored: looked up for each notification. */
+  readonly cause?: CauseSummary | undefined;
   /** What it is about when that is no check. Absent in alerts that an older build stored. */
   readonly subject?: 'location' | 'sickness' | 'gap' | 'test';
   /** The silence that kept it from being notified. */

@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { locationsOf } from '../checks/slots.ts';
 import { openIncident, resolveIncident } from '../incidents/trigger.ts';
 import type { Repositories } from '../store.ts';
+import { recoverByCause, routeByCause } from './causes/inbox.ts';
 import { type StoredChannel, shownConfig, wantsNotice } from './channels/rules.ts';
 import type { AlertChannel } from './channels/store.ts';
 import type { AlertedResult } from './facts.ts';
@@ -228,14 +229,14 @@ class AlertRound {
     });
     const began = isRun ? event.slotAt : this.#now;
     const since = isOpen(state) ? (state.episodeSince ?? state.alert.since) : began;
-    await this.#raise(
-      policy,
-      { ...outcome, since, silenceId: silence?.id, locations: state.lastLocations },
-      result,
-    );
+    const raised = { ...outcome, since, silenceId: silence?.id, locations: state.lastLocations };
+    const isGrouped = await this.#raise(policy, raised, result);
     const next = { ...state, alert: outcome.state, trend: followed?.trend ?? state.trend };
+    if (isOpen(state) && !isOpen(next) && outcome.notice === null) {
+      await recoverByCause(this.#repositories, check, this.#now);
+    }
     let { incident } = state;
-    if (outcome.notice === 'failure' && incident === null) {
+    if (outcome.notice === 'failure' && incident === null && !isGrouped) {
       incident = await openIncident(this.#repositories, check, this.#now);
       this.hasNews ||= incident !== null;
     }
@@ -249,6 +250,7 @@ class AlertRound {
     return { ...next, incident, acknowledgement, episodeSince: isOpen(next) ? since : null };
   }
 
+  /** Returns whether the alert's cause decides who is notified, and of which incident. */
   async #raise(
     policy: AlertPolicy,
     outcome: Step & {
@@ -257,11 +259,11 @@ class AlertRound {
       readonly locations: LastLocations;
     },
     result: AlertedResult | undefined,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const { check, groupId, groupName } = policy;
     const { type, withheld, reminder, recoversFrom, since } = outcome;
     const notice = outcome.notice ?? withheld?.notice;
-    if (notice === undefined) return;
+    if (notice === undefined) return false;
     const silenceId = withheld?.by === 'silenced' ? { silenceId: outcome.silenceId } : {};
     const facts = factsOf(check, result, {
       groupName,
@@ -287,15 +289,20 @@ class AlertRound {
     // What nobody is notified of is kept, too, with its reason.
     if (withheld) {
       await this.#repositories.alerts.insert([alert]);
-      return;
+      return false;
     }
     const channels = await this.#repositories.alertChannels.notifiedOfCheck(check.id, groupId);
-    await storeAlert(
-      this.#repositories,
-      alert,
-      channels.filter((channel) => wantsNotice(channel.definition as StoredChannel, notice, facts)),
+    const wanting = channels.filter((channel) =>
+      wantsNotice(channel.definition as StoredChannel, notice, facts),
     );
+    const routed = await routeByCause(
+      this.#repositories,
+      { check, alert, reminder, since, result, channels: wanting },
+      this.#now,
+    );
+    await storeAlert(this.#repositories, alert, routed.channels);
     this.hasNews = true;
+    return routed.isGrouped;
   }
 }
 

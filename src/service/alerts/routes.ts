@@ -5,6 +5,8 @@ import { parseTimestamp } from '../../protocol/http/query.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
 import { describePage, type PageQuery, pageOffset } from '../http/paging.ts';
 import { fieldError } from '../http/validation.ts';
+import type { Repositories } from '../store.ts';
+import { causeOfAlert } from './causes/routes.ts';
 import type { ListedNotification } from './delivery/store.ts';
 import { type AlertFacts, isOfCheck } from './facts.ts';
 import { asSettings } from './policy.ts';
@@ -28,7 +30,7 @@ export function alertHandlers({ store, clock, publicUrl }: HandlerDeps): [string
         pageOf(query),
       );
       describePage(request, reply, { query, total, publicUrl });
-      return alerts.map(alertView);
+      return withCauses(store, alerts);
     },
     async listAlertsOfCheck({ caller, params, query, request, reply }) {
       const check = await store.checks.find(caller.accountId, params.checkId);
@@ -38,7 +40,7 @@ export function alertHandlers({ store, clock, publicUrl }: HandlerDeps): [string
       const filter = { accountId: caller.accountId, checkId: check.id, ...window, hasSuppressed };
       const { alerts, total } = await store.alerts.list(filter, pageOf(query));
       describePage(request, reply, { query, total, publicUrl });
-      return alerts.map(alertView);
+      return withCauses(store, alerts);
     },
     async listAlertNotifications({ caller, query, request, reply }) {
       const { notifications, total } = await store.notifications.list(
@@ -80,6 +82,16 @@ function windowOf(query: WindowQuery, lengthMs: number, now: number): { from: nu
 }
 
 const iso = (epochMs: number) => new Date(epochMs).toISOString();
+
+/** Alerts as they are shown, with what their checks fail by. */
+async function withCauses(store: Pick<Repositories, 'alertCauses'>, rows: readonly AlertRow[]) {
+  const causes = await store.alertCauses.findMany(rows.flatMap((row) => row.cause_id ?? []));
+  return rows.map((row) => {
+    const cause = causes.get(row.cause_id ?? '');
+    return { ...alertView(row), cause: cause ? causeOfAlert(cause) : null };
+  });
+}
+
 function alertView(row: AlertRow) {
   const facts = JSON.parse(row.facts) as AlertFacts;
   return {

@@ -44,6 +44,8 @@ export interface AlertRow {
   created: number;
   /** Why nobody was notified of it; null, or not given, when channels are, as far as they want such news. */
   suppressed_by?: AlertSuppression | null;
+  /** The cause it belongs to; not given where it is inserted. */
+  cause_id?: string | null;
 }
 
 /** `same-cause`: its channels were notified of another gap with the same cause. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { CheckType } from '../../checks/contract/check-type.ts';
 import { type CheckDefinition, maskedValues, mergeDefinition } from '../../checks/contract/definition.ts';
 import { keepMasked } from '../../checks/contract/masking.ts';
@@ -16,6 +16,7 @@ import { cancelledSignals } from '../store/engine/signals.ts';
 import type { Repositories } from '../store.ts';
 import { changeSubscriptions, subscribeNew } from './alert-channels.ts';
 import { type EffectiveCheck, withGroups } from './effective-check.ts';
+import { writeParents } from './parents.ts';
 import { addressed, writeHeartbeat } from './ping-address.ts';
 import { defaultOffset, firstSlotOf, gridOf, locationsOf } from './slots.ts';
 import type { Check, CheckWrite } from './store.ts';
@@ -68,6 +69,7 @@ export class CheckWriter {
       const schedule = scheduleOf(inEffect ?? own, firstSlotOf(inEffect ?? own, now));
       await repositories.checks.insert(id, accountId, type.name, writeOf(own, schedule), now);
       await writeHeartbeat(repositories, own);
+      await writeParents(repositories, own, definition.parentCheckIds);
       const named = definition.alertChannelSubscriptions;
       await subscribeNew(repositories, { checkId: id }, { accountId, named, isAutoAssigned });
       return repositories.checks.find(accountId, id);
@@ -114,6 +116,10 @@ export class CheckWriter {
       const isNamed = body.alertChannelSubscriptions !== undefined;
       const named = isNamed ? definition.alertChannelSubscriptions : undefined;
       await changeSubscriptions(repositories, { checkId: id }, { accountId, named });
+      if (body.parentCheckIds !== undefined) {
+        const before = z.array(z.string()).catch([]).parse(stored.definition.parentCheckIds);
+        await writeParents(repositories, stored, definition.parentCheckIds, before);
+      }
       if (!after.activated) await repositories.alerts.forgetStates([id]);
       await writeHeartbeat(repositories, after);
       return { check: await repositories.checks.find(accountId, id), queued: signals };

@@ -1,5 +1,6 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
+import { CauseWatch } from '../alerts/causes/cause-watch.ts';
 import { type AlertingConfig, configuredNotifier } from '../alerts/delivery/notifier.ts';
 import { AlertTimers } from '../alerts/timers.ts';
 import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
@@ -45,6 +46,7 @@ export function backgroundJobs(deps: JobDeps): readonly JobLoop[] {
   const definitions = [
     notifierJob(deps),
     alertTimersJob(deps),
+    alertCausesJob(deps),
     incidentFeedJob({ ...deps, handler: toIncidents }),
     ...(mail ? [subscriberNotifierJob({ ...deps, mail })] : []),
     ...(mail ? [maintenanceNoticesJob({ ...deps, publicUrl: config.PUBLIC_URL })] : []),
@@ -76,6 +78,17 @@ export function alertTimersJob(deps: ConstructorParameters<typeof AlertTimers>[0
     wakesOn: ['alerts'],
     longestMs: 5_000,
     run: () => timers.turn(),
+  });
+}
+
+export function alertCausesJob(deps: ConstructorParameters<typeof CauseWatch>[0]) {
+  const watch = new CauseWatch(deps);
+  return defineJob({
+    name: 'alert causes',
+    leaderOnly: true,
+    wakesOn: ['alerts'],
+    longestMs: 5_000,
+    run: () => watch.turn(),
   });
 }
 

@@ -163,6 +163,7 @@ export class Retired {
       // Seen again meanwhile: it stays.
       .where('last_seen', '<', before)
       .executeTakeFirst();
+    await this.#db.deleteFrom('alert_causes').where('closed', '<', before).execute();
     await this.#db.deleteFrom('maintenance_notices').where('created', '<', before).execute();
     await this.#db.deleteFrom('silences').where('ends', '<', before).execute();
     await this.#db.deleteFrom('alert_actions').where('created', '<', before).execute();

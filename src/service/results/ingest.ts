@@ -111,7 +111,7 @@ interface RetriedResult {
   readonly locationId: string | null;
 }
 
-type FinalResult = Pick<AcceptedResult, 'run' | 'row'>;
+type FinalResult = AcceptedResult;
 
 /** What a test session sets for its runs. */
 interface SessionSettings {
@@ -251,7 +251,7 @@ class Batch {
         now: this.#now,
       });
       if (!retry) {
-        final.push({ run, row });
+        final.push({ run, row, report });
         continue;
       }
       const staysHere = retry.location === run.location;

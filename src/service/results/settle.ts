@@ -1,5 +1,6 @@
 import { failureCatalogue, isFailureCode } from '../../checks/contract/failure.ts';
 import { findCheckType } from '../../checks/index.ts';
+import { runTargetOf } from '../alerts/causes/evidence.ts';
 import { missOf } from '../alerts/gaps/gap.ts';
 import { noteMeasured, noteMissed } from '../alerts/gaps/watch.ts';
 import { raiseAlerts } from '../alerts/raise.ts';
@@ -11,6 +12,8 @@ import type { CountedResultRow, ResultRow } from './tables.ts';
 export interface FinalResult {
   readonly run: RunRow;
   readonly row: ResultRow;
+  /** What the agent reported, where it is at hand. */
+  readonly report?: { readonly detail?: unknown };
 }
 
 /** Stores results: those of test sessions apart from those that count. */
@@ -69,13 +72,19 @@ async function noteGaps(
   return (await noteMissed(repositories, misses, now)) || isOver;
 }
 
+function statusTarget(detail: unknown) {
+  const { host, address } = runTargetOf(detail);
+  return { targetHost: host, targetAddress: address };
+}
+
 /** Returns the newest slot of each check before these results. */
 async function updateStatuses(
   repositories: Repositories,
   results: readonly FinalResult[],
   now: number,
 ): Promise<Map<string, number>> {
-  const changes = results.map(({ run, row: result }) => ({
+  const changes = results.map(({ run, row: result, report }) => ({
+    ...statusTarget(report?.detail),
     checkId: result.check_id,
     accountId: result.account_id,
     hasFailures: result.has_failures === 1,

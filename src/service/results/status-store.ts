@@ -15,6 +15,9 @@ export interface StatusChange {
   readonly measuredMs: number | null;
   /** When the certificate of the target expires; null when the run saw none. */
   readonly certificateExpiresAt: number | null;
+  /** Where the run went; null where it does not say. */
+  readonly targetHost: string | null;
+  readonly targetAddress: string | null;
   readonly location: string;
   /** The location the slot was for; a retry may have run elsewhere. */
   readonly slotLocation: string;
@@ -123,6 +126,8 @@ export class Statuses {
         certificate_expires: change.certificateExpiresAt,
         created: now,
         updated: null,
+        target_host: change.targetHost,
+        target_address: change.targetAddress,
       }),
     );
     await this.#dialect
@@ -139,6 +144,8 @@ export class Statuses {
           last_slot_at: kept<number>('last_slot_at'),
           certificate_expires: keptCertificate(now),
           updated: now,
+          target_host: keptTarget('target_host', now),
+          target_address: keptTarget('target_address', now),
         }),
       )
       .execute();
@@ -260,6 +267,14 @@ function keptCertificate(now: number) {
   return newer<number | null>('statuses', 'certificate_expires', 'last_slot_at', now, known);
 }
 
+/** Where the check went last, as far as a run said. */
+function keptTarget(column: 'target_host' | 'target_address', now: number) {
+  const known = sql<
+    string | null
+  >`coalesce(${sql.ref(`excluded.${column}`)}, ${sql.ref(`statuses.${column}`)})`;
+  return newer<string | null>('statuses', column, 'last_slot_at', now, known);
+}
+
 function extreme(column: string, comparison: '>' | '<') {
   const stored = sql.ref(`statuses.${column}`);
   const offered = sql.ref(`excluded.${column}`);
@@ -282,4 +297,6 @@ export const statusColumnTypes: ColumnTypes<StatusRow> = {
   certificate_expires: 'bigint',
   created: 'bigint',
   updated: 'bigint',
+  target_host: 'text',
+  target_address: 'text',
 };

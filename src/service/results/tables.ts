@@ -118,6 +118,9 @@ export interface StatusRow {
   certificate_expires: number | null;
   created: number;
   updated: number | null;
+  /** Where its last run that says so went. */
+  target_host: string | null;
+  target_address: string | null;
 }
 
 /** The newest final result of a check that runs in parallel, at each location its slots were for. */

@@ -164,7 +164,7 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Service
     },
     startScheduler: () => start('scheduler'),
     startLeaseSweep: () => start('lease sweep'),
-    startAlerting: () => start('notifier', 'alert timers'),
+    startAlerting: () => start('notifier', 'alert timers', 'alert causes'),
     startHeartbeatWatch: () => start('heartbeat watch'),
     startRetention: () => start('retention'),
     addAccount: newAccount,

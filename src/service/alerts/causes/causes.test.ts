@@ -137,6 +137,9 @@ describe('evidence', () => {
     );
     const refused = 'a connection to 10.9.0.1 (a.test) is refused by the rule 10.9.0.0/16 of EGRESS_DENY';
     expect(read('EGRESS_DENIED', refused).egressRule).toBe('by the rule 10.9.0.0/16 of EGRESS_DENY');
+    const msg =
+      'Diagnosis: traceroute.txt: there is no way on, says the last hop (it ended in hop 3, 10.1.1.2)';
+    expect(read('CONNECTION_TIMEOUT', 'no', { jobLog: { request: [{ msg }] } }).hop).toBe('10.1.1.2');
     const pingResults = [{ error: 'unreachable', from: '10.1.1.1' }];
     expect(read('HOST_UNREACHABLE', 'no', { response: { pingResults } }).hop).toBe('10.1.1.1');
   });

@@ -17,13 +17,13 @@ const minSuspectedShare = 0.6;
 const minTargetsBehindHop = 3;
 
 /**
- * Groups failing checks by what they fail by: each check is in exactly one group, alone where nothing joins it to
- * others. Pure; what was decided earlier is none of its business.
+ * Groups failing checks by what they fail by: each check is in exactly one group, alone where nothing joins
+ * it to others. Pure; what was decided earlier is none of its business.
  *
- * From what says most to what says least: a location that its agents find unhealthy, the rule of an egress policy,
- * a certificate, a router that says that there is no way on, a location that many targets fail at while they pass
- * elsewhere, and what the checks ask (address, host, name server). Then a check that was declared to depend on
- * another failing one goes to that one's group.
+ * From what says most to what says least: a location that its agents find unhealthy, the rule of an egress
+ * policy, a certificate, a router that says that there is no way on, a location that many targets fail at
+ * while they pass elsewhere, and what the checks ask (address, host, name server). Then a check that was
+ * declared to depend on another failing one goes to that one's group.
  */
 export function causes(facts: readonly FailingCheck[], context: CauseContext): CauseGroup[] {
   const left = new Set(facts);

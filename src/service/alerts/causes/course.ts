@@ -1,21 +1,22 @@
 import { randomUUID } from 'node:crypto';
-import type { TriggeredIncident } from '../../incidents/trigger.ts';
+import type { z } from 'zod';
+import type { TriggerIncident } from '../../../checks/contract/common-fields.ts';
 import { causes } from './causes.ts';
 import { type CauseContext, type CauseKind, type FailingCheck, passesElsewhere } from './failing-check.ts';
 
 /**
  * The course of causes: what becomes of the news of checks that fail, are reminded of, and recover.
  *
- * A check that starts to fail is held for a moment (see `holdMs`), so that what fails with it is notified with it. Then
- * it is grouped, with everything else that fails. It joins the open cause of its group, or begins one. Each channel
- * of its members is notified of a cause once: with the first member that concerns it. A member that recovers and fails
- * again while its cause is open is no news. When all members that concern a channel have recovered, the channel is
- * notified so, once; when all have, the cause is over. A cause whose members fail at one location only, while their
- * slots pass elsewhere, is over when that has lasted for two intervals: lossy links and half-dead resolvers fail
- * other checks each time.
+ * A check that starts to fail is held for a moment (see `holdMs`), so that what fails with it is notified
+ * with it. Then it is grouped, with everything else that fails. It joins the open cause of its group, or
+ * begins one. Each channel of its members is notified of a cause once: with the first member that concerns
+ * it. A member that recovers and fails again while its cause is open is no news. When all members that
+ * concern a channel have recovered, the channel is notified so, once; when all have, the cause is over. A
+ * cause whose members fail at one location only, while their slots pass elsewhere, is over when that has
+ * lasted for two intervals: lossy links and half-dead resolvers fail other checks each time.
  *
- * Of a location that its agents find unhealthy channels know already: such a cause notifies nobody. What still fails
- * when the location has been well for two intervals is taken as new.
+ * Of a location that its agents find unhealthy channels know already: such a cause notifies nobody. What
+ * still fails when the location has been well for two intervals is taken as new.
  */
 export interface OpenCause {
   readonly id: string;
@@ -35,7 +36,12 @@ export interface OpenCause {
   readonly closed: number | null;
 }
 
-export interface CauseIncident extends TriggeredIncident {
+type AskedIncident = z.output<typeof TriggerIncident>;
+
+export interface CauseIncident {
+  /** The same in the event that opens it and in the one that resolves it. */
+  readonly triggerId: string;
+  readonly incident: AskedIncident;
   /** The check that asked for it. */
   readonly checkId: string;
 }
@@ -43,7 +49,7 @@ export interface CauseIncident extends TriggeredIncident {
 export interface CauseMember {
   readonly fact: FailingCheck;
   /** The incident it asks for. */
-  readonly incident: TriggeredIncident['incident'] | null;
+  readonly incident: AskedIncident | null;
   readonly alertId: string;
   /** The channels that hear of this member. */
   readonly channelIds: readonly number[];
@@ -66,7 +72,7 @@ export type News =
   | {
       readonly kind: 'failure';
       readonly fact: FailingCheck;
-      readonly incident: TriggeredIncident['incident'] | null;
+      readonly incident: AskedIncident | null;
       readonly alertId: string;
       readonly channelIds: readonly number[];
       /** Whether it was held for as long as it may be. */
@@ -157,7 +163,10 @@ class Course implements CourseStep {
       const { kind: _kind, isDue, ...failed } = news;
       const member: CauseMember = { ...failed, joined: this.#now, recovered: null, recovery: null };
       const known = cause?.members.find(({ fact }) => fact.checkId === checkId);
-      if (cause && known) {
+      if (cause && known?.recovered === null) {
+        // Such as from degraded back to failing.
+        if (cause.members.length === 1) this.#pass(cause, { ...news, checkId });
+      } else if (cause && known) {
         // What it failed by first is what made it a member.
         this.#changeMember(cause, { ...member, fact: known.fact });
         this.#notify(cause.id, checkId);
@@ -265,7 +274,9 @@ class Course implements CourseStep {
     return this.#now - last >= calmMsOf(interval);
   }
 
-  /** Notifies the channels of a member that were not notified of its cause, or that were notified it was over. */
+  /**
+   * Notifies the channels of a member that were not notified of its cause, or that were notified it was over.
+   */
   #notify(causeId: string, checkId: string): void {
     const cause = this.#causes.get(causeId);
     const member = cause?.members.find(({ fact }) => fact.checkId === checkId);
@@ -303,8 +314,14 @@ class Course implements CourseStep {
     }
   }
 
-  /** Passes on what concerns a cause as a whole: all of a lone check, and reminders of the first that still fails. */
-  #pass(cause: OpenCause, news: Extract<News, { kind: 'aside' }>): void {
+  /**
+   * Passes on what concerns a cause as a whole: all of a lone check, and reminders of the first that still
+   * fails.
+   */
+  #pass(
+    cause: OpenCause,
+    news: { readonly checkId: string; readonly alertId: string; readonly channelIds: readonly number[] },
+  ): void {
     for (const { channelId, checkId, isOver } of cause.notified) {
       if (isOver || !news.channelIds.includes(channelId)) continue;
       const voice = cause.members.find(

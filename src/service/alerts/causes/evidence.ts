@@ -60,7 +60,10 @@ const errorTexts: readonly (readonly [pattern: RegExp, symptom: Symptom])[] = [
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What a stored detail says of where the run went, whatever its type: only those that went somewhere have such fields. */
+/**
+ * What a stored detail says of where the run went, whatever its type: only those that went somewhere have
+ * such fields.
+ */
 export function runTargetOf(detail: unknown): RunTarget {
   const request = fieldsOf(fieldsOf(detail).request);
   const response = fieldsOf(fieldsOf(detail).response);
@@ -117,7 +120,7 @@ function detailEvidence(detail: unknown): Pick<Evidence, 'hop' | 'nameServer' | 
 function routeEnd(detail: unknown): string | null {
   const log = fieldsOf(fieldsOf(detail).jobLog).request;
   for (const entry of Array.isArray(log) ? log.map(fieldsOf) : []) {
-    const found = /no way on, says the last hop \(.*? by ([0-9a-f.:]+)\)/.exec(textOf(entry.msg) ?? '')?.[1];
+    const found = /no way on, says the last hop \(.*, ([0-9a-f.:]+)\)/.exec(textOf(entry.msg) ?? '')?.[1];
     if (found) return found;
   }
   return null;

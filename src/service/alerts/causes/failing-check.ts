@@ -13,8 +13,9 @@ export const causeKinds = [
 export type CauseKind = (typeof causeKinds)[number];
 
 /**
- * How a failure looks from outside. `unreachable`: no connection, no answer, or a broken one; `unwell`: it answers,
- * and says that it cannot, or is too slow; `unnamed`: its name leads nowhere; `content`: what it answers is wrong.
+ * How a failure looks from outside. `unreachable`: no connection, no answer, or a broken one; `unwell`: it
+ * answers, and says that it cannot, or is too slow; `unnamed`: its name leads nowhere; `content`: what it
+ * answers is wrong.
  */
 export type Symptom = 'unreachable' | 'unwell' | 'unnamed' | 'certificate' | 'egress' | 'content';
 

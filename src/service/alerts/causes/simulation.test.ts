@@ -265,7 +265,9 @@ function play(random: () => number, { troubles, unhealthy, isError, skewMs = () 
   return { notified, causes: [...ofCause.values()], open, byId };
 }
 
-/** Which trouble a cause is about: that of its location, or the one that strikes most of its members for sure. */
+/**
+ * Which trouble a cause is about: that of its location, or the one that strikes most of its members for sure.
+ */
 function troubleOf(
   cause: OpenCause,
   troubles: readonly Trouble[],

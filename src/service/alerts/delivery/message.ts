@@ -1,5 +1,6 @@
 import type { ChannelMessage } from '../../../channels/contract/message.ts';
 import { cut, type Fact, oneLine, plainText } from '../../../channels/contract/text.ts';
+import { causeTitle, memberText } from '../causes/summary.ts';
 import { type AlertFacts, isOfCheck } from '../facts.ts';
 import type { AlertType, Notice } from '../state.ts';
 
@@ -11,6 +12,8 @@ export interface AlertMessage {
   readonly type: AlertType;
   readonly notice: Notice;
   readonly checkId: string;
+  /** The check that everything of one cause is filed under at one channel; absent: this one. */
+  readonly filedUnder?: string;
   readonly resultId: string | null;
   readonly accountId: string;
   readonly facts: AlertFacts;
@@ -47,11 +50,11 @@ export function channelMessage(message: AlertMessage): ChannelMessage {
 }
 
 /** What all news of one thing is filed under by receivers that keep an incident open until its recovery. */
-function incidentKeyOf(message: Pick<AlertMessage, 'notice' | 'facts' | 'checkId'>): string {
-  const { facts, checkId } = message;
+function incidentKeyOf(message: AlertMessage): string {
+  const { facts, checkId, filedUnder } = message;
   // A check can have a gap at each of its locations.
   const place = facts.subject === 'gap' ? `-${facts.runLocation}` : '';
-  return `picket-${subjectOf(message)}${place}-${checkId}`;
+  return `picket-${subjectOf(message)}${place}-${filedUnder ?? checkId}`;
 }
 
 const maxCauseLength = 300;
@@ -62,6 +65,7 @@ function causeOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'>): str
   const [first = ''] = plainText(facts.error ?? '')
     .trim()
     .split('\n');
+  if (facts.cause && notice === 'failure') return cut(oneLine(facts.cause.reason), maxCauseLength);
   if (notice === 'recovery') {
     if (subject === 'gap') return 'It is measured again.';
     return subject === undefined ? 'The check passes again.' : 'It is over.';
@@ -118,6 +122,10 @@ export function titleOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'
   if (facts.subject === 'test')
     return notice === 'recovery' ? 'The test is over' : 'Test notification of Picket';
   if (facts.subject === 'gap') return gapTitle(facts, notice === 'recovery');
+  if (facts.cause && !isFlapping && (notice === 'failure' || notice === 'recovery')) {
+    const title = causeTitle(facts.cause, notice === 'recovery');
+    return reminder > 0 ? `${title} (reminder ${reminder})` : title;
+  }
   switch (notice) {
     case 'gap':
     case 'failure':
@@ -180,6 +188,12 @@ function variablesOf(message: AlertMessage): Record<string, unknown> {
     REMINDER_SEQUENCE: facts.reminder,
     SSL_DAYS_REMAINING: facts.certificate?.daysRemaining ?? null,
     SSL_CHECK_DOMAIN: facts.certificate?.domain ?? null,
+    CAUSE_ID: facts.cause?.id ?? null,
+    CAUSE_KIND: facts.cause?.kind ?? null,
+    CAUSE_EVIDENCE: facts.cause?.evidence ?? null,
+    CAUSE_REASON: facts.cause?.reason ?? null,
+    CAUSE_MEMBER_COUNT: facts.cause?.memberCount ?? null,
+    CAUSE_MEMBERS: facts.cause?.firstNames ?? [],
     // Names that public templates use; this service analyses nothing.
     AI_ANALYSIS_CLASSIFICATION: null,
     AI_ANALYSIS_ROOT_CAUSE: null,
@@ -204,6 +218,8 @@ export function factLines(
   const error = plainText(facts.error ?? '').trim();
   const lines: [label: string, value: string | null][] = [
     ['Cause', cause],
+    ['Checks', facts.cause ? memberText(facts.cause) : null],
+    ['Check', facts.cause ? facts.checkName : null],
     ['Fault of', isOver ? null : ownerOf(message)],
     ['Since', isOver ? null : iso(since)],
     ['Where', locationsOf(facts).join(', ')],

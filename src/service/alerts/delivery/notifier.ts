@@ -10,6 +10,7 @@ import { createEgressPolicy, type EgressPolicy } from '../../../probes/egress/po
 import type { ServiceConfig } from '../../config.ts';
 import type { MailServer } from '../../mail/mail-server.ts';
 import type { Store } from '../../store.ts';
+import { type CauseSummary, summaryOf } from '../causes/summary.ts';
 import type { AlertChannel } from '../channels/store.ts';
 import { storedFacts } from '../raise.ts';
 import type { AlertNotificationRow, AlertRow } from '../tables.ts';
@@ -199,7 +200,9 @@ export class Notifier {
       return;
     }
     if (await this.#isOverLimit(row)) return;
-    const message = this.#messageOf(row, alert, signingKey);
+    const causes = await store.alertCauses.findMany(alert.cause_id ? [alert.cause_id] : []);
+    const cause = summaryOf(causes.get(alert.cause_id ?? ''), row.channel_id);
+    const message = this.#messageOf(row, alert, { signingKey, cause });
     const delivery = await this.#deliver(row, channel, message);
     await this.#record(row, delivery);
   }
@@ -324,7 +327,11 @@ export class Notifier {
     return outlets.http.send(outbound, { areRefusalsPassing: true });
   }
 
-  #messageOf(row: AlertNotificationRow, alert: AlertRow, signingKey: string): ChannelMessage {
+  #messageOf(
+    row: AlertNotificationRow,
+    alert: AlertRow,
+    { signingKey, cause }: { readonly signingKey: string; readonly cause: CauseSummary | undefined },
+  ): ChannelMessage {
     const base = this.#options.publicUrl?.replace(/\/+$/, '');
     const hasLink = base !== undefined && alert.result_id !== null;
     return channelMessage({
@@ -333,9 +340,10 @@ export class Notifier {
       type: alert.alert_type,
       notice: alert.notice,
       checkId: alert.check_id,
+      filedUnder: row.check_id,
       resultId: alert.result_id,
       accountId: alert.account_id,
-      facts: storedFacts(alert),
+      facts: { ...storedFacts(alert), cause },
       created: alert.created,
       resultLink: hasLink ? `${base}/v1/check-results/${alert.check_id}/${alert.result_id}` : null,
       pageLink:

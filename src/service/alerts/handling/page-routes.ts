@@ -3,6 +3,7 @@ import { alertHandlingRoutes } from '../../../protocol/alerts/alert-handling.ts'
 import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/handler.ts';
 import { fieldError } from '../../http/validation.ts';
 import type { Store } from '../../store.ts';
+import { summaryOf } from '../causes/summary.ts';
 import { type AlertDeed, alertPage, type PresentState, pagePolicy } from '../delivery/alert-page.ts';
 import { isSigned } from '../delivery/page-link.ts';
 import { isOfCheck } from '../facts.ts';
@@ -112,14 +113,16 @@ function describe(reply: { header(name: string, value: string): unknown }): void
 
 async function pageOf(
   store: Store,
-  { alert }: Shown,
+  { alert, notification }: Shown,
   {
     now,
     canHandle,
     done,
   }: { readonly now: number; readonly canHandle: boolean; readonly done: string | null },
 ): Promise<string> {
-  const facts = storedFacts(alert);
+  const causes = await store.alertCauses.findMany(alert.cause_id ? [alert.cause_id] : []);
+  const cause = summaryOf(causes.get(alert.cause_id ?? ''), notification.channel_id);
+  const facts = { ...storedFacts(alert), cause };
   const status = await store.statuses.find(alert.account_id, alert.check_id);
   const state: PresentState = !status
     ? null

@@ -1,4 +1,5 @@
 import { alertHandling, alerting, monitoringGaps } from './alert-migration.ts';
+import { alertCauses } from './cause-migration.ts';
 import { maintenanceOccurrences } from './maintenance-migration.ts';
 import { pages } from './page-migration.ts';
 import { accountResources } from './resource-migration.ts';
@@ -308,4 +309,5 @@ export const migrations: readonly Migration[] = [
     ],
   },
   monitoringGaps,
+  alertCauses,
 ];

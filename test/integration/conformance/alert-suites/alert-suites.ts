@@ -1,5 +1,6 @@
 import { describe } from 'vitest';
 import type { AlertStage } from './alert-stage.ts';
+import { causeSuite } from './causes.ts';
 import { channelSuite } from './channels.ts';
 import { deliverySuite } from './delivery.ts';
 import { fairnessSuite } from './fairness.ts';
@@ -22,5 +23,6 @@ export function alertSuites(stage: AlertStage, isShared: boolean): void {
   describe('fairness', () => fairnessSuite(stage));
   describe('outages of private locations', () => outageSuite(stage));
   describe('sick private locations', () => sicknessSuite(stage));
+  describe('causes', () => causeSuite(stage));
   describe('incidents and certificates', () => incidentSuite(stage));
 }

@@ -1,0 +1,209 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../../../lib/clock.ts';
+import type { Repositories, Store } from '../../store.ts';
+import { shownConfig } from '../channels/rules.ts';
+import type { AlertChannel } from '../channels/store.ts';
+import { advanceCauses, type CauseNotice, calmMsOf, type News, type OpenCause } from './course.ts';
+import type { CauseContext, FailingCheck } from './failing-check.ts';
+import type { StoredNews } from './inbox.ts';
+
+/** An agent reports a lasting event every minute. */
+const reportedWithinMs = 5 * 60_000;
+/** What was heard of a location within this says how many targets it has. */
+const heardWithinMs = 15 * 60_000;
+/**
+ * How often an open cause is looked at without news: for checks that are gone, and locations that are healthy
+ * again.
+ */
+const lookEveryMs = 60_000;
+
+/** Counts failures that joined others. */
+export interface GroupedCounter {
+  countGrouped(accountId: string, kind: string, count: number): void;
+}
+
+/**
+ * Groups the news of checks that wait, and notifies channels of causes. Only the leader does, so that one
+ * account's causes change in one place; what is decided is stored in one transaction with the notifications
+ * that follow.
+ */
+export class CauseWatch {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #metrics: GroupedCounter;
+
+  constructor({ store, clock, metrics }: { store: Store; clock: Clock; metrics: GroupedCounter }) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#metrics = metrics;
+  }
+
+  async turn(): Promise<number | null> {
+    const now = this.#clock.wallMs();
+    // Read first: an idle service opens no write transactions.
+    for (const accountId of await this.#store.alertCauses.dueAccounts(now)) {
+      const done = await this.#store.leaderTransaction((repositories) =>
+        advance(repositories, accountId, now),
+      );
+      if (!done) return null;
+      for (const [kind, count] of done.grouped) this.#metrics.countGrouped(accountId, kind, count);
+      if (done.hasNews) this.#store.signals.send([{ kind: 'alerts' }]);
+    }
+    return this.#store.alertCauses.nextDueAt();
+  }
+}
+
+async function advance(repositories: Repositories, accountId: string, now: number) {
+  const { alertCauses } = repositories;
+  const stored = await alertCauses.open(accountId);
+  const failing = stored.flatMap(({ members }) =>
+    members.flatMap(({ fact, recovered }) => (recovered === null ? [fact] : [])),
+  );
+  // States first: what recovers after this look has its news.
+  const present = await alertCauses.withState(failing.map(({ checkId }) => checkId));
+  const rows = await alertCauses.news(accountId);
+  const waiting = new Set(rows.map((row) => row.check_id));
+  const gone = failing.filter(({ checkId }) => !present.has(checkId) && !waiting.has(checkId));
+  const news = rows.map(({ content, created, due }): News => {
+    const one = JSON.parse(content) as StoredNews;
+    return one.kind === 'failure' ? { ...one, isDue: due <= now || created > now } : one;
+  });
+  const facts = [...failing, ...news.flatMap((one) => (one.kind === 'failure' ? [one.fact] : []))];
+  const placed = await withPlaces(repositories, facts);
+  const open = stored.map((cause) => ({
+    ...cause,
+    members: cause.members.map((member) => ({ ...member, fact: placed.get(member.fact) ?? member.fact })),
+  }));
+  const step = advanceCauses(
+    open,
+    [
+      ...gone.map(({ checkId }): News => ({ kind: 'gone', checkId })),
+      ...news.map((one) =>
+        one.kind === 'failure' ? { ...one, fact: placed.get(one.fact) ?? one.fact } : one,
+      ),
+    ],
+    { now, context: await contextOf(repositories, accountId, facts, now), newId: randomUUID },
+  );
+  await alertCauses.lookLater(accountId, now, now + lookEveryMs);
+  for (const cause of step.changed) await alertCauses.save(accountId, cause, nextLook(cause, now));
+  for (const cause of step.changed) {
+    const alertIds = cause.members.flatMap(({ alertId, recovery }) => [
+      alertId,
+      ...(recovery ? [recovery.alertId] : []),
+    ]);
+    await alertCauses.link(alertIds, cause.id);
+  }
+  await notify(repositories, accountId, step.notices, now);
+  await storeIncidentEvents(repositories, accountId, step.incidents, now);
+  const done = rows.filter((row) => !step.held.has(row.check_id));
+  await alertCauses.removeNews(done.map(({ position }) => position));
+  return {
+    hasNews: step.notices.length > 0 || step.incidents.length > 0,
+    grouped: groupedBy(stored, step.changed),
+  };
+}
+
+/** How many failures joined others, by the kind of their cause. */
+function groupedBy(before: readonly OpenCause[], after: readonly OpenCause[]): Map<string, number> {
+  const known = new Map(before.map((cause) => [cause.id, cause.members.length]));
+  const counts = new Map<string, number>();
+  for (const { id, kind, members } of after) {
+    // The first member is notified by itself.
+    const joined = members.length - Math.max(1, known.get(id) ?? 0);
+    if (joined > 0) counts.set(kind, (counts.get(kind) ?? 0) + joined);
+  }
+  return counts;
+}
+
+/** Checks with what is known by now of the other locations of their slots. */
+async function withPlaces(
+  repositories: Repositories,
+  facts: readonly FailingCheck[],
+): Promise<Map<FailingCheck, FailingCheck>> {
+  const rows = await repositories.statuses.ofLocations(facts.map(({ checkId }) => checkId));
+  const byCheck = Map.groupBy(rows, (row) => row.check_id);
+  return new Map(
+    facts.map((fact) => {
+      const ofSlot = (byCheck.get(fact.checkId) ?? []).filter((row) => row.slot_at === fact.slotAt);
+      const named = (rows: typeof ofSlot) => rows.map((row) => row.slot_location);
+      const failedAt = named(ofSlot.filter((row) => row.has_failures === 1));
+      const passedAt = named(ofSlot.filter((row) => row.has_failures === 0 && row.has_errors === 0));
+      const known = fact.failedAt.length + fact.passedAt.length;
+      const isMore = failedAt.length > 0 && failedAt.length + passedAt.length > known;
+      return [fact, isMore ? { ...fact, failedAt, passedAt } : fact];
+    }),
+  );
+}
+
+async function contextOf(
+  repositories: Repositories,
+  accountId: string,
+  facts: readonly FailingCheck[],
+  now: number,
+): Promise<CauseContext> {
+  const { alertCauses } = repositories;
+  const suspects = facts
+    .filter(({ fromLocation }) => fromLocation !== null)
+    .flatMap(({ failedAt }) => failedAt);
+  return {
+    unhealthy: await alertCauses.unhealthy(accountId, now - reportedWithinMs),
+    targetsAt: await alertCauses.targetsAt(accountId, [...new Set(suspects)], now - heardWithinMs),
+    parents: await alertCauses.parents([...new Set(facts.flatMap(({ parentIds }) => parentIds))]),
+  };
+}
+
+/** When time alone may change a cause. */
+function nextLook({ closed, members }: OpenCause, now: number): number | null {
+  if (closed !== null) return null;
+  if (members.some(({ recovered }) => recovered === null)) return now + lookEveryMs;
+  const interval = Math.max(...members.map(({ fact }) => fact.intervalMs));
+  return Math.max(...members.map(({ recovered }) => recovered ?? now)) + calmMsOf(interval);
+}
+
+async function notify(
+  repositories: Repositories,
+  accountId: string,
+  notices: readonly CauseNotice[],
+  now: number,
+): Promise<void> {
+  if (notices.length === 0) return;
+  const channels = new Map<number, AlertChannel>(
+    (await repositories.alertChannels.all(accountId)).map((channel) => [channel.id, channel]),
+  );
+  await repositories.notifications.insert(
+    notices.flatMap(({ alertId, checkId, channelId }) => {
+      const channel = channels.get(channelId);
+      if (!channel) return [];
+      return [
+        {
+          ...{ id: randomUUID(), account_id: accountId, alert_id: alertId, check_id: checkId },
+          ...{
+            channel_id: channelId,
+            channel_type: channel.type,
+            config: JSON.stringify(shownConfig(channel)),
+          },
+          ...{ status: 'IN_PROGRESS' as const, tries: 0, next_at: now, last_try: null },
+          ...{ result: null, created: now, ended: null },
+        },
+      ];
+    }),
+  );
+}
+
+async function storeIncidentEvents(
+  repositories: Repositories,
+  accountId: string,
+  incidents: ReturnType<typeof advanceCauses>['incidents'],
+  now: number,
+): Promise<void> {
+  for (const { kind, incident } of incidents) {
+    await repositories.incidentEvents.insert({
+      trigger_id: incident.triggerId,
+      account_id: accountId,
+      check_id: incident.checkId,
+      kind,
+      definition: JSON.stringify(incident.incident),
+      created: now,
+    });
+  }
+}

@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest';
+import { advanceCauses, type News, type OpenCause } from './course.ts';
+import type { FailingCheck } from './failing-check.ts';
+
+const context = { unhealthy: new Map(), targetsAt: new Map(), parents: new Map() };
+
+function fact(checkId: string, fields: Partial<FailingCheck> = {}): FailingCheck {
+  return {
+    ...{ checkId, name: checkId, since: 0, slotAt: 0, intervalMs: 60_000, parentIds: [] },
+    ...{ symptom: 'unreachable', fromLocation: null, host: 'shop.test', address: null, hop: null },
+    ...{ nameServer: null, certificate: null, egressRule: null, content: null },
+    ...{ failedAt: ['lab'], passedAt: [] },
+    ...fields,
+  };
+}
+
+/** An account whose causes go on from step to step. */
+class Account {
+  open: OpenCause[] = [];
+  now = 1_000_000;
+  #ids = 0;
+
+  /** Answers the notifications as `alert → channel`. */
+  hear(...news: News[]): string[] {
+    this.now += 1_000;
+    const newId = () => {
+      this.#ids += 1;
+      return `cause-${this.#ids}`;
+    };
+    const step = advanceCauses(this.open, news, { now: this.now, context, newId });
+    const all = new Map([...this.open, ...step.changed].map((cause) => [cause.id, cause]));
+    this.open = [...all.values()].filter(({ closed }) => closed === null);
+    return step.notices.map(({ alertId, channelId, checkId }) => `${alertId} of ${checkId} → ${channelId}`);
+  }
+}
+
+const fails = (checkId: string, channelIds = [1], fields: Partial<FailingCheck> = {}): News => ({
+  ...{
+    kind: 'failure',
+    fact: fact(checkId, fields),
+    incident: null,
+    alertId: `${checkId} fails`,
+    channelIds,
+  },
+  isDue: true,
+});
+const recovers = (checkId: string, channelIds = [1]): News => ({
+  ...{ kind: 'recovery', checkId, alertId: `${checkId} recovers`, channelIds },
+});
+const reminds = (checkId: string): News => ({
+  ...{ kind: 'aside', checkId, alertId: `${checkId} still fails`, isReminder: true, channelIds: [1] },
+});
+
+describe('the course of a cause', () => {
+  it('notifies each channel once, and of its end when all that concern it have recovered', () => {
+    const account = new Account();
+    expect(account.hear(fails('a'), fails('b', [1, 2]))).toEqual(['a fails of a → 1', 'b fails of b → 2']);
+    expect(account.hear(fails('c'))).toEqual([]);
+    expect(account.hear(recovers('a'))).toEqual([]);
+    expect(account.hear(recovers('b', [1, 2]))).toEqual(['b recovers of b → 2']);
+    // The last to recover is another one than the channel was notified of; what it opened is what ends.
+    expect(account.hear(fails('a'), recovers('c'))).toEqual([]);
+    expect(account.hear(recovers('a'))).toEqual(['a recovers of a → 1']);
+    expect(account.open).toEqual([]);
+  });
+
+  it('reminds of the first member that still fails, filed under the first that was notified', () => {
+    const account = new Account();
+    account.hear(fails('a'), fails('b'));
+    expect(account.hear(reminds('a'), reminds('b'))).toEqual(['a still fails of a → 1']);
+    expect(account.hear(recovers('a'), reminds('b'))).toEqual(['b still fails of a → 1']);
+  });
+
+  it('holds what is not due, unless something with its cause is', () => {
+    const account = new Account();
+    const early = { ...fails('a'), isDue: false } as News;
+    expect(account.hear(early)).toEqual([]);
+    expect(account.open).toEqual([]);
+    expect(account.hear(early, fails('b', [1], { host: 'other.test' }))).toEqual(['b fails of b → 1']);
+    expect(account.hear(early, fails('c'))).toEqual(['a fails of a → 1']);
+  });
+
+  it('notifies of both when a check recovers before it is grouped, and of neither when it is gone', () => {
+    const account = new Account();
+    expect(account.hear(fails('a'), recovers('a'))).toEqual(['a fails of a → 1', 'a recovers of a → 1']);
+    account.hear(fails('b'));
+    expect(account.hear({ kind: 'gone', checkId: 'b' })).toEqual([]);
+    expect(account.open).toEqual([]);
+  });
+
+  it('opens one incident for each service, and resolves it with the last member that named it', () => {
+    const incident = {
+      serviceId: 's',
+      severity: 'MAJOR',
+      name: 'x',
+      description: '',
+      notifySubscribers: false,
+    } as const;
+    const step = (open: OpenCause[], ...news: News[]) =>
+      advanceCauses(open, news, { now: 1, context, newId: () => 'cause' });
+    const begun = step([], { ...fails('a'), incident } as News, { ...fails('b'), incident } as News);
+    expect(begun.incidents.map(({ kind }) => kind)).toEqual(['open']);
+    const one = step([...begun.changed], recovers('a'));
+    expect(one.incidents).toEqual([]);
+    const end = step([...one.changed], recovers('b'));
+    expect(end.incidents.map(({ kind }) => kind)).toEqual(['resolve']);
+    expect(end.incidents[0]?.incident.triggerId).toBe(begun.incidents[0]?.incident.triggerId);
+  });
+});

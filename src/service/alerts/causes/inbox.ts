@@ -1,0 +1,126 @@
+import { TriggerIncident } from '../../../checks/contract/common-fields.ts';
+import { findCheckType } from '../../../checks/index.ts';
+import { gridOf } from '../../checks/slots.ts';
+import type { Check } from '../../checks/store.ts';
+import type { Repositories } from '../../store.ts';
+import type { StoredChannel } from '../channels/rules.ts';
+import type { AlertChannel } from '../channels/store.ts';
+import type { AlertedResult } from '../facts.ts';
+import type { AlertRow } from '../tables.ts';
+import type { News } from './course.ts';
+import { evidenceOf } from './evidence.ts';
+import type { FailingCheck } from './failing-check.ts';
+
+/**
+ * How long a check that starts to fail is held for others that fail by the same: long enough for what fails
+ * at once to be reported, and for the other locations of the slot to say that they pass; short compared with
+ * the time that people take to look. What nothing else of the account could share is not held at all.
+ */
+export const holdMs = 10_000;
+
+/**
+ * Failures of types that nobody runs come when nothing was heard for so long: their interval does not matter.
+ */
+const unscheduledIntervalMs = 60_000;
+
+/** News of a check as they are stored while they wait; whether they are due shows when they are read. */
+export type StoredNews =
+  | Exclude<News, { kind: 'failure' | 'gone' }>
+  | Omit<Extract<News, { kind: 'failure' }>, 'isDue'>;
+
+/** An alert of a check that channels are to be notified of. */
+export interface AlertToRoute {
+  readonly check: Check;
+  readonly alert: AlertRow;
+  readonly reminder: number;
+  /** The first slot since the check last passed, in epoch milliseconds. */
+  readonly since: number;
+  readonly result: AlertedResult | undefined;
+  /** The channels that want it. */
+  readonly channels: readonly AlertChannel[];
+}
+
+/**
+ * Whether an alert goes its way by its cause, and which channels are to be notified of it right away: those
+ * that do not group, and all of them when the alert stands alone. The rest, and an incident, are up to the
+ * cause.
+ */
+export async function routeByCause(
+  repositories: Repositories,
+  routed: AlertToRoute,
+  now: number,
+): Promise<{ readonly isGrouped: boolean; readonly channels: readonly AlertChannel[] }> {
+  const { check, alert, channels, reminder } = routed;
+  const grouping = channels.filter(({ definition }) => (definition as StoredChannel).groupByCause !== false);
+  const rest = channels.filter((channel) => !grouping.includes(channel));
+  const channelIds = grouping.map(({ id }) => id);
+  const base = { alertId: alert.id, channelIds };
+  const followedAt = await repositories.alertCauses.followedAt(check.id);
+  const isFollowed = followedAt !== null;
+  let news: StoredNews;
+  if (alert.notice === 'failure' && reminder === 0) {
+    const fact = await factOf(repositories, routed);
+    const asked = TriggerIncident.nullable().safeParse(check.definition.triggerIncident ?? null);
+    const incident = asked.success ? asked.data : null;
+    const isAlone = channelIds.length === 0 && incident === null;
+    if (
+      !fact ||
+      (!isFollowed && (isAlone || !(await repositories.alertCauses.hasCompany(check.accountId, fact))))
+    ) {
+      return { isGrouped: false, channels };
+    }
+    news = { kind: 'failure', fact, incident, ...base };
+  } else if (!isFollowed) {
+    return { isGrouped: false, channels };
+  } else if (alert.notice === 'recovery') {
+    news = { kind: 'recovery', checkId: check.id, ...base };
+  } else {
+    news = { kind: 'aside', checkId: check.id, isReminder: reminder > 0, ...base };
+  }
+  await addNews(repositories, check, news, { now, followedAt });
+  return { isGrouped: true, channels: rest };
+}
+
+/** Lets the cause of a check know that the check passes again though nobody may be notified of that. */
+export async function recoverByCause(repositories: Repositories, check: Check, now: number): Promise<void> {
+  const followedAt = await repositories.alertCauses.followedAt(check.id);
+  if (followedAt === null) return;
+  const news: StoredNews = { kind: 'recovery', checkId: check.id, alertId: null, channelIds: [] };
+  await addNews(repositories, check, news, { now, followedAt });
+}
+
+async function addNews(
+  repositories: Repositories,
+  check: Check,
+  news: StoredNews,
+  { now, followedAt }: { readonly now: number; readonly followedAt: number | null },
+): Promise<void> {
+  await repositories.alertCauses.addNews({
+    account_id: check.accountId,
+    check_id: check.id,
+    content: JSON.stringify(news),
+    created: now,
+    due: followedAt === null ? now + holdMs : Math.max(now, followedAt),
+  });
+}
+
+async function factOf(
+  repositories: Repositories,
+  { check, result, since }: AlertToRoute,
+): Promise<FailingCheck | undefined> {
+  // Where a location that passed reported last, nothing is known of the others' evidence.
+  if (result?.has_failures !== 1) return undefined;
+  const parents = await repositories.alertCauses.parentsOf([check.id]);
+  const isScheduled = !findCheckType(check.checkType)?.pings;
+  return {
+    ...evidenceOf(result, check.definition),
+    checkId: check.id,
+    name: check.name,
+    since,
+    slotAt: result.slot_at,
+    intervalMs: isScheduled ? gridOf(check).intervalMs : unscheduledIntervalMs,
+    parentIds: parents.get(check.id) ?? [],
+    failedAt: [result.run_location],
+    passedAt: [],
+  };
+}

@@ -1,0 +1,44 @@
+import type { Generated } from 'kysely';
+import type { CauseKind } from './failing-check.ts';
+
+export interface AlertCauseRow {
+  id: string;
+  account_id: string;
+  kind: CauseKind;
+  /** `OpenCause` as JSON. */
+  state: string;
+  opened: number;
+  closed: number | null;
+  /** When time alone may change it; null once it is over. */
+  next_at: number | null;
+}
+
+/** The open cause of a check that fails. */
+export interface AlertCauseMemberRow {
+  check_id: string;
+  cause_id: string;
+}
+
+/** `StoredNews` of a check that waits to be grouped. */
+export interface AlertCauseNewsRow {
+  position: number;
+  account_id: string;
+  check_id: string;
+  content: string;
+  created: number;
+  /** When it is to be grouped at the latest. */
+  due: number;
+}
+
+/** A check and one that it depends on. */
+export interface CheckParentRow {
+  check_id: string;
+  parent_id: string;
+}
+
+export interface CauseTables {
+  alert_causes: AlertCauseRow;
+  alert_cause_members: AlertCauseMemberRow;
+  alert_cause_news: Omit<AlertCauseNewsRow, 'position'> & { position: Generated<number> };
+  check_parents: CheckParentRow;
+}

@@ -1,0 +1,202 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { type FailureCode, failure } from '../../../../src/checks/contract/failure.ts';
+import type { LeasedRun, ResultReport } from '../../../../src/protocol/agent/agent.ts';
+import { type HttpReceiver, startHttpReceiver } from '../../../helpers/service/alert-receivers.ts';
+import { createLocation, reportOf, TestAgent, until } from '../../../helpers/service/service.ts';
+import { type AlertStage, minuteMs } from './alert-stage.ts';
+
+type Verdict = (run: LeasedRun) => Partial<ResultReport>;
+
+/** What a run found out about where it went. */
+function detailOf(url: string, ipAddress: string | null) {
+  return {
+    ...{ assertions: [], requestError: null, jobLog: null, jobAssets: null, pcapDataUrl: null },
+    request: { method: 'GET', url, data: '', headers: {}, params: {} },
+    response: {
+      ...{ status: 0, statusText: '', body: '', headers: null, timings: null, timingPhases: null, href: url },
+      ...{ truncated: false, httpVersion: null, ipAddress, redirectCount: 0 },
+    },
+  };
+}
+
+/** One cause, one alert: failures that share evidence are one notification, one recovery, one incident. */
+export function causeSuite(stage: AlertStage): void {
+  let http: HttpReceiver;
+  beforeEach(async () => {
+    http = await startHttpReceiver();
+    stage.alerting = {};
+    await stage.start();
+    const template = '{{ALERT_TYPE}} {{CHECK_NAME}} {{CAUSE_KIND}} {{CAUSE_MEMBER_COUNT}}';
+    await stage.channel('WEBHOOK', { name: 'hook', url: `${http.url}/hook`, template });
+  });
+  afterEach(async () => {
+    await http[Symbol.asyncDispose]();
+  });
+
+  const got = (path = '/hook') =>
+    http.received.filter((request) => request.path === path).map(({ body }) => body);
+  const addressOf = '10.0.0.5';
+  const seen = (run: LeasedRun, address: string | null = addressOf) =>
+    detailOf((run.check.spec as { request: { url: string } }).request.url, address);
+  const passed: Verdict = (run) => ({ detail: seen(run) });
+  const failed =
+    (code: FailureCode = 'CONNECTION_REFUSED'): Verdict =>
+    (run) => ({ detail: seen(run), failure: failure(code, 'it failed') });
+  const url = (host: string) => ({ request: { url: `https://${host}.test/` } });
+  // biome-ignore lint/suspicious/noExplicitAny: causes as the API shows them
+  const causes = async (query = ''): Promise<any[]> =>
+    (await stage.harness.call('GET', `/v1/alert-causes${query}`)).body;
+
+  /** Advances by seconds until the condition holds: what is held is held for ten. */
+  const seconds = (what: string, look: () => Promise<boolean>) =>
+    until(what, async () => {
+      const seen = await look();
+      if (!seen) stage.clock.advance(1_000);
+      return seen;
+    });
+
+  /** Runs the next slot of some checks, wherever they run: those of ten seconds together. */
+  async function runAll(checkIds: readonly string[], agents: readonly TestAgent[], verdict: Verdict) {
+    stage.harness.startScheduler();
+    const checks = [...(await stage.harness.store.checks.findMany(checkIds)).values()];
+    const slots = checks.map(({ nextSlotAt }) => nextSlotAt ?? 0).sort((left, right) => left - right);
+    for (const together of Map.groupBy(slots, (slotAt) => Math.floor(slotAt / 10_000)).values()) {
+      stage.clock.advance(Math.max(0, (together.at(-1) ?? 0) - stage.clock.wallMs()));
+      for (const agent of agents) {
+        const runs: LeasedRun[] = [];
+        await stage.advanceUntil('all runs of the slots are leased', async () => {
+          runs.push(...(await agent.claim()));
+          return runs.length >= together.length;
+        });
+        await agent.report(runs.map((run) => reportOf(run, verdict(run))));
+      }
+    }
+  }
+
+  it('notifies once of a dead host of 100 checks at 3 locations, within a minute, and once of its recovery', async () => {
+    const others = await Promise.all(['second', 'third'].map((slug) => createLocation(stage.harness, slug)));
+    const agents = [stage.agent, ...others.map((location) => new TestAgent(stage.harness, location))];
+    const checkIds: string[] = [];
+    for (let index = 0; index < 100; index += 1) {
+      const fields = { privateLocations: ['lab', 'second', 'third'], runParallel: true, ...url(`v${index}`) };
+      const frequencyOffset = 1 + 3 * (index % 3);
+      checkIds.push(await stage.check({ name: `check ${index}`, frequencyOffset, ...fields }));
+    }
+    await runAll(checkIds, agents, passed);
+    stage.harness.startAlerting();
+    const diedAt = stage.clock.wallMs();
+    await runAll(checkIds, agents, failed());
+    await seconds('it was notified', async () => got().length > 0);
+    expect(stage.clock.wallMs() - diedAt).toBeLessThanOrEqual(2 * minuteMs);
+    await seconds('all have joined', async () => (await causes())[0]?.members.length === 100);
+    const [cause, ...further] = await causes('?isOpen=true');
+    expect(further).toEqual([]);
+    expect(cause).toMatchObject({ kind: 'address', evidence: addressOf, closedAt: null, memberCount: 100 });
+    expect(cause.reason).toContain(addressOf);
+    const notices = await stage.notifications();
+    expect(notices).toHaveLength(1);
+    expect(Date.parse(notices[0].created_at) - diedAt).toBeLessThanOrEqual(minuteMs);
+    await runAll(checkIds, agents, passed);
+    await seconds('the recovery was notified', async () => got().length > 1);
+    expect((await causes('?isOpen=false'))[0].recoveredCount).toBe(100);
+    const types = got().map((body) => body.split(' ')[0]);
+    expect(types).toEqual(['ALERT_FAILURE', 'ALERT_RECOVERY']);
+    // Each check has its alerts, with their cause.
+    const [alert] = (await stage.harness.call('GET', `/v1/check-alerts/${checkIds[0]}`)).body;
+    expect(alert.cause).toMatchObject({ id: cause.id, kind: 'address' });
+  }, 60_000);
+
+  it('notifies at once of what nothing else could fail by', async () => {
+    const [one, other] = [await stage.check(url('one')), await stage.check(url('other'))];
+    await runAll([other], [stage.agent], (run) => ({ detail: seen(run, '10.0.0.6') }));
+    await runAll([one], [stage.agent], failed());
+    expect(await stage.notifications()).toHaveLength(1);
+    expect(await causes()).toEqual([]);
+  });
+
+  it('holds for seconds what others may fail by, and notifies a recovery that came meanwhile', async () => {
+    const [one, other] = [await stage.check(url('same')), await stage.check(url('same'))];
+    await runAll([one, other], [stage.agent], passed);
+    await runAll([one], [stage.agent], failed());
+    expect(await stage.notifications()).toEqual([]);
+    stage.harness.startAlerting();
+    await runAll([one], [stage.agent], passed);
+    await seconds('both were notified', async () => got().length === 2);
+    expect(got().map((body) => body.split(' ')[0])).toEqual(['ALERT_FAILURE', 'ALERT_RECOVERY']);
+  });
+
+  it('notifies a channel without grouping of every check', async () => {
+    const config = { name: 'tickets', url: `${http.url}/tickets`, template: '{{ALERT_TYPE}}' };
+    await stage.channel('WEBHOOK', config, { groupByCause: false });
+    const both = [await stage.check(url('same')), await stage.check(url('same'))];
+    await runAll(both, [stage.agent], passed);
+    await runAll(both, [stage.agent], failed());
+    stage.harness.startAlerting();
+    await stage.advanceUntil(
+      'both channels heard',
+      async () => got('/tickets').length === 2 && got().length === 1,
+    );
+    await runAll(both, [stage.agent], passed);
+    await seconds('of the recovery, too', async () => {
+      return got('/tickets').length === 4 && got().length === 2;
+    });
+  });
+
+  it('opens one incident for all members, and forgets one that is deleted', async () => {
+    const incident = { severity: 'MAJOR', name: 'Down', description: 'x', notifySubscribers: false };
+    const triggerIncident = { serviceId: randomUUID(), ...incident };
+    const fields = { triggerIncident, ...url('same') };
+    const [one = '', other = ''] = [await stage.check(fields), await stage.check(fields)];
+    await runAll([one, other], [stage.agent], passed);
+    await runAll([one, other], [stage.agent], failed());
+    stage.harness.startAlerting();
+    const { store, accountId } = stage.harness;
+    await seconds('they are grouped', async () => (await causes())[0]?.memberCount === 2);
+    const kinds = async () => (await store.incidentEvents.lockOldest(10)).map(({ kind }) => kind);
+    expect(await kinds()).toEqual(['open']);
+    await stage.harness.call('DELETE', `/v1/checks/${one}`);
+    await runAll([other], [stage.agent], passed);
+    await stage.advanceUntil(
+      'the cause is over',
+      async () => (await store.alertCauses.open(accountId)).length === 0,
+    );
+    expect(await kinds()).toEqual(['open', 'resolve']);
+  });
+
+  it('groups checks with the check they depend on, and refuses parents that cannot be', async () => {
+    const router = await stage.check({ name: 'router', ...url('router') });
+    const fields = { parentCheckIds: [router], frequencyOffset: 1 };
+    const children = [
+      await stage.check({ ...fields, ...url('a') }),
+      await stage.check({ ...fields, ...url('b') }),
+    ];
+    const change = async (id: string, parentCheckIds: string[]) =>
+      (await stage.harness.call('PUT', `/v1/checks/${id}`, { parentCheckIds })).status;
+    const [child = ''] = children;
+    const stranger = await stage.harness.addAccount();
+    const foreign = { name: 'x', request: { url: 'https://x.test/' } };
+    const other = await stage.harness.call('POST', '/v1/checks/url', foreign, { key: stranger.key });
+    for (const [id, parents] of [
+      [router, [child]],
+      [router, [router]],
+      [child, [randomUUID()]],
+      [child, [other.body.id]],
+    ] as const) {
+      expect(await change(id, [...parents])).toBe(400);
+    }
+    const each: Verdict = (run) => ({
+      detail: seen(run, null),
+      failure: failure('CONNECTION_REFUSED', 'no'),
+    });
+    await runAll([...children, router], [stage.agent], each);
+    stage.harness.startAlerting();
+    await seconds('they are grouped', async () => (await causes())[0]?.memberCount === 3);
+    expect((await causes()).map(({ kind, evidence }) => [kind, evidence])).toEqual([['parent', 'router']]);
+    await stage.advanceUntil('it was notified', async () => got().length > 0);
+    expect(await stage.notifications()).toHaveLength(1);
+    // One that is gone does not keep its children from being changed.
+    await stage.harness.call('DELETE', `/v1/checks/${router}`);
+    expect(await change(child, [router])).toBe(200);
+  });
+}
