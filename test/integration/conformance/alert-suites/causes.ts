@@ -102,6 +102,8 @@ export function causeSuite(stage: AlertStage): void {
     expect((await causes('?isOpen=false'))[0].recoveredCount).toBe(100);
     const types = got().map((body) => body.split(' ')[0]);
     expect(types).toEqual(['ALERT_FAILURE', 'ALERT_RECOVERY']);
+    const metrics = (await stage.harness.call('GET', '/metrics')).body;
+    expect(metrics).toMatch(/^picket_alerts_grouped_total\{.*kind="address"\} 99$/m);
     // Each check has its alerts, with their cause.
     const [alert] = (await stage.harness.call('GET', `/v1/check-alerts/${checkIds[0]}`)).body;
     expect(alert.cause).toMatchObject({ id: cause.id, kind: 'address' });
@@ -141,6 +143,26 @@ export function causeSuite(stage: AlertStage): void {
     await seconds('of the recovery, too', async () => {
       return got('/tickets').length === 4 && got().length === 2;
     });
+  });
+
+  it('leaves to an unhealthy location what that explains', async () => {
+    const both = [await stage.check(url('one')), await stage.check(url('other'))];
+    await runAll(both, [stage.agent], passed);
+    const event = {
+      eventId: randomUUID(),
+      kind: 'network',
+      evidence: 'no way out',
+      affectedRuns: 0,
+      endedAt: null,
+    };
+    const startedAt = stage.clock.wallMs();
+    const events = [{ ...event, startedAt }];
+    await stage.agent.call('location-events', { ...stage.agent.identity, events });
+    await runAll(both, [stage.agent], failed('CONNECTION_TIMEOUT'));
+    stage.harness.startAlerting();
+    await seconds('they are grouped', async () => (await causes())[0]?.memberCount === 2);
+    expect(await causes()).toMatchObject([{ kind: 'location', evidence: 'lab', isLocationsOwn: true }]);
+    expect((await stage.notifications()).map(({ alertType }) => alertType)).toEqual(['ALERT_LOCATION_SICK']);
   });
 
   it('opens one incident for all members, and forgets one that is deleted', async () => {
