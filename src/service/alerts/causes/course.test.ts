@@ -88,6 +88,19 @@ describe('the course of a cause', () => {
     expect(account.open).toEqual([]);
   });
 
+  it('is not over while what fails at one location alone comes and goes', () => {
+    const account = new Account();
+    const there = { fromLocation: 'network', passedAt: ['office'] } as const;
+    expect(account.hear(fails('a', [1], there))).toEqual(['a fails of a → 1']);
+    expect(account.hear(recovers('a'))).toEqual([]);
+    // Another target of the same location, while the first passes.
+    expect(account.hear(fails('b', [1], { ...there, host: 'other.test' }))).toEqual([]);
+    expect(account.hear(recovers('b'))).toEqual([]);
+    account.now += 120_000;
+    expect(account.hear()).toEqual(['a recovers of a → 1']);
+    expect(account.open).toEqual([]);
+  });
+
   it('opens one incident for each service, and resolves it with the last member that named it', () => {
     const incident = {
       serviceId: 's',

@@ -223,10 +223,7 @@ class Course implements CourseStep {
       }
       const known = new Set(group.members.flatMap((fact) => homes.get(fact) ?? []));
       const { kind, evidence, reason, isLocationsOwn } = group;
-      const same = this.#open().filter(
-        (one) => isPlace(kind) && isPlace(one.kind) && one.evidence === evidence,
-      );
-      const [oldest] = [...same, ...known]
+      const [oldest] = [...known]
         .filter((one) => one.isLocationsOwn === isLocationsOwn)
         .sort((left, right) => left.opened - right.opened);
       const began = Math.min(...group.members.map(({ since }) => since));
@@ -353,11 +350,6 @@ class Course implements CourseStep {
   #set(cause: OpenCause): void {
     this.#causes.set(cause.id, cause);
   }
-}
-
-/** Whether what is wrong is something of a location. */
-function isPlace(kind: CauseKind): boolean {
-  return kind === 'location' || kind === 'resolver';
 }
 
 /** How long a cause at one location must be calm before it is over. */
