@@ -11,12 +11,13 @@ import {
   slotsWithin,
 } from './slot-segments.ts';
 
-const hourMs = 3_600_000;
+/** Seals end at multiples of it: what is younger is counted from the ledger, for all checks of an account at once. */
+const sealMs = 15 * 60_000;
 const dayMs = 86_400_000;
 /** A ping may be stored a moment after its time. */
 const settledAfterMs = 2 * 60_000;
 const checksPerStatement = 200;
-/** About how many slots are sealed at once, where one location has more than one hour of them. */
+/** About how many slots of one location are sealed at once. */
 const slotsPerSeal = 1000;
 
 /** A record of the ledger as coverage needs it. */
@@ -33,7 +34,7 @@ interface LedgerSlots {
 
 /**
  * What became of every slot, in a few bytes a day. The ledger has a record for each slot; counting those of a
- * month at each request would cost as much as reading a million results. So the slots of every full hour are
+ * month at each request would cost as much as reading a million results. So the slots of every quarter of an hour are
  * *sealed*, once all of them have ended: joined to segments (slot-segments.ts), a row for each day of a check.
  * What is not sealed yet is read from the ledger, so an answer is the same before and after, and stays the same
  * when the records of the ledger have outlived RESULT_RETENTION_DAYS.
@@ -47,7 +48,7 @@ export class SlotDays {
     this.#dialect = dialect;
   }
 
-  /** Up to where the slots of a check are sealed; 0 before the first hour. */
+  /** Up to where the slots of a check are sealed; 0 before the first. */
   async sealedUntil(checkId: string): Promise<number> {
     const seal = await this.#db
       .selectFrom('slot_seals')
@@ -60,7 +61,7 @@ export class SlotDays {
   /** What could be sealed next, or null. Cheap: for most checks at most times it reads one row. */
   async nextSeal(checkId: string, now: number): Promise<Span | null> {
     const since = await this.sealedUntil(checkId);
-    if (since + hourMs > now - settledAfterMs) return null;
+    if (since + sealMs > now - settledAfterMs) return null;
     const check = await this.#db
       .selectFrom('checks')
       .select(['next_slot_at', 'interval_ms'])
@@ -79,21 +80,24 @@ export class SlotDays {
     const oldest = await this.#oldestSlot(checkId, since);
     if (oldest === null) return null;
     // So that a long history is sealed in small transactions.
-    const longestMs = Math.max(hourMs, startOf(slotsPerSeal * check.interval_ms, hourMs));
-    const until = Math.min(startOf(settled, hourMs), startOf(oldest, hourMs) + longestMs);
+    const longestMs = Math.max(sealMs, startOf(slotsPerSeal * check.interval_ms, sealMs));
+    const until = Math.min(startOf(settled, sealMs), startOf(oldest, sealMs) + longestMs);
     return until > oldest ? { from: since, to: until } : null;
   }
 
   async #oldestSlot(checkId: string, since: number): Promise<number | null> {
-    const { rows } = await sql<{ at: number | null }>`
-      ${this.#places([[checkId, since]])}
-      select min((select min(runs.slot_at) from runs where runs.check_id = places.check_id
-        and runs.slot_location = places.name and runs.slot_at >= places.since)) as at
-      from places`.execute(this.#db);
-    return rows[0]?.at ?? null;
+    const row = await this.#db
+      .selectFrom('runs')
+      .select((eb) => eb.fn.min('slot_at').as('at'))
+      .where('check_id', '=', checkId)
+      .where('slot_at', '>=', since)
+      .where('check_session_id', 'is', null)
+      .where('test_session_id', 'is', null)
+      .executeTakeFirst();
+    return row?.at ?? null;
   }
 
-  /** Seals some hours, within a transaction. Returns false when there is nothing to seal, or the check is gone. */
+  /** Seals some of them, within a transaction. Returns false when there is nothing to seal, or the check is gone. */
   async sealNext(checkId: string, now: number): Promise<boolean> {
     // Locked, so that a check that is deleted meanwhile takes the new rows with it.
     const check = await this.#db
@@ -181,15 +185,13 @@ export class SlotDays {
     { from, to }: Span,
   ): Promise<Map<string, SlotSegment[]>> {
     const { rows } = await sql<LedgerSlots>`
-      ${this.#places(since)}
       select runs.check_id, runs.slot_location, runs.slot_at, runs.slot_count, runs.state, runs.reason,
         case when runs.slot_count > 1 then coalesce(runs.slot_interval_ms,
           (select checks.interval_ms from checks where checks.id = runs.check_id)) end as stride_ms,
         case when runs.state = 'final' then (select results.has_errors from results
           where results.run_id = runs.id and results.result_type = 'FINAL') end as has_errors
-      from places cross join runs
-      where runs.check_id = places.check_id and runs.slot_location = places.name
-        and runs.slot_at >= places.since and runs.slot_at < ${to}
+      from ${this.#dialect.pairRows(['check_id', 'since'], since)} as asked cross join runs
+      where runs.check_id = asked.check_id and runs.slot_at >= asked.since and runs.slot_at < ${to}
         and (runs.slot_at >= ${from} or runs.slot_count > 1)
         and runs.check_session_id is null and runs.test_session_id is null`.execute(this.#db);
     const found = new Map<string, SlotSegment[]>();
@@ -199,19 +201,6 @@ export class SlotDays {
       found.set(row.check_id, own);
     }
     return found;
-  }
-
-  /** The locations that records of checks are for: one look into an index for each, however many records. */
-  #places(since: readonly (readonly [checkId: string, since: number])[]) {
-    return sql`with recursive places (check_id, since, name) as (
-      select asked.check_id, asked.since,
-        (select min(runs.slot_location) from runs where runs.check_id = asked.check_id)
-      from ${this.#dialect.pairRows(['check_id', 'since'], since)} as asked
-      union all
-      select places.check_id, places.since,
-        (select min(runs.slot_location) from runs
-          where runs.check_id = places.check_id and runs.slot_location > places.name)
-      from places where places.name is not null)`;
   }
 
   /** Removes up to `limit` days of a check that ended before an instant. Returns how many there were. */
