@@ -14,6 +14,10 @@ const keptMs = 30 * 86_400_000;
 const names: Readonly<Record<string, string>> = {
   check: 'PicketCheckFailing',
   certificate: 'PicketCertificateExpiring',
+  gap: 'PicketMonitoringGap',
+  location: 'PicketLocationWithoutAgents',
+  sickness: 'PicketLocationUnhealthy',
+  test: 'PicketTest',
 };
 
 /**
@@ -64,7 +68,8 @@ export const alertmanager = defineChannel({
 });
 
 function alert(labels: Readonly<Record<string, string>>, message: ChannelMessage) {
-  const { title, cause, owner, locations, facts, link, subject, subjectId, since, createdAt } = message;
+  const { title, cause, owner, locations, facts, link, subject, subjectId, incidentKey, since, createdAt } =
+    message;
   const iso = (epochMs: number) => new Date(epochMs).toISOString();
   return {
     labels: {
@@ -73,6 +78,7 @@ function alert(labels: Readonly<Record<string, string>>, message: ChannelMessage
       source: 'picket',
       subject,
       check_id: subjectId,
+      incident: incidentKey,
     },
     annotations: {
       summary: cut(title, 1_000),

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import naughtyStrings from 'big-list-of-naughty-strings' with { type: 'json' };
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -77,6 +78,36 @@ it.each(channelKinds)('the sample of $type is a config', ({ config, sample }) =>
   expect(config.safeParse(sample).error).toBeUndefined();
 });
 
+it.each(kinds.filter(({ kind }) => kind.keepsIncidents))(
+  '$name ends what it opened, and nothing else',
+  (one) => {
+    const incidentOf = (...[facts, message]: Parameters<typeof said>) => {
+      const [request] = requestsOf(one, said(facts, message)).map(received);
+      if (!request || !one.receiver.incident) throw new Error('it keeps no incidents');
+      return one.receiver.incident(request);
+    };
+    const failed = incidentOf({});
+    // What may change until the recovery: names, tags, what is wrong.
+    const renamed = {
+      checkName: 'Store',
+      tags: [],
+      error: null,
+      recoversFrom: 'failure',
+      locations: [],
+    } as const;
+    expect(incidentOf(renamed, { notice: 'recovery', created: began + 10 * 60_000 })).toBe(failed);
+    expect(incidentOf({ error: null }, { notice: 'degraded' })).toBe(failed);
+    const certificate = { domain: 'shop.test', daysRemaining: 3, expiresAt: began };
+    const others = [
+      incidentOf({}, { checkId: randomUUID() }),
+      incidentOf({ certificate }, { notice: 'ssl' }),
+      incidentOf({ subject: 'gap', runLocation: 'lab' }, { notice: 'gap' }),
+      incidentOf({ subject: 'gap', runLocation: 'branch' }, { notice: 'gap' }),
+    ];
+    expect(new Set([failed, ...others]).size).toBe(5);
+  },
+);
+
 describe.each(kinds)('a message by $name', (one) => {
   const { receiver } = one;
   const shapes: [string, Partial<AlertMessage['facts']>, Partial<AlertMessage>][] = [
@@ -117,6 +148,7 @@ describe.each(kinds)('a message by $name', (one) => {
   it('shows hostile texts as they are, and cuts long ones', () => {
     const hostile = [
       '*bold* _it_ ~no~ `code` [link](http://evil.test) <b>x</b> <!channel> <@U1> @everyone &lt; | > # 1. a',
+      'red \u001b[31m\u0000\u0008\u202e\u2028\u009d\ud800 text',
       '</b></a><script>alert(1)</script>',
       '"},{"text":"injected"',
       `${'x'.repeat(9_990)}😀\u0000\u001b[31m\u202e\u009d\ud800`,
@@ -138,7 +170,7 @@ describe.each(kinds)('a message by $name', (one) => {
         const shown = receiver.shown(request);
         expect(shown).not.toMatch(/[^\P{Cc}\t\n]|[\u202a-\u202e]/u);
         expect(shown.isWellFormed()).toBe(true);
-        if (text.length < 120) expect(shown).toContain(text);
+        if (text.length < 120 && !text.startsWith('red')) expect(shown).toContain(text);
       }
     }
   });

@@ -15,6 +15,7 @@ const Alerts = z.tuple([
 export const receiver: DocumentedReceiver = {
   config: (url) => ({ url: `${url}/am/`, username: 'u', password: 'p', labels: { team: 'shop' } }),
   accepted: { status: 200, body: '' },
+  incident: (request) => JSON.stringify(Object.entries(Alerts.parse(jsonBody(request))[0].labels).sort()),
   check(request) {
     if (request.path !== '/am/api/v2/alerts') throw new Error(request.path);
     if (request.headers.authorization !== `Basic ${btoa('u:p')}`) throw new Error('no password');

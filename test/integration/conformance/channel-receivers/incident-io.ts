@@ -16,6 +16,7 @@ export const receiver: DocumentedReceiver = {
     status: 202,
     body: '{"deduplication_key": "k", "message": "Event accepted for processing", "status": "success"}',
   },
+  incident: (request) => Body.parse(jsonBody(request)).deduplication_key,
   check(request) {
     if (request.path !== '/v2/alert_events/http/01GW') throw new Error(request.path);
     if (request.headers.authorization !== 'Bearer some-random-string') throw new Error('no token');

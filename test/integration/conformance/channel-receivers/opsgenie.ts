@@ -20,6 +20,8 @@ const End = z.strictObject({ source: z.string().max(100), note: z.string().max(2
 export const receiver: DocumentedReceiver = {
   config: () => ({ apiKey: 'genie' }),
   accepted: { status: 202, body: '{"result": "Request will be processed", "took": 0.1, "requestId": "r"}' },
+  incident: (request) =>
+    /^\/v2\/alerts\/(.+)\/close/.exec(request.path)?.[1] ?? Alert.parse(jsonBody(request)).alias,
   check(request) {
     if (request.headers.authorization !== 'GenieKey genie') throw new Error('no key');
     const { pathname } = new URL(request.path, 'http://x');

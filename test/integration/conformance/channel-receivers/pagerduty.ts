@@ -18,6 +18,7 @@ const Body = z.strictObject({
 export const receiver: DocumentedReceiver = {
   config: () => ({ serviceKey: '0123456789abcdef0123456789abcdef' }),
   accepted: { status: 202, body: '{"status": "success", "dedup_key": "k"}' },
+  incident: (request) => Body.parse(jsonBody(request)).dedup_key,
   check(request) {
     if (request.path !== '/v2/enqueue') throw new Error(request.path);
     Body.parse(jsonBody(request));

@@ -10,6 +10,8 @@ export interface DocumentedReceiver {
   check(request: ReceivedRequest): void;
   /** Every text of a request that people read, as they see it: with nothing escaped any more. */
   shown(request: ReceivedRequest): string;
+  /** What tells the incidents of a receiver apart, where it keeps them. */
+  incident?(request: ReceivedRequest): string;
   /** Answers that say of an error though their status does not, and whether it may pass. */
   readonly errors?: readonly {
     readonly status: number;
