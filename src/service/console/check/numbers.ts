@@ -1,6 +1,6 @@
 import type { CheckType } from '../../../checks/contract/check-type.ts';
-import { typedAnalyticsRoute } from '../../../protocol/results/analytics.ts';
-import { slotRoutes } from '../../../protocol/runs/slot.ts';
+import { type AnalyticsAnswer, typedAnalyticsRoute } from '../../../protocol/results/analytics.ts';
+import type { Coverage } from '../../../protocol/runs/coverage.ts';
 import { duration, percent } from '../elements/format.ts';
 import { table } from '../elements/table.ts';
 import { section, visible } from '../elements/text.ts';
@@ -47,9 +47,8 @@ export async function numberSections(
   const isEvents = type.analytics.states !== undefined;
   const phases = names.filter((name) => name in stacked);
   const intervalMinutes = Math.max(1, Math.ceil((range.to - range.from) / buckets / minuteMs));
-  const [whole, counts, course, places] = await Promise.all([
+  const [whole, course, places] = await Promise.all([
     ask(['availability', ...time]),
-    call.api.call(slotRoutes.countCheckSlots, { params: { id: checkId }, query: window }),
     main === undefined || isEvents
       ? undefined
       : ask([`${main}_p95`, ...phases.map((name) => `${name}_avg`)], {
@@ -58,20 +57,8 @@ export async function numberSections(
     isEvents ? undefined : ask(['availability', ...time], { groupBy: 'runLocation' }),
   ]);
   const row: Row = whole.series[0]?.data[0] ?? {};
-  const due = counts.due - counts.onTheirWay;
-  const coverage = due > 0 ? counts.final / due : null;
   const summary = html`<dl class="numbers">${[
-    number(
-      'Available',
-      row['availability'] === null || row['availability'] === undefined
-        ? '–'
-        : percent(Number(row['availability']) / 100),
-      coverage === null
-        ? ''
-        : coverage === 1
-          ? `all ${due} runs measured`
-          : `${percent(coverage)} of ${due} runs measured`,
-    ),
+    number('Available', percentText(row['availability']), coverageWords(whole.coverage)),
     ...time.map((key) => number(key.split('_')[1] ?? key, timeOf(row[key]))),
   ]}</dl>`;
   const chart =
@@ -84,7 +71,7 @@ export async function numberSections(
           checkId,
           intervalMs: intervalMinutes * minuteMs,
         });
-  return { summary, sections: [chart, places === undefined ? '' : placeSection(places.series, time)] };
+  return { summary, sections: [chart, places === undefined ? '' : placeSection(places, time)] };
 }
 
 function number(name: string, value: string, note = ''): Html {
@@ -138,33 +125,51 @@ function chartSection(
   );
 }
 
+/** How much of what was due is known, and what came in the way. */
+function coverageWords({ percent: measured, due, open, missed, errors, maintenance }: Coverage): string {
+  if (measured === null) return '';
+  const runs = due - open;
+  if (measured === 100) return `all ${runs.toLocaleString('en-US')} runs measured`;
+  const reasons = [
+    ...Object.entries(missed).map(([reason, count]) => `${count} missed: ${reason.replaceAll('-', ' ')}`),
+    ...(errors > 0 ? [`${errors} not judged`] : []),
+    ...(maintenance > 0 ? [`${maintenance} in maintenance`] : []),
+  ];
+  return `${percent(measured / 100)} of ${runs.toLocaleString('en-US')} runs measured (${reasons.join(', ')})`;
+}
+
+function percentText(value: unknown): string {
+  return typeof value === 'number' ? percent(value / 100) : '–';
+}
+
 function placeSection(
-  series: readonly Readonly<Record<string, unknown>>[],
+  { series, coverageByLocation }: Pick<AnalyticsAnswer, 'series' | 'coverageByLocation'>,
   time: readonly string[],
 ): Content {
   if (series.length < 2) return '';
   const rows = series.map((one) => {
-    const [row = {}] = one['data'] as Row[];
+    const [row = {}] = one.data as Row[];
     return { place: String(one['runLocation']), row };
   });
+  type Place = (typeof rows)[number];
   return section(
     'By location',
-    table<(typeof rows)[number]>({
+    table<Place>({
       caption: 'Availability and response time by location',
       rows,
       empty: '',
       columns: [
         { title: 'Location', cell: ({ place }) => visible(place) },
+        { title: 'Available', isNumber: true, cell: ({ row }) => percentText(row['availability']) },
         {
-          title: 'Available',
+          title: 'Measured',
           isNumber: true,
-          cell: ({ row }) =>
-            typeof row['availability'] === 'number' ? percent(row['availability'] / 100) : '–',
+          cell: ({ place }) => percentText(coverageByLocation[place]?.percent),
         },
         ...time.map((key) => ({
           title: key.split('_')[1] ?? key,
           isNumber: true,
-          cell: ({ row }: (typeof rows)[number]) => timeOf(row[key]),
+          cell: ({ row }: Place) => timeOf(row[key]),
         })),
       ],
     }),

@@ -9,6 +9,7 @@ import { stateBadge } from '../elements/state.ts';
 import { facts, table } from '../elements/table.ts';
 import { block, section, visible } from '../elements/text.ts';
 import { type Content, type Html, html, path, withQuery } from '../html.ts';
+import { sinceOf } from '../overview/since.ts';
 import type { Page, PageCall, View } from '../page.ts';
 import { runAgainForm } from '../run/page.ts';
 import { numberSections } from './numbers.ts';
@@ -36,6 +37,7 @@ async function checkPage(call: PageCall): Promise<View> {
   const [row] = rows;
   const type = findCheckType(check.checkType);
   if (!row || !stored || !type) throw new AppError('NOT_FOUND', `There is no check ${checkId}.`);
+  const since = sinceOf(row);
   const places = check.runParallel ? Math.max(1, row.locations.length) : 1;
   const frequencyMs = intervalMs(check);
   const range = rangeOf(query, frequencyMs / places, now);
@@ -48,7 +50,7 @@ async function checkPage(call: PageCall): Promise<View> {
   ]);
   const main = html`<p class="crumbs"><a href="/">Overview</a></p>
 <div class="heading"><h1>${visible(shortened(check.name, 300))}</h1><div class="actions">${runAgainForm(call, checkId)}</div></div>
-<p class="check-line">${stateBadge(row.state)} ${row.since === null || row.state === 'passed' ? '' : html`for ${duration(Math.max(0, now - row.since))}, since ${instant(row.since)}`} <span class="soft">${type.title}${frequencyMs > 0 ? ` · every ${duration(frequencyMs)}` : ''}${row.locations.length > 0 ? html` · ${visible(shortened(row.locations.join(', '), 120))}` : ''}${row.lastSlotAt === null ? '' : html` · last run ${ago(row.lastSlotAt, now)}`}${row.isMuted ? ' · muted' : ''}</span></p>
+<p class="check-line">${stateBadge(row.state)} ${since === null || row.state === 'passed' ? '' : html`for ${duration(Math.max(0, now - since))}, since ${instant(since)}`} <span class="soft">${type.title}${frequencyMs > 0 ? ` · every ${duration(frequencyMs)}` : ''}${row.locations.length > 0 ? html` · ${visible(shortened(row.locations.join(', '), 120))}` : ''}${row.lastSlotAt === null ? '' : html` · last run ${ago(row.lastSlotAt, now)}`}${row.isMuted ? ' · muted' : ''}</span></p>
 ${check.warnings.map(({ message }) => html`<p class="notice">${message}</p>`)}${session}
 ${rangeLinks(checkId, range)}
 ${numbers.summary}

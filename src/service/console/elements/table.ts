@@ -25,7 +25,7 @@ export function table<Row>(options: {
 <thead><tr>${columns.map((column) => html`<th scope="col" class="${classOf(column)}">${column.title}</th>`)}</tr></thead>
 <tbody>${rows.map(
     (row) =>
-      html`<tr>${columns.map((column) => html`<td class="${classOf(column)}">${column.cell(row)}</td>`)}</tr>`,
+      html`<tr>${columns.map((column) => html`<td class="${classOf(column)}" data-label="${column.title}">${column.cell(row)}</td>`)}</tr>`,
   )}</tbody></table></div>`;
 }
 

@@ -1,6 +1,5 @@
 import { LruMap } from '../../../lib/lru.ts';
 import { analyticsRoutes } from '../../../protocol/results/analytics.ts';
-import { slotRoutes } from '../../../protocol/runs/slot.ts';
 import type { PageCall } from '../page.ts';
 
 /** What a check amounted to over a window. */
@@ -46,44 +45,27 @@ export async function figuresOf(call: PageCall, ids: readonly string[]): Promise
 }
 
 const none: Figures = { availability: null, coverage: null, p95Ms: null };
-const windowMs = { last24Hours: 86_400_000, last7Days: 7 * 86_400_000 };
 
 async function windowFigures(
-  { api, clock }: PageCall,
+  { api }: PageCall,
   ids: readonly string[],
   quickRange: 'last24Hours' | 'last7Days',
 ): Promise<Map<string, Figures>> {
-  const from = new Date(clock.wallMs() - windowMs[quickRange]).toISOString();
-  const analytics = await api.call(analyticsRoutes.overviewOfChecks, {
-    body: { checkIds: [...ids], quickRange },
-  });
-  const counts = await Promise.all(
-    ids.map(
-      async (id) =>
-        [id, await api.call(slotRoutes.countCheckSlots, { params: { id }, query: { from } })] as const,
-    ),
-  );
-  const coverages = new Map(
-    counts.map(([id, { due, final, onTheirWay }]) => [id, share(final, due - onTheirWay)]),
-  );
+  const rows = await api.call(analyticsRoutes.overviewOfChecks, { body: { checkIds: [...ids], quickRange } });
   return new Map(
-    analytics.map((row) => [
+    rows.map((row) => [
       row.checkId,
       {
-        availability: ratio(row['availability']),
-        coverage: coverages.get(row.checkId) ?? null,
+        availability: share(row['availability']),
+        coverage: share(row.coverage.percent),
         p95Ms: numberOf(row['responseTime_p95'] ?? row['latency_p95'] ?? null),
       },
     ]),
   );
 }
 
-function share(part: number, whole: number): number | null {
-  return whole <= 0 ? null : part / whole;
-}
-
 /** Analytics say percentages. */
-function ratio(value: unknown): number | null {
+function share(value: unknown): number | null {
   const percentage = numberOf(value);
   return percentage === null ? null : percentage / 100;
 }

@@ -45,7 +45,7 @@ function sentence(
 /** The failure that lasts for longest, by name. */
 function longest(shown: readonly ShownCheck[], now: number): Html | '' {
   const [first] = shown
-    .flatMap(({ row }) => (row.state === 'failed' && row.since !== null ? [{ row, since: row.since }] : []))
+    .flatMap(({ row, since }) => (row.state === 'failed' && since !== null ? [{ row, since }] : []))
     .sort((left, right) => left.since - right.since);
   if (!first) return '';
   const { row, since } = first;

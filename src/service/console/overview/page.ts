@@ -7,6 +7,7 @@ import { figuresOf } from './figures.ts';
 import { filters } from './filters.ts';
 import { headline } from './headline.ts';
 import { checkRow, type ShownCheck } from './row.ts';
+import { sinceOf } from './since.ts';
 import { type OverviewFilter, overviewStates } from './store.ts';
 
 const rowsPerPage = 50;
@@ -38,6 +39,7 @@ async function overview(call: PageCall): Promise<View> {
   const shown = rows.map(
     (row): ShownCheck => ({
       row,
+      since: sinceOf(row),
       typeTitle: findCheckType(row.checkType)?.title ?? row.checkType,
       groupName: row.groupId === null ? null : (groups.get(row.groupId) ?? null),
       slots: (slots.get(row.id) ?? []).toReversed(),

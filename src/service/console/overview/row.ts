@@ -13,6 +13,8 @@ const barsPerRow = 30;
 
 export interface ShownCheck {
   readonly row: OverviewRow;
+  /** When it last stopped passing; null while it passes. */
+  readonly since: number | null;
   readonly typeTitle: string;
   readonly groupName: string | null;
   /** Oldest first. */
@@ -40,7 +42,9 @@ ${cause(check, slots, now)}
 <div class="check-time"><span class="small soft">p95</span> <b>${figures?.day.p95Ms === null || figures === undefined ? '–' : duration(figures.day.p95Ms)}</b>
 ${sparkline(
   `Response time of the last ${slots.length} runs`,
-  slots.map(({ responseTimeMs, verdict }) => (verdict === null ? null : responseTimeMs)),
+  slots.map(({ responseTimeMs, verdict }) =>
+    verdict === 'PASSED' || verdict === 'DEGRADED' ? responseTimeMs : null,
+  ),
 )}</div>
 </li>`;
 }
@@ -53,7 +57,11 @@ const faults: Readonly<Record<string, string>> = {
 };
 
 /** Why it is not well, in words, and the way to the run that says it. */
-function cause({ row, warnings }: ShownCheck, slots: readonly SlotFacts[], now: number): Content {
+function cause(
+  { row, since: began, warnings }: ShownCheck,
+  slots: readonly SlotFacts[],
+  now: number,
+): Content {
   const newest = slots.findLast((slot) => slotState(slot) !== 'waiting');
   const [warning] = warnings;
   if (row.state === 'off') return '';
@@ -71,7 +79,7 @@ function cause({ row, warnings }: ShownCheck, slots: readonly SlotFacts[], now: 
       ? `Took ${duration(shown.responseTimeMs ?? 0)}`
       : causeOf(shown.code, shown.message).words;
   const since =
-    row.since === null ? '' : html` <span class="soft">for ${duration(Math.max(0, now - row.since))}</span>`;
+    began === null ? '' : html` <span class="soft">for ${duration(Math.max(0, now - began))}</span>`;
   const owner = shown.owner === null ? undefined : faults[shown.owner];
   return html`<p class="cause"><a href="${slotHref(shown) ?? '#'}">${visible(shortened(words, 160))}</a>${
     owner === undefined ? '' : html` <span class="soft">${owner}</span>`

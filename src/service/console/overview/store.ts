@@ -27,8 +27,8 @@ export interface OverviewRow {
   readonly groupId: number | null;
   readonly tags: readonly string[];
   readonly locations: readonly string[];
-  /** When the present streak of bad runs began; null while there is none, or nobody counts. */
-  readonly since: number | null;
+  /** As alerts stored it; null for a check that just passes. */
+  readonly alertState: string | null;
   readonly lastSlotAt: number | null;
 }
 
@@ -118,7 +118,7 @@ export class Overviews {
         groupId: row.group_id,
         tags: tags.get(row.id) ?? [],
         locations: locations.get(row.id) ?? [],
-        since: sinceOf(row.alert_state),
+        alertState: row.alert_state,
         lastSlotAt: row.last_slot_at,
       })),
     };
@@ -273,12 +273,16 @@ function listsOf(pairs: readonly (readonly [string, string])[]): Map<string, str
 
 /**
  * The place of a check in `overviewStates`. A check is not measured when its last two slots came to nothing,
- * or its last one that had minutes to be measured: what the run before them said is not how things are.
+ * or its last one that had minutes to be measured: what the run before them said is not how things are. One
+ * that never was has the same time from its creation on.
  */
 function stateOf(now: number): RawBuilder<number> {
   return sql<number>`case
     when checks.activated = 0 then 6
-    when statuses.check_id is null then 4
+    when statuses.check_id is null then case
+      when checks.next_slot_at is not null
+        and checks.created < ${now - latestMs} - checks.interval_ms then 2
+      else 4 end
     when checks.next_slot_at is not null and (
       statuses.last_slot_at < checks.next_slot_at - checks.interval_ms * 5 / 2
       or (statuses.last_slot_at < checks.next_slot_at - checks.interval_ms * 3 / 2
@@ -287,10 +291,4 @@ function stateOf(now: number): RawBuilder<number> {
     when statuses.has_errors = 1 then 1
     when statuses.is_degraded = 1 then 3
     else 5 end`;
-}
-
-function sinceOf(alertState: string | null): number | null {
-  if (alertState === null) return null;
-  const { since } = JSON.parse(alertState) as { readonly since?: number };
-  return since ?? null;
 }

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { failure } from '../../../../src/checks/contract/failure.ts';
 import { Sessions } from '../../../../src/service/console/login/sessions.ts';
+import { sinceOf } from '../../../../src/service/console/overview/since.ts';
 import { createCheck, createLocation, reportOf } from '../../../helpers/service/service.ts';
 import type { StoreStage } from './stage.ts';
 
@@ -84,6 +85,7 @@ export function consoleRecordSuite(stage: StoreStage): void {
       'c soon gone: passed',
       'd off: off',
     ]);
+    expect((await list()).rows.map((row) => sinceOf(row) !== null)).toEqual([true, false, false, false]);
     expect([...(await harness.store.overviews.counts(harness.accountId, clock.wallMs()))].sort()).toEqual([
       ['failed', 1],
       ['off', 1],
