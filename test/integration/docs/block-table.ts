@@ -169,6 +169,7 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
     for (const [, image] of compose.matchAll(/^ {4}image: (\S+)$/gm)) expect(text).toContain(image);
   },
   'docs/how-to/operations.md#the-service': runsUntilReady('servicePort'),
+  'docs/how-to/operations.md#the-pages-a-proxy-and-tls': runsUntilReady('servicePort'),
   'docs/how-to/operations.md#what-to-back-up-and-how-to-protect-it': async (stage, text) => {
     const folder = stage.copyOf();
     const [backup = '', restore = ''] = text.replaceAll('/backups', folder).trim().split('\n');
