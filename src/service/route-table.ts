@@ -2,7 +2,7 @@ import { checkTypes } from '../checks/index.ts';
 import { accountRoutes } from '../protocol/accounts/account.ts';
 import { agentRoutes } from '../protocol/agent/agent.ts';
 import { agentErrorRoutes } from '../protocol/agent/agent-error.ts';
-import { examinationRoutes } from '../protocol/agent/agent-examination.ts';
+import { examinationRoutes, locationNeedRoutes } from '../protocol/agent/agent-examination.ts';
 import { agentBundleRoutes, codeBundleRoutes } from '../protocol/agent/code-bundle.ts';
 import { alertRoutes } from '../protocol/alerts/alert.ts';
 import { alertCauseRoutes } from '../protocol/alerts/alert-cause.ts';
@@ -78,6 +78,7 @@ export const allRoutes: readonly Route[] = [
   ...Object.values(accountRoutes),
   ...Object.values(agentRoutes),
   ...Object.values(examinationRoutes),
+  ...Object.values(locationNeedRoutes),
   ...Object.values(agentErrorRoutes),
   ...Object.values(artifactRoutes),
   ...Object.values(agentBundleRoutes),

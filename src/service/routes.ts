@@ -6,6 +6,7 @@ import { monitoringGapHandlers } from './alerts/gaps/routes.ts';
 import { alertHandlingHandlers } from './alerts/handling/routes.ts';
 import { alertHandlers } from './alerts/routes.ts';
 import { checkGroupHandlers } from './checks/groups/routes.ts';
+import { locationNeedHandlers } from './checks/needs-routes.ts';
 import { checkHandlers, runtimeHandlers } from './checks/routes.ts';
 import type { CheckDeps } from './checks/writer.ts';
 import { addConsole } from './console/console.ts';
@@ -107,6 +108,7 @@ function allHandlers(deps: RouteDeps & CheckDeps): ReadonlyMap<string, AnyHandle
     ...accountHandlers(deps),
     ...agentHandlers(deps),
     ...agentExaminationHandlers(deps),
+    ...locationNeedHandlers(deps),
     ...agentErrorHandlers(deps),
     ...locationEventHandlers(deps),
     ...artifactHandlers(deps),

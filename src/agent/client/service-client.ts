@@ -15,7 +15,11 @@ import {
   type ResultsResponse,
 } from '../../protocol/agent/agent.ts';
 import { agentErrorRoutes } from '../../protocol/agent/agent-error.ts';
-import { type Examination, examinationRoutes } from '../../protocol/agent/agent-examination.ts';
+import {
+  type Examination,
+  examinationRoutes,
+  locationNeedRoutes,
+} from '../../protocol/agent/agent-examination.ts';
 import { ErrorBody, type Route } from '../../protocol/http/route.ts';
 import { locationEventRoutes, type ReportedLocationEvent } from '../../protocol/locations/location-event.ts';
 import { type ArtifactReceipt, artifactRoutes } from '../../protocol/results/artifact.ts';
@@ -253,6 +257,12 @@ export class ServiceClient {
     });
   }
 
+  /** What the checks of this location need of an agent. */
+  needs(timeoutMs: number) {
+    const { listLocationNeeds: route } = locationNeedRoutes;
+    return this.#call({ route, body: '', schema: route.response, timeoutMs });
+  }
+
   async close(): Promise<void> {
     await this.#connection.close();
   }
@@ -386,6 +396,4 @@ function explain(thrown: unknown): string {
   return text;
 }
 
-function single(header: string | string[] | undefined): string | undefined {
-  return Array.isArray(header) ? header[0] : header;
-}
+const single = (header: string | string[] | undefined) => (Array.isArray(header) ? header[0] : header);

@@ -11,7 +11,7 @@ import { ProbePool } from '../runners/probe-pool.ts';
 import { wholeReport } from '../scrub/scrubber.ts';
 import type { Examination, Patient } from './examination.ts';
 import { ok, problem, skipped, type Verdict } from './finding.ts';
-import { chosenTypes } from './offered-types.ts';
+import { chosenTypes, installedRuntimes, unmetNeeds } from './offered-types.ts';
 import { openedScripts, proofAuthorityOf, trustedByChecks } from './scripts.ts';
 
 /** Something that runs checks, with what it can run. */
@@ -53,6 +53,27 @@ export const runningChecks: Examination = {
       verdicts.push(await tryType(type, url, runners, patient));
     }
     return verdicts;
+  },
+};
+
+/** Whether what the location's checks need is there, on this agent. */
+export const locationChecks: Examination = {
+  name: 'location-checks',
+  needs: ['protocol', 'key'],
+  async examine(patient) {
+    const { findings, settings } = patient;
+    const contact = await patient.contact();
+    if (contact.attitude.kind !== 'known') return skipped('not examined: see protocol');
+    const needs = await contact.needs();
+    if (!needs) return skipped('the service is too old to say what its checks need');
+    if (needs.length === 0) return ok('no check runs at this location yet');
+    const workingTypes = findings.flatMap(({ examination, status, about }) =>
+      examination === runningChecks.name && status === 'ok' && about !== undefined ? [about] : [],
+    );
+    const runtimeIds = await installedRuntimes(settings.scripts.runtimesDirectory);
+    const verdicts = unmetNeeds(needs, { workingTypes, runtimeIds });
+    const checkCount = needs.reduce((sum, need) => sum + need.checkCount, 0);
+    return verdicts.length > 0 ? verdicts : ok(`all ${checkCount} checks of the location can run here`);
   },
 };
 

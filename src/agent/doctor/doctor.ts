@@ -1,7 +1,7 @@
 import { systemClock } from '../../lib/clock.ts';
 import { toError } from '../../lib/errors.ts';
 import { authorities } from './authorities.ts';
-import { runningChecks } from './checks.ts';
+import { locationChecks, runningChecks } from './checks.ts';
 import { disk } from './disk.ts';
 import { environment, readPatientSettings } from './environment.ts';
 import type { Examination, Patient } from './examination.ts';
@@ -36,6 +36,7 @@ export const examinations: readonly Examination[] = [
   browser,
   sharedMemory,
   runningChecks,
+  locationChecks,
 ];
 
 /**

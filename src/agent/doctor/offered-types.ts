@@ -1,7 +1,9 @@
 import type { CheckType } from '../../checks/contract/check-type.ts';
 import { checkTypes } from '../../checks/index.ts';
+import type { LocationNeed } from '../../protocol/agent/agent-examination.ts';
 import { readRuntimes } from '../../sandbox/runtimes/runtimes.ts';
 import type { AgentSettings } from '../config.ts';
+import { type Verdict, warning } from './finding.ts';
 
 /**
  * The check types that an agent with these settings would try to offer; types without a runner are not run by
@@ -19,15 +21,41 @@ export async function whyNoScripts(settings: AgentSettings): Promise<string | un
   if (!chosenTypes(settings).some(({ lane }) => lane === 'script'))
     return 'CHECK_TYPES names no script checks';
   const { runtimesDirectory } = settings.scripts;
-  if (await hasRuntimes(runtimesDirectory)) return undefined;
+  if ((await installedRuntimes(runtimesDirectory)).length > 0) return undefined;
   return `no runtime is installed in ${runtimesDirectory}: script checks are not offered here`;
 }
 
-async function hasRuntimes(directory: string): Promise<boolean> {
+/** The ids of the runtimes in a folder, which need not exist. */
+export async function installedRuntimes(directory: string): Promise<readonly string[]> {
   try {
-    return (await readRuntimes(directory)).ids.length > 0;
+    return (await readRuntimes(directory)).ids;
   } catch (thrown) {
-    if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw thrown;
   }
+}
+
+/** What is to be said of the checks of a location that an agent with these abilities cannot run. */
+export function unmetNeeds(
+  needs: readonly LocationNeed[],
+  {
+    workingTypes,
+    runtimeIds,
+  }: { readonly workingTypes: readonly string[]; readonly runtimeIds: readonly string[] },
+): Verdict[] {
+  return needs.flatMap(({ checkType, runtimeId, checkCount, checkNames }) => {
+    const moreCount = checkCount - checkNames.length;
+    const names = [...checkNames, ...(moreCount > 0 ? [`${moreCount} more`] : [])].join(', ');
+    const which = `${checkCount} ${checkCount === 1 ? 'check' : 'checks'} (${names})`;
+    if (!workingTypes.includes(checkType)) {
+      const detail = `${which} cannot run here: the type is not offered`;
+      return [
+        warning(detail, 'See checks above, or leave them to another agent of the location.', checkType),
+      ];
+    }
+    if (runtimeId === null || runtimeIds.includes(runtimeId)) return [];
+    const detail = `${which} cannot run here: the runtime ${runtimeId} is not installed`;
+    const fix = `Install it (npm run runtimes:install -- ${runtimeId}), use an image that has it, or change runtimeId.`;
+    return [warning(detail, fix, checkType)];
+  });
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.ts';
 import { packageVersion } from '../../lib/version.ts';
-import type { Examination as ServiceAnswer } from '../../protocol/agent/agent-examination.ts';
+import type { LocationNeed, Examination as ServiceAnswer } from '../../protocol/agent/agent-examination.ts';
 import { ServiceClient } from '../client/service-client.ts';
 import { ServiceClock } from '../client/service-clock.ts';
 import { ServiceError } from '../client/service-error.ts';
@@ -28,6 +28,8 @@ export interface ServiceContact {
   readonly serviceClock: ServiceClock;
   /** Sends that many bytes; resolves with what arrived and how long it took. @throws ServiceError */
   upload(sizeBytes: number): Promise<{ readonly receivedBytes: number; readonly elapsedMs: number }>;
+  /** What the checks of the location need; undefined where the service is too old to say. @throws ServiceError */
+  needs(): Promise<readonly LocationNeed[] | undefined>;
 }
 
 export async function contactService(
@@ -59,6 +61,12 @@ export async function contactService(
     upload: async (sizeBytes) => {
       const { body, sentAtMs, receivedAtMs } = await examine(sizeBytes, 2 * callTimeoutMs);
       return { receivedBytes: body.receivedBytes, elapsedMs: receivedAtMs - sentAtMs };
+    },
+    needs: async () => {
+      const answer = await serviceErrorOf(() => client.needs(callTimeoutMs));
+      if (!(answer instanceof ServiceError)) return answer.body.needs;
+      if (answer.kind === 'rejected') return undefined;
+      throw answer;
     },
   };
 }

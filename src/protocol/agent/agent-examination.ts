@@ -15,6 +15,29 @@ export const Examination = z
   .meta({ id: 'Examination' });
 export type Examination = z.output<typeof Examination>;
 
+export const LocationNeed = z
+  .object({
+    checkType: z.string(),
+    runtimeId: z.string().nullable().describe('The runtime of its scripts; null: it needs none'),
+    checkCount: z.int().min(1),
+    checkNames: z.array(z.string()).max(3).describe('Of the oldest of them'),
+  })
+  .meta({ id: 'LocationNeed' });
+export type LocationNeed = z.output<typeof LocationNeed>;
+
+export const locationNeedRoutes = {
+  listLocationNeeds: defineRoute({
+    method: 'GET',
+    path: '/v1/agent/needs',
+    operationId: 'listLocationNeeds',
+    summary: 'What an agent must be able to run for the checks of its location that are switched on',
+    tag: 'Agent protocol',
+    credential: 'location',
+    success: successful,
+    response: z.object({ needs: z.array(LocationNeed) }),
+  }),
+};
+
 export const examinationRoutes = {
   examineConnection: defineRoute({
     method: 'POST',

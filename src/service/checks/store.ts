@@ -246,6 +246,33 @@ export class Checks {
       .execute();
   }
 
+  /**
+   * Checks that are switched on and name a location, or are in a group, which may name it for them; the oldest first, at
+   * most `limit`.
+   */
+  async perhapsAt(accountId: string, slugName: string, limit: number): Promise<Check[]> {
+    const rows = await this.#db
+      .selectFrom('checks')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .where('activated', '=', 1)
+      .where((eb) =>
+        eb.or([
+          eb('group_id', 'is not', null),
+          eb(
+            'id',
+            'in',
+            eb.selectFrom('check_locations').select('check_id').where('check_locations.name', '=', slugName),
+          ),
+        ]),
+      )
+      .orderBy('created')
+      .orderBy('id')
+      .limit(limit)
+      .execute();
+    return rows.map(fromRow);
+  }
+
   /** Names of the checks that use a location, at most `limit`. */
   async namesUsing(accountId: string, slugName: string, limit: number): Promise<string[]> {
     const rows = await this.#db

@@ -48,6 +48,34 @@ describe('picket doctor and a real service', { timeout: 120_000 }, () => {
     expect(shown).toMatchObject({ agentCount: 0, lastSeen: null });
   });
 
+  it('name the checks of the location that this agent cannot run', async () => {
+    const { finding: before } = await diagnose({ SERVICE_URL: service.url, API_KEY: location.key });
+    expect(before('location-checks')).toMatchObject({
+      status: 'ok',
+      detail: 'no check runs at this location yet',
+    });
+    const create = (route: string, name: string, fields: object) =>
+      service.api<{ id: string }>('POST', `/v1/checks/${route}`, { name, frequency: 10, ...fields });
+    const here = { privateLocations: ['data-centre'] };
+    await create('url', 'Shop', { ...here, request: { url: 'http://127.0.0.1:9/' } });
+    const script = "const { test } = require('@playwright/test'); test('x', () => {});";
+    await create('multistep', 'Basket', { ...here, script, runtimeId: '2025.04' });
+    await create('multistep', 'Switched off', { ...here, script, runtimeId: '2025.04', activated: false });
+    // Its group says where.
+    const { id: groupId } = await service.api<{ id: number }>('POST', '/v1/check-groups', {
+      name: 'G',
+      ...here,
+    });
+    await create('multistep', 'Login', { groupId, script, runtimeId: '2025.04' });
+    const { finding, problems } = await diagnose({ SERVICE_URL: service.url, API_KEY: location.key });
+    expect(problems).toEqual([]);
+    expect(finding('location-checks', 'MULTI_STEP')).toMatchObject({
+      status: 'warning',
+      detail: '2 checks (Basket, Login) cannot run here: the type is not offered',
+    });
+    expect(finding('location-checks', 'URL')).toBeUndefined();
+  });
+
   it('agree on a key that is not known', async () => {
     const { problems } = await diagnose({ SERVICE_URL: service.url, API_KEY: 'pl_unknown' });
     expect(problems).toEqual(['key']);

@@ -132,6 +132,23 @@ export function groupSuite(stage: StoreStage): void {
     expect(await stage.agent.claim()).toHaveLength(1);
   });
 
+  it('tells agents what the checks at their location need, those whose group names it, too', async () => {
+    await stage.start();
+    const elsewhere = await createLocation(stage.harness, 'elsewhere');
+    const group = await post({ privateLocations: ['elsewhere'] });
+    const here = { privateLocations: ['lab'] };
+    await createCheck(stage.harness, { ...here, name: 'A' });
+    stage.clock.advance(1);
+    await createCheck(stage.harness, { ...here, name: 'B' });
+    await createCheck(stage.harness, { ...here, name: 'off', activated: false });
+    await createCheck(stage.harness, { ...here, name: 'moved', groupId: group.id });
+    const needsAt = async ({ key }: { readonly key: string }) =>
+      (await stage.harness.call('GET', '/v1/agent/needs', undefined, { key })).body.needs;
+    const need = { checkType: 'URL', runtimeId: null };
+    expect(await needsAt(stage.location)).toEqual([{ ...need, checkCount: 2, checkNames: ['A', 'B'] }]);
+    expect(await needsAt(elsewhere)).toEqual([{ ...need, checkCount: 1, checkNames: ['moved'] }]);
+  });
+
   it('moves its checks to its own locations, all at once when it says so', async () => {
     await stage.start();
     await createLocation(stage.harness, 'b');

@@ -1,0 +1,43 @@
+import { type LocationNeed, locationNeedRoutes } from '../../protocol/agent/agent-examination.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
+import type { Repositories } from '../store.ts';
+import { withGroups } from './effective-check.ts';
+import { locationsOf } from './slots.ts';
+import { needOf } from './warnings.ts';
+
+/** A location with more checks has more agents than one, and nobody reads a longer list. */
+const maxChecks = 2000;
+const maxNames = 3;
+
+/** What `picket doctor` asks to compare with what its agent can do. */
+export function locationNeedHandlers({ store }: HandlerDeps): [string, AnyHandler][] {
+  return handlersById(locationNeedRoutes, {
+    async listLocationNeeds({ caller }) {
+      return { needs: await needsAt(store, caller.account_id, caller.slug_name) };
+    },
+  });
+}
+
+/** What the checks that run at a location need, by type and runtime; of those with the most checks first. */
+async function needsAt(
+  repositories: Pick<Repositories, 'checks' | 'groups'>,
+  accountId: string,
+  slugName: string,
+): Promise<LocationNeed[]> {
+  const candidates = await repositories.checks.perhapsAt(accountId, slugName, maxChecks);
+  const here = (await withGroups(repositories, candidates)).flatMap((check) => {
+    const need = locationsOf(check.definition).includes(slugName) ? needOf(check) : undefined;
+    return need ? [{ ...need, name: check.name }] : [];
+  });
+  const alike = Map.groupBy(here, ({ checkType, runtimeId }) => `${checkType} ${runtimeId}`);
+  return [...alike.values()]
+    .flatMap((checks) => {
+      const [first] = checks;
+      if (!first) return [];
+      const checkNames = checks.slice(0, maxNames).map(({ name }) => name);
+      return [
+        { checkType: first.checkType, runtimeId: first.runtimeId, checkCount: checks.length, checkNames },
+      ];
+    })
+    .sort((left, right) => right.checkCount - left.checkCount);
+}
