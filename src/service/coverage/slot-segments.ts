@@ -115,14 +115,13 @@ export function decodeSegments(bytes: Uint8Array): SlotSegment[] {
   const segments: SlotSegment[] = [];
   let firstAt = 0;
   for (let at = 0; at < numbers.length; at += 5) {
-    const [location = 0, outcome = 0, sinceLastMs = 0, strideMs = 0, count = 0] = numbers.slice(at, at + 5);
-    firstAt += sinceLastMs;
+    firstAt += numbers[at + 2] ?? 0;
     segments.push({
-      location: texts[location] ?? '',
-      outcome: (texts[outcome] ?? '') as SlotOutcome,
+      location: texts[numbers[at] ?? 0] ?? '',
+      outcome: (texts[numbers[at + 1] ?? 0] ?? '') as SlotOutcome,
       firstAt,
-      strideMs,
-      count,
+      strideMs: numbers[at + 3] ?? 0,
+      count: numbers[at + 4] ?? 0,
     });
   }
   return segments;

@@ -76,7 +76,7 @@ async function answerFor(
   const window = askedWindow(query, deps.clock.wallMs());
   const keys = wordsIn(query.metrics);
   const metrics = metricsOf(type).filter(({ key }) => keys.includes(key));
-  const series = await deps.analytics.ask({
+  const asked = deps.analytics.ask({
     checkId: check.id,
     ...window,
     wanted: metrics.map(wantedOf),
@@ -89,12 +89,14 @@ async function answerFor(
     offset: pageOffset(query),
     limit: query.limit,
   });
-  const found = await deps.analytics.coverage({
+  // Both at once: neither waits for the way of the other.
+  const counted = deps.analytics.coverage({
     checkIds: [check.id],
     ...window,
     location: null,
     intervalMs: query.aggregationInterval === undefined ? null : query.aggregationInterval * 60_000,
   });
+  const [series, found] = await Promise.all([asked, counted]);
   const coverage = found.get(check.id);
   const { definition } = check;
   return {
