@@ -27,7 +27,7 @@ export function causeSuite(stage: AlertStage): void {
     http = await startHttpReceiver();
     stage.alerting = {};
     await stage.start();
-    const template = '{{ALERT_TYPE}} {{CHECK_NAME}} {{CAUSE_KIND}} {{CAUSE_MEMBER_COUNT}}';
+    const template = '{{ALERT_TYPE}} {{{ALERT_TITLE}}} ({{{CAUSE_MEMBERS}}})';
     await stage.channel('WEBHOOK', { name: 'hook', url: `${http.url}/hook`, template });
   });
   afterEach(async () => {
@@ -131,7 +131,10 @@ export function causeSuite(stage: AlertStage): void {
   it('notifies a channel without grouping of every check', async () => {
     const config = { name: 'tickets', url: `${http.url}/tickets`, template: '{{ALERT_TYPE}}' };
     await stage.channel('WEBHOOK', config, { groupByCause: false });
-    const both = [await stage.check(url('same')), await stage.check(url('same'))];
+    const both = [
+      await stage.check({ name: 'twin', ...url('same') }),
+      await stage.check({ name: 'twin', ...url('same') }),
+    ];
     await runAll(both, [stage.agent], passed);
     await runAll(both, [stage.agent], failed());
     stage.harness.startAlerting();
@@ -143,6 +146,10 @@ export function causeSuite(stage: AlertStage): void {
     await seconds('of the recovery, too', async () => {
       return got('/tickets').length === 4 && got().length === 2;
     });
+    expect(got()).toEqual([
+      'ALERT_FAILURE Host same.test: 2 checks fail (twin,twin)',
+      'ALERT_RECOVERY Host same.test: all 2 checks have recovered (twin,twin)',
+    ]);
   });
 
   it('leaves to an unhealthy location what that explains', async () => {
