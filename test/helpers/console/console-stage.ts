@@ -3,6 +3,7 @@ import { failure } from '../../../src/checks/contract/failure.ts';
 import type { HttpDetail } from '../../../src/checks/http/detail.ts';
 import type { LeasedRun, ResultReport } from '../../../src/protocol/agent/agent.ts';
 import { findBrowser } from '../../../src/sandbox/browsers/find-browser.ts';
+import { Sessions } from '../../../src/service/console/login/sessions.ts';
 import { ManualClock } from '../manual-clock.ts';
 import {
   createCheck,
@@ -22,6 +23,7 @@ export class ConsoleStage {
   readonly clock: ManualClock;
   readonly browser: Browser;
   readonly agent: TestAgent;
+  readonly location: TestLocation;
   /** Ids of checks by their names. */
   readonly checks = new Map<string, string>();
 
@@ -36,6 +38,7 @@ export class ConsoleStage {
     this.url = parts.url;
     this.clock = parts.clock;
     this.browser = parts.browser;
+    this.location = parts.location;
     this.agent = new TestAgent(parts.harness, parts.location);
   }
 
@@ -93,10 +96,10 @@ export class ConsoleStage {
     const page = await context.newPage();
     const window = new Window(this.url, context, page);
     await window.watch();
-    await page.goto(`${this.url}/login`);
-    await page.fill('[name=key]', this.harness.key);
-    await page.click('main button[type=submit]');
-    await page.waitForURL(`${this.url}/`);
+    const session = await new Sessions(this.harness.store, this.clock).open(this.harness.key);
+    if (!session) throw new Error('the key of the account was refused');
+    await context.addCookies([{ name: 'picket-session', value: session.token, url: this.url }]);
+    await page.goto(`${this.url}/`);
     return window;
   }
 

@@ -2,7 +2,9 @@ import AxeBuilder from '@axe-core/playwright';
 import naughtyStrings from 'big-list-of-naughty-strings' with { type: 'json' };
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { failure } from '../../../src/checks/contract/failure.ts';
+import type { LeasedRun } from '../../../src/protocol/agent/agent.ts';
 import { ConsoleStage, httpDetail, seededFailures } from '../../helpers/console/console-stage.ts';
+import { artifactOf, upload } from '../../helpers/service/artifact-upload.ts';
 
 // One service and one browser for all pages: what is looked at is what the first hook made.
 let stage: ConsoleStage;
@@ -46,6 +48,25 @@ async function runHref(name: string): Promise<string> {
   const { body } = await stage.harness.call('GET', `/v1/check-results/${id}?limit=100`);
   return `/checks/${id}/runs/${body.at(-1).id}`;
 }
+
+it('logging in by a link or by a key leads on, and wrong keys say so', async () => {
+  const { body } = await stage.harness.call('POST', '/login/links');
+  const context = await stage.browser.newContext();
+  const page = await context.newPage();
+  await page.goto(`${stage.url}${body.path}`);
+  expect(page.url()).toBe(`${stage.url}/`);
+  expect(await page.locator('h1').innerText()).toMatch(/failing/);
+  await page.getByRole('button', { name: 'Log out' }).click();
+  await page.getByLabel('API key').fill('ak_mistyped');
+  await page.getByRole('button', { name: 'Log in' }).click();
+  expect(await page.locator('.error').innerText()).toContain('no such API key');
+  expect(await page.getByLabel('API key').getAttribute('aria-invalid')).toBe('true');
+  expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
+  await page.getByLabel('API key').fill(stage.harness.key);
+  await page.getByRole('button', { name: 'Log in' }).click();
+  await page.waitForURL(`${stage.url}/`);
+  await context.close();
+});
 
 describe('from the overview', () => {
   it('each failure is explained within two clicks, in words, with its owner', async () => {
@@ -123,7 +144,9 @@ describe('from the overview', () => {
 });
 
 describe('every page', () => {
-  it('has nothing for axe in light and dark, fits 320 pixels, and asks nobody else for anything', async () => {
+  it('has nothing for axe in light and dark, fits 320 pixels, and asks nobody else for anything', {
+    timeout: 240_000,
+  }, async () => {
     const paths = [
       '/',
       '/?q=nothing-is-called-so',
@@ -169,6 +192,56 @@ describe('every page', () => {
     await window.go('/');
     expect(await page.locator('main script, main img, main [onerror]').count()).toBe(0);
     expect(await page.locator('a[href^="javascript:" i]').count()).toBe(0);
+    expect(window.complaints).toEqual([]);
+  });
+
+  it('shows files of scripts and targets in a sandbox, whole or in part', async () => {
+    const png = Buffer.from(
+      'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+      'base64',
+    );
+    const files = [
+      artifactOf(png, { name: 'after/login.png' }),
+      artifactOf(Buffer.from('<script>alert(9)</script>'), { name: 'report.html', contentType: 'text/html' }),
+      artifactOf(Buffer.from(' 1  192.0.2.1  1.2 ms\n<b>last</b>'), {
+        name: 'traceroute.txt',
+        contentType: 'text/plain',
+      }),
+    ];
+    let leased: LeasedRun | undefined;
+    await stage.runOnce((name, run) => {
+      if (name !== 'healthy') return {};
+      leased = run;
+      return { artifacts: files.map(({ reported }) => reported) };
+    });
+    if (!leased) throw new Error('the check did not run');
+    for (const { bytes, reported } of files) {
+      const { status } = await upload({
+        url: stage.url,
+        key: stage.location.key,
+        run: leased,
+        name: reported.name,
+        bytes,
+      });
+      expect(status).toBe(200);
+    }
+    await using window = await stage.visit();
+    const { page } = window;
+    const run = `/checks/${stage.checks.get('healthy')}/runs/${leased.resultId}`;
+    await window.go(run);
+    expect(await page.locator('#route pre').innerText()).toContain('<b>last</b>');
+    const shot = page.getByRole('img', { name: 'after/login.png' });
+    await shot.scrollIntoViewIfNeeded();
+    await expect.poll(() => page.evaluate(`document.querySelector('.shots img')?.naturalWidth`)).toBe(1);
+    const report = await page.request.get(`${stage.url}${run}/files/report.html`, {
+      headers: { range: 'bytes=0-6' },
+    });
+    expect([report.status(), await report.text()]).toEqual([206, '<script']);
+    expect(report.headers()).toMatchObject({
+      'content-security-policy': "default-src 'none'; sandbox",
+      'content-disposition': expect.stringContaining('attachment'),
+      'x-content-type-options': 'nosniff',
+    });
     expect(window.complaints).toEqual([]);
   });
 });
