@@ -7,6 +7,7 @@ interface Answer {
   readonly questions: readonly { readonly name: string; readonly type: string }[];
   readonly answers: readonly AnswerRecord[];
   readonly authorities: readonly AnswerRecord[];
+  readonly additionals: readonly AnswerRecord[];
 }
 
 interface AnswerRecord {
@@ -25,6 +26,7 @@ export function answerJson(answer: Answer): DnsJson {
     Question: answer.questions.map(({ name, type }) => ({ name, type })),
     Answer: answer.answers.map(jsonRecord),
     Authority: answer.authorities.map(jsonRecord),
+    Additional: answer.additionals.map(jsonRecord),
   };
 }
 
@@ -51,7 +53,12 @@ export function storedAnswer(json: DnsJson, text: string) {
       roomLeft -= name.length + data.length;
       return roomLeft >= 0;
     });
-  const stored: DnsJson = { ...json, Answer: fitting(json.Answer), Authority: fitting(json.Authority) };
+  const stored: DnsJson = {
+    ...json,
+    Answer: fitting(json.Answer),
+    Authority: fitting(json.Authority),
+    Additional: fitting(json.Additional ?? []),
+  };
   return {
     json: stored,
     answer: text.slice(0, maxStoredLength),

@@ -17,6 +17,8 @@ export const DnsJson = z
     Question: z.array(z.object({ name: z.string(), type: z.string() })),
     Answer: z.array(DnsJsonRecord),
     Authority: z.array(DnsJsonRecord),
+    /** Absent in results of older agents. */
+    Additional: z.array(DnsJsonRecord).optional(),
   })
   .meta({ id: 'DnsJson' });
 export type DnsJson = z.infer<typeof DnsJson>;

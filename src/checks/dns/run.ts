@@ -71,13 +71,13 @@ async function ask(
   context: RunContext,
   deadlineMs: number,
 ): Promise<Asked> {
-  const { recordType: type, protocol } = spec.request;
+  const { recordType: type, protocol, recursionDesired, dnssecOk } = spec.request;
   const name = (type === 'PTR' ? reverseName(request.query) : undefined) ?? queryName(request.query);
   if (name === undefined) {
     const message = `${JSON.stringify(request.query)} is not a domain name`;
     return { failure: failure('REQUEST_INVALID', message), server: undefined };
   }
-  const question = { name, type };
+  const question = { name, type, recursionDesired, dnssecOk };
   const controls = () => ({
     signal: context.signal,
     timeoutMs: Math.min(answerTimeoutMs, deadlineMs - performance.now()),

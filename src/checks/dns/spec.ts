@@ -19,6 +19,11 @@ const DnsRequest = z
       .describe("Name or address of a name server; null: the location's own. Needs port"),
     port: z.int().min(1).max(65_535).nullable().default(null).describe('Needs nameServer'),
     protocol: z.enum(dnsProtocols).default('UDP'),
+    recursionDesired: z
+      .boolean()
+      .default(true)
+      .describe('Whether the name server may ask others; false shows what it knows itself'),
+    dnssecOk: z.boolean().default(false).describe('Whether signatures are wanted, too (DO)'),
     assertions: z
       .array(assertionSchema(['RESPONSE_CODE', 'RESPONSE_TIME', 'TEXT_ANSWER', 'JSON_ANSWER'], comparisons))
       .default([]),

@@ -42,7 +42,12 @@ export interface DnsTestServer extends AsyncDisposable {
 export function answerTo(
   { packet, question }: ReceivedQuery,
   answers: readonly Answer[],
-  options: { readonly rcode?: number; readonly isTruncated?: boolean; readonly id?: number } = {},
+  options: {
+    readonly rcode?: number;
+    readonly isTruncated?: boolean;
+    readonly id?: number;
+    readonly additionals?: readonly Answer[];
+  } = {},
 ): Buffer {
   const flags = AUTHORITATIVE_ANSWER | RECURSION_DESIRED | (options.isTruncated ? TRUNCATED_RESPONSE : 0);
   return encode({
@@ -51,6 +56,7 @@ export function answerTo(
     flags: flags | (options.rcode ?? 0),
     questions: [question],
     answers: [...answers],
+    additionals: [...(options.additionals ?? [])],
   });
 }
 

@@ -1,3 +1,4 @@
+import { type OptAnswer, RECURSION_DESIRED } from 'dns-packet';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunContext } from '../../../src/checks/contract/check-type.ts';
 import { DnsDetail } from '../../../src/checks/dns/detail.ts';
@@ -55,6 +56,7 @@ function behave(query: ReceivedQuery): Buffer[] {
       ({ type: 'MX', name, ttl: 60, data: { preference, exchange } }) as const;
     return [answerTo(query, [mx(10, 'mail.example.test'), mx(20, 'mail2.example.test')])];
   }
+  if (name === 'delegated.test') return [answerTo(query, [], { additionals: [a('ns.test', '192.0.2.53')] })];
   if (name === 'alias.test') return [answerTo(query, [cname(name, 'www.test'), a('www.test', '192.0.2.1')])];
   return [answerTo(query, [a(name, '192.0.2.1')])];
 }
@@ -87,6 +89,29 @@ const assertion = (source: string, comparison: string, target = '', more: object
   ...more,
 });
 const own = { nameServer: null, port: null };
+
+it.each([
+  [{}, { isRecursive: true, wantsSignatures: false }],
+  [{ recursionDesired: false }, { isRecursive: false, wantsSignatures: false }],
+  [{ dnssecOk: true }, { isRecursive: true, wantsSignatures: true }],
+])('a DNS monitor with %j asks so', async (fields, expected) => {
+  for (const protocol of ['UDP', 'TCP']) {
+    await run({ query: 'www.test', protocol, ...fields });
+    const packet = server.queries.at(-1)?.packet;
+    const opt = packet?.additionals?.find(({ type }) => type === 'OPT') as OptAnswer | undefined;
+    const isRecursive = ((packet?.flags ?? 0) & RECURSION_DESIRED) !== 0;
+    expect({ isRecursive, wantsSignatures: opt?.flag_do }).toEqual(expected);
+  }
+});
+
+it('a DNS monitor shows the additional section, and assertions look into it', async () => {
+  const assertions = [assertion('JSON_ANSWER', 'EQUALS', '192.0.2.53', { property: '$.Additional[0].data' })];
+  const { detail, failure } = await run({ query: 'delegated.test', assertions });
+  expect(failure).toBeUndefined();
+  expect(detail.response.json?.Additional).toEqual([
+    { name: 'ns.test.', type: 'A', TTL: 60, data: '192.0.2.53' },
+  ]);
+});
 
 describe('the result of a DNS monitor', () => {
   it('shows the question, the server, and the answer as text and as JSON', async () => {
@@ -123,6 +148,7 @@ describe('the result of a DNS monitor', () => {
             { name: 'www.test.', type: 'A', TTL: 60, data: '192.0.2.1' },
           ],
           Authority: [],
+          Additional: [],
         },
       },
       requestError: null,

@@ -135,6 +135,15 @@ describe.skipIf(reason !== null)(`queries to BIND${reason === null ? '' : ` (${r
     expect(message.answers.map(({ text }) => text)).toEqual(['2001:db8::1']);
   });
 
+  it('ask for no recursion where none is wanted, as dig does', async () => {
+    const server = { hostname: '127.0.0.1', address: '127.0.0.1', family: 4 as const, port: named.port };
+    const question = { name: 'www.example.test', type: 'A', recursionDesired: false } as const;
+    const { message } = await queryDns(question, server, { protocol: 'UDP' }, queryControls());
+    const seen = await dig(named.port, 'www.example.test', 'A', '+norecurse');
+    expect([message.flags.RD, seen.flags.includes('rd')]).toEqual([false, false]);
+    expect((await ask('www.example.test', 'A')).message.flags.RD).toBe(true);
+  });
+
   it('ask for names of other scripts and for addresses', async () => {
     const idn = queryName('Bücher.example.test') ?? '';
     expect((await ask(idn, 'A')).message.answers[0]?.text).toBe('192.0.2.88');

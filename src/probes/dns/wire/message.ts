@@ -2,6 +2,7 @@ import {
   type Answer,
   AUTHENTIC_DATA,
   type RecordType as CodecRecordType,
+  DNSSEC_OK,
   decode,
   encode,
   type OptAnswer,
@@ -21,6 +22,10 @@ export { DnsDecodeError };
 export interface DnsQuestion {
   readonly name: string;
   readonly type: RecordType;
+  /** Whether the server may ask others; true when absent. */
+  readonly recursionDesired?: boolean | undefined;
+  /** Whether signatures are wanted, too (the DO bit of EDNS); false when absent. */
+  readonly dnssecOk?: boolean | undefined;
 }
 
 /** A resource record in the words of zone files. Names end with a dot. */
@@ -57,6 +62,8 @@ export interface DnsMessage {
   readonly questions: readonly { readonly name: string; readonly type: string; readonly class: number }[];
   readonly answers: readonly DnsRecord[];
   readonly authorities: readonly DnsRecord[];
+  /** Without the record of EDNS. */
+  readonly additionals: readonly DnsRecord[];
   /** Whether the server speaks EDNS (RFC 6891). */
   readonly hasEdns: boolean;
 }
@@ -65,17 +72,18 @@ export interface DnsMessage {
 const udpPayloadBytes = 1232;
 
 /**
- * A query with recursion desired. It asks for the AD flag as well (RFC 6840 section 5.7), but not for
- * signatures.
+ * A query. It asks for the AD flag as well (RFC 6840 section 5.7).
  *
  * @param isEdns whether the query carries an OPT record; a few old servers refuse those.
  */
 export function encodeQuery(question: DnsQuestion, id: number, isEdns: boolean): Buffer {
-  const opt = { type: 'OPT', name: '.', udpPayloadSize: udpPayloadBytes, flags: 0, options: [] };
+  const { recursionDesired = true, dnssecOk = false } = question;
+  const flags = dnssecOk ? DNSSEC_OK : 0;
+  const opt = { type: 'OPT', name: '.', udpPayloadSize: udpPayloadBytes, flags, options: [] };
   return encode({
     type: 'query',
     id,
-    flags: RECURSION_DESIRED | AUTHENTIC_DATA,
+    flags: (recursionDesired ? RECURSION_DESIRED : 0) | AUTHENTIC_DATA,
     questions: [{ name: question.name, type: codecType(question.type) as CodecRecordType, class: 'IN' }],
     additionals: isEdns ? [opt as unknown as OptAnswer] : [],
   });
@@ -145,6 +153,7 @@ function decoded(bytes: Buffer): DnsMessage {
     })),
     answers: records(packet.answers, raw.answers),
     authorities: records(packet.authorities, raw.authorities),
+    additionals: records(packet.additionals, raw.additionals),
     hasEdns: opt !== undefined,
   };
 }

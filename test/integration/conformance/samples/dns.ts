@@ -11,6 +11,8 @@ export const samples: Samples = {
     'request.port': { request: { ...request, nameServer: '192.0.2.53' } },
     'request.nameServer': { request: { ...request, port: 53 } },
     'request.protocol': { request: { ...request, protocol: 'QUIC' } },
+    'request.recursionDesired': { request: { ...request, recursionDesired: 'no' } },
+    'request.dnssecOk': { request: { ...request, dnssecOk: 1 } },
     'request.assertions.0.source': {
       request: { ...request, assertions: [{ source: 'STATUS_CODE', comparison: 'EQUALS', target: '1' }] },
     },
