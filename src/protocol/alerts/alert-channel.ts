@@ -5,7 +5,8 @@ import { NumericId, Paging } from '../http/query.ts';
 import { created, defineRoute, noContent, successful } from '../http/route.ts';
 import { Warning } from '../http/warning.ts';
 
-const Flags = z.object({
+/** When a channel is notified, whatever its type. */
+export const ChannelFlags = z.object({
   sendFailure: z.boolean().default(true),
   sendRecovery: z.boolean().default(true),
   sendDegraded: z.boolean().default(false),
@@ -26,7 +27,7 @@ const SubscriptionFields = {
 };
 
 const InputFields = z.object({
-  ...Flags.shape,
+  ...ChannelFlags.shape,
   subscriptions: z
     .array(z.object(SubscriptionFields))
     .max(10_000)
@@ -61,7 +62,7 @@ const Subscription = z
 
 const ShownFields = z.object({
   id: z.int(),
-  ...Flags.shape,
+  ...ChannelFlags.shape,
   isDelivered: z
     .boolean()
     .describe('False where this service lacks what it needs to deliver to it; `warnings` say what'),

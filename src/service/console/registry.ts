@@ -1,3 +1,4 @@
+import { alertPages } from './alerts/page.ts';
 import { checkPages } from './check/page.ts';
 import { locationPages } from './locations/page.ts';
 import { overviewPages } from './overview/page.ts';
@@ -5,4 +6,10 @@ import type { Page } from './page.ts';
 import { runPages } from './run/page.ts';
 
 /** Every page, in the order of the navigation. Adding one is its folder and its line here. */
-export const pages: readonly Page[] = [...overviewPages, ...checkPages, ...runPages, ...locationPages];
+export const pages: readonly Page[] = [
+  ...overviewPages,
+  ...checkPages,
+  ...runPages,
+  ...locationPages,
+  ...alertPages,
+];

@@ -1,0 +1,56 @@
+import type { Page } from '../page.ts';
+import { editChannel, newChannel, saveChannel, saveNewChannel } from './channel-editor.ts';
+import { deleteChannel, listChannels, subscribe, testChannel } from './channels.ts';
+import { acknowledge, endSilence, silence, withdraw } from './handling.ts';
+import { showLog } from './log.ts';
+import { showOpen } from './open.ts';
+
+export const alertPages: readonly Page[] = [
+  {
+    path: '/alerts',
+    title: 'Alerts',
+    navigation: 'Alerts',
+    role: 'READ_ONLY',
+    handler: (call) => showOpen(call),
+  },
+  { path: '/alerts/notifications', title: 'Notifications', role: 'READ_ONLY', handler: showLog },
+  {
+    path: '/alerts/channels',
+    title: 'Alert channels',
+    role: 'READ_ONLY',
+    handler: (call) => listChannels(call),
+  },
+  {
+    path: '/alerts/channels/new',
+    title: 'New channel',
+    role: 'READ_WRITE',
+    handler: async (call) => newChannel(call),
+  },
+  ...posts({
+    '/alerts/channels/new': ['New channel', saveNewChannel],
+    '/alerts/channels/:id': ['Edit channel', saveChannel],
+    '/alerts/channels/:id/delete': ['Delete channel', deleteChannel],
+    '/alerts/channels/:id/test': ['Test channel', testChannel],
+    '/alerts/channels/:id/subscriptions': ['Subscribe', subscribe],
+    '/alerts/checks/:id/acknowledge': ['Acknowledge', acknowledge],
+    '/alerts/checks/:id/withdraw': ['Withdraw an acknowledgement', withdraw],
+    '/alerts/silences': ['Silence', silence],
+    '/alerts/silences/:id/end': ['End a silence', endSilence],
+  }),
+  {
+    path: '/alerts/channels/:id',
+    title: 'Channel',
+    role: 'READ_WRITE',
+    handler: (call) => editChannel(call),
+  },
+];
+
+function posts(all: Readonly<Record<string, readonly [title: string, handler: Page['handler']]>>): Page[] {
+  return Object.entries(all).map(([path, [title, handler]]) => ({
+    method: 'POST',
+    path,
+    title,
+    role: 'READ_WRITE',
+    handler,
+  }));
+}

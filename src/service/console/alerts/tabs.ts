@@ -1,0 +1,15 @@
+import { type Html, html } from '../html.ts';
+
+const parts = {
+  '/alerts': 'Open',
+  '/alerts/notifications': 'Notifications',
+  '/alerts/channels': 'Channels',
+} as const;
+
+/** The pages of alerts, beneath their heading. */
+export function alertTabs(shown: keyof typeof parts): Html {
+  return html`<ul class="tabs" aria-label="Pages of alerts">${Object.entries(parts).map(
+    ([path, word]) =>
+      html`<li><a href="${path}"${path === shown ? html` aria-current="page"` : ''}>${word}</a></li>`,
+  )}</ul>`;
+}

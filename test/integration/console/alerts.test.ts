@@ -1,0 +1,206 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { channelKinds } from '../../../src/channels/index.ts';
+import { failure } from '../../../src/checks/contract/failure.ts';
+import { ManualClock } from '../../helpers/manual-clock.ts';
+import { startHttpReceiver } from '../../helpers/service/alert-receivers.ts';
+import {
+  createCheck,
+  createLocation,
+  openHarness,
+  reportOf,
+  type ServiceHarness,
+  TestAgent,
+  until,
+} from '../../helpers/service/service.ts';
+import { loggedIn, type Visitor } from '../../helpers/service/visitor.ts';
+
+const hostile = `"><img src=x onerror=alert(1)>'`;
+const clock = new ManualClock(Date.UTC(2026, 10, 22, 12));
+let harness: ServiceHarness;
+let writer: Visitor;
+let reader: Visitor;
+let checkId: string;
+
+beforeAll(async () => {
+  harness = await openHarness({ clock });
+  writer = await loggedIn(harness);
+  reader = await loggedIn(harness, 'READ_ONLY');
+  const agent = new TestAgent(harness, await createLocation(harness, 'lab'));
+  const check = { name: `shop ${hostile}`, frequency: 1, tags: ['shop'], privateLocations: ['lab'] };
+  ({ id: checkId } = await createCheck(harness, { ...check, retryStrategy: null, doubleCheck: false }));
+  harness.startScheduler();
+  clock.advance(60_000);
+  await until('the check failed', async () => {
+    const runs = await agent.claim();
+    if (runs.length === 0) return void clock.advance(20);
+    const refused = failure('CONNECTION_REFUSED', `connect ECONNREFUSED ${hostile}`);
+    await agent.report(runs.map((run) => reportOf(run, { failure: refused })));
+    return true;
+  });
+});
+afterAll(() => harness.close());
+
+describe('what is open', () => {
+  it('says which check, since when and why, as text', async () => {
+    const { body } = await reader.get('/alerts');
+    expect(body).toContain('shop &quot;&gt;&lt;img');
+    expect(body).toContain('connect ECONNREFUSED &quot;');
+    expect(body).toMatch(new RegExp(`/checks/${checkId}/runs/[\\w-]+`));
+    expect(body).not.toContain('<img');
+    expect(body).not.toMatch(/Acknowledge…|Silence…|Silence a tag/);
+  });
+
+  it('is acknowledged with a word about why, and taken back', async () => {
+    const csrf = await writer.csrf('/alerts');
+    const path = `/alerts/checks/${checkId}`;
+    const done = await writer.post(`${path}/acknowledge`, { csrf, comment: `I look ${hostile}` });
+    expect(done.headers['location']).toBe('/alerts');
+    const { body } = await reader.get('/alerts');
+    expect(body).toContain('“I look &quot;&gt;&lt;img');
+    expect(body).toContain('acknowledged');
+    await writer.post(`${path}/withdraw`, { csrf });
+    const again = await writer.post(`${path}/withdraw`, { csrf });
+    expect((await writer.get('/alerts')).body).toContain('took an acknowledgement back');
+    expect(again.status).toBeLessThan(500);
+    expect((await reader.post(`${path}/acknowledge`, { csrf: await reader.csrf() })).status).toBe(403);
+    expect((await writer.post(`${path}/acknowledge`, {})).status).toBe(403);
+  });
+
+  it('is silenced by check, tag and location, and heard again', async () => {
+    const csrf = await writer.csrf('/alerts');
+    await writer.post('/alerts/silences', { csrf, checkId, minutes: '30', comment: '' });
+    await writer.post('/alerts/silences', { csrf, scope: 'tag:shop', minutes: '60', comment: 'deploy' });
+    await writer.post('/alerts/silences', { csrf, scope: 'location:lab', minutes: '60', comment: '' });
+    const { body } = await writer.get('/alerts');
+    expect(body).toContain('silenced until');
+    expect(body).toContain('deploy');
+    expect(body.match(/action="\/alerts\/silences\/[^"]+\/end"/g)).toHaveLength(3);
+    const [, end = ''] = /action="(\/alerts\/silences\/[^"]+\/end)"/.exec(body) ?? [];
+    await writer.post(end, { csrf });
+    expect((await writer.get('/alerts')).body.match(/silences\/[^"]+\/end"/g)).toHaveLength(2);
+    const refused = await writer.post('/alerts/silences', { csrf, scope: 'tag:shop', minutes: 'soon' });
+    expect(refused.status).toBe(422);
+    expect(refused.body).toContain('role="alert"');
+  });
+});
+
+describe('channels', () => {
+  it.each(channelKinds)('has a form for $type that makes one of its sample', async ({ type, sample }) => {
+    const path = `/alerts/channels/new?type=${type}`;
+    const form = await writer.get(path);
+    const fields = Object.entries(sample).map(([name, value]) => [
+      `config.${name}`,
+      Array.isArray(value) ? value.join('\n') : String(value),
+    ]);
+    for (const [name] of fields) expect(form.body).toContain(`name="${name}"`);
+    const csrf = await writer.csrf(path);
+    const made = await writer.post('/alerts/channels/new', { csrf, type, ...Object.fromEntries(fields) });
+    // Types that this service cannot deliver may be refused: in words, in the form.
+    expect([303, 422]).toContain(made.status);
+    if (made.status === 422) return expect(made.body).toContain('role="alert"');
+    const page = await writer.get(made.headers['location'] ?? '');
+    expect(page.status).toBe(200);
+    expect(page.body).toContain('No check and no group');
+  });
+
+  it('say at its field what is wrong, and keep what was written', async () => {
+    const csrf = await writer.csrf('/alerts/channels/new');
+    const { status, body } = await writer.post('/alerts/channels/new', {
+      csrf,
+      type: 'EMAIL',
+      'config.address': 'nobody',
+      sslExpiryThreshold: '99',
+    });
+    expect(status).toBe(422);
+    expect(body).toMatch(/id="field-config-address-error">Must be a valid email/);
+    expect(body).toMatch(/id="field-sslExpiryThreshold-error">Must be at most 30/);
+    expect(body).toContain('value="nobody"');
+  });
+
+  it('never show a secret again, and keep it when the field is left empty', async () => {
+    const csrf = await writer.csrf('/alerts/channels/new');
+    const fields = {
+      csrf,
+      type: 'WEBHOOK',
+      'config.name': `hook ${hostile}`,
+      'config.url': 'http://127.0.0.1:1/',
+      'config.webhookSecret': 'very-secret-value',
+      'config.headers.0.key': 'Authorization',
+      'config.headers.0.value': 'locked-value',
+      'config.headers.0.locked': 'true',
+      'config.headers.1.key': 'X-Team',
+      'config.headers.1.value': 'shop',
+      sendFailure: 'true',
+    };
+    const made = await writer.post('/alerts/channels/new', fields);
+    const path = made.headers['location'] ?? '';
+    const { body } = await writer.get(path);
+    expect(body).not.toMatch(/very-secret-value|locked-value|<img/);
+    expect(body).toContain('value="X-Team"');
+    expect(body).toContain('No check and no group');
+    const { 'config.webhookSecret': _secret, 'config.headers.0.value': _value, ...others } = fields;
+    const saved = await writer.post(path, { ...others, 'config.name': 'renamed' });
+    expect(saved.headers['location']).toBe(path);
+    const stored = await harness.store.alertChannels.find(harness.accountId, Number(path.split('/').at(-1)));
+    expect(stored?.definition['config']).toMatchObject({
+      name: 'renamed',
+      webhookSecret: 'very-secret-value',
+      headers: [{ key: 'Authorization', value: 'locked-value' }, { key: 'X-Team' }],
+    });
+  });
+
+  it('are subscribed by check, tag and all, switched off, and gone', async () => {
+    const csrf = await writer.csrf('/alerts/channels/new');
+    const made = await writer.post('/alerts/channels/new', {
+      csrf,
+      type: 'SLACK',
+      'config.url': 'https://hooks.example.com/x',
+    });
+    const path = made.headers['location'] ?? '';
+    await writer.post(`${path}/subscriptions`, { csrf, checkId });
+    expect((await writer.get(path)).body).toContain('Switch off');
+    await writer.post(`${path}/subscriptions`, { csrf, checkId, activated: 'false' });
+    expect((await writer.get(path)).body).toContain('Switch on');
+    await writer.post(`${path}/subscriptions`, { csrf, tag: 'shop' });
+    await writer.post(`${path}/subscriptions`, { csrf, all: 'true' });
+    expect((await writer.get(path)).body).toContain('Switch off');
+    expect((await writer.post(`${path}/delete`, { csrf })).headers['location']).toBe('/alerts/channels');
+    expect((await writer.get(path)).status).toBe(404);
+  });
+
+  it('are listed for readers without anything to press', async () => {
+    const { body } = await reader.get('/alerts/channels');
+    expect(body).toContain('Nobody is notified');
+    expect(body).not.toMatch(/New channel|Send a test|alerts\/channels\/\d/);
+    expect((await reader.get('/alerts/channels/new')).status).toBe(403);
+  });
+});
+
+describe('the log of notifications', () => {
+  it('tells what a test was answered with', async () => {
+    await using receiver = await startHttpReceiver();
+    // By its own clock: a test waits for its answer.
+    const own = await openHarness();
+    try {
+      const visitor = await loggedIn(own);
+      const csrf = await visitor.csrf('/alerts/channels/new');
+      const fields = { csrf, type: 'WEBHOOK', 'config.name': 'ops', 'config.url': receiver.url };
+      const made = await visitor.post('/alerts/channels/new', fields);
+      own.startAlerting();
+      const tested = await visitor.post(`${made.headers['location']}/test`, { csrf });
+      expect(tested.status).toBe(200);
+      expect(tested.body).toContain('The test arrived.');
+      expect(receiver.received).toHaveLength(1);
+      expect((await visitor.get('/alerts/notifications')).body).toMatch(/Webhook: ops[\s\S]*Arrived/);
+    } finally {
+      await own.close();
+    }
+  });
+
+  it('shows the days and the channel that are asked for', async () => {
+    expect((await reader.get('/alerts/notifications?channel=999999&day=3&page=2')).body).toContain(
+      'No channel was notified',
+    );
+    expect((await reader.get('/alerts/notifications?channel=x&day=x&page=x')).status).toBe(200);
+  });
+});
