@@ -4,6 +4,7 @@ import { locationPages } from './locations/page.ts';
 import { overviewPages } from './overview/page.ts';
 import type { Page } from './page.ts';
 import { runPages } from './run/page.ts';
+import { sessionPages } from './sessions/page.ts';
 
 /** Every page, in the order of the navigation. Adding one is its folder and its line here. */
 export const pages: readonly Page[] = [
@@ -12,4 +13,5 @@ export const pages: readonly Page[] = [
   ...runPages,
   ...locationPages,
   ...alertPages,
+  ...sessionPages,
 ];

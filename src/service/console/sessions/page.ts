@@ -1,0 +1,31 @@
+import type { Page } from '../page.ts';
+import { cancelCheckRuns, showCheckSession } from './check-session.ts';
+import { listSessions, runNow } from './list.ts';
+import { cancelTestRuns, showTestSession } from './test-session.ts';
+
+export const sessionPages: readonly Page[] = [
+  {
+    path: '/sessions',
+    title: 'Sessions',
+    navigation: 'Sessions',
+    role: 'READ_ONLY',
+    handler: (call) => listSessions(call),
+  },
+  { method: 'POST', path: '/sessions', title: 'Run checks', role: 'READ_RUN', handler: runNow },
+  { path: '/sessions/checks/:id', title: 'Check session', role: 'READ_ONLY', handler: showCheckSession },
+  {
+    method: 'POST',
+    path: '/sessions/checks/:id/cancel',
+    title: 'Cancel a session',
+    role: 'READ_RUN',
+    handler: cancelCheckRuns,
+  },
+  { path: '/sessions/tests/:id', title: 'Test session', role: 'READ_ONLY', handler: showTestSession },
+  {
+    method: 'POST',
+    path: '/sessions/tests/:id/cancel',
+    title: 'Cancel a session',
+    role: 'READ_RUN',
+    handler: cancelTestRuns,
+  },
+];

@@ -1,0 +1,40 @@
+import type { checkSessionStatusNames } from '../../../protocol/sessions/check-session.ts';
+import { type State, stateBadge } from '../elements/state.ts';
+import type { Html } from '../html.ts';
+
+type Status = (typeof checkSessionStatusNames)[number] | 'RUNNING';
+
+const statuses: Readonly<Record<Status, readonly [State, string]>> = {
+  STARTED: ['waiting', 'Waits for an agent'],
+  PROGRESS: ['waiting', 'Runs'],
+  RUNNING: ['waiting', 'Runs'],
+  PROGRESS_FAILED: ['failed', 'Runs, and failed in part'],
+  PROGRESS_DEGRADED: ['degraded', 'Runs, degraded in part'],
+  PASSED: ['passed', 'Passed'],
+  FAILED: ['failed', 'Failed'],
+  DEGRADED: ['degraded', 'Degraded'],
+  TIMED_OUT: ['missed', 'No agent took it in time'],
+  CANCELLED: ['off', 'Cancelled'],
+};
+
+export function statusBadge(status: Status): Html {
+  return stateBadge(...statuses[status]);
+}
+
+/** What became of one run of a session. */
+export function resultBadge(result: {
+  readonly resultType: 'FINAL' | 'ATTEMPT' | 'PENDING';
+  readonly hasErrors: boolean;
+  readonly hasFailures: boolean;
+  readonly isDegraded: boolean | null;
+  readonly aborted: boolean;
+  readonly isCancelled: boolean;
+}): Html {
+  if (result.isCancelled) return stateBadge('off', 'Cancelled');
+  if (result.aborted) return stateBadge('missed', 'No agent ran it');
+  if (result.resultType === 'PENDING') return stateBadge('waiting', 'On its way');
+  const word = (verdict: string) => (result.resultType === 'ATTEMPT' ? `${verdict}, tried again` : verdict);
+  if (result.hasErrors) return stateBadge('error', word('Not judged'));
+  if (result.hasFailures) return stateBadge('failed', word('Failed'));
+  return result.isDegraded ? stateBadge('degraded', word('Degraded')) : stateBadge('passed', word('Passed'));
+}

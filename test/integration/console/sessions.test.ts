@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ManualClock } from '../../helpers/manual-clock.ts';
+import {
+  createCheck,
+  createLocation,
+  openHarness,
+  reportOf,
+  type ServiceHarness,
+  TestAgent,
+} from '../../helpers/service/service.ts';
+import { loggedIn, type Visitor } from '../../helpers/service/visitor.ts';
+
+const hostile = `"><svg onload=alert(1)>'`;
+const clock = new ManualClock(Date.UTC(2026, 10, 22, 12));
+let harness: ServiceHarness;
+let agent: TestAgent;
+let runner: Visitor;
+let reader: Visitor;
+
+beforeAll(async () => {
+  harness = await openHarness({ clock });
+  runner = await loggedIn(harness, 'READ_RUN');
+  reader = await loggedIn(harness, 'READ_ONLY');
+  agent = new TestAgent(harness, await createLocation(harness, 'lab'));
+  const fields = { frequency: 1, privateLocations: ['lab'], retryStrategy: null, doubleCheck: false };
+  await createCheck(harness, { name: `first ${hostile}`, tags: ['shop', 'one'], ...fields });
+  await createCheck(harness, { name: 'second', tags: ['shop'], ...fields });
+  await agent.claim();
+});
+afterAll(() => harness.close());
+
+describe('running checks now', () => {
+  it('by tag leads to a session for each, whose state is followed', async () => {
+    const csrf = await runner.csrf('/sessions');
+    const both = await runner.post('/sessions', { csrf, tag: 'shop' });
+    expect(both.body.match(/href="\/sessions\/checks\/[\w-]+"/g)).toHaveLength(2);
+    const one = await runner.post('/sessions', { csrf, tag: 'one' });
+    const path = one.headers['location'] ?? '';
+    expect((await reader.get(path)).body).toMatch(/data-live="\/live"[\s\S]*Waits for an agent/);
+    const runs = await agent.claim();
+    expect((await reader.get(path)).body).toContain('Runs');
+    await agent.report(runs.map((run) => reportOf(run)));
+    const { body } = await reader.get(path);
+    expect(body).toMatch(/state-passed[\s\S]*Passed/);
+    expect(body).toMatch(/\/checks\/[\w-]+\/runs\/[\w-]+/);
+    expect(body).not.toContain('data-live');
+    expect(body).not.toContain('<svg onload');
+  });
+
+  it('can be cancelled while it lasts, by those who may run', async () => {
+    const csrf = await runner.csrf('/sessions');
+    const one = await runner.post('/sessions', { csrf, tag: 'one' });
+    const path = one.headers['location'] ?? '';
+    expect((await reader.get(path)).body).not.toContain('/cancel');
+    expect((await reader.post(`${path}/cancel`, { csrf: await reader.csrf() })).status).toBe(403);
+    expect((await runner.post(`${path}/cancel`, {})).status).toBe(403);
+    expect((await runner.post(`${path}/cancel`, { csrf })).headers['location']).toBe(path);
+    expect((await runner.get(path)).body).toContain('Cancelled');
+  });
+
+  it('is not offered to readers, and needs something to run', async () => {
+    expect((await reader.get('/sessions')).body).not.toContain('Run them');
+    expect((await reader.post('/sessions', { csrf: await reader.csrf(), tag: 'shop' })).status).toBe(403);
+    const csrf = await runner.csrf('/sessions');
+    expect((await runner.post('/sessions', { csrf })).body).toContain('nothing was run');
+    expect((await runner.post('/sessions', { csrf, tag: 'nobody-has-it' })).status).toBe(404);
+  });
+});
+
+describe('test sessions', () => {
+  it('are listed and found by name, each with its checks and where it comes from', async () => {
+    const { body: made } = await harness.call('POST', '/v1/test-sessions/trigger', {
+      name: `release ${hostile}`,
+      runLocation: 'lab',
+      target: { matchTags: [['one']] },
+      metadata: { branchName: `main ${hostile}`, commitOwner: 'ada' },
+    });
+    const list = await reader.get('/sessions?q=release');
+    expect(list.body).toContain('release &quot;&gt;&lt;svg');
+    expect((await reader.get('/sessions?q=nothing-like-it')).body).toContain('No test session has this name');
+    expect((await reader.get('/sessions?q=a&after=x')).status).toBe(200);
+    const path = `/sessions/tests/${made.testSessionId}`;
+    const { body } = await reader.get(path);
+    expect(body).toMatch(/Branch[\s\S]*main &quot;/);
+    expect(body).toContain('ada');
+    expect(body).toContain('On its way');
+    expect(list.body + body).not.toContain('<svg onload');
+    await runner.post(`${path}/cancel`, { csrf: await runner.csrf('/sessions') });
+    expect((await reader.get(path)).body).toContain('Cancelled');
+  });
+
+  it('of another account are not there', async () => {
+    const { key } = await harness.addAccount();
+    const stranger = await loggedIn(harness, undefined, key);
+    const own = (await reader.get('/sessions')).body;
+    const [, path = ''] = /href="(\/sessions\/tests\/[\w-]+)"/.exec(own) ?? [];
+    expect((await stranger.get(path)).status).toBe(404);
+    expect((await stranger.get('/sessions')).body).not.toContain(path);
+  });
+});
