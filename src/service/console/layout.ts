@@ -29,7 +29,7 @@ export function layout(frame: Frame): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<meta name="htmx-config" content="includeIndicatorCSS:false, history:false">
+<meta name="htmx-config" content="includeIndicatorCSS:false, history:reload">
 <title>${title} · Picket</title>
 <link rel="icon" href="${assets.icon.path}" type="image/svg+xml">
 <link rel="stylesheet" href="${assets.style.path}">

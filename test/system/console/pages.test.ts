@@ -132,8 +132,12 @@ describe('from the overview', () => {
   it('shows what comes in, without a reload', async () => {
     await using window = await stage.visit();
     const { page } = window;
-    await window.go('/?q=healthy');
+    await window.go('/');
     await page.evaluate(() => Object.assign(globalThis, { isSamePage: true }));
+    await page.fill('#search', 'healthy');
+    await page.waitForURL(/[?&]q=healthy/);
+    await expect.poll(() => page.locator('li.check').count()).toBe(1);
+    await page.locator('li.check .coverage', { hasText: 'measured' }).first().waitFor();
     await stage.runOnce((name) =>
       name === 'healthy' ? { failure: failure('CONNECTION_REFUSED', 'connect ECONNREFUSED') } : {},
     );

@@ -45,8 +45,14 @@
     start();
   }
 
-  showTimes(document);
-  document.addEventListener('htmx:after:swap', () => showTimes(document));
+  /** After each state of the page. */
+  function arrange() {
+    showTimes(document);
+    if (document.querySelector('[data-unfinished]')) setTimeout(refresh, 1_000);
+  }
+
+  arrange();
+  document.addEventListener('htmx:after:swap', arrange);
   const live = document.body.dataset.live;
   if (live) follow(live);
 })();

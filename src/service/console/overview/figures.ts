@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { LruMap } from '../../../lib/lru.ts';
 import { analyticsRoutes } from '../../../protocol/results/analytics.ts';
 import type { PageCall } from '../page.ts';
@@ -18,30 +19,56 @@ export interface CheckFigures {
 
 /** Figures are asked for anew after this time: many readers must not ask for the same. */
 const keptMs = 60_000;
+/** A page does not wait longer for figures that nobody has asked for yet: they come with its next state. */
+const longestWaitMs = 150;
 
-const kept = new LruMap<string, { readonly at: number; readonly figures: CheckFigures }>(20_000);
+interface Kept {
+  /** When they were asked for. */
+  readonly at: number;
+  /** null until the first answer. */
+  readonly figures: CheckFigures | null;
+}
 
-/** The figures of the checks of a page, from the operations of the API. */
+const kept = new LruMap<string, Kept>(20_000);
+
+/**
+ * The figures of the checks of a page, from the operations of the API: those of the last minute, older ones
+ * while new ones are asked for, and none where none came in time.
+ */
 export async function figuresOf(call: PageCall, ids: readonly string[]): Promise<Map<string, CheckFigures>> {
+  const { accountId } = call.viewer;
   const now = call.clock.wallMs();
-  const known = new Map<string, CheckFigures>();
-  const unknown: string[] = [];
-  for (const id of ids) {
-    const found = kept.get(`${call.viewer.accountId} ${id}`);
-    if (found && now - found.at < keptMs && now >= found.at) known.set(id, found.figures);
-    else unknown.push(id);
-  }
-  if (unknown.length === 0) return known;
+  const keptOf = (id: string) => kept.get(`${accountId} ${id}`);
+  const due = ids.filter((id) => {
+    const found = keptOf(id);
+    return found === undefined || now - found.at >= keptMs || now < found.at;
+  });
+  const known = () => new Map(ids.flatMap((id) => entryOf(id, keptOf(id)?.figures)));
+  if (due.length === 0) return known();
+  for (const id of due) kept.set(`${accountId} ${id}`, { at: now, figures: keptOf(id)?.figures ?? null });
+  const asking = ask(call, due, now);
+  asking.catch((thrown: unknown) => {
+    call.request.log.warn({ err: thrown }, 'figures of the overview could not be read');
+    for (const id of due) kept.set(`${accountId} ${id}`, { at: 0, figures: keptOf(id)?.figures ?? null });
+  });
+  if (known().size < ids.length)
+    await Promise.race([asking, sleep(longestWaitMs, undefined, { ref: false })]);
+  return known();
+}
+
+function entryOf(id: string, figures: CheckFigures | null | undefined): [string, CheckFigures][] {
+  return figures ? [[id, figures]] : [];
+}
+
+async function ask(call: PageCall, ids: readonly string[], now: number): Promise<void> {
   const [day, week] = await Promise.all([
-    windowFigures(call, unknown, 'last24Hours'),
-    windowFigures(call, unknown, 'last7Days'),
+    windowFigures(call, ids, 'last24Hours'),
+    windowFigures(call, ids, 'last7Days'),
   ]);
-  for (const id of unknown) {
+  for (const id of ids) {
     const figures = { day: day.get(id) ?? none, week: week.get(id) ?? none };
-    known.set(id, figures);
     kept.set(`${call.viewer.accountId} ${id}`, { at: now, figures });
   }
-  return known;
 }
 
 const none: Figures = { availability: null, coverage: null, p95Ms: null };

@@ -62,10 +62,13 @@ ${
         pages: Math.ceil(total / rowsPerPage),
         href: (other) => withQuery('/', { ...Object.fromEntries(query), page: other }),
         of: 'checks',
-      })}</div>`
+      })}${figures.size < ids.length ? unfinished : ''}</div>`
 }`;
   return { main, isLive: true };
 }
+
+/** Figures did not come in time: the page asks for itself once more. */
+const unfinished = html`<p data-unfinished hidden></p>`;
 
 function emptyAccount() {
   return html`<p class="empty">There is no check yet. <a href="/v1/openapi.json">The API</a> makes one: <code>POST /v1/checks/url</code>, with an API key that may write.</p>`;
