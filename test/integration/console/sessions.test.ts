@@ -36,14 +36,14 @@ describe('running checks now', () => {
     expect(both.body.match(/href="\/sessions\/checks\/[\w-]+"/g)).toHaveLength(2);
     const one = await runner.post('/sessions', { csrf, tag: 'one' });
     const path = one.headers['location'] ?? '';
-    expect((await reader.get(path)).body).toMatch(/data-live="\/live"[\s\S]*Waits for an agent/);
+    expect((await reader.get(path)).body).toMatch(/Waits for an agent[\s\S]*It changes by itself/);
     const runs = await agent.claim();
     expect((await reader.get(path)).body).toContain('Runs');
     await agent.report(runs.map((run) => reportOf(run)));
     const { body } = await reader.get(path);
     expect(body).toMatch(/state-passed[\s\S]*Passed/);
     expect(body).toMatch(/\/checks\/[\w-]+\/runs\/[\w-]+/);
-    expect(body).not.toContain('data-live');
+    expect(body).not.toContain('It changes by itself');
     expect(body).not.toContain('<svg onload');
   });
 
@@ -84,6 +84,7 @@ describe('test sessions', () => {
     expect(body).toMatch(/Branch[\s\S]*main &quot;/);
     expect(body).toContain('ada');
     expect(body).toContain('On its way');
+    expect(body).toContain('It changes by itself');
     expect(list.body + body).not.toContain('<svg onload');
     await runner.post(`${path}/cancel`, { csrf: await runner.csrf('/sessions') });
     expect((await reader.get(path)).body).toContain('Cancelled');

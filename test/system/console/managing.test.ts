@@ -2,6 +2,7 @@ import { AxeBuilder } from '@axe-core/playwright';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { pages } from '../../../src/service/console/registry.ts';
 import { ConsoleStage } from '../../helpers/console/console-stage.ts';
+import { reportOf } from '../../helpers/service/service.ts';
 
 let stage: ConsoleStage;
 let paths: string[];
@@ -68,4 +69,18 @@ describe('without JavaScript', () => {
     await page.getByRole('button', { name: 'Run them' }).click();
     expect(await page.locator('h1').innerText()).toBe('shop');
   });
+});
+
+it('a session is followed to its end without a reload', async () => {
+  await using window = await stage.visit();
+  const { page } = window;
+  await window.go('/sessions');
+  await page.getByRole('button', { name: 'Run them' }).click();
+  await page.getByText('It changes by itself').waitFor();
+  await page.evaluate(() => Object.assign(globalThis, { isSamePage: true }));
+  const runs = await stage.agent.claim();
+  await stage.agent.report(runs.map((run) => reportOf(run)));
+  await page.locator('.lead .state-passed').waitFor();
+  expect(await page.evaluate(() => 'isSamePage' in globalThis)).toBe(true);
+  expect(window.complaints).toEqual([]);
 });

@@ -5,7 +5,7 @@ import { actionButton } from '../forms/action.ts';
 import { html, path } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { PageAnswer, PageCall, View } from '../page.ts';
-import { resultBadge, statusBadge } from './words.ts';
+import { following, resultBadge, statusBadge } from './words.ts';
 
 /** A check that somebody asked to be run now: how far it is, and its results. */
 export async function showCheckSession({ api, params, viewer }: PageCall): Promise<View> {
@@ -18,7 +18,7 @@ export async function showCheckSession({ api, params, viewer }: PageCall): Promi
     !isOver && api.allows(checkSessionRoutes.cancelCheckSession)
       ? html`<div class="row-actions">${actionButton({ to: path`/sessions/checks/${id}/cancel`, word: 'Cancel', viewer })}</div>`
       : '',
-  )}<p class="lead">${statusBadge(session.status)}</p>
+  )}<p class="lead">${statusBadge(session.status)}</p>${isOver ? '' : following(path`/sessions/checks/${id}`)}
 ${facts([
   ['Check', html`<a href="${path`/checks/${session.checkId}`}">${name}</a>`],
   ['Begun', instant(session.startedAt)],
@@ -42,7 +42,7 @@ ${facts([
       },
     ],
   })}</section>`;
-  return { title: session.name, main, isLive: !isOver };
+  return { title: session.name, main };
 }
 
 export async function cancelCheckRuns({ api, params }: PageCall): Promise<PageAnswer> {

@@ -5,7 +5,7 @@ import { actionButton } from '../forms/action.ts';
 import { html, path } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { PageAnswer, PageCall, View } from '../page.ts';
-import { resultBadge, statusBadge } from './words.ts';
+import { following, resultBadge, statusBadge } from './words.ts';
 
 /** Checks that somebody tries out: how far they are, and how each went. */
 export async function showTestSession({ api, params, viewer }: PageCall): Promise<View> {
@@ -18,7 +18,7 @@ export async function showTestSession({ api, params, viewer }: PageCall): Promis
     !isOver && api.allows(testSessionRoutes.cancelTestSession)
       ? html`<div class="row-actions">${actionButton({ to: path`/sessions/tests/${id}/cancel`, word: 'Cancel', viewer })}</div>`
       : '',
-  )}<p class="lead">${statusBadge(session.status)}</p>
+  )}<p class="lead">${statusBadge(session.status)}</p>${isOver ? '' : following(path`/sessions/tests/${id}`)}
 ${facts([
   ['Begun', instant(session.startedAt)],
   [isOver ? 'Took' : 'Runs for', duration(session.timeElapsed)],
@@ -39,7 +39,7 @@ ${facts([
       { title: 'Location', cell: ({ runLocation }) => html`<code>${shortened(runLocation, 40)}</code>` },
     ],
   })}</section>`;
-  return { title: session.name, main, isLive: !isOver };
+  return { title: session.name, main };
 }
 
 const metadataWords: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
 import type { checkSessionStatusNames } from '../../../protocol/sessions/check-session.ts';
 import { type State, stateBadge } from '../elements/state.ts';
-import type { Html } from '../html.ts';
+import { type Html, html } from '../html.ts';
 
 type Status = (typeof checkSessionStatusNames)[number] | 'RUNNING';
 
@@ -19,6 +19,11 @@ const statuses: Readonly<Record<Status, readonly [State, string]>> = {
 
 export function statusBadge(status: Status): Html {
   return stateBadge(...statuses[status]);
+}
+
+/** Keeps a page up to date while its session lasts: results of test sessions are no change of any check. */
+export function following(here: string): Html {
+  return html`<p class="small soft lead" hx-get="${here}" hx-trigger="every 3s" hx-target="#main" hx-select="#main" hx-swap="outerMorph">It changes by itself. <a href="${here}">Show it again</a></p>`;
 }
 
 /** What became of one run of a session. */
