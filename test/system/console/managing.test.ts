@@ -37,7 +37,7 @@ describe('every page of the registry', () => {
         path,
       ).toEqual([]);
       await window.page.setViewportSize({ width: 320, height: 800 });
-      const excess = await window.page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      const excess = await window.page.evaluate('document.documentElement.scrollWidth - innerWidth');
       expect(excess, `${path} at 320 px`).toBeLessThanOrEqual(0);
     }
     expect(window.complaints).toEqual([]);

@@ -37,6 +37,8 @@ export interface NotifierOptions {
   readonly outlets: Outlets;
   /** Where clients reach the API, for links; there are none without it. */
   readonly publicUrl?: string | undefined;
+  /** Links to runs lead to their pages; else to what the API has of them. */
+  readonly hasPages: boolean;
   /** How many notifications a channel gets in a minute; 0: as many as there are. */
   readonly maxPerMinute: number;
 }
@@ -44,7 +46,7 @@ export interface NotifierOptions {
 /** The settings that alerting needs. */
 export type AlertingConfig = Pick<
   ServiceConfig,
-  'EGRESS_ALLOW' | 'EGRESS_DENY' | 'ALERTS_PER_MINUTE' | 'PUBLIC_URL'
+  'EGRESS_ALLOW' | 'EGRESS_DENY' | 'ALERTS_PER_MINUTE' | 'PUBLIC_URL' | 'PAGES'
 > &
   ChannelSettings;
 
@@ -80,6 +82,7 @@ export function configuredNotifier({
       settings: config,
     },
     publicUrl: config.PUBLIC_URL,
+    hasPages: config.PAGES === 'on',
     maxPerMinute: config.ALERTS_PER_MINUTE,
   });
 }
@@ -333,19 +336,22 @@ export class Notifier {
     { signingKey, cause }: { readonly signingKey: string; readonly cause: CauseSummary | undefined },
   ): ChannelMessage {
     const base = this.#options.publicUrl?.replace(/\/+$/, '');
-    const hasLink = base !== undefined && alert.result_id !== null;
+    const { check_id: checkId, result_id: resultId } = alert;
+    const runPath = this.#options.hasPages
+      ? `/checks/${checkId}/runs/${resultId}`
+      : `/v1/check-results/${checkId}/${resultId}`;
     return channelMessage({
       id: row.id,
       alertId: alert.id,
       type: alert.alert_type,
       notice: alert.notice,
-      checkId: alert.check_id,
+      checkId,
       filedUnder: row.check_id,
-      resultId: alert.result_id,
+      resultId,
       accountId: alert.account_id,
       facts: { ...storedFacts(alert), cause },
       created: alert.created,
-      resultLink: hasLink ? `${base}/v1/check-results/${alert.check_id}/${alert.result_id}` : null,
+      resultLink: base === undefined || resultId === null ? null : `${base}${runPath}`,
       pageLink:
         base === undefined
           ? null

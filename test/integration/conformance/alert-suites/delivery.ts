@@ -77,7 +77,7 @@ export function deliverySuite(stage: AlertStage, { isShared }: { readonly isShar
       n: 0,
       isUp: false,
       tags: ['team:core', 'two\nlines'],
-      link: `https://picket.test/base/v1/check-results/${checkId}/${notification.checkResultId}`,
+      link: `https://picket.test/base/checks/${checkId}/runs/${notification.checkResultId}`,
     });
     const signature = createHmac('sha256', 'shared secret').update(request.body).digest('hex');
     expect(request.headers['x-service-signature']).toBe(signature);
