@@ -199,7 +199,7 @@ it('two agents of a location share a folder and never a file', async () => {
   expect(readdirSync(spool.path)).toHaveLength(1);
 });
 
-it('no result that was on disk is lost, whenever the agent is killed', async () => {
+it('no result that was on disk is lost, whenever the agent is killed', { timeout: 120_000 }, async () => {
   await using stage = await Stage.open();
   const { service } = stage;
   const kept = new Set<string>();
@@ -215,7 +215,7 @@ it('no result that was on disk is lost, whenever the agent is killed', async () 
       : undefined;
   const feed = setInterval(() => service.enqueue(...runsOf(stage, 3)), 20);
   try {
-    for (let kill = 0; kill < 6; kill++) {
+    for (let kill = 0; kill < 6 || (kill < 60 && kept.size <= 20); kill++) {
       const agent = await start(stage);
       await new Promise((resolve) => setTimeout(resolve, Math.random() * 800));
       await agent.kill();

@@ -12,6 +12,7 @@ import {
   TestAgent,
   until,
 } from '../../helpers/service/service.ts';
+import { urlDetail } from '../../helpers/service/url-detail.ts';
 import { loggedIn, type Visitor } from '../../helpers/service/visitor.ts';
 
 const hostile = `"><img src=x onerror=alert(1)>'`;
@@ -20,27 +21,64 @@ let harness: ServiceHarness;
 let writer: Visitor;
 let reader: Visitor;
 let checkId: string;
+let agent: TestAgent;
 
 beforeAll(async () => {
   harness = await openHarness({ clock });
   writer = await loggedIn(harness);
   reader = await loggedIn(harness, 'READ_ONLY');
-  const agent = new TestAgent(harness, await createLocation(harness, 'lab'));
+  agent = new TestAgent(harness, await createLocation(harness, 'lab'));
   const check = { name: `shop ${hostile}`, frequency: 1, tags: ['shop'], privateLocations: ['lab'] };
   ({ id: checkId } = await createCheck(harness, { ...check, retryStrategy: null, doubleCheck: false }));
   harness.startScheduler();
   clock.advance(60_000);
-  await until('the check failed', async () => {
+  await fails([checkId]);
+});
+/** Has the next run of each of these checks fail, or pass. */
+async function fails(checkIds: readonly string[], isPassed = false): Promise<void> {
+  const left = new Set(checkIds);
+  const refused = failure('CONNECTION_REFUSED', `connect ECONNREFUSED ${hostile}`);
+  const found = {
+    detail: urlDetail('http://target.test/', '10.0.0.5'),
+    ...(isPassed ? {} : { failure: refused }),
+  };
+  await until('the checks ran', async () => {
     const runs = await agent.claim();
     if (runs.length === 0) return void clock.advance(20);
-    const refused = failure('CONNECTION_REFUSED', `connect ECONNREFUSED ${hostile}`);
-    await agent.report(runs.map((run) => reportOf(run, { failure: refused })));
-    return true;
+    await agent.report(runs.map((run) => reportOf(run, found)));
+    for (const { check } of runs) left.delete(check.id);
+    return left.size === 0;
   });
-});
+}
 afterAll(() => harness.close());
 
 describe('what is open', () => {
+  it('is one line for one cause, with the checks that fail by it', async () => {
+    const fields = { frequency: 1, privateLocations: ['lab'], retryStrategy: null, doubleCheck: false };
+    const config = { name: 'hook', url: 'https://hooks.example.com/' };
+    await harness.call('POST', '/v1/alert-channels', { type: 'WEBHOOK', config, autoSubscribe: true });
+    harness.startAlerting();
+    const ids: string[] = [];
+    for (const name of ['cart', 'till']) ids.push((await createCheck(harness, { ...fields, name })).id);
+    clock.advance(60_000);
+    await fails(ids, true);
+    clock.advance(60_000);
+    await fails(ids);
+    const [cause] = await until('the cause is known', async () => {
+      const { body: causes } = await harness.call('GET', '/v1/alert-causes?isOpen=true');
+      if (causes.length === 0) clock.advance(1000);
+      return causes.length > 0 && causes;
+    });
+    expect(cause.memberCount).toBeGreaterThanOrEqual(2);
+    const { body } = await reader.get('/alerts');
+    const section = body.slice(body.indexOf('<details class="joined">'), body.indexOf('<h2>Silences'));
+    expect(section).toContain(`${cause.memberCount} checks`);
+    expect(section).toContain(cause.reason.split(':')[0]);
+    for (const { checkId: id } of cause.members) expect(section).toContain(`/checks/${id}`);
+    for (const id of ids) await harness.call('DELETE', `/v1/checks/${id}`);
+    expect((await reader.get('/alerts')).body).not.toContain('class="joined"');
+  });
+
   it('says which check, since when and why, as text', async () => {
     const { body } = await reader.get('/alerts');
     expect(body).toContain('shop &quot;&gt;&lt;img');

@@ -72,8 +72,9 @@ it('lets no form of a secret out of results, alerts, mails, pages, metrics and l
     }
     const template = '{{ALERT_TITLE}} {{ALERT_TYPE}} {{CHECK_ERROR_MESSAGE}} {{CHECK_NAME}}';
     const channels = [
-      { type: 'WEBHOOK', config: { name: 'hook', url: hook.url, template } },
-      { type: 'EMAIL', config: { address: 'ops@example.com' } },
+      { type: 'WEBHOOK', config: { name: 'hook', url: hook.url, template }, groupByCause: false },
+      { type: 'WEBHOOK', config: { name: 'of causes', url: hook.url } },
+      { type: 'EMAIL', config: { address: 'ops@example.com' }, groupByCause: false },
     ];
     const alertChannelSubscriptions: { alertChannelId: number; activated: boolean }[] = [];
     for (const channel of channels) {

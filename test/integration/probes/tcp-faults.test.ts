@@ -96,6 +96,8 @@ describe('a peer', () => {
   it.each(['flood', 'torrent'] as const)('that sends a %s is cut at the size limit', async (behaviour) => {
     const { error, answer, isTruncated } = await converse(await started(behaviour), {
       timeoutMs: 20_000,
+      // A machine that stands still for a moment must not look like the end of the answer.
+      idleGapMs: 60_000,
       maxAnswerBytes: 300_000,
     });
     expect(error).toBeUndefined();

@@ -22,6 +22,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   callTrigger: 'waits for runs',
   awaitCheckSession: 'waits for runs',
   awaitTestSession: 'waits for runs',
+  getAlertCause: 'failures have to be held for some seconds first',
   testAlertChannel: 'waits for the notifier, which does not run',
   analyseErrorGroup: 'no model provider: 402',
   analyseTestSessionErrorGroup: 'no model provider: 402',

@@ -11,6 +11,7 @@ import type { Problems } from '../forms/problems.ts';
 import { type Content, type Html, html, path } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { PageCall, View } from '../page.ts';
+import { byCause, joinedSection } from './joined.ts';
 import { acknowledgeForm, silenceForm, silenceOfForm } from './silence-form.ts';
 import { alertTabs } from './tabs.ts';
 
@@ -28,7 +29,7 @@ interface OpenRow extends OpenAlert {
   readonly cause: { readonly words: string; readonly href: string } | null;
 }
 
-/** What is wrong now, since when, and who looks after it. */
+/** What is wrong now, since when, and who looks after it: one cause is one line, however many checks fail by it. */
 export async function showOpen(call: PageCall, refused?: Problems): Promise<View> {
   const { api, store, clock } = call;
   const now = clock.wallMs();
@@ -47,8 +48,11 @@ export async function showOpen(call: PageCall, refused?: Problems): Promise<View
     const href = path`/checks/${alert.checkId}/runs/${resultId ?? ''}`;
     return { ...alert, cause: resultId === null ? null : { words, href } };
   });
+  const { joined, alone } = await byCause(call, rows);
+  const tableOf = (some: readonly OpenRow[]) => openTable(call, some, now);
   const main = html`${heading('Alerts')}${alertTabs('/alerts')}${problemNotice(refused)}
-${openTable(call, rows, now)}
+${joined.map((one) => joinedSection(one, now, tableOf))}
+${joined.length > 0 && alone.length === 0 ? '' : tableOf(alone)}
 <section><h2>Silences</h2>${silenceTable(call, silences, now)}
 ${api.allows(alertHandlingRoutes.createSilence) ? silenceForm(call.viewer, await store.overviews.choices(call.viewer.accountId), refused) : ''}</section>
 <section><h2>Who did what</h2>${actionTable(actions, now)}</section>`;

@@ -4,21 +4,10 @@ import { type FailureCode, failure } from '../../../../src/checks/contract/failu
 import type { LeasedRun, ResultReport } from '../../../../src/protocol/agent/agent.ts';
 import { type HttpReceiver, startHttpReceiver } from '../../../helpers/service/alert-receivers.ts';
 import { createLocation, reportOf, TestAgent, until } from '../../../helpers/service/service.ts';
+import { urlDetail } from '../../../helpers/service/url-detail.ts';
 import { type AlertStage, minuteMs } from './alert-stage.ts';
 
 type Verdict = (run: LeasedRun) => Partial<ResultReport>;
-
-/** What a run found out about where it went. */
-function detailOf(url: string, ipAddress: string | null) {
-  return {
-    ...{ assertions: [], requestError: null, jobLog: null, jobAssets: null, pcapDataUrl: null },
-    request: { method: 'GET', url, data: '', headers: {}, params: {} },
-    response: {
-      ...{ status: 0, statusText: '', body: '', headers: null, timings: null, timingPhases: null, href: url },
-      ...{ truncated: false, httpVersion: null, ipAddress, redirectCount: 0 },
-    },
-  };
-}
 
 /** One cause, one alert: failures that share evidence are one notification, one recovery, one incident. */
 export function causeSuite(stage: AlertStage): void {
@@ -38,7 +27,7 @@ export function causeSuite(stage: AlertStage): void {
     http.received.filter((request) => request.path === path).map(({ body }) => body);
   const addressOf = '10.0.0.5';
   const seen = (run: LeasedRun, address: string | null = addressOf) =>
-    detailOf((run.check.spec as { request: { url: string } }).request.url, address);
+    urlDetail((run.check.spec as { request: { url: string } }).request.url, address);
   const passed: Verdict = (run) => ({ detail: seen(run) });
   const failed =
     (code: FailureCode = 'CONNECTION_REFUSED'): Verdict =>
@@ -94,6 +83,9 @@ export function causeSuite(stage: AlertStage): void {
     expect(further).toEqual([]);
     expect(cause).toMatchObject({ kind: 'address', evidence: addressOf, closedAt: null, memberCount: 100 });
     expect(cause.reason).toContain(addressOf);
+    const alone = async (id: string) => await stage.harness.call('GET', `/v1/alert-causes/${id}`);
+    expect((await alone(cause.id)).body).toEqual(cause);
+    expect((await alone(randomUUID())).status).toBe(404);
     const notices = await stage.notifications();
     expect(notices).toHaveLength(1);
     expect(Date.parse(notices[0].created_at) - diedAt).toBeLessThanOrEqual(minuteMs);
