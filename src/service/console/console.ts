@@ -15,6 +15,7 @@ import { addLogin } from './login/routes.ts';
 import { isCsrfToken, Sessions } from './login/sessions.ts';
 import { Operations } from './operations.ts';
 import type { Page, PageAnswer, PageCall, View, Viewer } from './page.ts';
+import { addPublicPages } from './public/routes.ts';
 import { pages } from './registry.ts';
 import { type Answering, pathOf, Replies } from './replies.ts';
 import { pageHeaders } from './security-headers.ts';
@@ -29,6 +30,8 @@ export interface ConsoleDeps {
   readonly handlers: ReadonlyMap<string, AnyHandler>;
   /** Where browsers reach the service; an https address makes cookies secure. */
   readonly publicUrl?: string | undefined;
+  /** What one caller may ask in a minute; 0 or absent: there are no rate limits. */
+  readonly requestsPerMinute?: number;
 }
 
 const ranks: Readonly<Record<KeyRole, number>> = { READ_ONLY: 0, READ_RUN: 1, READ_WRITE: 2, ADMIN: 3 };
@@ -73,9 +76,15 @@ export async function addConsole(app: FastifyInstance, deps: ConsoleDeps): Promi
         method: page.method ?? 'GET',
         url: page.path,
         handler: answerWith(page, { ...deps, replies }),
-        onResponse: async (request, reply) => logPage(deps.logger, page, request, reply),
+        onResponse: async (request, reply) => logPage(deps.logger, page.path, request, reply),
       });
     }
+    await scope.register(async (open) => {
+      open.addHook('onResponse', async (request, reply) =>
+        logPage(deps.logger, request.routeOptions.url ?? '', request, reply),
+      );
+      addPublicPages(open, { ...deps, assets });
+    });
     // What is left: the API says so in its own words, browsers get a page.
     scope.get('/*', async (request, reply) => {
       if (!wantsPage(request)) return reply.callNotFound();
@@ -155,12 +164,12 @@ function wantsPage({ headers, url }: FastifyRequest): boolean {
   return !url.startsWith('/v1/') && (headers.accept ?? '').includes('text/html');
 }
 
-function logPage(logger: Logger, page: Page, request: FastifyRequest, reply: FastifyReply): void {
+function logPage(logger: Logger, path: string, request: FastifyRequest, reply: FastifyReply): void {
   logger.info(
     {
       requestId: request.id,
       method: request.method,
-      path: page.path,
+      path,
       status: reply.statusCode,
       durationMs: Math.round(reply.elapsedTime),
     },

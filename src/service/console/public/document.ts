@@ -1,0 +1,84 @@
+import type { Assets } from '../assets.ts';
+import { type Content, type Html, html } from '../html.ts';
+import { pageHeaders } from '../security-headers.ts';
+
+export interface PublicFrame {
+  readonly title: string;
+  /** The name in the header, with its image and what it links to. */
+  readonly name: string | null;
+  readonly logo?: string | null;
+  readonly link?: string | null;
+  readonly favicon?: string | null;
+  readonly theme: 'auto' | 'light' | 'dark';
+  readonly description?: string | null;
+  /** Files with colours or rules of the page's owner. */
+  readonly styles?: readonly string[];
+  readonly feeds?: readonly { readonly type: string; readonly title: string; readonly path: string }[];
+  readonly isWide?: boolean;
+  readonly main: Content;
+  readonly footer: Content;
+}
+
+/** A whole document for anybody: no navigation, no account, nothing of who reads it. */
+export function publicDocument(assets: Assets, frame: PublicFrame): string {
+  const { title, main, theme, styles = [], feeds = [], favicon, description } = frame;
+  return `<!doctype html>${html`<html lang="en" data-theme="${theme}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title}</title>
+${description ? html`<meta name="description" content="${description}">` : ''}
+<link rel="icon" href="${favicon || assets.icon.path}">
+<link rel="stylesheet" href="${assets.style.path}">
+${styles.map((path) => html`<link rel="stylesheet" href="${path}">`)}
+${feeds.map((feed) => html`<link rel="alternate" type="${feed.type}" title="${feed.title}" href="${feed.path}">`)}
+<script src="${assets.app.path}" defer></script>
+</head>
+<body class="public${frame.isWide ? ' public-wide' : ''}">
+<a class="skip" href="#main">Skip to the content</a>
+${header(frame)}
+<main id="main" tabindex="-1">${main}</main>
+<footer class="bottom">${frame.footer}<span class="zone" data-zone>Times are UTC</span></footer>
+</body>
+</html>`}`;
+}
+
+function header({ name, logo, link }: PublicFrame): Html | '' {
+  if (name === null && !logo) return '';
+  const inside = html`${logo ? html`<img class="public-logo" src="${logo}" alt="${name ? '' : 'Logo'}">` : ''}${
+    name === null ? '' : html`<span>${name}</span>`
+  }`;
+  return html`<header class="public-top">${
+    link
+      ? html`<a class="public-name" href="${link}" rel="noopener nofollow">${inside}</a>`
+      : html`<span class="public-name">${inside}</span>`
+  }</header>`;
+}
+
+/**
+ * What browsers are held to: files of this service, and the images that the page's owner named. Nothing of
+ * what a page shows can bring in anything else.
+ */
+export function publicHeaders(images: readonly (string | null | undefined)[]): Record<string, string> {
+  const origins = new Set(images.flatMap((image) => (image && URL.parse(image)?.origin) || []));
+  const policy = pageHeaders['content-security-policy']
+    .replace("img-src 'self' data:", ["img-src 'self'", ...origins].join(' '))
+    .replace("media-src 'self'; connect-src 'self'; ", '');
+  return { ...pageHeaders, 'content-security-policy': policy };
+}
+
+/** A document where there is no page to show. */
+export function publicNotice(
+  assets: Assets,
+  options: { readonly title: string; readonly text: Content; readonly more?: Content },
+): string {
+  const { title, text, more = '' } = options;
+  return publicDocument(assets, {
+    title,
+    name: null,
+    theme: 'auto',
+    main: html`<div class="error-page"><h1>${title}</h1><p>${text}</p>${more}</div>`,
+    footer: '',
+  });
+}

@@ -1,0 +1,61 @@
+import { expect, it } from 'vitest';
+import { KeptAnswers } from './kept-answers.ts';
+
+function stage() {
+  const time = { nowMs: 0, isPatient: true };
+  const answers = new KeptAnswers<string>({
+    clock: {
+      monotonicMs: () => time.nowMs,
+      sleep: () => (time.isPatient ? Promise.withResolvers<void>().promise : Promise.resolve()),
+    },
+    isBetterOld: (thrown) => String(thrown).includes('away'),
+    bytesOf: (value) => value.length,
+  });
+  return { time, answers };
+}
+const failing = (message: string) => () => Promise.reject(new Error(message));
+
+it('makes an answer once for all who ask at the same time and for ten seconds', async () => {
+  const { time, answers } = stage();
+  let made = 0;
+  const get = () => answers.get('page', async () => `made ${++made}`);
+  const first = await Promise.all([get(), get(), get()]);
+  expect(first).toEqual(Array(3).fill({ value: 'made 1', isStale: false }));
+  time.nowMs = 9_999;
+  expect(await get()).toEqual({ value: 'made 1', isStale: false });
+  time.nowMs = 10_000;
+  expect(await get()).toEqual({ value: 'made 2', isStale: false });
+});
+
+it('gives the old answer while the new one cannot be made, and asks again after a pause', async () => {
+  const { time, answers } = stage();
+  await expect(answers.get('page', failing('away'))).rejects.toThrow('away');
+  await answers.get('page', async () => 'old');
+  time.nowMs = 1_000_000;
+  expect(await answers.get('page', failing('away'))).toEqual({ value: 'old', isStale: true });
+  time.nowMs += 4_999;
+  expect(await answers.get('page', async () => 'new')).toEqual({ value: 'old', isStale: true });
+  time.nowMs += 1;
+  expect(await answers.get('page', async () => 'new')).toEqual({ value: 'new', isStale: false });
+});
+
+it('does not wait for long where there is an old answer; what comes late is the next one', async () => {
+  const { time, answers } = stage();
+  await answers.get('page', async () => 'old');
+  time.nowMs = 10_000;
+  time.isPatient = false;
+  const late = Promise.withResolvers<string>();
+  expect(await answers.get('page', () => late.promise)).toEqual({ value: 'old', isStale: true });
+  late.resolve('late');
+  await late.promise;
+  await new Promise(setImmediate);
+  expect(await answers.get('page', failing('not asked'))).toEqual({ value: 'late', isStale: false });
+});
+
+it('forgets what is not there any more', async () => {
+  const { time, answers } = stage();
+  await answers.get('page', async () => 'old');
+  time.nowMs = 10_000;
+  await expect(answers.get('page', failing('deleted'))).rejects.toThrow('deleted');
+  await expect(answers.get('page', failing('away'))).rejects.toThrow('away');
+});

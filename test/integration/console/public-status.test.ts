@@ -1,0 +1,259 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Clock, systemClock } from '../../../src/lib/clock.ts';
+import { createCheck, openHarness, type ServiceHarness } from '../../helpers/service/service.ts';
+import { Visitor } from '../../helpers/service/visitor.ts';
+
+// Time that can be moved on: answers are kept for ten seconds of it.
+let aheadMs = 0;
+const clock: Clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + aheadMs };
+const hostile = `"><script>alert(1)</script><img src=x onerror=alert(2)>'&amp;\u202e\u0007`;
+
+let harness: ServiceHarness;
+let visitor: Visitor;
+beforeAll(async () => {
+  harness = await openHarness({ clock });
+  visitor = new Visitor(harness.app);
+});
+afterAll(() => harness.close());
+
+async function call(method: string, path: string, body?: unknown, key?: string) {
+  const answer = await harness.call(method, path, body, key === undefined ? {} : { key });
+  if (answer.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`);
+  return answer.body;
+}
+const addService = async (name: string): Promise<string> =>
+  (await call('POST', '/v1/status-pages/services', { name })).id;
+const addPage = (url: string, services: readonly string[], more: object = {}) =>
+  call('POST', '/v1/status-pages', {
+    name: `Page ${url}`,
+    url,
+    cards: [{ name: 'Core', services: services.map((id) => ({ id })) }],
+    ...more,
+  });
+const addIncident = (name: string, services: readonly string[], more: object = {}) =>
+  call('POST', '/v1/status-pages/incidents', {
+    name,
+    severity: 'MAJOR',
+    services: services.map((id) => ({ id })),
+    incidentUpdates: [{ description: 'We look into it.', status: 'INVESTIGATING' }],
+    ...more,
+  });
+const hour = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
+/** Text of a document, as people read it. */
+const textOf = (body: string) => body.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
+
+describe('a status page', () => {
+  it('says how all of it stands, what is wrong and its updates', async () => {
+    const [shop, mail] = [await addService('Shop'), await addService('Mail')];
+    await addPage('plain', [shop, mail], { description: 'What we run.' });
+    const before = textOf((await visitor.get('/status/PLAIN')).body);
+    expect(before).toContain('All services operational');
+    expect(before).toContain('What we run.');
+    const incident = await addIncident('Orders fail', [shop]);
+    await call('POST', `/v1/status-pages/incidents/${incident.id}/incident-updates`, {
+      description: 'A disk is full.',
+      status: 'IDENTIFIED',
+    });
+    const over = await addIncident('Slow mail', [mail], { severity: 'MINOR' });
+    await call('POST', `/v1/status-pages/incidents/${over.id}/incident-updates`, {
+      description: 'All is well.',
+      status: 'RESOLVED',
+    });
+    for (const [name, from, to] of [
+      ['New disks', -1, 1],
+      ['New racks', 24, 26],
+    ] as const) {
+      await call('POST', '/v1/maintenance-windows', {
+        name,
+        startsAt: hour(from),
+        endsAt: hour(to),
+        statusPageVisibility: { enabled: true, serviceIds: [mail] },
+      });
+    }
+    aheadMs += 10_000;
+    const { body } = await visitor.get('/status/plain');
+    const text = textOf(body);
+    expect(text).toContain('Major problem, 2 of 2 services affected');
+    for (const part of [
+      'Open incidents',
+      'Orders fail',
+      'A disk is full.',
+      'We look into it.',
+      'Affects Shop',
+    ]) {
+      expect(text).toContain(part);
+    }
+    expect(text.indexOf('A disk is full.')).toBeLessThan(text.indexOf('We look into it.'));
+    expect(text).toMatch(
+      /Maintenance going on .*New disks.*Planned maintenance.*New racks.*History.*Slow mail/,
+    );
+    expect(text).toContain('In maintenance');
+    expect(body.match(/class="day-bars"/g)).toHaveLength(2);
+  });
+
+  it('calls nothing well, and draws nothing green, that was not measured', async () => {
+    const [measured, announced] = [await addService('Measured'), await addService('By hand')];
+    await createCheck(harness, {
+      name: 'never run',
+      triggerIncident: { serviceId: measured, name: 'Down', description: 'x', notifySubscribers: false },
+    });
+    await addPage('grey', [measured]);
+    await addPage('hand', [announced]);
+    const { body } = await visitor.get('/status/grey');
+    expect(textOf(body)).toContain('No known incident; not measured now');
+    expect(textOf(body)).toMatch(/Measured – Not measured/);
+    expect(body).not.toContain('day-measured');
+    expect(body).not.toContain('100 %');
+    expect(body.match(/<rect class="day-unmeasured"/g)?.length).toBeGreaterThanOrEqual(90);
+    const byHand = (await visitor.get('/status/hand')).body;
+    expect(byHand).not.toContain('day-measured');
+    expect(textOf(byHand)).toContain('without an announced incident');
+  });
+
+  it('shows hostile text of every field as text, in the feeds too', async () => {
+    const service = await addService(hostile);
+    await addPage('hostile', [service], {
+      name: hostile,
+      description: hostile,
+      logo: 'https://images.example.com/a.png?"><script>',
+      redirectTo: 'https://example.com/?"><script>',
+      cards: [{ name: hostile, services: [{ id: service }] }],
+    });
+    await addIncident(hostile, [service], {
+      incidentUpdates: [{ description: `${hostile}]]>`, status: 'INVESTIGATING' }],
+    });
+    const window = await call('POST', '/v1/maintenance-windows', {
+      name: hostile,
+      description: hostile,
+      startsAt: hour(-1),
+      endsAt: hour(1),
+      statusPageVisibility: { enabled: true, serviceIds: [service] },
+    });
+    await call('POST', `/v1/maintenance-windows/${window.id}/maintenances/1/updates`, {
+      description: hostile,
+    });
+    const page = await visitor.get('/status/hostile');
+    expect(page.body.match(/<script/g)).toHaveLength(1);
+    expect(page.body).not.toMatch(/<img src=x|<svg\/|\u202e|\sstyle=/);
+    expect(page.body.match(/&lt;script&gt;alert\(1\)/g)?.length).toBeGreaterThanOrEqual(9);
+    expect(page.headers['content-security-policy']).toContain("img-src 'self' https://images.example.com;");
+    const atom = await visitor.get('/status/hostile/incidents.atom');
+    expect(atom.body).not.toMatch(/<script|\u202e/);
+    expect(page.body + atom.body).not.toContain('\u0007');
+    expect(atom.body).toContain('&lt;script&gt;');
+    const json = JSON.parse((await visitor.get('/status/hostile/incidents.json')).body);
+    expect(json.items[0].title).toContain('<script>');
+  });
+
+  it('has its incidents as feeds, with addresses of the page', async () => {
+    const service = await addService('Feed');
+    await addPage('feed', [service]);
+    const incident = await addIncident('Fed', [service]);
+    const page = await visitor.get('/status/feed');
+    expect(page.body).toContain(
+      'type="application/atom+xml" title="Incidents (Atom)" href="/status/feed/incidents.atom"',
+    );
+    const atom = await visitor.get('/status/feed/incidents.atom');
+    expect(atom.headers['content-type']).toBe('application/atom+xml; charset=utf-8');
+    expect(atom.body).toContain(`<id>urn:uuid:${incident.id}</id>`);
+    expect(atom.body).toContain('Investigating: We look into it.');
+    const json = await visitor.get('/status/feed/incidents.json');
+    expect(JSON.parse(json.body)).toMatchObject({
+      version: 'https://jsonfeed.org/version/1.1',
+      items: [{ title: 'Fed (Investigating)', url: `/status/feed#incident-${incident.id}` }],
+    });
+  });
+
+  it('has the colours of its owner, and its theme', async () => {
+    const colour = { light: '#112233', dark: '#AABBCC' };
+    const names =
+      'bodyBackgroundColor headerBackgroundColor headerFontColor titleFontColor bodyFontColor bodyFontColorMuted navigationFontColor linkFontColor cardBackgroundColor borderColor primaryButtonBackgroundColor primaryButtonFontColor';
+    const themeOf = (value: string) => Object.fromEntries(names.split(' ').map((name) => [name, value]));
+    const themeColors = { light: themeOf(colour.light), dark: themeOf(colour.dark) };
+    await addPage('coloured', [], { themeColors, defaultTheme: 'DARK' });
+    const { body } = await visitor.get('/status/coloured');
+    expect(body).toContain('data-theme="dark"');
+    expect(body).toContain('href="/status/coloured/colours.css"');
+    const css = await visitor.get('/status/coloured/colours.css');
+    expect(css.headers['content-type']).toBe('text/css; charset=utf-8');
+    expect(css.body).toContain('--paper: light-dark(#112233, #AABBCC)');
+    await addPage('uncoloured', []);
+    expect((await visitor.get('/status/uncoloured/colours.css')).status).toBe(404);
+  });
+
+  it('is a page where there is none, and needs no session where there is one', async () => {
+    for (const path of [
+      '/status/nowhere',
+      '/status/%00',
+      '/status/..%2f..%2fetc',
+      '/status/nowhere/incidents.atom',
+    ]) {
+      const missing = await visitor.get(path);
+      expect(missing.status, path).toBe(404);
+      expect(missing.body).toContain('<h1>Not found</h1>');
+      expect(missing.headers['cache-control']).toBe('no-store');
+    }
+    const other = await harness.addAccount();
+    await call('POST', '/v1/status-pages', { name: 'Theirs', url: 'theirs', cards: [] }, other.key);
+    const { body, headers } = await visitor.get('/status/theirs');
+    expect(body).toContain('Theirs');
+    expect(body).not.toContain('Shop');
+    expect(headers['set-cookie']).toBeUndefined();
+  });
+
+  it('is held to its own files, and kept by caches for seconds or while the service is away', async () => {
+    await addPage('cached', []);
+    const { headers, body } = await visitor.get('/status/cached');
+    expect(headers['cache-control']).toBe(
+      'public, max-age=10, stale-while-revalidate=30, stale-if-error=86400',
+    );
+    expect(headers['content-security-policy']).toContain("default-src 'none'");
+    expect(headers['content-security-policy']).not.toMatch(/unsafe|\*|https?:|data:/);
+    expect(headers).toMatchObject({ 'x-frame-options': 'DENY', 'x-content-type-options': 'nosniff' });
+    expect(body).not.toMatch(/<script(?! src="\/assets\/)|<style|\sstyle=/);
+    const again = await harness.app.inject({
+      url: '/status/cached',
+      headers: { 'if-none-match': String(headers['etag']), 'accept-encoding': 'gzip' },
+    });
+    expect([again.statusCode, again.body]).toEqual([304, '']);
+  });
+});
+
+it('answers of memory when the database is away, and says so; a deleted page does not', async () => {
+  const broken = await openHarness({ clock });
+  const reader = new Visitor(broken.app);
+  for (const url of ['kept', 'deleted']) {
+    const page = await broken.call('POST', '/v1/status-pages', { name: `Page ${url}`, url, cards: [] });
+    expect((await reader.get(`/status/${url}`)).body).not.toContain('as of');
+    if (url === 'deleted') await broken.call('DELETE', `/v1/status-pages/${page.body.id}`);
+  }
+  aheadMs += 10_000;
+  expect((await reader.get('/status/deleted')).status).toBe(404);
+  await broken.store.close();
+  const kept = await reader.get('/status/kept');
+  expect(kept.status).toBe(200);
+  expect(textOf(kept.body)).toContain('This is how things were as of');
+  expect(kept.headers['cache-control']).toBe('public, max-age=5');
+  for (const url of ['deleted', 'never-asked']) {
+    const missing = await reader.get(`/status/${url}`);
+    expect(missing.status).toBeGreaterThanOrEqual(500);
+    expect(missing.body).toContain('cannot be shown at the moment');
+  }
+});
+
+it('limits what has to be made, not who reads what is there', async () => {
+  const limited = await openHarness({ clock, requestsPerMinute: 1_000 });
+  try {
+    const reader = new Visitor(limited.app);
+    await limited.call('POST', '/v1/status-pages', { name: 'x', url: 'read', cards: [] });
+    for (let count = 0; count < 100; count += 1) expect((await reader.get('/status/read')).status).toBe(200);
+    const guesses: number[] = [];
+    for (let count = 0; count < 61; count += 1)
+      guesses.push((await reader.get(`/status/guess-${count}`)).status);
+    expect(guesses.at(0)).toBe(404);
+    expect(guesses.at(-1)).toBe(429);
+    expect((await reader.get('/status/read')).status).toBe(200);
+  } finally {
+    await limited.close();
+  }
+});
