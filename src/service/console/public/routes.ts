@@ -1,39 +1,32 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Clock } from '../../../lib/clock.ts';
+import type { FastifyInstance } from 'fastify';
 import { AppError, toError } from '../../../lib/errors.ts';
 import { publicPageRoutes, type StatusPageData } from '../../../protocol/pages/public-page.ts';
 import { reportError } from '../../http/errors.ts';
-import type { AnyHandler, Call } from '../../http/handler.ts';
 import { RateLimits } from '../../http/limits.ts';
-import { asStoreError } from '../../store/engine/dialect.ts';
-import type { Assets } from '../assets.ts';
+import type { Store } from '../../store.ts';
+import { addDashboards } from './dashboard-routes.ts';
 import { publicNotice } from './document.ts';
 import { freshness, sendFile, staleFreshness } from './files.ts';
 import { KeptAnswers } from './kept-answers.ts';
+import { callPublic, type Exchange, isBetterOld, knownAddress, type PublicPagesDeps } from './public-call.ts';
 import { type StatusPageFiles, sizeOf, statusPageFiles } from './status-page.ts';
-
-export interface PublicPagesDeps {
-  readonly assets: Assets;
-  readonly clock: Clock;
-  readonly handlers: ReadonlyMap<string, AnyHandler>;
-  readonly publicUrl?: string | undefined;
-  /** 0 or absent: there are no rate limits. */
-  readonly requestsPerMinute?: number;
-}
-
-type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply };
-
-/** What a page may be called; anything else is no page, and is not asked for in the database. */
-const address = /^[a-z0-9][a-z0-9.-]{0,252}$/;
 
 /**
  * The pages for everybody who has their address: no session, no cookie. They are made of what the JSON routes
  * of public pages answer, by the same handlers. Limits count only what has to be made: readers of a page that
  * is there already cost nothing, and there are many of them when something is down.
  */
-export function addPublicPages(app: FastifyInstance, deps: PublicPagesDeps): void {
-  const { assets, clock } = deps;
-  const limits = deps.requestsPerMinute ? new RateLimits(clock, deps.requestsPerMinute) : undefined;
+export function addPublicPages(
+  app: FastifyInstance,
+  given: Omit<PublicPagesDeps, 'limits'> & {
+    readonly store: Store;
+    /** 0 or absent: there are no rate limits. */
+    readonly requestsPerMinute?: number;
+  },
+): void {
+  const { assets, clock } = given;
+  const limits = given.requestsPerMinute ? new RateLimits(clock, given.requestsPerMinute) : undefined;
+  const deps = { ...given, limits };
   const statusPages = new KeptAnswers<StatusPageFiles>({ clock, isBetterOld, bytesOf: sizeOf });
 
   app.setErrorHandler((thrown, request, reply) => {
@@ -46,8 +39,7 @@ export function addPublicPages(app: FastifyInstance, deps: PublicPagesDeps): voi
   });
 
   const statusPage = (named: string, exchange: Exchange) => {
-    const key = named.toLowerCase();
-    if (!address.test(key)) throw new AppError('NOT_FOUND', 'There is no status page at this address.');
+    const key = knownAddress(named, 'status page');
     return statusPages.get(key, async () => {
       limits?.spend(publicPageRoutes.getStatusPageData, exchange.request, exchange.reply);
       const data = await callPublic(deps.handlers, publicPageRoutes.getStatusPageData.operationId, {
@@ -74,23 +66,7 @@ export function addPublicPages(app: FastifyInstance, deps: PublicPagesDeps): voi
       return sendFile(file, request, reply);
     });
   }
-}
-
-/** Whether readers are better served with what was so before: the database is away, or they are too many. */
-function isBetterOld(thrown: unknown): boolean {
-  const error = asStoreError(toError(thrown));
-  return !(error instanceof AppError) || error.statusCode >= 500 || error.code === 'RATE_LIMITED';
-}
-
-/** What a route of public pages answers, without HTTP in between. */
-export async function callPublic(
-  handlers: ReadonlyMap<string, AnyHandler>,
-  operationId: string,
-  call: Exchange & { readonly params: object; readonly query: object },
-): Promise<unknown> {
-  const handler = handlers.get(operationId);
-  if (!handler) throw new Error(`no handler for ${operationId}`);
-  return handler({ ...call, body: undefined, caller: null } as unknown as Call);
+  addDashboards(app, deps);
 }
 
 function wordsOf({ code, message, statusCode }: AppError): { title: string; text: string } {
