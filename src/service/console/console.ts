@@ -5,6 +5,7 @@ import type { Logger } from '../../lib/log.ts';
 import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
 import { limitSending } from '../http/app.ts';
 import type { AnyHandler } from '../http/handler.ts';
+import { RateLimits } from '../http/limits.ts';
 import type { KeyRole } from '../ids/keys.ts';
 import type { Store } from '../store.ts';
 import { readAssets, serveAssets } from './assets.ts';
@@ -47,6 +48,8 @@ export async function addConsole(app: FastifyInstance, deps: ConsoleDeps): Promi
   const sessions = new Sessions(deps.store, deps.clock);
   const replies = new Replies({ ...deps, assets, sessions, navigationFor });
   const feed = new LiveFeed(deps);
+  const { clock, requestsPerMinute } = deps;
+  const limits = requestsPerMinute ? new RateLimits(clock, requestsPerMinute) : undefined;
   app.addHook('preClose', async () => feed.close());
   await app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
@@ -75,7 +78,7 @@ export async function addConsole(app: FastifyInstance, deps: ConsoleDeps): Promi
       scope.route({
         method: page.method ?? 'GET',
         url: page.path,
-        handler: answerWith(page, { ...deps, replies }),
+        handler: answerWith(page, { ...deps, replies, limits }),
         onResponse: async (request, reply) => logPage(deps.logger, page.path, request, reply),
       });
     }
@@ -97,7 +100,7 @@ export async function addConsole(app: FastifyInstance, deps: ConsoleDeps): Promi
 
 function answerWith(
   page: Page,
-  { replies, ...deps }: ConsoleDeps & { readonly replies: Replies },
+  { replies, ...deps }: ConsoleDeps & { readonly replies: Replies; readonly limits: RateLimits | undefined },
 ): RouteHandlerMethod {
   return async (request, reply) => {
     const found = await replies.sessionOf(request);
@@ -123,16 +126,20 @@ function answerWith(
 function callOf(
   request: FastifyRequest,
   reply: FastifyReply,
-  { viewer, form, deps }: { viewer: Viewer; form: URLSearchParams; deps: ConsoleDeps },
+  {
+    viewer,
+    form,
+    deps,
+  }: { viewer: Viewer; form: URLSearchParams; deps: ConsoleDeps & { limits: RateLimits | undefined } },
 ): PageCall {
-  const { handlers, logger, store, artifactStore, clock } = deps;
+  const { handlers, logger, store, artifactStore, clock, limits } = deps;
   const { accountId, role, keyId } = viewer;
   return {
     viewer,
     params: request.params as Record<string, string>,
     query: new URL(request.url, 'http://own.invalid').searchParams,
     form,
-    api: new Operations({ handlers, logger, caller: { accountId, role, keyId }, request, reply }),
+    api: new Operations({ handlers, logger, limits, caller: { accountId, role, keyId }, request, reply }),
     store,
     artifactStore,
     clock,

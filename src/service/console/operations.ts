@@ -5,6 +5,7 @@ import type { Logger } from '../../lib/log.ts';
 import type { Route } from '../../protocol/http/route.ts';
 import { type AccountCaller, refuseRole } from '../http/auth.ts';
 import type { AnyHandler, Call } from '../http/handler.ts';
+import type { RateLimits } from '../http/limits.ts';
 import { logAudit } from '../http/request-log.ts';
 import { validationError } from '../http/validation.ts';
 
@@ -31,6 +32,7 @@ export class Operations {
   readonly #caller: AccountCaller;
   readonly #exchange: { readonly request: FastifyRequest; readonly reply: FastifyReply };
   readonly #logger: Logger;
+  readonly #limits: RateLimits | undefined;
 
   constructor(options: {
     readonly handlers: ReadonlyMap<string, AnyHandler>;
@@ -38,22 +40,30 @@ export class Operations {
     readonly request: FastifyRequest;
     readonly reply: FastifyReply;
     readonly logger: Logger;
+    readonly limits: RateLimits | undefined;
   }) {
     this.#handlers = options.handlers;
     this.#caller = options.caller;
     this.#exchange = { request: options.request, reply: options.reply };
     this.#logger = options.logger;
+    this.#limits = options.limits;
   }
 
   /**
    * Calls an operation. One that answers with bytes (`isResponseRaw`) answers the page's own request.
    *
-   * @throws AppError as the API answers it: VALIDATION_FAILED, READ_ONLY_KEY, NOT_FOUND, …
+   * @throws AppError as the API answers it: VALIDATION_FAILED, READ_ONLY_KEY, RATE_LIMITED, NOT_FOUND, …
    */
   async call<R extends Route>(route: R, input: OperationInput<R>): Promise<Answer<R>> {
     refuseRole(route, this.#caller);
     const handler = this.#handlers.get(route.operationId);
     if (!handler) throw new Error(`no handler for ${route.operationId}`);
+    // A page reads with many operations; what it changes counts as it does in the API.
+    if (route.method !== 'GET') {
+      const { request, reply } = this.#exchange;
+      const caller = { kind: 'account', account: this.#caller } as const;
+      this.#limits?.spend(route, { caller, ip: request.ip }, reply);
+    }
     const call = {
       params: parsed(route.params, input.params, 'params'),
       query: parsed(route.query, input.query ?? {}, 'query'),

@@ -31,11 +31,14 @@ export class RateLimits {
    *
    * @throws AppError RATE_LIMITED, with a Retry-After header, when the bucket is empty.
    */
-  spend(route: Pick<Route, 'operationId' | 'rateLimit'>, request: FastifyRequest, reply: FastifyReply): void {
-    const { caller } = request;
+  spend(
+    route: Pick<Route, 'operationId' | 'rateLimit'>,
+    { caller, ip }: Pick<FastifyRequest, 'caller' | 'ip'>,
+    reply: FastifyReply,
+  ): void {
     if (caller.kind === 'location') return;
     const limit = route.rateLimit ?? this.#general;
-    const who = caller.kind === 'account' ? `key ${caller.account.keyId}` : `address ${request.ip}`;
+    const who = caller.kind === 'account' ? `key ${caller.account.keyId}` : `address ${ip}`;
     const bucketName = `${route.rateLimit ? route.operationId : '*'} ${who}`;
     const { remaining, retryAfterSeconds, fullInSeconds } = this.#take(bucketName, limit);
     reply.header('x-ratelimit-limit', String(limit.requests));

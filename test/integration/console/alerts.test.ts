@@ -218,7 +218,7 @@ describe('the log of notifications', () => {
   it('tells what a test was answered with', async () => {
     await using receiver = await startHttpReceiver();
     // By its own clock: a test waits for its answer.
-    const own = await openHarness();
+    const own = await openHarness({ requestsPerMinute: 600 });
     try {
       const visitor = await loggedIn(own);
       const csrf = await visitor.csrf('/alerts/channels/new');
@@ -230,6 +230,12 @@ describe('the log of notifications', () => {
       expect(tested.body).toContain('The test arrived.');
       expect(receiver.received).toHaveLength(1);
       expect((await visitor.get('/alerts/notifications')).body).toMatch(/Webhook: ops[\s\S]*Arrived/);
+      // As often as the API allows, and no more.
+      const statuses = new Set<number>();
+      for (let turn = 0; turn < 10; turn += 1) {
+        statuses.add((await visitor.post(`${made.headers['location']}/test`, { csrf })).status);
+      }
+      expect([...statuses].sort()).toEqual([200, 429]);
     } finally {
       await own.close();
     }
