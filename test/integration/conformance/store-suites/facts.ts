@@ -25,7 +25,8 @@ export function factSuite(stage: StoreStage): void {
   async function daysRemaining(checkId: string): Promise<number | null> {
     const one = await stage.harness.call('GET', `/v1/check-statuses/${checkId}`);
     const all = await stage.harness.call('GET', '/v1/check-statuses');
-    expect(all.body).toEqual([one.body]);
+    // Slots of a day that was skipped may be noted between the two.
+    expect(all.body).toEqual([{ ...one.body, coverage: expect.anything() }]);
     return one.body.sslDaysRemaining;
   }
 
