@@ -5,8 +5,9 @@ import {
   measurementOf,
   noCoverage,
 } from '../../protocol/runs/coverage.ts';
+import { coverageByInterval, coverageOfDays } from './day-slots.ts';
 import type { SlotDays } from './slot-days.ts';
-import { coverageByInterval, coverageWithin, type Span } from './slot-segments.ts';
+import type { Span } from './slot-segments.ts';
 
 /** What is asked about the slots of some checks. All of it is data: it is asked of another thread. */
 export interface CoverageQuery extends Span {
@@ -40,17 +41,12 @@ export interface CoverageSource {
 
 export async function checkCoverages(days: SlotDays, query: CoverageQuery): Promise<CheckCoverage[]> {
   const { checkIds, location, intervalMs } = query;
-  const segments = await days.within([...new Set(checkIds)], query);
-  return [...segments].map(([checkId, all]) => {
-    const own = location === null ? all : all.filter((segment) => segment.location === location);
-    const byLocation = [...Map.groupBy(own, (segment) => segment.location)];
-    return {
-      checkId,
-      total: coverageWithin(own, query),
-      intervals: intervalMs === null ? [] : coverageByInterval(own, query, intervalMs),
-      byLocation: Object.fromEntries(byLocation.map(([name, some]) => [name, coverageWithin(some, query)])),
-    };
-  });
+  const found = await days.within([...new Set(checkIds)], query);
+  return [...found].map(([checkId, own]) => ({
+    checkId,
+    ...coverageOfDays(own, query, location),
+    intervals: intervalMs === null ? [] : coverageByInterval(own, query, location, intervalMs),
+  }));
 }
 
 /** The coverage of a window by check, without intervals. */

@@ -2,6 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import { outcomeOf } from '../../protocol/runs/coverage.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
 import type { Tables } from '../tables.ts';
+import { type DayCache, DaySlots, dayCache, decodedDay } from './day-slots.ts';
 import {
   decodeSegments,
   encodeSegments,
@@ -32,6 +33,11 @@ interface LedgerSlots {
   readonly has_errors: number | null;
 }
 
+interface SealedDays {
+  readonly until: number;
+  readonly days: DaySlots[];
+}
+
 /**
  * What became of every slot, in a few bytes a day. The ledger has a record for each slot; counting those of a
  * month at each request would cost as much as reading a million results. So the slots of every quarter of an hour are
@@ -42,10 +48,13 @@ interface LedgerSlots {
 export class SlotDays {
   readonly #db: Kysely<Tables>;
   readonly #dialect: Dialect;
+  readonly #cache: DayCache;
 
-  constructor(db: Kysely<Tables>, dialect: Dialect) {
+  /** @param cache keeps days that were read; by default none outlives its use. */
+  constructor(db: Kysely<Tables>, dialect: Dialect, cache = dayCache(0)) {
     this.#db = db;
     this.#dialect = dialect;
+    this.#cache = cache;
   }
 
   /** Up to where the slots of a check are sealed; 0 before the first. */
@@ -133,9 +142,9 @@ export class SlotDays {
       .execute();
   }
 
-  /** The slots of checks that were due in a span, sealed or not, by check. */
-  async within(checkIds: readonly string[], span: Span): Promise<Map<string, SlotSegment[]>> {
-    const found = new Map(checkIds.map((id) => [id, [] as SlotSegment[]]));
+  /** The slots of checks that were due in a span, and some around it, sealed or not, by check. */
+  async within(checkIds: readonly string[], span: Span): Promise<Map<string, DaySlots[]>> {
+    const found = new Map<string, DaySlots[]>();
     for (let start = 0; start < checkIds.length; start += checksPerStatement) {
       const some = checkIds.slice(start, start + checksPerStatement);
       // Asked first, and in one statement: what is sealed from here on is in neither part twice.
@@ -145,20 +154,13 @@ export class SlotDays {
         span,
       );
       for (const id of some) {
-        const all = [...(sealed.get(id)?.segments ?? []), ...(unsealed.get(id) ?? [])];
-        found.set(
-          id,
-          all.flatMap((segment) => slotsWithin(segment, span) ?? []),
-        );
+        found.set(id, [...(sealed.get(id)?.days ?? []), new DaySlots(unsealed.get(id) ?? [])]);
       }
     }
     return found;
   }
 
-  async #sealed(
-    checkIds: readonly string[],
-    { from, to }: Span,
-  ): Promise<Map<string, { readonly until: number; readonly segments: SlotSegment[] }>> {
+  async #sealed(checkIds: readonly string[], { from, to }: Span): Promise<Map<string, SealedDays>> {
     const rows = await this.#db
       .selectFrom('slot_seals')
       .leftJoin('slot_days', (join) =>
@@ -170,10 +172,10 @@ export class SlotDays {
       .select(['slot_seals.check_id', 'slot_seals.until_ms', 'slot_days.content'])
       .where(this.#dialect.inList('slot_seals.check_id', checkIds))
       .execute();
-    const found = new Map<string, { readonly until: number; readonly segments: SlotSegment[] }>();
+    const found = new Map<string, SealedDays>();
     for (const { check_id: id, until_ms: until, content } of rows) {
-      const own = found.get(id) ?? { until, segments: [] };
-      if (content) own.segments.push(...decodeSegments(content));
+      const own = found.get(id) ?? { until, days: [] };
+      if (content) own.days.push(decodedDay(this.#cache, content));
       found.set(id, own);
     }
     return found;
@@ -184,6 +186,26 @@ export class SlotDays {
     since: readonly (readonly [checkId: string, since: number])[],
     { from, to }: Span,
   ): Promise<Map<string, SlotSegment[]>> {
+    const found = new Map<string, SlotSegment[]>();
+    // PostgreSQL knows nothing of the instants in pairs and would read the whole ledger for the few slots that are
+    // not sealed, but for an instant of its own. A check without any seal would make that one useless for others.
+    const parts = [since.filter(([, at]) => at > 0), since.filter(([, at]) => at === 0)];
+    for (const part of parts) {
+      if (part.length === 0) continue;
+      for (const row of await this.#ledgerSlots(part, { from, to })) {
+        const own = found.get(row.check_id) ?? [];
+        own.push(segmentOf(row));
+        found.set(row.check_id, own);
+      }
+    }
+    return found;
+  }
+
+  async #ledgerSlots(
+    since: readonly (readonly [checkId: string, since: number])[],
+    { from, to }: Span,
+  ): Promise<LedgerSlots[]> {
+    const earliest = Math.min(...since.map(([, at]) => at));
     const { rows } = await sql<LedgerSlots>`
       select runs.check_id, runs.slot_location, runs.slot_at, runs.slot_count, runs.state, runs.reason,
         case when runs.slot_count > 1 then coalesce(runs.slot_interval_ms,
@@ -192,15 +214,9 @@ export class SlotDays {
           where results.run_id = runs.id and results.result_type = 'FINAL') end as has_errors
       from ${this.#dialect.pairRows(['check_id', 'since'], since)} as asked cross join runs
       where runs.check_id = asked.check_id and runs.slot_at >= asked.since and runs.slot_at < ${to}
-        and (runs.slot_at >= ${from} or runs.slot_count > 1)
+        and runs.slot_at >= ${earliest} and (runs.slot_at >= ${from} or runs.slot_count > 1)
         and runs.check_session_id is null and runs.test_session_id is null`.execute(this.#db);
-    const found = new Map<string, SlotSegment[]>();
-    for (const row of rows) {
-      const own = found.get(row.check_id) ?? [];
-      own.push(segmentOf(row));
-      found.set(row.check_id, own);
-    }
-    return found;
+    return rows;
   }
 
   /** Removes up to `limit` days of a check that ended before an instant. Returns how many there were. */

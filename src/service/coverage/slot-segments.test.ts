@@ -6,13 +6,13 @@ import {
   coverageText,
   type SlotOutcome,
 } from '../../protocol/runs/coverage.ts';
+import { coverageByInterval, coverageOfDays, DaySlots } from './day-slots.ts';
 import {
-  coverageByInterval,
-  coverageWithin,
   decodeSegments,
   encodeSegments,
   joined,
   type SlotSegment,
+  type Span,
   slotsWithin,
 } from './slot-segments.ts';
 
@@ -55,6 +55,8 @@ const sumOf = (counts: Readonly<Record<string, number>>) =>
   Object.values(counts).reduce((sum, count) => sum + count, 0);
 const partsOf = ({ evaluated, errors, missed, maintenance, cancelled, open }: Coverage) =>
   evaluated + errors + sumOf(missed) + maintenance + sumOf(cancelled) + open;
+const coverageWithin = (segments: readonly SlotSegment[], window: Span) =>
+  coverageOfDays([new DaySlots(segments)], window, null).total;
 const span = fc
   .tuple(fc.integer({ min: 0, max: 120 * minuteMs }), fc.integer({ min: 0, max: 120 * minuteMs }))
   .map(([one, two]) => ({ from: Math.min(one, two), to: Math.max(one, two) }));
@@ -83,14 +85,22 @@ it('counts in every window what was due in it, and the parts add up', () => {
   );
 });
 
-it('counts each interval of a window, and together they are the window', () => {
+it('counts each interval and location of a window, and together they are the window', () => {
   fc.assert(
     fc.property(records, span, fc.constantFrom(minuteMs, 13 * minuteMs), (all, window, intervalMs) => {
-      const intervals = coverageByInterval(all, window, intervalMs);
-      expect(addedCoverage(intervals.map(({ coverage }) => coverage))).toEqual(coverageWithin(all, window));
-      for (const { at, coverage } of intervals) {
-        const own = { from: Math.max(at, window.from), to: Math.min(at + intervalMs, window.to) };
-        expect(coverage).toEqual(coverageWithin(all, own));
+      // Split in two, and asked twice: what is counted once serves every window that holds it whole.
+      const days = [new DaySlots(all.slice(0, 20)), new DaySlots(all.slice(20))];
+      for (const asked of [window, { from: 0, to: 1_000 * minuteMs }, window]) {
+        const intervals = coverageByInterval(days, asked, null, intervalMs);
+        const { total, byLocation } = coverageOfDays(days, asked, null);
+        expect(total).toEqual(coverageWithin(all, asked));
+        expect(addedCoverage(intervals.map(({ coverage }) => coverage))).toEqual(total);
+        expect(addedCoverage(Object.values(byLocation))).toEqual(total);
+        expect(coverageOfDays(days, asked, 'lab').total).toEqual(byLocation.lab ?? coverageWithin([], asked));
+        for (const { at, coverage } of intervals) {
+          const own = { from: Math.max(at, asked.from), to: Math.min(at + intervalMs, asked.to) };
+          expect(coverage).toEqual(coverageWithin(all, own));
+        }
       }
     }),
   );

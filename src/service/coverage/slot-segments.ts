@@ -1,5 +1,5 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
-import { type Coverage, coverageOf, type SlotOutcome } from '../../protocol/runs/coverage.ts';
+import type { SlotOutcome } from '../../protocol/runs/coverage.ts';
 
 /**
  * Slots of one location, all with the same outcome and the same time between one and the next. Slots lie on a
@@ -60,38 +60,6 @@ function joinedPair(last: SlotSegment, next: SlotSegment): SlotSegment | null {
   const fits = (segment: SlotSegment) => segment.count === 1 || segment.strideMs === strideMs;
   if (strideMs <= 0 || !fits(last) || !fits(next)) return null;
   return { ...last, strideMs, count: last.count + next.count };
-}
-
-/** What became of the slots of a span. */
-export function coverageWithin(segments: readonly SlotSegment[], span: Span): Coverage {
-  return coverageOf(
-    segments.map((segment) => [segment.outcome, slotsWithin(segment, span)?.count ?? 0] as const),
-  );
-}
-
-/** The same for each interval of a span in which any slot was due. Intervals begin at multiples of their length. */
-export function coverageByInterval(
-  segments: readonly SlotSegment[],
-  span: Span,
-  intervalMs: number,
-): { readonly at: number; readonly coverage: Coverage }[] {
-  const counts = new Map<number, [SlotOutcome, number][]>();
-  for (const whole of segments) {
-    const segment = slotsWithin(whole, span);
-    if (!segment) continue;
-    const { outcome, firstAt, strideMs, count } = segment;
-    const lastAt = firstAt + (count - 1) * strideMs;
-    for (let at = Math.floor(firstAt / intervalMs) * intervalMs; at <= lastAt; at += intervalMs) {
-      const part = slotsWithin(segment, { from: at, to: at + intervalMs });
-      if (!part) continue;
-      const own = counts.get(at) ?? [];
-      own.push([outcome, part.count]);
-      counts.set(at, own);
-    }
-  }
-  return [...counts]
-    .sort(([one], [two]) => one - two)
-    .map(([at, own]) => ({ at, coverage: coverageOf(own) }));
 }
 
 /** Segments as bytes: their texts, and five numbers of each. */

@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { toError } from '../../../lib/errors.ts';
 import { checkCoverages } from '../../coverage/coverage-query.ts';
+import { dayCache } from '../../coverage/day-slots.ts';
 import { SlotDays } from '../../coverage/slot-days.ts';
 import { asStoreError, connectPostgres, connectSqliteToRead } from '../../store/engine/dialect.ts';
 import type { StorePlace } from '../../store.ts';
@@ -11,6 +12,8 @@ import { answer, columnsFor } from './series.ts';
 
 /** Ten million results with three columns of three bytes. */
 const cacheBytes = 96 * 1024 * 1024;
+/** 90 days of 500 checks that were mostly well. */
+const daysBytes = 24 * 1024 * 1024;
 
 /**
  * The thread that answers questions about many results: it reads by itself and only reads. See
@@ -25,7 +28,7 @@ const { db, dialect } =
     : // What breaks between two questions is noticed by the next one.
       connectPostgres(databaseUrl, () => undefined, 1);
 const columns = new ResultColumns(db, dialect, columnCache(cacheBytes));
-const slotDays = new SlotDays(db, dialect);
+const slotDays = new SlotDays(db, dialect, dayCache(daysBytes));
 
 async function reply({ id, question }: AnalyticsRequest): Promise<AnalyticsReply> {
   try {

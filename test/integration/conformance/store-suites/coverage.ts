@@ -1,8 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { type Coverage, coverageOf, outcomeOf } from '../../../../src/protocol/runs/coverage.ts';
-import { coverageWithin, type Span } from '../../../../src/service/coverage/slot-segments.ts';
+import {
+  addedCoverage,
+  type Coverage,
+  coverageOf,
+  outcomeOf,
+} from '../../../../src/protocol/runs/coverage.ts';
+import { checkCoverages } from '../../../../src/service/coverage/coverage-query.ts';
+import type { Span } from '../../../../src/service/coverage/slot-segments.ts';
 import type { RunRow } from '../../../../src/service/runs/tables.ts';
 import { createCheck } from '../../../helpers/service/service.ts';
 import { resultRow } from './result-samples.ts';
@@ -59,7 +65,16 @@ export function coverageSuite(stage: StoreStage): void {
     return rows;
   };
   const read = async (checkId: string, span: Span) =>
-    coverageWithin((await stage.harness.store.slotDays.within([checkId], span)).get(checkId) ?? [], span);
+    addedCoverage(
+      (
+        await checkCoverages(stage.harness.store.slotDays, {
+          ...span,
+          checkIds: [checkId],
+          location: null,
+          intervalMs: null,
+        })
+      ).map(({ total }) => total),
+    );
 
   it('adds up to the slots due in every window, before and after they are sealed, and without the ledger', async () => {
     await stage.start();

@@ -1,0 +1,136 @@
+import { LruMap } from '../../lib/lru.ts';
+import { type Coverage, coverageOf, type SlotOutcome } from '../../protocol/runs/coverage.ts';
+import { decodeSegments, type SlotSegment, type Span, slotsWithin } from './slot-segments.ts';
+
+/** Slots of one interval, by location and outcome. */
+type Counts = Map<string, Map<SlotOutcome, number>>;
+
+/** The same for each interval, by when it begins. */
+type CountsByInterval = Map<number, Counts>;
+
+/**
+ * The slots of a check on one day, or those not sealed yet. A window mostly holds a day whole: then what is
+ * counted once, for each length of interval asked for, is all that is looked at, not each segment.
+ */
+export class DaySlots {
+  readonly #segments: readonly SlotSegment[];
+  readonly #from: number;
+  readonly #to: number;
+  readonly #counts = new Map<number | null, CountsByInterval>();
+
+  constructor(segments: readonly SlotSegment[]) {
+    this.#segments = segments;
+    this.#from = segments.reduce((least, { firstAt }) => Math.min(least, firstAt), Number.POSITIVE_INFINITY);
+    this.#to = segments.reduce((most, segment) => Math.max(most, lastAtOf(segment) + 1), 0);
+  }
+
+  /** How much memory it takes, about. */
+  get sizeBytes(): number {
+    return 200 + 120 * this.#segments.length;
+  }
+
+  /** What was due in a span, by intervals; all in the one that begins at 0 where their length is null. */
+  within(span: Span, intervalMs: number | null): CountsByInterval {
+    if (this.#from < span.from || this.#to > span.to) return counted(this.#segments, span, intervalMs);
+    let counts = this.#counts.get(intervalMs);
+    if (!counts) {
+      counts = counted(this.#segments, span, intervalMs);
+      this.#counts.set(intervalMs, counts);
+    }
+    return counts;
+  }
+}
+
+/** Days that were read before, by their bytes: so none is ever out of date. */
+export type DayCache = LruMap<string, DaySlots>;
+
+export function dayCache(maxBytes: number): DayCache {
+  return new LruMap(maxBytes, (day, key) => day.sizeBytes + key.length);
+}
+
+export function decodedDay(cache: DayCache, content: Uint8Array): DaySlots {
+  const key = Buffer.from(content).toString('latin1');
+  return cache.getOrMake(key, () => new DaySlots(decodeSegments(content)));
+}
+
+function counted(segments: readonly SlotSegment[], span: Span, intervalMs: number | null): CountsByInterval {
+  const found: CountsByInterval = new Map();
+  for (const whole of segments) {
+    const segment = slotsWithin(whole, span);
+    if (!segment) continue;
+    const { location, outcome, firstAt } = segment;
+    if (intervalMs === null) {
+      add(found, 0, location, outcome, segment.count);
+      continue;
+    }
+    const lastAt = lastAtOf(segment);
+    for (let at = Math.floor(firstAt / intervalMs) * intervalMs; at <= lastAt; at += intervalMs) {
+      const part = slotsWithin(segment, { from: at, to: at + intervalMs });
+      if (part) add(found, at, location, outcome, part.count);
+    }
+  }
+  return found;
+}
+
+function add(
+  found: CountsByInterval,
+  at: number,
+  location: string,
+  outcome: SlotOutcome,
+  count: number,
+): void {
+  const interval = entryOf(found, at, () => new Map<string, Map<SlotOutcome, number>>());
+  const own = entryOf(interval, location, () => new Map<SlotOutcome, number>());
+  own.set(outcome, (own.get(outcome) ?? 0) + count);
+}
+
+/** What became of the slots of a span, in all, at one location (null: at all) or by location. */
+export function coverageOfDays(
+  days: readonly DaySlots[],
+  span: Span,
+  location: string | null,
+): { readonly total: Coverage; readonly byLocation: Readonly<Record<string, Coverage>> } {
+  const pairs = new Map<string, (readonly [SlotOutcome, number])[]>();
+  for (const day of days) {
+    for (const counts of day.within(span, null).values()) {
+      for (const [name, own] of counts) {
+        if (location === null || name === location) entryOf(pairs, name, () => []).push(...own);
+      }
+    }
+  }
+  return {
+    total: coverageOf([...pairs.values()].flat()),
+    byLocation: Object.fromEntries([...pairs].map(([name, own]) => [name, coverageOf(own)])),
+  };
+}
+
+/** The same for each interval of a span in which any slot was due. Intervals begin at multiples of their length. */
+export function coverageByInterval(
+  days: readonly DaySlots[],
+  span: Span,
+  location: string | null,
+  intervalMs: number,
+): { readonly at: number; readonly coverage: Coverage }[] {
+  const pairs = new Map<number, (readonly [SlotOutcome, number])[]>();
+  for (const day of days) {
+    for (const [at, counts] of day.within(span, intervalMs)) {
+      for (const [name, own] of counts) {
+        if (location === null || name === location) entryOf(pairs, at, () => []).push(...own);
+      }
+    }
+  }
+  return [...pairs].sort(([one], [two]) => one - two).map(([at, own]) => ({ at, coverage: coverageOf(own) }));
+}
+
+function lastAtOf({ firstAt, strideMs, count }: SlotSegment): number {
+  return firstAt + (count - 1) * strideMs;
+}
+
+function entryOf<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
+  let value = map.get(key);
+  if (value === undefined) {
+    value = make();
+    map.set(key, value);
+  }
+  return value;
+}
