@@ -7,6 +7,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { toError } from '../src/lib/errors.ts';
 import { run } from './images/command.ts';
 import { type Engine, type EngineName, engineNames, findEngine } from './images/engine.ts';
 import { smokeTest } from './images/smoke-test.ts';
@@ -41,23 +42,40 @@ const images: Readonly<Record<string, Image>> = {
   },
 };
 
+const usage = `usage: npm run images [-- --engine ${engineNames.join('|')}] [--base IMAGE]
+       [--no-build] [--no-smoke] [${Object.keys(images).join('] [')}]`;
+
 process.exitCode = await main();
 
+function given() {
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: {
+        help: { type: 'boolean', default: false },
+        engine: { type: 'string' },
+        base: { type: 'string', default: defaultBase() },
+        'no-build': { type: 'boolean', default: false },
+        'no-smoke': { type: 'boolean', default: false },
+      },
+    });
+  } catch (thrown) {
+    console.error(toError(thrown).message);
+    return undefined;
+  }
+}
+
 async function main(): Promise<number> {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: {
-      engine: { type: 'string' },
-      base: { type: 'string', default: defaultBase() },
-      'no-build': { type: 'boolean', default: false },
-      'no-smoke': { type: 'boolean', default: false },
-    },
-  });
+  const args = given();
+  if (args === undefined || args.values.help) {
+    (args ? console.log : console.error)(usage);
+    return args ? 0 : 2;
+  }
+  const { values, positionals } = args;
   const names = positionals.length > 0 ? positionals : ['full', 'uptime'];
   const unknown = names.filter((name) => !Object.hasOwn(images, name));
   if (unknown.length > 0 || !isEngineName(values.engine)) {
-    console.error(`usage: npm run images [-- --engine ${engineNames.join('|')}] [--base IMAGE]`);
-    console.error(`       [--no-build] [--no-smoke] [${Object.keys(images).join('] [')}]`);
+    console.error(usage);
     return 2;
   }
   const engine = await findEngine(values.engine);

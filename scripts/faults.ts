@@ -10,27 +10,46 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createLogUpdate } from 'log-update';
+import { toError } from '../src/lib/errors.ts';
 import { runCampaign } from '../test/system/faults/campaign.ts';
 import { judge } from '../test/system/faults/checker.ts';
 import { figuresOf, percentile } from '../test/system/faults/figures.ts';
 import { readHistories } from '../test/system/faults/history.ts';
 import { type Row, reportOf } from '../test/system/faults/report.ts';
 
-const { values } = parseArgs({
-  options: {
-    seed: { type: 'string', default: '1' },
-    seeds: { type: 'string', default: '1' },
-    rounds: { type: 'string', default: '1' },
-    minutes: { type: 'string', default: '1' },
-    engine: { type: 'string', default: 'both' },
-    checks: { type: 'string', default: '100' },
-    folder: { type: 'string' },
-    report: { type: 'string' },
-    judge: { type: 'string' },
-    agents: { type: 'string' },
-    services: { type: 'string' },
-  },
-});
+const usage = `usage: npm run faults -- [--seed N] [--seeds N] [--rounds N] [--minutes M] [--engine sqlite|postgres|both]
+  [--checks N] [--folder DIR] [--report FILE] [--agents DIR] [--services DIR]
+       npm run faults -- --judge DIR`;
+
+function given() {
+  try {
+    return parseArgs({
+      options: {
+        help: { type: 'boolean', default: false },
+        seed: { type: 'string', default: '1' },
+        seeds: { type: 'string', default: '1' },
+        rounds: { type: 'string', default: '1' },
+        minutes: { type: 'string', default: '1' },
+        engine: { type: 'string', default: 'both' },
+        checks: { type: 'string', default: '100' },
+        folder: { type: 'string' },
+        report: { type: 'string' },
+        judge: { type: 'string' },
+        agents: { type: 'string' },
+        services: { type: 'string' },
+      },
+    }).values;
+  } catch (thrown) {
+    console.error(`${toError(thrown).message}\n${usage}`);
+    process.exit(2);
+  }
+}
+
+const values = given();
+if (values.help) {
+  console.log(usage);
+  process.exit(0);
+}
 
 if (values.judge !== undefined) {
   const histories = readHistories(values.judge);
@@ -46,7 +65,7 @@ const rounds = Number(values.rounds);
 const seeds = Array.from({ length: Number(values.seeds) / rounds }, (_, index) => first + index * rounds);
 const durationMs = Number(values.minutes) * 60_000;
 if (!['sqlite', 'postgres', 'both'].includes(values.engine) || seeds.length === 0 || !(durationMs > 0)) {
-  console.error('npm run faults -- [--seed N] [--seeds N] [--minutes M] [--engine sqlite|postgres|both]');
+  console.error(usage);
   process.exit(2);
 }
 

@@ -4,7 +4,7 @@
 // are missing or out of date (one of them is Node 24 itself) and then hands over to that Node.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -19,13 +19,15 @@ if (!script) fail('usage: node scripts/setup.mjs SCRIPT [ARGS...]', 2);
 const lock = readFileSync(join(root, 'package-lock.json'));
 const stamp = createHash('sha256').update(lock).digest('hex');
 const stampFile = join(modules, '.picket-setup');
-if (!existsSync(stampFile) || readFileSync(stampFile, 'utf8') !== stamp) {
-  process.stderr.write('Installing the locked dependencies and Node 24 (once)\n');
-  if (npm(['ci', '--ignore-scripts'], 'inherit').status !== 0)
-    fail('The installation failed; see npm above.', 1);
-  linkNode();
-  buildRawSocket();
-  writeFileSync(stampFile, stamp);
+/** Who installs: a process id. Not in node_modules, which npm removes. */
+const turnFile = join(root, '.picket-setup.lock');
+if (!isReady()) {
+  takeTurn();
+  try {
+    if (!isReady()) install();
+  } finally {
+    rmSync(turnFile, { force: true });
+  }
 }
 const child = spawn(node(), [join(root, script), ...args], {
   stdio: 'inherit',
@@ -37,6 +39,67 @@ process.on('SIGTERM', () => child.kill('SIGTERM'));
 child.on('close', (code, signal) => {
   process.exitCode = code ?? (signal === 'SIGINT' ? 130 : 143);
 });
+
+function isReady() {
+  return existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp;
+}
+
+function install() {
+  process.stderr.write('Installing the locked dependencies and Node 24 (once)\n');
+  if (npm(['ci', '--ignore-scripts'], 'inherit').status !== 0) {
+    rmSync(turnFile, { force: true });
+    fail('The installation failed; see npm above.', 1);
+  }
+  linkNode();
+  buildRawSocket();
+  writeFileSync(stampFile, stamp);
+}
+
+/** Waits until no other npm command installs in this checkout: two at once take each other's files away. */
+function takeTurn() {
+  let isTold = false;
+  for (;;) {
+    try {
+      writeFileSync(turnFile, String(process.pid), { flag: 'wx' });
+      // Another one that waited may have taken our file for the one of the dead: the last to write has the turn.
+      pause(100);
+      if (installer() === String(process.pid)) return;
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error;
+      const other = installer();
+      if (other !== '' && !isAlive(Number(other))) rmSync(turnFile, { force: true });
+      else {
+        if (!isTold)
+          process.stderr.write(
+            `Another npm command (process ${other}) installs here; waiting for it. If there is none, remove ${turnFile}\n`,
+          );
+        isTold = true;
+        pause(200);
+      }
+    }
+  }
+}
+
+function installer() {
+  try {
+    return readFileSync(turnFile, 'utf8');
+  } catch {
+    return ''; // it is done
+  }
+}
+
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error.code === 'EPERM';
+  }
+}
+
+function pause(ms) {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
 
 /** npm 10 and older install the package of the locked Node and leave out its link in `.bin`. */
 function linkNode() {

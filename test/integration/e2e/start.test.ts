@@ -1,5 +1,5 @@
-import { execFile } from 'node:child_process';
-import { copyFile, mkdir, mkdtemp, readlink, rm, writeFile } from 'node:fs/promises';
+import { execFile, spawnSync } from 'node:child_process';
+import { copyFile, mkdir, mkdtemp, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -9,6 +9,32 @@ import { fitted } from '../../../scripts/start/result-display.ts';
 const run = promisify(execFile);
 
 describe('setup', () => {
+  it('installs once where two commands start at once, and after one that died', async () => {
+    const root = await mkdtemp(join(tmpdir(), 'picket-setup-'));
+    try {
+      await mkdir(join(root, 'scripts'));
+      await mkdir(join(root, 'bin'));
+      const setup = join(root, 'scripts/setup.mjs');
+      await copyFile(join(import.meta.dirname, '../../../scripts/setup.mjs'), setup);
+      await writeFile(join(root, 'package-lock.json'), '{}');
+      await writeFile(join(root, 'hello.mjs'), 'console.log("hello");');
+      // Two at once would find the folder of the other: mkdir fails then.
+      const npm = `#!/bin/sh
+if [ "$1" = ci ]; then echo >> installs; mkdir installing || exit 1; sleep 0.5; rmdir installing; mkdir -p node_modules/.bin; ln -s "${process.execPath}" node_modules/.bin/node; fi
+`;
+      await writeFile(join(root, 'bin/npm'), npm, { mode: 0o755 });
+      const { pid } = spawnSync('true');
+      await writeFile(join(root, '.picket-setup.lock'), String(pid));
+      const env = { PATH: `${join(root, 'bin')}:${process.env.PATH}`, HOME: root };
+      const commands = Array.from({ length: 3 }, () => run(process.execPath, [setup, 'hello.mjs'], { env }));
+      for (const { stdout } of await Promise.all(commands)) expect(stdout).toBe('hello\n');
+      expect(await readFile(join(root, 'installs'), 'utf8')).toBe('\n');
+      expect(await readdir(root)).not.toContain('.picket-setup.lock');
+    } finally {
+      await rm(root, { recursive: true });
+    }
+  });
+
   it('takes the locked Node where npm 10 left out its link', async () => {
     const root = await mkdtemp(join(tmpdir(), 'picket-setup-'));
     try {
@@ -35,6 +61,15 @@ describe('setup', () => {
       await rm(root, { recursive: true });
     }
   });
+});
+
+it.each(['faults', 'build-images'])('scripts/%s.ts tells how it is used', async (script) => {
+  const path = join(import.meta.dirname, `../../../scripts/${script}.ts`);
+  expect((await run(process.execPath, [path, '--help'])).stdout).toMatch(/^usage: npm run /);
+  const refused = await run(process.execPath, [path, '--nothing']).catch((error) => error);
+  expect(refused).toMatchObject({ code: 2 });
+  expect(refused.stderr).toMatch(/'--nothing'[\s\S]*usage: npm run /);
+  expect(refused.stderr).not.toContain('    at ');
 });
 
 describe('the table of npm start', () => {
