@@ -27,7 +27,7 @@ const LeaseType = z.object({ check: z.object({ checkType: z.string().max(64) }) 
  * Single claims: asking for runs, and putting those of an answer into their lanes.
  *
  * LOST CLAIMS. Each claim has a number. One that failed may have leased runs anyway: its number is sent with
- * every later claim, until an answer shows that the service knows.
+ * every later claim, until an answer shows that the service knows. The claim that a stop gives up is one, too.
  *
  * THE TIME. The times of runs are made of the service's clock, of which an answer that took long says too
  * little. Then it is asked for again before the first runs begin, once for each connection. The question is a
@@ -75,6 +75,20 @@ export class Claims {
       const [oldest] = this.#lostClaims;
       if (oldest !== undefined && this.#lostClaims.size > maxLostClaims) this.#lostClaims.delete(oldest);
       throw thrown;
+    }
+  }
+
+  /** Tells the service, in a claim that asks for nothing, of claims whose leases nobody holds. */
+  async tellLost(timeoutMs: number): Promise<void> {
+    if (this.#lostClaims.size === 0) return;
+    try {
+      await this.claim({ probe: 0, script: 0 }, 0, AbortSignal.timeout(timeoutMs));
+    } catch (thrown) {
+      if (!(thrown instanceof ServiceError)) throw thrown;
+      this.#options.log.debug(
+        { code: thrown.code },
+        'failed to give leases back that never came; they will expire',
+      );
     }
   }
 

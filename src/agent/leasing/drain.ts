@@ -18,7 +18,8 @@ const releaseTimeoutMs = 1500;
 /**
  * The way out, after the first signal.
  *
- * 1. NO MORE WORK: the claim under way is given up; leases that have not started are given back at once.
+ * 1. NO MORE WORK: the claim under way is given up, and the service told so; leases that have not started are
+ * given back at once.
  * 2. FINISHING: runs under way go on, their results are sent and their leases renewed, for the grace at most.
  * 3. GIVING BACK (only when the grace is over or a second signal came): runs are stopped and their leases
  * given back.
@@ -94,6 +95,7 @@ export class Drain {
     const { reporter, spool, uploader } = delivery;
     const graceEndMs = clock.monotonicMs() + graceMs;
     await poller.stop();
+    this.#givingBack.add(poller.tellLost(releaseTimeoutMs));
     this.giveBack(dispatcher.dropUnstarted());
     const idle = dispatcher.idle();
     await this.#wait(idle, graceMs);

@@ -132,6 +132,11 @@ export class Poller {
     await Promise.all([this.#loop, this.#topUp]);
   }
 
+  /** After `stop`: whatever the service has leased for the claim that was given up goes to others at once. */
+  async tellLost(timeoutMs: number): Promise<void> {
+    await this.#claims.tellLost(timeoutMs);
+  }
+
   async #poll(): Promise<void> {
     const { signal } = this.#stop;
     while (!signal.aborted) {

@@ -56,13 +56,32 @@ describe('SIGTERM', () => {
     const readiness = await agent.get('/-/readiness');
     expect(readiness).toMatchObject({ status: 503, body: expect.stringContaining('shutting down') });
     expect(await agent.get('/-/liveness')).toMatchObject({ status: 200 });
-    const claims = service.callsOf('claim').length;
     await service.waitFor('renewals during the drain', () => service.callsOf('renew').length >= 4);
     target.releaseAll();
     expect(await agent.exited).toEqual(clean);
     expect(service.receipts.map(({ status }) => status)).toEqual(['accepted']);
-    expect(service.callsOf('claim')).toHaveLength(claims);
+    // One claim more, which asks for nothing: it gives back what the last one may have leased.
+    const [last, ...others] = service.callsOf('claim').toReversed();
+    expect(last?.body).toMatchObject({
+      freeSlots: { probe: 0, script: 0 },
+      lostClaims: [others[0]?.body.claimNumber],
+    });
     expect(service.leases.size).toBe(0);
+  });
+
+  it('runs of an answer that never came are given back at once', async () => {
+    await using stage = await Stage.open();
+    const { service, target } = stage;
+    service.leaseTtlMs = 600_000;
+    // All claims but the one at the end, which asks for nothing.
+    service.script = ({ name, body }) => ({ isAnswerHeld: name === 'claim' && body.waitMs !== 0 });
+    const agent = await stage.connectedAgent();
+    service.enqueue(leasedRun(target.url()));
+    await service.waitFor('the lease', () => service.leases.size === 1);
+    agent.signal('SIGTERM');
+    expect(await agent.exited).toEqual(clean);
+    expect({ held: service.leases.size, queued: service.queuedCount }).toEqual({ held: 0, queued: 1 });
+    expect(target.requests).toEqual([]);
   });
 
   it('runs that have not started are given back at once', async () => {

@@ -56,6 +56,8 @@ function lease(runId: string, leaseNumber: number, atMs: number, receipt = 'acce
       ...call,
       askedAtMs: atMs,
       answeredAtMs: atMs + 5,
+      claimNumber: 1,
+      lostClaims: [],
       granted: [{ runId, leaseNumber, resultId, checkId: 'check' }],
     },
     { kind: 'request', atMs: atMs + 10, endedAtMs: atMs + 20, path: '/check/0', status: 200 },

@@ -10,8 +10,8 @@ export interface Figures {
   /** Results that were reported again, and those that were fenced. */
   readonly duplicates: number;
   readonly stale: number;
-  /** Leases that were neither reported under nor given back. */
-  readonly expiredLeases: number;
+  /** Answered claims with leases that were neither reported under, nor given back, nor taken back. */
+  readonly expiredClaims: number;
   readonly faults: Readonly<Record<string, number>>;
   /**
    * From the death of a holder to the next lease of its run, in milliseconds, sorted: those with no fault of service or
@@ -41,7 +41,7 @@ export function figuresOf({ ledger, events }: Histories): Figures {
     attempts: ledger.results.filter(({ type }) => type === 'ATTEMPT').length,
     duplicates: receipts.filter((receipt) => receipt === 'duplicate').length,
     stale: ledger.stale.length,
-    expiredLeases: expiredLeases(events),
+    expiredClaims: expiredClaims(events),
     faults,
     ...takeovers(events),
   };
@@ -56,10 +56,17 @@ function leasesOver(events: Histories['events']): Set<string> {
   );
 }
 
-function expiredLeases(events: Histories['events']): number {
+function expiredClaims(events: Histories['events']): number {
   const over = leasesOver(events);
-  const granted = events.flatMap((event) => (event.kind === 'claim' ? event.granted : []));
-  return granted.filter(({ runId, leaseNumber }) => !over.has(`${runId} ${leaseNumber}`)).length;
+  const claims = events.filter((event) => event.kind === 'claim');
+  const takenBack = new Set(
+    claims.flatMap(({ sessionId, lostClaims }) => lostClaims.map((number) => `${sessionId} ${number}`)),
+  );
+  return claims.filter(
+    ({ sessionId, claimNumber, granted }) =>
+      !takenBack.has(`${sessionId} ${claimNumber}`) &&
+      granted.some(({ runId, leaseNumber }) => !over.has(`${runId} ${leaseNumber}`)),
+  ).length;
 }
 
 /** How long the runs that killed agents held waited for their next holder. */

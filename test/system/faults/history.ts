@@ -23,6 +23,9 @@ interface Call {
 
 export interface ClaimEvent extends Call {
   readonly kind: 'claim';
+  readonly claimNumber: number;
+  /** Earlier claims of the session whose answers it never heard: the service takes back what it leased for them. */
+  readonly lostClaims: readonly number[];
   readonly granted: readonly (LeaseName & { readonly checkId: string; readonly resultId: string })[];
 }
 

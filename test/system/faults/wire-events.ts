@@ -10,6 +10,8 @@ interface WireCall {
 
 interface RequestBody {
   readonly sessionId: string;
+  readonly claimNumber?: number;
+  readonly lostClaims?: readonly number[];
   readonly leases?: readonly LeaseName[];
   readonly results?: readonly {
     readonly resultId: string;
@@ -43,7 +45,9 @@ export function answeredEvent(
         resultId,
         checkId: check.id,
       }));
-      return granted.length === 0 ? undefined : { kind: 'claim', ...call, granted };
+      const { claimNumber = 0, lostClaims = [] } = asked;
+      if (granted.length === 0 && lostClaims.length === 0) return undefined;
+      return { kind: 'claim', ...call, claimNumber, lostClaims, granted };
     }
     case 'leases/renew': {
       const { lostRunIds, cancelledRunIds } = answered as RenewResponse;

@@ -247,6 +247,7 @@ export class FakeService {
       return;
     }
     const answer = bodyText === undefined ? await this.#answer(call, response) : undefined;
+    if (behaviour.isAnswerHeld) return;
     if (behaviour.isAnswerLost) {
       socket.resetAndDestroy();
       return;

@@ -22,6 +22,8 @@ export interface Behaviour {
   readonly delayMs?: number;
   /** Do the work (store results, grant leases, renew), then lose the answer: the socket is reset. */
   readonly isAnswerLost?: boolean;
+  /** The call is carried out, and its answer never leaves. */
+  readonly isAnswerHeld?: boolean;
   /** Reset the socket (TCP RST) without doing the work. */
   readonly isReset?: boolean;
   /** Never answer. */
