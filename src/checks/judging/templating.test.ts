@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
+import { ThreadStarved } from '../../lib/bounds/cpu-limit.ts';
 import { render, TemplateError } from './templating.ts';
 
 const values = { NAME: 'a b&c', BASE: 'https://example.com/x', EMPTY: '', HTML: '<b>"' };
@@ -59,9 +60,25 @@ describe('templates without end', () => {
   const many = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`V${index}`, 'x']));
   const loops = `${'{{#each @root}}'.repeat(8)}x${'{{/each}}'.repeat(8)}`;
 
+  /** What ends the templates of one run; another run where the host had no processor for this thread. */
+  const endsOf = (templates: readonly string[]): unknown[] => {
+    for (;;) {
+      const ofRun = { ...many };
+      const ends = templates.map((template) => {
+        try {
+          return render(template, ofRun, 'raw');
+        } catch (thrown) {
+          return thrown;
+        }
+      });
+      if (!ends.some((end) => end instanceof ThreadStarved)) return ends;
+    }
+  };
+
   it('are ended, all of a run within one limit', () => {
-    expect(() => render(loops, many, 'raw')).toThrow(/took longer than 250 ms/);
-    expect(() => render(`${loops} `, many, 'raw')).toThrow(/took longer than 1 ms/);
+    const [first, second] = endsOf([loops, `${loops} `]);
+    expect(String(first)).toMatch(/took longer than 250 ms/);
+    expect(String(second)).toMatch(/took longer than 1 ms/);
     expect(render('{{#if V1}}yes{{/if}}', { ...many }, 'raw')).toBe('yes');
   });
 

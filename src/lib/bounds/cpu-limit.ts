@@ -20,6 +20,8 @@ export class ThreadStarved extends Error {
 
 /** With each go the wall clock is given twice as long: a thread that gets an eighth of a core has enough. */
 const maxGoes = 4;
+/** Longer than a busy host's scheduler lets a thread wait for its turn: for limits that are shorter than that. */
+const turnMs = 40;
 /** Clocks of threads tick coarsely on some hosts. */
 const toleranceFactor = 0.8;
 
@@ -45,7 +47,7 @@ export function withinCpuLimit<Result>(limitMs: number, work: () => Result): Res
       done = { result: work() };
     };
     try {
-      script.runInContext(context, { timeout: Math.ceil(limitMs * 2 ** go) });
+      script.runInContext(context, { timeout: Math.ceil(Math.max(limitMs, go * turnMs) * 2 ** go) });
       if (done) return done.result;
     } catch (thrown) {
       if (errorCodeOf(thrown) !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw thrown;

@@ -1,4 +1,4 @@
-import { withinCpuLimit } from './cpu-limit.ts';
+import { CpuLimitExceeded, withinCpuLimit } from './cpu-limit.ts';
 
 /** An evaluation that a user wrote takes more work than it may. */
 export class WorkExceeded extends Error {
@@ -48,6 +48,10 @@ export class WorkBudget {
     const before = process.threadCpuUsage();
     try {
       return withinCpuLimit(Math.max(1, this.#maxCpuMs - this.#cpuMs), work);
+    } catch (thrown) {
+      // Clocks are coarse: what had all that was left has left nothing.
+      if (thrown instanceof CpuLimitExceeded) this.#cpuMs = this.#maxCpuMs;
+      throw thrown;
     } finally {
       const { user, system } = process.threadCpuUsage(before);
       this.#cpuMs += (user + system) / 1000;

@@ -81,11 +81,16 @@ describe.skipIf(noPostgres !== null)(`a service on PostgreSQL${noPostgres ?? ''}
     const service = await startService(settings({ DATABASE_URL: databaseUrl }));
     const name = new URL(databaseUrl).pathname.slice(1);
     await query(databaseUrl, `alter database ${name} set default_transaction_read_only = on`);
-    // Present connections keep what they had: as at a failover, they end.
-    await query(
-      databaseUrl,
-      `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'picket service'`,
-    );
+    const { rows } = await query(databaseUrl, 'select clock_timestamp()::text as at');
+    // Connections that began before keep what they had, also those that are still being made: as at a failover, they end.
+    await until('none that takes writes is left', async () => {
+      const { rowCount } = await query(
+        databaseUrl,
+        `select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and pid <> pg_backend_pid() and backend_start < '${rows[0].at}'`,
+      );
+      return rowCount === 0;
+    });
     await until('it is not ready', async () => (await service.call('GET', '/-/readiness')).status === 503);
     // The first answers may be about the connections that ended.
     await until('it says why', async () => {
