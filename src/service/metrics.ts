@@ -26,6 +26,7 @@ export class ServiceMetrics {
   readonly #results = new Map<string, number>();
   readonly #missed = new Map<string, number>();
   readonly #grouped = new Map<string, number>();
+  readonly #notifications = new Map<string, number>();
 
   /** Counts results that were stored. */
   countResults(rows: readonly CountedResult[]): void {
@@ -43,6 +44,11 @@ export class ServiceMetrics {
   /** Counts failures that were notified with others of the same cause. */
   countGrouped(accountId: string, kind: string, count: number): void {
     add(this.#grouped, [accountId, kind], count);
+  }
+
+  /** Counts notifications of channels by how they ended. */
+  countNotification(accountId: string, channelType: string, outcome: string): void {
+    add(this.#notifications, [accountId, channelType, outcome], 1);
   }
 
   /** The numbers of one account, or of all, as Prometheus text. */
@@ -92,6 +98,15 @@ export class ServiceMetrics {
     )) {
       gaps.set({ account, location, reason }, count);
     }
+    const burns = new Gauge({
+      name: 'picket_slo_burns_open',
+      help: 'Objectives whose error budget is spent too fast, by their burn alert',
+      labelNames: ['account'] as const,
+      registers,
+    });
+    for (const { account, count } of await repositories.sloBurns.countByAccount(accountId)) {
+      burns.set({ account }, count);
+    }
     const privateLocations = await repositories.locationMinutes.locations(accountId);
     const queues = new Map(
       (await repositories.locationMinutes.queues(now, accountId)).map((queue) => [
@@ -138,6 +153,18 @@ export class ServiceMetrics {
     for (const [key, count] of this.#grouped) {
       const [account = '', kind = ''] = JSON.parse(key) as string[];
       if (accountId === undefined || account === accountId) grouped.inc({ account, kind }, count);
+    }
+    const notifications = new Counter({
+      name: 'picket_notifications_total',
+      help: 'Notifications of alert channels that this process ended, by type of channel and how',
+      labelNames: ['account', 'type', 'outcome'] as const,
+      registers,
+    });
+    for (const [key, count] of this.#notifications) {
+      const [account = '', type = '', outcome = ''] = JSON.parse(key) as string[];
+      if (accountId === undefined || account === accountId) {
+        notifications.inc({ account, type, outcome }, count);
+      }
     }
     const open = new Gauge({
       name: 'picket_alert_causes_open',

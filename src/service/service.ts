@@ -136,7 +136,9 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     resources.defer(() => app.close());
     resources.defer(() => ledger.drain());
 
-    const jobs = backgroundJobs({ store, clock, logger, artifactStore, metrics, leaseTtlMs, config, mail });
+    const jobs = backgroundJobs({
+      ...{ store, clock, logger, artifactStore, metrics, analytics, leaseTtlMs, config, mail },
+    });
     for (const job of jobs) resources.defer(() => job.stop());
 
     const address = await listen(app, config);

@@ -45,6 +45,7 @@ import { Runs } from './runs/store.ts';
 import { CheckSessions } from './sessions/check-session-store.ts';
 import { TestSessions } from './sessions/test-session-store.ts';
 import { Triggers } from './sessions/trigger-store.ts';
+import { SloBurns } from './slos/burn-store.ts';
 import {
   asStoreError,
   type Connection,
@@ -217,6 +218,7 @@ function repositoriesOf(db: Kysely<Tables>, dialect: Dialect) {
     notifications: new AlertNotifications(db, dialect),
     silences: new Silences(db, dialect),
     gaps: new MonitoringGaps(db, dialect),
+    sloBurns: new SloBurns(db),
     alertActions: new AlertActions(db),
     alertLinkKeys: new AlertLinkKeys(db),
     incidentEvents: new IncidentEvents(db, dialect),

@@ -14,6 +14,7 @@ import type { PageTables } from './pages/tables.ts';
 import type { ResultTables } from './results/tables.ts';
 import type { RunTables } from './runs/tables.ts';
 import type { SessionTables } from './sessions/tables.ts';
+import type { SloTables } from './slos/tables.ts';
 
 /**
  * The tables of the database, each declared in the `tables.ts` of its noun. Rows are as both engines return
@@ -36,4 +37,5 @@ export interface Tables
     PageTables,
     ResultTables,
     RunTables,
-    SessionTables {}
+    SessionTables,
+    SloTables {}

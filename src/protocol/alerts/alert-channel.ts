@@ -4,6 +4,7 @@ import { channelKinds, channelTypes } from '../../channels/index.ts';
 import { NumericId, Paging } from '../http/query.ts';
 import { created, defineRoute, noContent, successful } from '../http/route.ts';
 import { Warning } from '../http/warning.ts';
+import { QuietHours } from './quiet-hours.ts';
 
 /** When a channel is notified, whatever its type. */
 export const ChannelFlags = z.object({
@@ -18,6 +19,9 @@ export const ChannelFlags = z.object({
     .default(true)
     .describe('Whether checks that fail by one cause are one notification; false: one for each check'),
   autoSubscribe: z.boolean().default(false).describe('Whether new checks are subscribed by themselves'),
+  quietHours: QuietHours.nullable()
+    .default(null)
+    .describe('When it is not notified: what still holds at their end is sent then'),
 });
 
 const SubscriptionFields = {
@@ -194,7 +198,7 @@ export const alertChannelRoutes = {
       .object({
         notificationId: z.string(),
         status: z
-          .enum(['IN_PROGRESS', 'SUCCESS', 'FAILURE', 'RATE_LIMITED'])
+          .enum(['IN_PROGRESS', 'SUCCESS', 'FAILURE', 'RATE_LIMITED', 'QUIET'])
           .describe('IN_PROGRESS: it is tried on; `GET /v1/alert-notifications` shows how it ends'),
         result: z.string().nullable().describe('What the receiver answered, or why it could not be reached'),
       })

@@ -40,7 +40,9 @@ const CheckAlert = z
 const AlertNotification = z
   .object({
     id: z.string(),
-    status: z.enum(['IN_PROGRESS', 'SUCCESS', 'FAILURE', 'RATE_LIMITED']),
+    status: z
+      .enum(['IN_PROGRESS', 'SUCCESS', 'FAILURE', 'RATE_LIMITED', 'QUIET'])
+      .describe('QUIET: the quiet hours of the channel left nothing of it to say'),
     notificationResult: z.string().nullable().describe('How the last try ended'),
     tries: z.int(),
     alertChannelId: z.int(),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { NumericId } from '../http/query.ts';
+import { NumericId, Paging } from '../http/query.ts';
 import { defineResourceApi } from '../http/resource.ts';
 import { defineRoute, successful } from '../http/route.ts';
 import { Coverage } from '../runs/coverage.ts';
@@ -11,6 +11,34 @@ const subjects = {
   tags: z.array(z.string().min(1).max(255)).max(100).default([]).describe('Checks with any of these tags'),
 };
 
+/** When the channels are notified that the budget is spent too fast. */
+const BurnAlert = z
+  .object({
+    enabled: z.boolean().default(true),
+    percentInHour: z
+      .number()
+      .gt(0)
+      .max(100)
+      .default(2)
+      .describe('Percent of the budget, spent in an hour and at that rate in its last 5 minutes'),
+    percentInSixHours: z
+      .number()
+      .gt(0)
+      .max(100)
+      .default(5)
+      .describe('The same for six hours and the last 30 minutes'),
+    minFailedRuns: z
+      .int()
+      .min(1)
+      .max(1000)
+      .default(3)
+      .describe(
+        'Fewer failed runs in the hour, or the six hours, are no burn: one run can be a whole budget',
+      ),
+  })
+  .prefault({})
+  .describe('When the channels are notified that the budget is spent too fast');
+
 const SloFields = z.object({
   name: z.string().min(1).max(200),
   description: z.string().max(2000).nullable().default(null),
@@ -21,6 +49,12 @@ const SloFields = z.object({
     .lt(100)
     .describe('Percent of the evaluated runs that are to succeed, such as 99.9'),
   windowDays: z.int().min(1).max(90).default(30).describe('The window: this many days, ending now'),
+  burnAlert: BurnAlert,
+  alertChannelIds: z
+    .array(z.int().min(1))
+    .max(100)
+    .default([])
+    .describe('The channels that are notified of a burn; empty: those of its checks'),
 });
 export type SloDefinition = z.output<typeof SloFields>;
 
@@ -45,6 +79,7 @@ export const sloApi = defineResourceApi({
   input: SloInput,
   // Loose, because what counts is the objective that results from merging.
   patch: z.looseObject({}),
+  mergedFields: ['burnAlert'],
   documentedPatch: SloFields.partial().meta({
     id: 'SloPatch',
     description: 'Any fields of SloInput; absent ones keep their value',
@@ -87,11 +122,37 @@ export const SloStatus = z
         }),
       )
       .describe('How fast the budget is spent'),
+    burningSince: z.iso
+      .datetime()
+      .nullable()
+      .describe('Since when its channels are notified that the budget is spent too fast; null: it is not'),
   })
   .meta({ id: 'SloStatus' });
 export type SloStatus = z.output<typeof SloStatus>;
 
+const SloBurn = z
+  .object({
+    sloId: z.int(),
+    name: z.string(),
+    since: z.iso.datetime().describe('When the channels were notified'),
+    window: z.enum(['HOUR', 'SIX_HOURS']).describe('In which the budget was spent too fast then'),
+    explanation: z.string().describe('What failed, and how long the budget lasts at that rate'),
+    checkAlertId: z.string().describe('The alert, as notifications name it'),
+  })
+  .meta({ id: 'SloBurn' });
+
 export const sloRoutes = {
+  listSloBurns: defineRoute({
+    tag: 'Slos',
+    credential: 'account',
+    method: 'GET',
+    path: '/v1/slo-burns',
+    operationId: 'listSloBurns',
+    summary: 'Objectives whose error budget is spent too fast now, by their burnAlert',
+    query: z.object(Paging),
+    success: successful,
+    response: z.array(SloBurn),
+  }),
   getSloStatus: defineRoute({
     tag: 'Slos',
     credential: 'account',

@@ -13,7 +13,8 @@ export const slotReasons = {
   expired: 'The run waited too long in the queue.',
   'agent-lost': 'Two agents in a row vanished while they ran it. Look at their logs and memory.',
   unsupported: 'No agent of the location can run it: the type or its runtime is missing there.',
-  'service-away': 'The service was not running.',
+  'service-away':
+    'The service was not running. Look at its log and its host; on PostgreSQL a second process takes over.',
   'paused-by-maintenance': 'A maintenance window pauses the check.',
   deactivated: 'The check or its group was switched off.',
   deleted: 'The check was deleted.',

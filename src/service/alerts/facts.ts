@@ -52,10 +52,10 @@ export interface AlertFacts {
   /** What it fails by with other checks. Never stored: looked up for each notification. */
   readonly cause?: CauseSummary | undefined;
   /** What it is about when that is no check. Absent in alerts that an older build stored. */
-  readonly subject?: 'location' | 'sickness' | 'gap' | 'test';
+  readonly subject?: 'location' | 'sickness' | 'gap' | 'slo' | 'test';
   /** The silence that kept it from being notified. */
   readonly silenceId?: string | undefined;
-  /** Of a gap: how many checks are in it, and the names of the first. */
+  /** Of a gap, a burn or a certificate: how many checks are in it, and the names of the first. */
   readonly members?: { readonly count: number; readonly names: readonly string[] };
   /** Whether the state of the check changes to and fro; absent: it does not. */
   readonly isFlapping?: boolean;

@@ -338,24 +338,6 @@ export async function storeAlert(
   return inserted.has(alert.id);
 }
 
-/**
- * Stores an alert about a location. Of one that begins while the location is silenced nobody is notified.
- *
- * @returns whether there are notifications to send.
- */
-export async function storeLocationAlert(
-  repositories: Repositories,
-  alert: AlertRow,
-  channels: readonly AlertChannel[],
-): Promise<boolean> {
-  const { runLocation } = storedFacts(alert);
-  const silences = await repositories.silences.active([alert.account_id], alert.created);
-  const isSilent = silences.some(({ location }) => location !== null && location === runLocation);
-  if (alert.notice === 'recovery' || !isSilent) return storeAlert(repositories, alert, channels);
-  await repositories.alerts.insert([{ ...alert, suppressed_by: 'silenced' }]);
-  return false;
-}
-
 /** The id that the same alert always has, however often it is made. */
 export function alertId(...parts: readonly string[]): string {
   const hex = createHash('sha256').update(parts.join('\n')).digest('hex');

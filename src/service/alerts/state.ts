@@ -64,6 +64,8 @@ export const alertTypes = [
   'ALERT_LOCATION_BACK',
   'ALERT_LOCATION_SICK',
   'ALERT_LOCATION_WELL',
+  'ALERT_SLO_BURN',
+  'ALERT_SLO_BURN_OVER',
   'ALERT_TEST',
 ] as const;
 export type AlertType = (typeof alertTypes)[number];

@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import type { Dialect } from '../store/engine/dialect.ts';
 import { batches, type Page, readPage } from '../store/engine/queries.ts';
 import type { Tables } from '../tables.ts';
-import type { AlertRow, AlertStateRow } from './tables.ts';
+import type { AlertRow, AlertStateRow, HeldAlertRow } from './tables.ts';
 
 export interface AlertFilter {
   readonly accountId: string;
@@ -27,6 +27,8 @@ const ofNoCheck = [
   'ALERT_LOCATION_BACK',
   'ALERT_LOCATION_SICK',
   'ALERT_LOCATION_WELL',
+  'ALERT_SLO_BURN',
+  'ALERT_SLO_BURN_OVER',
   'ALERT_TEST',
 ] as const;
 
@@ -96,10 +98,15 @@ export class Alerts {
       .execute();
   }
 
-  /** Has the states of an account looked at again: what held back their notices has changed. */
+  /** Has the states and held alerts of an account looked at again: what held back their notices has changed. */
   async lookAgain(accountId: string, now: number): Promise<void> {
     await this.#db
       .updateTable('alert_states')
+      .set({ next_at: now })
+      .where('account_id', '=', accountId)
+      .execute();
+    await this.#db
+      .updateTable('held_alerts')
       .set({ next_at: now })
       .where('account_id', '=', accountId)
       .execute();
@@ -123,6 +130,43 @@ export class Alerts {
       for (const { id } of done) inserted.add(id);
     }
     return inserted;
+  }
+
+  /** Holds an alert back that nobody is notified of yet; one that is held is looked at then instead. */
+  async hold(row: HeldAlertRow): Promise<void> {
+    await this.#db
+      .insertInto('held_alerts')
+      .values(row)
+      .onConflict((conflict) => conflict.column('alert_id').doUpdateSet({ next_at: row.next_at }))
+      .execute();
+  }
+
+  /** Alerts that are held back and due to be looked at; locked. */
+  async dueHeld(now: number, limit: number): Promise<HeldAlertRow[]> {
+    return this.#db
+      .selectFrom('held_alerts')
+      .selectAll()
+      .where('next_at', '<=', now)
+      .orderBy('next_at')
+      .limit(limit)
+      .modifyEnd(this.#dialect.forUpdateSkipLocked)
+      .execute();
+  }
+
+  /** When the next alert that is held back is looked at, or null. */
+  async nextHeldAt(): Promise<number | null> {
+    const row = await this.#db
+      .selectFrom('held_alerts')
+      .select((eb) => eb.fn.min('next_at').as('at'))
+      .executeTakeFirst();
+    return row?.at ?? null;
+  }
+
+  /** Holds an alert back no more; whether it is to be sent from now on. */
+  async release({ alert_id }: HeldAlertRow, isSent: boolean): Promise<void> {
+    await this.#db.deleteFrom('held_alerts').where('alert_id', '=', alert_id).execute();
+    if (!isSent) return;
+    await this.#db.updateTable('alerts').set({ suppressed_by: null }).where('id', '=', alert_id).execute();
   }
 
   /** Changes what an alert says to channels that are not notified of it yet. */

@@ -78,6 +78,14 @@ export interface GapGroupRow {
   since: number;
 }
 
+/** An alert about a location that a silence holds back. */
+export interface HeldAlertRow {
+  alert_id: string;
+  account_id: string;
+  /** When it is looked at again. */
+  next_at: number;
+}
+
 /** See handling/silence.ts. One that is ended early has `ends` moved to then. */
 export interface SilenceRow {
   id: string;
@@ -117,7 +125,7 @@ export interface AlertLinkKeyRow {
   signing_key: string;
 }
 
-export const notificationStatuses = ['IN_PROGRESS', 'SUCCESS', 'FAILURE', 'RATE_LIMITED'] as const;
+export const notificationStatuses = ['IN_PROGRESS', 'SUCCESS', 'FAILURE', 'RATE_LIMITED', 'QUIET'] as const;
 export type NotificationStatus = (typeof notificationStatuses)[number];
 
 /** The notification of one channel about one alert; the story is in notifier.ts. */
@@ -143,6 +151,8 @@ export interface AlertNotificationRow {
   sent: number;
   /** What was said to those that were refused for good: a JSON list of texts. */
   refused: string | null;
+  /** Until when the quiet hours of its channel hold or held it back; null where they did not. */
+  held_until: number | null;
 }
 
 /** A row with a column that the database counts up: not given on insert. */
@@ -155,6 +165,7 @@ export interface AlertTables {
   alerts: AlertRow;
   monitoring_gaps: MonitoringGapRow;
   gap_groups: GapGroupRow;
+  held_alerts: HeldAlertRow;
   silences: SilenceRow;
   alert_actions: AlertActionRow;
   alert_link_keys: AlertLinkKeyRow;

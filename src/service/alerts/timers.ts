@@ -1,10 +1,10 @@
 import type { Clock } from '../../lib/clock.ts';
-import type { Repositories, Store } from '../store.ts';
-import { type StoredChannel, wantsNotice } from './channels/rules.ts';
-import { certificateDomain, factsOf } from './facts.ts';
+import type { Store } from '../store.ts';
+import { notifyOfCertificates } from './certificates/notify.ts';
+import { awayCause, endAbsences } from './gaps/away.ts';
 import { forgetOrphans, openDueGaps } from './gaps/watch.ts';
-import { alertPolicies } from './policy.ts';
-import { alertId, raiseDueAlerts, storeAlert } from './raise.ts';
+import { releaseHeld } from './location-alerts.ts';
+import { raiseDueAlerts } from './raise.ts';
 import type { ExpiringCertificate } from './store.ts';
 
 const statesPerTurn = 100;
@@ -16,15 +16,13 @@ const dayMs = 86_400_000;
 const longestNoticeMs = 30 * dayMs;
 /** How long after its end a certificate is still notified. */
 const notifyExpiredMs = 2 * dayMs;
-/** Days before the end at which a channel is reminded; -1 is after it. */
-const remindedAtDays = [7, 3, 1, 0, -1];
 
 type GapPlace = { readonly checkId: string; readonly location: string };
 
 /**
- * Makes the alerts that time alone brings: escalations after a number of minutes, reminders, gaps, and once an hour
- * certificates that are about to expire. Any process does the former, passing over what another one has
- * locked; the leader does the latter.
+ * Makes the alerts that time alone brings: escalations after a number of minutes, reminders, gaps, what a silence
+ * held back, and once an hour certificates that are about to expire. Any process does the former, passing over
+ * what another one has locked; the leader does the latter.
  */
 export class AlertTimers {
   readonly #store: Store;
@@ -40,22 +38,33 @@ export class AlertTimers {
   async turn(): Promise<number | null> {
     await this.#notifyOfCertificates();
     await this.#forgetOrphans();
+    await this.#endAbsences();
     const dueAt = await this.#nextDueAt();
     const now = this.#clock.wallMs();
     if (dueAt === null || dueAt > now) return dueAt;
     const { hasNews } = await this.#store.transaction(async (repositories) => {
       const due = await repositories.alerts.dueStates(now, statesPerTurn);
       const isRaised = await raiseDueAlerts(repositories, due, now);
-      return { hasNews: (await openDueGaps(repositories, now)) || isRaised };
+      const isReleased = await releaseHeld(repositories, now);
+      return { hasNews: (await openDueGaps(repositories, now)) || isRaised || isReleased };
     });
     if (hasNews) this.#store.signals.send([{ kind: 'alerts' }]);
     return this.#nextDueAt();
   }
 
   async #nextDueAt(): Promise<number | null> {
-    const times = [await this.#store.alerts.nextDueAt(), await this.#store.gaps.nextDueAt()];
+    const { alerts, gaps } = this.#store;
+    const times = [await alerts.nextDueAt(), await alerts.nextHeldAt(), await gaps.nextDueAt()];
     const known = times.filter((at) => at !== null);
     return known.length === 0 ? null : Math.min(...known);
+  }
+
+  async #endAbsences(): Promise<void> {
+    // Read first: an idle service opens no write transactions.
+    if ((await this.#store.gaps.groupsOf(awayCause)).length === 0) return;
+    const now = this.#clock.wallMs();
+    const hasNews = await this.#store.transaction((repositories) => endAbsences(repositories, now));
+    if (hasNews) this.#store.signals.send([{ kind: 'alerts' }]);
   }
 
   async #forgetOrphans(): Promise<void> {
@@ -97,60 +106,4 @@ export class AlertTimers {
     this.#certificatesAtMs = nowMs;
     if (hasNews) this.#store.signals.send([{ kind: 'alerts' }]);
   }
-}
-
-/** Stores the notifications about some certificates; those stored before are not stored again. */
-async function notifyOfCertificates(
-  repositories: Repositories,
-  certificates: readonly ExpiringCertificate[],
-  now: number,
-): Promise<boolean> {
-  const ids = certificates.map(({ checkId }) => checkId);
-  const policies = await alertPolicies(repositories, ids, now);
-  let hasNews = false;
-  for (const { checkId, expiresAt } of certificates) {
-    const policy = policies.get(checkId);
-    if (!policy || policy.suppressedBy !== null) continue;
-    const { check, groupId, groupName } = policy;
-    const daysRemaining = Math.floor((expiresAt - now) / dayMs);
-    const certificate = { domain: certificateDomain(check), daysRemaining, expiresAt };
-    const facts = factsOf(check, undefined, { groupName, certificate });
-    const channels = await repositories.alertChannels.notifiedOfCheck(checkId, groupId);
-    const byStage = Map.groupBy(channels, (channel) => {
-      const definition = channel.definition as StoredChannel;
-      return wantsNotice(definition, 'ssl', facts)
-        ? certificateStage(daysRemaining, definition.sslExpiryThreshold)
-        : null;
-    });
-    for (const [stage, notified] of byStage) {
-      if (stage === null) continue;
-      const isNew = await storeAlert(
-        repositories,
-        {
-          id: alertId(checkId, 'ssl', String(expiresAt), String(stage)),
-          account_id: check.accountId,
-          check_id: checkId,
-          alert_type: 'ALERT_SSL',
-          notice: 'ssl',
-          result_id: null,
-          facts: JSON.stringify(facts),
-          created: now,
-        },
-        notified,
-      );
-      hasNews ||= isNew;
-    }
-  }
-  return hasNews;
-}
-
-/**
- * Which of its notices of a certificate a channel is due: at its own threshold, then at fewer days; null
- * before all of them.
- */
-export function certificateStage(daysRemaining: number, thresholdDays: number): number | null {
-  if (daysRemaining > thresholdDays) return null;
-  const stages = [thresholdDays, ...remindedAtDays.filter((days) => days < thresholdDays)];
-  // After the end every day counts as the last stage.
-  return stages.filter((days) => Math.max(daysRemaining, -1) <= days).at(-1) ?? null;
 }

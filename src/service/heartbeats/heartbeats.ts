@@ -10,6 +10,7 @@ import { failedResult, groupErrors } from '../results/error-groups/group-errors.
 import { insertResults, updateStatusesAndRaiseAlerts } from '../results/settle.ts';
 import type { CountedResultRow } from '../results/tables.ts';
 import { queuedRun, RunNumbers } from '../runs/due-runs.ts';
+import type { RunRow } from '../runs/tables.ts';
 import type { Repositories, Store } from '../store.ts';
 import type { HeartbeatEventRow, HeartbeatRow } from './tables.ts';
 
@@ -118,6 +119,40 @@ export class HeartbeatRecorder {
     return hasAlerts;
   }
 
+  /**
+   * Moves timers on whose pings nobody could take, and records those pings as slots that were missed because the
+   * service was away. In a transaction that has locked the timers.
+   */
+  async spare(
+    repositories: Repositories,
+    timers: readonly HeartbeatRow[],
+    now: number,
+  ): Promise<readonly RunRow[]> {
+    const checks = await repositories.checks.findMany(timers.map((timer) => timer.check_id));
+    const rows: RunRow[] = [];
+    for (const timer of timers) {
+      const { period_ms: periodMs, last_at: lastAt } = timer;
+      const check = checks.get(timer.check_id);
+      if (lastAt === null || !check) continue;
+      const count = Math.floor((now - lastAt) / periodMs);
+      const slotAt = Math.max(lastAt + periodMs, timer.last_slot_at + 1);
+      await repositories.heartbeats.restart(
+        timer,
+        lastAt + count * periodMs,
+        slotAt + (count - 1) * periodMs,
+      );
+      rows.push({
+        ...ledgerRun(check, { slotAt, checkRunId: this.#numbers.next(now), now }),
+        slot_count: count,
+        slot_interval_ms: periodMs,
+        state: 'missed',
+        reason: 'service-away',
+        ended: now,
+      });
+    }
+    return repositories.runs.insert(rows);
+  }
+
   async #record(
     repositories: Repositories,
     check: Check,
@@ -126,18 +161,7 @@ export class HeartbeatRecorder {
   ): Promise<boolean> {
     const now = event.created;
     const run = {
-      // No agent ever takes it.
-      ...queuedRun(
-        { ...check, neededRuntimeId: null },
-        {
-          location: noLocation,
-          locationId: null,
-          slotAt,
-          freshMs: 0,
-          checkRunId: this.#numbers.next(now),
-          now,
-        },
-      ),
+      ...ledgerRun(check, { slotAt, checkRunId: this.#numbers.next(now), now }),
       state: 'final' as const,
       ended: now,
     };
@@ -192,6 +216,12 @@ export class HeartbeatRecorder {
     await insertResults(repositories, [{ run, row }]);
     return updateStatusesAndRaiseAlerts(repositories, [{ run, row }], now);
   }
+}
+
+/** A record of the ledger that no agent ever takes. */
+function ledgerRun(check: Check, at: { slotAt: number; checkRunId: number; now: number }): RunRow {
+  const place = { ...at, location: noLocation, locationId: null, freshMs: 0 };
+  return queuedRun({ ...check, neededRuntimeId: null }, place);
 }
 
 function seconds(ms: number): string {

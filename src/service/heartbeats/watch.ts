@@ -1,8 +1,8 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
+import { noteAway } from '../alerts/gaps/away.ts';
 import type { Store } from '../store.ts';
 import { HeartbeatRecorder } from './heartbeats.ts';
-import type { HeartbeatRow } from './tables.ts';
 
 export interface HeartbeatWatchOptions {
   readonly store: Store;
@@ -20,8 +20,8 @@ const awayAfterMs = 20_000;
  *
  * While the service was away nobody could take a ping. When the watch finds that the last look is long ago,
  * the timers whose grace time ended meanwhile, or that expected a ping meanwhile, are given the benefit of
- * the doubt: their next ping is expected where their rhythm puts it after now. A red heartbeat is the job's
- * fault, never ours.
+ * the doubt: their next ping is expected where their rhythm puts it after now, and those that were expected
+ * before are slots that nobody measured. A red heartbeat is the job's fault, never ours.
  */
 export class HeartbeatWatch {
   readonly #store: Store;
@@ -41,10 +41,11 @@ export class HeartbeatWatch {
     if (next === null) return null;
     const now = this.#clock.wallMs();
     const { count, hasAlerts } = await this.#store.transaction(async (repositories) => {
+      let isAway = false;
       const lookedAt = await repositories.heartbeats.lookedAt();
       if (lookedAt !== null && now - lookedAt > awayAfterMs) {
         const spared = await repositories.heartbeats.expectedBetween(lookedAt, now);
-        for (const timer of spared) await repositories.heartbeats.restart(timer, lastInRhythm(timer, now));
+        isAway = await noteAway(repositories, await this.#recorder.spare(repositories, spared, now), now);
         if (spared.length > 0) {
           this.#logger.warn(
             { heartbeats: spared.length, awayMs: now - lookedAt },
@@ -53,7 +54,7 @@ export class HeartbeatWatch {
         }
       }
       const overdue = await repositories.heartbeats.overdue(now, timersPerTurn);
-      let hasAlerts = false;
+      let hasAlerts = isAway;
       for (const timer of overdue) {
         const isTold = await this.#recorder.record(repositories, timer, {
           state: 'FAILING',
@@ -72,10 +73,4 @@ export class HeartbeatWatch {
     // A ping that comes at the very end of the grace time is in time.
     return nextDeadline === null ? null : nextDeadline + 1;
   }
-}
-
-/** The last instant at or before now at which a job in its rhythm would have called. */
-function lastInRhythm(timer: HeartbeatRow, now: number): number {
-  const lastAt = timer.last_at ?? now;
-  return lastAt + Math.floor((now - lastAt) / timer.period_ms) * timer.period_ms;
 }

@@ -1,7 +1,8 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { CauseWatch } from '../alerts/causes/cause-watch.ts';
-import { type AlertingConfig, configuredNotifier } from '../alerts/delivery/notifier.ts';
+import { type AlertingConfig, configuredNotifier } from '../alerts/delivery/configured-notifier.ts';
+import { noteAway } from '../alerts/gaps/away.ts';
 import { AlertTimers } from '../alerts/timers.ts';
 import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
 import type { ServiceConfig } from '../config.ts';
@@ -12,7 +13,9 @@ import type { MailServer } from '../mail/mail-server.ts';
 import { SubscriberNotifier } from '../mail/subscriber-notifier.ts';
 import { MaintenanceNotices } from '../maintenance/notices.ts';
 import type { ServiceMetrics } from '../metrics.ts';
+import type { AnalyticsThread } from '../results/analytics/analytics-thread.ts';
 import { Scheduler } from '../runs/scheduler.ts';
+import { BurnWatch } from '../slos/burn-watch.ts';
 import type { Store } from '../store.ts';
 import { defineJob, JobLoop } from './job-loop.ts';
 import { LeaseSweep, leaseSweepLongestMs } from './lease-sweep.ts';
@@ -31,6 +34,7 @@ export interface JobDeps {
   readonly logger: Logger;
   readonly artifactStore: ArtifactStore;
   readonly metrics: ServiceMetrics;
+  readonly analytics: AnalyticsThread;
   readonly leaseTtlMs: number;
   readonly config: AlertingConfig & RetentionDeps['config'];
   /** Absent where no mail server is configured; its maker closes it. */
@@ -47,6 +51,7 @@ export function backgroundJobs(deps: JobDeps): readonly JobLoop[] {
     notifierJob(deps),
     alertTimersJob(deps),
     alertCausesJob(deps),
+    sloBurnsJob(deps),
     incidentFeedJob({ ...deps, handler: toIncidents }),
     ...(mail ? [subscriberNotifierJob({ ...deps, mail })] : []),
     ...(mail ? [maintenanceNoticesJob({ ...deps, publicUrl: config.PUBLIC_URL })] : []),
@@ -88,6 +93,17 @@ export function alertCausesJob(deps: ConstructorParameters<typeof CauseWatch>[0]
     leaderOnly: true,
     wakesOn: ['alerts'],
     longestMs: 5_000,
+    run: () => watch.turn(),
+  });
+}
+
+export function sloBurnsJob(deps: ConstructorParameters<typeof BurnWatch>[0]) {
+  const watch = new BurnWatch(deps);
+  return defineJob({
+    name: 'slo burns',
+    leaderOnly: true,
+    wakesOn: [],
+    longestMs: 60_000,
     run: () => watch.turn(),
   });
 }
@@ -148,8 +164,8 @@ export function leaseSweepJob(deps: ConstructorParameters<typeof LeaseSweep>[0])
   });
 }
 
-export function schedulerJob(deps: ConstructorParameters<typeof Scheduler>[0]) {
-  const scheduler = new Scheduler(deps);
+export function schedulerJob(deps: Omit<ConstructorParameters<typeof Scheduler>[0], 'noteAway'>) {
+  const scheduler = new Scheduler({ ...deps, noteAway });
   return defineJob({
     name: 'scheduler',
     leaderOnly: true,

@@ -1,7 +1,8 @@
 import { type StoredChannel, wantsNotice } from '../alerts/channels/rules.ts';
 import type { AlertChannel } from '../alerts/channels/store.ts';
 import type { AlertFacts } from '../alerts/facts.ts';
-import { alertId, storeLocationAlert } from '../alerts/raise.ts';
+import { storeLocationAlert } from '../alerts/location-alerts.ts';
+import { alertId } from '../alerts/raise.ts';
 import type { AlertRow } from '../alerts/tables.ts';
 import type { LocationCaller } from '../http/auth.ts';
 import type { Repositories, Store } from '../store.ts';

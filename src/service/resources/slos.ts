@@ -17,6 +17,15 @@ export const slos = defineResource(
         `create index slos_by_account on slos (account_id, created, id)`,
       ],
     },
+    {
+      name: '0040-slo-burns',
+      statements: [
+        `create table slo_burns (
+          slo_id bigint primary key, account_id text not null references accounts (id) on delete cascade,
+          alert_id text not null, burn_window text not null, since bigint not null)`,
+        `create index slo_burns_by_account on slo_burns (account_id, since)`,
+      ],
+    },
   ],
   parts: sloRoutes,
   columns: ({ checkId, ...definition }) => ({

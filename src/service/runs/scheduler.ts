@@ -5,7 +5,7 @@ import { gridOf, nextSlotAfter } from '../checks/slots.ts';
 import { Maintenance } from '../maintenance/maintenance.ts';
 import type { ServiceMetrics } from '../metrics.ts';
 import { queuedSignals } from '../store/engine/signals.ts';
-import type { Store } from '../store.ts';
+import type { Repositories, Store } from '../store.ts';
 import { RunNumbers, runsDue } from './due-runs.ts';
 import type { RunRow } from './tables.ts';
 
@@ -14,6 +14,11 @@ export interface SchedulerOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: ServiceMetrics;
+  /**
+   * Hears of slots that passed while the service was away, in the transaction that records them; returns whether
+   * there are notifications to send.
+   */
+  readonly noteAway: (repositories: Repositories, runs: readonly RunRow[], now: number) => Promise<boolean>;
 }
 
 const checksPerTurn = 500;
@@ -33,6 +38,7 @@ export class Scheduler {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #metrics: ServiceMetrics;
+  readonly #noteAway: SchedulerOptions['noteAway'];
   readonly #numbers = new RunNumbers();
   #comparedAtMs: number | undefined;
 
@@ -41,6 +47,7 @@ export class Scheduler {
     this.#clock = options.clock;
     this.#logger = options.logger;
     this.#metrics = options.metrics;
+    this.#noteAway = options.noteAway;
   }
 
   async turn(): Promise<number | null> {
@@ -62,14 +69,17 @@ export class Scheduler {
         await repositories.checks.setNextSlot(check.id, nextSlotAfter(gridOf(check), now));
       }
       const inserted = await repositories.runs.insert(rows);
-      return { inserted, isMore: checks.length === checksPerTurn };
+      const away = inserted.filter(({ reason }) => reason === 'service-away');
+      const hasAlerts = await this.#noteAway(repositories, away, now);
+      return { inserted, hasAlerts, isMore: checks.length === checksPerTurn };
     });
     if (!turn) return this.#clock.wallMs() + lostLeadershipMs;
-    const { inserted, isMore } = turn;
+    const { inserted, hasAlerts, isMore } = turn;
     for (const [reason, runs] of Map.groupBy(inserted, (run) => run.reason)) {
       if (reason !== null) this.#metrics.countMissed(runs, reason);
     }
     this.#store.signals.send(queuedSignals(inserted));
+    if (hasAlerts) this.#store.signals.send([{ kind: 'alerts' }]);
     return isMore ? now : this.#store.checks.nextSlotAt();
   }
 

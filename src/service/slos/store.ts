@@ -1,18 +1,11 @@
-import type { Generated, Insertable } from 'kysely';
-import type { SloDefinition } from '../../protocol/results/slo.ts';
+import type { Insertable } from 'kysely';
+import { type SloDefinition, SloInput } from '../../protocol/results/slo.ts';
+import { AlertChannels } from '../alerts/channels/store.ts';
 import { CheckGroups } from '../checks/groups/store.ts';
 import { Checks } from '../checks/store.ts';
 import { fieldError } from '../http/validation.ts';
 import { accountTable, type ChangedRow } from '../store/engine/account-table.ts';
-
-/** A service level objective as it is stored. */
-export interface SloRow {
-  id: Generated<number>;
-  account_id: string;
-  definition: string;
-  created: number;
-  updated: number | null;
-}
+import type { SloRow } from './tables.ts';
 
 export interface StoredSlo {
   readonly id: number;
@@ -26,7 +19,7 @@ export interface StoredSlo {
 export class Slos extends accountTable<SloRow, StoredSlo>((row) => ({
   id: row.id,
   accountId: row.account_id,
-  definition: JSON.parse(row.definition) as SloDefinition,
+  definition: SloInput.parse(JSON.parse(row.definition)),
   created: row.created,
   updated: row.updated,
 }))({ name: 'slos', key: 'id' }) {
@@ -40,9 +33,29 @@ export class Slos extends accountTable<SloRow, StoredSlo>((row) => ({
     return super.update(row);
   }
 
-  /** @throws AppError VALIDATION_FAILED when the account has no such check or group. */
+  /** Some of all accounts, from behind one, in the order of their ids. */
+  async behind(after: number, limit: number): Promise<StoredSlo[]> {
+    const rows = await this.db
+      .selectFrom('slos')
+      .selectAll()
+      .where('id', '>', after)
+      .orderBy('id')
+      .limit(limit)
+      .execute();
+    return rows.map((row) => this.shape.read(row));
+  }
+
+  /** @throws AppError VALIDATION_FAILED when the account has no such check, group or channel. */
   async #requireSubject(accountId: string, definition: string): Promise<void> {
-    const { checkId, groupId } = JSON.parse(definition) as SloDefinition;
+    const { checkId, groupId, alertChannelIds } = JSON.parse(definition) as SloDefinition;
+    if (alertChannelIds.length > 0) {
+      const channels = await new AlertChannels(this.db, this.dialect).all(accountId);
+      const unknown = alertChannelIds.filter((id) => !channels.some((channel) => channel.id === id));
+      if (unknown.length > 0) {
+        const message = `names no alert channel: ${unknown.join(', ')}`;
+        throw fieldError('payload', [{ key: 'alertChannelIds', message }]);
+      }
+    }
     if (checkId !== null && !(await new Checks(this.db, this.dialect).find(accountId, checkId))) {
       throw fieldError('payload', [{ key: 'checkId', message: `names no check: ${checkId}` }]);
     }

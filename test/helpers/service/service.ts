@@ -7,7 +7,7 @@ import { type Clock, systemClock } from '../../../src/lib/clock.ts';
 import { createLogger, type Logger } from '../../../src/lib/log.ts';
 import type { ClaimResponse, LeasedRun, ResultReport } from '../../../src/protocol/agent/agent.ts';
 import { addAccount, addKey } from '../../../src/service/accounts/accounts.ts';
-import type { AlertingConfig } from '../../../src/service/alerts/delivery/notifier.ts';
+import type { AlertingConfig } from '../../../src/service/alerts/delivery/configured-notifier.ts';
 import type { ArtifactStore } from '../../../src/service/artifact-store/artifact-store.ts';
 import { DirectoryStore } from '../../../src/service/artifact-store/directory-store.ts';
 import { ServiceConfig } from '../../../src/service/config.ts';
@@ -51,6 +51,7 @@ export interface ServiceHarness {
   startScheduler(): void;
   startLeaseSweep(): void;
   startAlerting(): void;
+  startSloBurns(): void;
   startHeartbeatWatch(): void;
   /** Results are kept for 30 days, files for 10, analytics for 60. */
   startRetention(): void;
@@ -138,7 +139,9 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Service
     ...(hasMailer === undefined ? {} : { hasMailer }),
   });
   const mail = configuredMailServer(config);
-  const jobs = backgroundJobs({ store, clock, logger, artifactStore, metrics, leaseTtlMs, config, mail });
+  const jobs = backgroundJobs({
+    ...{ store, clock, logger, artifactStore, metrics, analytics, leaseTtlMs, config, mail },
+  });
   const start = (...names: string[]) => {
     for (const job of jobs) if (names.includes(job.name)) job.start();
   };
@@ -164,6 +167,7 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Service
     },
     startScheduler: () => start('scheduler'),
     startLeaseSweep: () => start('lease sweep'),
+    startSloBurns: () => start('slo burns'),
     startAlerting: () => start('notifier', 'alert timers', 'alert causes'),
     startHeartbeatWatch: () => start('heartbeat watch'),
     startRetention: () => start('retention'),

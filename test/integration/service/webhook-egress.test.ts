@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { notificationPolicy } from '../../../src/service/alerts/delivery/notifier.ts';
+import { notificationPolicy } from '../../../src/service/alerts/delivery/configured-notifier.ts';
 import { OutboundHttp } from '../../../src/service/alerts/delivery/outbound-http.ts';
 import { ServiceConfig } from '../../../src/service/config.ts';
 import { startHttpReceiver } from '../../helpers/service/alert-receivers.ts';

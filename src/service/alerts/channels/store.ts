@@ -224,6 +224,21 @@ export class AlertChannels extends accountTable<Tables['alert_channels'], AlertC
     return rows.filter(({ activated }) => activated === 1).map(fromRow);
   }
 
+  /** Channels that are notified of any of some checks, each once. */
+  async notifiedOfChecks(
+    checks: readonly { readonly checkId: string; readonly groupId: number | null }[],
+  ): Promise<AlertChannel[]> {
+    const ofGroups = await this.ofGroups(checks.flatMap(({ groupId }) => groupId ?? []));
+    const ofChecks = await this.ofChecks(checks.map(({ checkId }) => checkId));
+    const heard = checks.flatMap(
+      ({ checkId, groupId }) => ofGroups.get(groupId ?? 0) ?? ofChecks.get(checkId) ?? [],
+    );
+    const byId = new Map(
+      heard.filter(({ activated }) => activated).map(({ channel }) => [channel.id, channel]),
+    );
+    return [...byId.values()].sort((one, other) => one.id - other.id);
+  }
+
   /**
    * Channels that are notified of any check that runs at a location: active, not muted, by itself or with its
    * group.

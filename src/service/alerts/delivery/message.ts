@@ -53,7 +53,7 @@ export function channelMessage(message: AlertMessage): ChannelMessage {
 function incidentKeyOf(message: AlertMessage): string {
   const { facts, checkId, filedUnder } = message;
   // A check can have a gap at each of its locations.
-  const place = facts.subject === 'gap' ? `-${facts.runLocation}` : '';
+  const place = facts.subject === 'gap' ? `-${facts.runLocation ?? 'service'}` : '';
   return `picket-${subjectOf(message)}${place}-${filedUnder ?? checkId}`;
 }
 
@@ -67,7 +67,9 @@ function causeOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'>): str
     .split('\n');
   if (facts.cause && notice === 'failure') return cut(oneLine(facts.cause.reason), maxCauseLength);
   if (notice === 'recovery') {
-    if (subject === 'gap') return 'It is measured again.';
+    if (subject === 'gap')
+      return facts.runLocation === null ? 'The service is back.' : 'It is measured again.';
+    if (subject === 'slo') return 'The budget is not spent faster than it lasts any more.';
     return subject === undefined ? 'The check passes again.' : 'It is over.';
   }
   if (first !== '') return cut(oneLine(first), maxCauseLength);
@@ -84,6 +86,7 @@ const owners: Readonly<Record<string, string>> = {
   config: 'the definition of the check',
   location: 'the location',
   agent: 'the agent',
+  service: 'the service',
 };
 
 /** Whose fault it is, in words. Only what is the fault of a target or a definition makes a check fail. */
@@ -122,6 +125,11 @@ export function titleOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'
   if (facts.subject === 'test')
     return notice === 'recovery' ? 'The test is over' : 'Test notification of Picket';
   if (facts.subject === 'gap') return gapTitle(facts, notice === 'recovery');
+  if (facts.subject === 'slo') {
+    return notice === 'recovery'
+      ? `The error budget of ${name} does not burn any more`
+      : `The error budget of ${name} burns`;
+  }
   if (facts.cause && !isFlapping && (notice === 'failure' || notice === 'recovery')) {
     const title = causeTitle(facts.cause, notice === 'recovery');
     return reminder > 0 ? `${title} (reminder ${reminder})` : title;
@@ -142,7 +150,9 @@ export function titleOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'
         days < 0
           ? 'has expired'
           : `expires ${days === 0 ? 'today' : `in ${days} day${days === 1 ? '' : 's'}`}`;
-      return `The certificate of ${certificate?.domain ?? name} ${when}`;
+      const others = (facts.members?.count ?? 1) - 1;
+      const rest = others > 0 ? ` and ${others} other check${others === 1 ? '' : 's'}` : '';
+      return `The certificate of ${certificate?.domain ?? name}${rest} ${when}`;
     }
   }
 }
@@ -150,6 +160,12 @@ export function titleOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'
 /** Never that a target is down: nobody knows. */
 function gapTitle({ checkName, runLocation, members }: AlertFacts, isOver: boolean): string {
   const count = members?.count ?? 1;
+  if (runLocation === null) {
+    const what = count === 1 ? checkName : `${count} checks`;
+    return isOver
+      ? `The monitoring gap of ${what} is over: the service is back`
+      : `Monitoring gap: ${what} ${count === 1 ? 'was' : 'were'} not measured while the service was away`;
+  }
   if (isOver)
     return `The monitoring gap of ${count === 1 ? checkName : `${count} checks`} at ${runLocation} is over`;
   return `Monitoring gap: ${count === 1 ? `${checkName} is` : `${count} checks are`} not measured at ${runLocation}`;

@@ -6,8 +6,6 @@ import { TemplateError } from '../../../checks/judging/templating.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { toError } from '../../../lib/errors.ts';
 import type { Logger } from '../../../lib/log.ts';
-import { createEgressPolicy, type EgressPolicy } from '../../../probes/egress/policy.ts';
-import type { ServiceConfig } from '../../config.ts';
 import type { MailServer } from '../../mail/mail-server.ts';
 import type { Store } from '../../store.ts';
 import { type CauseSummary, summaryOf } from '../causes/summary.ts';
@@ -15,8 +13,9 @@ import type { AlertChannel } from '../channels/store.ts';
 import { storedFacts } from '../raise.ts';
 import type { AlertNotificationRow, AlertRow } from '../tables.ts';
 import { channelMessage } from './message.ts';
-import { type Delivery, OutboundHttp } from './outbound-http.ts';
+import type { Delivery, OutboundHttp } from './outbound-http.ts';
 import { linkLastsMs, signedPageLink } from './page-link.ts';
+import { quietOf } from './quiet.ts';
 import type { Crowd, DueNotification } from './store.ts';
 import { templateThread } from './template-thread.ts';
 
@@ -30,61 +29,26 @@ export interface Outlets {
   readonly settings: ChannelSettings;
 }
 
+/** How a notification ended: `refused` at once, `given-up` after the last try. */
+export type NotificationOutcome = 'delivered' | 'refused' | 'given-up' | 'rate-limited' | 'quiet';
+
+/** Counts notifications by how they ended. */
+export interface NotificationCounter {
+  countNotification(accountId: string, channelType: string, outcome: NotificationOutcome): void;
+}
+
 export interface NotifierOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly outlets: Outlets;
+  readonly metrics: NotificationCounter;
   /** Where clients reach the API, for links; there are none without it. */
   readonly publicUrl?: string | undefined;
   /** Links to runs lead to their pages; else to what the API has of them. */
   readonly hasPages: boolean;
   /** How many notifications a channel gets in a minute; 0: as many as there are. */
   readonly maxPerMinute: number;
-}
-
-/** The settings that alerting needs. */
-export type AlertingConfig = Pick<
-  ServiceConfig,
-  'EGRESS_ALLOW' | 'EGRESS_DENY' | 'ALERTS_PER_MINUTE' | 'PUBLIC_URL' | 'PAGES'
-> &
-  ChannelSettings;
-
-/** Where notifications may go. */
-export function notificationPolicy(
-  config: Pick<ServiceConfig, 'EGRESS_ALLOW' | 'EGRESS_DENY'>,
-): EgressPolicy {
-  return createEgressPolicy({
-    allow: config.EGRESS_ALLOW,
-    deny: config.EGRESS_DENY,
-    ownPorts: [],
-    // What listens there often trusts every caller, and authors of channels are not on this host.
-    isLoopbackClosed: true,
-  });
-}
-
-/** The notifier with the ways out of the service that the settings name. */
-export function configuredNotifier({
-  config,
-  mail,
-  ...parts
-}: Pick<NotifierOptions, 'store' | 'clock' | 'logger'> & {
-  readonly config: AlertingConfig;
-  readonly mail?: MailServer | undefined;
-}): Notifier {
-  return new Notifier({
-    store: parts.store,
-    clock: parts.clock,
-    logger: parts.logger,
-    outlets: {
-      http: new OutboundHttp(notificationPolicy(config)),
-      mail,
-      settings: config,
-    },
-    publicUrl: config.PUBLIC_URL,
-    hasPages: config.PAGES === 'on',
-    maxPerMinute: config.ALERTS_PER_MINUTE,
-  });
 }
 
 /** How many notifications are under way at once: to one channel, and to all channels of one account. */
@@ -199,10 +163,20 @@ export class Notifier {
     ]);
     const alert = alerts.get(row.alert_id);
     if (!channel || !alert) {
-      await store.notifications.end(row, 'FAILURE', 'the channel was deleted', clock.wallMs());
+      await this.#end(row, 'FAILURE', 'the channel was deleted', 'refused');
       return;
     }
-    if (await this.#isOverLimit(row)) return;
+    const quiet = await quietOf(store, { row, alert, channel }, clock.wallMs());
+    if (quiet.kind === 'held') {
+      const result = `held by quiet hours until ${new Date(quiet.until).toISOString()}`;
+      await store.notifications.hold(row, quiet.until, result);
+      return;
+    }
+    if (quiet.kind === 'over') {
+      await this.#end(row, 'QUIET', quiet.reason, 'quiet');
+      return;
+    }
+    if (await this.#isOverLimit(row, quiet.since)) return;
     const causes = await store.alertCauses.findMany(alert.cause_id ? [alert.cause_id] : []);
     const cause = summaryOf(causes.get(alert.cause_id ?? ''), row.channel_id);
     const message = this.#messageOf(row, alert, { signingKey, cause });
@@ -213,15 +187,15 @@ export class Notifier {
   /**
    * Puts a notification off while its channel has had enough for now, and drops it when that lasts too long.
    */
-  async #isOverLimit(row: AlertNotificationRow): Promise<boolean> {
+  async #isOverLimit(row: AlertNotificationRow, since: number): Promise<boolean> {
     const { store, clock, maxPerMinute } = this.#options;
     if (maxPerMinute === 0) return false;
     const now = clock.wallMs();
     const tried = await store.notifications.triedSince(row.channel_id, now - minuteMs, row.position);
     if (tried < maxPerMinute) return false;
-    if (now - row.created > longestWaitMs) {
+    if (now - since > longestWaitMs) {
       const result = `the channel had more than ${maxPerMinute} notifications a minute for ${longestWaitMs / minuteMs} minutes`;
-      await store.notifications.end(row, 'RATE_LIMITED', result, now);
+      await this.#end(row, 'RATE_LIMITED', result, 'rate-limited');
     } else {
       await store.notifications.postpone(row, {
         nextAt: now + waitForRoomMs,
@@ -237,7 +211,7 @@ export class Notifier {
     const { store, clock, logger } = this.#options;
     const now = clock.wallMs();
     if (delivery.isDelivered) {
-      await store.notifications.end(row, 'SUCCESS', delivery.result, now);
+      await this.#end(row, 'SUCCESS', delivery.result, 'delivered');
       return;
     }
     if (delivery.isRetryable && row.tries <= maxRetries) {
@@ -252,11 +226,23 @@ export class Notifier {
       });
       return;
     }
-    await store.notifications.end(row, 'FAILURE', delivery.result, now);
+    await this.#end(row, 'FAILURE', delivery.result, delivery.isRetryable ? 'given-up' : 'refused');
     logger.warn(
       { notificationId: row.id, channelId: row.channel_id, tries: row.tries, reason: delivery.result },
       'failed to notify an alert channel; giving up',
     );
+  }
+
+  async #end(
+    row: AlertNotificationRow,
+    status: Exclude<AlertNotificationRow['status'], 'IN_PROGRESS'>,
+    result: string,
+    outcome: NotificationOutcome,
+  ): Promise<void> {
+    const { store, clock, metrics } = this.#options;
+    if (await store.notifications.end(row, status, result, clock.wallMs())) {
+      metrics.countNotification(row.account_id, row.channel_type, outcome);
+    }
   }
 
   async #deliver(

@@ -24,6 +24,8 @@ export interface Crowd {
   readonly accountIds: readonly string[];
 }
 
+/** Reminders of a long night are news of one thing, too. */
+const lookedBack = 200;
 const nobody: Crowd = { channelIds: [], accountIds: [] };
 
 /** A notification with what a list shows of its alert. */
@@ -35,7 +37,8 @@ const inProgress = sql.lit('IN_PROGRESS' as const);
 
 /**
  * Notifications of channels, and how they went. Notifications of one check go to one channel in their order:
- * none is tried while an earlier one is in progress, so that no recovery overtakes its failure.
+ * none is tried while an earlier one is in progress, so that no recovery overtakes its failure. Those that quiet hours
+ * hold keep nobody waiting: of them only the last is sent.
  */
 export class AlertNotifications {
   readonly #db: Kysely<Tables>;
@@ -46,7 +49,9 @@ export class AlertNotifications {
     this.#dialect = dialect;
   }
 
-  async insert(rows: readonly Omit<AlertNotificationRow, 'position' | 'sent' | 'refused'>[]): Promise<void> {
+  async insert(
+    rows: readonly Omit<AlertNotificationRow, 'position' | 'sent' | 'refused' | 'held_until'>[],
+  ): Promise<void> {
     for (const batch of batches(rows)) {
       await this.#db
         .insertInto('alert_notifications')
@@ -114,6 +119,7 @@ export class AlertNotifications {
       where earlier.status = ${inProgress}
         and earlier.channel_id = alert_notifications.channel_id
         and earlier.check_id = alert_notifications.check_id
+        and earlier.held_until is null
         and earlier.position < alert_notifications.position)`;
   }
 
@@ -132,20 +138,34 @@ export class AlertNotifications {
       .executeTakeFirst();
   }
 
-  /** Ends a notification, unless another process has taken it over meanwhile. */
+  /** The newest of a channel about a check, oldest first. */
+  async ofCheckAndChannel(checkId: string, channelId: number): Promise<AlertNotificationRow[]> {
+    const rows = await this.#db
+      .selectFrom('alert_notifications')
+      .selectAll()
+      .where('channel_id', '=', channelId)
+      .where('check_id', '=', checkId)
+      .orderBy('position', 'desc')
+      .limit(lookedBack)
+      .execute();
+    return rows.reverse();
+  }
+
+  /** Ends a notification; false when another process has taken it over meanwhile. */
   async end(
     row: Pick<AlertNotificationRow, 'position' | 'tries'>,
     status: Exclude<NotificationStatus, 'IN_PROGRESS'>,
     result: string,
     now: number,
-  ): Promise<void> {
-    await this.#db
+  ): Promise<boolean> {
+    const done = await this.#db
       .updateTable('alert_notifications')
       .set({ status, result, ended: now })
       .where('position', '=', row.position)
       .where('tries', '=', row.tries)
       .where('status', '=', inProgress)
-      .execute();
+      .executeTakeFirst();
+    return done.numUpdatedRows > 0n;
   }
 
   /** Stores how many requests of a notification are done, and what was said to those that were refused. */
@@ -171,6 +191,21 @@ export class AlertNotifications {
     await this.#db
       .updateTable('alert_notifications')
       .set({ next_at: change.nextAt, tries: change.tries, result: change.result })
+      .where('position', '=', row.position)
+      .where('tries', '=', row.tries)
+      .where('status', '=', inProgress)
+      .execute();
+  }
+
+  /** Holds a notification until an instant; this was no try. */
+  async hold(
+    row: Pick<AlertNotificationRow, 'position' | 'tries'>,
+    until: number,
+    result: string,
+  ): Promise<void> {
+    await this.#db
+      .updateTable('alert_notifications')
+      .set({ next_at: until, held_until: until, tries: row.tries - 1, result })
       .where('position', '=', row.position)
       .where('tries', '=', row.tries)
       .where('status', '=', inProgress)

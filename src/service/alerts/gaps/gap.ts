@@ -8,8 +8,8 @@ import type { RunRow } from '../../runs/tables.ts';
  * many minutes after the first was due, as the alert settings say, and is over with the next measurement there.
  *
  * Not every slot counts. What a maintenance window pauses is meant to be so. Where a location is without agents
- * or unhealthy, an alert of the location says so already; and when the service itself was away, nobody was there
- * to look.
+ * or unhealthy, an alert of the location says so already; and what passed while the service itself was away is notified
+ * of as a whole (away.ts).
  *
  * Gaps of one cause at one location are one group: each channel is notified of it once, and once when all of it
  * is over.

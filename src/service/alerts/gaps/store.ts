@@ -111,6 +111,11 @@ export class MonitoringGaps {
     return group;
   }
 
+  /** All groups of one cause. */
+  async groupsOf(cause: string): Promise<GapGroupRow[]> {
+    return this.#db.selectFrom('gap_groups').selectAll().where('cause', '=', cause).execute();
+  }
+
   /** The ids of the checks whose gaps of a group are open. */
   async members({ accountId, location, cause }: GroupKey): Promise<string[]> {
     const rows = await this.#db

@@ -10,7 +10,7 @@ import type { GroupKey } from './store.ts';
 
 const gapsPerTurn = 200;
 /** As many names of checks are in a notification; of others it says how many there are. */
-const namesShown = 20;
+export const namesShown = 20;
 
 /** A slot that was measured: of one check at one location. */
 export interface Measured {

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Channel } from '../../../channels/contract/channel.ts';
 import { type ChannelType, channelKinds, findChannelKind } from '../../../channels/index.ts';
 import {
@@ -6,6 +6,7 @@ import {
   alertChannelRoutes,
   ChannelFlags,
 } from '../../../protocol/alerts/alert-channel.ts';
+import { QuietHours } from '../../../protocol/alerts/quiet-hours.ts';
 import { csrfField } from '../elements/form.ts';
 import { shortened } from '../elements/format.ts';
 import { actionButton, confirmed, notice, problemNotice } from '../forms/action.ts';
@@ -26,6 +27,14 @@ const flagWords: Words = {
   sslExpiry: { label: 'When a certificate is about to end' },
   sslExpiryThreshold: { label: 'How many days before the end of a certificate', hint: '' },
   autoSubscribe: { label: 'Subscribe every new check' },
+  quietHours: { isLeftOut: true },
+};
+
+/** Without times there are no quiet hours. */
+const { from, until, ...quietShape } = QuietHours.shape;
+const QuietFields = z.object({ from: from.optional(), until: until.optional(), ...quietShape });
+const quietWords: Words = {
+  'quietHours.exceptFailures': { label: 'Failures and their recoveries are sent anyway' },
 };
 
 /** Words for the config of a type: its secrets are never shown again. */
@@ -46,7 +55,8 @@ interface FormState {
 
 function fields(kind: Channel, state: FormState): Html {
   return html`<fieldset class="group"><legend>${kind.title}</legend>${schemaFields(kind.config, { ...state, words: configWords(kind), prefix: 'config.' })}</fieldset>
-<fieldset class="group"><legend>When it is notified</legend>${schemaFields(ChannelFlags, { ...state, words: flagWords })}</fieldset>`;
+<fieldset class="group"><legend>When it is notified</legend>${schemaFields(ChannelFlags, { ...state, words: flagWords })}</fieldset>
+<fieldset class="group"><legend>Quiet hours</legend><p class="hint">What still holds at their end is sent then. Without times there are none.</p>${schemaFields(QuietFields, { ...state, words: quietWords, prefix: 'quietHours.' })}</fieldset>`;
 }
 
 function bodyOf(kind: Channel<ChannelType>, form: URLSearchParams, isStored: boolean) {
@@ -54,7 +64,21 @@ function bodyOf(kind: Channel<ChannelType>, form: URLSearchParams, isStored: boo
     type: kind.type,
     config: objectOf(kind.config, form, { words: configWords(kind), prefix: 'config.', isStored }),
     ...objectOf(ChannelFlags, form, { words: flagWords }),
+    quietHours: quietHoursOf(form),
   };
+}
+
+/** None where neither time is given. */
+function quietHoursOf(form: URLSearchParams): Record<string, unknown> | null {
+  const {
+    from = '',
+    until = '',
+    ...rest
+  } = objectOf(QuietFields, form, {
+    words: quietWords,
+    prefix: 'quietHours.',
+  });
+  return from === '' && until === '' ? null : { from, until, ...rest };
 }
 
 /** First the type is chosen, then comes its form. */

@@ -98,6 +98,7 @@ export async function testChannel(call: PageCall): Promise<PageAnswer> {
     SUCCESS: 'The test arrived.',
     FAILURE: 'The test failed.',
     IN_PROGRESS: 'The test has not arrived yet, and is tried on: the notifications show how it ends.',
+    QUIET: 'The test was left out.',
     RATE_LIMITED: 'The test was held back: this channel gets too many messages.',
   } as const;
   const said = done && `${words[done.status]}${done.result === null ? '' : ` ${done.result}`}`;

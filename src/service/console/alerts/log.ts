@@ -19,6 +19,7 @@ const statusWords = {
   SUCCESS: ['passed', 'Arrived'],
   FAILURE: ['failed', 'Failed'],
   RATE_LIMITED: ['missed', 'Held back'],
+  QUIET: ['missed', 'Quiet hours'],
 } as const satisfies Readonly<Record<string, readonly [State, string]>>;
 
 /** Every notification with the answer that its receiver gave. */

@@ -11,6 +11,7 @@ import type { Problems } from '../forms/problems.ts';
 import { type Content, type Html, html, path } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { PageCall, View } from '../page.ts';
+import { burningSection } from './burning.ts';
 import { byCause, joinedSection } from './joined.ts';
 import { acknowledgeForm, silenceForm, silenceOfForm } from './silence-form.ts';
 import { alertTabs } from './tabs.ts';
@@ -53,6 +54,7 @@ export async function showOpen(call: PageCall, refused?: Problems): Promise<View
   const main = html`${heading('Alerts')}${alertTabs('/alerts')}${problemNotice(refused)}
 ${joined.map((one) => joinedSection(one, now, tableOf))}
 ${joined.length > 0 && alone.length === 0 ? '' : tableOf(alone)}
+${await burningSection(call, now)}
 <section><h2>Silences</h2>${silenceTable(call, silences, now)}
 ${api.allows(alertHandlingRoutes.createSilence) ? silenceForm(call.viewer, await store.overviews.choices(call.viewer.accountId), refused) : ''}</section>
 <section><h2>Who did what</h2>${actionTable(actions, now)}</section>`;

@@ -68,6 +68,21 @@ export const monitoringGaps = {
   ],
 };
 
+/** Alerts about locations that a silence holds back. */
+export const heldAlerts = {
+  name: '0041-held-alerts',
+  statements: [
+    `create table held_alerts (alert_id text primary key, ${ofAccount}, next_at bigint not null)`,
+    `create index held_alerts_due on held_alerts (next_at)`,
+  ],
+};
+
+/** Notifications that quiet hours hold back. */
+export const heldNotifications = {
+  name: '0042-held-notifications',
+  statements: [`alter table alert_notifications add column held_until bigint`],
+};
+
 /** What people do about alerts, and alerts that nobody was notified of. */
 export const alertHandling = {
   name: '0032-alert-handling',

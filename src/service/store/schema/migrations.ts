@@ -1,4 +1,4 @@
-import { alertHandling, alerting, monitoringGaps } from './alert-migration.ts';
+import { alertHandling, alerting, heldAlerts, heldNotifications, monitoringGaps } from './alert-migration.ts';
 import { alertCauses } from './cause-migration.ts';
 import { maintenanceOccurrences } from './maintenance-migration.ts';
 import { pages } from './page-migration.ts';
@@ -310,4 +310,6 @@ export const migrations: readonly Migration[] = [
   },
   monitoringGaps,
   alertCauses,
+  heldAlerts,
+  heldNotifications,
 ];

@@ -1,4 +1,5 @@
 import { describe } from 'vitest';
+import { absenceSuite } from './absences.ts';
 import type { AlertStage } from './alert-stage.ts';
 import { causeSuite } from './causes.ts';
 import { channelSuite } from './channels.ts';
@@ -8,8 +9,10 @@ import { gapSuite } from './gaps.ts';
 import { handlingSuite } from './handling.ts';
 import { incidentSuite } from './incidents.ts';
 import { outageSuite } from './outages.ts';
+import { quietHoursSuite } from './quiet-hours.ts';
 import { receiverSuite } from './receivers.ts';
 import { sicknessSuite } from './sickness.ts';
+import { sloBurnSuite } from './slo-burns.ts';
 import { transitionSuite } from './transitions.ts';
 
 /** @param isShared whether several services may stand on one database. */
@@ -20,9 +23,12 @@ export function alertSuites(stage: AlertStage, isShared: boolean): void {
   describe('handling', () => handlingSuite(stage));
   describe('receivers of every type', () => receiverSuite(stage));
   describe('monitoring gaps', () => gapSuite(stage));
+  describe('absences of the service', () => absenceSuite(stage));
+  describe('quiet hours', () => quietHoursSuite(stage));
   describe('fairness', () => fairnessSuite(stage));
   describe('outages of private locations', () => outageSuite(stage));
   describe('sick private locations', () => sicknessSuite(stage));
+  describe('objectives', () => sloBurnSuite(stage));
   describe('causes', () => causeSuite(stage));
   describe('incidents and certificates', () => incidentSuite(stage));
 }

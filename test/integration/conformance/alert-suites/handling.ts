@@ -22,7 +22,9 @@ export function handlingSuite(stage: AlertStage): void {
   });
 
   const types = () => http.received.map(({ body }) => body.split(' ')[0]);
-  const reminded = { alertSettings: { reminders: { amount: 100_000, interval: 5 } } };
+  const reminded = {
+    alertSettings: { reminders: { amount: 100_000, interval: 5 }, monitoringGap: { enabled: false } },
+  };
   const call = (method: string, path: string, body?: unknown) => stage.harness.call(method, path, body);
   const open = async () => (await call('GET', '/v1/open-alerts')).body;
   const suppressed = async (checkId: string) =>

@@ -92,6 +92,31 @@ export function incidentSuite(stage: AlertStage): void {
     expect(events.map(({ kind }) => kind)).toEqual(['open', 'resolve']);
   });
 
+  it('tells a channel of a certificate that several checks see once, unless it does not group', async () => {
+    const url = `${http.url}/many`;
+    const once = await stage.channel('WEBHOOK', { name: 'one', url }, { sslExpiry: true });
+    const each = await stage.channel(
+      'WEBHOOK',
+      { name: 'each', url },
+      { sslExpiry: true, groupByCause: false },
+    );
+    const certificateExpiresAt = stage.clock.wallMs() + 20.5 * dayMs;
+    const ids: string[] = [];
+    for (const name of ['a', 'b', 'c']) ids.push(await stage.check({ name, frequency: 1440 }));
+    for (const id of ids) await stage.report(await stage.lease(id), 'passed', { certificateExpiresAt });
+    stage.harness.startAlerting();
+    const told = await stage.advanceUntil('all are notified', async () => {
+      const all = await stage.notifications();
+      return all.length >= 4 && all;
+    });
+    expect(told.map(({ alertChannelId }) => alertChannelId).sort()).toEqual([once, each, each, each].sort());
+    const grouped = told.find(({ alertChannelId }) => alertChannelId === once);
+    const alert = (await stage.harness.store.alerts.findMany([grouped?.checkAlertId])).get(
+      grouped?.checkAlertId,
+    );
+    expect(JSON.parse(alert?.facts ?? '{}').members).toEqual({ count: 3, names: ['a', 'b', 'c'] });
+  });
+
   it('tells channels of a certificate at their own number of days, once each time', async () => {
     const template = '{{SSL_CHECK_DOMAIN}} {{SSL_DAYS_REMAINING}}: {{ALERT_TITLE}}';
     const webhook = (path: string, sslExpiryThreshold: number) =>
@@ -107,6 +132,8 @@ export function incidentSuite(stage: AlertStage): void {
       name: 'Shop',
       request: { url: 'https://shop.test/cart' },
       frequency: 1440,
+      // Days go by in a moment here.
+      alertSettings: { monitoringGap: { enabled: false } },
     });
     const run = await stage.lease(checkId);
     const certificateExpiresAt = stage.clock.wallMs() + 25.5 * dayMs;

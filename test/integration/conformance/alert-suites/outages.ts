@@ -61,6 +61,33 @@ export function outageSuite(stage: AlertStage): void {
     expect((await location(quiet.id)).noAgentSince).toBeNull();
   });
 
+  it('that a silence holds back are told when it ends, if they last', async () => {
+    await stage.start();
+    await stage.channel('WEBHOOK', { url: 'http://x.test', name: 'all', method: 'POST' });
+    for (const lasts of [true, false]) {
+      const slug = lasts ? 'long' : 'short';
+      const place = await createLocation(stage.harness, slug);
+      const { id } = await createCheck(stage.harness, { privateLocations: [slug] });
+      const { body: silence } = await stage.harness.call('POST', '/v1/silences', {
+        ...{ location: slug, minutes: 600 },
+      });
+      stage.harness.startLeaseSweep();
+      await stage.queueNextSlot(id);
+      await stage.advanceUntil('the slot is missed', async () => {
+        stage.clock.advance(500);
+        return (await location(place.id)).noAgentSince !== null;
+      });
+      expect((await notices()).filter(([, name]) => name === slug)).toEqual([]);
+      if (!lasts) await new TestAgent(stage.harness, place).claim();
+      expect((await stage.harness.call('DELETE', `/v1/silences/${silence.id}`)).status).toBe(204);
+    }
+    stage.harness.startAlerting();
+    await stage.advanceUntil('nothing is held any more', async () => {
+      return (await stage.harness.store.alerts.nextHeldAt()) === null;
+    });
+    expect((await notices()).map(([type, name]) => [type, name])).toEqual([['ALERT_LOCATION_AWAY', 'long']]);
+  });
+
   it('begin anew after they were over', async () => {
     await stage.start();
     await stage.channel('WEBHOOK', { url: 'http://x.test', name: 'all', method: 'POST' });

@@ -1,0 +1,45 @@
+import { Temporal } from 'temporal-polyfill';
+import { instantOfLocal, localTime } from '../../../lib/time-zone.ts';
+import type { QuietHours } from '../../../protocol/alerts/quiet-hours.ts';
+import { type AlertFacts, isOfCheck } from '../facts.ts';
+import type { Notice } from '../state.ts';
+
+/**
+ * When the quiet hours end in which an instant lies; null outside of them. They begin and end when the clocks of
+ * their zone first show the time, so a night in which clocks change is an hour longer or shorter. A time that clocks
+ * skip counts as later by as much.
+ *
+ * @param at epoch milliseconds, as is the answer.
+ */
+export function quietUntil(
+  { from, until, timezone }: Pick<QuietHours, 'from' | 'until' | 'timezone'>,
+  at: number,
+): number | null {
+  const today = localTime(at, timezone).toPlainDate();
+  for (const daysAgo of [0, 1]) {
+    const day = today.subtract({ days: daysAgo });
+    const lastDay = until > from ? day : day.add({ days: 1 });
+    const instantOf = (date: typeof day, time: string) =>
+      instantOfLocal(date.toPlainDateTime(Temporal.PlainTime.from(time)), timezone);
+    const end = instantOf(lastDay, until);
+    if (at >= instantOf(day, from) && at < end) return end;
+  }
+  return null;
+}
+
+/** Whether news waits for the end of quiet hours; tests never do. */
+export function isHeld(
+  { exceptFailures }: Pick<QuietHours, 'exceptFailures'>,
+  notice: Notice,
+  { subject, recoversFrom }: Pick<AlertFacts, 'subject' | 'recoversFrom'>,
+): boolean {
+  if (subject === 'test') return false;
+  return !exceptFailures || (notice !== 'failure' && !(notice === 'recovery' && recoversFrom === 'failure'));
+}
+
+/** What tells the news of one thing from those of others of the same check: its state, its certificate, each gap. */
+export function threadOf(notice: Notice, facts: Pick<AlertFacts, 'subject' | 'runLocation'>): string {
+  if (notice === 'ssl') return 'certificate';
+  if (isOfCheck(facts) && facts.subject !== 'gap') return 'check';
+  return `${facts.subject} ${facts.runLocation ?? ''}`;
+}

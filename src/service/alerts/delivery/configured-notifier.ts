@@ -1,0 +1,51 @@
+import type { ChannelSettings } from '../../../channels/contract/channel.ts';
+import { createEgressPolicy, type EgressPolicy } from '../../../probes/egress/policy.ts';
+import type { ServiceConfig } from '../../config.ts';
+import type { MailServer } from '../../mail/mail-server.ts';
+import { Notifier, type NotifierOptions } from './notifier.ts';
+import { OutboundHttp } from './outbound-http.ts';
+
+/** The settings that alerting needs. */
+export type AlertingConfig = Pick<
+  ServiceConfig,
+  'EGRESS_ALLOW' | 'EGRESS_DENY' | 'ALERTS_PER_MINUTE' | 'PUBLIC_URL' | 'PAGES'
+> &
+  ChannelSettings;
+
+/** Where notifications may go. */
+export function notificationPolicy(
+  config: Pick<ServiceConfig, 'EGRESS_ALLOW' | 'EGRESS_DENY'>,
+): EgressPolicy {
+  return createEgressPolicy({
+    allow: config.EGRESS_ALLOW,
+    deny: config.EGRESS_DENY,
+    ownPorts: [],
+    // What listens there often trusts every caller, and authors of channels are not on this host.
+    isLoopbackClosed: true,
+  });
+}
+
+/** The notifier with the ways out of the service that the settings name. */
+export function configuredNotifier({
+  config,
+  mail,
+  ...parts
+}: Pick<NotifierOptions, 'store' | 'clock' | 'logger' | 'metrics'> & {
+  readonly config: AlertingConfig;
+  readonly mail?: MailServer | undefined;
+}): Notifier {
+  return new Notifier({
+    store: parts.store,
+    clock: parts.clock,
+    logger: parts.logger,
+    metrics: parts.metrics,
+    outlets: {
+      http: new OutboundHttp(notificationPolicy(config)),
+      mail,
+      settings: config,
+    },
+    publicUrl: config.PUBLIC_URL,
+    hasPages: config.PAGES === 'on',
+    maxPerMinute: config.ALERTS_PER_MINUTE,
+  });
+}

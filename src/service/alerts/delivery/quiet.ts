@@ -1,0 +1,48 @@
+import type { Store } from '../../store.ts';
+import { isHeld, quietUntil, threadOf } from '../channels/quiet-hours.ts';
+import type { StoredChannel } from '../channels/rules.ts';
+import type { AlertChannel } from '../channels/store.ts';
+import { storedFacts } from '../raise.ts';
+import type { AlertNotificationRow, AlertRow } from '../tables.ts';
+
+/**
+ * What quiet hours of a channel do to a notification. In them it is held until they end. Then only the last news of
+ * each thing is sent, and none of what began and ended meanwhile: people hear what holds now.
+ */
+export type Quiet =
+  /** Until when it is held, in epoch milliseconds. */
+  | { readonly kind: 'held'; readonly until: number }
+  /** Why it is not sent at all. */
+  | { readonly kind: 'over'; readonly reason: string }
+  /** It is sent; `since` is when it might be, where it was held. */
+  | { readonly kind: 'none'; readonly since: number };
+
+export async function quietOf(
+  { notifications, alerts }: Pick<Store, 'notifications' | 'alerts'>,
+  { row, alert, channel }: { row: AlertNotificationRow; alert: AlertRow; channel: AlertChannel },
+  now: number,
+): Promise<Quiet> {
+  const { quietHours } = channel.definition as Pick<StoredChannel, 'quietHours'>;
+  const facts = storedFacts(alert);
+  const until = quietHours && isHeld(quietHours, alert.notice, facts) ? quietUntil(quietHours, now) : null;
+  if (until !== null) return { kind: 'held', until };
+  if (row.held_until === null) return { kind: 'none', since: row.created };
+  const thread = threadOf(alert.notice, facts);
+  const others = await notifications.ofCheckAndChannel(row.check_id, row.channel_id);
+  const alertsOf = await alerts.findMany(others.map((one) => one.alert_id));
+  const ofThread = others.filter((one) => {
+    const other = alertsOf.get(one.alert_id);
+    return other && threadOf(other.notice, storedFacts(other)) === thread;
+  });
+  if (ofThread.some(({ position }) => position > row.position)) {
+    return { kind: 'over', reason: 'followed by other news in the quiet hours' };
+  }
+  if (alert.notice === 'recovery') {
+    const last = ofThread.findLast(({ position, status }) => position < row.position && status === 'SUCCESS');
+    const known = last && alertsOf.get(last.alert_id);
+    if (!known || known.notice === 'recovery') {
+      return { kind: 'over', reason: 'it began and ended in the quiet hours' };
+    }
+  }
+  return { kind: 'none', since: row.held_until };
+}

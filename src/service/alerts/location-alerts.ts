@@ -1,0 +1,80 @@
+import type { Repositories } from '../store.ts';
+import { type StoredChannel, wantsNotice } from './channels/rules.ts';
+import type { AlertChannel } from './channels/store.ts';
+import { storeAlert, storedFacts } from './raise.ts';
+import type { AlertRow } from './tables.ts';
+
+const heldPerTurn = 100;
+
+/**
+ * Stores an alert about a location. One that begins while the location is silenced is held back: what still holds
+ * when the silence ends is sent then.
+ *
+ * @returns whether there are notifications to send.
+ */
+export async function storeLocationAlert(
+  repositories: Repositories,
+  alert: AlertRow,
+  channels: readonly AlertChannel[],
+): Promise<boolean> {
+  const silentUntil =
+    alert.notice === 'recovery' ? null : await silenceOf(repositories, alert, alert.created);
+  if (silentUntil === null) return storeAlert(repositories, alert, channels);
+  await repositories.alerts.insert([{ ...alert, suppressed_by: 'silenced' }]);
+  await repositories.alerts.hold({
+    alert_id: alert.id,
+    account_id: alert.account_id,
+    next_at: silentUntil,
+  });
+  return false;
+}
+
+/** Sends what a silence held back, and forgets what is over. Returns whether there are notifications to send. */
+export async function releaseHeld(repositories: Repositories, now: number): Promise<boolean> {
+  const due = await repositories.alerts.dueHeld(now, heldPerTurn);
+  const alerts = await repositories.alerts.findMany(due.map((held) => held.alert_id));
+  let hasNews = false;
+  for (const held of due) {
+    const alert = alerts.get(held.alert_id);
+    const lasts = alert !== undefined && (await holds(repositories, alert, now));
+    const silentUntil = lasts ? await silenceOf(repositories, alert, now) : null;
+    if (silentUntil !== null) {
+      await repositories.alerts.hold({ ...held, next_at: silentUntil });
+      continue;
+    }
+    await repositories.alerts.release(held, lasts);
+    if (!lasts) continue;
+    const facts = storedFacts(alert);
+    const channels = await repositories.alertChannels.notifiedOfLocation(
+      alert.account_id,
+      facts.runLocation ?? '',
+    );
+    await storeAlert(
+      repositories,
+      { ...alert, created: now },
+      channels.filter((channel) => wantsNotice(channel.definition as StoredChannel, alert.notice, facts)),
+    );
+    hasNews ||= channels.length > 0;
+  }
+  return hasNews;
+}
+
+/** When the silences of the location of an alert end; null when there are none. */
+async function silenceOf(repositories: Repositories, alert: AlertRow, at: number): Promise<number | null> {
+  const { runLocation } = storedFacts(alert);
+  const silences = await repositories.silences.active([alert.account_id], at);
+  const ends = silences
+    .filter(({ location }) => location !== null && location === runLocation)
+    .map(({ endsAt }) => endsAt);
+  return ends.length === 0 ? null : Math.max(...ends);
+}
+
+/** Whether what an alert of a location says is still so. */
+async function holds(repositories: Repositories, alert: AlertRow, now: number): Promise<boolean> {
+  const { check_id: locationId, alert_type: type } = alert;
+  if (type === 'ALERT_LOCATION_SICK') {
+    return (await repositories.locationEvents.unhealthyAmong([locationId], now)).has(locationId);
+  }
+  const location = await repositories.locations.find(alert.account_id, locationId);
+  return location !== undefined && location.no_agent_since === storedFacts(alert).startedAt;
+}

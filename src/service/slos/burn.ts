@@ -1,0 +1,87 @@
+import type { SloDefinition } from '../../protocol/results/slo.ts';
+import { burnRate, type MeasuredRuns } from './budget.ts';
+
+/**
+ * Burn alerts. A budget burns when in a long window more than a set part of it was spent, and the last part of that
+ * window spends it at that rate, too: the one makes it matter, the other makes it present. A few failed runs are no
+ * burn, however small the budget: with one run a minute a single one can be 2 % of a month's budget of 99.9 %.
+ *
+ * A burn is over when the last half hour spends the budget slower than it lasts. Without a run in that time nothing
+ * is known, and everything stays as it is.
+ */
+export type Runs = Pick<MeasuredRuns, 'runCount' | 'passedCount'>;
+
+export const burnWindows = [
+  { name: 'HOUR', longMinutes: 60, shortMinutes: 5 },
+  { name: 'SIX_HOURS', longMinutes: 360, shortMinutes: 30 },
+] as const;
+export type BurnWindow = (typeof burnWindows)[number];
+
+/** All lengths that are counted, in minutes. */
+export type CountedMinutes = BurnWindow['longMinutes' | 'shortMinutes'];
+
+/** How the last runs ended, by how many minutes back from now they are counted. */
+export type LastRuns = Readonly<Record<CountedMinutes, Runs>>;
+
+/** Spending twice as fast as the budget lasts is the least that is worth a message. */
+const leastRate = 2;
+const calmMinutes = 30;
+
+/** The rate from which on a window burns: 1 spends exactly the budget over the window of the objective. */
+export function alertingRate(
+  { windowDays, burnAlert }: Pick<SloDefinition, 'windowDays' | 'burnAlert'>,
+  { name, longMinutes }: BurnWindow,
+): number {
+  const percent = name === 'HOUR' ? burnAlert.percentInHour : burnAlert.percentInSixHours;
+  return Math.max(leastRate, ((percent / 100) * windowDays * 1440) / longMinutes);
+}
+
+/** The window that burns, the shortest first; undefined when none does. */
+export function burningWindow(slo: SloDefinition, last: LastRuns): BurnWindow | undefined {
+  return burnWindows.find((window) => {
+    const limit = alertingRate(slo, window);
+    const [long, short] = [last[window.longMinutes], last[window.shortMinutes]];
+    if (long.runCount - long.passedCount < slo.burnAlert.minFailedRuns) return false;
+    return [long, short].every((runs) => (burnRate(slo.target, runs) ?? 0) >= limit);
+  });
+}
+
+/** Whether a burn is over. */
+export function isCalm({ target }: Pick<SloDefinition, 'target'>, last: LastRuns): boolean {
+  const rate = burnRate(target, last[calmMinutes]);
+  return rate !== null && rate < 1;
+}
+
+/** A burn in words, for notifications. */
+export function burnText(
+  { target, windowDays }: Pick<SloDefinition, 'target' | 'windowDays'>,
+  { longMinutes, shortMinutes }: BurnWindow,
+  last: LastRuns,
+  leftPercent: number | null,
+): string {
+  const long = last[longMinutes];
+  const hours = longMinutes === 60 ? 'hour' : `${longMinutes / 60} hours`;
+  const rate = burnRate(target, long) ?? 0;
+  const lastsHours = (windowDays * 24) / rate;
+  const left = leftPercent === null ? '' : ` ${leftText(leftPercent)}`;
+  return (
+    `${failedText(long)} failed in the last ${hours} (${failedText(last[shortMinutes])} in the last ${shortMinutes} minutes); ` +
+    `the target is ${target} %. At this rate the budget of ${windowDays} days is spent in ${durationText(lastsHours)}.${left}`
+  );
+}
+
+function failedText({ runCount, passedCount }: Runs): string {
+  return `${runCount - passedCount} of ${runCount} runs`;
+}
+
+function leftText(percent: number): string {
+  return percent < 0
+    ? 'It is overspent already.'
+    : `${percent.toFixed(percent < 10 ? 1 : 0)} % of it is left.`;
+}
+
+function durationText(hours: number): string {
+  if (hours >= 48) return `${Math.round(hours / 24)} days`;
+  if (hours >= 2) return `${Math.round(hours)} hours`;
+  return `${Math.max(1, Math.round(hours * 60))} minutes`;
+}

@@ -1,0 +1,27 @@
+import type { Generated } from 'kysely';
+import type { BurnWindow } from './burn.ts';
+
+/** A service level objective as it is stored. */
+export interface SloRow {
+  id: Generated<number>;
+  account_id: string;
+  definition: string;
+  created: number;
+  updated: number | null;
+}
+
+/** An objective whose channels were notified of a burn that lasts; see burn.ts. */
+export interface SloBurnRow {
+  slo_id: number;
+  account_id: string;
+  /** The alert that says so. */
+  alert_id: string;
+  /** The window that burned when it began. */
+  burn_window: BurnWindow['name'];
+  since: number;
+}
+
+export interface SloTables {
+  slos: SloRow;
+  slo_burns: SloBurnRow;
+}
