@@ -48,11 +48,11 @@ export default {
       severity: 'error',
       from: {
         path: '^src/(checks|protocol|service)/',
-        // Parts of the runner of http; nobody else may reach them either.
-        pathNot: '(/run|/evidence|/http/(diagnosis|repeat)|\\.test)\\.ts$',
+        // Parts of runners; nobody else may reach them either.
+        pathNot: '(/run|/evidence|/diagnosed-[a-z]+|/checks/evidence/[a-z-]+|/wanted-family|\\.test)\\.ts$',
       },
       to: {
-        path: '^src/checks/([^/]+/(run|evidence)|http/(diagnosis|repeat))\\.ts$|^src/(probes/(?!egress/)|sandbox)/',
+        path: '^src/checks/([^/]+/(run|evidence|diagnosed-[a-z]+|wanted-family)|evidence/[a-z-]+)\\.ts$|^src/(probes/(?!egress/)|sandbox)/',
         dependencyTypesNot: ['dynamic-import', 'type-only'],
       },
     },

@@ -18,6 +18,14 @@ export const recordTypes = [
 ] as const;
 export type RecordType = (typeof recordTypes)[number];
 
+/** Classes that can be asked for, and their numbers: the internet, Chaosnet (what servers say of themselves), Hesiod. */
+export const dnsClasses = { IN: 1, CH: 3, HS: 4 } as const;
+export type DnsClass = keyof typeof dnsClasses;
+export const dnsClassNames = Object.keys(dnsClasses) as [DnsClass, ...DnsClass[]];
+
+/** Types that mean the same in every class; all others are of the internet. */
+export const typesOfAnyClass: ReadonlySet<RecordType> = new Set(['CNAME', 'MX', 'NS', 'PTR', 'SOA', 'TXT']);
+
 /** Types the codec has no name for: by their own names it would silently encode type 0. */
 const codecNames: Readonly<Record<string, string>> = { HTTPS: 'UNKNOWN_65', SVCB: 'UNKNOWN_64' };
 const ownNames: Readonly<Record<string, string>> = { UNKNOWN_65: 'HTTPS', UNKNOWN_64: 'SVCB' };

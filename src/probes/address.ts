@@ -3,6 +3,9 @@ import { networkInterfaces } from 'node:os';
 
 export type IpFamily = 4 | 6;
 
+/** Which addresses of a name are wanted: of one family, or of IPv4 and, where it has none, of IPv6. */
+export type WantedFamily = IpFamily | 'ipv4-first';
+
 export interface ResolvedAddress {
   readonly address: string;
   readonly family: IpFamily;

@@ -1,5 +1,5 @@
 import { lookup } from 'node:dns';
-import { type IpFamily, literalAddress, type ResolvedAddress } from './address.ts';
+import { type IpFamily, literalAddress, type ResolvedAddress, type WantedFamily } from './address.ts';
 import type { StampClock } from './sys/kernel-clock.ts';
 
 /** How long others took to answer a lookup. */
@@ -52,6 +52,46 @@ export class ResolveError extends Error {
 
 /** Nobody had to be asked. */
 export const ownAnswer: LookupTimes = { elapsedMs: 0, lagMs: 0, clock: 'kernel' };
+
+/**
+ * The addresses of a name that are wanted. With `ipv4-first` those of IPv6 are asked for only when there are none of
+ * IPv4; the time of both lookups counts.
+ *
+ * @throws ResolveError of the first lookup when neither finds any, of the second when that one has no answer.
+ */
+export async function resolveWanted(
+  resolver: Resolver,
+  hostname: string,
+  wanted: WantedFamily | 'any',
+  { signal, onMeasured }: LookupControls = {},
+): Promise<readonly ResolvedAddress[]> {
+  if (wanted !== 'ipv4-first') return await resolver.resolve(hostname, wanted, { signal, onMeasured });
+  const measured: LookupTimes[] = [];
+  const controls = { signal, onMeasured: (times: LookupTimes) => void measured.push(times) };
+  try {
+    return await resolver.resolve(hostname, 4, controls);
+  } catch (thrown) {
+    if (!isNotFound(thrown)) throw thrown;
+    return await resolver.resolve(hostname, 6, controls).catch((further: unknown) => {
+      throw isNotFound(further) ? thrown : further;
+    });
+  } finally {
+    if (measured.length > 0) onMeasured?.(inTurn(measured));
+  }
+}
+
+function isNotFound(thrown: unknown): boolean {
+  return thrown instanceof ResolveError && thrown.kind === 'not-found';
+}
+
+/** Lookups one after the other. */
+function inTurn(lookups: readonly LookupTimes[]): LookupTimes {
+  return {
+    elapsedMs: lookups.reduce((sum, { elapsedMs }) => sum + elapsedMs, 0),
+    lagMs: lookups.reduce((most, { lagMs }) => Math.max(most, lagMs), 0),
+    clock: lookups.some(({ clock }) => clock === 'event') ? 'event' : 'kernel',
+  };
+}
 
 /** Answers of getaddrinfo that mean "the name has no such address"; all others blame the resolver. */
 const notFoundCodes: ReadonlySet<string> = new Set(['ENOTFOUND', 'EAI_NONAME', 'EAI_NODATA', 'ENODATA']);

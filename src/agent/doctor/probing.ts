@@ -32,7 +32,13 @@ export const capture: Examination = {
   name: 'capture',
   async examine() {
     try {
-      const scope = { address: '127.0.0.1', family: 4 as const, port: 9, payloadBytes: 0 };
+      const scope = {
+        address: '127.0.0.1',
+        family: 4 as const,
+        port: 9,
+        protocol: 'tcp' as const,
+        payloadBytes: 0,
+      };
       const started = ConnectionCapture.start(await loadLibc(), scope, { maxPackets: 1, maxBytes: 1024 });
       await started.stop();
       return ok('packets of failed requests can be kept');

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { thresholdMs } from '../contract/common-fields.ts';
+import { IpFamilyField } from '../contract/ip-family.ts';
 import type { MaskedValue } from '../contract/masking.ts';
-import { RequestUrl } from '../contract/target.ts';
+import { isServerNameUsed, RequestUrl, ServerName } from '../contract/target.ts';
 import { httpAssertionSchema } from '../http/connection-assertion.ts';
 import { comparisons } from '../judging/assertion.ts';
 
@@ -14,26 +15,29 @@ const KeyValue = z.object({
 /** An API check: one configurable HTTP request and assertions on its answer (check model 1.2). */
 export const ApiSpec = z.object({
   shouldFail: z.boolean().default(false),
-  request: z.object({
-    method: z.enum(['GET', 'POST', 'PUT', 'HEAD', 'DELETE', 'PATCH']).default('GET'),
-    url: RequestUrl,
-    followRedirects: z.boolean().default(true),
-    skipSSL: z.boolean().default(false),
-    ipFamily: z.enum(['IPv4', 'IPv6']).default('IPv4'),
-    body: z.string().default(''),
-    bodyType: z.enum(['NONE', 'JSON', 'FORM', 'RAW', 'GRAPHQL']).default('NONE'),
-    headers: z.array(KeyValue).default([]),
-    queryParameters: z.array(KeyValue).default([]),
-    assertions: z
-      .array(
-        httpAssertionSchema(
-          ['STATUS_CODE', 'RESPONSE_TIME', 'JSON_BODY', 'TEXT_BODY', 'HEADERS'],
-          comparisons,
-        ),
-      )
-      .default([]),
-    basicAuth: z.object({ username: z.string(), password: z.string() }).nullable().default(null),
-  }),
+  request: z
+    .object({
+      method: z.enum(['GET', 'POST', 'PUT', 'HEAD', 'DELETE', 'PATCH']).default('GET'),
+      url: RequestUrl,
+      followRedirects: z.boolean().default(true),
+      skipSSL: z.boolean().default(false),
+      serverName: ServerName,
+      ipFamily: IpFamilyField,
+      body: z.string().default(''),
+      bodyType: z.enum(['NONE', 'JSON', 'FORM', 'RAW', 'GRAPHQL']).default('NONE'),
+      headers: z.array(KeyValue).default([]),
+      queryParameters: z.array(KeyValue).default([]),
+      assertions: z
+        .array(
+          httpAssertionSchema(
+            ['STATUS_CODE', 'RESPONSE_TIME', 'JSON_BODY', 'TEXT_BODY', 'HEADERS'],
+            comparisons,
+          ),
+        )
+        .default([]),
+      basicAuth: z.object({ username: z.string(), password: z.string() }).nullable().default(null),
+    })
+    .refine(isServerNameUsed, { path: ['serverName'], error: 'needs an https URL' }),
   degradedResponseTime: thresholdMs({ defaultMs: 5000, maxMs: 30_000 }),
   maxResponseTime: thresholdMs({ defaultMs: 20_000, maxMs: 30_000 }),
 });

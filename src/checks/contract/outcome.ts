@@ -17,6 +17,22 @@ export function measurementOf({ clock, overheadMs, lagMs, waitedMs, workMs }: Me
   };
 }
 
+/**
+ * The same for a run that went on for a diagnosis: it had nothing to do any more that the agent could have been late
+ * for.
+ */
+export function withDiagnosisTime<Part extends { readonly measurement: Measurement }>(
+  measured: Part,
+  diagnosisMs: number,
+): Part {
+  if (diagnosisMs === 0) return measured;
+  const { measurement } = measured;
+  return {
+    ...measured,
+    measurement: { ...measurement, waitedMs: (measurement.waitedMs ?? 0) + diagnosisMs },
+  };
+}
+
 /** Milliseconds to the microsecond: more digits are noise that every result would store. */
 export function toMicroseconds(ms: number): number {
   return Math.round(ms * 1000) / 1000;

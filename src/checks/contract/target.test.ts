@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseHostname } from './target.ts';
+import { isServerNameUsed, parseHostname, parseServerName } from './target.ts';
 
 describe('parseHostname', () => {
   it.each([
@@ -35,5 +35,32 @@ describe('parseHostname', () => {
     '',
   ])('%s is no host', (written) => {
     expect(parseHostname(written)).toBeUndefined();
+  });
+});
+
+describe('parseServerName', () => {
+  it.each([
+    ['Shop.Example.com.', 'shop.example.com'],
+    ['bücher.example', 'xn--bcher-kva.example'],
+    ['intern_1', 'intern_1'],
+  ])('%s is %s', (written, name) => {
+    expect(parseServerName(written)).toBe(name);
+  });
+
+  it.each(['10.0.0.1', '[::1]', '*.example.com', 'https://example.com', 'a:443', 'a..b', ''])(
+    '%s is no name for TLS',
+    (written) => {
+      expect(parseServerName(written)).toBeUndefined();
+    },
+  );
+
+  it.each([
+    ['https://a/', false, true],
+    ['http://a/', true, true],
+    ['http://a/', false, false],
+    ['{{BASE}}', false, true],
+  ])('%s has a use for it', (url, followRedirects, isUsed) => {
+    expect(isServerNameUsed({ url, followRedirects, serverName: 'shop.example' })).toBe(isUsed);
+    expect(isServerNameUsed({ url, followRedirects, serverName: null })).toBe(true);
   });
 });

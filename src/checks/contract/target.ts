@@ -19,8 +19,40 @@ export function parseHostname(written: string): string | undefined {
   return url === null || url.hostname === '' ? undefined : url.hostname;
 }
 
+/**
+ * A name as TLS carries it (RFC 6066 section 3): what a server picks its certificate by, in the one form of `parseHostname`.
+ *
+ * @returns undefined for an address, a wildcard, and what is no host name at all.
+ */
+export function parseServerName(written: string): string | undefined {
+  const name = parseHostname(written)?.replace(/\.$/, '');
+  const isName = name !== undefined && isIP(name) === 0 && /^[\w-]{1,63}(\.[\w-]{1,63})*$/.test(name);
+  return isName ? name : undefined;
+}
+
+/** The name for TLS where it is another than the host's. */
+export const ServerName = z
+  .string()
+  .max(253)
+  // What templates make of it is known only when it runs.
+  .refine((text) => text.includes('{{') || parseServerName(text) !== undefined, {
+    error: 'must be a host name: neither an address nor a wildcard, without scheme, port and path',
+  })
+  .nullable()
+  .default(null)
+  .describe('Name for TLS: sent as SNI, and the certificate has to be for it; null: the name of the host');
+
 /** Where an HTTP request goes (check model 1.2): http or https, or a template whose value decides that. */
 export const RequestUrl = z
   .string()
   .max(2048)
   .regex(/^(https?:\/\/|\{\{)/i, 'must start with http:// or https://, or with a {{template}}');
+
+/** A name for TLS has no use where none is spoken: neither with the URL, nor where it redirects to. */
+export function isServerNameUsed(request: {
+  readonly url: string;
+  readonly followRedirects: boolean;
+  readonly serverName: string | null;
+}): boolean {
+  return request.serverName === null || request.followRedirects || !/^http:/i.test(request.url);
+}

@@ -30,6 +30,8 @@ export const DnsDetail = z
     request: z.object({
       query: z.string(),
       recordType: z.string(),
+      /** Absent in results of older agents. */
+      recordClass: z.string().optional(),
       protocol: z.string(),
       nameServer: z.string().nullable(),
       port: z.int().nullable(),

@@ -1,17 +1,21 @@
 import { ProbeError } from '../../probes/connection/errors.ts';
 import { warmUpDns } from '../../probes/dns/host/warm-up.ts';
+import type { QueryControls } from '../../probes/dns/limits.ts';
 import { type DnsReply, queryDns } from '../../probes/dns/query.ts';
 import { type DnsServer, locateServer, serverText } from '../../probes/dns/server.ts';
 import { queryName, reverseName } from '../../probes/dns/wire/name.ts';
 import type { Measurement, Outcome, RunContext, Runner } from '../contract/check-type.ts';
 import { type Failure, type FailureCode, failure } from '../contract/failure.ts';
-import { measurementOf, toMicroseconds, unjudged } from '../contract/outcome.ts';
+import { measurementOf, toMicroseconds, unjudged, withDiagnosisTime } from '../contract/outcome.ts';
 import { jobLogOf } from '../contract/run-log.ts';
+import { type Diagnosed, undiagnosed, withDiagnosis } from '../evidence/diagnosis.ts';
+import { noEvidence } from '../evidence/evidence.ts';
 import { evaluateAssertions, type Sources } from '../judging/evaluate.ts';
 import { probeFailure } from '../judging/probe-failure.ts';
 import { judge } from '../judging/verdict.ts';
 import { answerJson, answerText, storedAnswer } from './answer.ts';
 import type { DnsDetail } from './detail.ts';
+import { queryRepetition } from './diagnosed-query.ts';
 import { type FilledRequest, fillRequest } from './request.ts';
 import type { DnsSpec } from './spec.ts';
 
@@ -41,6 +45,8 @@ type Asked =
       readonly failure: Failure;
       readonly server: DnsServer | undefined;
       readonly waitedMs?: number | undefined;
+      /** When that was known. */
+      readonly endMs: number;
     };
 
 /** Runs a DNS monitor: asks a name server one question and judges the answer. */
@@ -49,18 +55,29 @@ export const runDns: Runner<DnsSpec, DnsDetail> = async (spec, context) => {
   const filled = fillRequest(spec.request, context.variables);
   if ('failure' in filled) return failedOutcome(spec, context, { failure: filled.failure });
   const { request } = filled;
-  const asked = await ask(spec, request, context, startMs + context.timeoutMs);
+  const {
+    result: asked,
+    evidence,
+    diagnosisMs,
+  } = await ask(spec, request, context, startMs + context.timeoutMs);
   if ('reply' in asked) return judgedOutcome(spec, context, request, asked);
-  const responseTimeMs = toMicroseconds(performance.now() - startMs);
-  if (spec.shouldFail && silences.has(asked.failure.code)) {
+  const responseTimeMs = toMicroseconds(asked.endMs - startMs);
+  if (isWelcome(spec, asked)) {
     return expectedFailureOutcome(spec, context, request, { ...asked, responseTimeMs });
   }
   const { waitedMs } = asked;
+  const outcome = failedOutcome(spec, context, { ...asked, request, responseTimeMs });
   return {
-    ...failedOutcome(spec, context, { ...asked, request, responseTimeMs }),
-    measurement: { ...unanswered, waitedMs },
+    ...outcome,
+    detail: { ...outcome.detail, ...evidence },
+    ...withDiagnosisTime({ measurement: { ...unanswered, waitedMs } }, diagnosisMs),
   };
 };
+
+/** Whether a server that does not answer is what the check wants. */
+function isWelcome({ shouldFail }: DnsSpec, { failure: failed }: { readonly failure: Failure }): boolean {
+  return shouldFail && silences.has(failed.code);
+}
 
 /** Nothing came that could have had a stamp: the time is that of this process. */
 const unanswered: Measurement = { clock: 'event', overheadMs: 0, lagMs: 0 };
@@ -70,33 +87,54 @@ async function ask(
   request: FilledRequest,
   context: RunContext,
   deadlineMs: number,
-): Promise<Asked> {
-  const { recordType: type, protocol, recursionDesired, dnssecOk } = spec.request;
+): Promise<Diagnosed<Asked>> {
+  const { recordType: type, recordClass, protocol, recursionDesired, dnssecOk } = spec.request;
   const name = (type === 'PTR' ? reverseName(request.query) : undefined) ?? queryName(request.query);
   if (name === undefined) {
     const message = `${JSON.stringify(request.query)} is not a domain name`;
-    return { failure: failure('REQUEST_INVALID', message), server: undefined };
+    const failed = { failure: failure('REQUEST_INVALID', message), server: undefined };
+    return undiagnosed({ ...failed, endMs: performance.now() });
   }
-  const question = { name, type, recursionDesired, dnssecOk };
+  const question = { name, type, class: recordClass, recursionDesired, dnssecOk };
   const controls = () => ({
     signal: context.signal,
     timeoutMs: Math.min(answerTimeoutMs, deadlineMs - performance.now()),
   });
-  if (request.nameServer === null) {
-    return await askHostServers(context, (server) =>
+  const { nameServer } = request;
+  if (nameServer === null) {
+    const result = await askHostServers(context, (server) =>
       // The location's own servers are not the check's choice: its policy is not about them.
       queryDns(question, server, { protocol }, { ...controls(), egress: { refusal: () => undefined } }),
     );
+    return undiagnosed(result);
   }
   let server: DnsServer | undefined;
-  try {
-    server = await locateServer(request.nameServer, context.resolver, controls());
-    const means = { ...controls(), egress: context.egress };
-    return { reply: await queryDns(question, server, { protocol }, means), server };
-  } catch (thrown) {
-    const waitedMs = thrown instanceof ProbeError ? thrown.waitedMs : undefined;
-    return { failure: failureOf(thrown), server, waitedMs };
-  }
+  const hold = async (onAttempt: QueryControls['onAttempt']): Promise<Asked> => {
+    try {
+      server = await locateServer(nameServer, context.resolver, controls());
+      const means = { ...controls(), egress: context.egress, onAttempt };
+      return { reply: await queryDns(question, server, { protocol }, means), server };
+    } catch (thrown) {
+      const waitedMs = thrown instanceof ProbeError ? thrown.waitedMs : undefined;
+      return { failure: failureOf(thrown), server, waitedMs, endMs: performance.now() };
+    }
+  };
+  return await withDiagnosis(
+    {
+      hold,
+      failureOf: (asked) => ('reply' in asked || isWelcome(spec, asked) ? undefined : asked.failure),
+      obstacleTo: () => (server ? undefined : "the name server's own name has no address"),
+      isSeenHanging: false,
+      repetition: ({ hostname, address, port }) =>
+        queryRepetition(
+          question,
+          server ?? { hostname, address, port, family: address.includes(':') ? 6 : 4 },
+          protocol,
+        ),
+    },
+    { egress: context.egress, signal: context.signal, timeoutMs: deadlineMs - performance.now() },
+    context,
+  );
 }
 
 /** Codes by which a server says that it could not find out; the next one may. */
@@ -115,6 +153,7 @@ async function askHostServers(
   let failed: Extract<Asked, { failure: Failure }> = {
     failure: failure('RESOLVER_FAILED', 'this location names no name server of its own'),
     server: undefined,
+    endMs: performance.now(),
   };
   for (const server of servers) {
     try {
@@ -125,7 +164,11 @@ async function askHostServers(
     } catch (thrown) {
       const own = failureOf(thrown);
       const isTargets = own.owner === 'target';
-      failed = { failure: isTargets ? failure('RESOLVER_FAILED', own.message) : own, server };
+      failed = {
+        failure: isTargets ? failure('RESOLVER_FAILED', own.message) : own,
+        server,
+        endMs: performance.now(),
+      };
       if (own.code === 'RUN_ABORTED') return failed;
       log.write('WARN', own.message);
     }
@@ -259,6 +302,7 @@ function emptyDetail(
     request: {
       query: asked.request?.query ?? request.query,
       recordType: request.recordType,
+      recordClass: request.recordClass,
       protocol: request.protocol,
       nameServer: named ? `${named.hostname}${named.path ?? ''}` : request.nameServer,
       port: request.port,
@@ -274,7 +318,6 @@ function emptyDetail(
     },
     requestError: null,
     jobLog: jobLogOf(log),
-    jobAssets: null,
-    pcapDataUrl: null,
+    ...noEvidence,
   };
 }

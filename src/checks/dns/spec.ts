@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { recordTypes } from '../../lib/dns-record-type.ts';
+import { dnsClassNames, recordTypes, typesOfAnyClass } from '../../lib/dns-record-type.ts';
 import { thresholdMs } from '../contract/common-fields.ts';
 import { assertionSchema, comparisons } from '../judging/assertion.ts';
 
@@ -10,6 +10,10 @@ const DnsRequest = z
   .object({
     query: z.string().min(1).max(100).describe('The name to ask for; for PTR an address will do'),
     recordType: z.enum(recordTypes),
+    recordClass: z
+      .enum(dnsClassNames)
+      .default('IN')
+      .describe('CH: what name servers say of themselves, such as version.bind; HS: Hesiod'),
     nameServer: z
       .string()
       .min(1)
@@ -28,9 +32,12 @@ const DnsRequest = z
       .array(assertionSchema(['RESPONSE_CODE', 'RESPONSE_TIME', 'TEXT_ANSWER', 'JSON_ANSWER'], comparisons))
       .default([]),
   })
-  .superRefine(({ nameServer, port, protocol }, context) => {
+  .superRefine(({ nameServer, port, protocol, recordType, recordClass }, context) => {
     const issue = (field: string, message: string) =>
       context.addIssue({ code: 'custom', path: [field], message });
+    if (recordClass !== 'IN' && !typesOfAnyClass.has(recordType)) {
+      issue('recordClass', `has no records of the type ${recordType}`);
+    }
     if (nameServer !== null && port === null) issue('port', 'is required with a nameServer');
     if (port !== null && nameServer === null) issue('nameServer', 'is required with a port');
     const isSecure = protocol === 'DOT' || protocol === 'DOH';

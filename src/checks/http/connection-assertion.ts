@@ -1,47 +1,66 @@
 import type { z } from 'zod';
 import type { HttpProbeResult } from '../../probes/http/probe.ts';
+import { familyName } from '../contract/ip-family.ts';
 import { assertionSchema, type Comparison } from '../judging/assertion.ts';
 import type { SourceValue } from '../judging/evaluate.ts';
 import { certificateDetail } from './certificate.ts';
 
-/** What `CONNECTION` assertions can look at; all but the address are numbers, so that `GREATER_THAN 1.1` works. */
-const properties = [
-  'httpVersion',
-  'tlsVersion',
-  'certificateDaysRemaining',
-  'redirectCount',
-  'ipAddress',
-] as const;
-type Property = (typeof properties)[number];
+/** What `CONNECTION` assertions can look at; all but the address and its family are numbers, so that `GREATER_THAN 1.1` works. */
+const tcpProperties = ['tlsVersion', 'certificateDaysRemaining', 'ipAddress', 'ipFamily'] as const;
+const httpProperties = ['httpVersion', ...tcpProperties, 'redirectCount'] as const;
 
-/** The assertions of a check type over HTTP: its own sources, and `CONNECTION` with one of its properties. */
-export function httpAssertionSchema<
+/** The assertions of a check type that connects: its own sources, and `CONNECTION` with one of its properties. */
+function schemaWith<
   const Source extends readonly [string, ...string[]],
   const Allowed extends readonly [Comparison, ...Comparison[]],
->(sources: Source, allowed: Allowed) {
+>(properties: readonly string[], sources: Source, allowed: Allowed) {
   const schema = assertionSchema([...sources, 'CONNECTION'] as const, allowed);
   return schema.superRefine((assertion: z.output<typeof schema>, context) => {
-    if (assertion.source !== 'CONNECTION' || properties.some((name) => name === assertion.property)) return;
+    if (assertion.source !== 'CONNECTION' || properties.includes(assertion.property)) return;
     const message = `must be one of [${properties.join(', ')}] for CONNECTION`;
     context.addIssue({ code: 'custom', path: ['property'], message });
   });
 }
 
-/** The last connection of the chain. What it did not have (TLS, a certificate) is null. */
-export function connectionSource({
-  head,
-  certificate,
-  redirectCount,
-  address,
-}: HttpProbeResult): SourceValue {
+/** The assertions of a check type over HTTP. */
+export function httpAssertionSchema<
+  const Source extends readonly [string, ...string[]],
+  const Allowed extends readonly [Comparison, ...Comparison[]],
+>(sources: Source, allowed: Allowed) {
+  return schemaWith(httpProperties, sources, allowed);
+}
+
+/** The assertions of a check type over a connection alone. */
+export function tcpAssertionSchema<
+  const Source extends readonly [string, ...string[]],
+  const Allowed extends readonly [Comparison, ...Comparison[]],
+>(sources: Source, allowed: Allowed) {
+  return schemaWith(tcpProperties, sources, allowed);
+}
+
+/** What is known of any connection. What it did not have (TLS, a certificate) is null. */
+function connectionFields({ certificate, address }: Pick<HttpProbeResult, 'certificate' | 'address'>) {
   const shown = certificateDetail(certificate);
   const tlsVersion = /^TLSv([\d.]+)$/.exec(shown?.protocol ?? '')?.[1];
-  const fields: Readonly<Record<Property, unknown>> = {
-    httpVersion: head ? Number(head.httpVersion) : null,
+  return {
     tlsVersion: tlsVersion === undefined ? null : Number(tlsVersion),
     certificateDaysRemaining: shown?.daysRemaining ?? null,
-    redirectCount,
     ipAddress: address,
+    ipFamily: familyName(address),
+  } satisfies Record<(typeof tcpProperties)[number], unknown>;
+}
+
+export function tcpConnectionSource(result: Pick<HttpProbeResult, 'certificate' | 'address'>): SourceValue {
+  return { kind: 'fields', fields: connectionFields(result) };
+}
+
+/** The last connection of the chain. */
+export function connectionSource(result: HttpProbeResult): SourceValue {
+  const { head, redirectCount } = result;
+  const fields: Readonly<Record<(typeof httpProperties)[number], unknown>> = {
+    ...connectionFields(result),
+    httpVersion: head ? Number(head.httpVersion) : null,
+    redirectCount,
   };
   return { kind: 'fields', fields };
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ipFamilies } from '../contract/ip-family.ts';
 import { EvaluatedAssertion } from '../judging/assertion.ts';
 
 /** Milliseconds since the start of the request chain at which each step was done (check model 3.1). */
@@ -71,6 +72,8 @@ export const HttpDetail = z
       data: z.string(),
       headers: HeaderMap,
       params: HeaderMap,
+      /** The name for TLS, where the check sets one. */
+      serverName: z.string().optional(),
     }),
     response: z.object({
       status: z.int(),
@@ -86,6 +89,8 @@ export const HttpDetail = z
       bodyEncoding: z.literal('base64').optional(),
       httpVersion: z.enum(['1.0', '1.1', '2']).nullable(),
       ipAddress: z.string().nullable(),
+      /** Of that address; absent in results of older agents. */
+      ipFamily: z.enum(ipFamilies).nullable().optional(),
       redirectCount: z.int(),
       certificate: CertificateDetail.nullable().default(null),
     }),

@@ -2,8 +2,10 @@ import { Buffer } from 'node:buffer';
 import { packageVersion } from '../../lib/version.ts';
 import type { RunLog } from '../contract/check-type.ts';
 import { type Failure, failure } from '../contract/failure.ts';
+import type { IpFamilyName } from '../contract/ip-family.ts';
 import type { Assertion } from '../judging/assertion.ts';
 import { render, TemplateError } from '../judging/templating.ts';
+import { filledServerName } from './server-name.ts';
 
 interface Pair {
   readonly key: string;
@@ -16,7 +18,8 @@ export interface HttpRequestSpec {
   readonly url: string;
   readonly followRedirects: boolean;
   readonly skipSSL: boolean;
-  readonly ipFamily: 'IPv4' | 'IPv6';
+  readonly serverName: string | null;
+  readonly ipFamily: IpFamilyName;
   readonly body: string;
   readonly bodyType: 'NONE' | 'JSON' | 'FORM' | 'RAW' | 'GRAPHQL';
   readonly headers: readonly Pair[];
@@ -29,6 +32,8 @@ export interface HttpRequestSpec {
 export interface PreparedRequest {
   readonly url: URL;
   readonly method: string;
+  /** The name for TLS; undefined: that of the URL's host. */
+  readonly serverName: string | undefined;
   /** Names and values in turn. */
   readonly headers: readonly string[];
   readonly body: string | undefined;
@@ -70,11 +75,14 @@ export function prepareRequest(
     if (proxyUrl === null || (proxyUrl && proxyUrl.protocol !== 'http:' && proxyUrl.protocol !== 'https:')) {
       return { failure: failure('PROXY_FAILED', "the location's proxyUrl is no http or https URL") };
     }
+    const named = filledServerName(spec.serverName, variables);
+    if ('failure' in named) return named;
     const body = bodyOf(spec, variables);
     return {
       request: {
         url,
         method: spec.method,
+        serverName: named.serverName,
         headers: headersOf(spec, variables, log),
         body,
         proxyUrl,

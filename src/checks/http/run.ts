@@ -1,6 +1,5 @@
 import { toError } from '../../lib/errors.ts';
 import { JsonTooLarge, parseJson } from '../../lib/json/json-document.ts';
-import { usableFamily } from '../../probes/address.ts';
 import type { ProbeError } from '../../probes/connection/errors.ts';
 import { proxyFromUrl } from '../../probes/connection/proxy-tunnel.ts';
 import { largestBodyBytes, threadBodyMemory } from '../../probes/http/body/body-memory.ts';
@@ -9,17 +8,26 @@ import type { HttpProbeResult } from '../../probes/http/probe.ts';
 import { warmUpHttp } from '../../probes/http/warm-up.ts';
 import type { ClientCertificate, Outcome, RunContext } from '../contract/check-type.ts';
 import { type Failure, failure } from '../contract/failure.ts';
-import { measurementOf, timesToMicroseconds, toMicroseconds, unjudged } from '../contract/outcome.ts';
+import { familyName } from '../contract/ip-family.ts';
+import {
+  measurementOf,
+  timesToMicroseconds,
+  toMicroseconds,
+  unjudged,
+  withDiagnosisTime,
+} from '../contract/outcome.ts';
 import { jobLogOf } from '../contract/run-log.ts';
+import { type Evidence, noEvidence } from '../evidence/evidence.ts';
 import type { EvaluatedAssertion } from '../judging/assertion.ts';
 import { evaluateAssertions, type Sources } from '../judging/evaluate.ts';
 import { probeFailure } from '../judging/probe-failure.ts';
 import { judge } from '../judging/verdict.ts';
+import { logFamily, wantedFamily } from '../judging/wanted-family.ts';
 import { cutText, decodeText, isJsonType, storedBody } from './body.ts';
 import { certificateDetail, expiryOf } from './certificate.ts';
 import { connectionSource } from './connection-assertion.ts';
 import type { HttpDetail } from './detail.ts';
-import { type Evidence, noEvidence, probeWithDiagnosis } from './diagnosis.ts';
+import { probeWithDiagnosis } from './diagnosed-request.ts';
 import { headerPairs, headerValue, joinedHeaders, queryMap } from './header-map.ts';
 import { type HttpRequestSpec, type PreparedRequest, prepareRequest } from './request.ts';
 
@@ -80,11 +88,10 @@ export async function runHttp(
     );
   }
   const { request } = prepared;
-  const { family, isFallback } = usableFamily(spec.request.ipFamily === 'IPv6' ? 6 : 4);
-  if (isFallback) log.write('WARN', 'IPv6 is switched off at this location: the request used IPv4');
+  const family = wantedFamily(spec.request.ipFamily, log);
   const bodyShare = threadBodyMemory().open();
   try {
-    const { result, evidence } = await probeWithDiagnosis(
+    const { result, evidence, diagnosisMs } = await probeWithDiagnosis(
       {
         url: request.url,
         method: request.method,
@@ -92,6 +99,7 @@ export async function runHttp(
         body: request.body,
         followRedirects: spec.request.followRedirects,
         isCertificateChecked: !spec.request.skipSSL,
+        serverName: request.serverName,
         family,
         proxy: request.proxyUrl && proxyFromUrl(request.proxyUrl),
         clientIdentityFor: clientCertificateFor,
@@ -106,11 +114,12 @@ export async function runHttp(
       },
       context,
     );
+    logFamily(result.url.hostname, result.address, family, log);
     if (result.body.isOverLimit) log.write('WARN', overLimit(result.body.bytes.length));
     const afterword = afterwards ? await afterwards(exchangeOf(request, result)) : nothingAfterwards;
     if (result.error) {
       const failed = failedOutcome(context, request, { result, evidence }, result.error);
-      return withFurther(failed, afterword.failures);
+      return withFurther(withDiagnosisTime(failed, diagnosisMs), afterword.failures);
     }
     return judgedOutcome(spec, context, { request, result, ...afterword });
   } finally {
@@ -214,7 +223,7 @@ function failedOutcome(
   request: PreparedRequest,
   { result, evidence }: { readonly result: HttpProbeResult; readonly evidence: Evidence },
   error: ProbeError,
-): Outcome<HttpDetail> {
+) {
   const failed = probeFailure(error);
   return {
     ...unjudged(failed),
@@ -259,6 +268,7 @@ const noResponse: HttpDetail['response'] = {
   readLimitBytes: null,
   httpVersion: null,
   ipAddress: null,
+  ipFamily: null,
   redirectCount: 0,
   certificate: null,
 };
@@ -292,6 +302,7 @@ function detailOf(
       data: request.body === undefined ? '' : cutText(request.body).body,
       headers: headerPairs(request.headers),
       params: queryMap(request.url),
+      ...(request.serverName !== undefined && { serverName: request.serverName }),
     },
     response: responseOf(request, result, run.body),
     requestError: run.requestError ?? null,
@@ -305,7 +316,8 @@ function responseOf(
 ): HttpDetail['response'] {
   const { head, body, phases, url, address, redirectCount } = result;
   const certificate = certificateDetail(result.certificate);
-  const reached = { href: url.href, ipAddress: address, redirectCount, certificate };
+  const ipFamily = familyName(address);
+  const reached = { href: url.href, ipAddress: address, ipFamily, redirectCount, certificate };
   if (!head) return { ...noResponse, ...reached };
   const isTextWanted = request.assertions.some(({ source }) => source === 'TEXT_BODY');
   const stored =

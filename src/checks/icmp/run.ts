@@ -1,4 +1,3 @@
-import { usableFamily } from '../../probes/address.ts';
 import { type EchoAnswer, isDroppedHere, pingStatistics } from '../../probes/echo/answers.ts';
 import { type IcmpBackend, IcmpUnavailable } from '../../probes/echo/backend.ts';
 import { describeIcmpError, unsentError } from '../../probes/icmp/errors.ts';
@@ -13,15 +12,18 @@ import {
   type Runner,
 } from '../contract/check-type.ts';
 import { type Failure, failure } from '../contract/failure.ts';
-import { timesToMicroseconds, toMicroseconds, unjudged } from '../contract/outcome.ts';
+import { timesToMicroseconds, toMicroseconds, unjudged, withDiagnosisTime } from '../contract/outcome.ts';
 import { jobLogOf } from '../contract/run-log.ts';
 import { parseHostname } from '../contract/target.ts';
+import { noEvidence } from '../evidence/evidence.ts';
 import type { Assertion, EvaluatedAssertion } from '../judging/assertion.ts';
 import { evaluateAssertions, type Sources } from '../judging/evaluate.ts';
 import { probeFailure } from '../judging/probe-failure.ts';
 import { render, TemplateError } from '../judging/templating.ts';
 import { judge } from '../judging/verdict.ts';
+import { logFamily, wantedFamily } from '../judging/wanted-family.ts';
 import type { IcmpDetail, PingResult } from './detail.ts';
+import { type JudgedPings, pingWithDiagnosis } from './diagnosed-pings.ts';
 import { defaultPacketBytes, type IcmpSpec } from './spec.ts';
 import { judgeLoss } from './verdict.ts';
 
@@ -53,38 +55,42 @@ export function icmpRunner(backend: IcmpBackend): Runner<IcmpSpec, IcmpDetail> {
     const prepared = prepareRequest(spec.request, context.variables);
     if ('failure' in prepared) return unsentOutcome(spec, context, prepared.failure);
     const { request } = prepared;
-    const { family, isFallback } = usableFamily(spec.request.ipFamily === 'IPv6' ? 6 : 4);
-    if (isFallback)
-      context.log.write('WARN', 'IPv6 is switched off at this location: the requests used IPv4');
-    const result = await probeIcmp(
-      {
-        hostname: request.hostname,
-        family,
-        count: request.count,
-        intervalMs,
-        dataBytes: request.packetBytes - icmpHeaderBytes,
-        dontFragment: spec.request.dontFragment,
-      },
-      {
-        backend,
-        resolver: context.resolver,
-        egress: context.egress,
-        signal: context.signal,
-        timeoutMs: context.timeoutMs - (performance.now() - startMs),
-      },
-    );
-    // The engine reads what has arrived before it calls anything lost, however late it is.
-    const isWaitingAlone = backend.clock === 'kernel' && !result.error;
-    const measurement: Measurement = {
-      clock: backend.clock,
-      overheadMs: 0,
-      lagMs: 0,
-      waitedMs: isWaitingAlone ? performance.now() - startMs : undefined,
+    const family = wantedFamily(spec.request.ipFamily, context.log);
+    const train = {
+      hostname: request.hostname,
+      family,
+      count: request.count,
+      intervalMs,
+      dataBytes: request.packetBytes - icmpHeaderBytes,
+      dontFragment: spec.request.dontFragment,
     };
-    const outcome = result.error
-      ? failedOutcome(context, { request, result }, probeFailure(result.error))
-      : judgedOutcome(spec, context, { request, result, backend });
-    return { ...outcome, measurement };
+    const controls = {
+      backend,
+      resolver: context.resolver,
+      egress: context.egress,
+      signal: context.signal,
+      timeoutMs: context.timeoutMs - (performance.now() - startMs),
+    };
+    const hold = async (): Promise<JudgedPings<IcmpDetail>> => {
+      const result = await probeIcmp(train, controls);
+      const run = { request, result, backend };
+      logFamily(request.hostname, result.address, family, context.log);
+      // The engine reads what has arrived before it calls anything lost, however late it is.
+      const isWaitingAlone = backend.clock === 'kernel' && !result.error;
+      const measurement: Measurement = {
+        clock: backend.clock,
+        overheadMs: 0,
+        lagMs: 0,
+        waitedMs: isWaitingAlone ? performance.now() - startMs : undefined,
+      };
+      const outcome = result.error
+        ? failedOutcome(context, run, probeFailure(result.error))
+        : judgedOutcome(spec, context, run);
+      return { result, outcome: { ...outcome, measurement } };
+    };
+    const { result, evidence, diagnosisMs } = await pingWithDiagnosis({ train, controls, hold }, context);
+    const outcome = withDiagnosisTime(result.outcome, diagnosisMs);
+    return { ...outcome, detail: { ...outcome.detail, ...evidence, jobLog: jobLogOf(context.log) } };
   };
 }
 
@@ -272,7 +278,6 @@ function detailOf(
     response,
     requestError: found.requestError ?? null,
     jobLog: jobLogOf(log),
-    jobAssets: null,
-    pcapDataUrl: null,
+    ...noEvidence,
   };
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { thresholdMs } from '../contract/common-fields.ts';
+import { IpFamilyField } from '../contract/ip-family.ts';
 import { assertionSchema } from '../judging/assertion.ts';
 
 /** check model 1.6: 56 data bytes. */
@@ -41,7 +42,10 @@ export const IcmpSpec = z
     shouldFail: z.boolean().default(false),
     request: z.object({
       hostname: z.string().min(1).max(2048).describe('A host name or an address'),
-      ipFamily: z.enum(['IPv4', 'IPv6']).nullable().default('IPv4').describe('null: IPv4'),
+      ipFamily: IpFamilyField.unwrap()
+        .nullable()
+        .default('IPv4')
+        .describe('IPv4 or null: addresses of IPv6 where the name has none of IPv4; IPv6: those alone'),
       pingCount: z.int().min(1).max(50).nullable().default(10).describe('null: 10'),
       packetSize: z
         .int()

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ipFamilies } from '../contract/ip-family.ts';
 import { CertificateDetail, JobLog } from '../http/detail.ts';
 import { EvaluatedAssertion } from '../judging/assertion.ts';
 
@@ -31,9 +32,11 @@ export const TcpDetail = z
       hostname: z.string(),
       port: z.int(),
       data: z.string().nullable(),
-      ipFamily: z.enum(['IPv4', 'IPv6']),
+      ipFamily: z.enum(ipFamilies),
       useSSL: z.boolean(),
       skipSSL: z.boolean(),
+      /** The name for TLS, where the check sets one. */
+      serverName: z.string().optional(),
     }),
     response: z.object({
       /** What the target sent, as UTF-8; absent when no answer was waited for. */
@@ -42,6 +45,8 @@ export const TcpDetail = z
       error: TcpError.optional(),
       timingPhases: TcpTimingPhases.nullable(),
       ipAddress: z.string().nullable(),
+      /** Of that address; absent in results of older agents. */
+      ipFamily: z.enum(ipFamilies).nullable().optional(),
       certificate: CertificateDetail.nullable().default(null),
     }),
     requestError: z.string().nullable(),

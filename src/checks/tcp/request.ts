@@ -1,5 +1,6 @@
 import { type Failure, failure } from '../contract/failure.ts';
 import { parseHostname } from '../contract/target.ts';
+import { filledServerName } from '../http/server-name.ts';
 import type { Assertion } from '../judging/assertion.ts';
 import { render, TemplateError } from '../judging/templating.ts';
 import type { TcpSpec } from './spec.ts';
@@ -7,6 +8,8 @@ import type { TcpSpec } from './spec.ts';
 /** A connection that can be made: templates filled in. */
 export interface PreparedConnection {
   readonly hostname: string;
+  /** The name for TLS; undefined: that of the host. */
+  readonly serverName: string | undefined;
   /** "" when nothing is sent. */
   readonly data: string;
   readonly assertions: readonly Assertion[];
@@ -26,13 +29,16 @@ export function prepareConnection(
       const message = `${JSON.stringify(written)} is neither a host name nor an address`;
       return { failure: failure('HOST_INVALID', `${message}; scheme, port and path do not belong there`) };
     }
+    const named = filledServerName(request.serverName, variables);
+    if ('failure' in named) return named;
     const data = render(request.data ?? '', variables, 'raw');
     const assertions = request.assertions.map((assertion) => ({
       ...assertion,
       target: render(assertion.target, variables, 'raw'),
     }));
     const isDataAsserted = assertions.some(({ source }) => source === 'RESPONSE_DATA');
-    return { connection: { hostname, data, assertions, isAnswerWanted: data !== '' || isDataAsserted } };
+    const isAnswerWanted = data !== '' || isDataAsserted;
+    return { connection: { hostname, ...named, data, assertions, isAnswerWanted } };
   } catch (thrown) {
     if (thrown instanceof TemplateError) return { failure: failure('TEMPLATE_INVALID', thrown.message) };
     throw thrown;

@@ -1,18 +1,29 @@
-import { usableFamily } from '../../probes/address.ts';
+import type { WantedFamily } from '../../probes/address.ts';
 import type { ProbeError } from '../../probes/connection/errors.ts';
-import { probeTcp, type TcpPhases, type TcpProbeResult } from '../../probes/tcp/probe.ts';
+import type { TcpPhases, TcpProbeResult } from '../../probes/tcp/probe.ts';
 import { warmUpTcp } from '../../probes/tcp/warm-up.ts';
 import type { Outcome, RunContext, Runner } from '../contract/check-type.ts';
 import { type Failure, failure } from '../contract/failure.ts';
-import { measurementOf, timesToMicroseconds, toMicroseconds, unjudged } from '../contract/outcome.ts';
+import { familyName } from '../contract/ip-family.ts';
+import {
+  measurementOf,
+  timesToMicroseconds,
+  toMicroseconds,
+  unjudged,
+  withDiagnosisTime,
+} from '../contract/outcome.ts';
 import { jobLogOf } from '../contract/run-log.ts';
+import { noEvidence } from '../evidence/evidence.ts';
 import { cutText, decodeText, maxStoredBytes } from '../http/body.ts';
 import { certificateDetail, expiryOf } from '../http/certificate.ts';
+import { tcpConnectionSource } from '../http/connection-assertion.ts';
 import type { EvaluatedAssertion } from '../judging/assertion.ts';
 import { evaluateAssertions, type Sources } from '../judging/evaluate.ts';
 import { probeFailure } from '../judging/probe-failure.ts';
 import { judge } from '../judging/verdict.ts';
+import { logFamily, wantedFamily } from '../judging/wanted-family.ts';
 import type { TcpDetail, TcpError } from './detail.ts';
+import { probeWithDiagnosis } from './diagnosed-conversation.ts';
 import { type PreparedConnection, prepareConnection } from './request.ts';
 import type { TcpSpec } from './spec.ts';
 
@@ -31,16 +42,14 @@ export const runTcp: Runner<TcpSpec, TcpDetail> = async (spec, context) => {
   if ('failure' in prepared) return unsentOutcome(spec, context, prepared.failure);
   const { connection } = prepared;
   const { port, ipFamily, useSSL, skipSSL } = spec.request;
-  const { family, isFallback } = usableFamily(ipFamily === 'IPv6' ? 6 : 4);
-  if (isFallback) {
-    context.log.write('WARN', 'IPv6 is switched off at this location: the connection used IPv4');
-  }
-  const result = await probeTcp(
+  const family = wantedFamily(ipFamily, context.log);
+  const failureOf = (found: TcpProbeResult) => unwelcomeFailure(spec, found);
+  const { result, evidence, diagnosisMs } = await probeWithDiagnosis(
     {
       hostname: connection.hostname,
       port,
       family,
-      tls: useSSL ? { isCertificateChecked: !skipSSL } : undefined,
+      tls: useSSL ? { isCertificateChecked: !skipSSL, serverName: connection.serverName } : undefined,
       data: connection.data,
       isAnswerWanted: connection.isAnswerWanted,
       maxAnswerBytes,
@@ -54,7 +63,10 @@ export const runTcp: Runner<TcpSpec, TcpDetail> = async (spec, context) => {
       signal: context.signal,
       timeoutMs: context.timeoutMs - (performance.now() - startMs),
     },
+    context,
+    failureOf,
   );
+  logFamily(connection.hostname, result.address, family, context.log);
   if (!result.error) return judgedOutcome(spec, context, connection, result);
   const failed = probeFailure(result.error);
   const error = errorOf(result.error, {
@@ -64,16 +76,23 @@ export const runTcp: Runner<TcpSpec, TcpDetail> = async (spec, context) => {
     family,
   });
   const run = { connection, result, error };
-  if (spec.shouldFail && isConnectionRefusal(result, failed)) {
+  if (!failureOf(result)) {
     return welcomeRefusal(spec, context, run);
   }
   return {
     ...unjudged(failed),
-    ...measuredOf(result),
+    ...withDiagnosisTime(measuredOf(result), diagnosisMs),
     responseTimeMs: toMicroseconds(result.elapsedMs),
-    detail: detailOf(spec, context, { ...run, requestError: failed.message }),
+    detail: { ...detailOf(spec, context, { ...run, requestError: failed.message }), ...evidence },
   };
 };
+
+/** Why there was no answer, unless that is what the check wants. */
+function unwelcomeFailure({ shouldFail }: TcpSpec, result: TcpProbeResult): Failure | undefined {
+  if (!result.error) return undefined;
+  const failed = probeFailure(result.error);
+  return shouldFail && isConnectionRefusal(result, failed) ? undefined : failed;
+}
 
 function judgedOutcome(
   spec: TcpSpec,
@@ -137,9 +156,10 @@ function isAnswerAsExpected({ assertions }: PreparedConnection, answer: Buffer):
   return evaluateAssertions(onAnswer, sources).every(({ error }) => error === null);
 }
 
-function sourcesOf({ answer }: TcpProbeResult, responseTimeMs: number): Sources {
+function sourcesOf(result: TcpProbeResult, responseTimeMs: number): Sources {
   return {
-    RESPONSE_DATA: () => ({ kind: 'text', text: decodeText(answer, '') }),
+    RESPONSE_DATA: () => ({ kind: 'text', text: decodeText(result.answer, '') }),
+    CONNECTION: () => tcpConnectionSource(result),
     // Assertions compare whole milliseconds; `EQUALS 120` could never hold otherwise.
     RESPONSE_TIME: () => ({ kind: 'value', value: Math.round(responseTimeMs) }),
   };
@@ -152,20 +172,33 @@ function unsentOutcome(spec: TcpSpec, context: RunContext, failed: Failure): Out
     responseTimeMs: 0,
     detail: {
       ...emptyDetail(context),
-      request: requestOf(spec, spec.request.hostname, spec.request.data ?? ''),
-      response: { truncated: false, timingPhases: null, ipAddress: null, certificate: null },
+      request: requestOf(spec, { ...spec.request, data: spec.request.data ?? '' }),
+      response: { truncated: false, timingPhases: null, ipAddress: null, ipFamily: null, certificate: null },
       requestError: failed.message,
     },
   };
 }
 
 function emptyDetail({ log }: RunContext) {
-  return { assertions: [], requestError: null, jobLog: jobLogOf(log), jobAssets: null, pcapDataUrl: null };
+  return { assertions: [], requestError: null, jobLog: jobLogOf(log), ...noEvidence };
 }
 
-function requestOf({ request }: TcpSpec, hostname: string, data: string): TcpDetail['request'] {
+function requestOf(
+  { request }: TcpSpec,
+  {
+    hostname,
+    data,
+    serverName,
+  }: Pick<PreparedConnection, 'hostname' | 'data'> & { readonly serverName?: string | null | undefined },
+): TcpDetail['request'] {
   const { port, ipFamily, useSSL, skipSSL } = request;
-  return { hostname, port, data: data === '' ? null : cutText(data).body, ipFamily, useSSL, skipSSL };
+  return {
+    hostname,
+    port,
+    data: data === '' ? null : cutText(data).body,
+    ...{ ipFamily, useSSL, skipSSL },
+    ...(typeof serverName === 'string' && { serverName }),
+  };
 }
 
 function detailOf(
@@ -188,13 +221,14 @@ function detailOf(
   return {
     ...emptyDetail(context),
     assertions: run.assertions ?? [],
-    request: requestOf(spec, connection.hostname, connection.data),
+    request: requestOf(spec, connection),
     response: {
       ...(isAnswerShown && { data: stored.body }),
       truncated: result.isTruncated || stored.isCut,
       ...(error && { error }),
       timingPhases: phases ? timesToMicroseconds<TcpPhases>(phases) : null,
       ipAddress: result.address,
+      ipFamily: familyName(result.address),
       certificate: certificateDetail(result.certificate),
     },
     requestError: run.requestError ?? null,
@@ -208,7 +242,7 @@ function errorOf(
     readonly hostname: string;
     readonly address: string | null;
     readonly port: number;
-    readonly family: 4 | 6;
+    readonly family: WantedFamily;
   },
 ): TcpError {
   const { hostname, address, port, family } = target;

@@ -1,20 +1,24 @@
 import { z } from 'zod';
 import { thresholdMs } from '../contract/common-fields.ts';
-import { RequestUrl } from '../contract/target.ts';
+import { IpFamilyField } from '../contract/ip-family.ts';
+import { isServerNameUsed, RequestUrl, ServerName } from '../contract/target.ts';
 import { httpAssertionSchema } from '../http/connection-assertion.ts';
 import { numericComparisons } from '../judging/assertion.ts';
 
 /** A URL monitor: one GET, its status and its time (spec.md "URL monitor additions", check model 1.3). */
 export const UrlSpec = z.object({
   shouldFail: z.boolean().default(false),
-  request: z.object({
-    method: z.literal('GET').default('GET'),
-    url: RequestUrl,
-    followRedirects: z.boolean().default(true),
-    skipSSL: z.boolean().default(false),
-    ipFamily: z.enum(['IPv4', 'IPv6']).default('IPv4'),
-    assertions: z.array(httpAssertionSchema(['STATUS_CODE'], numericComparisons)).default([]),
-  }),
+  request: z
+    .object({
+      method: z.literal('GET').default('GET'),
+      url: RequestUrl,
+      followRedirects: z.boolean().default(true),
+      skipSSL: z.boolean().default(false),
+      serverName: ServerName,
+      ipFamily: IpFamilyField,
+      assertions: z.array(httpAssertionSchema(['STATUS_CODE'], numericComparisons)).default([]),
+    })
+    .refine(isServerNameUsed, { path: ['serverName'], error: 'needs an https URL' }),
   degradedResponseTime: thresholdMs({ defaultMs: 3000, maxMs: 30_000 }),
   maxResponseTime: thresholdMs({ defaultMs: 5000, maxMs: 30_000 }),
 });

@@ -1,45 +1,66 @@
 import { encodeSocketAddress } from '../sys/socket-address.ts';
 import type { CaptureScope } from './filter.ts';
 
-/** A packet of a connection to the peer, as far as its headers tell. */
+/** A packet of a conversation with the peer, as far as its headers tell. */
 export interface ConnectionPacket {
-  /** This end's port. */
+  /** This end's port; 0 for pings, which have none. */
   readonly localPort: number;
   /** How much of the packet may be kept, in bytes. */
   readonly keptBytes: number;
 }
 
-const tcp = 6;
-const quotedTcpBytes = 8;
+const protocolNumbers = {
+  4: { tcp: 6, udp: 17, icmp: 1 },
+  6: { tcp: 6, udp: 17, icmp: 58 },
+} as const;
+/** Types of echo replies and requests. */
+const echoTypes: Readonly<Record<4 | 6, readonly number[]>> = { 4: [0, 8], 6: [128, 129] };
+const quotedBytes = 8;
 const icmpHeaderBytes = 8;
+const udpHeaderBytes = 8;
 
 /**
  * Reads the headers of a packet again, because some wait in a socket since before its filter knew this end's
  * port, and so that nothing but headers can reach a file even if a filter of the kernel were at fault.
  *
- * @returns undefined when the packet is none of a connection to that peer, nor an ICMP error about one.
+ * @returns undefined when the packet is none of a conversation with that peer, nor an ICMP error about one.
  */
 export function connectionPacket(data: Buffer, scope: CaptureScope): ConnectionPacket | undefined {
   const outer = ipHeader(data, 0);
   if (!outer || outer.family !== scope.family) return undefined;
+  const numbers = protocolNumbers[scope.family];
+  const number = numbers[scope.protocol];
   const peer = addressBytes(scope);
-  if (outer.protocol === tcp) {
-    if (data.length < outer.end + 13) return undefined;
-    const sourcePort = data.readUInt16BE(outer.end);
-    const destinationPort = data.readUInt16BE(outer.end + 2);
-    const keptBytes = outer.end + (data.readUInt8(outer.end + 12) >> 4) * 4 + scope.payloadBytes;
-    if (outer.destination.equals(peer) && destinationPort === scope.port) {
-      return { localPort: sourcePort, keptBytes };
-    }
-    return outer.source.equals(peer) && sourcePort === scope.port
-      ? { localPort: destinationPort, keptBytes }
-      : undefined;
-  }
-  if (outer.protocol !== (scope.family === 4 ? 1 : 58)) return undefined;
+  const ends = { isToPeer: outer.destination.equals(peer), isFromPeer: outer.source.equals(peer) };
+  const own = outer.protocol === number ? conversationPacket(data, outer.end, ends, scope) : undefined;
+  if (own || outer.protocol !== numbers.icmp) return own;
   const quoted = ipHeader(data, outer.end + icmpHeaderBytes);
-  if (!quoted || quoted.protocol !== tcp || !quoted.destination.equals(peer)) return undefined;
-  if (data.length < quoted.end + 4 || data.readUInt16BE(quoted.end + 2) !== scope.port) return undefined;
-  return { localPort: data.readUInt16BE(quoted.end), keptBytes: quoted.end + quotedTcpBytes };
+  if (!quoted || quoted.protocol !== number || !quoted.destination.equals(peer)) return undefined;
+  if (data.length < quoted.end + 4) return undefined;
+  const keptBytes = quoted.end + quotedBytes;
+  if (scope.protocol === 'icmp') return { localPort: 0, keptBytes };
+  if (data.readUInt16BE(quoted.end + 2) !== scope.port) return undefined;
+  return { localPort: data.readUInt16BE(quoted.end), keptBytes };
+}
+
+function conversationPacket(
+  data: Buffer,
+  start: number,
+  { isToPeer, isFromPeer }: { readonly isToPeer: boolean; readonly isFromPeer: boolean },
+  { protocol, family, port, payloadBytes }: CaptureScope,
+): ConnectionPacket | undefined {
+  if (data.length < start + (protocol === 'tcp' ? 13 : 8)) return undefined;
+  if (protocol === 'icmp') {
+    const isEcho = echoTypes[family].includes(data.readUInt8(start));
+    const isOurs = isEcho && (isToPeer || isFromPeer);
+    return isOurs ? { localPort: 0, keptBytes: start + icmpHeaderBytes + payloadBytes } : undefined;
+  }
+  const sourcePort = data.readUInt16BE(start);
+  const destinationPort = data.readUInt16BE(start + 2);
+  const headerBytes = protocol === 'tcp' ? (data.readUInt8(start + 12) >> 4) * 4 : udpHeaderBytes;
+  const keptBytes = start + headerBytes + payloadBytes;
+  if (isToPeer && destinationPort === port) return { localPort: sourcePort, keptBytes };
+  return isFromPeer && sourcePort === port ? { localPort: destinationPort, keptBytes } : undefined;
 }
 
 function ipHeader(data: Buffer, start: number) {

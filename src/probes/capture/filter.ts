@@ -1,16 +1,20 @@
 import type { IpFamily } from '../address.ts';
 import { encodeSocketAddress } from '../sys/socket-address.ts';
 
+/** What conversations that can be captured are made of. */
+export type TransportProtocol = 'tcp' | 'udp' | 'icmp';
+
 /** Which packets are captured, and how much of them. */
 export interface CaptureScope {
+  readonly protocol: TransportProtocol;
   /** The peer's address as packets carry it, without a zone. */
   readonly address: string;
   readonly family: IpFamily;
-  /** The peer's TCP port. */
+  /** The peer's port; without meaning for pings. */
   readonly port: number;
   /** This end's ports; all when empty. */
   readonly localPorts: readonly number[];
-  /** How much is kept of what follows the TCP header, in bytes. */
+  /** How much is kept of what follows the header of TCP, UDP or ICMP, in bytes. */
   readonly payloadBytes: number;
 }
 
@@ -64,7 +68,8 @@ const shiftRight = (bits: number): Step => ({ code: 0x74, k: bits });
 const copyIpHeaderLength: Step = { code: 0x87, k: 0 };
 
 const stepBytes = 8;
-const tcp = 6;
+const icmpHeaderBytes = 8;
+const udpHeaderBytes = 8;
 
 /** Where the headers of a family have what the filter looks at, in bytes. */
 const layouts = {
@@ -74,7 +79,9 @@ const layouts = {
     sourceAt: 12,
     destinationAt: 16,
     quotedHeaderBytes: 20,
-    icmp: 1,
+    protocols: { tcp: 6, udp: 17, icmp: 1 },
+    // Echo reply and request.
+    echoes: [0, 8],
     // Unreachable and time exceeded.
     icmpErrors: [3, 11],
     prologue: [measureIpv4Header],
@@ -87,7 +94,8 @@ const layouts = {
     sourceAt: 8,
     destinationAt: 24,
     quotedHeaderBytes: 40,
-    icmp: 58,
+    protocols: { tcp: 6, udp: 17, icmp: 58 },
+    echoes: [129, 128],
     // Unreachable, packet too big, time exceeded.
     icmpErrors: [1, 2, 3],
     prologue: [setIpHeaderLength(40)],
@@ -97,11 +105,11 @@ const layouts = {
 
 /**
  * A classic BPF program (`struct sock_filter`s) for packets that start at their IP header. It lets through
- * the TCP segments to and from a peer's port, and the ICMP errors about segments to it, and cuts each inside
- * the kernel: segments `payloadBytes` after the TCP header, errors after the ports and the sequence number
- * that they quote.
+ * the TCP segments or datagrams to and from a peer's port, or pings to and from the peer, and the ICMP errors about
+ * what was sent to it, and cuts each inside the kernel: `payloadBytes` after its header, errors after the first 8
+ * bytes of the header that they quote (ports and sequence number of TCP, all of UDP's and an echo's).
  *
- * Packets of IPv6 that have other headers before TCP are not recognised; this host sends none.
+ * Packets of IPv6 that have other headers before that are not recognised; this host sends none.
  */
 export function captureFilter(scope: CaptureScope): Buffer {
   const layout = layouts[scope.family];
@@ -120,48 +128,66 @@ export function captureFilter(scope: CaptureScope): Buffer {
 }
 
 function sortsOf(scope: CaptureScope): Sort[] {
-  const { family, address, port, payloadBytes } = scope;
+  const { family, address, port, protocol } = scope;
   const layout = layouts[family];
+  const number = layout.protocols[protocol];
   const localPorts = scope.localPorts.length > maxFilteredPorts ? [] : scope.localPorts;
   const isFamily: Test = { load: byte(0), mask: 0xf0, anyOf: [layout.version] };
-  const isTcp: Test[] = [isFamily, { load: byte(layout.protocolAt), anyOf: [tcp] }, ...layout.onlyWhole];
+  const isOurs: Test[] = [isFamily, { load: byte(layout.protocolAt), anyOf: [number] }, ...layout.onlyWhole];
   const portsAre = (sourceAt: number, remoteFirst: boolean): Test[] => [
     { load: halfAfterIp(remoteFirst ? sourceAt : sourceAt + 2), anyOf: [port] },
     ...(localPorts.length === 0
       ? []
       : [{ load: halfAfterIp(remoteFirst ? sourceAt + 2 : sourceAt), anyOf: localPorts }]),
   ];
-  const segmentLength = [
+  const isEcho: Test[] = [{ load: byteAfterIp(0), anyOf: layout.echoes }];
+  const quotedAt = icmpHeaderBytes + layout.quotedHeaderBytes;
+  const quotedIs = protocol === 'icmp' ? [] : portsAre(quotedAt, false);
+  const length = keptLength(scope);
+  return [
+    {
+      tests: [
+        ...isOurs,
+        ...addressIs(address, layout.destinationAt, word),
+        ...(protocol === 'icmp' ? isEcho : portsAre(0, false)),
+      ],
+      length,
+    },
+    {
+      tests: [
+        ...isOurs,
+        ...addressIs(address, layout.sourceAt, word),
+        ...(protocol === 'icmp' ? isEcho : portsAre(0, true)),
+      ],
+      length,
+    },
+    {
+      tests: [
+        isFamily,
+        { load: byte(layout.protocolAt), anyOf: [layout.protocols.icmp] },
+        ...layout.onlyWhole,
+        { load: byteAfterIp(0), anyOf: layout.icmpErrors },
+        { load: byteAfterIp(icmpHeaderBytes + layout.protocolAt), anyOf: [number] },
+        ...addressIs(address, icmpHeaderBytes + layout.destinationAt, wordAfterIp),
+        ...quotedIs,
+      ],
+      length: [copyIpHeaderLength, add(quotedAt + 8)],
+    },
+  ];
+}
+
+function keptLength({ protocol, payloadBytes }: CaptureScope): Step[] {
+  if (protocol !== 'tcp') {
+    const headerBytes = protocol === 'udp' ? udpHeaderBytes : icmpHeaderBytes;
+    return [copyIpHeaderLength, add(headerBytes + payloadBytes)];
+  }
+  return [
     byteAfterIp(12),
     // The upper four bits count words of four bytes.
     and(0xf0),
     shiftRight(2),
     addIpHeaderLength,
     add(payloadBytes),
-  ];
-  const icmpHeaderBytes = 8;
-  const quotedPortsAt = icmpHeaderBytes + layout.quotedHeaderBytes;
-  return [
-    {
-      tests: [...isTcp, ...addressIs(address, layout.destinationAt, word), ...portsAre(0, false)],
-      length: segmentLength,
-    },
-    {
-      tests: [...isTcp, ...addressIs(address, layout.sourceAt, word), ...portsAre(0, true)],
-      length: segmentLength,
-    },
-    {
-      tests: [
-        isFamily,
-        { load: byte(layout.protocolAt), anyOf: [layout.icmp] },
-        ...layout.onlyWhole,
-        { load: byteAfterIp(0), anyOf: layout.icmpErrors },
-        { load: byteAfterIp(icmpHeaderBytes + layout.protocolAt), anyOf: [tcp] },
-        ...addressIs(address, icmpHeaderBytes + layout.destinationAt, wordAfterIp),
-        ...portsAre(quotedPortsAt, false),
-      ],
-      length: [copyIpHeaderLength, add(quotedPortsAt + 8)],
-    },
   ];
 }
 

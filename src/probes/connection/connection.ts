@@ -6,7 +6,7 @@ import type { EgressPolicy } from '../egress/policy.ts';
 import { quickestHandshakeStartMs, usualHandshakeStartMs, writeMoment } from '../kernel-thread/send-time.ts';
 import type { SentMoment, SocketWatch } from '../kernel-thread/socket-watch.ts';
 import { type Timekeeper, threadTimekeeper } from '../kernel-thread/timekeeper.ts';
-import type { LookupTimes } from '../resolver.ts';
+import { type LookupTimes, resolveWanted } from '../resolver.ts';
 import type { StampClock } from '../sys/kernel-clock.ts';
 import { type CertificateFacts, CertificateReader } from './certificate.ts';
 import { classifyError, networkAnswer, ProbeError, type ProbePhase } from './errors.ts';
@@ -148,8 +148,7 @@ export class Connection {
     };
     const startMs = this.#begin('dnsMs');
     // Through a proxy the family is the proxy's business: only its own name is looked up here.
-    resolver
-      .resolve(name, proxy ? 'any' : family, { signal: this.#lookupStop?.signal, onMeasured })
+    resolveWanted(resolver, name, proxy ? 'any' : family, { signal: this.#lookupStop?.signal, onMeasured })
       .finally(() => {
         this.#lookupStop = undefined;
         if (this.#isDestroyed) return;
@@ -246,7 +245,7 @@ export class Connection {
         hasLeft = !socket.destroyed;
         if (!this.#isDestroyed) this.#watch = timekeeper.watch(socket, startMs);
         const localPort = () => socket.localPort;
-        onAttempt?.({ hostname, isSecure, address, port: proxy?.port ?? port, localPort });
+        onAttempt?.({ protocol: 'tcp', hostname, isSecure, address, port: proxy?.port ?? port, localPort });
       });
     });
     // An error that comes after this connection is done concerns nobody, but unheard it would end the
@@ -305,12 +304,13 @@ export class Connection {
   }
 
   #secure(socket: Socket): void {
-    const { isSecure, hostname, clientIdentity, isCertificateChecked, alpnProtocols } = this.#target;
+    const { isSecure, clientIdentity, isCertificateChecked, alpnProtocols } = this.#target;
     if (!isSecure) {
       this.#succeed(socket);
       return;
     }
     this.phase = 'tls';
+    const hostname = this.#target.serverName ?? this.#target.hostname;
     const options = { step: 'tlsMs', hostname, alpnProtocols, clientIdentity, isCertificateChecked } as const;
     this.#handshake(socket, options, (secureSocket) => this.#succeed(secureSocket));
   }

@@ -1,4 +1,5 @@
-import type { IpFamily } from '../address.ts';
+import type { WantedFamily } from '../address.ts';
+import type { TransportProtocol } from '../capture/filter.ts';
 import type { EgressPolicy } from '../egress/policy.ts';
 import type { Timekeeper } from '../kernel-thread/timekeeper.ts';
 import type { Resolver } from '../resolver.ts';
@@ -10,7 +11,9 @@ export interface ConnectionTarget {
   readonly hostname: string;
   readonly port: number;
   readonly isSecure: boolean;
-  readonly family: IpFamily;
+  /** The name for TLS: sent as SNI, and the certificate has to be for it; the hostname when absent. */
+  readonly serverName?: string | undefined;
+  readonly family: WantedFamily;
   readonly isCertificateChecked: boolean;
   readonly clientIdentity: ClientIdentity | undefined;
   readonly proxy: ForwardProxy | undefined;
@@ -26,7 +29,7 @@ export interface ConnectionMeans {
   /** Who says when things happened; the one of this thread when absent. */
   readonly timekeeper?: Timekeeper | undefined;
   /** Called with every connect that was begun, so that the connection can be watched on the wire. */
-  readonly onAttempt?: ((attempt: ConnectionAttempt) => void) | undefined;
+  readonly onAttempt?: ((attempt: ContactAttempt) => void) | undefined;
 }
 
 /**
@@ -41,14 +44,16 @@ export interface ConnectionTimes {
   tlsMs: number;
 }
 
-/** A connect that was begun; through a proxy, that to the proxy. */
-export interface ConnectionAttempt {
-  /** Whom the connection is for, also through a proxy. */
+/** A connect, a query or a train of pings that was begun; through a proxy, that to the proxy. */
+export interface ContactAttempt {
+  readonly protocol: TransportProtocol;
+  /** Whom it is for, also through a proxy. */
   readonly hostname: string;
   /** Whether TLS is meant to follow. */
   readonly isSecure: boolean;
   /** Where it goes. */
   readonly address: string;
+  /** 0 for pings, which have none, on either side. */
   readonly port: number;
   /** This end's port; undefined once the connection is closed. */
   localPort(): number | undefined;

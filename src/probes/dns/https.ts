@@ -50,7 +50,7 @@ export async function queryHttps(
     throw malformed(where, new Error(`it has the content type ${contentType || '(none)'}`));
   }
   try {
-    const message = decodeMessage(body.bytes);
+    const message = decodeMessage(body.bytes, query.question.class);
     const problem = mismatch(message, query.question, query.id);
     if (problem !== undefined) throw malformed(where, new Error(problem));
     return { message, elapsedMs, measurement };

@@ -1,5 +1,6 @@
 import { ProbeError } from '../connection/errors.ts';
 import { isTimeout } from '../connection/interruption.ts';
+import type { ConnectionMeans } from '../connection/target.ts';
 import type { EgressPolicy } from '../egress/policy.ts';
 import type { Timekeeper } from '../kernel-thread/timekeeper.ts';
 
@@ -11,6 +12,8 @@ export interface QueryControls {
   readonly signal: AbortSignal;
   /** In milliseconds from now. */
   readonly timeoutMs: number;
+  /** Called with every datagram and connect that was begun, so that it can be watched on the wire. */
+  readonly onAttempt?: ConnectionMeans['onAttempt'];
   /** Who says when things happened; the one of this thread when absent. */
   readonly timekeeper?: Timekeeper | undefined;
 }

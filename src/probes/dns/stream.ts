@@ -99,7 +99,7 @@ function receive(
     wantedBytes = lengthBytes + received.readUInt16BE(0);
     if (sizeBytes < wantedBytes) return;
     try {
-      const message = decodeMessage(received.subarray(lengthBytes, wantedBytes));
+      const message = decodeMessage(received.subarray(lengthBytes, wantedBytes), query.question.class);
       const problem = mismatch(message, query.question, query.id);
       // Nobody else can write into this connection: the server itself is confused.
       if (problem !== undefined) settle.reject(malformed(where, new Error(problem)));

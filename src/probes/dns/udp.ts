@@ -68,7 +68,7 @@ export function queryUdp(
         const elapsedMs = times?.elapsedMs() ?? eventMs - sentMs;
         const hasOurId = bytes.length >= 2 && bytes.readUInt16BE(0) === query.id;
         try {
-          const message = hasOurId ? decodeMessage(bytes) : undefined;
+          const message = hasOurId ? decodeMessage(bytes, query.question.class) : undefined;
           const problem = message ? mismatch(message, query.question, query.id) : 'another id';
           if (message && problem === undefined) {
             const measurement = {
@@ -86,6 +86,13 @@ export function queryUdp(
         }
       });
       socket.connect(server.port, server.address, () => {
+        const { port: localPort } = socket.address();
+        controls.onAttempt?.({
+          protocol: 'udp',
+          isSecure: false,
+          ...{ hostname: server.hostname, address: server.address, port: server.port },
+          localPort: () => localPort,
+        });
         times = timekeeper.packets(socket);
         times.beforeSending();
         socket.send(query.bytes);

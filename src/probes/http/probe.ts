@@ -1,4 +1,4 @@
-import { hostAndPort, type IpFamily } from '../address.ts';
+import { hostAndPort, type WantedFamily } from '../address.ts';
 import type { CertificateFacts } from '../connection/certificate.ts';
 import { ProbeError } from '../connection/errors.ts';
 import {
@@ -30,9 +30,11 @@ export interface HttpProbeRequest {
   readonly headers: readonly string[];
   readonly body: string | Buffer | undefined;
   readonly followRedirects: boolean;
+  /** The name for TLS with the host of `url`, redirects back to it included; its own name when absent. */
+  readonly serverName?: string | undefined;
   /** False takes any certificate. */
   readonly isCertificateChecked: boolean;
-  readonly family: IpFamily;
+  readonly family: WantedFamily;
   readonly proxy: ForwardProxy | undefined;
   /** The client certificate to offer a host. */
   readonly clientIdentityFor?: ((hostname: string) => ClientIdentity | undefined) | undefined;
@@ -169,6 +171,7 @@ class Chain {
         hostname,
         port: url.port === '' ? (isSecure ? 443 : 80) : Number(url.port),
         isSecure,
+        serverName: hostname === bareHostname(this.#request.url) ? this.#request.serverName : undefined,
         family,
         isCertificateChecked,
         clientIdentity: isSecure ? clientIdentityFor?.(hostname) : undefined,

@@ -1,9 +1,9 @@
-import { type IpFamily, type ResolvedAddress, wireAddress } from '../address.ts';
+import { type IpFamily, type ResolvedAddress, type WantedFamily, wireAddress } from '../address.ts';
 import { type Interruption, type InterruptionSources, Interruptions } from '../connection/interruption.ts';
 import type { EchoAnswer } from '../echo/answers.ts';
 import type { IcmpBackend } from '../echo/backend.ts';
 import type { EgressPolicy } from '../egress/policy.ts';
-import { type LookupTimes, ResolveError, type Resolver } from '../resolver.ts';
+import { type LookupTimes, ResolveError, type Resolver, resolveWanted } from '../resolver.ts';
 import { IcmpProbeError, unsentError } from './errors.ts';
 import { timeBudget } from './time-budget.ts';
 
@@ -11,7 +11,7 @@ import { timeBudget } from './time-budget.ts';
 export interface IcmpProbeRequest {
   /** A name, or an address without brackets. */
   readonly hostname: string;
-  readonly family: IpFamily;
+  readonly family: WantedFamily;
   readonly count: number;
   readonly intervalMs: number;
   readonly dataBytes: number;
@@ -65,7 +65,7 @@ class IcmpProbe {
   constructor(request: IcmpProbeRequest, controls: IcmpProbeControls) {
     this.#request = request;
     this.#controls = controls;
-    this.#family = request.family;
+    this.#family = request.family === 6 ? 6 : 4;
     // Only the lookup waits for it; the train has the signal.
     this.#interrupted.promise.catch(() => undefined);
   }
@@ -126,7 +126,7 @@ class IcmpProbe {
       this.#interrupted.reject(new IcmpProbeError('resolver-unavailable', message));
     }, limitMs);
     try {
-      const lookup = this.#controls.resolver.resolve(hostname, family, {
+      const lookup = resolveWanted(this.#controls.resolver, hostname, family, {
         signal: stop.signal,
         onMeasured: (times) => {
           measured = times;

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { toError } from '../../lib/errors.ts';
-import type { IpFamily } from '../address.ts';
+import type { WantedFamily } from '../address.ts';
 import type { CertificateFacts } from '../connection/certificate.ts';
 import { Connection } from '../connection/connection.ts';
 import { classifyError, ProbeError } from '../connection/errors.ts';
@@ -18,9 +18,11 @@ export interface TcpProbeRequest {
   /** A name, or an address without brackets. */
   readonly hostname: string;
   readonly port: number;
-  readonly family: IpFamily;
-  /** Whether TLS is spoken; the certificate has to be for the host name unless it is not checked. */
-  readonly tls: { readonly isCertificateChecked: boolean } | undefined;
+  readonly family: WantedFamily;
+  /** Whether TLS is spoken; the certificate has to be for the server's name, or the host's, unless it is not checked. */
+  readonly tls:
+    | { readonly isCertificateChecked: boolean; readonly serverName?: string | undefined }
+    | undefined;
   /** What is sent once the connection is ready; an empty text sends nothing. */
   readonly data: string;
   /** False, when nothing is sent either, closes the connection as soon as it is ready. */
@@ -97,6 +99,7 @@ class Conversation {
       port,
       family,
       isSecure: tls !== undefined,
+      serverName: tls?.serverName,
       isCertificateChecked: tls?.isCertificateChecked ?? true,
       clientIdentity: undefined,
       proxy: undefined,

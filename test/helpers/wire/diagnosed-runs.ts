@@ -4,15 +4,18 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Outcome } from '../../../src/checks/contract/check-type.ts';
 import type { HttpDetail } from '../../../src/checks/http/detail.ts';
+import { type PcapContent, readPcap } from './captured-packets.ts';
 import { type Rights, rightsPrefix } from './icmp-process.ts';
 import type { NetworkLab } from './network-namespaces.ts';
-import { type PcapContent, readPcap } from './tcp-segments.ts';
 
 const program = new URL('./diagnosis-process-main.ts', import.meta.url).pathname;
 
-/** API checks to run, one after the other unless said otherwise, in one process: diagnoses are rationed per thread. */
+/** Checks to run, of the type API unless said otherwise, one after the other unless said otherwise, in one process: diagnoses are rationed per thread. */
 export interface DiagnosedOrder {
-  /** Each the `request` of an API check. */
+  readonly checkType?: 'API' | 'TCP' | 'DNS' | 'ICMP';
+  /** What all of them have besides their request. */
+  readonly rest?: Readonly<Record<string, unknown>>;
+  /** Each the `request` of a check. */
   readonly requests: readonly Readonly<Record<string, unknown>>[];
   readonly isConcurrent?: boolean;
   /** 5000 when absent. */
@@ -22,7 +25,11 @@ export interface DiagnosedOrder {
   readonly hasSink?: boolean;
 }
 
-export interface DiagnosedRun extends Pick<Outcome<HttpDetail>, 'failure' | 'responseTimeMs' | 'detail'> {
+/** What details of all types have. */
+type CommonDetail = Pick<HttpDetail, 'jobLog' | 'jobAssets' | 'pcapDataUrl'>;
+
+export interface DiagnosedRun
+  extends Pick<Outcome<CommonDetail>, 'failure' | 'responseTimeMs' | 'detail' | 'measurement'> {
   /** From start to outcome, diagnosis included. */
   readonly elapsedMs: number;
   /** Where its artifacts are. */

@@ -2,9 +2,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { runApi } from '../../../src/checks/api/run.ts';
-import { ApiSpec } from '../../../src/checks/api/spec.ts';
-import type { ArtifactSink } from '../../../src/checks/contract/check-type.ts';
+import type { ArtifactSink, LoadedRunner } from '../../../src/checks/contract/check-type.ts';
+import { findCheckType } from '../../../src/checks/index.ts';
 import { runContext } from '../run-context.ts';
 import type { DiagnosedOrder, DiagnosedRun } from './diagnosed-runs.ts';
 
@@ -28,6 +27,11 @@ async function run(request: unknown, folder: string): Promise<DiagnosedRun> {
   };
   const context = runContext({ timeoutMs, proxyUrl, ...(hasSink && { artifacts: sink }) });
   const startMs = performance.now();
-  const { failure, responseTimeMs, detail } = await runApi(ApiSpec.parse({ request }), context);
-  return { failure, responseTimeMs, detail, elapsedMs: performance.now() - startMs, folder };
+  const type = findCheckType(order.checkType ?? 'API');
+  if (!type?.load) throw new Error('no runner');
+  const runner = (await type.load()) as LoadedRunner<Record<string, unknown>, DiagnosedRun['detail']>;
+  const spec = type.spec.parse({ ...order.rest, request });
+  const { failure, responseTimeMs, detail, measurement } = await runner.run(spec, context);
+  const elapsedMs = performance.now() - startMs;
+  return { failure, responseTimeMs, detail, measurement, elapsedMs, folder };
 }

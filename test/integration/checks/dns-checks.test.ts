@@ -1,4 +1,4 @@
-import { type OptAnswer, RECURSION_DESIRED } from 'dns-packet';
+import { type Answer, type OptAnswer, RECURSION_DESIRED } from 'dns-packet';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunContext } from '../../../src/checks/contract/check-type.ts';
 import { DnsDetail } from '../../../src/checks/dns/detail.ts';
@@ -33,6 +33,12 @@ const soa = {
 
 function behave(query: ReceivedQuery): Buffer[] {
   const { name, type } = query.question;
+  if (query.question.class === 'CH') {
+    const about =
+      name === 'other-class.test' ? ({ ...query.question, class: 'IN' } as const) : query.question;
+    const text: Answer = { type: 'TXT', name, ttl: 0, class: 'CH', data: ['named 9'] };
+    return [answerTo({ ...query, question: about }, [text])];
+  }
   if (name === 'silent.test') return [];
   if (name === 'missing.test') return [answerTo(query, [], { rcode: 3 })];
   if (name === 'failing.test') return [answerTo(query, [], { rcode: 2 })];
@@ -104,6 +110,24 @@ it.each([
   }
 });
 
+it('a DNS monitor asks for another class, and takes no answer of a third one', async () => {
+  const chaos = { query: 'version.bind', recordType: 'TXT', recordClass: 'CH' };
+  const { detail, failure } = await run({
+    ...chaos,
+    assertions: [assertion('TEXT_ANSWER', 'EQUALS', 'named 9')],
+  });
+  expect(failure).toBeUndefined();
+  expect(server.queries.at(-1)?.question.class).toBe('CH');
+  expect(detail.request.recordClass).toBe('CH');
+  const other = await run({ ...chaos, query: 'other-class.test' }, {}, { timeoutMs: 300 });
+  expect(other.failure).toMatchObject({
+    code: 'DNS_NO_ANSWER',
+    message: expect.stringContaining('the class 1, not CH'),
+  });
+  const refused = DnsSpec.safeParse({ request: { query: 'x', recordType: 'A', recordClass: 'CH' } });
+  expect(refused.error?.issues[0]?.path).toEqual(['request', 'recordClass']);
+});
+
 it('a DNS monitor shows the additional section, and assertions look into it', async () => {
   const assertions = [assertion('JSON_ANSWER', 'EQUALS', '192.0.2.53', { property: '$.Additional[0].data' })];
   const { detail, failure } = await run({ query: 'delegated.test', assertions });
@@ -123,6 +147,7 @@ describe('the result of a DNS monitor', () => {
       request: {
         query: 'alias.test',
         recordType: 'A',
+        recordClass: 'IN',
         protocol: 'UDP',
         nameServer: '127.0.0.1',
         port: server.port,

@@ -3,6 +3,7 @@ import { runApi } from '../../../src/checks/api/run.ts';
 import { ApiSpec } from '../../../src/checks/api/spec.ts';
 import type { RunContext } from '../../../src/checks/contract/check-type.ts';
 import { HttpDetail } from '../../../src/checks/http/detail.ts';
+import { ResolveError } from '../../../src/probes/resolver.ts';
 import { runContext } from '../../helpers/run-context.ts';
 import { startHostileTarget } from '../../helpers/targets/hostile-target.ts';
 import { type HttpTarget, startHttpTarget } from '../../helpers/targets/http-target.ts';
@@ -253,6 +254,36 @@ describe('what an API check keeps of a response', () => {
       timingPhases: null,
     });
     expect(detail.requestError).toBe(failure?.message);
+  });
+});
+
+describe('the address family', () => {
+  /** A name that has the address of `::1` alone. */
+  const onlyIpv6: RunContext['resolver'] = {
+    resolve: async (hostname, family) => {
+      if (family === 4) throw new ResolveError('not-found', 'ENODATA', `${hostname} has no IPv4 address`);
+      return [{ address: '::1', family: 6 }];
+    },
+  };
+
+  it('is IPv6 by default for a name that has nothing else, and the result says so', async () => {
+    const ipv6 = await startHttpTarget({ host: '::1' });
+    const url = `http://v6.test:${ipv6.port}/json`;
+    const assertions = [{ source: 'CONNECTION', property: 'ipFamily', comparison: 'EQUALS', target: 'IPv6' }];
+    const { failure, detail } = await run({ url, assertions }, { resolver: onlyIpv6 });
+    await ipv6.close();
+    expect(failure).toBeUndefined();
+    expect(detail.response).toMatchObject({ ipAddress: '::1', ipFamily: 'IPv6' });
+    expect(detail.jobLog?.request.map(({ msg }) => msg)).toEqual([
+      'v6.test has no IPv4 address: the run used IPv6',
+    ]);
+  });
+
+  it('is IPv4 where there is such an address', async () => {
+    const assertions = [{ source: 'CONNECTION', property: 'ipFamily', comparison: 'EQUALS', target: 'IPv6' }];
+    const { failure, detail } = await run({ ...at('/json'), assertions });
+    expect(detail.response.ipFamily).toBe('IPv4');
+    expect(failure?.code).toBe('ASSERTION_FAILED');
   });
 });
 

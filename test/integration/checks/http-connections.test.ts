@@ -97,6 +97,35 @@ describe('TLS', () => {
     expect((await run(url, { clientCertificates: trusting() })).failure).toBeUndefined();
   });
 
+  it('asks for another name than that of the host, but not of hosts it is redirected to', async () => {
+    const asked: unknown[] = [];
+    const named = await startHttpsTarget({
+      identity: await authority.issue({ hosts: ['shop.example'] }),
+      onSecureConnection: ({ servername }) => asked.push(servername),
+    });
+    const context = { clientCertificates: trusting() };
+    const byHost = await run(named.url, context);
+    const byName = await run(
+      named.url,
+      { ...context, variables: { SITE: 'shop' } },
+      { serverName: '{{SITE}}.example' },
+    );
+    const elsewhere = encodeURIComponent(secure.url.replace('127.0.0.1', 'localhost'));
+    const redirected = await run(`${named.url}/redirect-to?url=${elsewhere}`, context, {
+      serverName: 'shop.example',
+    });
+    const unusable = await run(named.url, context, { serverName: '{{NOTHING}}' });
+    await named.close();
+    expect(asked).toEqual(['shop.example', 'shop.example']);
+    expect(byHost.failure?.code).toBe('TLS_CERTIFICATE_INVALID');
+    expect(byName.failure).toBeUndefined();
+    expect(byName.detail.request.serverName).toBe('shop.example');
+    expect(byName.detail.response.certificate?.subject).toBe('shop.example');
+    expect(redirected.failure).toBeUndefined();
+    expect(redirected.detail.response.certificate?.subject).toBe('localhost');
+    expect(unusable.failure).toMatchObject({ code: 'HOST_INVALID', owner: 'config' });
+  });
+
   it('shows a client certificate to servers that demand one', async () => {
     const demanding = await startHttpsTarget({
       identity: await authority.issue(),

@@ -54,6 +54,7 @@ describe('a TCP monitor', () => {
         ipFamily: 'IPv4',
         useSSL: false,
         skipSSL: false,
+        serverName: null,
         assertions: [],
       },
       degradedResponseTime: 3000,
@@ -99,6 +100,7 @@ describe('a TCP monitor', () => {
       truncated: false,
       timingPhases: expect.objectContaining({ tls: 0, data: 0, total: responseTimeMs }),
       ipAddress: '127.0.0.1',
+      ipFamily: 'IPv4',
       certificate: null,
     });
     expect(responseTimeMs).toBeGreaterThan(0);
@@ -226,6 +228,30 @@ describe('the error of a TCP monitor', () => {
     const { detail, failure } = await run({ hostname: 'nope.example', port: 1, ipFamily }, { resolver });
     expect(failure?.code).toBe('NAME_NOT_FOUND');
     expect(detail.response.error).toEqual({ code: 'ENOTFOUND', syscall, hostname: 'nope.example' });
+  });
+
+  it('uses IPv6 for a name that has nothing else, and assertions look at the connection', async () => {
+    const target = await startTcpTarget('echo-and-close', { host: '::1' });
+    targets.push(target);
+    const resolver: RunContext['resolver'] = {
+      resolve: async (_name, family) => {
+        if (family === 4) throw new ResolveError('not-found', 'ENODATA', 'no IPv4 address');
+        return [{ address: '::1', family: 6 }];
+      },
+    };
+    const about = (property: string, comparison: string, text = '') => ({
+      source: 'CONNECTION',
+      property,
+      comparison,
+      target: text,
+    });
+    const request = { hostname: 'v6.test', port: target.port };
+    const assertions = [about('ipFamily', 'EQUALS', 'IPv6'), about('tlsVersion', 'IS_EMPTY')];
+    const { failure, detail } = await run({ ...request, assertions }, { resolver });
+    expect(failure).toBeUndefined();
+    expect(detail.response).toMatchObject({ ipAddress: '::1', ipFamily: 'IPv6' });
+    const unknown = { ...request, assertions: [about('httpVersion', 'EQUALS', '2')] };
+    expect(TcpSpec.safeParse({ request: unknown }).success).toBe(false);
   });
 
   it('tells that the policy does not allow the connection', async () => {

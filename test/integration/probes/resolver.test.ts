@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { literalAddress, usableFamily } from '../../../src/probes/address.ts';
-import { ResolveError, systemResolver } from '../../../src/probes/resolver.ts';
+import {
+  type LookupTimes,
+  ResolveError,
+  type Resolver,
+  resolveWanted,
+  systemResolver,
+} from '../../../src/probes/resolver.ts';
 
 describe('the system resolver', () => {
   it('answers literals as they are, whatever family is asked for', async () => {
@@ -29,5 +35,56 @@ describe('the family to connect with', () => {
     expect(usableFamily(6, () => false)).toEqual({ family: 4, isFallback: true });
     expect(usableFamily(6, () => true)).toEqual({ family: 6, isFallback: false });
     expect(usableFamily(4, () => false)).toEqual({ family: 4, isFallback: false });
+  });
+});
+
+describe('IPv4 first', () => {
+  const notFound = new ResolveError('not-found', 'ENODATA', 'no IPv4 address');
+  const away = new ResolveError('unavailable', 'EAI_AGAIN', 'nobody answered');
+  /** Answers with an address of those families, or that error, and takes 2 ms of the wire for each. */
+  function resolverOf(known: Partial<Record<4 | 6, true | ResolveError>>) {
+    const asked: (4 | 6 | 'any')[] = [];
+    const resolver: Resolver = {
+      resolve(_hostname, family, { onMeasured } = {}) {
+        asked.push(family);
+        onMeasured?.({ elapsedMs: 2, lagMs: family === 6 ? 3 : 1, clock: family === 6 ? 'event' : 'kernel' });
+        const answer = family === 'any' ? undefined : known[family];
+        if (answer !== true || family === 'any') return Promise.reject(answer ?? notFound);
+        return Promise.resolve([{ address: family === 6 ? '2001:db8::1' : '192.0.2.1', family }]);
+      },
+    };
+    return { resolver, asked };
+  }
+
+  it('asks for nothing more where a name has an IPv4 address', async () => {
+    const { resolver, asked } = resolverOf({ 4: true, 6: true });
+    expect(await resolveWanted(resolver, 'both.test', 'ipv4-first')).toEqual([
+      { address: '192.0.2.1', family: 4 },
+    ]);
+    expect(asked).toEqual([4]);
+  });
+
+  it('takes IPv6 where there is none, and counts both lookups', async () => {
+    const { resolver, asked } = resolverOf({ 6: true });
+    const measured: LookupTimes[] = [];
+    const onMeasured = (times: LookupTimes) => void measured.push(times);
+    const found = await resolveWanted(resolver, 'v6.test', 'ipv4-first', { onMeasured });
+    expect(found).toEqual([{ address: '2001:db8::1', family: 6 }]);
+    expect(asked).toEqual([4, 6]);
+    expect(measured).toEqual([{ elapsedMs: 4, lagMs: 3, clock: 'event' }]);
+  });
+
+  it.each([
+    ['a name without any address', {}, notFound],
+    ['a resolver that fails at first', { 4: away, 6: true }, away],
+    ['a resolver that fails then: nobody knows', { 6: away }, away],
+  ] as const)('fails with %s', async (_what, known, error) => {
+    await expect(resolveWanted(resolverOf(known).resolver, 'x.test', 'ipv4-first')).rejects.toBe(error);
+  });
+
+  it('keeps to one family where that is asked for', async () => {
+    const { resolver, asked } = resolverOf({ 4: true });
+    await expect(resolveWanted(resolver, 'v4.test', 6)).rejects.toBe(notFound);
+    expect(asked).toEqual([6]);
   });
 });

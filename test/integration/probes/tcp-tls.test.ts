@@ -44,6 +44,16 @@ describe('TLS over TCP', () => {
     expect(byAddress.error).toMatchObject({ kind: 'certificate-invalid', phase: 'tls' });
   });
 
+  it('asks for the name of the server, and checks the certificate for it, where that is not the host', async () => {
+    const target = await secureTarget({ hosts: ['shop.example'] });
+    const serverName = 'shop.example';
+    const named = await converse(target, { tls: { ...tls, serverName }, data: 'x' });
+    expect(named.error).toBeUndefined();
+    expect(named.certificate?.subject).toBe(serverName);
+    const other = await converse(target, { tls: { ...tls, serverName: 'pay.example' }, data: 'x' });
+    expect(other.error).toMatchObject({ kind: 'certificate-invalid', phase: 'tls' });
+  });
+
   it.each([
     ['expired', { fromDays: -9, toDays: -1 }, /certificate has expired/],
     ['for another host', { hosts: ['other.example'] }, /does not match/],

@@ -4,8 +4,8 @@ import { AgentProcess } from '../../helpers/agent/agent-process.ts';
 import { createLocation, startServiceProcess, until } from '../../helpers/picket-process.ts';
 import { temporaryFolder } from '../../helpers/service/service.ts';
 import { closedPort } from '../../helpers/targets/tcp-target.ts';
+import { readPcap } from '../../helpers/wire/captured-packets.ts';
 import { whyNoNamespaces } from '../../helpers/wire/network-namespaces.ts';
-import { readPcap } from '../../helpers/wire/tcp-segments.ts';
 
 // Captures need NET_RAW, as the namespaces of other tests do.
 const reason = whyNoNamespaces();

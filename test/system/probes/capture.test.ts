@@ -8,8 +8,8 @@ import { PacketSocket } from '../../../src/probes/capture/packet-socket.ts';
 import type { CapturedPacket } from '../../../src/probes/capture/pcap.ts';
 import { type Libc, loadLibc } from '../../../src/probes/sys/libc.ts';
 import { listen, type Target } from '../../helpers/targets/listening.ts';
+import { readPcap } from '../../helpers/wire/captured-packets.ts';
 import { whyNoNamespaces } from '../../helpers/wire/network-namespaces.ts';
-import { readPcap } from '../../helpers/wire/tcp-segments.ts';
 
 const reason = whyNoNamespaces();
 const payload = 'a secret that nobody may see, longer than any header is, and then some more of it. '.repeat(
@@ -35,7 +35,7 @@ describe.skipIf(reason)(`packet sockets${reason ? ` (${reason})` : ''}`, () => {
         createServer((socket) => socket.pipe(socket)),
         { scheme: 'tcp', host: address },
       );
-      scope = { address, family, port: echo.port, localPorts: [], payloadBytes: 0 };
+      scope = { protocol: 'tcp', address, family, port: echo.port, localPorts: [], payloadBytes: 0 };
     });
     afterAll(() => echo.close());
 
@@ -143,6 +143,7 @@ describe.skipIf(reason)(`packet sockets${reason ? ` (${reason})` : ''}`, () => {
 
 describe('the headers of a packet', () => {
   const scope: CaptureScope = {
+    protocol: 'tcp',
     address: '10.0.0.2',
     family: 4,
     port: 443,

@@ -144,6 +144,18 @@ describe.skipIf(reason !== null)(`queries to BIND${reason === null ? '' : ` (${r
     expect((await ask('www.example.test', 'A')).message.flags.RD).toBe(true);
   });
 
+  it('ask what the server says of itself, in the class CH', async () => {
+    const server = { hostname: '127.0.0.1', address: '127.0.0.1', family: 4 as const, port: named.port };
+    for (const type of ['TXT', 'NS'] as const) {
+      const question = { name: 'version.bind', type, class: 'CH' } as const;
+      const { message } = await queryDns(question, server, { protocol: 'UDP' }, queryControls());
+      const seen = await dig(named.port, 'version.bind', type, '-c', 'CH');
+      expect(seen.answers).toHaveLength(1);
+      const wanted = seen.answers.map(({ text }) => (type === 'TXT' ? withoutQuotes(text) : text));
+      expect(message.answers.map(({ text }) => text)).toEqual(wanted);
+    }
+  });
+
   it('ask for names of other scripts and for addresses', async () => {
     const idn = queryName('Bücher.example.test') ?? '';
     expect((await ask(idn, 'A')).message.answers[0]?.text).toBe('192.0.2.88');

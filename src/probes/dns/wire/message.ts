@@ -9,7 +9,13 @@ import {
   RECURSION_DESIRED,
   TRUNCATED_RESPONSE,
 } from 'dns-packet';
-import { codecType, type RecordType, typeName } from '../../../lib/dns-record-type.ts';
+import {
+  codecType,
+  type DnsClass,
+  dnsClasses,
+  type RecordType,
+  typeName,
+} from '../../../lib/dns-record-type.ts';
 import { toError } from '../../../lib/errors.ts';
 import { decodingSteps } from './decoding-cost.ts';
 import { isSameName } from './name.ts';
@@ -18,10 +24,12 @@ import { recordText } from './record-text.ts';
 
 export { DnsDecodeError };
 
-/** What is asked: a name without a dot at its end, and a record type; the class is always IN. */
+/** What is asked: a name without a dot at its end, and a record type. */
 export interface DnsQuestion {
   readonly name: string;
   readonly type: RecordType;
+  /** IN when absent. */
+  readonly class?: DnsClass | undefined;
   /** Whether the server may ask others; true when absent. */
   readonly recursionDesired?: boolean | undefined;
   /** Whether signatures are wanted, too (the DO bit of EDNS); false when absent. */
@@ -84,7 +92,13 @@ export function encodeQuery(question: DnsQuestion, id: number, isEdns: boolean):
     type: 'query',
     id,
     flags: (recursionDesired ? RECURSION_DESIRED : 0) | AUTHENTIC_DATA,
-    questions: [{ name: question.name, type: codecType(question.type) as CodecRecordType, class: 'IN' }],
+    questions: [
+      {
+        name: question.name,
+        type: codecType(question.type) as CodecRecordType,
+        class: question.class ?? 'IN',
+      },
+    ],
     additionals: isEdns ? [opt as unknown as OptAnswer] : [],
   });
 }
@@ -99,37 +113,40 @@ const headerBytes = 12;
 const questionCountOffset = 4;
 const recordCountsOffset = 6;
 
-/** @throws DnsDecodeError */
-export function decodeMessage(bytes: Buffer): DnsMessage {
+/**
+ * @param wanted the class that was asked for, which records have to have.
+ * @throws DnsDecodeError
+ */
+export function decodeMessage(bytes: Buffer, wanted: DnsClass = 'IN'): DnsMessage {
   if (decodingSteps(bytes, maxDecodingSteps) >= maxDecodingSteps) {
     throw new DnsDecodeError(`its names have more than ${maxDecodingSteps} parts in all`);
   }
   try {
-    return decoded(bytes);
+    return decoded(bytes, wanted);
   } catch (thrown) {
     // The codec has no error class of its own: whatever it throws is about these bytes.
     const problem = new DnsDecodeError(toError(thrown).message);
     if (bytes.length < headerBytes || (bytes.readUInt16BE(2) & TRUNCATED_RESPONSE) === 0) throw problem;
-    return truncated(bytes);
+    return truncated(bytes, wanted);
   }
 }
 
 /** A truncated answer may end anywhere (RFC 2181 section 9): its header says what it has to say. */
-function truncated(bytes: Buffer): DnsMessage {
+function truncated(bytes: Buffer, wanted: DnsClass): DnsMessage {
   const head = Buffer.from(bytes).fill(0, recordCountsOffset, headerBytes);
   try {
-    return decoded(head);
+    return decoded(head, wanted);
   } catch {
     // Not even the question is whole.
-    return decoded(head.subarray(0, headerBytes).fill(0, questionCountOffset));
+    return decoded(head.subarray(0, headerBytes).fill(0, questionCountOffset), wanted);
   }
 }
 
 /** @throws whatever the codec throws. */
-function decoded(bytes: Buffer): DnsMessage {
+function decoded(bytes: Buffer, wanted: DnsClass): DnsMessage {
   const packet = decode(bytes);
   const raw = readRawMessage(bytes);
-  for (const record of [...raw.answers, ...raw.authorities, ...raw.additionals]) checkClass(record);
+  for (const record of [...raw.answers, ...raw.authorities, ...raw.additionals]) checkClass(record, wanted);
   const opt = packet.additionals?.find((record): record is OptAnswer => record.type === 'OPT');
   const flags = packet.flags ?? 0;
   const records = (answers: readonly Answer[] | undefined, places: readonly RawRecord[]) =>
@@ -158,13 +175,12 @@ function decoded(bytes: Buffer): DnsMessage {
   };
 }
 
-const internetClass = 1;
 /** OPT, TKEY, TSIG and SIG use the field of the class for something else. */
 const classlessTypes: ReadonlySet<number> = new Set([24, 41, 249, 250]);
 
-function checkClass({ name, type, class: found }: RawRecord): void {
-  if (found === internetClass || classlessTypes.has(type)) return;
-  throw new DnsDecodeError(`a record of ${name} has the class ${found}, not IN`);
+function checkClass({ name, type, class: found }: RawRecord, wanted: DnsClass): void {
+  if (found === dnsClasses[wanted] || classlessTypes.has(type)) return;
+  throw new DnsDecodeError(`a record of ${name} has the class ${found}, not ${wanted}`);
 }
 
 function recordOf(bytes: Buffer, answer: Answer | undefined, { name, start }: RawRecord): DnsRecord[] {
@@ -217,7 +233,8 @@ export function mismatch(message: DnsMessage, question: DnsQuestion, id: number)
     return isExcused ? undefined : 'it names no question';
   }
   if (message.questions.length > 1) return 'it names several questions';
-  if (asked.class !== internetClass) return `it is about the class ${asked.class}, not IN`;
+  const wanted = question.class ?? 'IN';
+  if (asked.class !== dnsClasses[wanted]) return `it is about the class ${asked.class}, not ${wanted}`;
   if (isSameName(asked.name, question.name) && asked.type === question.type) return undefined;
   return `it is about ${asked.name} ${asked.type}`;
 }

@@ -24,6 +24,7 @@ export function httpSections({ request, response }: HttpDetail): Content[] {
       html`<p class="mono line"><b>${visible(status)}</b>${response.href !== request.url ? html` from ${visible(response.href)}` : ''}</p>
 ${facts([
   ['Address', response.ipAddress],
+  ['Name for TLS', request.serverName ? html`<code>${visible(request.serverName)}</code>` : ''],
   ['HTTP', response.httpVersion],
   ['Redirects', response.redirectCount > 0 ? response.redirectCount : ''],
   ['Read up to', response.readLimitBytes === null ? '' : `${response.readLimitBytes} bytes`],
@@ -86,6 +87,7 @@ export function tcpSections({ request, response }: TcpDetail): Content[] {
         ['Target', html`<code>${visible(request.hostname)}:${request.port}</code>`],
         ['Address', response.ipAddress],
         ['Encryption', request.useSSL ? (request.skipSSL ? 'TLS, certificate not judged' : 'TLS') : 'none'],
+        ['Name for TLS', request.serverName ? html`<code>${visible(request.serverName)}</code>` : ''],
         ['Error', response.error ? html`<code>${visible(response.error.code)}</code>` : ''],
       ]),
     ),
@@ -103,7 +105,7 @@ export function dnsSections({ request, response }: DnsDetail): Content[] {
       'Question',
       facts([
         ['Name', html`<code>${visible(request.query)}</code>`],
-        ['Type', request.recordType],
+        ['Type', `${request.recordClass ?? 'IN'} ${request.recordType}`],
         ['Protocol', response.retriedOverTcp ? `${request.protocol}, again over TCP` : request.protocol],
         [
           'Name server',
@@ -113,19 +115,19 @@ export function dnsSections({ request, response }: DnsDetail): Content[] {
       ]),
     ),
     json
-      ? section('Answer', block('Answer of the name server', digText(json)))
+      ? section('Answer', block('Answer of the name server', digText(json, request.recordClass ?? 'IN')))
       : response.answer === ''
         ? ''
         : section('Answer', block('Answer of the name server', response.answer)),
   ];
 }
 
-function digText(json: NonNullable<DnsDetail['response']['json']>): string {
+function digText(json: NonNullable<DnsDetail['response']['json']>, recordClass: string): string {
   const flags = (['AA', 'TC', 'RD', 'RA', 'AD', 'CD'] as const)
     .filter((flag) => json[flag])
     .map((flag) => flag.toLowerCase());
   const records = (list: (typeof json)['Answer']) =>
-    list.map(({ name, TTL, type, data }) => `${name}\t${TTL}\tIN\t${type}\t${data}`);
+    list.map(({ name, TTL, type, data }) => `${name}\t${TTL}\t${recordClass}\t${type}\t${data}`);
   return [
     `;; status: ${json.Status}; flags: ${flags.join(' ')}`,
     ';; QUESTION',

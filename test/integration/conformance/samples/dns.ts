@@ -8,6 +8,7 @@ export const samples: Samples = {
   refused: {
     'request.query': { request: { ...request, query: 'a'.repeat(101) } },
     'request.recordType': { request: { ...request, recordType: 'ANY' } },
+    'request.recordClass': { request: { ...request, recordClass: 'CH' } },
     'request.port': { request: { ...request, nameServer: '192.0.2.53' } },
     'request.nameServer': { request: { ...request, port: 53 } },
     'request.protocol': { request: { ...request, protocol: 'QUIC' } },

@@ -12,6 +12,7 @@ export const samples: Samples = {
     'request.hostname': { request: { ...request, hostname: 'tcp://example.com' } },
     'request.port': { request: { ...request, port: 65_536 } },
     'request.ipFamily': { request: { ...request, ipFamily: 'IPv5' } },
+    'request.serverName': { request: { ...request, serverName: 'shop.example' } },
     'request.assertions.0.source': {
       request: { ...request, assertions: [{ ...assertion, source: 'STATUS_CODE' }] },
     },

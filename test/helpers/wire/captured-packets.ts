@@ -22,7 +22,27 @@ export interface QuotedError {
   readonly quotedBytes: number;
 }
 
+/** A UDP datagram of a capture. */
+export interface Datagram {
+  readonly sourcePort: number;
+  readonly destinationPort: number;
+  /** What the file has of its payload. */
+  readonly kept: Buffer;
+  readonly payloadBytes: number;
+}
+
+/** An ICMP echo request or reply of a capture. */
+export interface Echo {
+  readonly destination: string;
+  readonly type: number;
+  readonly sequence: number;
+  readonly payloadBytes: number;
+  readonly keptBytes: number;
+}
+
 export interface PcapContent {
+  readonly datagrams: readonly Datagram[];
+  readonly echoes: readonly Echo[];
   readonly segments: readonly Segment[];
   readonly errors: readonly QuotedError[];
 }
@@ -32,6 +52,8 @@ export function readPcap(file: Buffer): PcapContent {
   if (file.readUInt32LE(0) !== 0xa1b23c4d || file.readUInt32LE(20) !== 113) throw new Error('another format');
   const segments: Segment[] = [];
   const errors: QuotedError[] = [];
+  const datagrams: Datagram[] = [];
+  const echoes: Echo[] = [];
   for (let at = 24; at < file.length; ) {
     const kept = file.readUInt32LE(at + 8);
     const original = file.readUInt32LE(at + 12);
@@ -56,6 +78,21 @@ export function readPcap(file: Buffer): PcapContent {
         payloadBytes: original - 16 - ip.headerBytes - tcpBytes,
         keptBytes: inner.length - tcpBytes,
       });
+    } else if (ip.protocol === 17) {
+      datagrams.push({
+        sourcePort: inner.readUInt16BE(0),
+        destinationPort: inner.readUInt16BE(2),
+        kept: inner.subarray(8),
+        payloadBytes: original - 16 - ip.headerBytes - 8,
+      });
+    } else if ([0, 8, 128, 129].includes(inner.readUInt8(0))) {
+      echoes.push({
+        destination: ip.destination,
+        type: inner.readUInt8(0),
+        sequence: inner.readUInt16BE(6),
+        payloadBytes: original - 16 - ip.headerBytes - 8,
+        keptBytes: inner.length - 8,
+      });
     } else {
       const quoted = inner.subarray(8);
       const quotedIp = ipOf(quoted);
@@ -70,7 +107,7 @@ export function readPcap(file: Buffer): PcapContent {
     }
     at += 16 + kept;
   }
-  return { segments, errors };
+  return { segments, errors, datagrams, echoes };
 }
 
 function ipOf(packet: Buffer) {

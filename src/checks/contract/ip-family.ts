@@ -1,0 +1,17 @@
+import { z } from 'zod';
+
+/** An address family as checks and results name it. */
+export const ipFamilies = ['IPv4', 'IPv6'] as const;
+export type IpFamilyName = (typeof ipFamilies)[number];
+
+/** What addresses of a name a check goes to. */
+export const IpFamilyField = z
+  .enum(ipFamilies)
+  .default('IPv4')
+  .describe('IPv4: addresses of IPv6 where the name has none of IPv4; IPv6: those alone');
+
+/** The family of the address that was used; null where there was none. */
+export function familyName(address: string | null): IpFamilyName | null {
+  if (address === null) return null;
+  return address.includes(':') ? 'IPv6' : 'IPv4';
+}

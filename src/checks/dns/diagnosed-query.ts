@@ -1,0 +1,18 @@
+import { type DnsProtocol, type DnsReply, queryDns } from '../../probes/dns/query.ts';
+import type { DnsServer } from '../../probes/dns/server.ts';
+import type { DnsQuestion } from '../../probes/dns/wire/message.ts';
+import type { Repetition } from '../evidence/evidence.ts';
+
+/** A query that can be sent once more: it changes nothing at the server. */
+export function queryRepetition(question: DnsQuestion, server: DnsServer, protocol: DnsProtocol): Repetition {
+  return {
+    what: 'query',
+    async run(controls) {
+      const again = queryDns(question, server, { protocol }, controls);
+      return await again.then(
+        ({ message }: DnsReply) => `was answered this time, with ${message.responseCode}`,
+        (thrown: Error) => `failed again: ${thrown.message}`,
+      );
+    },
+  };
+}

@@ -1,0 +1,45 @@
+import { Connection } from '../../probes/connection/connection.ts';
+import type { ConnectionMeans, ConnectionTarget, ContactAttempt } from '../../probes/connection/target.ts';
+import type { Resolver } from '../../probes/resolver.ts';
+
+/**
+ * Makes a connection once more, TLS included, and closes it before anything else is sent.
+ *
+ * @returns what became of it, in words.
+ */
+export async function repeatConnection(
+  target: Omit<ConnectionTarget, 'hostname' | 'port' | 'isSecure' | 'proxy'>,
+  peer: ContactAttempt,
+  controls: ConnectionMeans & { readonly signal: AbortSignal; readonly timeoutMs: number },
+): Promise<string> {
+  const { hostname, port, isSecure } = peer;
+  const connection = new Connection({ ...target, hostname, port, isSecure, proxy: undefined });
+  const means = { ...controls, resolver: pinnedResolver(controls.resolver, peer) };
+  const limit = AbortSignal.timeout(Math.max(0, Math.floor(controls.timeoutMs)));
+  const signal = AbortSignal.any([controls.signal, limit]);
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const stop = () =>
+    resolve(`was still ${isSecure ? 'connecting or negotiating TLS' : 'connecting'} at the end`);
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
+  else connection.open(means, (error) => resolve(error ? `failed: ${error.message}` : 'was made'));
+  try {
+    return await promise;
+  } finally {
+    signal.removeEventListener('abort', stop);
+    connection.destroy();
+  }
+}
+
+/**
+ * Looks a name up as ever, but for the peer's: its address is known, and another one would show something
+ * else.
+ */
+export function pinnedResolver(resolver: Resolver, { hostname, address }: ContactAttempt): Resolver {
+  return {
+    resolve: async (name, family) =>
+      name === hostname
+        ? [{ address, family: address.includes(':') ? 6 : 4 }]
+        : await resolver.resolve(name, family),
+  };
+}

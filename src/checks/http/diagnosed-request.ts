@@ -1,0 +1,72 @@
+import { bareHostname } from '../../probes/connection/proxy-tunnel.ts';
+import type { ContactAttempt } from '../../probes/connection/target.ts';
+import {
+  type HttpProbeControls,
+  type HttpProbeRequest,
+  type HttpProbeResult,
+  probeHttp,
+} from '../../probes/http/probe.ts';
+import type { RunContext } from '../contract/check-type.ts';
+import { type Diagnosed, withDiagnosis } from '../evidence/diagnosis.ts';
+import { pinnedResolver, repeatConnection } from '../evidence/repeat-connection.ts';
+import { probeFailure } from '../judging/probe-failure.ts';
+
+/** Nobody reads what a repeated request brings. */
+const maxBodyBytes = 64 * 1024;
+
+/** Methods that change nothing at the target (RFC 9110 section 9.2.1): sending them again does no harm. */
+const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD']);
+
+/** Sends the request of a check, and gathers evidence when the network fails it. */
+export async function probeWithDiagnosis(
+  request: HttpProbeRequest,
+  controls: HttpProbeControls,
+  context: RunContext,
+): Promise<Diagnosed<HttpProbeResult>> {
+  const isSafe = safeMethods.has(request.method);
+  return await withDiagnosis(
+    {
+      hold: (onAttempt) => probeHttp(request, { ...controls, onAttempt }),
+      failureOf: ({ error }) => error && probeFailure(error),
+      obstacleTo: (result) => obstacleTo(request, result),
+      isSeenHanging: !request.proxy,
+      repetition: (peer, isHanging) => ({
+        what: isSafe && !isHanging ? 'request' : 'connection',
+        run: (given) => repeat(request, peer, isSafe && !isHanging, { ...controls, ...given }),
+      }),
+    },
+    controls,
+    context,
+  );
+}
+
+function obstacleTo({ proxy }: HttpProbeRequest, { error }: HttpProbeResult): string | undefined {
+  if (proxy) return 'the connection goes through a proxy';
+  // In a chain of redirects the last connection was another host's.
+  if (error?.phase === 'dns') return 'the name has no address to connect to';
+  return undefined;
+}
+
+/** Sends a request once more, to the address that it failed at, or makes its connection alone. */
+async function repeat(
+  request: HttpProbeRequest,
+  peer: ContactAttempt,
+  isWhole: boolean,
+  controls: HttpProbeControls,
+): Promise<string> {
+  const { hostname, isSecure } = peer;
+  if (!isWhole) {
+    const target = {
+      family: request.family,
+      serverName: hostname === bareHostname(request.url) ? request.serverName : undefined,
+      isCertificateChecked: request.isCertificateChecked,
+      clientIdentity: isSecure ? request.clientIdentityFor?.(hostname) : undefined,
+      alpnProtocols: ['h2', 'http/1.1'],
+    };
+    return await repeatConnection(target, peer, controls);
+  }
+  const resolver = pinnedResolver(controls.resolver, peer);
+  const result = await probeHttp({ ...request, maxBodyBytes }, { ...controls, resolver });
+  if (result.error) return `failed again: ${result.error.message}`;
+  return `was answered this time, with status ${result.head?.status}`;
+}

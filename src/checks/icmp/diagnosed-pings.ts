@@ -1,0 +1,70 @@
+import { wireAddress } from '../../probes/address.ts';
+import {
+  type IcmpProbeControls,
+  type IcmpProbeRequest,
+  type IcmpProbeResult,
+  probeIcmp,
+} from '../../probes/icmp/probe.ts';
+import type { Measurement, Outcome, RunContext } from '../contract/check-type.ts';
+import { type Diagnosed, withDiagnosis } from '../evidence/diagnosis.ts';
+import { pinnedResolver } from '../evidence/repeat-connection.ts';
+
+/** As few as show whether a loss goes on. */
+const repeatedPings = 3;
+
+/** Pings of a check, and the verdict on them. */
+export interface JudgedPings<Detail> {
+  readonly result: IcmpProbeResult;
+  readonly outcome: Outcome<Detail> & { readonly measurement: Measurement };
+}
+
+/** Pings a host, and gathers evidence when the network loses too much: what came of a few more pings, packet by packet. */
+export async function pingWithDiagnosis<Detail>(
+  pings: {
+    readonly train: IcmpProbeRequest;
+    readonly controls: IcmpProbeControls;
+    readonly hold: () => Promise<JudgedPings<Detail>>;
+  },
+  context: RunContext,
+): Promise<Diagnosed<JudgedPings<Detail>>> {
+  const { train, controls, hold } = pings;
+  return await withDiagnosis(
+    {
+      async hold(onAttempt) {
+        const held = await hold();
+        const { address, family } = held.result;
+        if (address === null) return held;
+        const { hostname } = train;
+        const wire = wireAddress({ address, family }).address;
+        onAttempt({
+          protocol: 'icmp',
+          hostname,
+          isSecure: false,
+          address: wire,
+          port: 0,
+          localPort: () => 0,
+        });
+        return held;
+      },
+      failureOf: ({ outcome }) => outcome.failure,
+      obstacleTo: ({ result }) => (result.address === null ? 'the name has no address to ping' : undefined),
+      isSeenHanging: false,
+      repetition: (peer) => ({
+        what: 'pings',
+        async run({ timeoutMs, signal, egress }) {
+          const again = { ...controls, resolver: pinnedResolver(controls.resolver, peer) };
+          const count = Math.min(train.count, repeatedPings);
+          const { answers, error } = await probeIcmp(
+            { ...train, count },
+            { ...again, timeoutMs, signal, egress },
+          );
+          if (error) return `failed again: ${error.message}`;
+          const answered = answers.filter(({ kind }) => kind === 'reply').length;
+          return `${answered} of ${count} were answered`;
+        },
+      }),
+    },
+    controls,
+    context,
+  );
+}

@@ -1,0 +1,17 @@
+import { usableFamily, type WantedFamily } from '../../probes/address.ts';
+import type { RunLog } from '../contract/check-type.ts';
+import { familyName, type IpFamilyName } from '../contract/ip-family.ts';
+
+/** The addresses to ask for. The log says so where this location cannot do what the check wants. */
+export function wantedFamily(ipFamily: IpFamilyName | null, log: RunLog): WantedFamily {
+  if (ipFamily !== 'IPv6') return 'ipv4-first';
+  const { family, isFallback } = usableFamily(6);
+  if (isFallback) log.write('WARN', 'IPv6 is switched off at this location: the run used IPv4');
+  return family;
+}
+
+/** Says in the log that a name had no address of the family that comes first. */
+export function logFamily(hostname: string, address: string | null, wanted: WantedFamily, log: RunLog): void {
+  if (wanted !== 'ipv4-first' || familyName(address) !== 'IPv6' || hostname.includes(':')) return;
+  log.write('INFO', `${hostname} has no IPv4 address: the run used IPv6`);
+}

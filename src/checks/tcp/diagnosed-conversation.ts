@@ -1,0 +1,57 @@
+import {
+  probeTcp,
+  type TcpProbeControls,
+  type TcpProbeRequest,
+  type TcpProbeResult,
+} from '../../probes/tcp/probe.ts';
+import type { RunContext } from '../contract/check-type.ts';
+import type { Failure } from '../contract/failure.ts';
+import { type Diagnosed, withDiagnosis } from '../evidence/diagnosis.ts';
+import { pinnedResolver, repeatConnection } from '../evidence/repeat-connection.ts';
+
+/**
+ * Holds the conversation of a check, and gathers evidence when the network fails it. Where data were sent only the
+ * connection is made again: the data may change something at the target.
+ *
+ * @param failureOf why it failed; undefined where it did as the check wants.
+ */
+export async function probeWithDiagnosis(
+  request: TcpProbeRequest,
+  controls: TcpProbeControls,
+  context: RunContext,
+  failureOf: (result: TcpProbeResult) => Failure | undefined,
+): Promise<Diagnosed<TcpProbeResult>> {
+  const { family, tls } = request;
+  const target = {
+    family,
+    serverName: tls?.serverName,
+    isCertificateChecked: tls?.isCertificateChecked ?? true,
+    clientIdentity: undefined,
+    alpnProtocols: [],
+  };
+  return await withDiagnosis(
+    {
+      hold: (onAttempt) => probeTcp(request, { ...controls, onAttempt }),
+      failureOf,
+      obstacleTo: ({ error }) =>
+        error?.phase === 'dns' ? 'the name has no address to connect to' : undefined,
+      isSeenHanging: true,
+      repetition: (peer, isHanging) => {
+        const isWhole = request.data === '' && request.isAnswerWanted && !isHanging;
+        return {
+          what: isWhole ? 'request' : 'connection',
+          async run(given) {
+            if (!isWhole) return await repeatConnection(target, peer, { ...controls, ...given });
+            const resolver = pinnedResolver(controls.resolver, peer);
+            const { error, answer } = await probeTcp(request, { ...controls, ...given, resolver });
+            return error
+              ? `failed again: ${error.message}`
+              : `was answered this time, with ${answer.length} bytes`;
+          },
+        };
+      },
+    },
+    controls,
+    context,
+  );
+}
