@@ -6,6 +6,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgentConfig } from '../src/agent/config.ts';
 import { failureCatalogue } from '../src/checks/contract/failure.ts';
+import { ApiSettings } from '../src/cli/api/settings.ts';
 import { describeEnvironment, type VariableDoc } from '../src/lib/env.ts';
 import { errorCatalogue } from '../src/lib/errors.ts';
 import { ServiceConfig } from '../src/service/config.ts';
@@ -53,6 +54,10 @@ everything that leaves the agent.
 ## Service: \`picket service\`
 
 ${variableTable(describeEnvironment(ServiceConfig))}
+
+## Commands that ask a service: \`picket alerts\` and others
+
+${variableTable(describeEnvironment(ApiSettings))}
 `;
 }
 

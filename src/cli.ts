@@ -6,6 +6,9 @@
  */
 import { Command, CommanderError, Option } from 'commander';
 import { AgentConfig } from './agent/config.ts';
+import { addApiCommands } from './cli/api/add-commands.ts';
+import { ApiError } from './cli/api/api-error.ts';
+import { ApiSettings } from './cli/api/settings.ts';
 import type { DoctorOptions } from './cli/doctor-command.ts';
 import type { RunOptions } from './cli/run-command.ts';
 import { describeEnvironment, type VariableDoc } from './lib/env.ts';
@@ -153,6 +156,11 @@ program
     process.exitCode = await doctorCommand(options, process.env);
   });
 
+addApiCommands(program, {
+  environment: process.env,
+  help: `${variableHelp(describeEnvironment(ApiSettings))}\n\nExit code: 0 done, 1 the service refused or did not answer, 2 what was typed is wrong.`,
+});
+
 try {
   await program.parseAsync();
 } catch (thrown) {
@@ -173,6 +181,10 @@ function report(thrown: unknown): number {
     return thrown.code === 'CONFIG_INVALID' || thrown.code === 'CHECK_FILE_INVALID'
       ? exitCodes.badInput
       : exitCodes.failure;
+  }
+  if (thrown instanceof ApiError) {
+    console.error(`picket: ${thrown.message}`);
+    return thrown.isBadInput ? exitCodes.badInput : exitCodes.failure;
   }
   console.error(thrown);
   return exitCodes.failure;

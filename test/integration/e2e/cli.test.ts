@@ -24,6 +24,8 @@ describe('picket', () => {
     [['service', '--help']],
     [['run', '--help']],
     [['service', 'add-key', '--help']],
+    [['alerts', '--help']],
+    [['silence', 'add', '--help']],
   ])('%j explains itself', async (args) => {
     const { code, output } = await picket(args);
     expect(code).toBe(0);
@@ -38,6 +40,11 @@ describe('picket', () => {
   it('ends with 2 for an unknown command or option', async () => {
     expect((await picket(['agnet'])).code).toBe(2);
     expect((await picket(['run', 'x', '--jsn'])).code).toBe(2);
+  });
+
+  it('says what a command that asks a service needs', async () => {
+    const unset = await picket(['alerts']);
+    expect([unset.code, unset.output]).toEqual([2, expect.stringContaining('PICKET_API_KEY: is required')]);
   });
 
   it('has accounts only where a database is, and lists them', async () => {

@@ -1,0 +1,60 @@
+import type { ApiCommand } from './command.ts';
+
+const comment = ['--comment <text>', 'why, for the others'] as const;
+
+/** The commands that ask a service, one line each; docs/how-to/command-line.md shows them. */
+export const apiCommands: readonly ApiCommand[] = [
+  {
+    usage: 'alerts',
+    description: 'what does not pass now and by what, what is not measured, which error budgets burn',
+    load: async () => (await import('./alerts.ts')).showAlerts,
+  },
+  {
+    usage: 'ack <check>',
+    description: 'acknowledge what is open of a check, named by id or name',
+    options: [comment, ['--undo', 'take an acknowledgement back']],
+    load: async () => (await import('./alerts.ts')).acknowledge,
+  },
+  {
+    usage: 'silence list',
+    description: 'silences that last',
+    load: async () => (await import('./silences.ts')).listSilences,
+  },
+  {
+    usage: 'silence add',
+    description: 'notify nobody of a check, checks with a tag, or all at a location',
+    options: [
+      ['--check <check>', 'a check, by id or name'],
+      ['--tag <tag...>', 'checks with any of these tags'],
+      ['--location <slug>', 'what fails at a location'],
+      ['--for <duration>', 'for how long: 30m, 2h, 1d'],
+      comment,
+    ],
+    load: async () => (await import('./silences.ts')).addSilence,
+  },
+  {
+    usage: 'silence end <id>',
+    description: 'end a silence now: what still fails is sent',
+    load: async () => (await import('./silences.ts')).endSilence,
+  },
+  {
+    usage: 'slots <check>',
+    description: 'how much of what was due of a check was measured, and why the rest was not',
+    options: [
+      ['--since <duration>', 'how far back: 30m, 24h, 7d (24h when absent)'],
+      ['--location <slug>', 'at one location only'],
+      ['--state <state>', 'list MISSED (when absent), FINAL, CANCELLED, QUEUED or LEASED slots'],
+    ],
+    load: async () => (await import('./slots.ts')).showSlots,
+  },
+  {
+    usage: 'channel list',
+    description: 'the channels that alerts go to',
+    load: async () => (await import('./channels.ts')).listChannels,
+  },
+  {
+    usage: 'channel test <id>',
+    description: 'send a test to a channel and say whether it arrived',
+    load: async () => (await import('./channels.ts')).testChannel,
+  },
+];

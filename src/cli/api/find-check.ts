@@ -1,0 +1,23 @@
+import { checkRoutes } from '../../protocol/checks/check.ts';
+import { ApiError } from './api-error.ts';
+import type { ApiClient } from './client.ts';
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** A check by its id, or by its name where only one has it. @throws ApiError naming what there is instead. */
+export async function findCheck(api: ApiClient, named: string): Promise<{ id: string; name: string }> {
+  if (uuid.test(named)) {
+    const { id, name } = await api.call(checkRoutes.getCheck, { params: { id: named } });
+    return { id, name };
+  }
+  const found = await api.all(checkRoutes.listChecks, { search: named });
+  const exact = found.filter(({ name }) => name.toLowerCase() === named.toLowerCase());
+  const [one, other] = exact.length > 0 ? exact : found;
+  if (one && !other) return { id: one.id, name: one.name };
+  if (!one) throw new ApiError(`There is no check with "${named}" in its name.`, true);
+  const some = found.slice(0, 10).map(({ id, name }) => `\n  ${id}  ${name}`);
+  throw new ApiError(
+    `${found.length} checks have "${named}" in their names. Name one by its id:${some.join('')}`,
+    true,
+  );
+}

@@ -1,0 +1,64 @@
+import { alertHandlingRoutes, type Silence } from '../../protocol/alerts/alert-handling.ts';
+import { ApiError } from './api-error.ts';
+import type { Run } from './command.ts';
+import { findCheck } from './find-check.ts';
+import { durationMs, table } from './text.ts';
+
+/** `picket silence list` */
+export const listSilences: Run = async (api) => {
+  const silences = await api.all(alertHandlingRoutes.listSilences, { active: 'true' });
+  const lines = (width: number) =>
+    silences.length === 0
+      ? ['Nothing is silenced.']
+      : table(
+          ['ID', 'UNTIL', 'WHAT', 'BY', 'WHY'],
+          silences.map((one) => [
+            one.id,
+            one.endsAt.replace(/:\d\d\.\d+Z$/, 'Z'),
+            scopeOf(one),
+            one.createdBy.name,
+            one.comment ?? '',
+          ]),
+          width,
+        );
+  return { json: silences, lines };
+};
+
+/** `picket silence add` */
+export const addSilence: Run = async (api, _given, options) => {
+  const lengthMs = typeof options.for === 'string' ? durationMs(options.for) : undefined;
+  if (lengthMs === undefined) throw new ApiError('--for takes how long it lasts: 30m, 2h, 1d.', true);
+  const scopes = [options.check, options.tag, options.location].filter((one) => one !== undefined);
+  if (scopes.length !== 1) throw new ApiError('Name one of --check, --tag and --location.', true);
+  const check = typeof options.check === 'string' ? await findCheck(api, options.check) : undefined;
+  const silence = await api.call(alertHandlingRoutes.createSilence, {
+    body: {
+      ...(check ? { checkId: check.id } : {}),
+      ...(options.tag === undefined ? {} : { tags: options.tag }),
+      ...(options.location === undefined ? {} : { location: options.location }),
+      ...(options.comment === undefined ? {} : { comment: options.comment }),
+      minutes: Math.round(lengthMs / 60_000),
+    },
+  });
+  return {
+    json: silence,
+    lines: () => [
+      `Silent until ${silence.endsAt}: ${check?.name ?? scopeOf(silence)}`,
+      `End it with: picket silence end ${silence.id}`,
+    ],
+  };
+};
+
+/** `picket silence end ID` */
+export const endSilence: Run = async (api, [id = '']) => {
+  await api.call(alertHandlingRoutes.endSilence, { params: { id } });
+  return {
+    json: { endedSilenceId: id },
+    lines: () => ['The silence is over: what still fails is sent now.'],
+  };
+};
+
+function scopeOf({ checkId, tags, location }: Silence): string {
+  if (checkId !== null) return `check ${checkId}`;
+  return tags === null ? `location ${location}` : `tags ${tags.join(', ')}`;
+}

@@ -1,0 +1,51 @@
+const gap = '  ';
+const least = 6;
+const minuteMs = 60_000;
+const units: Readonly<Record<string, number>> = { m: minuteMs, h: 60 * minuteMs, d: 1440 * minuteMs };
+
+/** `90m`, `2h` or `3d` in milliseconds; undefined for anything else. */
+export function durationMs(text: string): number | undefined {
+  const [, count = '', unit = ''] = /^([1-9]\d{0,4})([mhd])$/.exec(text) ?? [];
+  const unitMs = units[unit];
+  return unitMs === undefined ? undefined : Number(count) * unitMs;
+}
+
+/** How long ago, in one unit: `12 min`, `3 h`, `2 d`. */
+export function agoText(at: string, now: number): string {
+  const minutes = Math.max(0, Math.floor((now - Date.parse(at)) / minuteMs));
+  if (minutes < 120) return `${minutes} min`;
+  return minutes < 2880 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / 1440)} d`;
+}
+
+/** Rows below their titles, not wider than a line: the widest columns are cut, but for ids, which are copied. */
+export function table(
+  titles: readonly string[],
+  rows: readonly (readonly string[])[],
+  width: number,
+): string[] {
+  const all = [titles, ...rows.map((row) => row.map(printable))];
+  const widths = titles.map((_, index) => Math.max(...all.map((row) => row[index]?.length ?? 0)));
+  const total = () => widths.reduce((sum, one) => sum + one, gap.length * (widths.length - 1));
+  while (total() > width) {
+    const cuttable = widths.map((one, index) => (titles[index] === 'ID' ? 0 : one));
+    const widest = cuttable.indexOf(Math.max(...cuttable));
+    const present = cuttable[widest] ?? 0;
+    if (present <= least) break;
+    widths[widest] = Math.max(least, present - (total() - width));
+  }
+  return all.map((row) =>
+    row
+      .map((text, index) => cell(text, widths[index] ?? 0))
+      .join(gap)
+      .trimEnd(),
+  );
+}
+
+/** What others wrote must not control the terminal. */
+export function printable(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ');
+}
+
+function cell(text: string, width: number): string {
+  return text.length > width ? `${text.slice(0, width - 1)}…` : text.padEnd(width);
+}

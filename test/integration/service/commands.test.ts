@@ -1,0 +1,130 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { failure } from '../../../src/checks/contract/failure.ts';
+import { ApiClient } from '../../../src/cli/api/client.ts';
+import type { Shown } from '../../../src/cli/api/command.ts';
+import { apiCommands } from '../../../src/cli/api/commands.ts';
+import { createCheck, reportOf } from '../../helpers/service/service.ts';
+import { StoreStage, sqlitePlace } from '../conformance/store-suites/stage.ts';
+
+// What a person types, against a service with a check that fails and one whose slots are missed.
+const stage = new StoreStage(sqlitePlace);
+let url: string;
+beforeEach(async () => {
+  await stage.start();
+  url = await stage.harness.app.listen({ port: 0, host: '127.0.0.1' });
+});
+afterEach(() => stage.harness.app.close());
+
+type Options = Readonly<Record<string, string | boolean | readonly string[]>>;
+
+async function typed(line: string, options: Options = {}, key = stage.harness.key): Promise<Shown> {
+  const words = line.split(' ');
+  const command = apiCommands.find(({ usage }) => {
+    const names = usage.split(' ').filter((word) => !word.startsWith('<'));
+    return names.every((name, index) => name === words[index]);
+  });
+  if (!command) throw new Error(`there is no command ${line}`);
+  const names = command.usage.split(' ').filter((word) => !word.startsWith('<'));
+  const api = new ApiClient({ PICKET_URL: url, PICKET_API_KEY: key });
+  return (await command.load())(api, words.slice(names.length), options);
+}
+const lines = async (line: string, options: Options = {}) => (await typed(line, options)).lines(80);
+
+async function failingCheck(name = 'Shop'): Promise<string> {
+  const { id } = await createCheck(stage.harness, {
+    ...{ name, tags: ['shop'], privateLocations: ['lab'], retryStrategy: null, doubleCheck: false },
+  });
+  await stage.queueNextSlot(id);
+  const run = (await stage.agent.claim()).find(({ check }) => check.id === id);
+  if (!run) throw new Error('nothing was leased');
+  await stage.agent.report([reportOf(run, { failure: failure('CONNECTION_REFUSED', 'refused') })]);
+  return id;
+}
+
+it('shows what is open, acknowledges it and takes that back', async () => {
+  expect(await lines('alerts')).toEqual(['No check fails or is degraded.']);
+  const id = await failingCheck();
+  const [titles, row] = await lines('alerts');
+  expect(titles).toMatch(/^STATE\s+SINCE\s+WHO KNOWS\s+CHECK\s+ID$/);
+  expect(row).toMatch(new RegExp(`^FAILING .* Shop +${id}$`));
+  expect(row?.length).toBeLessThanOrEqual(80);
+  expect(await lines('ack Shop', { comment: 'on it' })).toEqual([
+    expect.stringMatching(/^Shop: acknowledged/),
+  ]);
+  expect((await typed('alerts')).json).toMatchObject({
+    openAlerts: [{ checkId: id, acknowledgement: { comment: 'on it' } }],
+    monitoringGaps: [],
+  });
+  await typed(`ack ${id}`, { undo: true });
+  expect((await typed('alerts')).json).toMatchObject({ openAlerts: [{ acknowledgement: null }] });
+});
+
+it('silences, lists what is silent, and ends it', async () => {
+  await failingCheck();
+  const [said, how] = await lines('silence add', { tag: ['shop'], for: '2h', comment: 'deploying' });
+  expect(said).toMatch(/^Silent until .*: tags shop$/);
+  const id = how?.split(' ').at(-1) ?? '';
+  expect((await lines('silence list')).join('\n')).toContain(id);
+  await typed(`silence end ${id}`);
+  expect(await lines('silence list')).toEqual(['Nothing is silenced.']);
+  expect(await lines('silence add', { check: 'shop', for: '30m' })).toEqual([
+    ...[expect.stringMatching(/: Shop$/), expect.any(String)],
+  ]);
+});
+
+it('says how much of a check was measured, and why the rest was not', async () => {
+  // The commands ask for the last days by their own clock.
+  stage.clock.advance(Date.now() - stage.clock.wallMs() - 12 * 60_000);
+  const { id } = await createCheck(stage.harness, { name: 'Shop', privateLocations: ['lab'] });
+  stage.clock.advance(10 * 60_000);
+  stage.harness.startScheduler();
+  await stage.advanceUntil('slots are recorded', async () => (await stage.runsOf(id)).length > 1);
+  const [first, reason, , titles, row] = await lines('slots Shop', { since: '7d' });
+  expect(first).toMatch(
+    /^Shop, since .*: \d+ slots due, 0 measured \(0\.0 %\), \d+ service-away, 1 on their way\.$/,
+  );
+  expect(reason).toContain('service-away: The service was not running');
+  expect(titles).toMatch(/^DUE +LOCATION +STATE +SLOTS +REASON$/);
+  expect(row).toMatch(/ lab +MISSED +\d+ +service-away$/);
+});
+
+it('sends a test to a channel and says how that went', async () => {
+  expect(await lines('channel list')).toEqual(['There is no alert channel: nobody is notified of anything.']);
+  const { body } = await stage.harness.call('POST', '/v1/alert-channels', {
+    ...{ type: 'WEBHOOK', config: { name: 'Ops', url: 'http://169.254.169.254/', method: 'POST' } },
+  });
+  expect((await lines('channel list')).at(-1)).toMatch(/^\d+ +WEBHOOK +0 +Ops/);
+  stage.harness.startAlerting();
+  let answered: Shown | undefined;
+  const test = typed(`channel test ${body.id}`).then((shown) => {
+    answered = shown;
+  });
+  await stage.advanceUntil('the test has ended', async () => answered !== undefined);
+  await test;
+  expect(answered?.exitCode).toBe(1);
+  expect(answered?.lines(80)[0]).toMatch(/^The test failed: /);
+});
+
+it('says in words what is wrong', async () => {
+  await failingCheck('Shop one');
+  await createCheck(stage.harness, { name: 'Shop two' });
+  const problem = (line: string, options?: Options, key?: string) =>
+    typed(line, options, key).then(
+      () => 'no problem',
+      (error) => [error.isBadInput, error.message],
+    );
+  expect(await problem('ack Shop')).toEqual([
+    true,
+    expect.stringMatching(/^2 checks have "Shop" in their names/),
+  ]);
+  expect(await problem('ack nothing')).toEqual([true, 'There is no check with "nothing" in its name.']);
+  expect(await problem('silence add', { tag: ['a'] })).toEqual([true, expect.stringContaining('--for')]);
+  expect(await problem('silence add', { for: '1h' })).toEqual([true, expect.stringContaining('--check')]);
+  expect(await problem('slots Shop one', { since: '1w' })).toEqual([
+    true,
+    expect.stringContaining('--since'),
+  ]);
+  expect(await problem('alerts', {}, 'ak_wrong')).toEqual([false, expect.stringContaining('PICKET_API_KEY')]);
+  await stage.harness.app.close();
+  expect(await problem('alerts')).toEqual([false, expect.stringContaining('does not answer: ')]);
+});
