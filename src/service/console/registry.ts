@@ -3,6 +3,7 @@ import { checkPages } from './check/page.ts';
 import { locationPages } from './locations/page.ts';
 import { overviewPages } from './overview/page.ts';
 import type { Page } from './page.ts';
+import { reportPages } from './report/page.ts';
 import { runPages } from './run/page.ts';
 import { sessionPages } from './sessions/page.ts';
 
@@ -14,4 +15,5 @@ export const pages: readonly Page[] = [
   ...locationPages,
   ...alertPages,
   ...sessionPages,
+  ...reportPages,
 ];

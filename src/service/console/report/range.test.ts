@@ -1,0 +1,36 @@
+import { expect, it } from 'vitest';
+import { choiceOf } from './range.ts';
+
+const choice = (query: Readonly<Record<string, string>>) => choiceOf(new URLSearchParams(query));
+
+it('is last month where nothing is said', () => {
+  expect(choice({}).query).toEqual({ quickRange: 'lastMonth', timezone: 'UTC' });
+});
+
+it('is whole days by the calendar of the zone, also where clocks change', () => {
+  const { query } = choice({ first: '2026-03-29', last: '2026-03-29', zone: 'Europe/Berlin', tag: 'shop' });
+  expect(query).toEqual({
+    from: '2026-03-28T23:00:00.000Z',
+    to: '2026-03-29T22:00:00.000Z',
+    timezone: 'Europe/Berlin',
+    filterByTags: 'shop',
+  });
+});
+
+it('says what is wrong, and shows something anyway', () => {
+  expect(choice({ zone: 'Berlin' })).toMatchObject({
+    query: { timezone: 'UTC' },
+    problem: expect.stringMatching(/no time zone Berlin/),
+  });
+  const wrong: Readonly<Record<string, string>>[] = [
+    { first: '2026-06-31', last: '2026-07-01' },
+    { first: '2026-06-01' },
+  ];
+  for (const query of wrong) {
+    expect(choice(query)).toMatchObject({
+      query: { quickRange: 'lastMonth' },
+      problem: expect.stringMatching(/Both days/),
+    });
+  }
+  expect(choice({ first: '2026-07-02', last: '2026-07-01' }).problem).toMatch(/before the first/);
+});
