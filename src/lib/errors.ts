@@ -56,8 +56,8 @@ export const errorCatalogue = {
   BAD_LINK: {
     statusCode: 403,
     phrase: 'Forbidden',
-    meaning: 'The link of a notification is not signed as it should be, or too old to change anything.',
-    fix: 'Open the link of a newer notification, or use the API with a key.',
+    meaning: 'The link of a notification or of a file is not signed as it should be, or its time is over.',
+    fix: 'Open the link of a newer notification, or the file from the page of its run; or use the API with a key.',
     isRetryable: false,
   },
   NOT_FOUND: {

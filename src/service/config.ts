@@ -59,213 +59,238 @@ const days = (defaultDays: number) => z.coerce.number().int().min(1).max(10_000)
  * Every setting of the service: one variable each, documented in docs/reference/config.md and `picket service
  * --help`.
  */
-export const ServiceConfig = z.object({
-  PORT: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(65_535)
-    .default(8080)
-    .describe('Port of the HTTP API. 0 picks a free port'),
-  HOST: z
-    .string()
-    .optional()
-    .meta({ defaultText: 'all addresses' })
-    .describe('Address to listen on. 127.0.0.1 restricts the API to this machine'),
-  DATABASE_URL: z
-    .string()
-    .regex(/^postgres(ql)?:\/\//, 'must start with postgres:// or postgresql://')
-    .optional()
-    .meta({ secret: true, defaultText: 'none' })
-    .describe(
-      'PostgreSQL connection URL; of several hosts (`a:5432,b:5432`) the one that takes writes is used. Without it the service uses an SQLite database under DATA_DIR',
+export const ServiceConfig = z
+  .object({
+    PORT: z.coerce
+      .number()
+      .int()
+      .min(0)
+      .max(65_535)
+      .default(8080)
+      .describe('Port of the HTTP API. 0 picks a free port'),
+    HOST: z
+      .string()
+      .optional()
+      .meta({ defaultText: 'all addresses' })
+      .describe('Address to listen on. 127.0.0.1 restricts the API to this machine'),
+    DATABASE_URL: z
+      .string()
+      .regex(/^postgres(ql)?:\/\//, 'must start with postgres:// or postgresql://')
+      .optional()
+      .meta({ secret: true, defaultText: 'none' })
+      .describe(
+        'PostgreSQL connection URL; of several hosts (`a:5432,b:5432`) the one that takes writes is used. Without it the service uses an SQLite database under DATA_DIR',
+      ),
+    DATABASE_POOL_SIZE: z.coerce
+      .number()
+      .int()
+      .min(2)
+      .max(1_000)
+      .default(10)
+      .describe('Most connections of a process to PostgreSQL for requests and jobs. It needs two more'),
+    DATABASE_WAIT_SECONDS: z.coerce
+      .number()
+      .int()
+      .min(0)
+      .max(86_400)
+      .default(60)
+      .describe('How long a starting service waits for PostgreSQL to be reachable. 0: not at all'),
+    DATA_DIR: z
+      .string()
+      .default('./data')
+      .describe('Folder for the SQLite database and the first API key. Created when missing'),
+    SECRETS_KEY: z
+      .string()
+      .refine((text) => parseSecretsKey(text) !== undefined, secretsKeyMessage)
+      .optional()
+      .meta({ secret: true, defaultText: 'none: secrets are stored in clear' })
+      .describe(
+        'Key that secrets in the database are encrypted with: 32 bytes as Base64 or hex, such as `openssl rand -base64 32` prints. Without it they are lost',
+      ),
+    SECRETS_OLD_KEYS: z
+      .string()
+      .refine((text) => listOf(text).every((key) => parseSecretsKey(key) !== undefined), secretsKeyMessage)
+      .optional()
+      .meta({ secret: true, defaultText: 'none' })
+      .describe(
+        'Keys that SECRETS_KEY replaced, separated by commas or spaces. At start, what they encrypted is encrypted with SECRETS_KEY',
+      ),
+    ARTIFACT_STORE: z
+      .string()
+      .refine(
+        (value) =>
+          /^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?:\/[\w./-]*)?$/.test(value) ||
+          /^(?!\w+:\/\/)./.test(value),
+        'must be a folder, or s3://bucket/prefix',
+      )
+      .optional()
+      .meta({ defaultText: '`artifacts` under DATA_DIR' })
+      .describe(
+        'Where artifacts of runs are stored: a folder, or `s3://bucket/prefix`. Several service processes must share one',
+      ),
+    S3_ENDPOINT: z
+      .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+      .optional()
+      .meta({ defaultText: "Amazon's" })
+      .describe('Endpoint of an s3:// ARTIFACT_STORE that is not hosted by Amazon'),
+    S3_REGION: z
+      .string()
+      .min(1)
+      .optional()
+      .meta({ defaultText: 'us-east-1' })
+      .describe('Region of the bucket'),
+    S3_ACCESS_KEY_ID: z
+      .string()
+      .min(1)
+      .optional()
+      .meta({ secret: true, defaultText: 'none' })
+      .describe(
+        'Access key for the bucket. Without it the AWS variables, profile or role of the machine apply',
+      ),
+    S3_SECRET_ACCESS_KEY: z
+      .string()
+      .min(1)
+      .optional()
+      .meta({ secret: true, defaultText: 'none' })
+      .describe('Secret key for S3_ACCESS_KEY_ID'),
+    PUBLIC_URL: z
+      .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+      .optional()
+      .meta({ defaultText: 'none' })
+      .describe('Base URL under which clients reach the API, used in links. Without it links are relative'),
+    ARTIFACTS_URL: z
+      .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+      .refine((text) => new URL(text).pathname === '/', 'must have no path')
+      .optional()
+      .meta({ defaultText: 'none' })
+      .describe(
+        "Another host name of the service, at which files of runs open: `https://picket-files.example.com`. Playwright's trace viewer needs it. It must serve no other site",
+      ),
+    PAGES: z
+      .enum(['on', 'off'])
+      .default('on')
+      .describe('Whether the service has pages for browsers. off: it is an API only'),
+    RATE_LIMIT_PER_MINUTE: z.coerce
+      .number()
+      .int()
+      .min(0)
+      .max(1_000_000)
+      .default(600)
+      .describe(
+        'Requests per minute that one API key (on public pages: one address) may send to one service process. Some operations have a lower limit. 0 disables all rate limits',
+      ),
+    TRUSTED_PROXIES: z
+      .string()
+      .superRefine((text, context) => {
+        for (const address of listOf(text)) {
+          if (isAddress(address, '4') || isAddress(address, '6')) continue;
+          context.addIssue({
+            code: 'custom',
+            message: `"${address}" is not an IP address or network (CIDR)`,
+          });
+        }
+      })
+      .default('')
+      .meta({ defaultText: 'none' })
+      .describe(
+        'Proxies in front of the service whose `X-Forwarded-For` header is trusted for the client address',
+      ),
+    STATIC_IPS: staticIpSetting('4'),
+    STATIC_IPV6S: staticIpSetting('6'),
+    BOOTSTRAP_API_KEY: z
+      .string()
+      .min(16, 'must have at least 16 characters')
+      .max(512, 'must have at most 512 characters')
+      .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
+      .optional()
+      .meta({ secret: true, defaultText: 'none' })
+      .describe(
+        'API key with role ADMIN to create at start. Without it an empty store gets a random key, written to DATA_DIR/api-key',
+      ),
+    SMTP_URL: z
+      .url({ protocol: /^smtps?$/, error: 'must look like smtp://user:password@host:port or smtps://…' })
+      .optional()
+      .meta({ secret: true, defaultText: 'none' })
+      .describe('Mail server for alerts by e-mail. E-mail is off unless this and MAIL_FROM are set'),
+    MAIL_FROM: z
+      .string()
+      .regex(/^[^\r\n]*[^\s@]+@[^\s@]+$/, 'must hold an e-mail address')
+      .optional()
+      .meta({ defaultText: 'none' })
+      .describe('Sender of e-mail alerts: an address, or `Name <address>`'),
+    EGRESS_ALLOW: egressRules.describe(
+      'Destinations that notifications may reach although the default or a wider EGRESS_DENY rule blocks them. Same syntax as for the agent',
     ),
-  DATABASE_POOL_SIZE: z.coerce
-    .number()
-    .int()
-    .min(2)
-    .max(1_000)
-    .default(10)
-    .describe('Most connections of a process to PostgreSQL for requests and jobs. It needs two more'),
-  DATABASE_WAIT_SECONDS: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(86_400)
-    .default(60)
-    .describe('How long a starting service waits for PostgreSQL to be reachable. 0: not at all'),
-  DATA_DIR: z
-    .string()
-    .default('./data')
-    .describe('Folder for the SQLite database and the first API key. Created when missing'),
-  SECRETS_KEY: z
-    .string()
-    .refine((text) => parseSecretsKey(text) !== undefined, secretsKeyMessage)
-    .optional()
-    .meta({ secret: true, defaultText: 'none: secrets are stored in clear' })
-    .describe(
-      'Key that secrets in the database are encrypted with: 32 bytes as Base64 or hex, such as `openssl rand -base64 32` prints. Without it they are lost',
+    EGRESS_DENY: egressRules.describe(
+      'Destinations that notifications must not reach. Same syntax as EGRESS_ALLOW',
     ),
-  SECRETS_OLD_KEYS: z
-    .string()
-    .refine((text) => listOf(text).every((key) => parseSecretsKey(key) !== undefined), secretsKeyMessage)
-    .optional()
-    .meta({ secret: true, defaultText: 'none' })
-    .describe(
-      'Keys that SECRETS_KEY replaced, separated by commas or spaces. At start, what they encrypted is encrypted with SECRETS_KEY',
+    PAGERDUTY_URL: httpUrl
+      .default('https://events.pagerduty.com')
+      .describe('Events API of PagerDuty; https://events.eu.pagerduty.com for accounts in the EU'),
+    OPSGENIE_URL: httpUrl
+      .optional()
+      .meta({ defaultText: "that of the channel's region" })
+      .describe('URL of the Opsgenie Alert API, to override the default of the region of a channel'),
+    TELEGRAM_URL: httpUrl
+      .default('https://api.telegram.org')
+      .describe('Bot API of Telegram, for those who run a server of it themselves'),
+    SLACK_URL: httpUrl.default('https://slack.com').describe('Where the Web API of Slack is'),
+    SLACK_BOT_TOKEN: z
+      .string()
+      .regex(/^[\x21-\x7e]+$/, 'must not have spaces')
+      .optional()
+      .meta({ secret: true, defaultText: 'none' })
+      .describe(
+        'Bot token of a Slack app for channels of type SLACK_APP that name none. Every account may post with it',
+      ),
+    SMS_PROVIDER: phoneProvider('text messages'),
+    CALL_PROVIDER: phoneProvider('phone calls'),
+    ALERTS_PER_MINUTE: z.coerce
+      .number()
+      .int()
+      .min(0)
+      .max(10_000)
+      .default(60)
+      .describe('Notifications a channel gets per minute. Further ones wait up to ten minutes. 0: no limit'),
+    RESULT_RETENTION_DAYS: days(30).describe(
+      'Days to keep results with their details, fenced results, heartbeat events, records of runs, sessions and alerts, and error groups that do not recur',
     ),
-  ARTIFACT_STORE: z
-    .string()
-    .refine(
-      (value) =>
-        /^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?:\/[\w./-]*)?$/.test(value) ||
-        /^(?!\w+:\/\/)./.test(value),
-      'must be a folder, or s3://bucket/prefix',
-    )
-    .optional()
-    .meta({ defaultText: '`artifacts` under DATA_DIR' })
-    .describe(
-      'Where artifacts of runs are stored: a folder, or `s3://bucket/prefix`. Several service processes must share one',
+    ARTIFACT_RETENTION_DAYS: days(30).describe('Days to keep artifacts of runs'),
+    CODE_BUNDLE_QUOTA_BYTES: z.coerce
+      .number()
+      .int()
+      .min(1)
+      .max(2 ** 50)
+      .default(10 * 2 ** 30)
+      .meta({ defaultText: '10737418240 (10 GiB)' })
+      .describe('Most bytes of code bundles of an account'),
+    ANALYTICS_RETENTION_DAYS: days(400).describe(
+      'Days that analytics can look back. They take about 20 bytes per result',
     ),
-  S3_ENDPOINT: z
-    .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
-    .optional()
-    .meta({ defaultText: "Amazon's" })
-    .describe('Endpoint of an s3:// ARTIFACT_STORE that is not hosted by Amazon'),
-  S3_REGION: z.string().min(1).optional().meta({ defaultText: 'us-east-1' }).describe('Region of the bucket'),
-  S3_ACCESS_KEY_ID: z
-    .string()
-    .min(1)
-    .optional()
-    .meta({ secret: true, defaultText: 'none' })
-    .describe(
-      'Access key for the bucket. Without it the AWS variables, profile or role of the machine apply',
-    ),
-  S3_SECRET_ACCESS_KEY: z
-    .string()
-    .min(1)
-    .optional()
-    .meta({ secret: true, defaultText: 'none' })
-    .describe('Secret key for S3_ACCESS_KEY_ID'),
-  PUBLIC_URL: z
-    .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
-    .optional()
-    .meta({ defaultText: 'none' })
-    .describe('Base URL under which clients reach the API, used in links. Without it links are relative'),
-  PAGES: z
-    .enum(['on', 'off'])
-    .default('on')
-    .describe('Whether the service has pages for browsers. off: it is an API only'),
-  RATE_LIMIT_PER_MINUTE: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(1_000_000)
-    .default(600)
-    .describe(
-      'Requests per minute that one API key (on public pages: one address) may send to one service process. Some operations have a lower limit. 0 disables all rate limits',
-    ),
-  TRUSTED_PROXIES: z
-    .string()
-    .superRefine((text, context) => {
-      for (const address of listOf(text)) {
-        if (isAddress(address, '4') || isAddress(address, '6')) continue;
-        context.addIssue({ code: 'custom', message: `"${address}" is not an IP address or network (CIDR)` });
-      }
-    })
-    .default('')
-    .meta({ defaultText: 'none' })
-    .describe(
-      'Proxies in front of the service whose `X-Forwarded-For` header is trusted for the client address',
-    ),
-  STATIC_IPS: staticIpSetting('4'),
-  STATIC_IPV6S: staticIpSetting('6'),
-  BOOTSTRAP_API_KEY: z
-    .string()
-    .min(16, 'must have at least 16 characters')
-    .max(512, 'must have at most 512 characters')
-    .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
-    .optional()
-    .meta({ secret: true, defaultText: 'none' })
-    .describe(
-      'API key with role ADMIN to create at start. Without it an empty store gets a random key, written to DATA_DIR/api-key',
-    ),
-  SMTP_URL: z
-    .url({ protocol: /^smtps?$/, error: 'must look like smtp://user:password@host:port or smtps://…' })
-    .optional()
-    .meta({ secret: true, defaultText: 'none' })
-    .describe('Mail server for alerts by e-mail. E-mail is off unless this and MAIL_FROM are set'),
-  MAIL_FROM: z
-    .string()
-    .regex(/^[^\r\n]*[^\s@]+@[^\s@]+$/, 'must hold an e-mail address')
-    .optional()
-    .meta({ defaultText: 'none' })
-    .describe('Sender of e-mail alerts: an address, or `Name <address>`'),
-  EGRESS_ALLOW: egressRules.describe(
-    'Destinations that notifications may reach although the default or a wider EGRESS_DENY rule blocks them. Same syntax as for the agent',
-  ),
-  EGRESS_DENY: egressRules.describe(
-    'Destinations that notifications must not reach. Same syntax as EGRESS_ALLOW',
-  ),
-  PAGERDUTY_URL: httpUrl
-    .default('https://events.pagerduty.com')
-    .describe('Events API of PagerDuty; https://events.eu.pagerduty.com for accounts in the EU'),
-  OPSGENIE_URL: httpUrl
-    .optional()
-    .meta({ defaultText: "that of the channel's region" })
-    .describe('URL of the Opsgenie Alert API, to override the default of the region of a channel'),
-  TELEGRAM_URL: httpUrl
-    .default('https://api.telegram.org')
-    .describe('Bot API of Telegram, for those who run a server of it themselves'),
-  SLACK_URL: httpUrl.default('https://slack.com').describe('Where the Web API of Slack is'),
-  SLACK_BOT_TOKEN: z
-    .string()
-    .regex(/^[\x21-\x7e]+$/, 'must not have spaces')
-    .optional()
-    .meta({ secret: true, defaultText: 'none' })
-    .describe(
-      'Bot token of a Slack app for channels of type SLACK_APP that name none. Every account may post with it',
-    ),
-  SMS_PROVIDER: phoneProvider('text messages'),
-  CALL_PROVIDER: phoneProvider('phone calls'),
-  ALERTS_PER_MINUTE: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(10_000)
-    .default(60)
-    .describe('Notifications a channel gets per minute. Further ones wait up to ten minutes. 0: no limit'),
-  RESULT_RETENTION_DAYS: days(30).describe(
-    'Days to keep results with their details, fenced results, heartbeat events, records of runs, sessions and alerts, and error groups that do not recur',
-  ),
-  ARTIFACT_RETENTION_DAYS: days(30).describe('Days to keep artifacts of runs'),
-  CODE_BUNDLE_QUOTA_BYTES: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(2 ** 50)
-    .default(10 * 2 ** 30)
-    .meta({ defaultText: '10737418240 (10 GiB)' })
-    .describe('Most bytes of code bundles of an account'),
-  ANALYTICS_RETENTION_DAYS: days(400).describe(
-    'Days that analytics can look back. They take about 20 bytes per result',
-  ),
-  METRICS_TOKEN: z
-    .string()
-    .min(16, 'must have at least 16 characters')
-    .max(512, 'must have at most 512 characters')
-    .optional()
-    .meta({ secret: true, defaultText: 'none' })
-    .describe(
-      'Bearer token that sees all accounts on `/metrics`. An API key always sees its own account there',
-    ),
-  LOG_LEVEL: z
-    .string()
-    .toLowerCase()
-    .pipe(z.enum(logLevels, { error: `must be one of ${logLevels.join(', ')}` }))
-    .default('info')
-    .describe('Minimum log level'),
-});
+    METRICS_TOKEN: z
+      .string()
+      .min(16, 'must have at least 16 characters')
+      .max(512, 'must have at most 512 characters')
+      .optional()
+      .meta({ secret: true, defaultText: 'none' })
+      .describe(
+        'Bearer token that sees all accounts on `/metrics`. An API key always sees its own account there',
+      ),
+    LOG_LEVEL: z
+      .string()
+      .toLowerCase()
+      .pipe(z.enum(logLevels, { error: `must be one of ${logLevels.join(', ')}` }))
+      .default('info')
+      .describe('Minimum log level'),
+  })
+  .refine(
+    ({ PUBLIC_URL: pages, ARTIFACTS_URL: files }) =>
+      pages === undefined || files === undefined || new URL(pages).hostname !== new URL(files).hostname,
+    {
+      path: ['ARTIFACTS_URL'],
+      error: 'must have another host name than PUBLIC_URL: a port alone does not keep cookies apart',
+    },
+  );
 export type ServiceConfig = z.output<typeof ServiceConfig>;
 
 /**

@@ -9,6 +9,7 @@ import { checkGroupHandlers } from './checks/groups/routes.ts';
 import { locationNeedHandlers } from './checks/needs-routes.ts';
 import { checkHandlers, runtimeHandlers } from './checks/routes.ts';
 import type { CheckDeps } from './checks/writer.ts';
+import { isElsewhere } from './console/artifacts/origin.ts';
 import { addConsole } from './console/console.ts';
 import { heartbeatHandlers } from './heartbeats/routes.ts';
 import { type AppDeps, buildApp } from './http/app.ts';
@@ -58,14 +59,18 @@ export type RouteDeps = Omit<AppDeps, 'handlers' | 'routes'> &
     readonly staticIps?: StaticIps;
     /** Whether there are pages for browsers. */
     readonly hasPages?: boolean;
+    /** Where files of runs open, apart from the pages. */
+    readonly artifactsUrl?: string | undefined;
   };
 
 /** The HTTP API with the handlers of all nouns, the route of the process's metrics, and the pages. */
 export async function buildApi(deps: RouteDeps): Promise<FastifyInstance> {
   const handlers = allHandlers({ ...deps, reschedule: rescheduler() });
-  const app = await buildApp({ ...deps, routes: allRoutes, handlers });
+  const { hasPages, artifactsUrl } = deps;
+  const refuses = hasPages && artifactsUrl !== undefined ? isElsewhere(artifactsUrl) : undefined;
+  const app = await buildApp({ ...deps, routes: allRoutes, handlers, ...(refuses ? { refuses } : {}) });
   addMetricsRoute(app, deps);
-  if (deps.hasPages) await addConsole(app, { ...deps, handlers });
+  if (hasPages) await addConsole(app, { ...deps, handlers });
   return app;
 }
 

@@ -121,6 +121,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       metricsToken: config.METRICS_TOKEN,
       logger,
       publicUrl: config.PUBLIC_URL,
+      artifactsUrl: config.ARTIFACTS_URL,
       hasPages: config.PAGES === 'on',
       hasMailer: mail !== undefined,
       channelSettings: config,

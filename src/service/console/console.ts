@@ -6,8 +6,12 @@ import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
 import { limitSending } from '../http/app.ts';
 import type { AnyHandler } from '../http/handler.ts';
 import { RateLimits } from '../http/limits.ts';
+import { RawTransfers } from '../http/raw-transfers.ts';
 import type { KeyRole } from '../ids/keys.ts';
 import type { Store } from '../store.ts';
+import { FileLinks } from './artifacts/links.ts';
+import { addFilePages } from './artifacts/routes.ts';
+import { findTraceViewer } from './artifacts/trace-viewer.ts';
 import { readAssets, serveAssets } from './assets.ts';
 import { notAllowed } from './error-page.ts';
 import { LiveFeed } from './live/feed.ts';
@@ -31,6 +35,8 @@ export interface ConsoleDeps {
   readonly handlers: ReadonlyMap<string, AnyHandler>;
   /** Where browsers reach the service; an https address makes cookies secure. */
   readonly publicUrl?: string | undefined;
+  /** Another host name of the service, at which files of runs open. */
+  readonly artifactsUrl?: string | undefined;
   /** What one caller may ask in a minute; 0 or absent: there are no rate limits. */
   readonly requestsPerMinute?: number;
 }
@@ -49,6 +55,15 @@ export async function addConsole(app: FastifyInstance, deps: ConsoleDeps): Promi
   const replies = new Replies({ ...deps, assets, sessions, navigationFor });
   const feed = new LiveFeed(deps);
   const { clock, requestsPerMinute } = deps;
+  const { artifactsUrl } = deps;
+  const viewer = artifactsUrl === undefined ? undefined : findTraceViewer();
+  const links = new FileLinks({
+    store: deps.store,
+    clock,
+    artifactsUrl,
+    hasTraceViewer: viewer !== undefined,
+  });
+  const transfers = new RawTransfers(app);
   const limits = requestsPerMinute ? new RateLimits(clock, requestsPerMinute) : undefined;
   app.addHook('preClose', async () => feed.close());
   await app.register(async (scope) => {
@@ -78,10 +93,11 @@ export async function addConsole(app: FastifyInstance, deps: ConsoleDeps): Promi
       scope.route({
         method: page.method ?? 'GET',
         url: page.path,
-        handler: answerWith(page, { ...deps, replies, limits }),
+        handler: answerWith(page, { ...deps, replies, limits, links, transfers }),
         onResponse: async (request, reply) => logPage(deps.logger, page.path, request, reply),
       });
     }
+    await scope.register(async (files) => addFilePages(files, { ...deps, links, transfers, viewer }));
     await scope.register(async (open) => {
       open.addHook('onResponse', async (request, reply) =>
         logPage(deps.logger, request.routeOptions.url ?? '', request, reply),
@@ -98,9 +114,16 @@ export async function addConsole(app: FastifyInstance, deps: ConsoleDeps): Promi
   });
 }
 
+/** What answering takes in addition to what the service is made of. */
+interface PageParts extends ConsoleDeps {
+  readonly limits: RateLimits | undefined;
+  readonly links: FileLinks;
+  readonly transfers: RawTransfers;
+}
+
 function answerWith(
   page: Page,
-  { replies, ...deps }: ConsoleDeps & { readonly replies: Replies; readonly limits: RateLimits | undefined },
+  { replies, ...deps }: PageParts & { readonly replies: Replies },
 ): RouteHandlerMethod {
   return async (request, reply) => {
     const found = await replies.sessionOf(request);
@@ -126,20 +149,25 @@ function answerWith(
 function callOf(
   request: FastifyRequest,
   reply: FastifyReply,
-  {
-    viewer,
-    form,
-    deps,
-  }: { viewer: Viewer; form: URLSearchParams; deps: ConsoleDeps & { limits: RateLimits | undefined } },
+  { viewer, form, deps }: { viewer: Viewer; form: URLSearchParams; deps: PageParts },
 ): PageCall {
-  const { handlers, logger, store, artifactStore, clock, limits } = deps;
+  const { handlers, logger, store, artifactStore, clock, limits, links, transfers } = deps;
   const { accountId, role, keyId } = viewer;
   return {
     viewer,
     params: request.params as Record<string, string>,
     query: new URL(request.url, 'http://own.invalid').searchParams,
     form,
-    api: new Operations({ handlers, logger, limits, caller: { accountId, role, keyId }, request, reply }),
+    api: new Operations({
+      handlers,
+      logger,
+      limits,
+      transfers,
+      caller: { accountId, role, keyId },
+      request,
+      reply,
+    }),
+    links,
     store,
     artifactStore,
     clock,

@@ -6,6 +6,7 @@ import type { Route } from '../../protocol/http/route.ts';
 import { type AccountCaller, refuseRole } from '../http/auth.ts';
 import type { AnyHandler, Call } from '../http/handler.ts';
 import type { RateLimits } from '../http/limits.ts';
+import type { RawTransfers } from '../http/raw-transfers.ts';
 import { logAudit } from '../http/request-log.ts';
 import { validationError } from '../http/validation.ts';
 
@@ -33,6 +34,7 @@ export class Operations {
   readonly #exchange: { readonly request: FastifyRequest; readonly reply: FastifyReply };
   readonly #logger: Logger;
   readonly #limits: RateLimits | undefined;
+  readonly #transfers: RawTransfers;
 
   constructor(options: {
     readonly handlers: ReadonlyMap<string, AnyHandler>;
@@ -41,12 +43,14 @@ export class Operations {
     readonly reply: FastifyReply;
     readonly logger: Logger;
     readonly limits: RateLimits | undefined;
+    readonly transfers: RawTransfers;
   }) {
     this.#handlers = options.handlers;
     this.#caller = options.caller;
     this.#exchange = { request: options.request, reply: options.reply };
     this.#logger = options.logger;
     this.#limits = options.limits;
+    this.#transfers = options.transfers;
   }
 
   /**
@@ -64,6 +68,7 @@ export class Operations {
       const caller = { kind: 'account', account: this.#caller } as const;
       this.#limits?.spend(route, { caller, ip: request.ip }, reply);
     }
+    if (route.isResponseRaw) this.#transfers.add(this.#exchange.request, this.#exchange.reply);
     const call = {
       params: parsed(route.params, input.params, 'params'),
       query: parsed(route.query, input.query ?? {}, 'query'),

@@ -3,6 +3,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
 import type { KeyRole } from '../ids/keys.ts';
 import type { Store } from '../store.ts';
+import type { FileLinks } from './artifacts/links.ts';
 import type { Html } from './html.ts';
 import type { Operations } from './operations.ts';
 
@@ -28,6 +29,8 @@ export interface PageCall {
   readonly form: URLSearchParams;
   /** Calls operations of the API as the viewer: their account, their role, the same validation. */
   readonly api: Operations;
+  /** Addresses under which files of runs open. */
+  readonly links: FileLinks;
   readonly store: Store;
   readonly artifactStore: ArtifactStore;
   readonly clock: Clock;

@@ -33,6 +33,8 @@ export interface AppDeps extends Pick<HandlerDeps, 'store' | 'clock' | 'logger'>
   readonly requestsPerMinute?: number;
   /** How long a client may take nothing of an answer. */
   readonly readerTimeoutMs?: number;
+  /** Why a request is not answered at the host that it came to; undefined when it is. */
+  readonly refuses?: (request: FastifyRequest) => string | undefined;
   /** Addresses of proxies whose word on where a request came from is taken. */
   readonly trustedProxies?: readonly string[];
 }
@@ -76,6 +78,8 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   app.decorateRequest('caller');
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);
+    const refusal = deps.refuses?.(request);
+    if (refusal !== undefined) return reply.code(404).type('text/plain').send(refusal);
   });
   answerErrors(app, deps.routes);
   app.setValidatorCompiler<ValidatedSchema>(({ schema, httpPart }) => validator(schema, httpPart));

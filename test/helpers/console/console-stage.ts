@@ -1,6 +1,6 @@
+import { type AddressInfo, createServer } from 'node:net';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { failure } from '../../../src/checks/contract/failure.ts';
-import type { HttpDetail } from '../../../src/checks/http/detail.ts';
 import type { LeasedRun, ResultReport } from '../../../src/protocol/agent/agent.ts';
 import { findBrowser } from '../../../src/sandbox/browsers/find-browser.ts';
 import { Sessions } from '../../../src/service/console/login/sessions.ts';
@@ -42,12 +42,17 @@ export class ConsoleStage {
     this.agent = new TestAgent(parts.harness, parts.location);
   }
 
-  static async open(): Promise<ConsoleStage> {
+  /** @param artifactsHost the name that files of runs open at, beside 127.0.0.1 for the pages. */
+  static async open({ artifactsHost }: { readonly artifactsHost?: string } = {}): Promise<ConsoleStage> {
     const clock = new ManualClock(Date.UTC(2026, 10, 22, 12));
-    const harness = await openHarness({ clock });
+    const port = artifactsHost === undefined ? 0 : await freePort();
+    const harness = await openHarness({
+      clock,
+      ...(artifactsHost === undefined ? {} : { artifactsUrl: `http://${artifactsHost}:${port}` }),
+    });
     const location = await createLocation(harness, 'lab');
     await createLocation(harness, 'empty');
-    const url = await harness.app.listen({ port: 0, host: '127.0.0.1' });
+    const url = await harness.app.listen({ port, host: '127.0.0.1' });
     const { executablePath } = await findBrowser({ unpackedPath: undefined });
     const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
     return new ConsoleStage({ harness, url, clock, browser, location });
@@ -156,60 +161,14 @@ export class Window implements AsyncDisposable {
   }
 }
 
-/** What a run over HTTP found out; every text of the target may be given. */
-export function httpDetail(fields: { readonly text?: string; readonly status?: number } = {}): HttpDetail {
-  const { text = 'ok', status = 200 } = fields;
-  const phases = { wait: 0, dns: 2, tcp: 5, firstByte: 40, download: 3, total: 50, tls: 20, proxy: 0 };
-  return {
-    assertions: [
-      {
-        source: 'STATUS_CODE',
-        property: text,
-        comparison: 'EQUALS',
-        target: '200',
-        regex: null,
-        actual: text,
-        error: status === 200 ? null : text,
-      },
-    ],
-    request: {
-      method: 'GET',
-      url: 'http://target.test/',
-      data: text,
-      headers: { Accept: text },
-      params: { q: text },
-    },
-    response: {
-      status,
-      statusText: text,
-      body: text,
-      headers: { 'x-said': text },
-      timings: { socket: 0, lookup: 2, connect: 7, response: 47, end: 50 },
-      timingPhases: phases,
-      href: `http://target.test/${text}`,
-      truncated: false,
-      readLimitBytes: null,
-      httpVersion: '1.1',
-      ipAddress: '192.0.2.7',
-      redirectCount: 0,
-      certificate: {
-        subject: text,
-        issuer: text,
-        validTo: '2026-12-24T00:00:00.000Z',
-        daysRemaining: 31,
-        protocol: 'TLSv1.3',
-        cipher: 'TLS_AES_256_GCM_SHA384',
-      },
-    },
-    requestError: null,
-    jobLog: {
-      setup: [],
-      request: [{ time: Date.UTC(2026, 10, 22), msg: text, level: 'INFO' }],
-      teardown: [],
-    },
-    jobAssets: null,
-    pcapDataUrl: null,
-  };
+/** A port that nothing listens on at this moment. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  const port = await new Promise<number>((resolve) =>
+    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port)),
+  );
+  await new Promise((resolve) => server.close(resolve));
+  return port;
 }
 
 /** The failures that pages must explain: what the agent reports, and the words that people must find. */

@@ -88,6 +88,8 @@ export interface HarnessOptions {
   readonly hasMailer?: boolean;
   /** Whether there are pages for browsers; true when absent. */
   readonly hasPages?: boolean;
+  /** Another host name of the service, at which files of runs open. */
+  readonly artifactsUrl?: string;
   /** Nothing is logged without it. */
   readonly logger?: Logger;
 }
@@ -131,6 +133,7 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Service
     logger,
     isReady: () => true,
     hasPages: options.hasPages ?? true,
+    ...(options.artifactsUrl === undefined ? {} : { artifactsUrl: options.artifactsUrl }),
     ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
     ...(codeBundleQuotaBytes === undefined ? {} : { codeBundleQuotaBytes }),
     ...(readerTimeoutMs === undefined ? {} : { readerTimeoutMs }),

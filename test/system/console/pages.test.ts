@@ -3,7 +3,8 @@ import naughtyStrings from 'big-list-of-naughty-strings' with { type: 'json' };
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { failure } from '../../../src/checks/contract/failure.ts';
 import type { LeasedRun } from '../../../src/protocol/agent/agent.ts';
-import { ConsoleStage, httpDetail, seededFailures } from '../../helpers/console/console-stage.ts';
+import { ConsoleStage, seededFailures } from '../../helpers/console/console-stage.ts';
+import { httpDetail } from '../../helpers/console/http-detail.ts';
 import { artifactOf, upload } from '../../helpers/service/artifact-upload.ts';
 
 // One service and one browser for all pages: what is looked at is what the first hook made.

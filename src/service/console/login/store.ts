@@ -38,6 +38,17 @@ export class LoginSessions {
       .executeTakeFirst();
   }
 
+  /** A browser that is logged in, by the id of its session. */
+  async findById(id: string, now: number): Promise<LoginSessionRow | undefined> {
+    return this.#db
+      .selectFrom('login_sessions')
+      .selectAll()
+      .where('id', '=', id)
+      .where('kind', '=', 'session')
+      .where('expires', '>', now)
+      .executeTakeFirst();
+  }
+
   /** The sessions of an account, the one used last first. */
   async list(accountId: string, now: number): Promise<KeyedSession[]> {
     return this.#db

@@ -3,7 +3,7 @@ import type { CheckResult } from '../../../protocol/results/check-result.ts';
 import { artifactKey } from '../../results/artifacts/intake.ts';
 import { bytes } from '../elements/format.ts';
 import { table } from '../elements/table.ts';
-import { block, section } from '../elements/text.ts';
+import { block, section, visible } from '../elements/text.ts';
 import { type Content, type Html, html, path } from '../html.ts';
 import type { PageCall } from '../page.ts';
 
@@ -25,13 +25,17 @@ export async function evidenceSections(call: PageCall, result: CheckResult): Pro
   const ofType = (type: AssetType) =>
     stored.filter(({ name, contentType }) => assetTypeOf(name, contentType) === type);
   const route = stored.find(({ name }) => name === 'traceroute.txt');
-  const [screenshots, videos] = [ofType('screenshot'), ofType('video')];
+  const [screenshots, videos, captures] = [ofType('screenshot'), ofType('video'), ofType('pcap')];
   return [
-    route
+    route ? section('Route', routeContent(await readText(call, result, route.name)), 'route') : '',
+    captures.length > 0
       ? section(
-          'Route',
-          html`<p class="hint">The hops to the target, and the last one that answered.</p>${block('Traceroute', await readText(call, result, route.name))}`,
-          'route',
+          'Packets',
+          html`<p>What went over the wire, as it was captured. Wireshark and <code>tcpdump -r</code> read it.</p><p class="actions">${captures.map(
+            ({ name, sizeBytes }) =>
+              html`<a class="button" href="${fileHref(result, name)}">Download ${fileOf(name)} (${bytes(sizeBytes ?? 0)})</a>`,
+          )}</p>`,
+          'packets',
         )
       : '',
     screenshots.length > 0
@@ -51,8 +55,16 @@ export async function evidenceSections(call: PageCall, result: CheckResult): Pro
             ),
         )
       : '',
-    artifacts.length > 0 ? section('Files', fileTable(result, artifacts), 'files') : '',
+    artifacts.length > 0
+      ? section('Files', fileTable(result, artifacts, await openings(call, result, stored)), 'files')
+      : '',
   ];
+}
+
+/** The hops to the target; its last line says how far the packets came. */
+function routeContent(text: string): Html {
+  const summary = text.trimEnd().split('\n').at(-1) ?? '';
+  return html`<p>${visible(summary.slice(0, 1).toUpperCase() + summary.slice(1))}.</p>${block('Traceroute', text)}`;
 }
 
 function screenshot(result: CheckResult, { name }: Artifact): Html {
@@ -77,7 +89,40 @@ const stateWords: Readonly<Record<Artifact['state'], string>> = {
   lost: 'lost',
 };
 
-function fileTable(result: CheckResult, artifacts: readonly Artifact[]): Html {
+/** The files that open in the browser: reports as pages, traces in Playwright's viewer. */
+async function openings(
+  { links, viewer }: PageCall,
+  { checkId, id }: CheckResult,
+  stored: readonly Artifact[],
+): Promise<ReadonlyMap<string, Html>> {
+  const isReport = ({ contentType }: Artifact) => /^text\/html\b/i.test(contentType);
+  const isTrace = ({ name, contentType }: Artifact) => assetTypeOf(name, contentType) === 'trace';
+  const wanted = stored.filter((one) => isReport(one) || isTrace(one));
+  if (wanted.length === 0) return new Map();
+  const hrefOf = await links.of(viewer, { checkId, resultId: id });
+  return new Map(wanted.map((one) => [one.name, isReport(one) ? report(one) : trace(one)]));
+
+  function report({ name }: Artifact): Html {
+    return html` <a href="${hrefOf(name)}" target="_blank" rel="noopener noreferrer">Open the report</a>`;
+  }
+
+  function trace({ name }: Artifact): Html {
+    const href = links.traceViewer(hrefOf(name));
+    return href === null
+      ? html`<p class="small soft">Download it, then <code>npx playwright show-trace ${fileOf(name)}</code></p>`
+      : html` <a href="${href}" target="_blank" rel="noopener noreferrer">Open in the trace viewer</a>`;
+  }
+}
+
+function fileOf(name: string): string {
+  return name.slice(name.lastIndexOf('/') + 1);
+}
+
+function fileTable(
+  result: CheckResult,
+  artifacts: readonly Artifact[],
+  openings: ReadonlyMap<string, Html>,
+): Html {
   return table<Artifact>({
     caption: 'Files that the run left',
     rows: artifacts,
@@ -88,7 +133,7 @@ function fileTable(result: CheckResult, artifacts: readonly Artifact[]): Html {
         title: 'Name',
         cell: ({ name, state, reason }) =>
           state === 'stored'
-            ? html`<a href="${fileHref(result, name)}">${name}</a>`
+            ? html`<a href="${fileHref(result, name)}">${name}</a>${openings.get(name)}`
             : html`${name} <span class="soft">${stateWords[state]}${reason === null ? '' : `: ${reason}`}</span>`,
       },
       {

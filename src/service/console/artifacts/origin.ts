@@ -1,0 +1,13 @@
+import type { FastifyRequest } from 'fastify';
+
+/**
+ * Keeps the address of files apart from that of the pages: only files and the trace viewer are served there,
+ * so that nothing of the pages or the API has the origin that traces are shown at.
+ */
+export function isElsewhere(artifactsUrl: string): (request: FastifyRequest) => string | undefined {
+  const { host } = new URL(artifactsUrl);
+  return ({ host: asked, url }) =>
+    asked.toLowerCase() === host && !/^\/(?:artifacts|trace-viewer)\//.test(url)
+      ? 'This is the address of files of runs. The pages and the API are at another one.'
+      : undefined;
+}
