@@ -22,8 +22,12 @@ export function startChild(options: {
   readonly environment: Readonly<Record<string, string>>;
   readonly logFile: string;
   readonly pipeOutput?: boolean;
+  /** A program that becomes the process, and its arguments. */
+  readonly wrapper?: readonly string[];
 }): Child {
-  const child = spawn(process.execPath, ['--import', endWithParent, options.script, ...options.args], {
+  const own = [process.execPath, '--import', endWithParent, options.script, ...options.args];
+  const [command = '', ...args] = [...(options.wrapper ?? []), ...own];
+  const child = spawn(command, args, {
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { ...process.env, ...options.environment },

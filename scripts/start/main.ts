@@ -12,7 +12,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { styleText } from 'node:util';
 import { z } from 'zod';
 import { ApiClient } from './api-client.ts';
+import { startBranch } from './branch.ts';
 import { type Child, startChild, stopChild, untilReady } from './child.ts';
+import { createLocation, Identified, Place, upsertChecks } from './places.ts';
 import { createResultDisplay, ShownResult } from './result-display.ts';
 import { sampleChecks } from './sample-checks.ts';
 
@@ -29,12 +31,20 @@ const State = z.object({
   apiKey: z.string(),
   servicePort: z.number(),
   healthPort: z.number(),
-  targetPorts: z.object({ http: z.number(), https: z.number(), closed: z.number() }),
-  location: z.object({ id: z.string(), key: z.string() }).nullable(),
+  targetPorts: z.object({
+    http: z.number(),
+    https: z.number(),
+    closed: z.number(),
+    // States of older builds have none.
+    reset: z.number().default(0),
+    expired: z.number().default(0),
+    otherHost: z.number().default(0),
+  }),
+  location: Place.nullable(),
+  /** The place with troubles. */
+  branch: Place.nullable().default(null),
 });
 type State = z.infer<typeof State>;
-
-const Identified = z.object({ id: z.string(), name: z.string() });
 
 const children: Child[] = [];
 const stop = new AbortController();
@@ -67,7 +77,11 @@ async function main(): Promise<void> {
   const say = (text: string) => console.log(`  ${text}`);
   console.log(styleText('bold', 'Picket'));
 
-  state.targetPorts = { ...state.targetPorts, ...(await startTargets(state)) };
+  const targets = await startTargets(state);
+  state.targetPorts = { ...state.targetPorts, ...targets.ports };
+  const authorities = join(stateDir, 'ca');
+  mkdirSync(authorities, { recursive: true, mode: 0o700 });
+  writeFileSync(join(authorities, 'samples.crt'), targets.authority);
   say(`sample targets  http://127.0.0.1:${state.targetPorts.http}`);
 
   const baseUrl = `http://127.0.0.1:${state.servicePort}`;
@@ -79,6 +93,8 @@ async function main(): Promise<void> {
     HOST: '127.0.0.1',
     DATA_DIR: join(stateDir, 'data'),
     BOOTSTRAP_API_KEY: state.apiKey,
+    // Browsers know that names below localhost are this machine.
+    ARTIFACTS_URL: `http://files.localhost:${state.servicePort}`,
     // What is shown here is asked for again and again.
     RATE_LIMIT_PER_MINUTE: '0',
     // Receivers of alerts to try out are on this machine.
@@ -87,8 +103,8 @@ async function main(): Promise<void> {
   say(`service         ${baseUrl}`);
 
   const api = new ApiClient(baseUrl, state.apiKey);
-  state.location ??= await createLocation(api);
-  const checks = await upsertChecks(api, state);
+  state.location ??= await createLocation(api, { name: 'This machine', slugName: 'here' });
+  const checks = await upsertChecks(api, sampleChecks(state.targetPorts), 'here');
   saveState(state);
 
   const spoolDir = join(stateDir, 'spool');
@@ -99,7 +115,16 @@ async function main(): Promise<void> {
     SERVICE_URL: baseUrl,
     AGENT_HEALTH_PORT: String(state.healthPort),
     SPOOL_DIR: spoolDir,
+    CA_CERTS_DIR: authorities,
   });
+  const { branch: place, targetPorts } = state;
+  const branch = await startBranch({ api, stateDir, baseUrl, cli, http: targetPorts.http, place });
+  if (branch) {
+    children.push(branch.child);
+    state.branch = branch.place;
+    checks.push(...branch.checks);
+    saveState(state);
+  }
   say(`agent           ${healthUrl}/health   ${healthUrl}/metrics`);
   say(`logs and data   ${relative(process.cwd(), stateDir) || '.'}/`);
   console.log(
@@ -137,8 +162,9 @@ async function loadState(): Promise<State> {
         apiKey: `pa_${randomBytes(16).toString('hex')}`,
         servicePort: wantedPorts.service,
         healthPort: wantedPorts.health,
-        targetPorts: { http: 0, https: 0, closed: 0 },
+        targetPorts: { http: 0, https: 0, closed: 0, reset: 0, expired: 0, otherHost: 0 },
         location: null,
+        branch: null,
       };
   // Another port is taken for this time only.
   state.servicePort = await freePort(wantedPorts.service, 'the service');
@@ -195,21 +221,32 @@ async function freePort(wanted: number, whose?: string): Promise<number> {
   throw new Error('no free port');
 }
 
-async function startTargets(state: State): Promise<{ http: number; https: number }> {
+const Targets = z.object({
+  ports: z.object({
+    http: z.number(),
+    https: z.number(),
+    reset: z.number(),
+    expired: z.number(),
+    otherHost: z.number(),
+  }),
+  authority: z.string(),
+});
+
+async function startTargets({ targetPorts }: State): Promise<z.infer<typeof Targets>> {
+  const { http, https, reset, expired, otherHost } = targetPorts;
   const logFile = join(stateDir, 'targets.log');
   const child = startChild({
     name: 'sample targets',
     script: join(import.meta.dirname, 'sample-targets.ts'),
-    args: [String(state.targetPorts.http), String(state.targetPorts.https)],
+    args: [http, https, reset, expired, otherHost].map(String),
     environment: {},
     logFile,
     pipeOutput: true,
   });
   children.push(child);
-  const ports = z.object({ http: z.number(), https: z.number() });
   if (!child.process.stdout) throw new Error('the sample targets have no output');
   for await (const line of createInterface({ input: child.process.stdout }))
-    return ports.parse(JSON.parse(line));
+    return Targets.parse(JSON.parse(line));
   throw new Error(`the sample targets ended while starting; see ${logFile}`);
 }
 
@@ -232,34 +269,8 @@ async function startPart(
   });
 }
 
-async function createLocation(api: ApiClient): Promise<{ id: string; key: string }> {
-  const created = await api.call(
-    'POST',
-    '/v1/private-locations',
-    z.object({ id: z.string(), keys: z.array(z.object({ rawKey: z.string() })).min(1) }),
-    { name: 'This machine', slugName: 'here' },
-  );
-  return { id: created.id, key: created.keys[0]?.rawKey ?? '' };
-}
-
-/** Creates the sample monitors, or points those of an earlier start at today's ports. Other checks are left alone. */
-async function upsertChecks(api: ApiClient, state: State): Promise<z.infer<typeof Identified>[]> {
-  const existing = await api.call('GET', '/v1/checks?limit=100', z.array(Identified));
-  const checks = [];
-  for (const { route, body } of sampleChecks(state.targetPorts)) {
-    const same = existing.find(({ name }) => name === body.name);
-    const written = { ...body, privateLocations: ['here'] };
-    checks.push(
-      same
-        ? await api.call('PUT', `/v1/checks/${same.id}`, Identified, { request: body.request })
-        : await api.call('POST', `/v1/checks/${route}`, Identified, written),
-    );
-  }
-  return checks;
-}
-
 /** Shows new results of all checks until we are stopped; ends with an error when a part of Picket ends by itself. */
-async function showResults(api: ApiClient, samples: readonly z.infer<typeof Identified>[]): Promise<void> {
+async function showResults(api: ApiClient, samples: readonly Identified[]): Promise<void> {
   const display = createResultDisplay(process.stdout, styleText('bold', 'Results'));
   const seen = new Set<string>();
   const startedAt = Date.now();
@@ -300,7 +311,7 @@ async function showResults(api: ApiClient, samples: readonly z.infer<typeof Iden
 /** Stops the agent first, so that it can report to a service that is still there. */
 async function shutDown(): Promise<void> {
   if (children.length > 0) console.log('\nStopping: the agent finishes its runs, then the service closes.');
-  const order = ['agent', 'service', 'sample targets'];
+  const order = ['branch', 'agent', 'service', 'sample targets'];
   for (const name of order) {
     const child = children.find((candidate) => candidate.name === name);
     if (!child) continue;

@@ -4,11 +4,18 @@ export interface SampleCheck {
   readonly body: { readonly name: string } & Record<string, unknown>;
 }
 
-export function sampleChecks(ports: {
+/** Where the targets of the samples listen. */
+export interface SamplePorts {
   readonly http: number;
   readonly https: number;
+  /** Nobody listens there. */
   readonly closed: number;
-}): SampleCheck[] {
+  readonly reset: number;
+  readonly expired: number;
+  readonly otherHost: number;
+}
+
+export function sampleChecks(ports: SamplePorts): SampleCheck[] {
   const site = `http://127.0.0.1:${ports.http}`;
   const every10Seconds = { frequency: 0, frequencyOffset: 10 };
   const every20Seconds = { frequency: 0, frequencyOffset: 20 };
@@ -130,6 +137,90 @@ export function sampleChecks(ports: {
         ...every20Seconds,
         ...noRetries,
         request: { url: `http://127.0.0.1:${ports.closed}/` },
+      },
+    },
+    {
+      route: 'url',
+      body: {
+        name: 'Partner: its name does not exist',
+        ...every20Seconds,
+        ...noRetries,
+        request: { url: 'http://partner.invalid/' },
+      },
+    },
+    {
+      route: 'url',
+      body: {
+        name: 'Printer: breaks off',
+        ...every20Seconds,
+        ...noRetries,
+        request: { url: `http://127.0.0.1:${ports.reset}/` },
+      },
+    },
+    {
+      route: 'url',
+      body: {
+        name: 'Archive: certificate is expired',
+        ...every20Seconds,
+        ...noRetries,
+        request: { url: `https://127.0.0.1:${ports.expired}/` },
+      },
+    },
+    {
+      route: 'url',
+      body: {
+        name: 'Forum: certificate of another host',
+        ...every20Seconds,
+        ...noRetries,
+        request: { url: `https://127.0.0.1:${ports.otherHost}/` },
+      },
+    },
+    {
+      route: 'url',
+      body: {
+        name: 'Stock API: first byte comes late',
+        ...every20Seconds,
+        ...noRetries,
+        degradedResponseTime: 500,
+        maxResponseTime: 2_000,
+        request: { url: `${site}/api/stock` },
+      },
+    },
+    {
+      route: 'api',
+      body: {
+        name: 'Invoices API: one is unpaid',
+        ...every20Seconds,
+        ...noRetries,
+        request: {
+          url: `${site}/api/invoices`,
+          assertions: [
+            { source: 'JSON_BODY', property: '$.invoices[*].paid', comparison: 'EQUALS', target: 'true' },
+          ],
+        },
+      },
+    },
+  ];
+}
+
+/** Samples of what is not the target's fault; they run at a place that has troubles of its own. */
+export function troubledChecks(ports: { readonly http: number; readonly starving: number }): SampleCheck[] {
+  const every30Seconds = { frequency: 0, frequencyOffset: 30, doubleCheck: false, retryStrategy: null };
+  return [
+    {
+      route: 'url',
+      body: {
+        name: 'Branch office: its resolver is away',
+        ...every30Seconds,
+        request: { url: `http://shop.example.com:${ports.http}/` },
+      },
+    },
+    {
+      route: 'url',
+      body: {
+        name: 'Branch office: its agent is starved',
+        ...every30Seconds,
+        request: { url: `https://127.0.0.1:${ports.starving}/`, skipSSL: true },
       },
     },
   ];

@@ -1,14 +1,15 @@
 /**
  * The targets that the sample monitors of `npm start` watch: a small web shop on loopback with the good and bad habits of
- * real sites. Runs as a process of its own, so that its work is not the agent's. Prints its ports as one JSON line.
+ * real sites. Runs as a process of its own, so that its work is not the agent's. Prints its ports as one JSON line, with
+ * the certificate of its authority.
  *
- * Usage: node sample-targets.ts HTTP_PORT HTTPS_PORT (0 for any free port)
+ * Usage: node sample-targets.ts HTTP_PORT HTTPS_PORT RESET_PORT EXPIRED_PORT OTHER_HOST_PORT (0 for any free port)
  */
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import type { AddressInfo, Server } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createAuthority } from '../../test/helpers/targets/certificates.ts';
+import { listen, startBrokenTargets } from './broken-targets.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
 
@@ -38,6 +39,12 @@ const pages: Record<string, Handler> = {
     const body = JSON.parse(Buffer.concat(chunks).toString('utf8') || '{}') as { user?: string };
     json(response, body.user ? 200 : 401, { user: body.user ?? null, roles: ['buyer'] });
   },
+  '/api/invoices': (_request, response) => json(response, 200, { invoices: [{ id: 4, paid: false }] }),
+  // The connection is there at once, the first byte is not.
+  '/api/stock': async (_request, response) => {
+    await delay(2_500);
+    json(response, 200, { items: 12 });
+  },
   '/report': (_request, response) => html(response, 503, 'The report server is down'),
   // Fails every third visit: shows an ATTEMPT that a retry turns into a FINAL that passed.
   '/flaky': (_request, response) => {
@@ -53,30 +60,19 @@ const handle: Handler = async (request, response) => {
   else html(response, 404, 'No such page');
 };
 
-const [httpPort, httpsPort] = process.argv.slice(2).map(Number);
+const [httpPort, httpsPort, reset = 0, expired = 0, otherHost = 0] = process.argv.slice(2).map(Number);
 const authority = await createAuthority('The shop’s own CA');
 const certificate = await authority.issue();
 const http = createHttpServer((request, response) => void handle(request, response));
 const https = createHttpsServer(certificate, (request, response) => void handle(request, response));
-const ports = { http: await listen(http, httpPort ?? 0), https: await listen(https, httpsPort ?? 0) };
-console.log(JSON.stringify(ports));
+const broken = await startBrokenTargets({ reset, expired, otherHost });
+const ports = {
+  http: await listen(http, httpPort ?? 0),
+  https: await listen(https, httpsPort ?? 0),
+  ...broken.ports,
+};
+console.log(JSON.stringify({ ports, authority: broken.authority }));
 process.on('SIGTERM', () => process.exit(0));
-
-async function listen(server: Server, port: number): Promise<number> {
-  const bind = (wanted: number) =>
-    new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen(wanted, '127.0.0.1', () => {
-        server.off('error', reject);
-        resolve();
-      });
-    });
-  await bind(port).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EADDRINUSE' || port === 0) throw error;
-    return bind(0);
-  });
-  return (server.address() as AddressInfo).port;
-}
 
 function html(response: ServerResponse, status: number, text: string): void {
   response.writeHead(status, { 'content-type': 'text/html' }).end(`<!doctype html>${text}`);

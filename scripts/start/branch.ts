@@ -1,0 +1,61 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ApiClient } from './api-client.ts';
+import { startStarvingTarget } from './broken-targets.ts';
+import { type Child, startChild } from './child.ts';
+import { createLocation, type Identified, type Place, upsertChecks } from './places.ts';
+import { troubledChecks } from './sample-checks.ts';
+
+export interface Branch {
+  readonly child: Child;
+  readonly place: Place;
+  readonly checks: readonly Identified[];
+}
+
+/** Where an agent sees another resolver than this machine has. */
+export function withResolver(resolvConf: string): string[] {
+  const mounted = 'mount --bind "$0" /etc/resolv.conf && exec "$@"';
+  const ownRoot = process.getuid?.() === 0 ? [] : ['-Ur'];
+  return ['unshare', ...ownRoot, '-m', 'sh', '-c', mounted, resolvConf];
+}
+
+/**
+ * A second place, whose resolver is away and whose agent gets no time when it needs it: what is not the target's fault. It
+ * needs a view of the file system of its own; where this machine gives none, it is left out.
+ */
+export async function startBranch(options: {
+  readonly api: ApiClient;
+  readonly stateDir: string;
+  readonly baseUrl: string;
+  /** The program with the agent in it. */
+  readonly cli: string;
+  /** The port of the shop. */
+  readonly http: number;
+  /** Of an earlier start. */
+  readonly place: Place | null;
+}): Promise<Branch | undefined> {
+  const { api, stateDir, baseUrl, cli, http } = options;
+  const resolver = join(stateDir, 'resolv.conf');
+  writeFileSync(resolver, 'nameserver 127.0.0.253\noptions timeout:1 attempts:1\n');
+  const wrapper = withResolver(resolver);
+  const [program = '', ...args] = wrapper;
+  if (spawnSync(program, [...args, 'true'], { stdio: 'ignore' }).status !== 0) return undefined;
+  const place =
+    options.place ?? (await createLocation(api, { name: 'Branch office with troubles', slugName: 'branch' }));
+  const spool = join(stateDir, 'spool-branch');
+  mkdirSync(spool, { recursive: true, mode: 0o700 });
+  const child = startChild({
+    name: 'branch',
+    script: cli,
+    args: ['agent'],
+    environment: { API_KEY: place.key, SERVICE_URL: baseUrl, AGENT_HEALTH_PORT: '0', SPOOL_DIR: spool },
+    logFile: join(stateDir, 'branch.log'),
+    wrapper,
+  });
+  const starving = await startStarvingTarget((isHeld) => {
+    child.process.kill(isHeld ? 'SIGSTOP' : 'SIGCONT');
+  });
+  const checks = await upsertChecks(api, troubledChecks({ http, starving: starving.port }), 'branch');
+  return { child, place, checks };
+}

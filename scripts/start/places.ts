@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import type { ApiClient } from './api-client.ts';
+import type { SampleCheck } from './sample-checks.ts';
+
+/** A private location with a key for its agents. */
+export const Place = z.object({ id: z.string(), key: z.string() });
+export type Place = z.infer<typeof Place>;
+
+export const Identified = z.object({ id: z.string(), name: z.string() });
+export type Identified = z.infer<typeof Identified>;
+
+export async function createLocation(
+  api: ApiClient,
+  place: { readonly name: string; readonly slugName: string },
+): Promise<Place> {
+  const created = await api.call(
+    'POST',
+    '/v1/private-locations',
+    z.object({ id: z.string(), keys: z.array(z.object({ rawKey: z.string() })).min(1) }),
+    place,
+  );
+  return { id: created.id, key: created.keys[0]?.rawKey ?? '' };
+}
+
+/** Creates the sample monitors, or points those of an earlier start at today's ports. Other checks are left alone. */
+export async function upsertChecks(
+  api: ApiClient,
+  samples: readonly SampleCheck[],
+  place: string,
+): Promise<Identified[]> {
+  const existing = await api.call('GET', '/v1/checks?limit=100', z.array(Identified));
+  const checks = [];
+  for (const { route, body } of samples) {
+    const same = existing.find(({ name }) => name === body.name);
+    const written = { ...body, privateLocations: [place] };
+    checks.push(
+      same
+        ? await api.call('PUT', `/v1/checks/${same.id}`, Identified, { request: body.request })
+        : await api.call('POST', `/v1/checks/${route}`, Identified, written),
+    );
+  }
+  return checks;
+}
