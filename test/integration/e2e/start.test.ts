@@ -1,4 +1,4 @@
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
 import { copyFile, mkdir, mkdtemp, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -70,6 +70,25 @@ it.each(['faults', 'build-images'])('scripts/%s.ts tells how it is used', async 
   expect(refused).toMatchObject({ code: 2 });
   expect(refused.stderr).toMatch(/'--nothing'[\s\S]*usage: npm run /);
   expect(refused.stderr).not.toContain('    at ');
+});
+
+it('npm start names the one that runs in the same folder', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'picket-start-'));
+  // A process that looks like one of npm start.
+  const running = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)', 'start/main.ts']);
+  try {
+    const url = 'http://127.0.0.1:18080';
+    await writeFile(join(folder, 'running.json'), JSON.stringify({ pid: running.pid, url }));
+    const main = join(import.meta.dirname, '../../../scripts/start/main.ts');
+    const env = { ...process.env, PICKET_START_DIR: folder };
+    const second = await run(process.execPath, [main], { env }).catch((error) => error);
+    expect(second).toMatchObject({ code: 1 });
+    expect(second.stderr).toContain(`Picket runs here already: ${url}, started by process ${running.pid}`);
+    expect(await readdir(folder)).toEqual(['running.json']);
+  } finally {
+    running.kill('SIGKILL');
+    await rm(folder, { recursive: true });
+  }
 });
 
 describe('the table of npm start', () => {
