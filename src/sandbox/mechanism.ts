@@ -32,9 +32,8 @@ export interface SandboxFacts {
 export const needsRoot = (mechanism: SandboxMechanism): boolean => mechanism.startsWith('uid');
 export const hasNamespaces = (mechanism: SandboxMechanism): boolean => mechanism.includes('namespaces');
 
-/** Whether programs have the agent's own user, and the kernel can be asked to keep it from them. */
-export const isToBeHidden = ({ mechanism, hasOwnNetwork }: SandboxFacts): boolean =>
-  mechanism === 'user-namespaces' && hasOwnNetwork;
+/** Whether programs have the agent's own user, and the kernel is to be asked to keep it from them. */
+export const isToBeHidden = ({ mechanism }: SandboxFacts): boolean => mechanism === 'user-namespaces';
 
 const descriptions: Readonly<Record<SandboxMechanism, string>> = {
   'uid+namespaces':
@@ -44,6 +43,13 @@ const descriptions: Readonly<Record<SandboxMechanism, string>> = {
     "the agent's user in own user, process, mount and IPC namespaces, no new privileges, read-only file system",
   none: 'NO ISOLATION: scripts can read whatever the agent can read',
 };
+
+/** What contains scripts, in a few words: agents tell it to the service. */
+export function mechanismInShort({ mechanism, hasOwnNetwork }: SandboxFacts): string {
+  return hasOwnNetwork
+    ? `${mechanism}, own network`
+    : `${mechanism}, the host's network: no egress rules hold`;
+}
 
 /** The line for operators. */
 export function describeMechanism(

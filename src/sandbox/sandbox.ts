@@ -60,7 +60,8 @@ export type SandboxEndReason =
   | 'cpu'
   | 'processes'
   | 'output'
-  | 'disk';
+  | 'disk'
+  | 'descriptors';
 
 export interface SandboxedEnd {
   readonly reason: SandboxEndReason;

@@ -10,6 +10,7 @@ import { deadlineGraceMs } from '../run/run-deadline.ts';
 import { RunnerPool, type RunnerSettings } from './runner-pool.ts';
 import { type RunnerThread, ThreadEnded } from './runner-thread.ts';
 import { type MemoryType, ScriptMemory } from './script-memory.ts';
+import { suitesApart } from './suites-apart.ts';
 import type { WorkerStart } from './worker-protocol.ts';
 
 const scriptWorkerEntry = new URL(`./script-worker${extname(import.meta.url)}`, import.meta.url);
@@ -38,6 +39,8 @@ export class ScriptPool implements Executor {
   readonly #memory: ScriptMemory;
   readonly #pool: RunnerPool;
   #capabilities = nothing;
+  /** Check types by run. */
+  readonly #runningTypes = new Map<string, string>();
   /** Why the last thread ended. */
   #lastEnd = 'it was not started';
   readonly #known = Promise.withResolvers<Capabilities>();
@@ -118,9 +121,11 @@ export class ScriptPool implements Executor {
     );
   }
 
-  /** How many more runs the memory of this host allows, and of which types none. */
+  /** How many more runs this host has memory for, and of which types none; suites also where they would meet. */
   get room(): Room {
-    return this.#memory.room(this.#capabilities.loaded.map(memoryType));
+    const room = this.#memory.room(this.#capabilities.loaded.map(memoryType));
+    const sharesNetwork = this.#capabilities.sandbox?.hasOwnNetwork === false;
+    return sharesNetwork ? suitesApart(room, [...this.#runningTypes.values()]) : room;
   }
 
   /**
@@ -133,6 +138,7 @@ export class ScriptPool implements Executor {
     if (!thread) throw new ThreadEnded(`the thread for scripts is not running: ${this.#lastEnd}`);
     const timeoutMs = order.timeoutMs ?? findCheckType(order.checkType)?.timeoutMs ?? 0;
     this.#memory.begin(order.runId, { type: memoryType(order.checkType), checkId: order.checkId });
+    this.#runningTypes.set(order.runId, order.checkType);
     let peak: Parameters<ScriptMemory['end']>[1] = { bytes: undefined, isLimit: false };
     try {
       const overdueAtMs = this.#options.clock.monotonicMs() + timeoutMs + stuckGraceMs;
@@ -142,6 +148,7 @@ export class ScriptPool implements Executor {
       return finished;
     } finally {
       this.#memory.end(order.runId, peak);
+      this.#runningTypes.delete(order.runId);
     }
   }
 

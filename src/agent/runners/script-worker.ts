@@ -16,6 +16,7 @@ import { toError } from '../../lib/errors.ts';
 import { packageVersion } from '../../lib/version.ts';
 import { createEgressPolicy } from '../../probes/egress/policy.ts';
 import { type OpenScriptHost, openScriptHost } from '../../sandbox/host/script-host.ts';
+import { mechanismInShort } from '../../sandbox/mechanism.ts';
 import { installedState } from '../../sandbox/runtimes/runtimes.ts';
 import { SandboxUnavailable } from '../../sandbox/sandbox.ts';
 import { BundleMissing, type CodeBundles } from '../../sandbox/suites/suite-host.ts';
@@ -156,7 +157,8 @@ async function capabilities(): Promise<Capabilities> {
   }
   if (types.some(({ name, needsSuites }) => loaded.includes(name) && !needsSuites)) await host?.warmUp();
   const facts = host && { ...host.facts, problems: [...host.facts.problems, ...host.problems] };
-  return { loaded, backends: {}, failed, runtimes: host?.runtimes.ids ?? [], sandbox: facts };
+  const backends = Object.fromEntries(facts ? loaded.map((name) => [name, mechanismInShort(facts)]) : []);
+  return { loaded, backends, failed, runtimes: host?.runtimes.ids ?? [], sandbox: facts };
 }
 
 function missingMeans(type: CheckType, { browser, suites }: OpenScriptHost): string | undefined {

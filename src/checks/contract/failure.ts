@@ -126,7 +126,7 @@ export const failureCatalogue = {
     'The script and its browsers used more memory than they may: 2.7 GiB, a setup or teardown script 512 MiB, a suite 4 GiB.',
   ),
   SCRIPT_LIMIT_EXCEEDED: target(
-    'The script used more processor time, processes, output or disk than it may.',
+    'The script used more processor time, processes, descriptors, output or disk than it may.',
   ),
   SCRIPT_INVALID: config('The script cannot be loaded, or has no tests.'),
   BUNDLE_INVALID: config(

@@ -32,6 +32,10 @@ const brokenLimits: Readonly<
   processes: { code: 'SCRIPT_LIMIT_EXCEEDED', message: 'The suite started more processes than it may start' },
   output: { code: 'SCRIPT_LIMIT_EXCEEDED', message: 'The suite wrote more output than it may write' },
   disk: { code: 'SCRIPT_LIMIT_EXCEEDED', message: 'The suite wrote more to the disk than it may write' },
+  descriptors: {
+    code: 'SCRIPT_LIMIT_EXCEEDED',
+    message: 'The suite watched (epoll) or passed on more descriptors than it may',
+  },
 };
 
 /**

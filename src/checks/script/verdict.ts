@@ -34,6 +34,10 @@ const brokenLimits: Readonly<
   },
   output: { code: 'SCRIPT_LIMIT_EXCEEDED', message: 'The script wrote more output than it may write' },
   disk: { code: 'SCRIPT_LIMIT_EXCEEDED', message: 'The script wrote more to the disk than it may write' },
+  descriptors: {
+    code: 'SCRIPT_LIMIT_EXCEEDED',
+    message: 'The script watched (epoll) or passed on more descriptors than it may',
+  },
 };
 
 /**

@@ -54,6 +54,7 @@ const limits: Readonly<Partial<Record<SandboxEndReason, readonly [LifecycleProbl
   processes: ['limit', 'it started more processes than it may start'],
   output: ['limit', 'it wrote more output than it may write'],
   disk: ['limit', 'it wrote more to the disk than it may write'],
+  descriptors: ['limit', 'it watched (epoll) or passed on more descriptors than it may'],
 };
 
 interface Running {

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { constants } from 'node:os';
+import { toError } from '../../lib/errors.ts';
 
 /** What the networks of sandboxes need of the C library. Negative results are failures, thrown as `SysError`. */
 export interface Kernel {
@@ -46,6 +47,16 @@ const CLONE_NEWNET = 0x40000000;
 const MSG_DONTWAIT = 0x40;
 const POLLIN = 1;
 const pollEntryBytes = 8;
+
+/** Keeps this process from others of its user. @returns why it cannot be kept; undefined when it is. */
+export function hideThisProcess(): string | undefined {
+  try {
+    openKernel().hideProcess();
+    return undefined;
+  } catch (thrown) {
+    return `scripts can have the kernel end the agent first when memory runs out: ${toError(thrown).message}`;
+  }
+}
 
 /** @throws Error where koffi or a function is missing. */
 export function openKernel(): Kernel {

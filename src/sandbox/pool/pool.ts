@@ -2,7 +2,7 @@ import { isAbsolute, normalize } from 'node:path';
 import { toError } from '../../lib/errors.ts';
 import { defaultEgressSettings, type EgressSettings } from '../../probes/egress/policy.ts';
 import { isToBeHidden, type SandboxFacts, type SandboxMechanism } from '../mechanism.ts';
-import { openKernel } from '../network/kernel.ts';
+import { hideThisProcess } from '../network/kernel.ts';
 import {
   type Sandbox,
   type SandboxedProcess,
@@ -171,7 +171,8 @@ export class SandboxPool {
     const link = await SupervisorLink.open(this.#settings, (report) => this.#take(report));
     this.#link = link;
     this.#facts = link.facts;
-    if (isToBeHidden(link.facts)) openKernel().hideProcess();
+    // Where it cannot be, the supervisor has said so.
+    if (isToBeHidden(link.facts)) hideThisProcess();
     this.#spoilt.clear();
     this.#free.splice(0, Infinity, ...link.slots.keys());
     void link.lost.then((reason) => this.#loseLink(reason));

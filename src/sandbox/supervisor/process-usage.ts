@@ -6,8 +6,10 @@ export interface ProcessEntry {
   readonly parentPid: number;
   readonly uid: number;
   readonly threadCount: number;
-  /** Resident memory of its own and shared memory; files it has mapped are not counted. */
-  readonly memoryBytes: number;
+  /** Resident memory of its own; files it has mapped are not counted. */
+  readonly anonymousBytes: number;
+  /** Of files in memory, what it has mapped and uses. */
+  readonly sharedBytes: number;
   /** Of the process and of the children it has waited for. */
   readonly cpuMs: number;
 }
@@ -44,8 +46,11 @@ export function readProcess(pid: number): ProcessEntry | undefined {
     get threadCount() {
       return number('Threads');
     },
-    get memoryBytes() {
-      return (number('RssAnon') + number('RssShmem')) * 1024;
+    get anonymousBytes() {
+      return number('RssAnon') * 1024;
+    },
+    get sharedBytes() {
+      return number('RssShmem') * 1024;
     },
     get cpuMs() {
       return cpuMsOf(pid);

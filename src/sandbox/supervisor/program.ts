@@ -1,8 +1,9 @@
 import { constants } from 'node:os';
 import type { Readable } from 'node:stream';
-import { hasNamespaces } from '../mechanism.ts';
+import { hasNamespaces, needsRoot } from '../mechanism.ts';
 import type { SandboxEndReason, SandboxedEnd, SandboxLimits } from '../sandbox.ts';
 import type { ControlGroup } from './control-group.ts';
+import { type HeldResources, heldResources } from './held-resources.ts';
 import { type Launch, type LaunchPlan, startCommands, startedMark } from './launch.ts';
 import type { ProgramRequest, ProgramStream } from './message.ts';
 import { descendantsOf, listProcesses, type ProcessEntry } from './process-usage.ts';
@@ -15,9 +16,15 @@ export type SendChunk = (stream: ProgramStream, chunk: Buffer, onSent: () => voi
 /** Unsent output beyond this makes the program wait. */
 const maxUnsentBytes = 1024 * 1024;
 const maxMessageBytes = 4096;
-/** Measuring a folder takes a process and time: at most a tenth of the time is spent on it. */
+/** Measuring a folder, and what is open, takes a process and time: at most a tenth of the time is spent on it. */
 const minDiskPauseMs = 500;
 const diskPauseFactor = 10;
+/**
+ * Of what the kernel counts by user, where programs have the agent's: far more than browsers need, and so few
+ * that neither the agent nor other runs are ever refused any.
+ */
+const maxWatchCount = 20_000;
+const maxInFlightCount = 1_000;
 /** Room in the control group for the processes of the chain. */
 const chainTasks = 4;
 
@@ -42,6 +49,8 @@ export class RunningProgram {
   #unsentBytes = 0;
   #peakMemoryBytes = 0;
   #cpuMs = 0;
+  /** In files in memory, mapped or not. */
+  #heldFileBytes = 0;
   #isOver = false;
   #killing: Promise<void> | undefined;
   #diskTimer: NodeJS.Timeout | undefined;
@@ -114,7 +123,12 @@ export class RunningProgram {
     if (!usage || memoryBytes === undefined || cpuMs === undefined) {
       const own = this.#processes.ofProgram(this.pid, list());
       const sum = (of: (entry: ProcessEntry) => number) => own.reduce((total, entry) => total + of(entry), 0);
-      memoryBytes ??= sum((entry) => entry.memoryBytes);
+      memoryBytes ??=
+        sum((entry) => entry.anonymousBytes) +
+        Math.max(
+          sum((entry) => entry.sharedBytes),
+          this.#heldFileBytes,
+        );
       cpuMs ??= sum((entry) => entry.cpuMs);
       isFull ||= sum((entry) => entry.threadCount) >= this.#limits.processCount;
       if (memoryBytes > this.#limits.memoryBytes) this.kill('memory');
@@ -219,12 +233,22 @@ export class RunningProgram {
     return ownBytes + (await sharedSizeBytes(uid));
   }
 
+  #takesFromOthers({ watchCount, inFlightCount }: HeldResources): boolean {
+    if (needsRoot(this.#plan.mechanism)) return false;
+    return watchCount > maxWatchCount || inFlightCount > maxInFlightCount;
+  }
+
   #watchDisk(pauseMs: number): void {
     this.#diskTimer = setTimeout(async () => {
       const startedAt = performance.now();
       const sizeBytes = await this.#sizeBytes();
       if (this.#isOver) return;
-      if (sizeBytes === undefined || sizeBytes > this.#limits.diskBytes) this.kill('disk');
+      const own = this.#processes.ofProgram(this.pid, listProcesses());
+      const held = heldResources(own.map(({ pid }) => pid));
+      this.#heldFileBytes = held.memoryBytes;
+      if (sizeBytes === undefined || sizeBytes + held.unlinkedBytes > this.#limits.diskBytes)
+        this.kill('disk');
+      else if (this.#takesFromOthers(held)) this.kill('descriptors');
       else this.#watchDisk(Math.max(minDiskPauseMs, (performance.now() - startedAt) * diskPauseFactor));
     }, pauseMs);
   }

@@ -6,7 +6,7 @@
 import { closeSync, readdirSync, readFileSync } from 'node:fs';
 import { toError } from '../../lib/errors.ts';
 import { isToBeHidden } from '../mechanism.ts';
-import { openKernel } from '../network/kernel.ts';
+import { hideThisProcess } from '../network/kernel.ts';
 import type { SupervisorReport, SupervisorRequest } from './message.ts';
 import type { RunningProgram } from './program.ts';
 import { Supervisor } from './supervisor.ts';
@@ -41,9 +41,11 @@ async function obey(request: SupervisorRequest): Promise<void> {
   switch (request.kind) {
     case 'open': {
       supervisor = await Supervisor.open(request.settings);
-      if (isToBeHidden(supervisor.facts)) openKernel().hideProcess();
+      const { facts } = supervisor;
+      const problem = isToBeHidden(facts) ? hideThisProcess() : undefined;
+      const problems = problem === undefined ? facts.problems : [...facts.problems, problem];
       const slots = supervisor.slots.map(({ directory, uid }) => ({ directory, uid }));
-      report({ kind: 'opened', facts: supervisor.facts, slots });
+      report({ kind: 'opened', facts: { ...facts, problems }, slots });
       return;
     }
     case 'start': {

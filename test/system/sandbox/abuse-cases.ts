@@ -1,4 +1,5 @@
 import type { SandboxEndReason, SandboxLimits } from '../../../src/sandbox/sandbox.ts';
+import { kernelCases } from './abuse-kernel-cases.ts';
 
 /** A program that tries something it must not be able to do. */
 export interface AbuseCase {
@@ -12,6 +13,8 @@ export interface AbuseCase {
   readonly isAttempt?: true;
   /** How it has to end; default: `exited`, by itself. */
   readonly ends?: readonly SandboxEndReason[];
+  /** The same where programs have the agent's user, if it is another end there. */
+  readonly endsAsSameUser?: readonly SandboxEndReason[];
   readonly limits?: Partial<SandboxLimits>;
   readonly environment?: Readonly<Record<string, string>>;
   /** What the program must have printed, to be sure that it got that far. */
@@ -153,6 +156,7 @@ export const abuseCases: readonly AbuseCase[] = [
     code: `try { const fd = fs.openSync('/dev/shm/fill', 'w'); for (let i = 0; i < 400; i++) fs.writeSync(fd, Buffer.alloc(1e6, 1)); say('ESCAPED'); } catch (e) { say('bounded ' + e.code); }`,
     ends: ['memory', 'exited'],
   },
+  ...kernelCases,
   { name: 'loops for ever', code: 'for (;;) ;', ends: ['wall'], limits: { wallMs: 500 } },
   {
     name: 'ignores every signal',

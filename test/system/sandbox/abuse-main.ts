@@ -35,6 +35,7 @@ say(JSON.stringify({ folder: list('.').sort(), left: ['/tmp', '/var/tmp', '/dev/
 async function run(code: string, more: Partial<(typeof abuseCases)[number]> = {}) {
   const sandbox = await pool.acquire(AbortSignal.timeout(20_000));
   const given = {
+    mechanism,
     agentPid: process.pid,
     supervisorPid: supervisorPidOf(process.pid),
     keyFile: join(base, 'private', 'key'),

@@ -105,7 +105,8 @@ describe.each(variants.filter(({ mechanism }) => mechanism === 'uid' || !isHidde
       expect(verdict.output).not.toContain(canary);
       expect(verdict.opened).toEqual([]);
       expect(verdict.planted).toEqual([]);
-      expect(abuse.ends ?? ['exited']).toContain(verdict.end.reason);
+      const ends = asRoot ? abuse.ends : (abuse.endsAsSameUser ?? abuse.ends);
+      expect(ends ?? ['exited']).toContain(verdict.end.reason);
       expect(verdict.end.problem).toBeUndefined();
       if (abuse.prints !== undefined) expect(verdict.output).toContain(abuse.prints);
       expect(verdict.outputBytes).toBeLessThanOrEqual(abuseLimits.outputBytes);

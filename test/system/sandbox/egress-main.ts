@@ -9,7 +9,7 @@ const order = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8'));
 const pool = await openSandboxes({
   directory: order.directory,
   slotCount: 1,
-  firstUid: 26_000,
+  firstUid: 31_000,
   mechanism: order.mechanism,
   egress: order.egress,
 });

@@ -7,10 +7,17 @@ import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { EgressSettings } from '../../../src/probes/egress/policy.ts';
 import { findBrowser } from '../../../src/sandbox/browsers/find-browser.ts';
-import type { SandboxFacts, SandboxMechanism } from '../../../src/sandbox/mechanism.ts';
+import {
+  mechanismInShort,
+  type SandboxFacts,
+  type SandboxMechanism,
+} from '../../../src/sandbox/mechanism.ts';
+import { openSandboxes } from '../../../src/sandbox/pool/pool.ts';
 import { readRuntimes } from '../../../src/sandbox/runtimes/runtimes.ts';
 import type { SandboxedEnd } from '../../../src/sandbox/sandbox.ts';
+import { systemProgram } from '../../../src/sandbox/system-program.ts';
 import { PlainUser } from '../../helpers/scripts/plain-user.ts';
 import { runtimesDirectory } from '../../helpers/scripts/script-stage.ts';
 import { type Attempt, nodeAttempts, nodeTools, pageAttempts } from './egress-attempts.ts';
@@ -50,6 +57,13 @@ async function listen(address: string, port: number, onVisit: (how: string) => v
   };
 }
 
+interface InSandbox {
+  /** Comes before the program of the agent. */
+  readonly wrapper?: readonly string[];
+  readonly egress?: EgressSettings;
+  readonly modules?: string;
+}
+
 const target = { closedPort: 0, openPort: 0, ownPort: 0, visits: [] as string[], openVisits: [] as string[] };
 
 describe.each<{ readonly mechanism: SandboxMechanism }>([
@@ -83,7 +97,7 @@ describe.each<{ readonly mechanism: SandboxMechanism }>([
     user?.[Symbol.dispose]();
   });
 
-  async function inSandbox(script: string, more: object = {}) {
+  async function inSandbox(script: string, { wrapper = [], ...more }: InSandbox = {}) {
     const order = {
       mechanism,
       directory: join(directory, 'sandboxes'),
@@ -94,7 +108,7 @@ describe.each<{ readonly mechanism: SandboxMechanism }>([
     const file = join(directory, 'order.json');
     writeFileSync(file, JSON.stringify(order));
     const main = join(import.meta.dirname, 'egress-main.ts');
-    const command = [...(user?.wrapper ?? []), process.execPath, main, file];
+    const command = [...wrapper, ...(user?.wrapper ?? []), process.execPath, main, file];
     const [program = '', ...args] = command;
     const { stdout } = await promisify(execFile)(program, args, { maxBuffer: 2 ** 24 });
     return JSON.parse(stdout) as {
@@ -143,6 +157,21 @@ describe.each<{ readonly mechanism: SandboxMechanism }>([
       }
       expect(output).not.toContain('HTTP/1.1');
       expect(target.visits, output).toEqual([]);
+    },
+  );
+
+  it.runIf(isRoot && mechanism === 'user-namespaces')(
+    'where this host makes no networks, the agent is still kept from scripts of its user',
+    { timeout: 120_000 },
+    async () => {
+      const covered =
+        'for name in $(command -v iptables-restore); do mount --bind /dev/null "$name"; done; exec "$@"';
+      const { facts, ownerUid } = await inSandbox('', {
+        wrapper: [systemProgram('unshare'), '--mount', '/bin/sh', '-c', covered, 'covered'],
+        egress: { allow: '', deny: '', ownPorts: [] },
+      });
+      expect(facts).toMatchObject({ hasOwnNetwork: false, mechanism });
+      expect(ownerUid).toBe(0);
     },
   );
 
@@ -209,5 +238,40 @@ describe.each<{ readonly mechanism: SandboxMechanism }>([
     expect(output).toContain('control 200');
     expect(output.match(/→/g)).toHaveLength(pageAttempts.length);
     expect(target.visits, output).toEqual([]);
+  });
+});
+
+describe.skipIf(!isRoot)('where the network is the host’s (uid)', () => {
+  const opened = async (egress: EgressSettings, isUnisolatedAllowed = false) => {
+    const directory = mkdtempSync('/var/tmp/picket-egress-');
+    chmodSync(directory, 0o755);
+    try {
+      const pool = await openSandboxes({
+        directory: join(directory, 'sandboxes'),
+        slotCount: 1,
+        firstUid: 31_500,
+        mechanism: 'uid',
+        egress,
+        isUnisolatedAllowed,
+      });
+      await pool.close();
+      return pool.facts;
+    } finally {
+      rmSync(directory, { recursive: true, force: true });
+    }
+  };
+
+  it('EGRESS_DENY has no scripts offered, unless the operator insists', async () => {
+    const egress = { allow: '', deny: '10.0.0.0/8', ownPorts: [] };
+    await expect(opened(egress)).rejects.toThrow(/EGRESS_DENY would not hold for scripts/);
+    expect(await opened(egress, true)).toMatchObject({ mechanism: 'uid', hasOwnNetwork: false });
+  });
+
+  it('it is told which of the defaults do not hold', async () => {
+    const facts = await opened({ allow: '', deny: '', ownPorts: [] });
+    expect(facts.problems.join()).toMatch(
+      /metadata services, link-local addresses and the agent's own port are open/,
+    );
+    expect(mechanismInShort(facts)).toBe("uid, the host's network: no egress rules hold");
   });
 });

@@ -20,7 +20,9 @@ describe('migrations', () => {
     const known = [second, { ...first, statements: [...first.statements, checksummed] }];
     await migrate(db, dialect, known);
     await migrate(db, dialect, known);
-    const { rows } = await sql<{ name: string }>`select name from schema_migrations order by position`.execute(db);
+    const { rows } = await sql<{
+      name: string;
+    }>`select name from schema_migrations order by position`.execute(db);
     expect(rows.map(({ name }) => name)).toEqual([first.name, second.name]);
   });
 
@@ -29,7 +31,9 @@ describe('migrations', () => {
     const start = { ...first, statements: [checksummed] };
     await migrate(db, dialect, [start, second]);
     const other = { ...second, statements: ['create table other (id text)'] };
-    await expect(migrate(db, dialect, [start, other])).rejects.toThrow(/another version of the migration "0002 second"/);
+    await expect(migrate(db, dialect, [start, other])).rejects.toThrow(
+      /another version of the migration "0002 second"/,
+    );
     await migrate(db, dialect, [start, second]);
   });
 
