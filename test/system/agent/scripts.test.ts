@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import { fromBufferPromise } from 'yauzl';
-import type { LeasedRun } from '../../../src/protocol/agent/agent.ts';
+import type { ClaimRequest, LeasedRun } from '../../../src/protocol/agent/agent.ts';
 import { findBrowser } from '../../../src/sandbox/browsers/find-browser.ts';
 import { unpackedChromiumPath } from '../../../src/sandbox/browsers/unpacked-chromium.ts';
 import { readRuntimes } from '../../../src/sandbox/runtimes/runtimes.ts';
@@ -95,10 +95,11 @@ describe('an agent with scripts', () => {
     needsRuntime(context);
     const claim = await stage.service.waitFor('a claim that names runtimes', () =>
       stage.service.calls
-        .map(({ body }) => body as { runtimes?: string[]; checkTypes?: string[] } | undefined)
+        .map(({ body }) => body as Partial<ClaimRequest> | undefined)
         .find((body) => (body?.runtimes?.length ?? 0) > 0),
     );
     expect(claim?.checkTypes).toContain('MULTI_STEP');
+    expect(claim?.backends?.MULTI_STEP).toMatch(/, (own network|the host's network: no egress rules hold)$/);
     const health = JSON.parse((await agent.get('/health')).body);
     expect(health.scripts).toMatchObject({ isSettled: true, sandbox: { mechanism: expect.any(String) } });
   });
