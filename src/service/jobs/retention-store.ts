@@ -20,6 +20,11 @@ export class Retired {
     this.#dialect = dialect;
   }
 
+  /** How many rows one call removes at most. */
+  get rowsPerRemoval(): number {
+    return this.#dialect.rowsPerRemoval;
+  }
+
   /** Gives space of removed rows back, a little at a time; whether there may be more. */
   async giveBackSpace(): Promise<boolean> {
     return this.#dialect.giveBackSpace(this.#db);

@@ -27,7 +27,6 @@ export interface RetentionOptions {
 }
 
 const checksPerTurn = 20;
-const rowsPerStatement = 500;
 const artifactsPerTurn = 50;
 /** From the end of one round over all checks to the start of the next. */
 const restMs = 60_000;
@@ -113,6 +112,7 @@ export class Retention {
 
   async #lookAt(checkId: string, now: number): Promise<boolean> {
     const store = this.#store;
+    const { rowsPerRemoval } = store.retired;
     let isSealing = (await store.resultColumns.nextSeal(checkId, now)) !== null;
     if (isSealing) {
       isSealing = await store.transaction((repositories) =>
@@ -128,7 +128,7 @@ export class Retention {
     const keptSince = now - this.#retention.resultsMs;
     const sealedUntil = await store.resultColumns.sealedUntil(checkId);
     const removed = await this.#removeResults(checkId, Math.min(keptSince, sealedUntil));
-    const events = await store.retired.removeHeartbeatEvents(checkId, keptSince, rowsPerStatement);
+    const events = await store.retired.removeHeartbeatEvents(checkId, keptSince, rowsPerRemoval);
     const before = now - this.#retention.analyticsMs;
     const pruned = await store.transaction(async (repositories) =>
       Math.max(
@@ -136,12 +136,13 @@ export class Retention {
         await repositories.slotDays.prune(checkId, before, 100),
       ),
     );
-    const isLeft = Math.max(removed, events) === rowsPerStatement || pruned === 100;
+    const isLeft = Math.max(removed, events) === rowsPerRemoval || pruned === 100;
     return !isSealing && !isSealingSlots && !isLeft;
   }
 
   async #removeResults(checkId: string, before: number): Promise<number> {
-    const ids = await this.#store.retired.resultIds(checkId, before, rowsPerStatement);
+    const { retired } = this.#store;
+    const ids = await retired.resultIds(checkId, before, retired.rowsPerRemoval);
     await this.#removeWithArtifacts('results', ids);
     return ids.length;
   }
@@ -168,10 +169,11 @@ export class Retention {
   /** Returns whether there may be more of what belongs to no check in particular. */
   async #removeOld(now: number): Promise<boolean> {
     const { retired, locationMinutes } = this.#store;
+    const { rowsPerRemoval } = retired;
     await locationMinutes.prune(now - locationMinutesMs);
     const before = now - this.#retention.resultsMs;
-    const areRecordsLeft = await retired.removeRecords(before, rowsPerStatement);
-    const { resultIds, emptyIds } = await retired.testSessions(before, rowsPerStatement);
+    const areRecordsLeft = await retired.removeRecords(before, rowsPerRemoval);
+    const { resultIds, emptyIds } = await retired.testSessions(before, rowsPerRemoval);
     await this.#removeWithArtifacts('test_results', resultIds);
     await retired.removeTestSessions(emptyIds);
     const files = await this.#removeArtifacts(now - this.#retention.artifactsMs);
@@ -179,7 +181,7 @@ export class Retention {
     return (
       areRecordsLeft ||
       resultIds.length > 0 ||
-      emptyIds.length === rowsPerStatement ||
+      emptyIds.length === rowsPerRemoval ||
       files === artifactsPerTurn
     );
   }

@@ -8,6 +8,8 @@ export interface ManyResults {
   readonly count: number;
   readonly fromMs: number;
   readonly lengthMs: number;
+  /** Each has a detail of some 2 kB of its own; otherwise only the newest have one. */
+  readonly hasDetails?: boolean;
 }
 
 /** Only the newest results carry a detail: older ones are read as columns, or by SQL that does not look at it. */
@@ -15,7 +17,7 @@ const withDetail = 10_000;
 
 /** The same for both engines: `n` counts from 0, `r` is random in [0, 1). */
 function insertSql(results: ManyResults, engine: 'sqlite' | 'postgres'): string {
-  const { checkId, accountId, count, fromMs, lengthMs } = results;
+  const { checkId, accountId, count, fromMs, lengthMs, hasDetails } = results;
   const isPostgres = engine === 'postgres';
   const random = isPostgres ? 'random()' : '((random() & 4294967295) / 4294967296.0)';
   const id = isPostgres ? 'gen_random_uuid()::text' : 'lower(hex(randomblob(16)))';
@@ -40,7 +42,12 @@ function insertSql(results: ManyResults, engine: 'sqlite' | 'postgres'): string 
   };
   const numbers = Object.entries(phases).map(([name, ms]) => `"${name}":' || ${ms} || '`);
   const measured = `'[[' || ${status} || ',{${numbers.join(',')}}]]'`;
-  const detail = `case when n >= ${count - withDetail} then '{"body":"${'x'.repeat(1900)}"}' end`;
+  const noise = isPostgres
+    ? `(select string_agg(md5(n::text || part), '') from generate_series(1, 60) as part)`
+    : 'hex(randomblob(950))';
+  const detail = hasDetails
+    ? `'{"body":"' || ${noise} || '"}'`
+    : `case when n >= ${count - withDetail} then '{"body":"${'x'.repeat(1900)}"}' end`;
   // Materialised, or SQLite draws a new number wherever one is named.
   return `${series}, numbered as materialized (select n, ${random} as r, ${random} as q from counted)
     insert into results (id, run_id, account_id, check_id, check_type, run_location, result_type,

@@ -39,6 +39,8 @@ export interface Dialect {
   readonly forUpdate: RawBuilder<unknown>;
   /** The same, passing over rows that another process has locked. */
   readonly forUpdateSkipLocked: RawBuilder<unknown>;
+  /** How many rows one statement of the background removes: on SQLite everybody waits for it. */
+  readonly rowsPerRemoval: number;
   /**
    * `column in (values of a query)`. Where rows are locked, the whole query runs, and locks its rows in its
    * own order, before the statement touches the first one: two statements that lock in one order cannot wait
@@ -110,6 +112,7 @@ const sqliteSql: Dialect = {
   instantColumn: 'bigint',
   serialKey: 'integer primary key autoincrement',
   blobColumn: 'blob',
+  rowsPerRemoval: 500,
   forUpdate: nothing,
   forUpdateSkipLocked: nothing,
   // BEGIN IMMEDIATE holds the one write lock already.
@@ -175,6 +178,7 @@ const postgresSql: Dialect = {
   instantColumn: 'timestamptz',
   serialKey: 'bigint generated always as identity primary key',
   blobColumn: 'bytea',
+  rowsPerRemoval: 5_000,
   forUpdate: sql`for update`,
   forUpdateSkipLocked: sql`for update skip locked`,
   lockSchema: async (transaction) => {
