@@ -86,7 +86,8 @@ class NodeSqliteDriver implements Driver {
 
 interface Prepared {
   readonly statement: StatementSync;
-  readonly returnsRows: boolean;
+  /** Whether it goes on for as long as it has rows: pragmas have some without columns, as one for each page given back. */
+  readonly hasRows: boolean;
 }
 
 class NodeSqliteConnection implements DatabaseConnection {
@@ -109,9 +110,9 @@ class NodeSqliteConnection implements DatabaseConnection {
   }
 
   #execute<Row>(query: CompiledQuery): QueryResult<Row> {
-    const { statement, returnsRows } = this.#prepare(query.sql);
+    const { statement, hasRows } = this.#prepare(query.sql);
     const parameters = query.parameters as (string | number | bigint | null | Uint8Array)[];
-    if (returnsRows) return { rows: statement.all(...parameters) as Row[] };
+    if (hasRows) return { rows: statement.all(...parameters) as Row[] };
     const { changes, lastInsertRowid } = statement.run(...parameters);
     return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
   }
@@ -124,7 +125,7 @@ class NodeSqliteConnection implements DatabaseConnection {
   #prepare(text: string): Prepared {
     return this.#statements.getOrMake(text, () => {
       const statement = this.#database.prepare(text);
-      return { statement, returnsRows: statement.columns().length > 0 };
+      return { statement, hasRows: statement.columns().length > 0 || text.startsWith('pragma ') };
     });
   }
 }
