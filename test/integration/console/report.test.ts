@@ -64,6 +64,10 @@ it('has rows whose parts add up to the slots due, and a total that adds up to th
 it('is the same as the table that it links to', async () => {
   const { body } = await reader.get('/report?range=last7Days&zone=Europe%2FBerlin&tag=desk');
   const link = /href="(\/report\/report\.csv[^"]*)"/.exec(body)?.[1]?.replaceAll('&amp;', '&') ?? '';
+  // From noon of the 16th to noon of the 23rd.
+  expect(body).toContain(
+    'Last 7 days</b>: 2026-11-16 13:00 to 2026-11-23 13:00, by the clocks of Europe/Berlin',
+  );
   const csv = await reader.get(link);
   expect(csv.headers['content-type']).toContain('text/csv');
   const [titles = '', row = '', rest] = csv.body.split('\r\n');

@@ -75,9 +75,12 @@ async function dueOf(
 async function notifyOfGroup(
   repositories: Repositories,
   id: string,
-  notices: readonly DueNotice[],
+  due: readonly DueNotice[],
   now: number,
 ): Promise<boolean> {
+  const notices = due.toSorted((one, other) =>
+    one.policy.check.name.localeCompare(other.policy.check.name, 'en'),
+  );
   const [first] = notices;
   if (!first) return false;
   if (notices.length === 1) return storeAlert(repositories, alertOf(first, now), first.channels);

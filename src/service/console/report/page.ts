@@ -1,5 +1,7 @@
 import { AppError } from '../../../lib/errors.ts';
+import { localTime } from '../../../lib/time-zone.ts';
 import { type CheckReport, reportingRoutes, reportRanges } from '../../../protocol/results/reporting.ts';
+import { namedWindow } from '../../results/report-window.ts';
 import { shortened } from '../elements/format.ts';
 import { notice } from '../forms/action.ts';
 import { type Html, html, withQuery } from '../html.ts';
@@ -33,7 +35,7 @@ async function showReport(call: PageCall): Promise<View> {
   const reports: CheckReport[] = await call.api.call(reportingRoutes.getReport, { query: choice.query });
   const main = html`${heading('Report')}${problem === null ? '' : notice(problem, 'refused')}
 ${form(choice, tags)}
-<p class="lead">${periodOf(choice)}${fields.tag === '' ? '' : html`, checks tagged <span class="tag">${shortened(fields.tag, 60)}</span>`}.
+<p class="lead">${periodOf(choice, call.clock.wallMs())}${fields.tag === '' ? '' : html`, checks tagged <span class="tag">${shortened(fields.tag, 60)}</span>`}.
 <a class="button" href="${withQuery(`/report/${csvFile}`, fields)}">As a table (CSV)</a></p>
 ${reportTable(reports)}
 <p class="small soft">Every slot that was due is counted once: the columns from "Evaluated" on add up to "Due". Slots belong to a period by when they were due,
@@ -41,11 +43,16 @@ results by when they came in. "Succeeded" is the share of the evaluated runs tha
   return { main };
 }
 
-function periodOf({ fields, query }: ReportChoice): Html {
-  const { zone } = fields;
-  return query.from === undefined
-    ? html`<b>${rangeWords[fields.range as keyof typeof rangeWords]}</b>, by the clocks of ${zone}`
-    : html`<b>${fields.first} to ${fields.last}</b>, whole days by the clocks of ${zone}`;
+/** On paper a named range means nothing without its dates. */
+function periodOf({ fields: { range, first, last, zone }, query }: ReportChoice, now: number): Html {
+  if (query.from !== undefined) {
+    return html`<b>${first} to ${last}</b>, whole days by the clocks of ${zone}`;
+  }
+  const { from, to } = namedWindow(range, now, zone);
+  const [begin, end] = [from, to].map((at) =>
+    localTime(at, zone).toString({ smallestUnit: 'minute' }).replace('T', ' '),
+  );
+  return html`<b>${rangeWords[range]}</b>: ${begin} to ${end}, by the clocks of ${zone}`;
 }
 
 function form({ fields }: ReportChoice, tags: readonly string[]): Html {

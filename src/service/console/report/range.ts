@@ -17,7 +17,7 @@ export const rangeWords: Readonly<Record<(typeof reportRanges)[number], string>>
 export interface ReportChoice {
   /** The fields of the form, to show it again and to ask the same of the table. */
   readonly fields: {
-    readonly range: string;
+    readonly range: (typeof reportRanges)[number];
     readonly first: string;
     readonly last: string;
     readonly zone: string;
