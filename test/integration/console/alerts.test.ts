@@ -88,6 +88,21 @@ describe('what is open', () => {
     expect(body).not.toMatch(/Acknowledge…|Silence…|Silence a tag/);
   });
 
+  it('names the error budgets that burn, and nothing where none does', async () => {
+    expect((await reader.get('/alerts')).body).not.toContain('Error budgets');
+    const alert = {
+      ...{ id: 'burn', account_id: harness.accountId, check_id: '1', alert_type: 'ALERT_SLO_BURN' as const },
+      ...{ notice: 'failure' as const, result_id: null, created: clock.wallMs() },
+      facts: JSON.stringify({ checkName: `goal ${hostile}`, error: '12 of 60 runs failed' }),
+    };
+    const burn = { slo_id: 1, account_id: harness.accountId, alert_id: 'burn', burn_window: 'HOUR' as const };
+    await harness.store.alerts.insert([alert]);
+    await harness.store.sloBurns.begin({ ...burn, since: clock.wallMs() });
+    const { body } = await reader.get('/alerts');
+    expect(body).toMatch(/Error budgets[\s\S]*goal &quot;&gt;&lt;img[\s\S]*12 of 60 runs failed/);
+    await harness.store.sloBurns.end(burn);
+  });
+
   it('is acknowledged with a word about why, and taken back', async () => {
     const csrf = await writer.csrf('/alerts');
     const path = `/alerts/checks/${checkId}`;
@@ -185,6 +200,35 @@ describe('channels', () => {
       webhookSecret: 'very-secret-value',
       headers: [{ key: 'Authorization', value: 'locked-value' }, { key: 'X-Team' }],
     });
+  });
+
+  it('have quiet hours where both times are given, and say what is wrong with them', async () => {
+    const csrf = await writer.csrf('/alerts/channels/new?type=EMAIL');
+    const fields = { csrf, type: 'EMAIL', 'config.address': 'night@example.com', sendFailure: 'true' };
+    const made = await writer.post('/alerts/channels/new', fields);
+    const path = made.headers['location'] ?? '';
+    const stored = async () =>
+      (await harness.call('GET', `/v1/alert-channels/${path.split('/').at(-1)}`)).body.quietHours;
+    expect(await stored()).toBeNull();
+    const hours = {
+      'quietHours.from': '22:00',
+      'quietHours.until': '07:00',
+      'quietHours.timezone': 'Asia/Tokyo',
+    };
+    await writer.post(path, { ...fields, ...hours });
+    expect(await stored()).toEqual({
+      ...{ from: '22:00', until: '07:00', timezone: 'Asia/Tokyo', exceptFailures: false },
+    });
+    expect((await writer.get(path)).body).toMatch(/name="quietHours\.from"[^>]*value="22:00"/);
+    const wrong = await writer.post(path, { ...fields, ...hours, 'quietHours.timezone': 'Tokyo' });
+    expect([wrong.status, wrong.body]).toEqual([
+      422,
+      expect.stringContaining('Must be the name of a time zone'),
+    ]);
+    const half = await writer.post(path, { ...fields, 'quietHours.from': '22:00' });
+    expect(half.status).toBe(422);
+    await writer.post(path, fields);
+    expect(await stored()).toBeNull();
   });
 
   it('are subscribed by check, tag and all, switched off, and gone', async () => {
