@@ -3,11 +3,12 @@ import { defineCheckType } from '../contract/check-type.ts';
 import { HeartbeatSpec, limitsOf, pingStates } from './spec.ts';
 
 /** What is known of a ping, or of its absence. */
-const HeartbeatDetail = z.object({
+export const HeartbeatDetail = z.object({
   state: z.string(),
   source: z.string().nullable(),
   userAgent: z.string().nullable(),
 });
+export type HeartbeatDetail = z.infer<typeof HeartbeatDetail>;
 
 /** Nobody runs it: the job that is watched calls in, and silence is the failure. */
 export const heartbeat = defineCheckType({

@@ -24,9 +24,15 @@ const files = {
   style: {
     name: 'style.css',
     contentType: 'text/css; charset=utf-8',
-    sources: ['tokens.css', 'layout.css', 'elements.css', 'forms.css', 'pages.css', 'public.css'].map(
-      (name) => join(folder, name),
-    ),
+    sources: [
+      'tokens.css',
+      'layout.css',
+      'elements.css',
+      'forms.css',
+      'pages.css',
+      'charts.css',
+      'public.css',
+    ].map((name) => join(folder, name)),
   },
   htmx: {
     name: 'htmx.js',

@@ -32,6 +32,24 @@ export class Incidents extends accountTable<IncidentRow>()({ name: 'incidents', 
       .execute();
   }
 
+  /** Incidents that alerts of a check opened, as far as they lie in a window. */
+  async ofCheck(
+    accountId: string,
+    checkId: string,
+    { from, to }: { readonly from: number; readonly to: number },
+  ): Promise<IncidentRow[]> {
+    return this.db
+      .selectFrom('incidents')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .where('check_id', '=', checkId)
+      .where('started', '<', to)
+      .where((eb) => eb.or([eb('ended', 'is', null), eb('ended', '>', from)]))
+      .orderBy('started')
+      .limit(100)
+      .execute();
+  }
+
   async replaceServices(incidentId: string, serviceIds: readonly string[]): Promise<void> {
     await this.db.deleteFrom('incident_services').where('incident_id', '=', incidentId).execute();
     const rows = [...new Set(serviceIds)].map((serviceId, position) => ({

@@ -148,6 +148,58 @@ describe('from the overview', () => {
   });
 });
 
+describe('the chart of a check', () => {
+  const path = () => `/checks/${stage.checks.get('healthy')}`;
+  /** The range that is shown, in milliseconds. */
+  const rangeOf = (address: string) => {
+    const { searchParams } = new URL(address);
+    return ['from', 'to'].map((name) => Date.parse(searchParams.get(name) ?? '')) as [number, number];
+  };
+
+  it('shows a stretch that is chosen by pointer or by keys', async () => {
+    await using window = await stage.visit();
+    const { page } = window;
+    await window.go(path());
+    const chart = page.locator('[data-brush]');
+    const box = await chart.locator('svg').boundingBox();
+    if (!box) throw new Error('there is no chart');
+    const [start, end] = await Promise.all(
+      ['data-from', 'data-to'].map(async (name) => Number(await chart.getAttribute(name))),
+    );
+    const left = Number(await chart.getAttribute('data-left'));
+    const at = (share: number) => box.x + box.width * (left + share * (1 - left));
+    await page.mouse.move(at(0.5), box.y + 40);
+    await page.mouse.down();
+    await page.mouse.move(at(0.75), box.y + 60, { steps: 5 });
+    await page.mouse.up();
+    await page.waitForURL(/[?&]from=/);
+    const lengthMs = (end ?? 0) - (start ?? 0);
+    const [from, to] = rangeOf(page.url());
+    expect((from - (start ?? 0)) / lengthMs).toBeCloseTo(0.5, 1);
+    expect((to - from) / lengthMs).toBeCloseTo(0.25, 1);
+
+    await window.go(path());
+    await page.locator('[data-brush]').focus();
+    for (const key of ['ArrowLeft', 'Shift+ArrowLeft', 'Shift+ArrowLeft', 'Enter'])
+      await page.keyboard.press(key);
+    await page.waitForURL(/[?&]from=/);
+    const [byKeys, last] = rangeOf(page.url());
+    expect((last - byKeys) / lengthMs).toBeCloseTo(0.06, 2);
+    expect(window.complaints).toEqual([]);
+  });
+
+  it('takes a range from a form without scripts', async () => {
+    await using window = await stage.visit({ javaScriptEnabled: false });
+    const { page } = window;
+    await window.go(path());
+    await page.getByText('Other range').click();
+    await page.fill('[name=from]', '2026-11-22T11:00:00Z');
+    await page.getByRole('button', { name: 'Show it' }).click();
+    expect(rangeOf(page.url())[0]).toBe(Date.UTC(2026, 10, 22, 11));
+    expect(await page.locator('.ranges').innerText()).toContain('2026-11-22 11:00:00 UTC');
+  });
+});
+
 describe('every page', () => {
   it('has nothing for axe in light and dark, fits 320 pixels, and asks nobody else for anything', {
     timeout: 240_000,

@@ -4,7 +4,7 @@ import type { Coverage } from '../../../protocol/runs/coverage.ts';
 import { duration, percent } from '../elements/format.ts';
 import { table } from '../elements/table.ts';
 import { section, visible } from '../elements/text.ts';
-import { type ChartBucket, timeChart } from '../elements/time-chart.ts';
+import { type ChartBucket, type ChartMark, timeChart } from '../elements/time-chart.ts';
 import type { Phase } from '../elements/waterfall.ts';
 import { type Content, type Html, html, path, withQuery } from '../html.ts';
 import type { PageCall } from '../page.ts';
@@ -30,7 +30,18 @@ type Row = Readonly<Record<string, number | string | null>>;
 /** The figures of a check over a range, with their course over time and by place. */
 export async function numberSections(
   call: PageCall,
-  { checkId, type, range }: { readonly checkId: string; readonly type: CheckType; readonly range: Range },
+  {
+    checkId,
+    type,
+    range,
+    marks,
+  }: {
+    readonly checkId: string;
+    readonly type: CheckType;
+    readonly range: Range;
+    /** Asked for at the same time. */
+    readonly marks: Promise<readonly ChartMark[]>;
+  },
 ): Promise<{ summary: Html; sections: Content[] }> {
   const names = type.analytics.metrics.filter(({ isPerItem }) => !isPerItem).map(({ name }) => name);
   const main = names.includes('responseTime')
@@ -51,7 +62,7 @@ export async function numberSections(
     ask(['availability', ...time]),
     main === undefined || isEvents
       ? undefined
-      : ask([`${main}_p95`, ...phases.map((name) => `${name}_avg`)], {
+      : ask([...time, ...phases.map((name) => `${name}_avg`)], {
           aggregationInterval: String(intervalMinutes),
         }),
     isEvents ? undefined : ask(['availability', ...time], { groupBy: 'runLocation' }),
@@ -65,10 +76,11 @@ export async function numberSections(
     course === undefined || main === undefined
       ? ''
       : chartSection(course.series[0]?.data ?? [], {
-          main,
+          time,
           phases,
           range,
           checkId,
+          marks: await marks,
           intervalMs: intervalMinutes * minuteMs,
         });
   return { summary, sections: [chart, places === undefined ? '' : placeSection(places, time)] };
@@ -84,9 +96,16 @@ function timeOf(value: unknown): string {
 
 function chartSection(
   rows: readonly Row[],
-  options: { main: string; phases: readonly string[]; range: Range; checkId: string; intervalMs: number },
+  options: {
+    readonly time: readonly string[];
+    readonly phases: readonly string[];
+    readonly range: Range;
+    readonly checkId: string;
+    readonly intervalMs: number;
+    readonly marks: readonly ChartMark[];
+  },
 ): Content {
-  const { main, phases, range, checkId, intervalMs } = options;
+  const { time, phases, range, checkId, intervalMs, marks } = options;
   const first = Math.floor(range.from / intervalMs) * intervalMs;
   const byStart = new Map(
     rows.map((row) => [Math.floor(Date.parse(String(row['timestamp'])) / intervalMs) * intervalMs, row]),
@@ -94,12 +113,11 @@ function chartSection(
   const list: ChartBucket[] = [];
   for (let from = first; from < range.to; from += intervalMs) {
     const row = byStart.get(from) ?? {};
-    const line = row[`${main}_p95`];
     const to = from + intervalMs;
     list.push({
       from,
       to,
-      lineMs: typeof line === 'number' ? line : null,
+      linesMs: time.map((key) => (typeof row[key] === 'number' ? row[key] : null)),
       parts: phases.flatMap((name) => {
         const ms = row[`${name}_avg`];
         const [word, kind] = stacked[name] ?? [name, 'other' as const];
@@ -111,17 +129,43 @@ function chartSection(
       ),
     });
   }
-  if (list.every(({ lineMs }) => lineMs === null)) return '';
+  if (list.every(({ linesMs }) => linesMs.every((ms) => ms === null))) return '';
+  const lines = time.map((key) => key.split('_')[1] ?? key);
   const used = phases.filter((name) =>
     list.some(({ parts }) => parts.some((part) => part.name === stacked[name]?.[0])),
   );
   return section(
     'Response time',
-    html`${timeChart('Response time over the range: p95, and the phases of the average run', list, 'p95')}<ul class="legend"><li><svg class="swatch" viewBox="0 0 10 10" width="10" height="10" aria-hidden="true"><path class="chart-line" d="M0 5h10"/></svg>p95</li>${used.map(
+    html`${timeChart({
+      label: 'Response time over the range: p50, p95 and p99, and the phases of the average run',
+      from: range.from,
+      to: range.to,
+      buckets: list,
+      lines,
+      marks,
+      zoomHref: path`/checks/${checkId}`,
+    })}<ul class="legend">${lines.map(
+      (name) =>
+        html`<li><svg class="swatch" viewBox="0 0 10 10" width="10" height="10" aria-hidden="true"><path class="chart-line line-${name}" d="M0 5h10"/></svg>${name}</li>`,
+    )}${markLegend(marks)}${used.map(
       (name) =>
         html`<li><svg class="swatch" viewBox="0 0 10 10" width="10" height="10" aria-hidden="true"><rect class="phase-${stacked[name]?.[1] ?? 'other'}" width="10" height="10" rx="2"/></svg>${stacked[name]?.[0] ?? name}</li>`,
-    )}</ul>`,
+    )}</ul><p class="hint">Drag over a stretch to look closer; by keyboard: focus the chart, arrows move an end of the stretch (with Shift the other one), Enter shows it.</p>`,
     'response-time',
+  );
+}
+
+const markWords: Readonly<Record<ChartMark['kind'], string>> = {
+  alert: 'Alert',
+  recovery: 'Recovery',
+  incident: 'Incident',
+};
+
+function markLegend(marks: readonly ChartMark[]): Content {
+  const kinds = [...new Set(marks.map(({ kind }) => kind))];
+  return kinds.map(
+    (kind) =>
+      html`<li><svg class="swatch" viewBox="0 0 10 10" width="10" height="10" aria-hidden="true"><rect class="mark-${kind}" width="10" height="10" rx="2"/></svg>${markWords[kind]}</li>`,
   );
 }
 

@@ -1,9 +1,9 @@
 import { findCheckType } from '../../../checks/index.ts';
 import { AppError } from '../../../lib/errors.ts';
-import { alertRoutes } from '../../../protocol/alerts/alert.ts';
 import { checkRoutes } from '../../../protocol/checks/check.ts';
 import { type ErrorGroup, errorGroupRoutes } from '../../../protocol/results/error-group.ts';
 import { checkSessionRoutes } from '../../../protocol/sessions/check-session.ts';
+import { textField } from '../elements/form.ts';
 import { ago, counted, duration, instant, shortened } from '../elements/format.ts';
 import { stateBadge } from '../elements/state.ts';
 import { facts, table } from '../elements/table.ts';
@@ -11,7 +11,8 @@ import { block, section, visible } from '../elements/text.ts';
 import { type Content, type Html, html, path, withQuery } from '../html.ts';
 import { sinceOf } from '../overview/since.ts';
 import type { Page, PageCall, View } from '../page.ts';
-import { runAgainForm } from '../run/page.ts';
+import { runAgainForm } from '../run/parts.ts';
+import { eventsIn } from './events.ts';
 import { numberSections } from './numbers.ts';
 import { type Range, rangeNames, rangeOf, ranges } from './range.ts';
 import { slotSection, slotsIn } from './slots.ts';
@@ -29,23 +30,24 @@ async function checkPage(call: PageCall): Promise<View> {
     query: { includeDependencies: 'false' },
   });
   const stored = await store.checks.find(viewer.accountId, checkId);
-  const { rows } = await store.overviews.list(
+  const [row] = await store.overviews.list(
     viewer.accountId,
     { checkId },
     { page: { limit: 1, offset: 0 }, now },
   );
-  const [row] = rows;
   const type = findCheckType(check.checkType);
   if (!row || !stored || !type) throw new AppError('NOT_FOUND', `There is no check ${checkId}.`);
   const since = sinceOf(row);
   const places = check.runParallel ? Math.max(1, row.locations.length) : 1;
   const frequencyMs = intervalMs(check);
   const range = rangeOf(query, frequencyMs / places, now);
-  const [slots, numbers, groups, alerts, session] = await Promise.all([
+  const happened = eventsIn(call, checkId, range);
+  const marks = happened.then((events) => events.marks);
+  const [slots, numbers, groups, events, session] = await Promise.all([
     slotsIn(call, checkId, range),
-    numberSections(call, { checkId, type, range }),
+    numberSections(call, { checkId, type, range, marks }),
     api.call(errorGroupRoutes.listErrorGroupsOfCheck, { params: { checkId }, query: { limit: 20 } }),
-    api.call(alertRoutes.listAlertsOfCheck, { params: { checkId }, query: { limit: 20 } }),
+    happened,
     sessionNotice(call, checkId, query.get('session')),
   ]);
   const main = html`<p class="crumbs"><a href="/">Overview</a></p>
@@ -54,7 +56,7 @@ async function checkPage(call: PageCall): Promise<View> {
 ${check.warnings.map(({ message }) => html`<p class="notice">${message}</p>`)}${session}
 ${rangeLinks(checkId, range)}
 ${numbers.summary}
-${slotSection(slots)}${numbers.sections}${groupSection(groups, now)}${alertSection(checkId, alerts)}${configuration(check)}`;
+${slotSection(slots)}${numbers.sections}${groupSection(groups, now)}${events.section}${configuration(check)}`;
   return { title: shortened(check.name, 80), main, isLive: true };
 }
 
@@ -69,7 +71,13 @@ function rangeLinks(checkId: string, range: Range): Html {
   return html`<nav class="ranges" aria-label="Range"><ul>${rangeNames.map(
     (name) =>
       html`<li><a href="${withQuery(path`/checks/${checkId}`, { range: name })}"${range.name === name ? html` aria-current="true"` : ''}>${ranges[name].word}</a></li>`,
-  )}</ul>${range.name === null ? html`<span class="soft">${instant(range.from)} to ${instant(range.to)}</span>` : ''}</nav>`;
+  )}</ul>${range.name === null ? html`<span class="soft">${instant(range.from)} to ${instant(range.to)}</span>` : ''}
+<details class="own-range"><summary>Other range</summary><form method="get" action="${path`/checks/${checkId}`}">${rangeField('from', 'From (UTC)', range.from)}${rangeField('to', 'To (UTC)', range.to)}<button class="button" type="submit">Show it</button></form></details></nav>`;
+}
+
+/** The value holds its seconds and its zone: what is sent is read as it is. */
+function rangeField(name: string, label: string, at: number): Html {
+  return textField({ name, label, value: `${new Date(at).toISOString().slice(0, 19)}Z` });
 }
 
 /** How far a run is that somebody asked for. */
@@ -105,46 +113,6 @@ function groupSection(groups: readonly ErrorGroup[], now: number): Content {
     }),
     'errors',
   );
-}
-
-interface ShownAlert {
-  readonly alertType: string;
-  readonly error: string | null;
-  readonly checkResultId: string | null;
-  readonly created_at: string;
-}
-
-function alertSection(checkId: string, alerts: readonly ShownAlert[]): Content {
-  if (alerts.length === 0) return '';
-  return section(
-    'Alerts of the last 6 hours',
-    table<ShownAlert>({
-      caption: 'Alerts of this check, newest first',
-      rows: alerts,
-      empty: '',
-      columns: [
-        { title: 'When', cell: ({ created_at: createdAt }) => instant(createdAt) },
-        {
-          title: 'Alert',
-          cell: ({ alertType, checkResultId }) =>
-            checkResultId === null
-              ? alertWords(alertType)
-              : html`<a href="${path`/checks/${checkId}/runs/${checkResultId}`}">${alertWords(alertType)}</a>`,
-        },
-        { title: 'Why', cell: ({ error }) => (error === null ? '' : visible(shortened(error, 200))) },
-      ],
-    }),
-    'alerts',
-  );
-}
-
-/** `ALERT_DEGRADED_RECOVERY` as people say it. */
-function alertWords(type: string): string {
-  const words = type
-    .replace(/^ALERT_/, '')
-    .toLowerCase()
-    .replaceAll('_', ' ');
-  return words.slice(0, 1).toUpperCase() + words.slice(1);
 }
 
 function configuration(check: Readonly<Record<string, unknown>>): Content {

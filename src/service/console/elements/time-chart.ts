@@ -14,32 +14,64 @@ export interface ChartBucket {
   readonly to: number;
   /** Stacked, from the bottom; empty where nothing was measured. */
   readonly parts: readonly ChartPart[];
-  /** Drawn as a line over the stack. */
-  readonly lineMs: number | null;
+  /** Drawn over the stack, one point of each line; in the order of `lines`. */
+  readonly linesMs: readonly (number | null)[];
   /** A closer look at it. */
   readonly href: string;
 }
 
-const [width, height, left, bottom] = [1100, 200, 62, 8];
+/** Something that happened, on the axis of the chart. */
+export interface ChartMark {
+  readonly kind: 'alert' | 'recovery' | 'incident';
+  readonly from: number;
+  /** Of what lasts; the same as `from` for an instant. */
+  readonly to: number;
+  readonly title: string;
+  readonly href: string | null;
+}
 
-/** Response time over a range: stacked phases, and a line. Where nothing was measured there is nothing. */
-export function timeChart(label: string, buckets: readonly ChartBucket[], lineName: string): Html {
+export interface TimeChart {
+  readonly label: string;
+  readonly from: number;
+  readonly to: number;
+  readonly buckets: readonly ChartBucket[];
+  /** The names of the lines, which are classes of style: `p50`, `p95`, `p99`. */
+  readonly lines: readonly string[];
+  readonly marks: readonly ChartMark[];
+  /** Where a stretch that is chosen on the chart is shown; `from` and `to` are added to it. */
+  readonly zoomHref: string;
+}
+
+const [width, height, left, bottom] = [1100, 200, 62, 8];
+const marksHeight = 16;
+
+/**
+ * Response time over a range: stacked phases, lines, and what happened meanwhile. Where nothing was measured
+ * there is nothing. With scripts a stretch of it can be chosen, by pointer or by arrow keys (app.js).
+ */
+export function timeChart(chart: TimeChart): Html {
+  const { label, from, to, buckets, lines, marks } = chart;
   const sums = buckets.map(({ parts }) => parts.reduce((sum, { ms }) => sum + ms, 0));
-  const highest = niceCeiling(Math.max(...sums, ...buckets.map(({ lineMs }) => lineMs ?? 0), 0.001));
+  const highest = niceCeiling(
+    Math.max(...sums, ...buckets.flatMap(({ linesMs }) => linesMs.map((ms) => ms ?? 0)), 0.001),
+  );
   const plot = { width: width - left, height: height - bottom - 6 };
   const y = (ms: number) => 6 + plot.height - (ms / highest) * plot.height;
   const step = plot.width / Math.max(1, buckets.length);
-  const columns = buckets.map((bucket, index) =>
-    column(bucket, { x: left + index * step, step, y, lineName }),
-  );
-  return html`<div class="chart" tabindex="0" role="region" aria-label="${label}"><svg viewBox="0 0 ${width} ${height}" width="${width}" height="${height}">
+  const columns = buckets.map((bucket, index) => column(bucket, { x: left + index * step, step, y, lines }));
+  const whole = height + (marks.length > 0 ? marksHeight : 0);
+  const start = buckets[0]?.from ?? from;
+  const end = buckets.at(-1)?.to ?? to;
+  const at = (instant: number) =>
+    left + (Math.min(Math.max(instant - start, 0), end - start) / (end - start)) * plot.width;
+  return html`<div class="chart" tabindex="0" role="region" aria-label="${label}" data-brush="${chart.zoomHref}" data-from="${start}" data-to="${end}" data-left="${left / width}"><svg viewBox="0 0 ${width} ${whole}" width="${width}" height="${whole}">
 ${[0, 0.5, 1].map((share) => html`<path class="grid" d="M${left} ${y(share * highest).toFixed(1)}H${width}"/><text class="tick" x="${left - 8}" y="${(y(share * highest) + 4).toFixed(1)}">${duration(share * highest)}</text>`)}
-${columns}<path class="chart-line" d="${linePath(buckets, { step, y })}"/></svg></div>`;
+${columns}${lines.map((name, line) => html`<path class="chart-line line-${name}" d="${linePath(buckets, { line, step, y })}"/>`)}${marks.map((one) => mark(one, at))}<rect class="brush" x="0" y="0" width="0" height="${height}"/></svg></div>`;
 }
 
 function column(
   bucket: ChartBucket,
-  { x, step, y, lineName }: { x: number; step: number; y: (ms: number) => number; lineName: string },
+  { x, step, y, lines }: { x: number; step: number; y: (ms: number) => number; lines: readonly string[] },
 ): Html {
   let base = 0;
   const rects = bucket.parts.map(({ kind, ms }) => {
@@ -47,20 +79,39 @@ function column(
     base += ms;
     return html`<rect class="phase-${kind}" x="${(x + step * 0.1).toFixed(1)}" y="${from.toFixed(1)}" width="${(step * 0.8).toFixed(1)}" height="${Math.max(0, to - from).toFixed(1)}"/>`;
   });
-  if (bucket.parts.length === 0 && bucket.lineMs === null) return html``;
+  if (bucket.parts.length === 0 && bucket.linesMs.every((ms) => ms === null)) return html``;
   const at = `${new Date(bucket.from).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
   const said = bucket.parts.map(({ name, ms }) => `${name} ${duration(ms)}`);
-  const line = bucket.lineMs === null ? [] : [`${lineName} ${duration(bucket.lineMs)}`];
+  const line = bucket.linesMs.flatMap((ms, index) =>
+    ms === null ? [] : [`${lines[index]} ${duration(ms)}`],
+  );
   return html`<a href="${bucket.href}" tabindex="-1"><title>${at}: ${[...line, ...said].join(', ')}</title><path class="hit" d="M${x.toFixed(1)} 6h${step.toFixed(1)}V${height - bottom}h-${step.toFixed(1)}z"/>${rects}</a>`;
+}
+
+/** An instant as a sign below the columns, what lasts as a bar. */
+function mark({ kind, from, to, title, href }: ChartMark, at: (instant: number) => number): Html {
+  const [x, end] = [at(from), at(to)];
+  const top = height + 2;
+  const shape =
+    kind === 'incident'
+      ? html`<rect x="${x.toFixed(1)}" y="${top + 3}" width="${Math.max(3, end - x).toFixed(1)}" height="7" rx="2"/>`
+      : kind === 'alert'
+        ? html`<path d="M${x.toFixed(1)} ${top}l6 11h-12z"/>`
+        : html`<circle cx="${x.toFixed(1)}" cy="${top + 6}" r="5"/>`;
+  const shown = html`<title>${title}</title>${shape}`;
+  return href === null
+    ? html`<g class="mark-${kind}">${shown}</g>`
+    : html`<a class="mark-${kind}" href="${href}" tabindex="-1">${shown}</a>`;
 }
 
 function linePath(
   buckets: readonly ChartBucket[],
-  { step, y }: { readonly step: number; readonly y: (ms: number) => number },
+  { line, step, y }: { readonly line: number; readonly step: number; readonly y: (ms: number) => number },
 ): string {
   let path = '';
   let isDrawing = false;
-  for (const [index, { lineMs }] of buckets.entries()) {
+  for (const [index, { linesMs }] of buckets.entries()) {
+    const lineMs = linesMs[line] ?? null;
     if (lineMs !== null) {
       const x = (left + (index + 0.5) * step).toFixed(1);
       path += isDrawing ? `L${x} ${y(lineMs).toFixed(1)}` : `M${x} ${y(lineMs).toFixed(1)}h.01`;

@@ -1,4 +1,5 @@
 import { DnsDetail } from '../../../checks/dns/detail.ts';
+import { HeartbeatDetail } from '../../../checks/heartbeat/check.ts';
 import { HttpDetail } from '../../../checks/http/detail.ts';
 import { IcmpDetail } from '../../../checks/icmp/detail.ts';
 import { PlaywrightDetail } from '../../../checks/playwright/detail.ts';
@@ -9,7 +10,7 @@ import { block, section } from '../elements/text.ts';
 import { type Phase, waterfall } from '../elements/waterfall.ts';
 import { type Content, html } from '../html.ts';
 import { assertionSection } from './assertions.ts';
-import { dnsSections, httpSections, icmpSections, tcpSections } from './exchange.ts';
+import { dnsSections, httpSections, icmpSections, pingSection, tcpSections } from './exchange.ts';
 import { logSection } from './log.ts';
 import { dnsPhases, httpPhases, tcpPhases, withAgentShare } from './phases.ts';
 import { scriptSections, suiteSections } from './scripts.ts';
@@ -55,6 +56,8 @@ function probeParts(result: CheckResult, detail: unknown): DetailParts {
     return parts(result, dns.data, { phases: dnsPhases(dns.data), own: dnsSections(dns.data) });
   const icmp = IcmpDetail.safeParse(detail);
   if (icmp.success) return parts(result, icmp.data, { phases: [], own: icmpSections(icmp.data) });
+  const ping = HeartbeatDetail.safeParse(detail);
+  if (ping.success) return { sections: [pingSection(ping.data)], log: '' };
   return unknown(detail);
 }
 

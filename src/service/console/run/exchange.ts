@@ -1,4 +1,5 @@
 import type { DnsDetail } from '../../../checks/dns/detail.ts';
+import type { HeartbeatDetail } from '../../../checks/heartbeat/check.ts';
 import type { CertificateDetail, HttpDetail } from '../../../checks/http/detail.ts';
 import type { IcmpDetail, PingResult } from '../../../checks/icmp/detail.ts';
 import type { TcpDetail } from '../../../checks/tcp/detail.ts';
@@ -134,7 +135,22 @@ function digText(json: NonNullable<DnsDetail['response']['json']>, recordClass: 
     ...json.Question.map(({ name, type }) => `;${name}\tIN\t${type}`),
     ...(json.Answer.length > 0 ? ['', ';; ANSWER', ...records(json.Answer)] : []),
     ...(json.Authority.length > 0 ? ['', ';; AUTHORITY', ...records(json.Authority)] : []),
+    ...(json.Additional && json.Additional.length > 0
+      ? ['', ';; ADDITIONAL', ...records(json.Additional)]
+      : []),
   ].join('\n');
+}
+
+/** A ping that a job sent, or one that did not come. */
+export function pingSection({ state, source, userAgent }: HeartbeatDetail): Html {
+  return section(
+    'Ping',
+    facts([
+      ['What came', state.toLowerCase().replaceAll('_', ' ')],
+      ['From', source === null ? '' : visible(source)],
+      ['Sent by', userAgent === null ? '' : visible(userAgent)],
+    ]),
+  );
 }
 
 export function icmpSections({ request, response }: IcmpDetail): Content[] {

@@ -1,9 +1,9 @@
+import { findCheckType } from '../../../checks/index.ts';
 import { AppError } from '../../../lib/errors.ts';
 import { assetRoutes } from '../../../protocol/results/artifact.ts';
 import { type CheckResult, checkResultRoutes } from '../../../protocol/results/check-result.ts';
 import { slotRoutes } from '../../../protocol/runs/slot.ts';
 import { checkSessionRoutes } from '../../../protocol/sessions/check-session.ts';
-import { csrfField } from '../elements/form.ts';
 import { duration, instant, shortened } from '../elements/format.ts';
 import { reasonWords } from '../elements/slot-bar.ts';
 import { stateBadge } from '../elements/state.ts';
@@ -11,8 +11,11 @@ import { facts, table } from '../elements/table.ts';
 import { section, visible } from '../elements/text.ts';
 import { type Content, type Html, html, path, withQuery } from '../html.ts';
 import type { Page, PageAnswer, PageCall, View } from '../page.ts';
+import { comparePage } from './compare.ts';
+import { copyFile, copyPage } from './copy.ts';
 import { detailParts } from './detail.ts';
 import { evidenceSections } from './evidence.ts';
+import { crumbs, lastPassedBefore, runAgainForm } from './parts.ts';
 import { verdictOf } from './verdict.ts';
 
 export const runPages: readonly Page[] = [
@@ -23,6 +26,14 @@ export const runPages: readonly Page[] = [
     role: 'READ_ONLY',
     handler: runFile,
   },
+  {
+    path: '/checks/:checkId/runs/:resultId/compare',
+    title: 'What is different',
+    role: 'READ_ONLY',
+    handler: comparePage,
+  },
+  { path: '/checks/:checkId/file', title: 'Run it yourself', role: 'READ_ONLY', handler: copyPage },
+  { path: '/checks/:checkId/file/check.yaml', title: 'check.yaml', role: 'READ_ONLY', handler: copyFile },
   { path: '/checks/:checkId/slots/:slotId', title: 'Not measured', role: 'READ_ONLY', handler: slotPage },
   { method: 'POST', path: '/checks/:checkId/run', title: 'Run again', role: 'READ_RUN', handler: runAgain },
 ];
@@ -36,6 +47,9 @@ async function runPage(call: PageCall): Promise<View> {
     params: { checkId, checkResultId: resultId },
   });
   const verdict = verdictOf(result);
+  const check = await call.store.checks.find(call.viewer.accountId, checkId);
+  // Nobody runs what calls in by itself.
+  const isRun = check !== undefined && !findCheckType(check.checkType)?.pings;
   const [attempts, lastPassed, evidence] = await Promise.all([
     attemptsOf(call, result),
     verdict.state === 'passed' ? undefined : lastPassedBefore(call, result),
@@ -57,23 +71,13 @@ ${facts([
   ['Attempt', result.attempts > 0 ? `${result.attempts + 1}` : ''],
   ['Code', result.failure ? html`<code>${result.failure.code}</code>` : ''],
 ])}
-<div class="actions">${runAgainForm(call, checkId)}${
+<div class="actions">${isRun ? runAgainForm(call, checkId) : ''}${
     lastPassed
-      ? html`<a class="button" href="${path`/checks/${checkId}/runs/${lastPassed.id}`}">Last run that passed (${duration(lastPassed.responseTime)})</a>`
+      ? html`<a class="button" href="${path`/checks/${checkId}/runs/${resultId}/compare`}">Compare with the last pass</a><a class="button" href="${path`/checks/${checkId}/runs/${lastPassed.id}`}">Last pass (${duration(lastPassed.responseTime)})</a>`
       : ''
-  }</div></div>
+  }${isRun ? html`<a class="button" href="${path`/checks/${checkId}/file`}">Run it yourself</a>` : ''}</div></div>
 ${attempts}${sections}${evidence}${log}${leaseFacts(result)}`;
   return { title: `${verdict.word}: ${shortened(result.name, 80)}`, main };
-}
-
-export function crumbs(checkId: string, name: string): Html {
-  return html`<p class="crumbs"><a href="/">Overview</a> / <a href="${path`/checks/${checkId}`}">${visible(shortened(name, 120))}</a></p>`;
-}
-
-/** The button that runs a check now; nothing for those who may not. */
-export function runAgainForm({ api, viewer }: PageCall, checkId: string): Html | '' {
-  if (!api.allows(checkSessionRoutes.triggerCheckSessions)) return '';
-  return html`<form method="post" action="${path`/checks/${checkId}/run`}">${csrfField(viewer)}<button class="button primary" type="submit">Run now</button></form>`;
 }
 
 /** The tries of the run, when there was more than one. */
@@ -113,16 +117,6 @@ async function attemptsOf({ api }: PageCall, result: CheckResult): Promise<Conte
       ],
     }),
   );
-}
-
-async function lastPassedBefore({ api }: PageCall, result: CheckResult): Promise<CheckResult | undefined> {
-  const to = result.created_at;
-  const from = new Date(Date.parse(to) - 7 * dayMs).toISOString();
-  const list = await api.call(checkResultRoutes.listCheckResults, {
-    params: { checkId: result.checkId },
-    query: { from, to, hasFailures: 'false', limit: 20 },
-  });
-  return list.find(({ hasErrors }) => !hasErrors);
 }
 
 function leaseFacts(result: CheckResult): Html {

@@ -1,0 +1,123 @@
+import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { failure } from '../../../src/checks/contract/failure.ts';
+import { httpDetail } from '../../helpers/console/http-detail.ts';
+import { program } from '../../helpers/program.ts';
+import {
+  createCheck,
+  createLocation,
+  openHarness,
+  reportOf,
+  type ServiceHarness,
+  TestAgent,
+  temporaryFolder,
+} from '../../helpers/service/service.ts';
+import { Visitor } from '../../helpers/service/visitor.ts';
+import { listen } from '../../helpers/targets/listening.ts';
+
+const run = promisify(execFile);
+let harness: ServiceHarness;
+let visitor: Visitor;
+beforeAll(async () => {
+  harness = await openHarness();
+  visitor = new Visitor(harness.app);
+  await visitor.post('/login', { key: harness.key });
+});
+afterAll(() => harness.close());
+
+const textOf = (body: string) => body.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
+
+it('a check is copied as a file that `picket run` runs, without what the service does not show', async () => {
+  const asked: unknown[] = [];
+  const server = createServer((request, response) => {
+    const { url, headers } = request;
+    asked.push([url, headers['x-token'], headers['x-shop']]);
+    response.setHeader('content-type', 'application/json').end('{"open": true}');
+  });
+  await using target = await listen(server, { scheme: 'http' });
+  await harness.call('POST', '/v1/variables', { key: 'SHOP_PATH', value: 'front' });
+  await harness.call('POST', '/v1/variables', { key: 'NOT_NAMED', value: 'x' });
+  const { body: group } = await harness.call('POST', '/v1/check-groups', {
+    name: 'group',
+    environmentVariables: [{ key: 'SHOP', value: 'from the group' }],
+  });
+  const { body: check } = await harness.call('POST', '/v1/checks/api', {
+    name: 'Shop: "quoted" # and: more',
+    groupId: group.id,
+    tags: ['a'],
+    environmentVariables: [{ key: 'TOKEN', value: 'hush-hush', secret: true }],
+    request: {
+      url: `${target.url}/{{SHOP_PATH}}`,
+      headers: [
+        { key: 'x-token', value: '{{TOKEN}}' },
+        { key: 'x-shop', value: '{{SHOP}}' },
+      ],
+      assertions: [{ source: 'JSON_BODY', property: '$.open', comparison: 'EQUALS', target: 'true' }],
+    },
+  });
+  const page = await visitor.get(`/checks/${check.id}/file`);
+  expect(textOf(page.body)).toContain('picket run check.yaml --env TOKEN=…');
+  const file = await visitor.get(`/checks/${check.id}/file/check.yaml`);
+  expect(file.headers).toMatchObject({ 'content-disposition': 'attachment; filename="check.yaml"' });
+  expect(file.body).not.toMatch(/hush|NOT_NAMED|frequency|alertSettings|privateLocations|followRedirects/);
+
+  const folder = temporaryFolder();
+  const path = join(folder.path, 'check.yaml');
+  writeFileSync(path, file.body);
+  const { stdout } = await run(process.execPath, [
+    program,
+    'run',
+    path,
+    '--json',
+    '--env',
+    'TOKEN=mine',
+  ]).catch((thrown: { stdout: string; stderr: string }) => thrown);
+  folder.remove();
+  expect(JSON.parse(stdout)).toMatchObject({
+    failure: null,
+    verdict: 'PASSED',
+    name: 'Shop: "quoted" # and: more',
+  });
+  expect(asked).toEqual([['/front', 'mine', 'from the group']]);
+});
+
+it('nobody is offered to run what calls in by itself', async () => {
+  const { body: check } = await harness.call('POST', '/v1/checks/heartbeat', {
+    name: 'job',
+    heartbeat: { period: 1, periodUnit: 'minutes', grace: 10, graceUnit: 'seconds' },
+  });
+  expect((await visitor.get(`/checks/${check.id}/file`)).status).toBe(404);
+});
+
+it('a failed run is compared with the last one that passed', async () => {
+  const location = await createLocation(harness, 'lab');
+  const agent = new TestAgent(harness, location);
+  await agent.claim();
+  const check = await createCheck(harness, { privateLocations: ['lab'] });
+  const runNow = async (fields: Parameters<typeof reportOf>[1]) => {
+    await harness.call('POST', '/v1/check-sessions/trigger', { target: { checkId: check.id } });
+    const [leased] = await agent.claim();
+    if (!leased) throw new Error('nothing to run');
+    await agent.report([reportOf(leased, fields)]);
+    return leased.resultId;
+  };
+  const passed = await runNow({ detail: httpDetail({ text: 'all is well' }) });
+  const failed = await runNow({
+    detail: httpDetail({ text: 'all is lost', status: 503 }),
+    failure: failure('STATUS_UNEXPECTED', 'Unexpected status 503'),
+  });
+  const run = await visitor.get(`/checks/${check.id}/runs/${failed}`);
+  expect(run.body).toContain(`/checks/${check.id}/runs/${failed}/compare`);
+  const { status, body } = await visitor.get(`/checks/${check.id}/runs/${failed}/compare`);
+  expect(status).toBe(200);
+  const [different = ''] = body.split('<details>');
+  expect(textOf(different)).toMatch(/Status 200 all is well 503 all is lost/);
+  expect(textOf(different)).toMatch(/Line 1 all is well all is lost/);
+  expect(body).toContain(`/checks/${check.id}/runs/${passed}`);
+  const none = await visitor.get(`/checks/${check.id}/runs/${passed}/compare`);
+  expect(textOf(none.body)).toContain('nothing to compare with');
+});
