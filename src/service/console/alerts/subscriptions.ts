@@ -16,7 +16,7 @@ export async function subscriptionsSection(call: PageCall, channel: AlertChannel
   const { store, viewer, clock } = call;
   const { accountId } = viewer;
   const to = path`/alerts/channels/${channel.id}/subscriptions`;
-  const [choices, { rows: checks }, subscribed] = await Promise.all([
+  const [choices, checks, subscribed] = await Promise.all([
     store.overviews.choices(accountId),
     store.overviews.list(accountId, {}, { page: { limit: mostChoices, offset: 0 }, now: clock.wallMs() }),
     store.checks.findMany(channel.subscriptions.flatMap(({ checkId }) => checkId ?? []).slice(0, mostRows)),

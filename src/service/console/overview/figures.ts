@@ -20,7 +20,7 @@ export interface CheckFigures {
 /** Figures are asked for anew after this time: many readers must not ask for the same. */
 const keptMs = 60_000;
 /** A page does not wait longer for figures that nobody has asked for yet: they come with its next state. */
-const longestWaitMs = 150;
+const longestWaitMs = 60;
 
 interface Kept {
   /** When they were asked for. */

@@ -78,15 +78,20 @@ export class Overviews {
     );
   }
 
+  /** How many checks fit. */
+  async total(accountId: string, filter: OverviewFilter, now: number): Promise<number> {
+    const { total } = await this.#of(accountId, filter, now)
+      .select((eb) => eb.fn.countAll<number>().as('total'))
+      .executeTakeFirstOrThrow();
+    return Number(total);
+  }
+
   /** A page of the checks that fit: the worst first, then by name. */
   async list(
     accountId: string,
     filter: OverviewFilter,
     { page, now }: { readonly page: Page; readonly now: number },
-  ): Promise<{ total: number; rows: OverviewRow[] }> {
-    const { total } = await this.#of(accountId, filter, now)
-      .select((eb) => eb.fn.countAll<number>().as('total'))
-      .executeTakeFirstOrThrow();
+  ): Promise<OverviewRow[]> {
     const rows = await this.#of(accountId, filter, now)
       .leftJoin('alert_states', 'alert_states.check_id', 'checks.id')
       .select([
@@ -107,21 +112,18 @@ export class Overviews {
       .execute();
     const ids = rows.map(({ id }) => id);
     const [tags, locations] = [await this.#tags(ids), await this.#locations(ids)];
-    return {
-      total: Number(total),
-      rows: rows.map((row) => ({
-        id: row.id,
-        name: row.name,
-        checkType: row.check_type,
-        state: overviewStates[Number(row.rank)] ?? 'waiting',
-        isMuted: row.muted === 1,
-        groupId: row.group_id,
-        tags: tags.get(row.id) ?? [],
-        locations: locations.get(row.id) ?? [],
-        alertState: row.alert_state,
-        lastSlotAt: row.last_slot_at,
-      })),
-    };
+    return rows.map((row) => ({
+      id: row.id,
+      name: row.name,
+      checkType: row.check_type,
+      state: overviewStates[Number(row.rank)] ?? 'waiting',
+      isMuted: row.muted === 1,
+      groupId: row.group_id,
+      tags: tags.get(row.id) ?? [],
+      locations: locations.get(row.id) ?? [],
+      alertState: row.alert_state,
+      lastSlotAt: row.last_slot_at,
+    }));
   }
 
   /** The newest slots of some checks, newest first. Runs of sessions are no slots. */

@@ -61,9 +61,11 @@ export function consoleRecordSuite(stage: StoreStage): void {
     const passing = await createCheck(harness, { ...options, name: 'a passing' });
     const gone = await createCheck(harness, { ...options, name: 'c soon gone' });
     await createCheck(harness, { ...options, name: 'd off', activated: false });
+    const { overviews } = harness.store;
     const list = async (filter = {}) => {
-      const page = { limit: 10, offset: 0 };
-      return harness.store.overviews.list(harness.accountId, filter, { page, now: clock.wallMs() });
+      const [page, now] = [{ limit: 10, offset: 0 }, clock.wallMs()];
+      const total = await overviews.total(harness.accountId, filter, now);
+      return { total, rows: await overviews.list(harness.accountId, filter, { page, now }) };
     };
     const statesOf = async () => (await list()).rows.map(({ name, state }) => `${name}: ${state}`);
     expect(await statesOf()).toEqual([
