@@ -31,10 +31,14 @@ const errorEvent = {
   exception: { values: [{ type: 'Error', value: 'x', stacktrace: { frames: [] } }] },
 };
 
-/** Fills the harness's account over the API. */
-export async function inhabit(harness: ServiceHarness): Promise<InhabitedAccount> {
+/**
+ * Fills the harness's account over the API.
+ *
+ * @param place the location `lab`, where there is one already.
+ */
+export async function inhabit(harness: ServiceHarness, place?: TestLocation): Promise<InhabitedAccount> {
   const known = new KnownObjects();
-  const location = await createLocation(harness, 'lab');
+  const location = place ?? (await createLocation(harness, 'lab'));
   const send = async (method: string, path: string, body?: unknown) => {
     const answer = await harness.call(method, `/v1/${path}`, body);
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`);

@@ -1,0 +1,52 @@
+import { pages } from '../../../src/service/console/registry.ts';
+import type { Window } from './console-stage.ts';
+
+/** An address of a page, and the path of the registry that it is an example of. */
+export interface PageExample {
+  readonly pattern: string;
+  readonly address: string;
+}
+
+/**
+ * Goes through the pages of the registry as a reader would, by their links, and finds addresses of each: a new page needs
+ * no line here, only a link to it from what is there.
+ *
+ * @param examples how many addresses of each pattern are wanted.
+ * @param look is called on each page.
+ * @returns also the patterns that no link leads to.
+ */
+export async function everyPage(
+  window: Window,
+  examples: number,
+  look: (address: string) => Promise<void> = async () => undefined,
+): Promise<{ found: PageExample[]; unreached: string[] }> {
+  const patterns = pages
+    .filter(({ method = 'GET', path }) => method === 'GET' && !/\/files\/\*$|\.\w+$/.test(path))
+    .map(({ path }) => ({ pattern: path, match: asRegExp(path) }))
+    // Those with fewer parameters are asked first: `/checks/new` is no check.
+    .sort((left, right) => left.pattern.split(':').length - right.pattern.split(':').length);
+  const found: PageExample[] = [];
+  const waiting = patterns.filter(({ pattern }) => !/[:*]/.test(pattern)).map(({ pattern }) => pattern);
+  const seen = new Set(waiting);
+  for (let address = waiting.shift(); address !== undefined; address = waiting.shift()) {
+    const pathname = address.split('?')[0] ?? '';
+    const pattern = patterns.find(({ match }) => match.test(pathname))?.pattern;
+    if (pattern === undefined || found.filter((one) => one.pattern === pattern).length >= examples) continue;
+    found.push({ pattern, address });
+    await window.go(address);
+    await look(address);
+    const links = await window.page.evaluate<string[]>(
+      `[...document.querySelectorAll('main a[href], nav a[href]')].map((link) => link.getAttribute('href'))`,
+    );
+    for (const link of links.filter((one) => one.startsWith('/') && !seen.has(one))) {
+      seen.add(link);
+      waiting.push(link);
+    }
+  }
+  const reached = new Set(found.map(({ pattern }) => pattern));
+  return { found, unreached: patterns.flatMap(({ pattern }) => (reached.has(pattern) ? [] : [pattern])) };
+}
+
+function asRegExp(path: string): RegExp {
+  return new RegExp(`^${path.replaceAll(/:\w+/g, '[^/]+').replaceAll('*', '.*')}$`);
+}
