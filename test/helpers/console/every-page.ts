@@ -38,7 +38,9 @@ export async function everyPage(
     const links = await window.page.evaluate<string[]>(
       `[...document.querySelectorAll('main a[href], nav a[href]')].map((link) => link.getAttribute('href'))`,
     );
-    for (const link of links.filter((one) => one.startsWith('/') && !seen.has(one))) {
+    // Files are downloaded, not looked at.
+    const isPage = (link: string) => link.startsWith('/') && !/\.\w+$/.test(link.split('?')[0] ?? '');
+    for (const link of links.filter((one) => isPage(one) && !seen.has(one))) {
       seen.add(link);
       waiting.push(link);
     }
