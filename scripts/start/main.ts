@@ -46,6 +46,17 @@ const State = z.object({
 });
 type State = z.infer<typeof State>;
 
+const Targets = z.object({
+  ports: z.object({
+    http: z.number(),
+    https: z.number(),
+    reset: z.number(),
+    expired: z.number(),
+    otherHost: z.number(),
+  }),
+  authority: z.string(),
+});
+
 const children: Child[] = [];
 const stop = new AbortController();
 let isStopping = false;
@@ -220,17 +231,6 @@ async function freePort(wanted: number, whose?: string): Promise<number> {
   }
   throw new Error('no free port');
 }
-
-const Targets = z.object({
-  ports: z.object({
-    http: z.number(),
-    https: z.number(),
-    reset: z.number(),
-    expired: z.number(),
-    otherHost: z.number(),
-  }),
-  authority: z.string(),
-});
 
 async function startTargets({ targetPorts }: State): Promise<z.infer<typeof Targets>> {
   const { http, https, reset, expired, otherHost } = targetPorts;
