@@ -1,5 +1,6 @@
+import { createSocket } from 'node:dgram';
 import { createServer as createHttpsServer } from 'node:https';
-import { type AddressInfo, connect, createServer, type Server } from 'node:net';
+import { type AddressInfo, createServer, type Server } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createAuthority } from '../../test/helpers/targets/certificates.ts';
 
@@ -38,42 +39,30 @@ export async function startBrokenTargets(
   };
 }
 
-/** How long an agent is held: longer than a second, which targets wait for. */
-const heldMs = 1_600;
+/** How long an agent is held: more than half of what an answer is waited for, less than what a lease lasts. */
+const heldMs = 6_000;
 
 /**
- * A target that gives up on who is silent for long, and sees to it that its agent is: while it is the agent's turn in the
- * handshake, the agent gets no processor time. What comes of it is the agent's fault, not the target's.
+ * A name server that never answers, and whose agent gets no processor time for most of the time that it waits: whether an
+ * answer was there meanwhile it cannot know. What comes of it is the agent's fault, not the name server's.
  *
  * @param hold stops the agent, or lets it go on.
  */
 export async function startStarvingTarget(
   hold: (isHeld: boolean) => void,
 ): Promise<{ port: number; close(): void }> {
-  const authority = await createAuthority();
-  const inner = createHttpsServer(await authority.issue());
-  const innerPort = await listen(inner, 0);
-  const outer = createServer((socket) => {
-    const behind = connect(innerPort, '127.0.0.1');
-    for (const one of [socket, behind]) one.on('error', () => one.destroy());
-    socket.once('data', async (hello) => {
-      hold(true);
-      behind.write(hello);
-      behind.on('data', (answer) => socket.write(answer));
-      await delay(heldMs);
-      socket.resetAndDestroy();
-      behind.destroy();
-      hold(false);
-    });
+  const socket = createSocket('udp4');
+  let isHeld = false;
+  socket.on('message', async () => {
+    if (isHeld) return;
+    isHeld = true;
+    hold(true);
+    await delay(heldMs);
+    hold(false);
+    isHeld = false;
   });
-  const port = await listen(outer, 0);
-  return {
-    port,
-    close: () => {
-      outer.close();
-      inner.close();
-    },
-  };
+  await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve));
+  return { port: socket.address().port, close: () => void socket.close() };
 }
 
 export async function listen(server: Server, port: number): Promise<number> {

@@ -216,11 +216,17 @@ export function troubledChecks(ports: { readonly http: number; readonly starving
       },
     },
     {
-      route: 'url',
+      route: 'dns',
       body: {
-        name: 'Branch office: its agent is starved',
+        name: 'Branch office: its agent gets no time',
         ...every30Seconds,
-        request: { url: `https://127.0.0.1:${ports.starving}/`, skipSSL: true },
+        request: {
+          query: 'shop.example.com',
+          recordType: 'A',
+          nameServer: '127.0.0.1',
+          port: ports.starving,
+          protocol: 'UDP',
+        },
       },
     },
   ];

@@ -30,7 +30,7 @@ const explained: readonly (readonly [name: string, words: RegExp, owner: string]
   ['Reports: answers 503', /503/, 'The target'],
   ['Invoices API: one is unpaid', /paid/, 'The target'],
   ['Branch office: its resolver is away', /resolver|name server/i, 'The location, not the target'],
-  ['Branch office: its agent is starved', /agent itself was \d+ ms late/, 'agent, not the target'],
+  ['Branch office: its agent gets no time', /agent itself was \d+ ms late/, 'agent, not the target'],
 ];
 
 const noNamespaces = whyNoNamespaces();
