@@ -14,6 +14,15 @@ export interface LedgerLoad {
   readonly agents: number;
   /** How many runs an agent asks for at once, and reports at once. */
   readonly slots: number;
+  /** Told of each claim and each report. */
+  readonly observe?: LedgerObserver;
+}
+
+export interface LedgerObserver {
+  /** @param latenessMs from the slots to the hands of the agent. */
+  claimed(latenessMs: readonly number[]): void;
+  /** @param tookMs from sending results to the receipt for them. */
+  reported(tookMs: number, results: number): void;
 }
 
 export interface LedgerCounts {
@@ -77,11 +86,14 @@ async function runAgent(
       });
       const runs = claimed?.runs ?? [];
       counts.leased += runs.length;
+      load.observe?.claimed(runs.map(({ slotAt }) => Date.now() - slotAt));
       unreported = runs.map(reportWithDetail);
       if (runs.length === 0) continue;
     }
+    const start = performance.now();
     const answer = await call<ResultsResponse>('results', { results: unreported });
     if (!answer) continue;
+    load.observe?.reported(performance.now() - start, unreported.length);
     for (const { resultId, status } of answer.items) {
       if (resultId !== null && (status === 'accepted' || status === 'duplicate'))
         counts.acknowledged.add(resultId);
@@ -94,38 +106,41 @@ const page = 'a line of a page, as a monitor meets it\n'.repeat(25);
 
 /** A passed run with the detail of a URL monitor: some 2 kB. */
 function reportWithDetail(run: LeasedRun): ResultReport {
-  const url = 'https://shop.example.com/articles/4711';
-  return reportOf(run, {
-    detail: {
-      assertions: [],
-      request: { method: 'GET', url, data: '', headers: { 'user-agent': 'picket' }, params: {} },
-      response: {
-        status: 200,
-        statusText: 'OK',
-        body: page,
-        headers: { 'content-type': 'text/html', server: 'nginx', 'cache-control': 'no-store' },
-        timings: { socket: 0.1, lookup: 1.2, connect: 5.5, response: 90.1, end: 99.9 },
-        timingPhases: {
-          wait: 0.1,
-          dns: 1.1,
-          tcp: 4.3,
-          firstByte: 84.6,
-          download: 9.8,
-          total: 100,
-          tls: 20,
-          proxy: 0,
-        },
-        href: url,
-        truncated: false,
-        httpVersion: '1.1',
-        ipAddress: '192.0.2.7',
-        redirectCount: 0,
-        certificate: null,
+  return reportOf(run, { detail: urlDetail() });
+}
+
+const url = 'https://shop.example.com/articles/4711';
+
+export function urlDetail(): Record<string, unknown> {
+  return {
+    assertions: [],
+    request: { method: 'GET', url, data: '', headers: { 'user-agent': 'picket' }, params: {} },
+    response: {
+      status: 200,
+      statusText: 'OK',
+      body: page,
+      headers: { 'content-type': 'text/html', server: 'nginx', 'cache-control': 'no-store' },
+      timings: { socket: 0.1, lookup: 1.2, connect: 5.5, response: 90.1, end: 99.9 },
+      timingPhases: {
+        wait: 0.1,
+        dns: 1.1,
+        tcp: 4.3,
+        firstByte: 84.6,
+        download: 9.8,
+        total: 100,
+        tls: 20,
+        proxy: 0,
       },
-      requestError: null,
-      jobLog: null,
-      jobAssets: null,
-      pcapDataUrl: null,
+      href: url,
+      truncated: false,
+      httpVersion: '1.1',
+      ipAddress: '192.0.2.7',
+      redirectCount: 0,
+      certificate: null,
     },
-  });
+    requestError: null,
+    jobLog: null,
+    jobAssets: null,
+    pcapDataUrl: null,
+  };
 }
