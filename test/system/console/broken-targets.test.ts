@@ -105,9 +105,9 @@ describe.skipIf(noNamespaces)('ten broken targets, watched by real agents', () =
         const { body } = await harness.call('GET', '/v1/check-statuses');
         return body.filter(isBad).length === explained.length;
       },
-      120_000,
+      180_000,
     );
-  }, 180_000);
+  }, 240_000);
   afterAll(() => resources.disposeAsync());
 
   it('each says from the overview what failed and, one click further, whose fault it is', async () => {

@@ -66,7 +66,10 @@ function cause(
   const [warning] = warnings;
   if (row.state === 'off') return '';
   if (row.state === 'waiting' || row.state === 'missed') {
-    const words = warning ?? (newest ? reasonWords(newest.reason) : undefined);
+    const isLate = newest !== undefined && newest.verdict !== null;
+    const words =
+      warning ??
+      (isLate ? 'No run that was due since has ended yet' : newest ? reasonWords(newest.reason) : undefined);
     const href = newest && slotHref(newest);
     if (words === undefined) return '';
     return html`<p class="cause">${href ? html`<a href="${href}">${words}</a>` : words}</p>`;
