@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 /** A file that pages load. Its name holds a hash of its content, so that browsers may keep it for ever. */
@@ -10,11 +11,13 @@ export interface Asset {
   readonly path: string;
   readonly contentType: string;
   readonly content: Buffer;
-  readonly gzip: Buffer;
-  readonly brotli: Buffer;
+  /** Compressed when first asked for: a process that shows no pages has no use for it. */
+  readonly compressed: (encoding: Encoding) => Promise<Buffer>;
 }
 
-/** The files of pages, each read and compressed once. */
+type Encoding = 'br' | 'gzip';
+
+/** The files of pages, each read once. */
 export type Assets = Readonly<Record<keyof typeof files, Asset>>;
 
 const folder = join(import.meta.dirname, 'assets');
@@ -51,18 +54,26 @@ export function readAssets(): Assets {
   const entries = Object.entries(files).map(([key, { name, contentType, sources }]) => {
     const content = Buffer.concat(sources.map((source) => readFileSync(source)));
     const hash = createHash('sha256').update(content).digest('hex').slice(0, 16);
-    const params = { [constants.BROTLI_PARAM_QUALITY]: 9 };
+    const made: Partial<Record<Encoding, Promise<Buffer>>> = {};
     const asset: Asset = {
       path: `/assets/${name.replace('.', `.${hash}.`)}`,
       contentType,
       content,
-      gzip: gzipSync(content, { level: 9 }),
-      brotli: brotliCompressSync(content, { params }),
+      compressed: (encoding) => {
+        made[encoding] ??= compress[encoding](content);
+        return made[encoding];
+      },
     };
     return [key, asset];
   });
   return Object.fromEntries(entries) as Assets;
 }
+
+const compress = {
+  gzip: (content: Buffer) => promisify(gzip)(content, { level: 9 }),
+  br: (content: Buffer) =>
+    promisify(brotliCompress)(content, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
+};
 
 /** Serves the files to everybody: they hold nothing of anybody. */
 export function serveAssets(app: FastifyInstance, assets: Assets): void {
@@ -76,7 +87,7 @@ export function serveAssets(app: FastifyInstance, assets: Assets): void {
   app.get('/favicon.ico', async (request, reply) => sendAsset(assets.icon, request, reply));
 }
 
-function sendAsset(asset: Asset, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+async function sendAsset(asset: Asset, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const accepted = request.headers['accept-encoding'] ?? '';
   const encoding = /\bbr\b/.test(accepted) ? 'br' : /\bgzip\b/.test(accepted) ? 'gzip' : undefined;
   if (encoding) reply.header('content-encoding', encoding);
@@ -88,5 +99,5 @@ function sendAsset(asset: Asset, request: FastifyRequest, reply: FastifyReply): 
       'cross-origin-resource-policy': 'same-origin',
       vary: 'accept-encoding',
     })
-    .send(encoding === 'br' ? asset.brotli : encoding === 'gzip' ? asset.gzip : asset.content);
+    .send(encoding ? await asset.compressed(encoding) : asset.content);
 }
