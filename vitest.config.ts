@@ -20,13 +20,15 @@ export default defineConfig({
     ],
     exclude: ['**/node_modules/**', 'test/bench/**'],
     globalSetup: 'test/helpers/compiled-program.ts',
+    // Node runs these files as it runs the program: nothing here needs what vitest could transform.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
     // Real processes, sockets and databases: forks keep a crash in one file from taking others along.
     pool: 'forks',
     // V8's book of JIT pages, kept for protection keys, loses some when threads with WebAssembly come and go (nodejs/node#64500).
     execArgv: ['--no-memory-protection-keys'],
     sequence: { sequencer: LongestFirst },
     // Most tests wait for processes and sockets rather than for a core: more files at once than cores keep them busy.
-    maxWorkers: Math.max(4, availableParallelism()),
+    maxWorkers: availableParallelism() + 3,
     testTimeout: 60_000,
     hookTimeout: 90_000,
     restoreMocks: true,

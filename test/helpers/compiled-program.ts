@@ -4,9 +4,13 @@ import { existsSync } from 'node:fs';
 import { chmod, glob, mkdtemp, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { createLogger } from '../../src/lib/log.ts';
+import { openStore } from '../../src/service/store.ts';
 
 const root = join(import.meta.dirname, '../..');
 const prefix = '.compiled-';
+/** A database on SQLite with the present schema and nothing else, which tests copy. */
+const migratedName = 'migrated.sqlite';
 /** Longer than any benchmark takes whose processes still run from there. */
 const staleAfterMs = 6 * 3_600_000;
 
@@ -27,6 +31,8 @@ export default async function compile(): Promise<void> {
     await chmod(unfinished, 0o755);
     const bundle = join(root, 'scripts', 'bundle.ts');
     await promisify(execFile)(process.execPath, [bundle, 'full', join(unfinished, 'lib')], { cwd: root });
+    const logger = createLogger('test', 'silent');
+    await (await openStore({ path: join(unfinished, migratedName), logger })).close();
     await rename(unfinished, folder).catch(async (thrown: NodeJS.ErrnoException) => {
       // Another run of the tests has just compiled the same sources.
       if (thrown.code !== 'ENOTEMPTY' && thrown.code !== 'EEXIST') throw thrown;
@@ -34,6 +40,9 @@ export default async function compile(): Promise<void> {
     });
   }
   process.env.PICKET_TEST_PROGRAM = join(folder, 'lib', 'cli.js');
+  process.env.PICKET_TEST_SQLITE = join(folder, migratedName);
+  // What the first process compiles, and strips of its types, the others find there.
+  process.env.NODE_COMPILE_CACHE ??= join(folder, 'compiled');
 }
 
 async function hashOfSources(): Promise<string> {

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { program } from './program.ts';
+import { program, programEnvironment } from './program.ts';
 
 /** A real `picket` process under test. */
 export interface PicketProcess {
@@ -29,7 +29,7 @@ export function startPicket(
 ): PicketProcess {
   const child = spawn(process.execPath, [program, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env.PATH ?? '', ...environment },
+    env: { ...programEnvironment, ...environment },
   });
   const chunks: string[] = [];
   child.stdout.on('data', (data) => chunks.push(String(data)));
@@ -59,7 +59,8 @@ export async function until(
   options: { readonly timeoutMs?: number; readonly process?: PicketProcess } = {},
 ): Promise<void> {
   const endsAt = performance.now() + (options.timeoutMs ?? 40_000);
-  for (;;) {
+  // What has not come at once mostly takes seconds, and whoever looks all the time keeps it from coming.
+  for (let pauseMs = 20; ; pauseMs = Math.min(100, pauseMs * 1.2)) {
     if (await condition()) return;
     const { process } = options;
     const isGone =
@@ -67,7 +68,7 @@ export async function until(
     if (isGone || performance.now() > endsAt) {
       throw new Error(`${what} did not happen\n${process?.output() ?? ''}`);
     }
-    await delay(20);
+    await delay(pauseMs);
   }
 }
 

@@ -8,3 +8,11 @@ export const sourceProgram = fileURLToPath(new URL('../../src/cli.ts', import.me
  * it; else the sources.
  */
 export const program = process.env.PICKET_TEST_PROGRAM ?? sourceProgram;
+
+/** What every process of the program has in its environment: where programs are found, and what Node keeps of compiled modules. */
+export const programEnvironment: Readonly<Record<string, string>> = {
+  PATH: process.env.PATH ?? '',
+  ...(process.env.NODE_COMPILE_CACHE === undefined
+    ? {}
+    : { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE }),
+};

@@ -22,6 +22,13 @@ function clock(epochMs: number, timeZone: string): string {
   return format.format(epochMs);
 }
 
+/** One zone of all those whose clocks show the same in every month of the ten years. */
+function differentZones(): string[] {
+  const months = Array.from({ length: 120 }, (_, month) => Date.UTC(2026, month, 1));
+  const byTimes = new Map(zones.map((zone) => [months.map((at) => clock(at, zone)).join(), zone]));
+  return [...byTimes.values()];
+}
+
 /** When the clocks of a zone are changed within the ten years. */
 function changesOf(timeZone: string): number[] {
   const found: number[] = [];
@@ -94,7 +101,9 @@ describe('a window of a time zone', () => {
   });
 
   it('keeps its local hours for ten years in all zones', () => {
-    for (const timeZone of zones) {
+    const different = differentZones();
+    expect(different.length).toBeGreaterThan(50);
+    for (const timeZone of different) {
       const changes = changesOf(timeZone);
       for (const time of ['02:30', '23:45']) {
         const rule = daily(`2026-01-01T${time}`, '2026-01-02T06:15', timeZone);

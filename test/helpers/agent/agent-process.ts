@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { program, sourceProgram } from '../program.ts';
+import { program, programEnvironment, sourceProgram } from '../program.ts';
 
 /** The key agents of tests have unless they are given another one. */
 export const agentKey = 'pl_0123456789abcdef';
@@ -44,7 +44,7 @@ export class AgentProcess {
     ];
     this.child = spawn(command, commandArguments, {
       env: {
-        PATH: process.env.PATH,
+        ...programEnvironment,
         API_KEY: agentKey,
         AGENT_HEALTH_PORT: '0',
         LOG_LEVEL: 'debug',

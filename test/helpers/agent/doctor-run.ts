@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import type { Finding } from '../../../src/agent/doctor/finding.ts';
-import { program } from '../program.ts';
+import { program, programEnvironment } from '../program.ts';
 
 export interface Diagnosis {
   readonly findings: readonly Finding[];
@@ -42,7 +42,7 @@ export async function diagnose(
         ];
   const child = spawn(command, args, {
     env: {
-      PATH: process.env.PATH,
+      ...programEnvironment,
       API_KEY: 'pl_0123456789abcdef',
       AGENT_HEALTH_PORT: '0',
       // Scripts are examined where a test names the runtimes.

@@ -74,8 +74,12 @@ export async function createDatabase(url: string, template: string, name?: strin
 /**
  * Creates a cluster in a temporary folder and starts it on a free port of 127.0.0.1. Commits do not wait for the disk
  * unless it is to be durable.
+ *
+ * @param options.settings of postgresql.conf, besides those.
  */
-export async function startPostgres(options: { readonly isDurable?: boolean } = {}): Promise<PostgresServer> {
+export async function startPostgres(
+  options: { readonly isDurable?: boolean; readonly settings?: Readonly<Record<string, string>> } = {},
+): Promise<PostgresServer> {
   const programs = findPostgres();
   if (programs === null) throw new Error(whyNoPostgres() ?? 'no PostgreSQL');
   const ids = unprivilegedIds();
@@ -110,6 +114,7 @@ export async function startPostgres(options: { readonly isDurable?: boolean } = 
         `fsync=${options.isDurable ? 'on' : 'off'}`,
         '-c',
         'max_connections=300',
+        ...Object.entries(options.settings ?? {}).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
       ],
       { ...processOptions, stdio: 'ignore' },
     );

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance, InjectOptions } from 'fastify';
@@ -100,8 +100,11 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Service
   const temporary = options.folder === undefined ? temporaryFolder() : undefined;
   const folder = options.folder ?? temporary?.path ?? '';
   const { logger = quietLogger } = options;
-  const store = await openStore({ databaseUrl, path: join(folder, 'picket.sqlite'), logger });
-  const analytics = new AnalyticsThread({ databaseUrl, path: join(folder, 'picket.sqlite') });
+  const path = join(folder, 'picket.sqlite');
+  const { PICKET_TEST_SQLITE: migrated } = process.env;
+  if (databaseUrl === undefined && migrated && !existsSync(path)) copyFileSync(migrated, path);
+  const store = await openStore({ databaseUrl, path, logger });
+  const analytics = new AnalyticsThread({ databaseUrl, path });
   const metrics = new ServiceMetrics();
   const ledger = new Ledger({ store, clock, leaseTtlMs });
   const ingest = new Ingest({ store, clock, metrics });

@@ -13,7 +13,16 @@ export default async function start(project: TestProject): Promise<(() => Promis
     project.provide('sharedPostgresUrl', undefined);
     return undefined;
   }
-  const server = await startPostgres();
+  // Hundreds of small databases, none of which outlives its test: nothing is worth keeping them tidy or safe.
+  const server = await startPostgres({
+    settings: {
+      autovacuum: 'off',
+      full_page_writes: 'off',
+      synchronous_commit: 'off',
+      checkpoint_timeout: '1h',
+      max_wal_size: '8GB',
+    },
+  });
   const databaseUrl = await createDatabase(await server.createDatabase(), 'template1', migratedTemplate);
   const store = await openStore({ databaseUrl, path: '', logger: createLogger('test', 'silent') });
   await store.close();

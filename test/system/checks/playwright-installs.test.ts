@@ -23,7 +23,7 @@ const files: SuiteFiles = {
     devDependencies: { '@playwright/test': playwrightVersion },
   }),
   'playwright.config.ts':
-    "import { defineConfig } from '@playwright/test';\nexport default defineConfig({ retries: 1 });",
+    "import { defineConfig } from '@playwright/test';\nexport default defineConfig({ retries: 1, workers: 1 });",
   'sums.spec.ts': `import { test, expect } from '@playwright/test';
     test('right', () => { expect(1).toBe(1); });
     test('wrong', () => { expect(1).toBe(2); });

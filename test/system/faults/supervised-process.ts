@@ -2,7 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { program } from '../../helpers/program.ts';
+import { program, programEnvironment } from '../../helpers/program.ts';
 import { type HistoryBook, nowMs } from './history.ts';
 
 const restartPauseMs = 500;
@@ -58,7 +58,7 @@ export class SupervisedProcess {
     const log = openSync(join(this.#book.folder, `${this.name}.log`), 'a');
     const child = spawn(process.execPath, [this.#program, this.#command], {
       stdio: ['ignore', log, log],
-      env: { PATH: process.env.PATH ?? '', ...this.#environment },
+      env: { ...programEnvironment, ...this.#environment },
     });
     closeSync(log);
     this.#child = child;

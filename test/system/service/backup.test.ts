@@ -8,11 +8,12 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { type PicketProcess, startPicket } from '../../helpers/picket-process.ts';
-import { type PostgresServer, startPostgres, whyNoPostgres } from '../../helpers/service/postgres.ts';
+import { whyNoPostgres } from '../../helpers/service/postgres.ts';
 import { temporaryFolder } from '../../helpers/service/service.ts';
 import { type ServiceProcess, startServiceProcess } from '../../helpers/service/service-process.ts';
+import { emptyDatabase } from '../../helpers/service/shared-database.ts';
 
 const key = 'bootstrap-key-of-the-tests';
 const secretsKey = Buffer.alloc(32, 7).toString('base64');
@@ -106,16 +107,8 @@ describe('a backup of SQLite', () => {
 });
 
 describe.skipIf(noPostgres !== null)(`a backup of PostgreSQL${noPostgres ?? ''}`, () => {
-  let server: PostgresServer;
-  beforeAll(async () => {
-    server = await startPostgres();
-  });
-  afterAll(async () => {
-    await server?.stop();
-  });
-
   it('goes into an empty database, or replaces the tables of one that no service uses', async () => {
-    const environment = { DATA_DIR: newFolder(), DATABASE_URL: await server.createDatabase() };
+    const environment = { DATA_DIR: newFolder(), DATABASE_URL: await emptyDatabase() };
     const first = await startService(environment);
     await addSnippet(first, 'before');
     const backup = join(newFolder(), 'backup');
@@ -128,7 +121,7 @@ describe.skipIf(noPostgres !== null)(`a backup of PostgreSQL${noPostgres ?? ''}`
     const again = await startService(environment);
     expect(await namesOf(again)).toEqual(['before']);
     await addSnippet(again, 'numbers go on');
-    const other = { ...environment, DATABASE_URL: await server.createDatabase() };
+    const other = { ...environment, DATABASE_URL: await emptyDatabase() };
     expect(await picket(other, 'restore', backup)).toMatchObject({ code: 0 });
     expect(await namesOf(await startService(other))).toEqual(['before']);
   }, 120_000);
