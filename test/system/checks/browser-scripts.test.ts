@@ -158,20 +158,6 @@ describe('browser checks', () => {
     expect(outcome.detail.playwrightTestTraces).toHaveLength(1);
   });
 
-  itBrowses('survive a renderer that crashes, and say so', async () => {
-    const { outcome } = await stage.runBrowser(
-      `import { test } from '@playwright/test';
-       test('crash', async ({ page, context }) => {
-         await page.goto('${target.url}/shop');
-         const session = await context.newCDPSession(page);
-         session.send('Page.crash').catch(() => undefined);
-         await page.click('text=nowhere', { timeout: 20_000 });
-       });`,
-    );
-    expect(outcome.failure).toMatchObject({ code: 'SCRIPT_FAILED' });
-    expect(outcome.failure?.message).toMatch(/crashed/i);
-  });
-
   itBrowses('do not open files or the browser’s own pages', async () => {
     for (const url of ['file:///etc/hostname', 'chrome://crash']) {
       const { outcome } = await stage.runBrowser(
