@@ -33,6 +33,7 @@ import { errorGroupRoutes, rootCauseAnalysisRoutes } from '../protocol/results/e
 import { reportingRoutes } from '../protocol/results/reporting.ts';
 import { slotRoutes } from '../protocol/runs/slot.ts';
 import { checkSessionRoutes } from '../protocol/sessions/check-session.ts';
+import { definitionRunRoutes } from '../protocol/sessions/definition-run.ts';
 import { testSessionRoutes } from '../protocol/sessions/test-session.ts';
 import { triggerRoutes } from '../protocol/sessions/trigger.ts';
 import { resourceRoutes } from './resources/index.ts';
@@ -55,6 +56,7 @@ export const allRoutes: readonly Route[] = [
   ...Object.values(errorGroupRoutes),
   ...Object.values(rootCauseAnalysisRoutes),
   ...Object.values(checkSessionRoutes),
+  ...Object.values(definitionRunRoutes),
   ...Object.values(testSessionRoutes),
   ...Object.values(triggerRoutes),
   ...Object.values(analyticsRoutes),

@@ -43,6 +43,7 @@ import { Leases } from './runs/lease-store.ts';
 import { Slots } from './runs/slot-store.ts';
 import { Runs } from './runs/store.ts';
 import { CheckSessions } from './sessions/check-session-store.ts';
+import { TestDefinitions } from './sessions/definition-store.ts';
 import { TestSessions } from './sessions/test-session-store.ts';
 import { Triggers } from './sessions/trigger-store.ts';
 import { SloBurns } from './slos/burn-store.ts';
@@ -234,6 +235,7 @@ function repositoriesOf(db: Kysely<Tables>, dialect: Dialect) {
     errorGroups: new ErrorGroups(db, dialect),
     checkSessions: new CheckSessions(db, dialect),
     testSessions: new TestSessions(db, dialect),
+    testDefinitions: new TestDefinitions(db, dialect),
     triggers: new Triggers(db),
   };
 }

@@ -9,7 +9,7 @@ import type { MaskedValue } from '../../checks/contract/masking.ts';
 import { checkTypes } from '../../checks/index.ts';
 import { NumericId, Paging, QueryBoolean } from '../http/query.ts';
 import { created, defineRoute, noContent, successful } from '../http/route.ts';
-import { AnyCheck, ignoredInAlertSettings, ignoredInAssertions } from './check.ts';
+import { AnyCheck, ignoredInAlertSettings, ignoredInAssertions, unchangedSince } from './check.ts';
 
 const common = CommonFields.shape;
 
@@ -160,9 +160,10 @@ export const checkGroupRoutes = {
     path: '/v1/check-groups/{id}',
     operationId: 'updateCheckGroup',
     ignoredFields,
+    otherErrors: [409],
     summary: 'Change a group; absent fields keep their value',
     params,
-    query: autoAssign,
+    query: autoAssign.extend({ unchangedSince }),
     // Loose, because what counts is the definition that results from merging.
     body: z.looseObject({}),
     documentedBody: AllGroupFields.partial().meta({

@@ -69,6 +69,10 @@ const applyGroupSettings = QueryBoolean.default(false).describe(
 const includeDependencies = QueryBoolean.default(true).describe(
   'Show `dependencies`, the files next to the script of a check; they may be large',
 );
+export const unchangedSince = z.iso
+  .datetime()
+  .optional()
+  .describe('The updated_at that was read (created_at where it is null): 409 when it was changed since then');
 const checkRoute = { tag: 'Checks', credential: 'account' } as const;
 
 /** Marks that clients of comparable systems put on assertions, for their own editors. */
@@ -163,7 +167,7 @@ export const checkRoutes = {
     otherErrors: [409],
     summary: 'Change a check; absent fields keep their value',
     params,
-    query: autoAssign,
+    query: autoAssign.extend({ unchangedSince }),
     body: AnyPatch,
     success: successful,
     response: AnyCheck,

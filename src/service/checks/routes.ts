@@ -49,8 +49,9 @@ export function checkHandlers(deps: CheckDeps): [string, AnyHandler][] {
       const view = await oneCheckView(deps, visibleTo(caller, inEffect ?? check), kind);
       return query.includeDependencies ? view : ({ ...view, dependencies: undefined } as typeof view);
     },
-    async updateCheck({ caller, params, body }) {
-      return viewOf(await writer.update(caller.accountId, params.id, body));
+    async updateCheck({ caller, params, query, body }) {
+      const { unchangedSince } = query;
+      return viewOf(await writer.update(caller.accountId, params.id, body, { unchangedSince }));
     },
     async deleteCheck({ caller, params }) {
       await writer.delete(caller.accountId, params.id);
@@ -79,7 +80,7 @@ function typedHandlers(
       update.operationId,
       async ({ caller, params, body }: Call) => {
         const { id } = params as unknown as { id: string };
-        return viewOf(await writer.update(accountOf(caller), id, body as unknown as AnyBody, type));
+        return viewOf(await writer.update(accountOf(caller), id, body as unknown as AnyBody, { type }));
       },
     ],
   ];

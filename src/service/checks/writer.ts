@@ -79,14 +79,26 @@ export class CheckWriter {
     return check;
   }
 
-  /** `type` is given on typed routes: a check of another type is not found there. */
-  async update(accountId: string, id: string, body: AnyBody, type?: CheckType): Promise<Check> {
+  /**
+   * @param type on typed routes: a check of another type is not found there.
+   * @param unchangedSince when the check was last changed, as the caller has read it.
+   */
+  async update(
+    accountId: string,
+    id: string,
+    body: AnyBody,
+    {
+      type,
+      unchangedSince,
+    }: { readonly type?: CheckType; readonly unchangedSince?: string | undefined } = {},
+  ): Promise<Check> {
     const { store, clock } = this.#deps;
     const { check, queued } = await store.transaction(async (repositories) => {
       const now = clock.wallMs();
       await requireGroup(repositories, accountId, body.groupId);
       const stored = await repositories.checks.findForUpdate(accountId, id);
       if (!stored || (type && stored.checkType !== type.name)) throw checkNotFound(id);
+      refuseOvertaken(stored, unchangedSince);
       if (body.checkType !== undefined && body.checkType !== stored.checkType) {
         throw fieldError('payload', [
           { key: 'checkType', message: `cannot change: it is ${stored.checkType}` },
@@ -147,6 +159,17 @@ export class CheckWriter {
     });
     store.signals.send(cancelledSignals(cancelled));
   }
+}
+
+/** @throws AppError CONFLICT when something was changed after its caller had read it. */
+export function refuseOvertaken(
+  stored: { readonly created: number; readonly updated: number | null },
+  unchangedSince: string | undefined,
+): void {
+  const changed = stored.updated ?? stored.created;
+  if (unchangedSince === undefined || Date.parse(unchangedSince) === changed) return;
+  const at = new Date(changed).toISOString();
+  throw new AppError('CONFLICT', `It was changed at ${at}, after it was read. Read it again.`);
 }
 
 /**

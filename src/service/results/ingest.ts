@@ -236,7 +236,10 @@ class Batch {
     const failed = accepted.filter(({ report }) => report.failure !== null);
     const stored = await this.#repositories.checks.findMany(failed.map(({ run }) => run.check_id));
     const inEffect = await withGroups(this.#repositories, [...stored.values()]);
-    const checks = new Map(inEffect.map((check) => [check.id, check]));
+    const checks = new Map<string, Check>(inEffect.map((check) => [check.id, check]));
+    const tried = failed.flatMap(({ run }) => (run.test_session_id === null ? [] : [run.check_id]));
+    for (const [id, { check }] of await this.#repositories.testDefinitions.findMany(tried))
+      checks.set(id, check);
     const locations: KnownLocations =
       failed.length === 0
         ? { ids: new Map(), withAgents: new Set() }

@@ -34,13 +34,19 @@ export async function leasedRuns(
   if (runs.length === 0) return [];
   const checks = await repositories.checks.findMany(runs.map((run) => run.check_id));
   const groups = await groupsOf(repositories, [...checks.values()]);
+  const tried = await repositories.testDefinitions.findMany(
+    runs.flatMap((run) => (run.test_session_id === null ? [] : [run.check_id])),
+  );
   const sessions = await repositories.testSessions.findMany(runs.map((run) => run.test_session_id));
-  const resources = await resourcesFor(repositories, location.account_id, [...checks.values()]);
+  const all = [...checks.values(), ...[...tried.values()].map(({ check }) => check)];
+  const resources = await resourcesFor(repositories, location.account_id, all);
   return runs.flatMap((run) => {
     // A check that was deleted in between has cancelled its runs; the agent never hears of them.
-    const check = checks.get(run.check_id);
+    const definition = tried.get(run.check_id);
+    const check = checks.get(run.check_id) ?? definition?.check;
     if (!check) return [];
-    const leased = leasedRun(location, run, check, groupOf(check, groups), resources);
+    const group = definition ? definition.group : groupOf(check, groups);
+    const leased = leasedRun(location, run, check, group, resources);
     return [withSession(leased, sessions.get(run.test_session_id ?? ''))];
   });
 }

@@ -1,4 +1,3 @@
-import { regions } from '../../checks/tables/regions.ts';
 import { AppError } from '../../lib/errors.ts';
 import { parseTimestamp } from '../../protocol/http/query.ts';
 import { type CheckSession, checkSessionRoutes } from '../../protocol/sessions/check-session.ts';
@@ -14,9 +13,11 @@ import type { ResultRow } from '../results/tables.ts';
 import type { Ledger } from '../runs/ledger.ts';
 import type { RunRow } from '../runs/tables.ts';
 import { waitUntilDone } from './completion.ts';
+import { definitionRunHandlers } from './definition-runs.ts';
 import { sessionState } from './session-state.ts';
 import { noSession, Sessions, type TestSessionPlan } from './sessions.ts';
 import type { CheckSessionRow } from './tables.ts';
+import { requireLocation } from './target.ts';
 import type { TestSession as StoredTestSession } from './test-session-store.ts';
 
 /** The routes of check sessions and test sessions. */
@@ -105,30 +106,16 @@ export function sessionHandlers(deps: HandlerDeps & { readonly ledger: Ledger })
       if (!session) throw noSession({ kind: 'test_session_id', id: params.id });
       const row = await deps.store.testSessions.resultOfSession(session.id, params.resultId);
       if (!row) throw new AppError('NOT_FOUND', `The session has no result ${params.resultId}.`);
-      const checks = await deps.store.checks.findMany([row.check_id]);
+      const names = await namesOf(deps, [row.check_id]);
       const artifacts = await deps.store.artifacts.ofResults([row.id]);
-      return resultView(
-        row,
-        checks.get(row.check_id)?.name ?? row.check_id,
-        artifacts.get(row.id),
-        deps.publicUrl,
-      );
+      return resultView(row, names.get(row.check_id) ?? row.check_id, artifacts.get(row.id), deps.publicUrl);
     },
   });
-  return [...checkHandlers, ...testHandlers];
+  return [...checkHandlers, ...testHandlers, ...definitionRunHandlers(deps)];
 }
 
 function idsOf(ids: string | readonly string[] | undefined): string[] | undefined {
   return ids === undefined ? undefined : [ids].flat().map((id) => id.toLowerCase());
-}
-
-async function requireLocation(deps: HandlerDeps, accountId: string, name: string): Promise<void> {
-  if ((regions as readonly string[]).includes(name)) return;
-  const known = await deps.store.locations.idsBySlug([accountId]);
-  if (known.has(`${accountId}/${name}`)) return;
-  throw fieldError('payload', [
-    { key: 'runLocation', message: `names no region and no private location: ${JSON.stringify(name)}` },
-  ]);
 }
 
 function planOf(body: TestSessionTrigger): TestSessionPlan {
@@ -146,6 +133,16 @@ function planOf(body: TestSessionTrigger): TestSessionPlan {
     author: metadata.commitOwner ?? null,
     provider: metadata.provider ?? null,
   };
+}
+
+/** What checks, and definitions that are none, are called. */
+async function namesOf({ store }: HandlerDeps, ids: readonly string[]): Promise<Map<string, string>> {
+  const [checks, definitions] = await Promise.all([
+    store.checks.findMany(ids),
+    store.testDefinitions.findMany(ids),
+  ]);
+  const all = [...checks.values(), ...[...definitions.values()].map(({ check }) => check)];
+  return new Map(all.map(({ id, name }) => [id, name]));
 }
 
 /** Sessions as answers show them. */
@@ -235,8 +232,11 @@ export class SessionViews {
     if (!session) throw noSession({ kind: 'test_session_id', id });
     const runs = await store.testSessions.runs(id);
     const results = await store.testSessions.results(id);
-    const checks = await store.checks.findMany(runs.map((run) => run.check_id));
-    const nameOf = (checkId: string) => checks.get(checkId)?.name ?? checkId;
+    const names = await namesOf(
+      this.#deps,
+      [...runs, ...results].map(({ check_id: checkId }) => checkId),
+    );
+    const nameOf = (checkId: string) => names.get(checkId) ?? checkId;
     const base = `${this.#base}/v1/test-sessions/${id}`;
     const measured = results.map((row) => ({
       ...resultLine(row, nameOf(row.check_id)),

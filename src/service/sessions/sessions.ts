@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
+import { withGroup } from '../checks/effective-check.ts';
 import { knownLocations } from '../locations/agents/sightings.ts';
 import { RunNumbers } from '../runs/due-runs.ts';
 import type { RunRow } from '../runs/tables.ts';
 import { cancelledSignals, queuedSignals } from '../store/engine/signals.ts';
 import type { Store } from '../store.ts';
+import { fromRow } from './definition-store.ts';
 import { askedRun, locationsNow, queueAlone } from './session-runs.ts';
-import type { CheckSessionRow, TestSessionRow } from './tables.ts';
+import type { CheckSessionRow, TestDefinitionRow, TestSessionRow } from './tables.ts';
 import { matchingChecks, type SessionTarget } from './target.ts';
 
 /** What a test session is made of, besides the checks. */
@@ -102,6 +104,37 @@ export class Sessions {
     });
     this.#store.signals.send(queuedSignals(runs));
     return session;
+  }
+
+  /** Tries definitions out that are no checks, at one location. */
+  async startDefinitions(
+    accountId: string,
+    definitions: readonly Omit<TestDefinitionRow, 'test_session_id' | 'created'>[],
+    plan: TestSessionPlan,
+  ): Promise<{ readonly session: TestSessionRow; readonly runs: readonly RunRow[] }> {
+    const started = await this.#store.transaction(async (repositories) => {
+      const now = this.#clock.wallMs();
+      const known = await knownLocations(repositories, accountId, now);
+      const session: TestSessionRow = {
+        id: randomUUID(),
+        account_id: accountId,
+        ...plan,
+        started: now,
+        cancelled: null,
+      };
+      await repositories.testSessions.insert(session);
+      const rows = definitions.map((row) => ({ ...row, test_session_id: session.id, created: now }));
+      await repositories.testDefinitions.insert(rows);
+      const checks = rows.map(fromRow).map(({ check, group }) => withGroup(check, group));
+      const location = plan.run_location;
+      const numbers = this.#numbers;
+      const asked = checks.map((check) =>
+        askedRun(check, { location, known, now, numbers, session: { test_session_id: session.id } }),
+      );
+      return { session, runs: await queueAlone(repositories, checks, asked) };
+    });
+    this.#store.signals.send(queuedSignals(started.runs));
+    return started;
   }
 
   /**

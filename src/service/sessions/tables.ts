@@ -32,6 +32,22 @@ export interface TestSessionRow {
   cancelled: number | null;
 }
 
+/** A definition that is no check, which a test session runs. Its runs and results have its id for that of a check. */
+export interface TestDefinitionRow {
+  id: string;
+  account_id: string;
+  test_session_id: string;
+  /** What the caller calls it. */
+  logical_id: string;
+  check_type: string;
+  name: string;
+  /** JSON. */
+  definition: string;
+  /** JSON: the settings of its group; null where it has none. */
+  group_definition: string | null;
+  created: number;
+}
+
 /** A URL whose call runs a check, or the checks of a group. */
 export interface TriggerRow {
   id: string;
@@ -48,5 +64,6 @@ export interface TriggerRow {
 export interface SessionTables {
   check_sessions: CheckSessionRow;
   test_sessions: TestSessionRow;
+  test_definitions: TestDefinitionRow;
   triggers: TriggerRow;
 }

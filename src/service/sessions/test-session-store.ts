@@ -172,13 +172,18 @@ export class TestSessions {
       .executeTakeFirst();
   }
 
-  /** One result of a session. */
+  /** One result of a session, by its own id or as the final one of a run. */
   async resultOfSession(id: string, resultId: string): Promise<ResultRow | undefined> {
     return this.#db
       .selectFrom('test_results')
       .selectAll()
-      .where('id', '=', resultId)
       .where('test_session_id', '=', id)
+      .where((eb) =>
+        eb.or([
+          eb('id', '=', resultId),
+          eb.and([eb('run_id', '=', resultId), eb('result_type', '=', 'FINAL')]),
+        ]),
+      )
       .executeTakeFirst();
   }
 

@@ -25,7 +25,7 @@ import { visibleTo } from '../ping-address.ts';
 import { locationsOf } from '../slots.ts';
 import type { Check } from '../store.ts';
 import { checkListView, oneCheckView } from '../view.ts';
-import { type CheckDeps, checkNotFound } from '../writer.ts';
+import { type CheckDeps, checkNotFound, refuseOvertaken } from '../writer.ts';
 import type { CheckGroup, CheckGroupWrite } from './store.ts';
 
 const namesInMessage = 3;
@@ -66,13 +66,14 @@ export function checkGroupHandlers(deps: CheckDeps): [string, AnyHandler][] {
     async getCheckGroup({ caller, params }) {
       return viewOf(found(await store.groups.find(caller.accountId, params.id), `check group ${params.id}`));
     },
-    async updateCheckGroup({ caller, params, body }) {
+    async updateCheckGroup({ caller, params, query, body }) {
       const { group, signals } = await store.transaction(async (repositories) => {
         const now = clock.wallMs();
         const before = found(
           await repositories.groups.findForUpdate(caller.accountId, params.id),
           `check group ${params.id}`,
         );
+        refuseOvertaken(before, query.unchangedSince);
         const definition = changedDefinition(before, body);
         await requireLocations(repositories, caller.accountId, definition);
         await repositories.groups.change(before.id, writeOf(definition), now);

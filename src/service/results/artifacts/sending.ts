@@ -35,13 +35,20 @@ export async function storedFiles(
   store: Store,
   { accountId, checkId, resultId }: { accountId: string; checkId: string; resultId: string },
 ): Promise<ArtifactRow[]> {
-  const check = await store.checks.find(accountId, checkId);
+  const check =
+    (await store.checks.find(accountId, checkId)) ?? (await definitionOf(store, accountId, checkId));
   const result =
     check &&
     ((await store.results.find(check.id, resultId)) ??
       (await store.testSessions.findResult(check.id, resultId)));
   if (!result) throw new AppError('NOT_FOUND', `There is no result ${resultId} of check ${checkId}.`);
   return storedFilesOf(store, result.id);
+}
+
+/** What test sessions run need not be a check. */
+async function definitionOf({ testDefinitions }: Store, accountId: string, id: string) {
+  const check = (await testDefinitions.findMany([id])).get(id)?.check;
+  return check?.accountId === accountId ? check : undefined;
 }
 
 /** The same of a result that is known to be the caller's. */

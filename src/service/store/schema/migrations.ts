@@ -3,7 +3,7 @@ import { alertCauses } from './cause-migration.ts';
 import { maintenanceOccurrences } from './maintenance-migration.ts';
 import { pages } from './page-migration.ts';
 import { accountResources } from './resource-migration.ts';
-import { sessionMigrations } from './session-migration.ts';
+import { sessionMigrations, testDefinitions } from './session-migration.ts';
 
 /**
  * The schema's history. A migration that was released is frozen: later changes are new entries at the end.
@@ -312,4 +312,5 @@ export const migrations: readonly Migration[] = [
   alertCauses,
   heldAlerts,
   heldNotifications,
+  testDefinitions,
 ];

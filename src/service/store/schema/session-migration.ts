@@ -82,3 +82,17 @@ export const sessionMigrations = [
     ],
   },
 ] as const;
+
+/** Definitions that test sessions run although they are no checks. */
+export const testDefinitions = {
+  name: '0055-test-definitions',
+  statements: [
+    `create table test_definitions (
+      id text primary key,
+      account_id text not null references accounts (id) on delete cascade,
+      test_session_id text not null references test_sessions (id) on delete cascade,
+      logical_id text not null, check_type text not null, name text not null,
+      definition {json} not null, group_definition {json}, created bigint not null)`,
+    `create index test_definitions_by_session on test_definitions (test_session_id)`,
+  ],
+} as const;

@@ -39,6 +39,7 @@ export const sealedTables: Readonly<Record<string, SealedTable>> = {
   check_groups: { keys: ['id'], columns: { definition: 'json' } },
   alert_channels: { keys: ['id'], columns: { definition: 'json' } },
   test_sessions: { keys: ['id'], columns: { environment_variables: 'json' } },
+  test_definitions: { keys: ['id'], columns: { definition: 'json', group_definition: 'json' } },
   alert_link_keys: { keys: ['account_id'], columns: { signing_key: 'text' } },
   private_locations: { keys: ['id'], columns: { proxy_url: 'text' } },
 };

@@ -6,6 +6,7 @@ import { clockSuite } from './clocks.ts';
 import { consoleRecordSuite } from './console-records.ts';
 import { coverageSuite } from './coverage.ts';
 import { coverageViewSuite } from './coverage-views.ts';
+import { definitionRunSuite } from './definition-runs.ts';
 import { errorGroupSuite } from './error-groups.ts';
 import { factSuite } from './facts.ts';
 import { groupSuite } from './groups.ts';
@@ -45,6 +46,7 @@ export function storeSuites(stage: StoreStage): void {
   heartbeatSuite(stage);
   errorGroupSuite(stage);
   sessionSuite(stage);
+  definitionRunSuite(stage);
   suiteErrorSuite(stage);
   analyticsSuite(stage);
   availabilitySuite(stage);

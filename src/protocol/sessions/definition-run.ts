@@ -1,0 +1,122 @@
+import { z } from 'zod';
+import { EnvironmentVariable, RetryStrategy } from '../../checks/contract/common-fields.ts';
+import { definitionSchema } from '../../checks/contract/definition.ts';
+import { checkTypeNames, checkTypes } from '../../checks/index.ts';
+import { ignoredInAssertions } from '../checks/check.ts';
+import { CheckGroupInput } from '../checks/check-group.ts';
+import { accepted, defineRoute, successful } from '../http/route.ts';
+import { CompletionQuery } from './check-session.ts';
+
+const maxJobs = 200;
+const maxFiles = 1_000;
+
+/** What a definition that is to be run says besides what a check says. */
+const JobFields = {
+  logicalId: z.string().min(1).max(255).describe('Any name of your own, by which the answer names its run'),
+  group: CheckGroupInput.nullish().describe(
+    'Settings of a group, in the place of those of the group that groupId names',
+  ),
+  testRetryStrategy: RetryStrategy.nullish().describe(
+    'How a failed run is repeated; null or absent: it is not, whatever the definition says',
+  ),
+  checkId: z
+    .uuid()
+    .nullish()
+    .describe('A stored check whose hidden values stand for those that are "" in the definition'),
+};
+
+const Job = z.looseObject({ ...JobFields, checkType: z.enum(checkTypeNames) });
+const [firstJob, ...otherJobs] = checkTypes
+  .filter(({ pings }) => pings === undefined)
+  .map((type) =>
+    definitionSchema(type)
+      .safeExtend({ ...JobFields, checkType: z.literal(type.name) })
+      .meta({
+        id: `${type.title.replaceAll(/[^A-Za-z]/g, '')}Job`,
+        description: `${type.title}, to be run without being stored`,
+      }),
+  );
+const DocumentedJob = firstJob ? z.discriminatedUnion('checkType', [firstJob, ...otherJobs]) : Job;
+
+const label = z.string().min(1).max(255);
+const RunFields = {
+  name: label.describe('Name of the test session'),
+  project: z
+    .object({
+      logicalId: label,
+      name: z.string().max(255).nullish(),
+      repoUrl: z.string().max(1000).nullish(),
+    })
+    .nullish()
+    .describe('Errors of one project are grouped together'),
+  sharedFiles: z
+    .array(z.object({ path: z.string().min(1).max(1000), content: z.string().max(1_000_000) }))
+    .max(maxFiles)
+    .default([])
+    .describe('Files that definitions name in `dependencies` by their index'),
+  runLocation: z
+    .object({
+      type: z.enum(['PUBLIC', 'PRIVATE']),
+      slugName: z.string().min(1).max(64).nullish().describe('Of a private location'),
+      region: z.string().min(1).max(64).nullish(),
+      id: z.string().max(64).nullish().describe('Of a private location; slugName is what counts'),
+    })
+    .describe('Where all of them run'),
+  environment: z.string().max(1000).nullish(),
+  environmentVariables: z
+    .array(EnvironmentVariable)
+    .max(50)
+    .default([])
+    .describe('They win over variables of the same name of a definition'),
+  shouldRecord: z.boolean().default(true).describe('Accepted; every session is kept'),
+  streamLogs: z.boolean().default(false).describe('Accepted; logs come with the results'),
+  refreshCache: z.boolean().default(false).describe('Accepted; there is no cache to refresh'),
+};
+
+export const DefinitionRun = z.object({ ...RunFields, checkRunJobs: z.array(Job).min(1).max(maxJobs) });
+export type DefinitionRun = z.output<typeof DefinitionRun>;
+
+const route = { tag: 'Test sessions', credential: 'account' } as const;
+
+export const definitionRunRoutes = {
+  runDefinitions: defineRoute({
+    ...route,
+    method: 'POST',
+    path: '/v1/test-sessions/run',
+    operationId: 'runDefinitions',
+    summary: 'Run definitions that are no checks; their results stay out of statuses, alerts and analytics',
+    body: DefinitionRun,
+    documentedBody: z
+      .object({ ...RunFields, checkRunJobs: z.array(DocumentedJob).min(1).max(maxJobs) })
+      .meta({ id: 'DefinitionRun' }),
+    ignoredFields: [
+      'checkRunJobs.*.sourceInfo',
+      'checkRunJobs.*.sourceFile',
+      'checkRunJobs.*.filePath',
+      ...ignoredInAssertions.map((name) => `checkRunJobs.*.request.assertions.*.${name}`),
+    ],
+    bodyLimitBytes: 16 * 1024 * 1024,
+    rateLimit: { requests: 60, windowSeconds: 60 },
+    success: accepted,
+    response: z.object({
+      schedulingId: z.string(),
+      testSessionId: z.string(),
+      testResultIds: z
+        .record(z.string(), z.string())
+        .describe('Ids of the results by logicalId, for when there are some'),
+      sequenceIds: z.record(z.string(), z.string()).describe('By logicalId'),
+    }),
+  }),
+  awaitScheduling: defineRoute({
+    ...route,
+    method: 'GET',
+    path: '/v1/test-sessions/scheduling/{id}/completion',
+    operationId: 'awaitScheduling',
+    summary:
+      'Whether the runs of POST /v1/test-sessions/run are in the queue: they are, as soon as it has answered',
+    params: z.object({ id: z.uuid() }),
+    query: CompletionQuery,
+    success: successful,
+    response: z.object({ status: z.enum(['SUCCEEDED', 'FAILED']), error: z.string().nullable() }),
+  }),
+};

@@ -1,0 +1,172 @@
+import { randomUUID } from 'node:crypto';
+import { type CheckDefinition, definitionSchema, maskedValues } from '../../checks/contract/definition.ts';
+import { keepMasked } from '../../checks/contract/masking.ts';
+import { findCheckType } from '../../checks/index.ts';
+import { type DefinitionRun, definitionRunRoutes } from '../../protocol/sessions/definition-run.ts';
+import { completeGroup } from '../checks/effective-check.ts';
+import { defaultOffset } from '../checks/slots.ts';
+import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
+import { fieldError, validationError } from '../http/validation.ts';
+import { noSession, Sessions } from './sessions.ts';
+import type { TestDefinitionRow } from './tables.ts';
+import { requireLocation } from './target.ts';
+
+type Job = DefinitionRun['checkRunJobs'][number];
+
+/** The routes that run definitions which are no checks. */
+export function definitionRunHandlers(deps: HandlerDeps): [string, AnyHandler][] {
+  const sessions = new Sessions(deps);
+  return handlersById(definitionRunRoutes, {
+    async runDefinitions({ caller, body }) {
+      const { accountId } = caller;
+      const location = await locationOf(deps, accountId, body.runLocation);
+      const definitions: Definition[] = [];
+      for (const [index, job] of body.checkRunJobs.entries()) {
+        definitions.push(await definitionOf(deps, { accountId, job, index, files: body.sharedFiles }));
+      }
+      requireOwnNames(body.checkRunJobs);
+      const environment = body.environment ?? null;
+      const { session, runs } = await sessions.startDefinitions(accountId, definitions, {
+        name: body.name,
+        name_search: body.name.toLowerCase(),
+        project_id: body.project?.logicalId ?? null,
+        run_location: location,
+        environment_variables: JSON.stringify(body.environmentVariables),
+        retry_strategy: null,
+        metadata: JSON.stringify({
+          ...(environment === null ? {} : { environment }),
+          ...(body.project?.repoUrl ? { repoUrl: body.project.repoUrl } : {}),
+        }),
+        environment,
+        branch: null,
+        author: null,
+        provider: null,
+      });
+      const names = new Map(definitions.map(({ id, logical_id: logicalId }) => [id, logicalId]));
+      const byName = (value: (run: (typeof runs)[number]) => string) =>
+        Object.fromEntries(runs.map((run) => [names.get(run.check_id) ?? run.check_id, value(run)]));
+      return {
+        schedulingId: session.id,
+        testSessionId: session.id,
+        testResultIds: byName(({ id }) => id),
+        sequenceIds: byName((run) => run.sequence_id),
+      };
+    },
+    async awaitScheduling({ caller, params }) {
+      const session = await deps.store.testSessions.find(caller.accountId, params.id);
+      if (!session) throw noSession({ kind: 'test_session_id', id: params.id });
+      return { status: 'SUCCEEDED' as const, error: null };
+    },
+  });
+}
+
+/** A definition before its session is known. */
+export type Definition = Omit<TestDefinitionRow, 'test_session_id' | 'created'>;
+
+/** Where all of them run. */
+async function locationOf(
+  deps: HandlerDeps,
+  accountId: string,
+  { type, slugName, region }: DefinitionRun['runLocation'],
+): Promise<string> {
+  const [field, name] = type === 'PRIVATE' ? ['slugName', slugName] : ['region', region];
+  const key = `runLocation.${field}`;
+  if (!name) throw fieldError('payload', [{ key, message: `is required with the type ${type}` }]);
+  await requireLocation(deps, accountId, name, key);
+  return name;
+}
+
+/**
+ * A definition as it will run: validated as a check is, with the files it names, the hidden values of the check
+ * it is of, and no retries but those that were asked for.
+ */
+async function definitionOf(
+  { store }: HandlerDeps,
+  given: {
+    readonly accountId: string;
+    readonly job: Job;
+    readonly index: number;
+    readonly files: DefinitionRun['sharedFiles'];
+  },
+): Promise<Definition> {
+  const { accountId, job, index, files } = given;
+  const place = `checkRunJobs.${index}`;
+  const wrong = (key: string, message: string) =>
+    fieldError('payload', [{ key: `${place}.${key}`, message }]);
+  const { logicalId, group, testRetryStrategy, checkId, checkType, ...fields } = job;
+  const type = findCheckType(checkType);
+  if (!type || type.pings) throw wrong('checkType', 'is not a type that agents run');
+  const stored = checkId ? await store.checks.find(accountId, checkId) : undefined;
+  if (checkId && stored?.checkType !== checkType)
+    throw wrong('checkId', `names no check of the type ${checkType}`);
+  const written = { ...fields, ...withFiles(fields, files, (key, message) => wrong(key, message)) };
+  const whole = stored ? keepMasked(maskedValues(type), written, stored.definition) : written;
+  const parsed = definitionSchema(type).safeParse(whole);
+  if (!parsed.success) {
+    throw validationError(
+      'payload',
+      parsed.error.issues.map((issue) => ({ ...issue, path: ['checkRunJobs', index, ...issue.path] })),
+    );
+  }
+  const id = randomUUID();
+  const definition = parsed.data as unknown as CheckDefinition;
+  const ofGroup = group ?? (await groupNamed(store, accountId, definition.groupId, wrong));
+  return {
+    id,
+    account_id: accountId,
+    logical_id: logicalId,
+    check_type: type.name,
+    name: definition.name,
+    definition: JSON.stringify({
+      ...definition,
+      groupId: null,
+      frequencyOffset: definition.frequencyOffset ?? defaultOffset(id, definition.frequency),
+      retryStrategy: testRetryStrategy ?? null,
+      doubleCheck: false,
+    }),
+    // The retries of a group are not asked for either.
+    group_definition: ofGroup
+      ? JSON.stringify({ ...ofGroup, retryStrategy: 'FALLBACK', doubleCheck: null })
+      : null,
+  };
+}
+
+async function groupNamed(
+  store: HandlerDeps['store'],
+  accountId: string,
+  groupId: number | null,
+  wrong: (key: string, message: string) => Error,
+) {
+  if (groupId === null) return undefined;
+  const group = await store.groups.find(accountId, groupId);
+  if (!group) throw wrong('groupId', `names no check group: ${groupId}`);
+  return completeGroup(group);
+}
+
+/** Files that are named by their index, as the files themselves. */
+function withFiles(
+  fields: Readonly<Record<string, unknown>>,
+  files: DefinitionRun['sharedFiles'],
+  wrong: (key: string, message: string) => Error,
+): { readonly dependencies?: unknown } {
+  const named = fields['dependencies'];
+  if (!Array.isArray(named)) return {};
+  const dependencies = named.map((one: unknown, at) => {
+    if (typeof one !== 'number') return one;
+    const file = files[one];
+    if (!file) throw wrong(`dependencies.${at}`, `is no index of sharedFiles: ${one}`);
+    return file;
+  });
+  return { dependencies };
+}
+
+/** The answer tells runs apart by these names. */
+function requireOwnNames(jobs: readonly Job[]): void {
+  const seen = new Set<string>();
+  const twice = jobs.flatMap(({ logicalId }, index) => {
+    const isTaken = seen.has(logicalId);
+    seen.add(logicalId);
+    return isTaken ? [{ key: `checkRunJobs.${index}.logicalId`, message: 'stands twice' }] : [];
+  });
+  if (twice.length > 0) throw fieldError('payload', twice);
+}

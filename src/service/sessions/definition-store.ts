@@ -1,0 +1,67 @@
+import type { Kysely } from 'kysely';
+import type { CheckGroup } from '../checks/groups/store.ts';
+import type { Check } from '../checks/store.ts';
+import type { Dialect } from '../store/engine/dialect.ts';
+import { batches } from '../store/engine/queries.ts';
+import type { Tables } from '../tables.ts';
+import type { TestDefinitionRow } from './tables.ts';
+
+/** A definition that a test session runs, as if it were a check, with the settings of its group. */
+export interface TestDefinition {
+  readonly check: Check;
+  readonly group: CheckGroup | undefined;
+}
+
+/** Definitions that are no checks: runs and results of test sessions name them in the place of a check. */
+export class TestDefinitions {
+  readonly #db: Kysely<Tables>;
+  readonly #dialect: Dialect;
+
+  constructor(db: Kysely<Tables>, dialect: Dialect) {
+    this.#db = db;
+    this.#dialect = dialect;
+  }
+
+  async insert(rows: readonly TestDefinitionRow[]): Promise<void> {
+    for (const batch of batches(rows)) await this.#db.insertInto('test_definitions').values(batch).execute();
+  }
+
+  /** Those of some ids that are definitions, by id. */
+  async findMany(ids: readonly string[]): Promise<Map<string, TestDefinition>> {
+    const wanted = [...new Set(ids)];
+    if (wanted.length === 0) return new Map();
+    const rows = await this.#db
+      .selectFrom('test_definitions')
+      .selectAll()
+      .where(this.#dialect.inList('id', wanted))
+      .execute();
+    return new Map(rows.map((row) => [row.id, fromRow(row)]));
+  }
+}
+
+export function fromRow(row: TestDefinitionRow): TestDefinition {
+  const { id, account_id: accountId, created } = row;
+  const check: Check = {
+    id,
+    accountId,
+    groupId: null,
+    name: row.name,
+    checkType: row.check_type,
+    activated: true,
+    definition: JSON.parse(row.definition) as Record<string, unknown>,
+    created,
+    updated: null,
+    nextSlotAt: null,
+  };
+  const group =
+    row.group_definition === null
+      ? undefined
+      : {
+          id: 0,
+          accountId,
+          definition: JSON.parse(row.group_definition) as Record<string, unknown>,
+          created,
+          updated: null,
+        };
+  return { check, group };
+}
