@@ -1,6 +1,7 @@
 import { defineCheckType } from '../contract/check-type.ts';
 import { httpMetrics, statusCodeDimension } from '../contract/metric.ts';
 import { HttpDetail } from '../http/detail.ts';
+import { httpForm } from '../http/form.ts';
 import { assertionProblems } from '../judging/assertion-problems.ts';
 import { apiGroupDefaults } from './group-defaults.ts';
 import { ApiSpec, maskedInApi } from './spec.ts';
@@ -16,6 +17,7 @@ export const api = defineCheckType({
   isSubMinuteAllowed: true,
   hasNetworkErrors: true,
   spec: ApiSpec,
+  form: httpForm,
   definitionProblems: ({ request }) => assertionProblems(request.assertions),
   masked: maskedInApi,
   artifactFields: ['pcapDataUrl', 'jobAssets'],

@@ -1,6 +1,7 @@
 import { defineCheckType } from '../contract/check-type.ts';
 import { type Metric, scriptTimeMetric } from '../contract/metric.ts';
 import { BrowserDetail, browserArtifactFields } from '../script/detail.ts';
+import { scriptForm } from '../script/form.ts';
 import { ScriptSpec } from '../script/spec.ts';
 
 const vital = (name: string, label: string, unit: Metric['unit'] = 'milliseconds'): Metric => ({
@@ -36,6 +37,7 @@ export const browser = defineCheckType({
   isSubMinuteAllowed: false,
   hasNetworkErrors: false,
   spec: ScriptSpec,
+  form: scriptForm,
   artifactFields: browserArtifactFields,
   detail: BrowserDetail,
   detailKey: 'browserCheckResult',

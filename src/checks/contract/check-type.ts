@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { ScriptHost } from '../../sandbox/host/contract.ts';
 import type { LifecycleScripts } from '../../sandbox/lifecycle/lifecycle-scripts.ts';
 import type { Failure } from './failure.ts';
+import type { FormLayout } from './form-layout.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { MaskedValue } from './masking.ts';
 import type { Analytics } from './metric.ts';
@@ -325,6 +326,8 @@ export interface CheckType<
    * in their place.
    */
   readonly artifactFields?: readonly string[] | undefined;
+  /** How pages show the fields of the spec in forms. */
+  readonly form?: FormLayout | undefined;
   /** Whether runs may present the account's client certificates; no other run is given them. */
   readonly usesClientCertificates?: boolean | undefined;
   /** Whether every run may need the account's snippets. */

@@ -1,4 +1,5 @@
 import { defineCheckType } from '../contract/check-type.ts';
+import { assertionsForm, limitsForm } from '../contract/common-form.ts';
 import { responseTimeMetric } from '../contract/metric.ts';
 import { assertionProblems } from '../judging/assertion-problems.ts';
 import { DnsDetail } from './detail.ts';
@@ -13,6 +14,23 @@ export const dns = defineCheckType({
   isSubMinuteAllowed: true,
   hasNetworkErrors: false,
   spec: DnsSpec,
+  form: {
+    'request.query': { label: 'Name to ask for' },
+    'request.recordType': { label: 'Record type' },
+    'request.nameServer': { label: 'Name server', hint: "Its name or address; empty: the location's own." },
+    'request.port': {
+      label: 'Port of the name server',
+      hint: 'Goes with a name server: 53, or 853 with DoT.',
+    },
+    'request.protocol': {
+      label: 'Protocol',
+      words: { UDP: 'UDP', TCP: 'TCP', DOT: 'TLS (DoT)', DOH: 'HTTPS (DoH)' },
+    },
+    'request.recursionDesired': { label: 'The name server may ask others' },
+    'request.dnssecOk': { label: 'Ask for signatures (DNSSEC)' },
+    ...assertionsForm,
+    ...limitsForm,
+  },
   definitionProblems: ({ request }) => assertionProblems(request.assertions),
   detail: DnsDetail,
   detailKey: 'apiCheckResult',

@@ -21,6 +21,17 @@ export const heartbeat = defineCheckType({
   hasNetworkErrors: false,
   isRetried: false,
   spec: HeartbeatSpec,
+  form: {
+    'heartbeat.period': { label: 'A ping is expected every', hint: 'From 30 seconds to 365 days.' },
+    'heartbeat.periodUnit': { label: 'Unit of the period' },
+    'heartbeat.grace': { label: 'It may be late by', hint: 'At most 365 days.' },
+    'heartbeat.graceUnit': { label: 'Unit of the lateness' },
+    'heartbeat.pingToken': {
+      label: 'Secret of the ping URL',
+      hint: 'Chosen for you when empty. Who knows it can ping.',
+    },
+    'heartbeat.pingUrl': { isHidden: true },
+  },
   detail: HeartbeatDetail,
   analytics: {
     route: 'heartbeat-checks',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { defineCheckType } from '../contract/check-type.ts';
+import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/common-form.ts';
 import { millisecondsAt } from '../contract/metric.ts';
 import { assertionProblems } from '../judging/assertion-problems.ts';
 import { IcmpDetail } from './detail.ts';
@@ -17,6 +18,20 @@ export const icmp = defineCheckType({
   isSubMinuteAllowed: true,
   hasNetworkErrors: false,
   spec: IcmpSpec,
+  form: {
+    'request.hostname': { label: 'Host', hint: 'A name or an address.' },
+    'request.pingCount': { label: 'Pings', hint: 'How many, 1 to 50; empty: 10.' },
+    'request.packetSize': { label: 'Bytes of each ping' },
+    'request.dontFragment': { label: 'Pings may not be fragmented' },
+    'request.ipFamily': ipFamilyWords,
+    ...assertionsForm,
+    ...limitsForm,
+    degradedPacketLossThreshold: {
+      label: 'Degraded over a loss of',
+      hint: 'Percent of the pings; empty: never.',
+    },
+    maxPacketLossThreshold: { label: 'Fails over a loss of', hint: 'Percent of the pings; empty: no limit.' },
+  },
   definitionProblems: ({ request }) => assertionProblems(request.assertions),
   detail: IcmpDetail,
   detailKey: 'apiCheckResult',

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { defineCheckType } from '../contract/check-type.ts';
 import { scriptTimeMetric } from '../contract/metric.ts';
 import { MultiStepDetail, multiStepArtifactFields } from '../script/detail.ts';
+import { scriptForm } from '../script/form.ts';
 import { ScriptSpec } from '../script/spec.ts';
 import { runtimeIds } from '../tables/runtimes.ts';
 
@@ -35,6 +36,7 @@ export const multiStep = defineCheckType({
   isSubMinuteAllowed: false,
   hasNetworkErrors: false,
   spec: MultiStepSpec,
+  form: scriptForm,
   artifactFields: multiStepArtifactFields,
   detail: MultiStepDetail,
   detailKey: 'multiStepCheckResult',

@@ -1,4 +1,5 @@
 import { defineCheckType } from '../contract/check-type.ts';
+import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/common-form.ts';
 import { millisecondsAt } from '../contract/metric.ts';
 import { assertionProblems } from '../judging/assertion-problems.ts';
 import { TcpDetail } from './detail.ts';
@@ -15,6 +16,21 @@ export const tcp = defineCheckType({
   isSubMinuteAllowed: true,
   hasNetworkErrors: true,
   spec: TcpSpec,
+  form: {
+    'request.hostname': { label: 'Host', hint: 'A name or an address, without scheme and port.' },
+    'request.port': { label: 'Port' },
+    'request.data': {
+      label: 'Data to send',
+      hint: 'Sent once the connection is ready.',
+      lines: 3,
+      isCode: true,
+    },
+    'request.useSSL': { label: 'Speak TLS' },
+    'request.skipSSL': { label: 'With TLS: take any certificate' },
+    'request.ipFamily': ipFamilyWords,
+    ...assertionsForm,
+    ...limitsForm,
+  },
   definitionProblems: ({ request }) => assertionProblems(request.assertions),
   detail: TcpDetail,
   detailKey: 'apiCheckResult',

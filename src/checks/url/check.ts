@@ -1,6 +1,7 @@
 import { defineCheckType } from '../contract/check-type.ts';
 import { httpMetrics, statusCodeDimension } from '../contract/metric.ts';
 import { HttpDetail } from '../http/detail.ts';
+import { httpForm } from '../http/form.ts';
 import { UrlSpec } from './spec.ts';
 
 export { UrlSpec };
@@ -14,6 +15,7 @@ export const url = defineCheckType({
   isSubMinuteAllowed: true,
   hasNetworkErrors: true,
   spec: UrlSpec,
+  form: httpForm,
   artifactFields: ['pcapDataUrl', 'jobAssets'],
   detail: HttpDetail,
   detailKey: 'apiCheckResult',

@@ -32,6 +32,7 @@ const files = {
       'layout.css',
       'elements.css',
       'forms.css',
+      'editor.css',
       'pages.css',
       'charts.css',
       'public.css',

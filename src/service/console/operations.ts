@@ -8,7 +8,7 @@ import type { AnyHandler, Call } from '../http/handler.ts';
 import type { RateLimits } from '../http/limits.ts';
 import type { RawTransfers } from '../http/raw-transfers.ts';
 import { logAudit } from '../http/request-log.ts';
-import { validationError } from '../http/validation.ts';
+import { fieldError, findUnstorable, validationError } from '../http/validation.ts';
 
 type In<R, Name extends string> =
   R extends Record<Name, infer Schema extends z.ZodType>
@@ -112,5 +112,7 @@ function parsed(
   if (!schema) return undefined;
   const result = schema.safeParse(value);
   if (!result.success) throw validationError(source, result.error.issues);
+  const key = findUnstorable(value);
+  if (key !== null) throw fieldError(source, [{ key, message: 'holds characters that cannot be stored' }]);
   return result.data;
 }

@@ -1,5 +1,6 @@
 import { alertPages } from './alerts/page.ts';
 import { checkPages } from './check/page.ts';
+import { editorPages } from './editor/page.ts';
 import { locationPages } from './locations/page.ts';
 import { overviewPages } from './overview/page.ts';
 import type { Page } from './page.ts';
@@ -11,6 +12,7 @@ import { sessionPages } from './sessions/page.ts';
 export const pages: readonly Page[] = [
   ...overviewPages,
   ...checkPages,
+  ...editorPages,
   ...runPages,
   ...locationPages,
   ...alertPages,

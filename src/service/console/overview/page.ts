@@ -1,4 +1,5 @@
 import { findCheckType } from '../../../checks/index.ts';
+import { checkRoutes } from '../../../protocol/checks/check.ts';
 import { warningsOf } from '../../checks/warnings.ts';
 import { pager } from '../elements/table.ts';
 import { html, withQuery } from '../html.ts';
@@ -53,10 +54,11 @@ async function overview(call: PageCall): Promise<View> {
       warnings: (warnings.get(row.id) ?? []).map(({ message }) => message),
     }),
   );
-  const main = html`${headline(counts, shown, now)}
+  const mayWrite = call.api.allows(checkRoutes.createCheck);
+  const main = html`${headline(counts, shown, now)}${mayWrite ? html`<p class="actions"><a class="button${all === 0 ? ' primary' : ''}" href="/checks/new">New check</a></p>` : ''}
 ${
   all === 0
-    ? emptyAccount()
+    ? emptyAccount(mayWrite)
     : html`${filters(filter, choices, { counts, total })}
 <div id="rows">${
         rows.length === 0
@@ -75,8 +77,10 @@ ${
 /** Figures did not come in time: the page asks for itself once more. */
 const unfinished = html`<p data-unfinished hidden></p>`;
 
-function emptyAccount() {
-  return html`<p class="empty">There is no check yet. <a href="/v1/openapi.json">The API</a> makes one: <code>POST /v1/checks/url</code>, with an API key that may write.</p>`;
+function emptyAccount(mayWrite: boolean) {
+  if (mayWrite)
+    return html`<p class="empty">There is no check yet. <a href="/checks/new">Make the first one</a>.</p>`;
+  return html`<p class="empty">There is no check yet. Somebody whose key may write can make one.</p>`;
 }
 
 function filterOf(query: URLSearchParams): OverviewFilter {

@@ -8,10 +8,11 @@ import type { PageAnswer, PageCall, View } from '../page.ts';
 import { following, resultBadge, statusBadge } from './words.ts';
 
 /** Checks that somebody tries out: how far they are, and how each went. */
-export async function showTestSession({ api, params, viewer }: PageCall): Promise<View> {
+export async function showTestSession({ api, params, store, viewer }: PageCall): Promise<View> {
   const { id = '' } = params;
   const session = await api.call(testSessionRoutes.getTestSession, { params: { id } });
   const isOver = session.stoppedAt !== null;
+  const checks = await store.checks.findMany(session.results.map(({ checkId }) => checkId));
   const from = Object.entries(session.metadata).filter(([, value]) => typeof value === 'string');
   const main = html`<nav class="crumbs"><a href="/sessions">Sessions</a></nav>${heading(
     shortened(session.name, 200),
@@ -34,7 +35,18 @@ ${facts([
       { title: 'State', cell: resultBadge },
       {
         title: 'Check',
-        cell: ({ checkId, name }) => html`<a href="${path`/checks/${checkId}`}">${shortened(name, 120)}</a>`,
+        cell: ({ checkId, name }) =>
+          // What was only tried is no check: all there is of it is its result.
+          checks.has(checkId)
+            ? html`<a href="${path`/checks/${checkId}`}">${shortened(name, 120)}</a>`
+            : shortened(name, 120),
+      },
+      {
+        title: 'Result',
+        cell: ({ testSessionResultLink, testSessionResultId }) =>
+          testSessionResultLink === null
+            ? '–'
+            : html`<a href="${path`/sessions/tests/${id}/results/${testSessionResultId}`}">Show the run</a>`,
       },
       { title: 'Location', cell: ({ runLocation }) => html`<code>${shortened(runLocation, 40)}</code>` },
     ],

@@ -1,0 +1,27 @@
+import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/common-form.ts';
+import type { FormLayout } from '../contract/form-layout.ts';
+
+/** How forms show a request over HTTP. */
+export const httpForm: FormLayout = {
+  'request.method': { label: 'Method' },
+  'request.url': { label: 'URL', hint: 'Starts with http:// or https://; {{VARIABLES}} are filled in.' },
+  'request.headers': { label: 'Headers' },
+  'request.queryParameters': { label: 'Query parameters' },
+  'request.bodyType': {
+    label: 'Body',
+    words: { NONE: 'none', JSON: 'JSON', FORM: 'form', RAW: 'as it is', GRAPHQL: 'GraphQL' },
+  },
+  'request.body': { label: 'Content of the body', lines: 6, isCode: true },
+  'request.basicAuth': { label: 'Basic authentication', words: { '': 'none', object: 'user and password' } },
+  'request.basicAuth.username': { label: 'User' },
+  'request.basicAuth.password': { label: 'Password' },
+  'request.followRedirects': { label: 'Follow redirects' },
+  'request.skipSSL': { label: 'Take any certificate' },
+  'request.ipFamily': ipFamilyWords,
+  ...assertionsForm,
+  'request.assertions.*.property': {
+    label: 'Property',
+    hint: 'A JSON path, the name of a header, or what of the connection.',
+  },
+  ...limitsForm,
+};

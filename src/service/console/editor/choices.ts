@@ -1,0 +1,63 @@
+import { alertChannelRoutes } from '../../../protocol/alerts/alert-channel.ts';
+import { privateLocationRoutes } from '../../../protocol/locations/private-location.ts';
+import { statusPageRoutes } from '../../../protocol/pages/status-page.ts';
+import { reportedWithinMs } from '../../locations/event-store.ts';
+import { channelName } from '../alerts/channel-words.ts';
+import { shortened } from '../elements/format.ts';
+import { stateBadge } from '../elements/state.ts';
+import { visible } from '../elements/text.ts';
+import { html } from '../html.ts';
+import { healthOf } from '../locations/health.ts';
+import type { PageCall } from '../page.ts';
+import type { KnownChoice } from './fields/view.ts';
+
+/** Of longer lists, what is not shown can be written over the API. */
+const pageLimit = 100;
+const wordLength = 80;
+
+export type Choices = ReadonlyMap<string, readonly KnownChoice[]>;
+
+/** What checks and groups of the account can name, by the patterns of the fields that name it. */
+export async function choicesOf(call: PageCall): Promise<Choices> {
+  const { api, store, viewer } = call;
+  const page = { query: { limit: pageLimit } };
+  const [locations, { groups }, channels, snippets, services] = await Promise.all([
+    locationChoices(call),
+    store.overviews.choices(viewer.accountId),
+    api.call(alertChannelRoutes.listAlertChannels, page),
+    store.snippets.ofAccounts([viewer.accountId]),
+    api.call(statusPageRoutes.listServices, page),
+  ]);
+  const named = (list: readonly { readonly id: string | number; readonly name: string }[]) =>
+    list.map(({ id, name }) => ({ value: String(id), word: visible(shortened(name, wordLength)) }));
+  return new Map([
+    ['privateLocations', locations],
+    ['groupId', named(groups)],
+    [
+      'alertChannelSubscriptions',
+      channels.map((one) => ({
+        value: String(one.id),
+        word: visible(shortened(channelName(one), wordLength)),
+      })),
+    ],
+    ['setupSnippetId', named(snippets)],
+    ['tearDownSnippetId', named(snippets)],
+    ['triggerIncident.serviceId', named(services.entries)],
+  ]);
+}
+
+/** Private locations, each with its health: where nothing can be measured, people see it before they save. */
+export async function locationChoices({ api, store, clock }: PageCall): Promise<KnownChoice[]> {
+  const locations = await api.call(privateLocationRoutes.listPrivateLocations, { query: {} });
+  const ids = locations.map(({ id }) => id);
+  const lasting = await store.locationEvents.lastingAt(ids, clock.wallMs() - reportedWithinMs);
+  return locations.map((location) => {
+    const since = (lasting.get(location.id) ?? []).map(({ started }) => started);
+    const { state, word } = healthOf(location, since);
+    return {
+      value: location.slugName,
+      word: `${visible(shortened(location.name, wordLength))} (${location.slugName})`,
+      note: html`${stateBadge(state, word)}`,
+    };
+  });
+}

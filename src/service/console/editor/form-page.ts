@@ -1,0 +1,77 @@
+import { csrfField } from '../elements/form.ts';
+import { notice } from '../forms/action.ts';
+import type { Problems } from '../forms/problems.ts';
+import { type Content, type Html, html } from '../html.ts';
+import type { PageCall } from '../page.ts';
+import type { Choices } from './choices.ts';
+import { type FormView, sectionView } from './fields/view.ts';
+import type { FormPlan, Section } from './sections.ts';
+
+export interface ShownForm {
+  readonly to: string;
+  readonly plan: FormPlan;
+  readonly values: URLSearchParams;
+  readonly choices: Choices;
+  readonly hidden?: ReadonlySet<string>;
+  readonly problems?: Problems | undefined;
+  /** What the form must say besides its fields. */
+  readonly fields?: Content;
+  readonly saveWord: string;
+  readonly cancelTo: string;
+  /** Above the sections. */
+  readonly atTop?: Content;
+  /** Next to them: what is tried, and what came of it. */
+  readonly aside?: Content;
+}
+
+/** A form in sections. Its first button saves, as the key Enter does; others change the form and save nothing. */
+export function formPage(call: PageCall, form: ShownForm): Html {
+  const { plan, problems, to } = form;
+  const view: FormView = {
+    layout: plan.layout,
+    values: form.values,
+    problems,
+    choices: form.choices,
+    hidden: form.hidden ?? new Set(),
+    partial: partialAttributes(to),
+  };
+  return html`${problemSummary(problems, plan)}<form class="form editor" method="post" action="${to}">${csrfField(call.viewer)}${form.fields ?? ''}
+<button class="hidden" type="submit" name="$do" value="save" tabindex="-1" aria-hidden="true">${form.saveWord}</button>
+<div class="editor-main">${form.atTop ?? ''}${plan.sections.map((section) => sectionHtml(section, view))}
+<div class="actions"><button class="button primary" type="submit" name="$do" value="save">${form.saveWord}</button><a class="button" href="${form.cancelTo}">Cancel</a></div></div>${form.aside ? html`<div class="editor-aside">${form.aside}</div>` : ''}</form>`;
+}
+
+/** With scripts, what changes only the form does not load a page anew: what was typed, focus and place stay. */
+export function partialAttributes(to: string): Html {
+  return html` hx-post="${to}" hx-target="#main" hx-select="#main" hx-swap="outerMorph"`;
+}
+
+function sectionHtml({ title, fields, isFolded }: Section, view: FormView): Html {
+  const content = sectionView(fields, view);
+  if (!isFolded) return html`<fieldset class="group"><legend>${title}</legend>${content}</fieldset>`;
+  const isOpen = fields.some((field) => isWrong(field.pattern, view.problems));
+  return html`<details class="group folded"${isOpen ? html` open` : ''}><summary>${title}</summary>${content}</details>`;
+}
+
+function isWrong(name: string, problems: Problems | undefined): boolean {
+  return [...(problems?.fields.keys() ?? [])].some((key) => key === name || key.startsWith(`${name}.`));
+}
+
+/** Everything that is wrong, with links to where it is. */
+function problemSummary(problems: Problems | undefined, { layout }: FormPlan): Html | '' {
+  if (!problems) return '';
+  const ofForm: Readonly<Record<string, string>> = { $tryAt: 'Try it', $curl: 'Command' };
+  const labelOf = (path: string) => {
+    if (ofForm[path]) return ofForm[path];
+    const pattern = path.replaceAll(/\.\d+(?=\.|$)/g, '.*');
+    return layout[pattern]?.label ?? layout[pattern.replace(/\.\*$/, '')]?.label ?? path;
+  };
+  const list = [...problems.fields].map(
+    ([path, said]) =>
+      html`<li><a href="#field-${path === '$curl' ? 'curl' : path.replaceAll(/\W/g, '-')}">${labelOf(path)}</a>: ${said}</li>`,
+  );
+  return notice(
+    html`<p>Nothing was saved.${problems.message === '' ? '' : html` ${problems.message}`}</p>${list.length === 0 ? '' : html`<ul>${list}</ul>`}`,
+    'refused',
+  );
+}

@@ -1,0 +1,173 @@
+import fc from 'fast-check';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { definitionSchema } from '../../../src/checks/contract/definition.ts';
+import { checkTypes } from '../../../src/checks/index.ts';
+import { defaultOffset } from '../../../src/service/checks/slots.ts';
+import { changesOf, draftOf, typedDraft, withRows } from '../../../src/service/console/editor/draft.ts';
+import type { Field } from '../../../src/service/console/editor/fields/field.ts';
+import { checkPlan } from '../../../src/service/console/editor/sections.ts';
+import { valuesOf } from '../../helpers/service/api-requests/schema-values.ts';
+import type { Samples } from '../conformance/samples/samples.ts';
+
+type Entry = Readonly<Record<string, unknown>>;
+
+/** A form as a browser sends it: ends of lines are CR LF, boxes come in the order in which they stand. */
+function sent(values: URLSearchParams): URLSearchParams {
+  const entries = [...values].map(([name, value]): [string, string] => [
+    name,
+    value.replaceAll(/\r\n?|\n/g, '\r\n'),
+  ]);
+  return new URLSearchParams([['csrf', 'x'], ['$do', 'save'], ...entries.reverse(), ['tags.0.', '']]);
+}
+
+/** Definitions that have as much of some generated ones as is valid together. */
+function definitionsLike(schema: z.ZodObject, sample: Entry): fc.Arbitrary<Entry> {
+  const parts = partsOf(schema.shape);
+  return fc.tuple(...parts.map(({ values }) => fc.option(values))).map((values) =>
+    values.reduce<Entry>((definition, value, index) => {
+      if (value === null) return definition;
+      const parsed = schema.safeParse(withValue(definition, parts[index]?.path ?? [], value));
+      return parsed.success ? stored(parsed.data as Entry) : definition;
+    }, stored(sample)),
+  );
+}
+
+/** The fields of a definition, and those of its request, each with values of its own. */
+function partsOf(shape: z.core.$ZodLooseShape, path: readonly string[] = []): Part[] {
+  return Object.entries(shape).flatMap(([key, inner]) =>
+    inner instanceof z.ZodObject
+      ? partsOf(inner.shape, [...path, key])
+      : [{ path: [...path, key], values: valuesOf(inner as z.ZodType) }],
+  );
+}
+
+/** A definition as the service stores it. */
+function stored(definition: Entry): Entry {
+  const frequencyOffset =
+    definition['frequencyOffset'] ?? defaultOffset('id', Number(definition['frequency']));
+  return { ...definition, frequencyOffset };
+}
+
+interface Part {
+  readonly path: readonly string[];
+  readonly values: fc.Arbitrary<unknown>;
+}
+
+function withValue(container: unknown, [key, ...rest]: readonly string[], value: unknown): unknown {
+  if (key === undefined) return value;
+  const entry = container as Entry;
+  return { ...entry, [key]: withValue(entry[key], rest, value) };
+}
+
+function changesOfUntouched(fields: readonly Field[], definition: Entry): Entry {
+  const { values } = draftOf(fields, definition);
+  return changesOf(typedDraft(fields, sent(values), definition), definition);
+}
+
+describe.each(checkTypes.map((type) => [type.name, type] as const))('the form of %s', (_name, type) => {
+  const { fields, sections } = checkPlan(type);
+  let samples: Samples;
+  beforeAll(async () => {
+    ({ samples } = (await import(`../conformance/samples/${type.route}.ts`)) as { samples: Samples });
+  });
+
+  it('makes a sample from nothing but what it shows', () => {
+    const definition = definitionSchema(type).parse({ name: 'sample', ...samples.minimal }) as Entry;
+    const { values } = draftOf(fields, definition);
+    const typed = typedDraft(fields, sent(values)).definition;
+    expect(definitionSchema(type).parse(typed)).toEqual(definition);
+  });
+
+  it('changes nothing when it is saved untouched', () => {
+    const sample = definitionSchema(type).parse({ name: 'sample', ...samples.minimal }) as Entry;
+    fc.assert(
+      fc.property(definitionsLike(definitionSchema(type), sample), (definition) => {
+        expect(changesOfUntouched(fields, definition)).toEqual({});
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('shows every field once, or leaves it as it is', () => {
+    const shown = sections.flatMap((section) => section.fields.map(({ pattern }) => pattern));
+    expect(new Set(shown).size).toBe(shown.length);
+    const tops = fields.filter(({ kind }) => kind !== 'fixed').map(({ key }) => key);
+    const isShown = (key: string) => shown.some((one) => one === key || one.startsWith(`${key}.`));
+    expect(tops.filter((key) => !isShown(key))).toEqual([]);
+  });
+});
+
+describe('what was typed', () => {
+  const [type] = checkTypes;
+  if (!type) throw new Error('there are no check types');
+  const { fields } = checkPlan(type);
+  const request = {
+    method: 'POST',
+    url: 'https://a.test/',
+    headers: [{ key: 'a', value: '1', locked: false }],
+  };
+  const present = definitionSchema(type).parse({
+    name: 'one',
+    request,
+    frequency: 5,
+    frequencyOffset: 7,
+  }) as Entry;
+  const edited = (changes: Readonly<Record<string, string>>) => {
+    const form = sent(draftOf(fields, present).values);
+    for (const [name, value] of Object.entries(changes)) form.set(name, value);
+    return changesOf(typedDraft(fields, form, present), present) as Record<string, Record<string, unknown>>;
+  };
+
+  it('is all that is written', () => {
+    expect(edited({ name: 'two' })).toEqual({ name: 'two' });
+    expect(Object.keys(edited({ 'request.url': 'https://b.test/' }))).toEqual(['request']);
+  });
+
+  it('stays as it is where it is no value of its field', () => {
+    expect(edited({ maxResponseTime: 'soon' })).toEqual({ maxResponseTime: 'soon' });
+    expect(edited({ maxResponseTime: '' })).toEqual({ maxResponseTime: null });
+  });
+
+  it('makes an interval of seconds a frequency of 0, and lets go of the offset of another', () => {
+    expect(edited({ frequency: '0/20' })).toEqual({ frequency: 0, frequencyOffset: 20 });
+    expect(edited({ frequency: '30' })).toEqual({ frequency: 30 });
+  });
+
+  it('fills rows, and leaves out those that are empty', () => {
+    const added = edited({ 'request.headers.1.key': 'b', 'request.headers.3.key': 'c' });
+    expect(added['request']?.['headers']).toEqual([
+      { key: 'a', value: '1', locked: false },
+      { key: 'b', value: '', locked: false },
+      { key: 'c', value: '', locked: false },
+    ]);
+  });
+
+  it('chooses what is not there by default, and none of it', () => {
+    const basic = { 'request.basicAuth': 'object', 'request.basicAuth.username': 'ada' };
+    expect(edited(basic)['request']?.['basicAuth']).toEqual({ username: 'ada', password: '' });
+    expect(
+      edited({ retryStrategy: 'object', 'retryStrategy.type': 'SINGLE_RETRY' })['retryStrategy'],
+    ).toEqual({
+      type: 'SINGLE_RETRY',
+      baseBackoffSeconds: 60,
+      sameRegion: true,
+    });
+  });
+
+  it('keeps the other rows when one is added or taken away', () => {
+    const values = new URLSearchParams({
+      'rows.0.key': 'a',
+      'rows.1.key': 'b',
+      'rows.2.key': 'c',
+      other: 'x',
+    });
+    expect(Object.fromEntries(withRows(values, 'remove rows 1'))).toEqual({
+      'rows.0.key': 'a',
+      'rows.1.key': 'c',
+      other: 'x',
+    });
+    expect([...withRows(values, 'add rows').keys()]).toContain('rows.3.');
+    expect(withRows(values, 'nonsense').toString()).toBe(values.toString());
+  });
+});

@@ -1,0 +1,131 @@
+import { AxeBuilder } from '@axe-core/playwright';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { checkTypes } from '../../../src/checks/index.ts';
+import { ConsoleStage, httpDetail } from '../../helpers/console/console-stage.ts';
+import { reportOf } from '../../helpers/service/service.ts';
+
+let stage: ConsoleStage;
+const names = checkTypes.map(({ name }) => name);
+const definitionOf = async (id: string) => (await stage.harness.call('GET', `/v1/checks/${id}`)).body;
+
+beforeAll(async () => {
+  stage = await ConsoleStage.open();
+  await stage.harness.call('POST', '/v1/alert-channels', { type: 'EMAIL', config: { address: 'a@b.test' } });
+  await stage.addCheck('shop', {
+    request: {
+      url: 'https://shop.test/',
+      assertions: [{ source: 'STATUS_CODE', comparison: 'EQUALS', target: '200' }],
+    },
+    environmentVariables: [{ key: 'A', value: 'x\ny', locked: false }],
+  });
+});
+afterAll(() => stage?.close());
+
+describe.each(['light', 'dark'] as const)('forms in %s', (colorScheme) => {
+  it('have nothing for axe, and fit 320 pixels', { timeout: 240_000 }, async () => {
+    await using window = await stage.visit({ colorScheme });
+    const paths = [
+      ...names.map((name) => `/checks/new?type=${name}`),
+      `/checks/${stage.checks.get('shop')}/edit`,
+      '/groups/new',
+    ];
+    for (const path of paths) {
+      await window.page.setViewportSize({ width: 1280, height: 800 });
+      await window.go(path);
+      await window.page.evaluate(
+        `for (const one of document.querySelectorAll('main details')) one.open = true`,
+      );
+      const axe = new AxeBuilder({ page: window.page });
+      if (colorScheme === 'dark') axe.withRules(['color-contrast']);
+      const { violations } = await axe.analyze();
+      expect(
+        violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`),
+        path,
+      ).toEqual([]);
+      await window.page.setViewportSize({ width: 320, height: 800 });
+      const excess = await window.page.evaluate('document.documentElement.scrollWidth - innerWidth');
+      expect(excess, `${path} at 320 px`).toBeLessThanOrEqual(0);
+    }
+    expect(window.complaints).toEqual([]);
+  });
+});
+
+describe('a check', () => {
+  it('is tried before it is saved, with rows added, and no page is loaded anew', async () => {
+    await using window = await stage.visit();
+    const { page } = window;
+    await page.getByRole('link', { name: 'New check' }).click();
+    await page.getByText('Paste a curl command').click();
+    await page.getByLabel('The command').fill(`curl -L 'https://shop.test/cart' -H 'X-A: <b>"1"</b>'`);
+    await page.getByRole('button', { name: 'Fill in the form' }).click();
+    expect(await page.getByLabel('URL', { exact: true }).inputValue()).toBe('https://shop.test/cart');
+    await page.evaluate(() => Object.assign(globalThis, { isSamePage: true }));
+    await page.getByRole('button', { name: 'Add to Assertions' }).click();
+    await page.getByRole('group', { name: 'Assertions 1' }).getByLabel('Expected').fill('200');
+    await page.getByRole('checkbox', { name: 'lab (lab)' }).check();
+    await page.getByLabel('At the location').selectOption('lab');
+    await page.getByRole('button', { name: 'Try it' }).click();
+    await page.locator('#try .state-waiting').waitFor();
+    const runs = await stage.agent.claim();
+    expect(runs[0]?.check.spec).toMatchObject({ request: { followRedirects: true } });
+    await stage.agent.report(
+      runs.map((run) => reportOf(run, { detail: httpDetail({ text: '<i>found</i>' }) })),
+    );
+    await page.locator('#try .state-passed').first().waitFor();
+    expect(await page.locator('#try').innerText()).toContain('<i>found</i>');
+    expect(await page.evaluate(() => 'isSamePage' in globalThis)).toBe(true);
+    expect((await new AxeBuilder({ page }).analyze()).violations.map(({ id }) => id)).toEqual([]);
+    await page.getByRole('button', { name: 'Create the check' }).click();
+    await page.waitForURL(/\/checks\/[0-9a-f-]{36}$/);
+    const check = await definitionOf(page.url().slice(-36));
+    expect(check.request).toMatchObject({
+      headers: [{ key: 'X-A', value: '<b>"1"</b>', locked: false }],
+      assertions: [{ source: 'STATUS_CODE', comparison: 'EQUALS', target: '200' }],
+    });
+    expect(window.complaints).toEqual([]);
+  });
+
+  it('saved untouched is not written, in a real browser', async () => {
+    await using window = await stage.visit();
+    const { page } = window;
+    const id = stage.checks.get('shop') ?? '';
+    await window.go(`/checks/${id}/edit`);
+    await page.getByRole('button', { name: 'Save' }).last().click();
+    await page.waitForURL(new RegExp(`/checks/${id}$`));
+    expect((await definitionOf(id)).updated_at).toBeNull();
+  });
+
+  it('is saved by the key Enter, which never presses another button', async () => {
+    await using window = await stage.visit();
+    const { page } = window;
+    const id = await stage.addCheck('by keyboard');
+    stage.clock.advance(1_000);
+    await window.go(`/checks/${id}`);
+    await page.getByRole('link', { name: 'Edit' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByLabel('Name', { exact: true }).first().fill('typed');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(new RegExp(`/checks/${id}$`));
+    expect(await definitionOf(id)).toMatchObject({ name: 'typed', request: { url: 'http://target.test/' } });
+  });
+
+  it('is made and changed without JavaScript', async () => {
+    await using window = await stage.visit({ javaScriptEnabled: false });
+    const { page } = window;
+    await window.go('/checks/new');
+    await page.getByRole('link', { name: 'TCP' }).click();
+    await page.getByLabel('Name', { exact: true }).first().fill('port');
+    await page.getByLabel('Host', { exact: true }).fill('db.test');
+    await page.getByLabel('Port', { exact: true }).fill('70000');
+    await page.getByRole('checkbox', { name: 'lab (lab)' }).check();
+    await page.getByRole('button', { name: 'Add to Assertions' }).click();
+    await page.getByRole('button', { name: 'Remove Assertions 1' }).click();
+    await page.getByRole('button', { name: 'Create the check' }).last().click();
+    expect(await page.locator('#field-request-port-error').innerText()).toMatch(/at most 65535/);
+    await page.getByLabel('Port', { exact: true }).fill('5432');
+    await page.getByRole('button', { name: 'Try it' }).click();
+    await page.getByRole('link', { name: 'Show it again' }).waitFor();
+    await page.getByRole('button', { name: 'Create the check' }).last().click();
+    expect(await page.locator('h1').innerText()).toBe('port');
+  });
+});
