@@ -55,12 +55,14 @@ const RunFields = {
     .default([])
     .describe('Files that definitions name in `dependencies` by their index'),
   runLocation: z
-    .object({
-      type: z.enum(['PUBLIC', 'PRIVATE']),
-      slugName: z.string().min(1).max(64).nullish().describe('Of a private location'),
-      region: z.string().min(1).max(64).nullish(),
-      id: z.string().max(64).nullish().describe('Of a private location; slugName is what counts'),
-    })
+    .discriminatedUnion('type', [
+      z.object({
+        type: z.literal('PRIVATE'),
+        slugName: z.string().min(1).max(64).describe('Of a private location'),
+        id: z.string().max(64).nullish().describe('Of the same location; slugName is what counts'),
+      }),
+      z.object({ type: z.literal('PUBLIC'), region: z.string().min(1).max(64) }),
+    ])
     .describe('Where all of them run'),
   environment: z.string().max(1000).nullish(),
   environmentVariables: z

@@ -67,13 +67,11 @@ export type Definition = Omit<TestDefinitionRow, 'test_session_id' | 'created'>;
 async function locationOf(
   deps: HandlerDeps,
   accountId: string,
-  { type, slugName, region }: DefinitionRun['runLocation'],
+  place: DefinitionRun['runLocation'],
 ): Promise<string> {
-  const [field, name] = type === 'PRIVATE' ? ['slugName', slugName] : ['region', region];
-  const key = `runLocation.${field}`;
-  if (!name) throw fieldError('payload', [{ key, message: `is required with the type ${type}` }]);
-  await requireLocation(deps, accountId, name, key);
-  return name;
+  const [field, name] = place.type === 'PRIVATE' ? ['slugName', place.slugName] : ['region', place.region];
+  await requireLocation(deps, accountId, name ?? '', `runLocation.${field}`);
+  return name ?? '';
 }
 
 /**

@@ -1,7 +1,8 @@
 import { AxeBuilder } from '@axe-core/playwright';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkTypes } from '../../../src/checks/index.ts';
-import { ConsoleStage, httpDetail } from '../../helpers/console/console-stage.ts';
+import { ConsoleStage } from '../../helpers/console/console-stage.ts';
+import { httpDetail } from '../../helpers/console/http-detail.ts';
 import { reportOf } from '../../helpers/service/service.ts';
 
 let stage: ConsoleStage;

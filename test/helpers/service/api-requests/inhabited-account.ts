@@ -59,6 +59,12 @@ export async function inhabit(harness: ServiceHarness, place?: TestLocation): Pr
     };
     const body = { name: type.name, ...samples.minimal };
     const check = await make(`checks/${type.route}`, body);
+    const runPath = 'POST /v1/test-sessions/run';
+    if (!bodies.has(runPath)) {
+      const runLocation = { type: 'PRIVATE', slugName: 'lab' };
+      const job = { ...body, checkType: type.name, logicalId: 'job' };
+      bodies.set(runPath, { name: 't', runLocation, checkRunJobs: [job] });
+    }
     bodies.set(`POST /v1/checks/${type.route}`, body);
     bodies.set(
       `PUT /v1/checks/${type.route}/{id}`,
@@ -196,6 +202,7 @@ async function fillSessions(
     target: { checkId: failingId },
   });
   known.add('/v1/test-sessions/{}', [test.testSessionId]);
+  known.add('/v1/test-sessions/scheduling/{}', [test.testSessionId]);
   known.add('/v1/test-session-error-groups/projects/{}', ['project']);
   const refused = failure('CONNECTION_REFUSED', 'connect ECONNREFUSED 10.0.0.5:80');
   for (const run of await agent.claim()) {
