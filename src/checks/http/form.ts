@@ -18,6 +18,10 @@ export const httpForm: FormLayout = {
   'request.followRedirects': { label: 'Follow redirects' },
   'request.skipSSL': { label: 'Take any certificate' },
   'request.ipFamily': ipFamilyWords,
+  'request.serverName': {
+    label: 'Name for TLS',
+    hint: 'Sent as SNI, and the certificate has to be for it; empty: the host of the URL.',
+  },
   ...assertionsForm,
   'request.assertions.*.property': {
     label: 'Property',

@@ -9,8 +9,14 @@ const bare = (text: string) =>
 const ansi = (text: string) =>
   `$'${[...text].map((letter) => `\\U${(letter.codePointAt(0) ?? 0).toString(16).padStart(8, '0')}`).join('')}'`;
 
+/** Any letters, and often those that mean something to a shell. */
+const letter = fc.oneof(
+  fc.constantFrom('"', "'", '\\', '$', '`', '\n', ' ', '#', ';', '|', '{', 'a'),
+  fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
+);
 const word = fc
-  .string({ unit: 'binary', minLength: 1, maxLength: 20 })
+  .array(letter, { minLength: 1, maxLength: 12 })
+  .map((letters) => letters.join(''))
   .filter((text) => text.isWellFormed() && !text.includes('\r'));
 const quoted = fc
   .tuple(word, fc.constantFrom(single, double, bare, ansi))
@@ -51,6 +57,7 @@ it.each([
   [`''`, ['']],
   [`a"b"'c'`, ['abc']],
   ['"a\\nb"', ['a\\nb']],
+  ['"a\\"b\\$c"', ['a"b$c']],
   [`$'a\\nb\\x41\\u00e9\\101\\''`, [`a\nbAéA'`]],
   ['curl \\\r\n  x', ['curl', 'x']],
   ['a # all of this is said to nobody', ['a']],
