@@ -10,6 +10,7 @@ import { addApiCommands } from './cli/api/add-commands.ts';
 import { ApiError } from './cli/api/api-error.ts';
 import { ApiSettings } from './cli/api/settings.ts';
 import type { DoctorOptions } from './cli/doctor-command.ts';
+import { addPeopleCommands } from './cli/people-program.ts';
 import type { RunOptions } from './cli/run-command.ts';
 import { describeEnvironment, type VariableDoc } from './lib/env.ts';
 import { AppError } from './lib/errors.ts';
@@ -102,6 +103,8 @@ service
     const { deleteKeyCommand } = await import('./cli/account-commands.ts');
     await deleteKeyCommand(process.env, id, options);
   });
+
+addPeopleCommands(service, process.env);
 
 service
   .command('backup')

@@ -1,19 +1,14 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { systemClock } from '../lib/clock.ts';
-import { AppError } from '../lib/errors.ts';
-import { createLogger } from '../lib/log.ts';
 import { addAccount, addKey, deleteKey, listAccounts, listKeys } from '../service/accounts/accounts.ts';
-import { readServiceConfig, type ServiceConfig } from '../service/config.ts';
 import type { KeyRole } from '../service/ids/keys.ts';
-import { openConfiguredStore } from '../service/service.ts';
-import type { Store } from '../service/store.ts';
-
-type Environment = Readonly<Record<string, string | undefined>>;
-
-interface OutputOptions {
-  readonly json?: boolean;
-}
+import {
+  columns,
+  type Environment,
+  type OutputOptions,
+  print,
+  recordCommand,
+  withStore,
+} from './store-command.ts';
 
 /** `picket service add-account NAME`: prints the id and the first key, which is shown this once. */
 export async function addAccountCommand(
@@ -23,7 +18,13 @@ export async function addAccountCommand(
 ): Promise<void> {
   await withStore(environment, async (store) => {
     const { accountId } = await addAccount(store, systemClock, name);
-    const { rawKey } = await addKey(store, systemClock, { accountId, name: 'first key', role: 'ADMIN' });
+    const { rawKey, keyId } = await addKey(store, systemClock, {
+      accountId,
+      name: 'first key',
+      role: 'ADMIN',
+    });
+    const made = { resource: `accounts/${accountId}`, resourceName: name };
+    await recordCommand(store, { accountId, operation: 'addAccount', ...made, after: { name, keyId } });
     print({ accountId, apiKey: rawKey }, options);
   });
 }
@@ -53,7 +54,9 @@ export async function addKeyCommand(
 ): Promise<void> {
   const { account: accountId, role, name } = options;
   await withStore(environment, async (store) => {
-    const { rawKey } = await addKey(store, systemClock, { accountId, name, role });
+    const { rawKey, keyId } = await addKey(store, systemClock, { accountId, name, role });
+    const made = { resource: `api-keys/${keyId}`, resourceName: name };
+    await recordCommand(store, { accountId, operation: 'createApiKey', ...made, after: { name, role } });
     print({ accountId, role, apiKey: rawKey }, options);
   });
 }
@@ -69,8 +72,16 @@ export async function listKeysCommand(
       console.log(JSON.stringify(keys));
       return;
     }
-    const rows = keys.map((key) => [key.keyId, key.role, key.maskedKey, key.createdAt, key.name]);
-    for (const line of columns([['id', 'role', 'key', 'created', 'name'], ...rows])) console.log(line);
+    const rows = keys.map((key) => [
+      key.keyId,
+      key.role,
+      key.maskedKey,
+      key.createdAt,
+      key.lastUsedAt ?? 'never',
+      key.name,
+    ]);
+    const titles = ['id', 'role', 'key', 'created', 'last used', 'name'];
+    for (const line of columns([titles, ...rows])) console.log(line);
   });
 }
 
@@ -81,52 +92,13 @@ export async function deleteKeyCommand(
   options: OutputOptions,
 ): Promise<void> {
   await withStore(environment, async (store) => {
+    const key = await store.accounts.keyById(keyId);
     await deleteKey(store, keyId);
+    if (key) {
+      const { account_id: accountId, name, role } = key;
+      const gone = { resource: `api-keys/${keyId}`, resourceName: name, before: { name, role } };
+      await recordCommand(store, { accountId, operation: 'deleteApiKey', ...gone });
+    }
     print({ deletedKeyId: keyId }, options);
   });
-}
-
-/** Rows of texts as lines, each column as wide as its widest text. */
-function columns(rows: readonly (readonly string[])[]): string[] {
-  return rows.map((row) =>
-    row
-      .map((text, index) => text.padEnd(Math.max(...rows.map((other) => other[index]?.length ?? 0))))
-      .join('  ')
-      .trimEnd(),
-  );
-}
-
-async function withStore(environment: Environment, work: (store: Store) => Promise<void>): Promise<void> {
-  process.umask(0o077);
-  const config = readServiceConfig(environment);
-  requireDatabase(config);
-  const store = await openConfiguredStore(config, createLogger('picket', 'error'));
-  try {
-    await work(store);
-  } finally {
-    await store.close();
-  }
-}
-
-function print(values: Readonly<Record<string, string>>, options: OutputOptions): void {
-  if (options.json) {
-    console.log(JSON.stringify(values));
-    return;
-  }
-  const width = Math.max(...Object.keys(values).map((name) => name.length));
-  for (const [name, value] of Object.entries(values)) console.log(`${name.padEnd(width)}  ${value}`);
-}
-
-/**
- * These commands speak of a service that is there: they make no database.
- *
- * @throws AppError CONFIG_INVALID
- */
-function requireDatabase({ DATABASE_URL, DATA_DIR }: Pick<ServiceConfig, 'DATABASE_URL' | 'DATA_DIR'>): void {
-  const path = join(DATA_DIR, 'picket.sqlite');
-  if (DATABASE_URL !== undefined || existsSync(path)) return;
-  throw new AppError(
-    'CONFIG_INVALID',
-    `DATA_DIR: there is no database ${path}. Set DATA_DIR, or DATABASE_URL, to what the service uses, and start the service once first.`,
-  );
 }

@@ -53,6 +53,13 @@ export const errorCatalogue = {
     fix: 'Use a key with the role READ_WRITE or ADMIN.',
     isRetryable: false,
   },
+  ADMIN_ONLY: {
+    statusCode: 403,
+    phrase: 'Forbidden',
+    meaning: 'People and API keys are for the role ADMIN only.',
+    fix: 'Use a key, or log in as a member, with the role ADMIN.',
+    isRetryable: false,
+  },
   BAD_LINK: {
     statusCode: 403,
     phrase: 'Forbidden',

@@ -28,6 +28,7 @@ function phoneProvider(what: string) {
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
 
 import { isAddress, readStaticIps } from './locations/static-ips.ts';
+import { oidcSettings } from './members/oidc-settings.ts';
 import { parseSecretsKey } from './store/secrets/secret-box.ts';
 
 /** Addresses by location, as text: problems are reported when the configuration is read. */
@@ -218,6 +219,7 @@ export const ServiceConfig = z
       .optional()
       .meta({ defaultText: 'none' })
       .describe('Sender of e-mail alerts: an address, or `Name <address>`'),
+    ...oidcSettings,
     EGRESS_ALLOW: egressRules.describe(
       'Destinations that notifications may reach although the default or a wider EGRESS_DENY rule blocks them. Same syntax as for the agent',
     ),
@@ -267,6 +269,7 @@ export const ServiceConfig = z
     ANALYTICS_RETENTION_DAYS: days(400).describe(
       'Days that analytics can look back. They take about 20 bytes per result',
     ),
+    AUDIT_RETENTION_DAYS: days(400).describe('Days to keep the audit log: who changed what'),
     METRICS_TOKEN: z
       .string()
       .min(16, 'must have at least 16 characters')

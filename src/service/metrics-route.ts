@@ -23,7 +23,7 @@ export interface MetricsRouteDeps {
 export function addMetricsRoute(app: FastifyInstance, deps: MetricsRouteDeps): void {
   app.get('/metrics', async (request, reply) => {
     const isOperator = isSame(bearerKey(request.headers.authorization), deps.metricsToken);
-    const account = isOperator ? undefined : await findAccount(deps.store, request);
+    const account = isOperator ? undefined : await findAccount(deps, request);
     reply.header('content-type', 'text/plain; version=0.0.4; charset=utf-8');
     return deps.metrics.text(deps.store, deps.clock.wallMs(), account?.accountId);
   });

@@ -27,6 +27,7 @@ export class ServiceMetrics {
   readonly #missed = new Map<string, number>();
   readonly #grouped = new Map<string, number>();
   readonly #notifications = new Map<string, number>();
+  readonly #logins = new Map<string, number>();
 
   /** Counts results that were stored. */
   countResults(rows: readonly CountedResult[]): void {
@@ -49,6 +50,11 @@ export class ServiceMetrics {
   /** Counts notifications of channels by how they ended. */
   countNotification(accountId: string, channelType: string, outcome: string): void {
     add(this.#notifications, [accountId, channelType, outcome], 1);
+  }
+
+  /** Counts logins at the pages, by their way. */
+  countLogin(way: string, outcome: 'done' | 'refused'): void {
+    add(this.#logins, [way, outcome], 1);
   }
 
   /** The numbers of one account, or of all, as Prometheus text. */
@@ -166,6 +172,7 @@ export class ServiceMetrics {
         notifications.inc({ account, type, outcome }, count);
       }
     }
+    if (accountId === undefined) this.#setLogins(registers);
     const open = new Gauge({
       name: 'picket_alert_causes_open',
       help: 'Open causes that several checks fail by',
@@ -176,6 +183,20 @@ export class ServiceMetrics {
       open.set({ account }, causes);
     }
     return registry.metrics();
+  }
+
+  /** Of no account: whose a login was that failed, nobody knows. */
+  #setLogins(registers: Registry[]): void {
+    const logins = new Counter({
+      name: 'picket_logins_total',
+      help: 'Logins at the pages of this process, by their way; a storm of refused ones is somebody guessing',
+      labelNames: ['way', 'outcome'] as const,
+      registers,
+    });
+    for (const [key, count] of this.#logins) {
+      const [way = '', outcome = ''] = JSON.parse(key) as string[];
+      logins.inc({ way, outcome }, count);
+    }
   }
 }
 

@@ -1,5 +1,8 @@
 import { checkTypes } from '../checks/index.ts';
 import { accountRoutes } from '../protocol/accounts/account.ts';
+import { apiKeyRoutes } from '../protocol/accounts/api-key.ts';
+import { auditLogRoutes } from '../protocol/accounts/audit-log.ts';
+import { loginSessionRoutes, memberRoutes } from '../protocol/accounts/member.ts';
 import { agentRoutes } from '../protocol/agent/agent.ts';
 import { agentErrorRoutes } from '../protocol/agent/agent-error.ts';
 import { examinationRoutes, locationNeedRoutes } from '../protocol/agent/agent-examination.ts';
@@ -78,6 +81,10 @@ export const allRoutes: readonly Route[] = [
   ...resourceRoutes,
   ...Object.values(runtimeRoutes),
   ...Object.values(accountRoutes),
+  ...Object.values(memberRoutes),
+  ...Object.values(loginSessionRoutes),
+  ...Object.values(apiKeyRoutes),
+  ...Object.values(auditLogRoutes),
   ...Object.values(agentRoutes),
   ...Object.values(examinationRoutes),
   ...Object.values(locationNeedRoutes),

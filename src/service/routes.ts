@@ -1,16 +1,20 @@
 import type { FastifyInstance } from 'fastify';
-import { accountHandlers } from './accounts/routes.ts';
+import { apiKeyHandlers } from './accounts/key-routes.ts';
+import { accountHandlers, type RetentionDays } from './accounts/routes.ts';
 import { alertCauseHandlers } from './alerts/causes/routes.ts';
 import { alertChannelHandlers } from './alerts/channels/routes.ts';
 import { monitoringGapHandlers } from './alerts/gaps/routes.ts';
 import { alertHandlingHandlers } from './alerts/handling/routes.ts';
 import { alertHandlers } from './alerts/routes.ts';
+import { auditedHandlers } from './audit/audited-handlers.ts';
+import { auditLogHandlers } from './audit/routes.ts';
 import { checkGroupHandlers } from './checks/groups/routes.ts';
 import { locationNeedHandlers } from './checks/needs-routes.ts';
 import { checkHandlers, runtimeHandlers } from './checks/routes.ts';
 import type { CheckDeps } from './checks/writer.ts';
 import { isElsewhere } from './console/artifacts/origin.ts';
 import { addConsole } from './console/console.ts';
+import { loginSessionHandlers } from './console/login/session-handlers.ts';
 import { heartbeatHandlers } from './heartbeats/routes.ts';
 import { type AppDeps, buildApp } from './http/app.ts';
 import type { AnyHandler } from './http/handler.ts';
@@ -23,6 +27,9 @@ import { locationHandlers, staticIpHandlers } from './locations/public-routes.ts
 import { privateLocationHandlers } from './locations/routes.ts';
 import type { StaticIps } from './locations/static-ips.ts';
 import { maintenanceHandlers } from './maintenance/routes.ts';
+import type { Mailing } from './members/mails.ts';
+import { memberHandlers } from './members/routes.ts';
+import type { SingleSignOn } from './members/single-sign-on.ts';
 import { addMetricsRoute, type MetricsRouteDeps } from './metrics-route.ts';
 import { badgeHandlers } from './pages/badges/routes.ts';
 import { dashboardIncidentHandlers } from './pages/dashboards/incident-routes.ts';
@@ -57,6 +64,10 @@ export type RouteDeps = Omit<AppDeps, 'handlers' | 'routes'> &
     readonly codeBundleQuotaBytes?: number;
     /** Source addresses of check runs by location. */
     readonly staticIps?: StaticIps;
+    readonly retentionDays: RetentionDays;
+    /** Sends invitations and links for new passwords; absent without a mail server. */
+    readonly mail?: Mailing['mail'];
+    readonly singleSignOn?: SingleSignOn | undefined;
     /** Whether there are pages for browsers. */
     readonly hasPages?: boolean;
     /** Where files of runs open, apart from the pages. */
@@ -65,7 +76,7 @@ export type RouteDeps = Omit<AppDeps, 'handlers' | 'routes'> &
 
 /** The HTTP API with the handlers of all nouns, the route of the process's metrics, and the pages. */
 export async function buildApi(deps: RouteDeps): Promise<FastifyInstance> {
-  const handlers = allHandlers({ ...deps, reschedule: rescheduler() });
+  const handlers = auditedHandlers(allHandlers({ ...deps, reschedule: rescheduler() }), allRoutes, deps);
   const { hasPages, artifactsUrl } = deps;
   const refuses = hasPages && artifactsUrl !== undefined ? isElsewhere(artifactsUrl) : undefined;
   const app = await buildApp({ ...deps, routes: allRoutes, handlers, ...(refuses ? { refuses } : {}) });
@@ -111,6 +122,10 @@ function allHandlers(deps: RouteDeps & CheckDeps): ReadonlyMap<string, AnyHandle
     ...maintenanceHandlers(deps),
     ...runtimeHandlers(),
     ...accountHandlers(deps),
+    ...memberHandlers(deps),
+    ...loginSessionHandlers(deps),
+    ...apiKeyHandlers(deps),
+    ...auditLogHandlers(deps),
     ...agentHandlers(deps),
     ...agentExaminationHandlers(deps),
     ...locationNeedHandlers(deps),

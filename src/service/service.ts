@@ -4,12 +4,14 @@ import { type Clock, systemClock } from '../lib/clock.ts';
 import { AppError, errorCodeOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
 import { bootstrap } from './accounts/accounts.ts';
+import { configuredRetention } from './accounts/routes.ts';
 import { openArtifactStore } from './artifact-store/open-store.ts';
 import { openServiceClock } from './clock/service-clock.ts';
 import { listOf, type ServiceConfig } from './config.ts';
 import { backgroundJobs } from './jobs/index.ts';
 import { readStaticIps } from './locations/static-ips.ts';
 import { configuredMailServer } from './mail/mail-server.ts';
+import { configuredSingleSignOn } from './members/single-sign-on.ts';
 import { ServiceMetrics } from './metrics.ts';
 import { AnalyticsThread } from './results/analytics/analytics-thread.ts';
 import { Ingest } from './results/ingest.ts';
@@ -124,7 +126,10 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       artifactsUrl: config.ARTIFACTS_URL,
       hasPages: config.PAGES === 'on',
       hasMailer: mail !== undefined,
+      mail,
+      singleSignOn: configuredSingleSignOn(config),
       channelSettings: config,
+      retentionDays: configuredRetention(config),
       requestsPerMinute: config.RATE_LIMIT_PER_MINUTE,
       codeBundleQuotaBytes: config.CODE_BUNDLE_QUOTA_BYTES,
       trustedProxies: listOf(config.TRUSTED_PROXIES),

@@ -11,6 +11,7 @@ import { AlertNotifications } from './alerts/delivery/store.ts';
 import { MonitoringGaps } from './alerts/gaps/store.ts';
 import { AlertActions, AlertLinkKeys, Silences } from './alerts/handling/store.ts';
 import { Alerts } from './alerts/store.ts';
+import { AuditLog } from './audit/store.ts';
 import { CheckGroups } from './checks/groups/store.ts';
 import { Checks } from './checks/store.ts';
 import { LoginSessions } from './console/login/store.ts';
@@ -26,6 +27,7 @@ import { LocationMinutes } from './locations/minute-store.ts';
 import { Locations } from './locations/store.ts';
 import { SubscriberMails } from './mail/store.ts';
 import { Maintenances } from './maintenance/store.ts';
+import { Members } from './members/store.ts';
 import { DashboardIncidents } from './pages/dashboards/incident-store.ts';
 import { Dashboards } from './pages/dashboards/store.ts';
 import { Services } from './pages/service-store.ts';
@@ -194,7 +196,9 @@ function repositoriesOf(db: Kysely<Tables>, dialect: Dialect) {
   return {
     ...resourceRepositories(db, dialect),
     accounts: new Accounts(db, dialect),
+    audit: new AuditLog(db),
     logins: new LoginSessions(db),
+    members: new Members(db),
     agentErrors: new AgentErrors(db),
     checks: new Checks(db, dialect),
     overviews: new Overviews(db, dialect),

@@ -1,6 +1,7 @@
 import type { AccountTables } from './accounts/tables.ts';
 import type { CauseTables } from './alerts/causes/tables.ts';
 import type { AlertTables } from './alerts/tables.ts';
+import type { AuditTables } from './audit/tables.ts';
 import type { CheckGroupTables } from './checks/groups/tables.ts';
 import type { CheckTables } from './checks/tables.ts';
 import type { LoginTables } from './console/login/tables.ts';
@@ -10,6 +11,7 @@ import type { IncidentTables } from './incidents/tables.ts';
 import type { LocationTables } from './locations/tables.ts';
 import type { MailTables } from './mail/tables.ts';
 import type { MaintenanceTables } from './maintenance/tables.ts';
+import type { MemberTables } from './members/tables.ts';
 import type { PageTables } from './pages/tables.ts';
 import type { ResultTables } from './results/tables.ts';
 import type { RunTables } from './runs/tables.ts';
@@ -24,6 +26,7 @@ import type { SloTables } from './slos/tables.ts';
 export interface Tables
   extends AccountTables,
     AlertTables,
+    AuditTables,
     CauseTables,
     CheckTables,
     CheckGroupTables,
@@ -34,6 +37,7 @@ export interface Tables
     LoginTables,
     MailTables,
     MaintenanceTables,
+    MemberTables,
     PageTables,
     ResultTables,
     RunTables,

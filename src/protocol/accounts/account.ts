@@ -31,6 +31,28 @@ export const Entitlements = z
   })
   .meta({ id: 'Entitlements' });
 
+const count = z.int().min(0);
+
+/** How much an account has stored, and how long it is kept. */
+export const Usage = z
+  .object({
+    checks: count,
+    activeChecks: count,
+    privateLocations: count,
+    members: count,
+    results: count.describe('Results of runs that are kept with their details'),
+    artifacts: count.describe('Files of runs that are kept'),
+    artifactBytes: count,
+    codeBundleBytes: count,
+    retentionDays: z.object({
+      results: count,
+      artifacts: count,
+      analytics: count,
+      auditLog: count,
+    }),
+  })
+  .meta({ id: 'Usage' });
+
 export const accountRoutes = {
   listAccounts: defineRoute({
     method: 'GET',
@@ -62,6 +84,16 @@ export const accountRoutes = {
     credential: 'account',
     success: successful,
     response: Entitlements,
+  }),
+  getUsage: defineRoute({
+    method: 'GET',
+    path: '/v1/accounts/me/usage',
+    operationId: 'getUsage',
+    summary: 'How much the account of the API key has stored, and how long it is kept',
+    tag: 'Accounts',
+    credential: 'account',
+    success: successful,
+    response: Usage,
   }),
   getOwnAccount: defineRoute({
     method: 'GET',

@@ -7,8 +7,8 @@ const comment = z.string().max(1000).nullable().default(null);
 
 const Actor = z
   .object({
-    kind: z.enum(['API_KEY', 'LINK']).describe('LINK: the holder of the link in a notification'),
-    id: z.string().describe('Id of the API key, or of the notification'),
+    kind: z.enum(['API_KEY', 'MEMBER', 'LINK']).describe('LINK: the holder of the link in a notification'),
+    id: z.string().describe('Id of the API key, the member or the notification'),
     name: z.string(),
   })
   .meta({ id: 'AlertActor' });

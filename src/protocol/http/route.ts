@@ -60,6 +60,10 @@ export interface Route {
   readonly bodyLimitBytes?: number;
   /** Keys that may only read may call it although its method is not GET. */
   readonly isReadOnly?: true;
+  /** Only admins of the account may call it, also to read. */
+  readonly isAdmin?: true;
+  /** It changes only what is the caller's own, whatever their role. */
+  readonly isOwn?: true;
   /** The last parameter of the path is the rest of it, slashes included. */
   readonly hasPathTail?: true;
   /** The body is bytes that the handler streams by itself, under its own limit. */

@@ -70,12 +70,13 @@ export async function listKeys(
     throw new AppError('NOT_FOUND', `There is no account ${accountId}.`);
   }
   const rows = await store.accounts.keys(accountId);
-  return rows.map(({ id, name, role, masked, created }) => ({
+  return rows.map(({ id, name, role, masked, created, last_used: used }) => ({
     keyId: id,
     name,
     role,
     maskedKey: masked,
     createdAt: new Date(created).toISOString(),
+    lastUsedAt: used === null ? null : new Date(used).toISOString(),
   }));
 }
 
@@ -85,6 +86,8 @@ export interface ListedKey {
   readonly role: KeyRole;
   readonly maskedKey: string;
   readonly createdAt: string;
+  /** To the minute; null before its first use. */
+  readonly lastUsedAt: string | null;
 }
 
 /**

@@ -1,13 +1,37 @@
+import type { z } from 'zod';
 import { checkTypes } from '../../checks/index.ts';
 import { defaultRuntimeId } from '../../checks/tables/runtimes.ts';
 import { AppError } from '../../lib/errors.ts';
-import { accountRoutes } from '../../protocol/accounts/account.ts';
+import { accountRoutes, type Usage } from '../../protocol/accounts/account.ts';
 import { maxArtifactBytes } from '../../protocol/results/artifact.ts';
 import { asSettings } from '../alerts/policy.ts';
+import type { ServiceConfig } from '../config.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../http/handler.ts';
 
+/** For how many days things are kept. */
+export type RetentionDays = z.output<typeof Usage>['retentionDays'];
+
+/** The retention that a configuration sets. */
+export function configuredRetention(
+  config: Pick<
+    ServiceConfig,
+    'RESULT_RETENTION_DAYS' | 'ARTIFACT_RETENTION_DAYS' | 'ANALYTICS_RETENTION_DAYS' | 'AUDIT_RETENTION_DAYS'
+  >,
+): RetentionDays {
+  return {
+    results: config.RESULT_RETENTION_DAYS,
+    artifacts: config.ARTIFACT_RETENTION_DAYS,
+    analytics: config.ANALYTICS_RETENTION_DAYS,
+    auditLog: config.AUDIT_RETENTION_DAYS,
+  };
+}
+
 /** The routes of accounts. */
-export function accountHandlers({ store, hasMailer = false }: HandlerDeps): [string, AnyHandler][] {
+export function accountHandlers({
+  store,
+  hasMailer = false,
+  retentionDays,
+}: HandlerDeps & { readonly retentionDays: RetentionDays }): [string, AnyHandler][] {
   const viewOf = async (accountId: string) => {
     const account = await store.accounts.find(accountId);
     if (!account) throw new Error('the account of a valid key is not there');
@@ -33,6 +57,9 @@ export function accountHandlers({ store, hasMailer = false }: HandlerDeps): [str
         throw new AppError('NOT_FOUND', `There is no account ${params.accountId}.`);
       }
       return viewOf(caller.accountId);
+    },
+    async getUsage({ caller }) {
+      return { ...(await store.accounts.usage(caller.accountId)), retentionDays };
     },
     async getEntitlements() {
       const flag = (key: string, name: string, enabled: boolean) => ({

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import type { KeyRole } from '../ids/keys.ts';
 import type { Dialect } from '../store/engine/dialect.ts';
+import { type Page, readPage } from '../store/engine/queries.ts';
 import type { Tables } from '../tables.ts';
 import type { AccountRow, ApiKeyRow } from './tables.ts';
 
@@ -81,6 +82,7 @@ export class Accounts {
       key_hash: key.keyHash,
       masked: key.masked,
       created: now,
+      last_used: null,
     };
     await this.#db.insertInto('api_keys').values(row).execute();
     return row;
@@ -88,6 +90,10 @@ export class Accounts {
 
   async findKey(keyHash: string): Promise<ApiKeyRow | undefined> {
     return this.#db.selectFrom('api_keys').selectAll().where('key_hash', '=', keyHash).executeTakeFirst();
+  }
+
+  async noteUse(keyId: string, now: number): Promise<void> {
+    await this.#db.updateTable('api_keys').set({ last_used: now }).where('id', '=', keyId).execute();
   }
 
   /** The keys of an account, oldest first. */
@@ -99,6 +105,26 @@ export class Accounts {
       .orderBy('created')
       .orderBy('id')
       .execute();
+  }
+
+  async keyPage(accountId: string, page: Page): Promise<{ total: number; rows: ApiKeyRow[] }> {
+    const keys = this.#db.selectFrom('api_keys').selectAll().where('account_id', '=', accountId);
+    return readPage(keys.orderBy('created').orderBy('id'), page);
+  }
+
+  async keyOf(accountId: string, id: string): Promise<ApiKeyRow | undefined> {
+    const keys = this.#db.selectFrom('api_keys').selectAll().where('account_id', '=', accountId);
+    return keys.where('id', '=', id).executeTakeFirst();
+  }
+
+  async keyById(id: string): Promise<ApiKeyRow | undefined> {
+    return this.#db.selectFrom('api_keys').selectAll().where('id', '=', id).executeTakeFirst();
+  }
+
+  /** Inside a transaction: nobody else changes who administers the account until it ends. */
+  async lockAccount(id: string): Promise<void> {
+    const account = this.#db.selectFrom('accounts').select('id').where('id', '=', id);
+    await account.modifyEnd(this.#dialect.forUpdate).executeTakeFirst();
   }
 
   /** Whether there was such a key. */
@@ -114,6 +140,50 @@ export class Accounts {
       .where('account_id', '=', accountId)
       .where('name', '=', name)
       .execute();
+  }
+
+  /** How much an account has stored. */
+  async usage(accountId: string) {
+    const checks = await this.#db
+      .selectFrom('checks')
+      .select((eb) => [
+        eb.fn.countAll<number>().as('all'),
+        eb.fn.sum<number | null>('activated').as('active'),
+      ])
+      .where('account_id', '=', accountId)
+      .executeTakeFirst();
+    const ids = this.#db.selectFrom('checks').select('id').where('account_id', '=', accountId);
+    const results = this.#db.selectFrom('results').where('check_id', 'in', ids);
+    const artifacts = await this.#db
+      .selectFrom('artifacts')
+      .select((eb) => [
+        eb.fn.countAll<number>().as('all'),
+        eb.fn.sum<number | null>('size_bytes').as('bytes'),
+      ])
+      .where('check_id', 'in', ids)
+      .where('state', '=', 'stored')
+      .executeTakeFirst();
+    const bundles = await this.#db
+      .selectFrom('code_bundles')
+      .select((eb) => eb.fn.sum<number | null>('size_bytes').as('bytes'))
+      .where('account_id', '=', accountId)
+      .executeTakeFirst();
+    const countOf = async (table: 'private_locations' | 'members') => {
+      const rows = this.#db.selectFrom(table).where('account_id', '=', accountId);
+      return Number((await rows.select((eb) => eb.fn.countAll().as('all')).executeTakeFirst())?.all ?? 0);
+    };
+    return {
+      checks: Number(checks?.all ?? 0),
+      activeChecks: Number(checks?.active ?? 0),
+      privateLocations: await countOf('private_locations'),
+      members: await countOf('members'),
+      results: Number(
+        (await results.select((eb) => eb.fn.countAll().as('all')).executeTakeFirst())?.all ?? 0,
+      ),
+      artifacts: Number(artifacts?.all ?? 0),
+      artifactBytes: Number(artifacts?.bytes ?? 0),
+      codeBundleBytes: Number(bundles?.bytes ?? 0),
+    };
   }
 
   /** Inside a transaction: keeps other processes from creating a first account meanwhile. */

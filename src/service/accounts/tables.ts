@@ -16,6 +16,8 @@ export interface ApiKeyRow {
   key_hash: string;
   masked: string;
   created: number;
+  /** To the minute; null before the first use. */
+  last_used: number | null;
 }
 
 export interface AccountTables {

@@ -8,6 +8,9 @@ import type { AnyHandler } from '../http/handler.ts';
 import { RateLimits } from '../http/limits.ts';
 import { RawTransfers } from '../http/raw-transfers.ts';
 import type { KeyRole } from '../ids/keys.ts';
+import type { Mailing } from '../members/mails.ts';
+import type { SingleSignOn } from '../members/single-sign-on.ts';
+import type { ServiceMetrics } from '../metrics.ts';
 import type { Store } from '../store.ts';
 import { FileLinks } from './artifacts/links.ts';
 import { addFilePages } from './artifacts/routes.ts';
@@ -16,8 +19,12 @@ import { readAssets, serveAssets } from './assets.ts';
 import { notAllowed } from './error-page.ts';
 import { LiveFeed } from './live/feed.ts';
 import { isFromOwnPage } from './login/addresses.ts';
+import { Entrance } from './login/entrance.ts';
+import { addPasswordLogin } from './login/password-routes.ts';
+import { Provider } from './login/provider.ts';
 import { addLogin } from './login/routes.ts';
 import { isCsrfToken, Sessions } from './login/sessions.ts';
+import { addSingleSignOn } from './login/sso-routes.ts';
 import { Operations } from './operations.ts';
 import type { Page, PageAnswer, PageCall, View, Viewer } from './page.ts';
 import { addPublicPages } from './public/routes.ts';
@@ -26,17 +33,17 @@ import { type Answering, pathOf, Replies } from './replies.ts';
 import { pageHeaders } from './security-headers.ts';
 import { addTheme } from './theme.ts';
 
-export interface ConsoleDeps {
+export interface ConsoleDeps extends Mailing {
   readonly store: Store;
   readonly artifactStore: ArtifactStore;
   readonly clock: Clock;
   readonly logger: Logger;
   /** The handler of every operation of the API, by operationId. */
   readonly handlers: ReadonlyMap<string, AnyHandler>;
-  /** Where browsers reach the service; an https address makes cookies secure. */
-  readonly publicUrl?: string | undefined;
   /** Another host name of the service, at which files of runs open. */
   readonly artifactsUrl?: string | undefined;
+  readonly metrics: ServiceMetrics;
+  readonly singleSignOn?: SingleSignOn | undefined;
   /** What one caller may ask in a minute; 0 or absent: there are no rate limits. */
   readonly requestsPerMinute?: number;
 }
@@ -81,7 +88,20 @@ export async function addConsole(app: FastifyInstance, deps: ConsoleDeps): Promi
     });
     serveAssets(scope, assets);
     addTheme(scope, deps.publicUrl);
-    addLogin(scope, { ...deps, sessions, replies });
+    // Also where the API has no limits: keys and passwords can be chosen by people.
+    const { singleSignOn, publicUrl } = deps;
+    const entrance = new Entrance({
+      ...deps,
+      sessions,
+      replies,
+      limits: new RateLimits(clock, 10),
+      singleSignOn: singleSignOn?.name,
+    });
+    addLogin(scope, entrance);
+    addPasswordLogin(scope, entrance);
+    if (singleSignOn && publicUrl !== undefined) {
+      addSingleSignOn(scope, entrance, new Provider(singleSignOn, publicUrl, clock));
+    }
     scope.get('/live', { exposeHeadRoute: false }, async (request, reply) => {
       const viewer = await replies.viewerOf(request);
       if (!viewer) return reply.code(401).send();
@@ -131,9 +151,7 @@ function answerWith(
     const { viewer, token } = found;
     const answering: Answering = { request, reply, viewer };
     if (ranks[viewer.role] < ranks[page.role]) {
-      throw notAllowed(
-        `"${page.title}" needs the role ${page.role}; the key you logged in with is ${viewer.role}.`,
-      );
+      throw notAllowed(`"${page.title}" needs the role ${page.role}; you are ${viewer.role}.`);
     }
     const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
     if (page.method === 'POST' && !(isFromOwnPage(request) && isCsrfToken(token, form.get('csrf') ?? ''))) {
@@ -152,7 +170,7 @@ function callOf(
   { viewer, form, deps }: { viewer: Viewer; form: URLSearchParams; deps: PageParts },
 ): PageCall {
   const { handlers, logger, store, artifactStore, clock, limits, links, transfers } = deps;
-  const { accountId, role, keyId } = viewer;
+  const { accountId, role, actor } = viewer;
   return {
     viewer,
     params: request.params as Record<string, string>,
@@ -163,7 +181,7 @@ function callOf(
       logger,
       limits,
       transfers,
-      caller: { accountId, role, keyId },
+      caller: { accountId, role, actor },
       request,
       reply,
     }),

@@ -22,8 +22,13 @@ function wordsOf({ code, statusCode }: AppError): { title: string; advice: strin
         advice:
           'It may have been deleted, or it belongs to another account. Results are kept for a limited time.',
       };
+    case 'ADMIN_ONLY':
     case 'READ_ONLY_KEY':
-      return { title: 'Not allowed', advice: 'Log in with a key whose role allows it.' };
+      return {
+        title: 'Not allowed',
+        advice:
+          'An admin of the account can give you another role; or log in with a key whose role allows it.',
+      };
     case 'STORE_UNAVAILABLE':
       return {
         title: 'The database does not answer',

@@ -55,7 +55,7 @@ ${
           html`<li><a href="${item.path}"${isCurrent(item.path, path) ? html` aria-current="page"` : ''}>${item.word}</a></li>`,
       )}</ul></nav>
 <form class="who" method="post" action="/logout">${csrfField(viewer)}
-<span class="who-name" title="The API key you logged in with">${viewer.name}</span>
+<span class="who-name" title="${viewer.actor.kind === 'MEMBER' ? 'You' : 'The API key you logged in with'}">${viewer.actor.name}</span>
 <button class="link" type="submit">Log out</button></form>`
     : ''
 }

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../lib/clock.ts';
 import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
+import type { Actor } from '../http/auth.ts';
 import type { KeyRole } from '../ids/keys.ts';
 import type { Store } from '../store.ts';
 import type { FileLinks } from './artifacts/links.ts';
@@ -10,10 +11,9 @@ import type { Operations } from './operations.ts';
 /** Who looks at a page. */
 export interface Viewer {
   readonly accountId: string;
-  readonly keyId: string;
   readonly role: KeyRole;
-  /** The name of the key they logged in with. */
-  readonly name: string;
+  /** The member, or the key they logged in with. */
+  readonly actor: Actor;
   readonly sessionId: string;
   /** What each of their forms must carry; another text in every page, of the same worth. */
   readonly csrfToken: string;

@@ -1,3 +1,4 @@
+import { accountPages } from './account/page.ts';
 import { alertPages } from './alerts/page.ts';
 import { checkPages } from './check/page.ts';
 import { editorPages } from './editor/page.ts';
@@ -18,4 +19,5 @@ export const pages: readonly Page[] = [
   ...alertPages,
   ...sessionPages,
   ...reportPages,
+  ...accountPages,
 ];

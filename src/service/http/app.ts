@@ -233,7 +233,7 @@ function addRoute(
     onRequest: async (request, reply) => {
       if (route.isBodyRaw || route.isResponseRaw) transfers.add(request, reply);
       nameTail(route, request);
-      request.caller = await authenticate(deps.store, route, request);
+      request.caller = await authenticate(deps, route, request);
       limits?.spend(route, request, reply);
       if (!route.isBodyRaw && largestBody(route, request.raw) > smallBodyBytes) {
         await enterRoom(room, route, request, reply);

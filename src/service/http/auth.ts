@@ -1,16 +1,23 @@
 import type { FastifyRequest } from 'fastify';
+import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import type { Route } from '../../protocol/http/route.ts';
 import type { KeyRole } from '../ids/keys.ts';
 import { hashKey } from '../ids/keys.ts';
 import type { Store } from '../store.ts';
 
+/** Who does something in an account: a program with an API key, or a member who is logged in. */
+export interface Actor {
+  readonly kind: 'API_KEY' | 'MEMBER';
+  readonly id: string;
+  readonly name: string;
+}
+
 /** Who calls an account's route. */
 export interface AccountCaller {
   readonly accountId: string;
   readonly role: KeyRole;
-  /** The key it calls with, for rate limits. */
-  readonly keyId: string;
+  readonly actor: Actor;
 }
 
 /** The private location whose agents call. */
@@ -50,18 +57,18 @@ export function mayRun({ role }: Pick<AccountCaller, 'role'>): boolean {
 /**
  * Finds out who calls, before anything of the request is validated.
  *
- * @throws AppError BAD_TOKEN, FOREIGN_ACCOUNT or READ_ONLY_KEY.
+ * @throws AppError BAD_TOKEN, FOREIGN_ACCOUNT, READ_ONLY_KEY or ADMIN_ONLY.
  */
-export async function authenticate(store: Store, route: Route, request: FastifyRequest): Promise<Caller> {
+export async function authenticate(deps: AuthDeps, route: Route, request: FastifyRequest): Promise<Caller> {
   const isAnonymous = route.credential === 'optional' && request.headers.authorization === undefined;
   if (route.credential === 'none' || isAnonymous) return { kind: 'nobody' };
   const keyHash = hashKey(bearerKey(request.headers.authorization));
   if (route.credential === 'location') {
-    const location = await store.locations.findByKey(keyHash);
+    const location = await deps.store.locations.findByKey(keyHash);
     if (!location) throw badToken();
     return { kind: 'location', location };
   }
-  const account = await accountOf(store, keyHash, request);
+  const account = await accountOf(deps, keyHash, request);
   refuseRole(route, account);
   return { kind: 'account', account };
 }
@@ -69,24 +76,39 @@ export async function authenticate(store: Store, route: Route, request: FastifyR
 /**
  * Refuses an operation that the role of an account's key does not allow.
  *
- * @throws AppError READ_ONLY_KEY.
+ * @throws AppError READ_ONLY_KEY or ADMIN_ONLY.
  */
 export function refuseRole(route: Route, { role }: Pick<AccountCaller, 'role'>): void {
+  if (route.isAdmin && role !== 'ADMIN') {
+    throw new AppError('ADMIN_ONLY', `This needs the role ADMIN; yours is ${role}.`);
+  }
   const allowed = route.isRun ? runningRoles : writingRoles;
-  if (route.method === 'GET' || route.isReadOnly || allowed.includes(role)) return;
+  if (route.method === 'GET' || route.isReadOnly || route.isOwn || allowed.includes(role)) return;
   throw new AppError('READ_ONLY_KEY', `This API key has the role ${role} and cannot change anything.`);
 }
+
+interface AuthDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+}
+
+/** How exact the time of last use of a key is: a row is not written for every request. */
+const usedMs = 60_000;
 
 /**
  * The account whose key a request carries.
  *
  * @throws AppError BAD_TOKEN or FOREIGN_ACCOUNT.
  */
-export async function findAccount(store: Store, request: FastifyRequest): Promise<AccountCaller> {
-  return accountOf(store, hashKey(bearerKey(request.headers.authorization)), request);
+export async function findAccount(deps: AuthDeps, request: FastifyRequest): Promise<AccountCaller> {
+  return accountOf(deps, hashKey(bearerKey(request.headers.authorization)), request);
 }
 
-async function accountOf(store: Store, keyHash: string, request: FastifyRequest): Promise<AccountCaller> {
+async function accountOf(
+  { store, clock }: AuthDeps,
+  keyHash: string,
+  request: FastifyRequest,
+): Promise<AccountCaller> {
   const key = await store.accounts.findKey(keyHash);
   if (!key) throw badToken();
   const wanted = request.headers['x-service-account'];
@@ -96,7 +118,10 @@ async function accountOf(store: Store, keyHash: string, request: FastifyRequest)
       'This API key has no access to the account in the x-service-account header.',
     );
   }
-  return { accountId: key.account_id, role: key.role, keyId: key.id };
+  const now = clock.wallMs();
+  if (now - (key.last_used ?? 0) >= usedMs) await store.accounts.noteUse(key.id, now);
+  const { id, name } = key;
+  return { accountId: key.account_id, role: key.role, actor: { kind: 'API_KEY', id, name } };
 }
 
 /** @throws AppError BAD_TOKEN when there is none. */

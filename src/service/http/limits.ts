@@ -37,8 +37,17 @@ export class RateLimits {
     reply: FastifyReply,
   ): void {
     if (caller.kind === 'location') return;
+    const who = caller.kind === 'account' ? `caller ${caller.account.actor.id}` : `address ${ip}`;
+    this.spendOf(route, who, reply);
+  }
+
+  /**
+   * The same for somebody who is known otherwise.
+   *
+   * @throws AppError RATE_LIMITED
+   */
+  spendOf(route: Pick<Route, 'operationId' | 'rateLimit'>, who: string, reply: FastifyReply): void {
     const limit = route.rateLimit ?? this.#general;
-    const who = caller.kind === 'account' ? `key ${caller.account.keyId}` : `address ${ip}`;
     const bucketName = `${route.rateLimit ? route.operationId : '*'} ${who}`;
     const { remaining, retryAfterSeconds, fullInSeconds } = this.#take(bucketName, limit);
     reply.header('x-ratelimit-limit', String(limit.requests));

@@ -12,7 +12,7 @@ export function logRequest(logger: Logger, route: Route, request: FastifyRequest
   const { caller } = request;
   // Undefined where authentication refused the request.
   const account = caller?.kind === 'account' ? caller.account : undefined;
-  const who = account ? { accountId: account.accountId, keyId: account.keyId } : {};
+  const who = account ? callerFields(account) : {};
   const line = {
     requestId: request.id,
     method: route.method,
@@ -48,9 +48,12 @@ export function logAudit(
       status,
       role: account.role,
       address: request.ip,
-      accountId: account.accountId,
-      keyId: account.keyId,
+      ...callerFields(account),
     },
     'audit',
   );
+}
+
+function callerFields({ accountId, actor }: AccountCaller): Readonly<Record<string, string>> {
+  return { accountId, [actor.kind === 'MEMBER' ? 'memberId' : 'keyId']: actor.id };
 }

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { Role } from '../../protocol/accounts/role.ts';
 
 /** A new key: the text that is shown once, and what is stored of it. */
 export interface FreshKey {
@@ -25,6 +26,6 @@ export function hashKey(rawKey: string): string {
   return createHash('sha256').update(rawKey).digest('hex');
 }
 
-/** What an API key may do. */
-export const keyRoles = ['ADMIN', 'READ_WRITE', 'READ_RUN', 'READ_ONLY'] as const;
-export type KeyRole = (typeof keyRoles)[number];
+/** What an API key or a member may do. */
+export const keyRoles = Role.options;
+export type KeyRole = Role;

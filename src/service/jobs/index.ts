@@ -24,7 +24,7 @@ import { Retention } from './retention.ts';
 type RetentionDeps = Omit<ConstructorParameters<typeof Retention>[0], 'retention'> & {
   readonly config: Pick<
     ServiceConfig,
-    'RESULT_RETENTION_DAYS' | 'ARTIFACT_RETENTION_DAYS' | 'ANALYTICS_RETENTION_DAYS'
+    'RESULT_RETENTION_DAYS' | 'ARTIFACT_RETENTION_DAYS' | 'ANALYTICS_RETENTION_DAYS' | 'AUDIT_RETENTION_DAYS'
   >;
 };
 
@@ -176,13 +176,14 @@ export function schedulerJob(deps: Omit<ConstructorParameters<typeof Scheduler>[
 }
 
 export function retentionJob(deps: RetentionDeps) {
-  const { RESULT_RETENTION_DAYS, ARTIFACT_RETENTION_DAYS, ANALYTICS_RETENTION_DAYS } = deps.config;
+  const { config } = deps;
   const retention = new Retention({
     ...deps,
     retention: {
-      resultsMs: RESULT_RETENTION_DAYS * dayMs,
-      artifactsMs: ARTIFACT_RETENTION_DAYS * dayMs,
-      analyticsMs: ANALYTICS_RETENTION_DAYS * dayMs,
+      resultsMs: config.RESULT_RETENTION_DAYS * dayMs,
+      artifactsMs: config.ARTIFACT_RETENTION_DAYS * dayMs,
+      analyticsMs: config.ANALYTICS_RETENTION_DAYS * dayMs,
+      auditMs: config.AUDIT_RETENTION_DAYS * dayMs,
     },
   });
   return defineJob({

@@ -16,6 +16,8 @@ export interface RetentionTimes {
   readonly artifactsMs: number;
   /** The numbers analytics work with, and nothing else of a result. */
   readonly analyticsMs: number;
+  /** Who changed what. */
+  readonly auditMs: number;
 }
 
 export interface RetentionOptions {
@@ -168,9 +170,10 @@ export class Retention {
 
   /** Returns whether there may be more of what belongs to no check in particular. */
   async #removeOld(now: number): Promise<boolean> {
-    const { retired, locationMinutes } = this.#store;
+    const { retired, locationMinutes, audit } = this.#store;
     const { rowsPerRemoval } = retired;
     await locationMinutes.prune(now - locationMinutesMs);
+    const isAuditLeft = await audit.prune(now - this.#retention.auditMs, rowsPerRemoval);
     const before = now - this.#retention.resultsMs;
     const areRecordsLeft = await retired.removeRecords(before, rowsPerRemoval);
     const { resultIds, emptyIds } = await retired.testSessions(before, rowsPerRemoval);
@@ -180,6 +183,7 @@ export class Retention {
     // Sessions that had results are removed at the next turn, without them.
     return (
       areRecordsLeft ||
+      isAuditLeft ||
       resultIds.length > 0 ||
       emptyIds.length === rowsPerRemoval ||
       files === artifactsPerTurn

@@ -7,6 +7,7 @@ import { type Clock, systemClock } from '../../../src/lib/clock.ts';
 import { createLogger, type Logger } from '../../../src/lib/log.ts';
 import type { ClaimResponse, LeasedRun, ResultReport } from '../../../src/protocol/agent/agent.ts';
 import { addAccount, addKey } from '../../../src/service/accounts/accounts.ts';
+import { configuredRetention } from '../../../src/service/accounts/routes.ts';
 import type { AlertingConfig } from '../../../src/service/alerts/delivery/configured-notifier.ts';
 import type { ArtifactStore } from '../../../src/service/artifact-store/artifact-store.ts';
 import { DirectoryStore } from '../../../src/service/artifact-store/directory-store.ts';
@@ -15,6 +16,8 @@ import type { KeyRole } from '../../../src/service/ids/keys.ts';
 import { backgroundJobs } from '../../../src/service/jobs/index.ts';
 import type { StaticIps } from '../../../src/service/locations/static-ips.ts';
 import { configuredMailServer, type MailConfig } from '../../../src/service/mail/mail-server.ts';
+import type { Mailing } from '../../../src/service/members/mails.ts';
+import type { SingleSignOn } from '../../../src/service/members/single-sign-on.ts';
 import { ServiceMetrics } from '../../../src/service/metrics.ts';
 import { AnalyticsThread } from '../../../src/service/results/analytics/analytics-thread.ts';
 import { Ingest } from '../../../src/service/results/ingest.ts';
@@ -90,6 +93,11 @@ export interface HarnessOptions {
   readonly hasPages?: boolean;
   /** Another host name of the service, at which files of runs open. */
   readonly artifactsUrl?: string;
+  /** Where clients reach it; links are paths without it. */
+  readonly publicUrl?: string;
+  /** Takes invitations and links for new passwords. */
+  readonly mail?: Mailing['mail'];
+  readonly singleSignOn?: SingleSignOn;
   /** Nothing is logged without it. */
   readonly logger?: Logger;
 }
@@ -113,7 +121,7 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Service
     options.artifactStore ??
     (await DirectoryStore.open(options.artifactFolder ?? join(artifactFolder.path, 'artifacts')));
   const { requestsPerMinute, trustedProxies, staticIps, hasMailer } = options;
-  const { codeBundleQuotaBytes, readerTimeoutMs } = options;
+  const { codeBundleQuotaBytes, readerTimeoutMs, publicUrl } = options;
   const config = {
     ...ServiceConfig.parse({}),
     // Receivers of the tests are on this host.
@@ -133,6 +141,7 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Service
     metrics,
     metricsToken,
     channelSettings: config,
+    retentionDays: configuredRetention(config),
     logger,
     isReady: () => true,
     hasPages: options.hasPages ?? true,
@@ -143,6 +152,9 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Service
     ...(trustedProxies === undefined ? {} : { trustedProxies }),
     ...(staticIps === undefined ? {} : { staticIps }),
     ...(hasMailer === undefined ? {} : { hasMailer }),
+    ...(publicUrl === undefined ? {} : { publicUrl }),
+    ...(options.mail ? { mail: options.mail } : {}),
+    ...(options.singleSignOn ? { singleSignOn: options.singleSignOn } : {}),
   });
   const mail = configuredMailServer(config);
   const jobs = backgroundJobs({

@@ -65,6 +65,21 @@ function scriptOf(command: string): NotRun['proof'] {
   };
 }
 
+/** What the operator of a new service types. */
+const invitesFirstMember: Trial = async (stage, text) => {
+  const environment = stage.environment({ DATA_DIR: join(stage.copyOf(), 'people') });
+  const ready = () => answersOk(`http://127.0.0.1:${stage.servicePort}/-/readiness`);
+  const options = { cwd: root, environment: { ...environment, PORT: String(stage.servicePort) } };
+  await runUntil('picket service', options, ready);
+  for (const line of text.trim().split('\n')) {
+    const { code, output } = await runInShell(line, { cwd: root, environment });
+    expect(code, output).toBe(0);
+    if (line.includes('invite')) expect(output).toMatch(/^link +\/invitations\/[\w-]{43}$/m);
+    if (line.includes('members list')) expect(output).toMatch(/ada@example\.com +ADMIN +PENDING/);
+    if (line.includes('audit')) expect(output).toContain('createInvite');
+  }
+};
+
 /** Blocks by place. What is in no document has to leave this table, and what is in one has to be here. */
 export const blockTests: Readonly<Record<string, BlockTest>> = {
   'README.md#two-commands': {
@@ -208,6 +223,7 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
   },
   'docs/how-to/operations.md#a-private-location-and-its-agents#2': runsUntilReady('healthPort'),
   'docs/how-to/operations.md#custom-ca-certificates': isLinted,
+  'docs/how-to/people.md#inviting-people': invitesFirstMember,
   'docs/how-to/upgrade.md#upgrade': {
     'npm run faults -- --seed 7 --minutes 2 --agents ../picket-before': faultCampaign('agents'),
     'npm run faults -- --seed 7 --minutes 2 --services ../picket-before': faultCampaign('services'),

@@ -153,12 +153,12 @@ describe.each(named(accountRoutes))('%s', (_name, route) => {
 
   it.each([
     ['ADMIN', true],
-    ['READ_WRITE', true],
-    ['READ_RUN', route.isRun === true],
-    ['READ_ONLY', false],
+    ['READ_WRITE', route.isAdmin !== true],
+    ['READ_RUN', route.isRun === true || route.isOwn === true],
+    ['READ_ONLY', route.isOwn === true],
   ] as const)(`lets the role %s in: ${writes ? 'to write %s' : 'to read'}`, async (role, mayWrite) => {
     const answer = await callBadly(route, await harness.addKey(role));
-    if (writes && !mayWrite) {
+    if ((writes && !mayWrite) || (route.isAdmin && role !== 'ADMIN')) {
       expect(answer.status).toBe(403);
       expect(answer.body).toMatchObject({ statusCode: 403, error: 'Forbidden' });
       expect(answer.body.message).toContain(role);

@@ -23,9 +23,9 @@ export function alertHandlingHandlers(deps: HandlerDeps): [string, AnyHandler][]
     limit: query.limit,
     offset: pageOffset(query),
   });
-  const deedOf = async (caller: AccountCaller, comment: string | null): Promise<Deed> => ({
+  const deedOf = (caller: AccountCaller, comment: string | null): Deed => ({
     accountId: caller.accountId,
-    actor: await actorOf(store, caller),
+    actor: caller.actor,
     comment,
     now: clock.wallMs(),
   });
@@ -44,7 +44,7 @@ export function alertHandlingHandlers(deps: HandlerDeps): [string, AnyHandler][]
     async acknowledgeAlert({ caller, params, body }) {
       const { accountId } = caller;
       const check = found(await store.checks.find(accountId, params.id), `check ${params.id}`);
-      const deed = await deedOf(caller, body?.comment ?? null);
+      const deed = deedOf(caller, body?.comment ?? null);
       const done = await store.transaction((repositories) =>
         acknowledge(repositories, check.id, false, deed),
       );
@@ -58,7 +58,7 @@ export function alertHandlingHandlers(deps: HandlerDeps): [string, AnyHandler][]
     },
     async withdrawAcknowledgement({ caller, params }) {
       const check = found(await store.checks.find(caller.accountId, params.id), `check ${params.id}`);
-      const deed = await deedOf(caller, null);
+      const deed = deedOf(caller, null);
       const done = await store.transaction((repositories) => acknowledge(repositories, check.id, true, deed));
       if (!done) throw nothingOpen(check.id);
       tell(done.hasNews);
@@ -86,7 +86,7 @@ export function alertHandlingHandlers(deps: HandlerDeps): [string, AnyHandler][]
     async createSilence({ caller, body }) {
       const { accountId } = caller;
       const { checkId = null, tags = null, location = null, comment, minutes } = body;
-      const deed = await deedOf(caller, comment);
+      const deed = deedOf(caller, comment);
       const endsAt = minutes === undefined ? Date.parse(body.endsAt ?? '') : deed.now + minutes * 60_000;
       if (endsAt <= deed.now) throw fieldError('payload', [{ key: 'endsAt', message: 'must lie ahead' }]);
       if (endsAt - deed.now > maxSilenceMs) {
@@ -107,7 +107,7 @@ export function alertHandlingHandlers(deps: HandlerDeps): [string, AnyHandler][]
     },
     async endSilence({ caller, params }) {
       found(await store.silences.find(caller.accountId, params.id), `silence ${params.id}`);
-      const deed = await deedOf(caller, null);
+      const deed = deedOf(caller, null);
       tell(await store.transaction((repositories) => endSilence(repositories, params.id, deed)));
     },
   });
@@ -116,12 +116,6 @@ export function alertHandlingHandlers(deps: HandlerDeps): [string, AnyHandler][]
 
 function nothingOpen(checkId: string): AppError {
   return new AppError('CONFLICT', `Check ${checkId} passes: there is nothing to acknowledge.`);
-}
-
-async function actorOf(store: Store, caller: AccountCaller): Promise<Actor> {
-  const keys = await store.accounts.keys(caller.accountId);
-  const name = keys.find(({ id }) => id === caller.keyId)?.name;
-  return { kind: 'API_KEY', id: caller.keyId, name: name ?? 'a key that was deleted' };
 }
 
 /** Stored states of checks as they are shown; without those whose check is gone. */

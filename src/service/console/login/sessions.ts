@@ -1,6 +1,8 @@
 import { createHmac, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../../lib/clock.ts';
+import type { Actor } from '../../http/auth.ts';
 import { hashKey } from '../../ids/keys.ts';
+import type { PersonRow } from '../../members/tables.ts';
 import type { Store } from '../../store.ts';
 import type { Viewer } from '../page.ts';
 import type { LoginSessionRow } from './tables.ts';
@@ -8,11 +10,12 @@ import type { LoginSessionRow } from './tables.ts';
 /**
  * Who is logged in, in a browser.
  *
- * Somebody shows an API key, or opens a login link that was made with one. From then on the browser holds a
- * random token in a cookie, and the database a row with the token's hash: who reads the database cannot
- * log in with what is there. A session may what its key may at that moment, and ends with it. It also ends
- * when it was not used for a week, or when it is deleted. A link is a row of the same kind that lives for ten
- * minutes and is deleted by its use, in which it becomes a session with another token.
+ * Somebody shows an API key, opens a login link that was made with one, or logs in as a member: by a password
+ * or by single sign-on. From then on the browser holds a random token in a cookie, and the database a row with
+ * the token's hash: who reads the database cannot log in with what is there. A session may what its key or its
+ * member may at that moment, and ends with them. It also ends when it was not used for a week, or when it is
+ * deleted. A link is a row of the same kind that lives for ten minutes and is deleted by its use, in which it
+ * becomes a session with another token.
  *
  * CSRF tokens follow from the session's token and a random nonce by a keyed hash: they need no place of their
  * own, tell nothing about the token, and differ on every page, so that no compression gives them away.
@@ -26,7 +29,16 @@ const seenMs = 60_000;
 export interface NewSession {
   readonly token: string;
   readonly expires: number;
+  readonly accountId: string;
+  readonly actor: Actor;
 }
+
+/** Where a session is begun from. */
+export type Origin = Pick<LoginSessionRow, 'address' | 'browser'>;
+const unknownOrigin: Origin = { address: null, browser: null };
+
+/** Whose a session is. */
+type Owner = Pick<LoginSessionRow, 'account_id' | 'key_id' | 'person_id'>;
 
 export class Sessions {
   readonly #store: Store;
@@ -38,22 +50,28 @@ export class Sessions {
   }
 
   /** Logs in with an API key: null when there is no such key. */
-  async open(rawKey: string): Promise<NewSession | null> {
-    return this.#begin('session', rawKey);
+  async open(rawKey: string, origin = unknownOrigin): Promise<NewSession | null> {
+    return this.#beginWithKey('session', rawKey, origin);
+  }
+
+  /** Logs in as a member of an account. */
+  async openAs(person: PersonRow, accountId: string, origin: Origin): Promise<NewSession> {
+    const owner = { account_id: accountId, key_id: null, person_id: person.id };
+    return this.#begin('session', owner, { origin, name: person.name ?? person.email });
   }
 
   /** Makes a login link with an API key: null when there is no such key. */
   async makeLink(rawKey: string): Promise<NewSession | null> {
-    return this.#begin('link', rawKey);
+    return this.#beginWithKey('link', rawKey, unknownOrigin);
   }
 
   /** Uses a login link: null when it was used, is too old, or never was. */
-  async redeem(linkToken: string): Promise<NewSession | null> {
+  async redeem(linkToken: string, origin = unknownOrigin): Promise<NewSession | null> {
     const now = this.#clock.wallMs();
     return this.#store.transaction(async ({ logins }) => {
       const link = await logins.find('link', hashKey(linkToken), now);
       if (!link || !(await logins.delete(link.account_id, link.id))) return null;
-      const { session, row } = newSession('session', link, now);
+      const { session, row } = newSession('session', link, { now, origin, name: link.name });
       await logins.insert(row);
       return session;
     });
@@ -67,9 +85,8 @@ export class Sessions {
     if (now - row.last_seen > seenMs) await this.#store.logins.extend(row.id, now, now + idleMs);
     return {
       accountId: row.account_id,
-      keyId: row.key_id,
       role: row.role,
-      name: row.key_name,
+      actor: actorOf(row, row.name),
       sessionId: row.id,
       csrfToken: csrfToken(token, randomBytes(12).toString('base64url')),
     };
@@ -79,15 +96,36 @@ export class Sessions {
     await this.#store.logins.delete(accountId, sessionId);
   }
 
-  async #begin(kind: LoginSessionRow['kind'], rawKey: string): Promise<NewSession | null> {
+  async #beginWithKey(
+    kind: LoginSessionRow['kind'],
+    rawKey: string,
+    origin: Origin,
+  ): Promise<NewSession | null> {
     const key = await this.#store.accounts.findKey(hashKey(rawKey));
     if (!key) return null;
+    const owner = { account_id: key.account_id, key_id: key.id, person_id: null };
+    return this.#begin(kind, owner, { origin, name: key.name });
+  }
+
+  async #begin(
+    kind: LoginSessionRow['kind'],
+    owner: Owner,
+    by: { readonly origin: Origin; readonly name: string },
+  ): Promise<NewSession> {
     const now = this.#clock.wallMs();
-    const { session, row } = newSession(kind, { account_id: key.account_id, key_id: key.id }, now);
+    const { session, row } = newSession(kind, owner, { ...by, now });
     await this.#store.logins.deleteExpired(now);
     await this.#store.logins.insert(row);
     return session;
   }
+}
+
+/** The member or the key a session is of. */
+export function actorOf(owner: Pick<Owner, 'key_id' | 'person_id'>, name: string): Actor {
+  const { key_id: keyId, person_id: personId } = owner;
+  if (personId !== null) return { kind: 'MEMBER', id: personId, name };
+  if (keyId !== null) return { kind: 'API_KEY', id: keyId, name };
+  throw new Error('a session is of nobody');
 }
 
 /** Whether a form carries a CSRF token of the session; takes as long whatever it carries. */
@@ -103,12 +141,28 @@ function csrfToken(sessionToken: string, nonce: string): string {
 
 function newSession(
   kind: LoginSessionRow['kind'],
-  of: Pick<LoginSessionRow, 'account_id' | 'key_id'>,
-  now: number,
+  of: Owner,
+  by: { readonly now: number; readonly origin: Origin; readonly name: string },
 ): { session: NewSession; row: LoginSessionRow } {
+  const { now, origin, name } = by;
   const token = randomBytes(32).toString('base64url');
   const expires = now + (kind === 'link' ? linkMs : idleMs);
-  const { account_id, key_id } = of;
-  const row = { id: randomUUID(), kind, token_hash: hashKey(token), account_id, key_id };
-  return { session: { token, expires }, row: { ...row, created: now, last_seen: now, expires } };
+  const { account_id, key_id, person_id } = of;
+  const { address, browser } = origin;
+  return {
+    session: { token, expires, accountId: account_id, actor: actorOf(of, name) },
+    row: {
+      id: randomUUID(),
+      kind,
+      token_hash: hashKey(token),
+      account_id,
+      key_id,
+      person_id,
+      address,
+      browser: browser?.slice(0, 300).toWellFormed() ?? null,
+      created: now,
+      last_seen: now,
+      expires,
+    },
+  };
 }

@@ -3,10 +3,10 @@ import type { KeyRole } from '../../ids/keys.ts';
 import type { Tables } from '../../tables.ts';
 import type { LoginSessionRow } from './tables.ts';
 
-/** A session with what its API key may do now. */
-export interface KeyedSession extends LoginSessionRow {
+/** A session with whose it is, and what they may do now. */
+export interface KnownSession extends LoginSessionRow {
   readonly role: KeyRole;
-  readonly key_name: string;
+  readonly name: string;
 }
 
 /** Browsers that are logged in. Their tokens are stored as hashes only. */
@@ -21,21 +21,17 @@ export class LoginSessions {
     await this.#db.insertInto('login_sessions').values(row).execute();
   }
 
-  /** Undefined once it expired; a session whose key was deleted is gone with it. */
+  /** Undefined once it expired, its key was deleted, or its member removed. */
   async find(
     kind: LoginSessionRow['kind'],
     tokenHash: string,
     now: number,
-  ): Promise<KeyedSession | undefined> {
-    return this.#db
-      .selectFrom('login_sessions')
-      .innerJoin('api_keys', 'api_keys.id', 'login_sessions.key_id')
-      .selectAll('login_sessions')
-      .select(['api_keys.role', 'api_keys.name as key_name'])
+  ): Promise<KnownSession | undefined> {
+    const row = await this.#known(now)
       .where('token_hash', '=', tokenHash)
       .where('kind', '=', kind)
-      .where('expires', '>', now)
       .executeTakeFirst();
+    return row && known(row)[0];
   }
 
   /** A browser that is logged in, by the id of its session. */
@@ -50,17 +46,13 @@ export class LoginSessions {
   }
 
   /** The sessions of an account, the one used last first. */
-  async list(accountId: string, now: number): Promise<KeyedSession[]> {
-    return this.#db
-      .selectFrom('login_sessions')
-      .innerJoin('api_keys', 'api_keys.id', 'login_sessions.key_id')
-      .selectAll('login_sessions')
-      .select(['api_keys.role', 'api_keys.name as key_name'])
+  async list(accountId: string, now: number): Promise<KnownSession[]> {
+    const rows = await this.#known(now)
       .where('login_sessions.account_id', '=', accountId)
       .where('kind', '=', 'session')
-      .where('expires', '>', now)
       .orderBy('last_seen', 'desc')
       .execute();
+    return rows.flatMap(known);
   }
 
   async extend(id: string, lastSeen: number, expires: number): Promise<void> {
@@ -81,7 +73,62 @@ export class LoginSessions {
     return done.numDeletedRows > 0n;
   }
 
+  /** Lets a person's session go on in another of their accounts. */
+  async move(id: string, personId: string, accountId: string): Promise<void> {
+    await this.#db
+      .updateTable('login_sessions')
+      .set({ account_id: accountId })
+      .where('id', '=', id)
+      .where('person_id', '=', personId)
+      .execute();
+  }
+
+  /** Ends all sessions of a person, in every account, but for one. */
+  async deleteOfPerson(personId: string, keptId = ''): Promise<void> {
+    await this.#db
+      .deleteFrom('login_sessions')
+      .where('person_id', '=', personId)
+      .where('id', '<>', keptId)
+      .execute();
+  }
+
   async deleteExpired(now: number): Promise<void> {
     await this.#db.deleteFrom('login_sessions').where('expires', '<=', now).execute();
   }
+
+  #known(now: number) {
+    return this.#db
+      .selectFrom('login_sessions')
+      .leftJoin('api_keys', 'api_keys.id', 'login_sessions.key_id')
+      .leftJoin('members', (join) =>
+        join
+          .onRef('members.person_id', '=', 'login_sessions.person_id')
+          .onRef('members.account_id', '=', 'login_sessions.account_id'),
+      )
+      .leftJoin('people', 'people.id', 'members.person_id')
+      .selectAll('login_sessions')
+      .select([
+        'api_keys.role as key_role',
+        'api_keys.name as key_name',
+        'members.role as member_role',
+        'people.name as person_name',
+        'people.email',
+      ])
+      .where('expires', '>', now);
+  }
+}
+
+interface Joined extends LoginSessionRow {
+  readonly key_role: KeyRole | null;
+  readonly key_name: string | null;
+  readonly member_role: KeyRole | null;
+  readonly person_name: string | null;
+  readonly email: string | null;
+}
+
+/** Nothing of one whose key or membership is gone. */
+function known({ key_role, key_name, member_role, person_name, email, ...row }: Joined): KnownSession[] {
+  const role = row.person_id === null ? key_role : member_role;
+  const name = row.person_id === null ? key_name : (person_name ?? email);
+  return role === null || name === null ? [] : [{ ...row, role, name }];
 }

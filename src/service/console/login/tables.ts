@@ -4,7 +4,13 @@ export interface LoginSessionRow {
   kind: 'session' | 'link';
   token_hash: string;
   account_id: string;
-  key_id: string;
+  /** The API key it was begun with; null for a member's. */
+  key_id: string | null;
+  /** The member it is of; null for one of an API key. */
+  person_id: string | null;
+  address: string | null;
+  /** What the browser said it is. */
+  browser: string | null;
   created: number;
   last_seen: number;
   expires: number;

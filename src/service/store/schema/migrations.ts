@@ -1,6 +1,8 @@
 import { alertHandling, alerting, heldAlerts, heldNotifications, monitoringGaps } from './alert-migration.ts';
+import { auditMigration } from './audit-migration.ts';
 import { alertCauses } from './cause-migration.ts';
 import { maintenanceOccurrences } from './maintenance-migration.ts';
+import { memberMigration } from './member-migration.ts';
 import { pages } from './page-migration.ts';
 import { accountResources } from './resource-migration.ts';
 import { sessionMigrations, testDefinitions } from './session-migration.ts';
@@ -313,4 +315,6 @@ export const migrations: readonly Migration[] = [
   heldAlerts,
   heldNotifications,
   testDefinitions,
+  auditMigration,
+  memberMigration,
 ];

@@ -4,6 +4,7 @@ import { resources } from '../../../../src/service/resources/index.ts';
 import type { ResourceSample } from '../../../integration/conformance/resource-samples/resource-sample.ts';
 import type { SampleBody, Samples } from '../../../integration/conformance/samples/samples.ts';
 import { createAuthority } from '../../targets/certificates.ts';
+import { addMember, memberLoggedIn } from '../members.ts';
 import { minimalOf } from '../minimal-value.ts';
 import { createLocation, reportOf, type ServiceHarness, TestAgent, type TestLocation } from '../service.ts';
 import { KnownObjects } from './known-objects.ts';
@@ -119,6 +120,16 @@ export async function inhabit(harness: ServiceHarness, place?: TestLocation): Pr
   const silent = { tags: ['silent'], minutes: 5 };
   known.add('/v1/silences/{}', [(await make('silences', silent)).id]);
   bodies.set('POST /v1/silences', silent);
+
+  known.add('/v1/api-keys/{}', [(await make('api-keys', { name: 'ci' })).id]);
+  // Of two admins one stays.
+  await addMember(harness, 'ada@example.com', 'ADMIN');
+  known.add('/v1/accounts/me/members/{}', [await addMember(harness, 'bob@example.com', 'ADMIN')]);
+  await memberLoggedIn(harness, 'bob@example.com');
+  const invited = await make('accounts/me/invites', { email: 'eve@example.com', role: 'READ_ONLY' });
+  known.add('/v1/accounts/me/invites/{}', [invited.id]);
+  const [session] = await send('GET', 'accounts/me/sessions');
+  known.add('/v1/accounts/me/sessions/{}', [session.id]);
 
   await fillPages(make, send, known);
   await fillSessions(harness, { make, known, location, failingId: failing.id });

@@ -1,5 +1,6 @@
 import { analyticsSuite } from './analytics.ts';
 import { apiSuite } from './api.ts';
+import { auditSuite } from './audit.ts';
 import { availabilitySuite } from './availability.ts';
 import { changeSuite } from './changes.ts';
 import { clockSuite } from './clocks.ts';
@@ -15,6 +16,7 @@ import { incidentSuite } from './incidents.ts';
 import { leaseSuite } from './leases.ts';
 import { maintenanceSuite } from './maintenance.ts';
 import { occurrenceSuite } from './maintenance-occurrences.ts';
+import { memberSuite } from './members.ts';
 import { pageSuite } from './pages.ts';
 import { reportSuite } from './reports.ts';
 import { resourceSuite } from './resources.ts';
@@ -35,6 +37,8 @@ export function storeSuites(stage: StoreStage): void {
   consoleRecordSuite(stage);
   clockSuite(stage);
   apiSuite(stage);
+  auditSuite(stage);
+  memberSuite(stage);
   changeSuite(stage);
   factSuite(stage);
   pageSuite(stage);

@@ -1,0 +1,95 @@
+import { type Command, Option } from 'commander';
+import type { KeyRole } from '../service/ids/keys.ts';
+
+const roles: readonly KeyRole[] = ['ADMIN', 'READ_WRITE', 'READ_RUN', 'READ_ONLY'];
+const ofAccount = ['--account <id>', 'id of the account; may be left out where there is one only'] as const;
+
+interface Options {
+  readonly account?: string;
+  readonly json?: boolean;
+}
+
+function roleOption(): Option {
+  return new Option('--role <role>', 'what they may do').choices(roles).default('READ_WRITE');
+}
+
+/** The commands of `picket service` about people, and about who changed what. */
+export function addPeopleCommands(service: Command, environment: NodeJS.ProcessEnv): void {
+  const commands = () => import('./member-commands.ts');
+  const members = service
+    .command('members')
+    .description('list, add, change and remove members of an account; safe while the service runs');
+
+  members
+    .command('list')
+    .description('list the members, and who is invited')
+    .option(...ofAccount)
+    .option('--json', 'print one JSON array')
+    .action(async (options: Options) => (await commands()).listMembersCommand(environment, options));
+
+  members
+    .command('add')
+    .description('make somebody a member who logs in by single sign-on; see "invite" for passwords')
+    .argument('<mail>', 'mail address')
+    .addOption(roleOption())
+    .option(...ofAccount)
+    .option('--json', 'print one JSON object')
+    .action(async (mail: string, options: Options & { readonly role: KeyRole }) =>
+      (await commands()).addMemberCommand(environment, mail, options),
+    );
+
+  members
+    .command('role')
+    .description('give a member another role; it holds from their next request on')
+    .argument('<mail>', 'mail address')
+    .addArgument(service.createArgument('<role>', 'what they may do').choices([...roles]))
+    .option(...ofAccount)
+    .option('--json', 'print one JSON object')
+    .action(async (mail: string, role: KeyRole, options: Options) =>
+      (await commands()).setRoleCommand(environment, mail, role, options),
+    );
+
+  members
+    .command('remove')
+    .description('remove a member; their sessions end at once')
+    .argument('<mail>', 'mail address')
+    .option(...ofAccount)
+    .option('--json', 'print one JSON object')
+    .action(async (mail: string, options: Options) =>
+      (await commands()).removeMemberCommand(environment, mail, options),
+    );
+
+  service
+    .command('invite')
+    .description('invite somebody and print the link, which can be used once within a week')
+    .argument('<mail>', 'mail address')
+    .addOption(roleOption())
+    .option(...ofAccount)
+    .option('--json', 'print one JSON object')
+    .action(async (mail: string, options: Options & { readonly role: KeyRole }) =>
+      (await commands()).inviteCommand(environment, mail, options),
+    );
+
+  service
+    .command('reset-password')
+    .description('print a link by which somebody chooses a new password, once within an hour')
+    .argument('<mail>', 'mail address')
+    .option('--json', 'print one JSON object')
+    .action(async (mail: string, options: Options) =>
+      (await commands()).resetPasswordCommand(environment, mail, options),
+    );
+
+  service
+    .command('audit')
+    .description('print who changed what, newest first, and logins that failed')
+    .option('--account <id>', 'only of this account')
+    .option('--resource <name>', 'only about this, such as checks/<id>')
+    .option('--since <time>', 'only from here: an ISO 8601 date, or a Unix timestamp')
+    .option('--limit <count>', 'at most this many', '50')
+    .option('--json', 'print one JSON array')
+    .action(
+      async (
+        options: Options & { readonly resource?: string; readonly since?: string; readonly limit?: string },
+      ) => (await commands()).auditCommand(environment, options),
+    );
+}

@@ -1,0 +1,80 @@
+import { existsSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import { systemClock } from '../lib/clock.ts';
+import { AppError } from '../lib/errors.ts';
+import { createLogger } from '../lib/log.ts';
+import { type Deed, record } from '../service/audit/record.ts';
+import { readServiceConfig, type ServiceConfig } from '../service/config.ts';
+import { openConfiguredStore } from '../service/service.ts';
+import type { Store } from '../service/store.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface OutputOptions {
+  readonly json?: boolean;
+}
+
+/** Notes in the audit log what somebody did at the command line, by their name on this machine. */
+export async function recordCommand(store: Store, deed: Omit<Deed, 'actor'>): Promise<void> {
+  await record(store, systemClock, { ...deed, actor: { kind: 'COMMAND', id: null, name: nameHere() } });
+}
+
+function nameHere(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A container may run as a user that its machine has no name for.
+    return `user ${process.getuid?.() ?? 'without a name'}`;
+  }
+}
+
+/** Rows of texts as lines, each column as wide as its widest text. */
+export function columns(rows: readonly (readonly string[])[]): string[] {
+  return rows.map((row) =>
+    row
+      .map((text, index) => text.padEnd(Math.max(...rows.map((other) => other[index]?.length ?? 0))))
+      .join('  ')
+      .trimEnd(),
+  );
+}
+
+/** Opens the store that the environment names, for one command. */
+export async function withStore(
+  environment: Environment,
+  work: (store: Store, config: ServiceConfig) => Promise<void>,
+): Promise<void> {
+  process.umask(0o077);
+  const config = readServiceConfig(environment);
+  requireDatabase(config);
+  const store = await openConfiguredStore(config, createLogger('picket', 'error'));
+  try {
+    await work(store, config);
+  } finally {
+    await store.close();
+  }
+}
+
+/** Values as one JSON object, or a line each. */
+export function print(values: Readonly<Record<string, string>>, options: OutputOptions): void {
+  if (options.json) {
+    console.log(JSON.stringify(values));
+    return;
+  }
+  const width = Math.max(...Object.keys(values).map((name) => name.length));
+  for (const [name, value] of Object.entries(values)) console.log(`${name.padEnd(width)}  ${value}`);
+}
+
+/**
+ * These commands speak of a service that is there: they make no database.
+ *
+ * @throws AppError CONFIG_INVALID
+ */
+function requireDatabase({ DATABASE_URL, DATA_DIR }: Pick<ServiceConfig, 'DATABASE_URL' | 'DATA_DIR'>): void {
+  const path = join(DATA_DIR, 'picket.sqlite');
+  if (DATABASE_URL !== undefined || existsSync(path)) return;
+  throw new AppError(
+    'CONFIG_INVALID',
+    `DATA_DIR: there is no database ${path}. Set DATA_DIR, or DATABASE_URL, to what the service uses, and start the service once first.`,
+  );
+}

@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import { Paging } from '../http/query.ts';
+import { created, defineRoute, noContent, successful } from '../http/route.ts';
+import { Role } from './role.ts';
+
+const DateTime = z.iso.datetime();
+
+const ApiKey = z
+  .object({
+    id: z.uuid(),
+    name: z.string(),
+    role: Role,
+    maskedKey: z.string().describe('Its last characters'),
+    lastUsedAt: DateTime.nullable().describe('To the minute; null when it never was'),
+    created_at: DateTime,
+  })
+  .meta({ id: 'ApiKey' });
+export type ApiKey = z.output<typeof ApiKey>;
+
+export const ApiKeyInput = z
+  .object({
+    name: z.string().trim().min(1).max(200).describe('What it is for'),
+    role: Role.default('READ_WRITE'),
+  })
+  .meta({ id: 'ApiKeyInput' });
+
+const common = { tag: 'API keys', credential: 'account', isAdmin: true } as const;
+const params = z.object({ id: z.uuid() });
+
+/** The API keys of an account. Only its admins see and change them. */
+export const apiKeyRoutes = {
+  listApiKeys: defineRoute({
+    ...common,
+    method: 'GET',
+    path: '/v1/api-keys',
+    operationId: 'listApiKeys',
+    summary: 'API keys of the account, oldest first, without the keys themselves',
+    query: z.object(Paging),
+    success: successful,
+    response: z.array(ApiKey),
+  }),
+  createApiKey: defineRoute({
+    ...common,
+    method: 'POST',
+    path: '/v1/api-keys',
+    operationId: 'createApiKey',
+    summary: 'Create an API key; the answer shows it this once',
+    body: ApiKeyInput,
+    success: created,
+    response: ApiKey.extend({ rawKey: z.string().describe('The key itself, shown only now') }).meta({
+      id: 'CreatedApiKey',
+    }),
+  }),
+  getApiKey: defineRoute({
+    ...common,
+    method: 'GET',
+    path: '/v1/api-keys/{id}',
+    operationId: 'getApiKey',
+    summary: 'One API key, without the key itself',
+    params,
+    success: successful,
+    response: ApiKey,
+  }),
+  deleteApiKey: defineRoute({
+    ...common,
+    method: 'DELETE',
+    path: '/v1/api-keys/{id}',
+    operationId: 'deleteApiKey',
+    summary: 'Revoke an API key: requests and sessions with it end at once',
+    params,
+    otherErrors: [409],
+    success: noContent,
+  }),
+};

@@ -1,0 +1,222 @@
+import { z } from 'zod';
+import { CursorPaging } from '../http/cursor.ts';
+import { created, defineRoute, noContent, successful } from '../http/route.ts';
+import { Role } from './role.ts';
+
+const DateTime = z.iso.datetime();
+
+/** A mail address as it is kept: addresses that differ in case only are one. */
+export const MailAddress = z
+  .string()
+  .trim()
+  .toLowerCase()
+  .max(254)
+  .pipe(z.email('must be a mail address'))
+  .describe('Mail address');
+
+const Member = z
+  .object({
+    type: z.literal('member'),
+    accountId: z.uuid(),
+    userId: z.uuid(),
+    name: z.string().nullable(),
+    email: z.string(),
+    role: Role,
+    status: z.literal('ACTIVE'),
+    createdAt: DateTime,
+    updatedAt: DateTime,
+    ssoEnabled: z.boolean().describe('Whether they have logged in by single sign-on'),
+    mfaEnabled: z.boolean().describe('Always false: a second factor is the business of the single sign-on'),
+    isSupportMembership: z.literal(false),
+  })
+  .meta({ id: 'Member' });
+export type Member = z.output<typeof Member>;
+
+const Invite = z
+  .object({
+    type: z.literal('invite'),
+    id: z.uuid(),
+    accountId: z.uuid(),
+    email: z.string(),
+    role: Role,
+    status: z.enum(['PENDING', 'EXPIRED']),
+    inviterEmail: z.string().describe('The mail address of the member, or the name of the API key'),
+    createdAt: DateTime,
+    updatedAt: DateTime,
+    expiresAt: DateTime,
+  })
+  .meta({ id: 'Invite' });
+export type Invite = z.output<typeof Invite>;
+
+const statuses = z.enum(['ACTIVE', 'PENDING', 'EXPIRED']);
+/** In whatever case, as clients of comparable systems send them. */
+const anyCase = z.string().toUpperCase();
+
+const listQuery = z.object({
+  search: z.string().max(254).optional().describe('Part of a name or a mail address; case is ignored'),
+  type: z.enum(['member', 'invite']).optional(),
+  role: anyCase
+    .pipe(Role)
+    .optional()
+    .describe(Role.description ?? ''),
+  status: anyCase.pipe(statuses).optional().describe('ACTIVE, PENDING or EXPIRED'),
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(100)
+    .optional()
+    .describe('Items per page; all of them when absent'),
+  nextId: CursorPaging.nextId,
+});
+
+const listAnswer = z.object({
+  members: z.array(z.discriminatedUnion('type', [Member, Invite])),
+  length: z.int().describe('Items on this page'),
+  nextId: z.string().nullable().describe('Where the next page begins; null on the last one'),
+});
+
+export const MemberPatch = z.object({ role: Role }).meta({ id: 'MemberPatch' });
+export const InviteInput = z.object({ email: MailAddress, role: Role }).meta({ id: 'InviteInput' });
+
+const common = { tag: 'Members', credential: 'account' } as const;
+const ofMember = {
+  ...common,
+  path: '/v1/accounts/me/members/{userId}',
+  params: z.object({ userId: z.uuid() }),
+} as const;
+
+/** The people of an account. */
+export const memberRoutes = {
+  listOwnMembers: defineRoute({
+    ...common,
+    method: 'GET',
+    path: '/v1/accounts/me/members',
+    operationId: 'listOwnMembers',
+    summary: 'Members of the account of the API key, and invitations that nobody has taken, newest first',
+    query: listQuery,
+    success: successful,
+    response: listAnswer,
+  }),
+  listMembers: defineRoute({
+    ...common,
+    method: 'GET',
+    path: '/v1/accounts/{accountId}/members',
+    operationId: 'listMembers',
+    summary: 'The same of an account that the API key opens',
+    params: z.object({ accountId: z.uuid() }),
+    query: listQuery,
+    success: successful,
+    response: listAnswer,
+  }),
+  getMember: defineRoute({
+    ...ofMember,
+    method: 'GET',
+    operationId: 'getMember',
+    summary: 'One member',
+    success: successful,
+    response: Member,
+  }),
+  updateMember: defineRoute({
+    ...ofMember,
+    method: 'PATCH',
+    operationId: 'updateMember',
+    summary: 'Give a member another role, which holds from their next request on',
+    isAdmin: true,
+    body: MemberPatch,
+    otherErrors: [409],
+    success: successful,
+    response: Member,
+  }),
+  deleteMember: defineRoute({
+    ...ofMember,
+    method: 'DELETE',
+    operationId: 'deleteMember',
+    summary: 'Remove a member; their sessions end at once',
+    isAdmin: true,
+    otherErrors: [409],
+    success: noContent,
+  }),
+  createInvite: defineRoute({
+    ...common,
+    method: 'POST',
+    path: '/v1/accounts/me/invites',
+    operationId: 'createInvite',
+    summary: 'Invite somebody by mail; an earlier invitation of the same address ends',
+    isAdmin: true,
+    body: InviteInput,
+    otherErrors: [409],
+    success: created,
+    response: Invite.extend({
+      link: z
+        .string()
+        .nullable()
+        .describe(
+          'The link of the invitation, shown only now; null when it was mailed to the address itself',
+        ),
+      mailResult: z.string().nullable().describe('What the mail server answered; null without one'),
+    }).meta({ id: 'CreatedInvite' }),
+  }),
+  getInvite: defineRoute({
+    ...common,
+    method: 'GET',
+    path: '/v1/accounts/me/invites/{id}',
+    operationId: 'getInvite',
+    summary: 'One invitation',
+    params: z.object({ id: z.uuid() }),
+    success: successful,
+    response: Invite,
+  }),
+  deleteInvite: defineRoute({
+    ...common,
+    method: 'DELETE',
+    path: '/v1/accounts/me/invites/{id}',
+    operationId: 'deleteInvite',
+    summary: 'Take an invitation back: its link leads nowhere',
+    isAdmin: true,
+    params: z.object({ id: z.uuid() }),
+    success: noContent,
+  }),
+};
+
+const Session = z
+  .object({
+    id: z.uuid(),
+    actor: z
+      .object({ kind: z.enum(['API_KEY', 'MEMBER']), id: z.string(), name: z.string() })
+      .describe('The member, or the API key that was shown at the login')
+      .meta({ id: 'SessionActor' }),
+    address: z.string().nullable().describe('Where it was begun from'),
+    browser: z.string().nullable().describe('What the browser said it is'),
+    createdAt: DateTime,
+    lastSeenAt: DateTime.describe('To the minute'),
+    expiresAt: DateTime.describe('Unless it is used before'),
+  })
+  .meta({ id: 'LoginSession' });
+export type Session = z.output<typeof Session>;
+
+const ofSessions = { tag: 'Login sessions', credential: 'account' } as const;
+
+/** Browsers that are logged in. */
+export const loginSessionRoutes = {
+  listLoginSessions: defineRoute({
+    ...ofSessions,
+    method: 'GET',
+    path: '/v1/accounts/me/sessions',
+    operationId: 'listLoginSessions',
+    summary:
+      'Browsers that are logged in with the caller’s key or as the caller, for ADMIN all of the account',
+    success: successful,
+    response: z.array(Session),
+  }),
+  endLoginSession: defineRoute({
+    ...ofSessions,
+    method: 'DELETE',
+    path: '/v1/accounts/me/sessions/{id}',
+    operationId: 'endLoginSession',
+    summary: 'End a session: one’s own, for ADMIN any of the account',
+    isOwn: true,
+    params: z.object({ id: z.uuid() }),
+    success: noContent,
+  }),
+};

@@ -1,0 +1,101 @@
+import { isDeepStrictEqual } from 'node:util';
+import { isCredentialHeader, mask } from '../../checks/judging/credential-headers.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** What a write changed, as far as anybody may see it. */
+export interface Changes {
+  readonly before: Json | null;
+  readonly after: Json | null;
+  /** Fields that were written and are never shown. */
+  readonly secrets: readonly string[];
+}
+
+export const noChanges: Changes = { before: null, after: null, secrets: [] };
+
+/** Fields that say nothing of what somebody meant to change. */
+const ownFields = new Set(['updated_at', 'updatedAt', 'warnings', 'lastUsedAt']);
+const longestText = 2_000;
+const largestBytes = 64 * 1024;
+
+/**
+ * The fields in which two views of a resource differ. Views are answers of the API to somebody who may only
+ * read, so what these never show is in neither; names that promise a secret are masked besides.
+ *
+ * @param before null where there was nothing, and `after` where nothing is left.
+ * @param written the body that was sent: what it holds and `after` does not show was a secret.
+ */
+export function changesOf(before: Json | null, after: Json | null, written: unknown): Changes {
+  const names = new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})]);
+  const changed = [...names].filter(
+    (name) => !ownFields.has(name) && !isDeepStrictEqual(before?.[name], after?.[name]),
+  );
+  return {
+    before: before && shown(before, changed),
+    after: after && shown(after, changed),
+    secrets: after && isRecord(written) ? hiddenPaths(written, after) : [],
+  };
+}
+
+/** An answer that shows something once, as it may be kept. */
+export function keptAnswer(answer: unknown): Json | null {
+  return isRecord(answer) ? shown(answer, Object.keys(answer)) : null;
+}
+
+function shown(view: Json, names: readonly string[]): Json {
+  const kept = Object.fromEntries(
+    names.filter((name) => name in view).map((name) => [name, masked(view[name], name)]),
+  );
+  if (Buffer.byteLength(JSON.stringify(kept)) <= largestBytes) return kept;
+  return Object.fromEntries(Object.keys(kept).map((name) => [name, 'too large to be kept here']));
+}
+
+/** Names are split where a word of them begins: `accessToken`, `api_key`. */
+const secretWords = /^(pass(word|phrase|wd)?|secrets?|tokens?|credentials?|signature)$/;
+const secretNames = /(^|[_-])(raw|api|private|service|integration|routing|access|signing)[_-]?key$/;
+
+function isSecretName(name: string): boolean {
+  if (secretNames.test(name.toLowerCase())) return true;
+  return name.split(/(?<=[a-z0-9])(?=[A-Z])|[_\-.\s]+/).some((word) => secretWords.test(word.toLowerCase()));
+}
+
+function masked(value: unknown, name: string): unknown {
+  if (typeof value === 'string')
+    return isSecretName(name) ? hidden(value) : shortened(withoutPassword(value));
+  if (Array.isArray(value)) return value.map((item) => masked(item, name));
+  if (!isRecord(value)) return value;
+  // Headers and parameters are lists of `{key, value}`.
+  const { key } = value;
+  const isSecretEntry = typeof key === 'string' && (isCredentialHeader(key) || isSecretName(key));
+  return Object.fromEntries(
+    Object.entries(value).map(([field, one]) => [
+      field,
+      isSecretEntry && field === 'value' && typeof one === 'string' ? hidden(one) : masked(one, field),
+    ]),
+  );
+}
+
+const hidden = (text: string) => (text === '' ? '' : mask);
+
+function withoutPassword(text: string): string {
+  return text.replace(/^(\w[\w+.-]*:\/\/[^\s/?#:@]*):[^\s/?#@]*@/, `$1:${mask}@`);
+}
+
+function shortened(text: string): string {
+  if (text.length <= longestText) return text;
+  const rest = text.length - longestText;
+  return `${text.slice(0, longestText).toWellFormed()}… and ${rest} more characters`;
+}
+
+/** Where a body holds a text, and the view of what came of it an empty one. */
+function hiddenPaths(written: unknown, view: unknown, path: readonly string[] = []): string[] {
+  if (typeof written === 'string') return written !== '' && view === '' ? [path.join('.')] : [];
+  if (typeof written !== 'object' || written === null || typeof view !== 'object' || view === null) return [];
+  return Object.entries(written)
+    .flatMap(([name, value]) => hiddenPaths(value, (view as Json)[name], [...path, name]))
+    .slice(0, 100);
+}
+
+function isRecord(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,45 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { Repositories } from '../store.ts';
+import { auditRow } from './audited-handlers.ts';
+import { keptAnswer, noChanges } from './changes.ts';
+import type { AuditRow } from './tables.ts';
+
+/** Something that was done, or refused, and is no operation of the API. */
+export interface Deed {
+  readonly actor: {
+    readonly kind: AuditRow['actor_kind'];
+    readonly id: string | null;
+    readonly name: string;
+  };
+  /** Null for what belongs to no account that is known. */
+  readonly accountId: string | null;
+  readonly operation: string;
+  readonly address?: string;
+  readonly resource?: string;
+  readonly resourceName?: string;
+  readonly outcome?: AuditRow['outcome'];
+  readonly before?: object;
+  readonly after?: object;
+}
+
+/** Writes a row about a deed that is done. */
+export async function record(
+  repositories: Pick<Repositories, 'audit'>,
+  clock: Clock,
+  deed: Deed,
+): Promise<void> {
+  const { actor, accountId, operation, address, resource, resourceName, outcome, before, after } = deed;
+  await repositories.audit.insert({
+    ...auditRow(clock.wallMs()),
+    account_id: accountId,
+    actor_kind: actor.kind,
+    actor_id: actor.id,
+    actor_name: actor.name.slice(0, 300).toWellFormed(),
+    operation,
+    address: address ?? null,
+    resource: resource ?? null,
+    resource_name: resourceName ?? null,
+    outcome: outcome ?? 'DONE',
+    changes: JSON.stringify({ ...noChanges, before: keptAnswer(before), after: keptAnswer(after) }),
+  });
+}

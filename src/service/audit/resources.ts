@@ -1,0 +1,78 @@
+import type { Route } from '../../protocol/http/route.ts';
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** What a write is about: the operation that shows it, and what it is called. */
+export interface Subject {
+  /** The operation that shows the resource; undefined where none does. */
+  readonly read: Route | undefined;
+  /** The path of the resource, with the parameters of the write or of `read`. */
+  readonly path: string;
+}
+
+const parameter = /^\{(\w+)\}$/;
+
+/**
+ * What a write is about, from the table of routes alone. A write to a part (`/v1/incidents/{id}/updates`) is
+ * about the whole that an operation shows, one that creates is about what it answers with, and checks of every
+ * type are checks.
+ */
+export function subjectOf(route: Route, routes: readonly Route[]): Subject {
+  const reads = new Map(
+    routes
+      .filter(({ method, response, isResponseRaw }) => method === 'GET' && response && !isResponseRaw)
+      .map((read) => [read.path, read]),
+  );
+  const created =
+    route.method === 'POST' && !route.path.includes('{') ? memberOf(route.path, reads) : undefined;
+  if (created) return created;
+  const parts = route.path.split('/');
+  for (let length = parts.length; length > 2; length -= 1) {
+    const path = generalised(parts.slice(0, length), reads);
+    const read = reads.get(path);
+    if (read && (path === route.path || path.includes('{'))) return { read, path };
+  }
+  const last = parts.findLastIndex((part) => parameter.test(part));
+  return { read: undefined, path: last === -1 ? route.path : parts.slice(0, last + 1).join('/') };
+}
+
+/** `/v1/checks/url` makes what `/v1/checks/{id}` shows. */
+function memberOf(path: string, reads: ReadonlyMap<string, Route>): Subject | undefined {
+  const parts = path.split('/');
+  for (let length = parts.length; length > 2; length -= 1) {
+    const start = `${parts.slice(0, length).join('/')}/`;
+    const own = [...reads.keys()].find(
+      (one) => one.startsWith(start) && parameter.test(one.slice(start.length)),
+    );
+    const general = own && generalised(own.split('/'), reads);
+    if (general) return { read: reads.get(general), path: general };
+  }
+  return undefined;
+}
+
+/** The shortest path of an operation with the same parameters: `/v1/checks/{id}` for `/v1/checks/url/{id}`. */
+function generalised(parts: readonly string[], reads: ReadonlyMap<string, Route>): string {
+  const first = parts.findIndex((part) => parameter.test(part));
+  for (let kept = 3; first !== -1 && kept < first; kept += 1) {
+    const path = [...parts.slice(0, kept), ...parts.slice(first)].join('/');
+    if (reads.has(path)) return path;
+  }
+  return parts.join('/');
+}
+
+/**
+ * The parameters by which the operation is asked that shows the subject: those of the write, and what it
+ * answered; null when one is not known.
+ */
+export function valuesFor({ path }: Subject, params: Values, answer: Values = {}): Values | null {
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
+  const entries = names.map((name) => [name, params[name] ?? answer[name] ?? answer.id] as const);
+  return entries.some(([, value]) => value === undefined) ? null : Object.fromEntries(entries);
+}
+
+/** `checks/<id>`, as far as the values are known. */
+export function resourceName({ path }: Subject, values: Values | null): string {
+  const known = values === null ? path.slice(0, Math.max(0, path.indexOf('/{'))) || path : path;
+  const named = known.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(values?.[name]));
+  return named.replace(/^\/v\d+\//, '').slice(0, 300);
+}

@@ -1,0 +1,79 @@
+import type { Kysely } from 'kysely';
+import type { Cursor } from '../../protocol/http/cursor.ts';
+import { isBehind } from '../store/engine/queries.ts';
+import type { Tables } from '../tables.ts';
+import type { AuditRow } from './tables.ts';
+
+export interface AuditFilter {
+  /** Null: what belongs to no account, too. */
+  readonly accountId: string | null;
+  readonly resource?: string | undefined;
+  readonly actorId?: string | undefined;
+  readonly operation?: string | undefined;
+  readonly outcome?: AuditRow['outcome'] | undefined;
+  /** From here, in epoch milliseconds. */
+  readonly from?: number | undefined;
+  /** Up to before here. */
+  readonly to?: number | undefined;
+  /** Without what only admins may see. */
+  readonly isForAll?: boolean;
+}
+
+/** Who changed what. Rows are written once, and completed once the write is done. */
+export class AuditLog {
+  readonly #db: Kysely<Tables>;
+
+  constructor(db: Kysely<Tables>) {
+    this.#db = db;
+  }
+
+  async insert(row: AuditRow): Promise<void> {
+    await this.#db.insertInto('audit_log').values(row).execute();
+  }
+
+  /** Says how it ended. */
+  async complete(
+    id: string,
+    end: Pick<AuditRow, 'outcome' | 'resource' | 'resource_name' | 'changes'>,
+  ): Promise<void> {
+    await this.#db.updateTable('audit_log').set(end).where('id', '=', id).execute();
+  }
+
+  /** For what was refused: it changed nothing. */
+  async remove(id: string): Promise<void> {
+    await this.#db.deleteFrom('audit_log').where('id', '=', id).execute();
+  }
+
+  /** Rows that fit, newest first, from behind a cursor. */
+  async list(filter: AuditFilter, limit: number, cursor?: Cursor): Promise<AuditRow[]> {
+    let query = this.#db
+      .selectFrom('audit_log')
+      .selectAll()
+      .orderBy('created', 'desc')
+      .orderBy('id', 'desc')
+      .limit(limit);
+    const { accountId, resource, actorId, operation, outcome, from, to } = filter;
+    if (accountId !== null) query = query.where('account_id', '=', accountId);
+    if (resource !== undefined) query = query.where('resource', '=', resource);
+    if (actorId !== undefined) query = query.where('actor_id', '=', actorId);
+    if (operation !== undefined) query = query.where('operation', '=', operation);
+    if (outcome !== undefined) query = query.where('outcome', '=', outcome);
+    if (from !== undefined) query = query.where('created', '>=', from);
+    if (to !== undefined) query = query.where('created', '<', to);
+    if (filter.isForAll) query = query.where('for_admins', '=', 0);
+    if (cursor) query = query.where(isBehind(cursor));
+    return query.execute();
+  }
+
+  /** Removes up to `limit` rows from before an instant, oldest first; whether there may be more. */
+  async prune(before: number, limit: number): Promise<boolean> {
+    const old = this.#db
+      .selectFrom('audit_log')
+      .select('id')
+      .where('created', '<', before)
+      .orderBy('created')
+      .limit(limit);
+    const done = await this.#db.deleteFrom('audit_log').where('id', 'in', old).executeTakeFirst();
+    return Number(done.numDeletedRows) === limit;
+  }
+}

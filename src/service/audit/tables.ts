@@ -1,0 +1,24 @@
+import type { auditActorKinds } from '../../protocol/accounts/audit-log.ts';
+
+export interface AuditRow {
+  id: string;
+  /** Null for a login of nobody that is known. */
+  account_id: string | null;
+  created: number;
+  actor_kind: (typeof auditActorKinds)[number];
+  actor_id: string | null;
+  actor_name: string;
+  address: string | null;
+  operation: string;
+  resource: string | null;
+  resource_name: string | null;
+  outcome: 'DONE' | 'REFUSED' | 'UNKNOWN';
+  /** JSON: `before`, `after` and `secrets`. */
+  changes: string;
+  /** What only admins may do, and see. */
+  for_admins: 0 | 1;
+}
+
+export interface AuditTables {
+  audit_log: AuditRow;
+}

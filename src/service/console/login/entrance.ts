@@ -1,0 +1,126 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock } from '../../../lib/clock.ts';
+import type { Logger } from '../../../lib/log.ts';
+import { record } from '../../audit/record.ts';
+import type { RateLimits } from '../../http/limits.ts';
+import type { Mailing } from '../../members/mails.ts';
+import type { PersonRow } from '../../members/tables.ts';
+import type { ServiceMetrics } from '../../metrics.ts';
+import type { Store } from '../../store.ts';
+import { notAllowed } from '../error-page.ts';
+import type { View } from '../page.ts';
+import type { Replies } from '../replies.ts';
+import { isFromOwnPage } from './addresses.ts';
+import { isSecure, sessionCookieName, setCookie } from './cookie.ts';
+import { type LoginView, loginMain } from './page.ts';
+import type { NewSession, Origin, Sessions } from './sessions.ts';
+
+export interface EntranceDeps extends Mailing {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Pick<ServiceMetrics, 'countLogin'>;
+  readonly sessions: Sessions;
+  readonly replies: Replies;
+  readonly limits: RateLimits;
+  /** What the provider of single sign-on is called; absent where there is none. */
+  readonly singleSignOn?: string | undefined;
+}
+
+/** Attempts of one address: a person mistypes a few times, a guesser needs many. */
+const ofAddress = { operationId: 'login', rateLimit: { requests: 10, windowSeconds: 60 } };
+/** Attempts for one mail address, from wherever they come. */
+const ofName = { operationId: 'login-name', rateLimit: { requests: 20, windowSeconds: 900 } };
+
+export type LoginWay = 'key' | 'link' | 'password' | 'single sign-on' | 'invitation' | 'reset';
+
+/** What all ways to log in have in common: limits, the session's cookie, what is recorded of them. */
+export class Entrance {
+  readonly deps: EntranceDeps;
+
+  constructor(deps: EntranceDeps) {
+    this.deps = deps;
+  }
+
+  /**
+   * Takes one attempt.
+   *
+   * @throws AppError RATE_LIMITED
+   */
+  spend(request: FastifyRequest, reply: FastifyReply, email?: string): void {
+    this.deps.limits.spend(ofAddress, request, reply);
+    if (email !== undefined) this.deps.limits.spendOf(ofName, `name ${email.slice(0, 254)}`, reply);
+  }
+
+  /**
+   * The form that somebody sent from a page of ours who is not logged in.
+   *
+   * @throws AppError when it was sent from elsewhere.
+   */
+  formOf(request: FastifyRequest): URLSearchParams {
+    if (!isFromOwnPage(request)) throw notAllowed('Only the pages of this service can log you in.');
+    return request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
+  }
+
+  /** Begins a session in the browser that asks; one that it had before ends. */
+  async begin(
+    session: NewSession,
+    way: LoginWay,
+    { request, reply }: { request: FastifyRequest; reply: FastifyReply },
+  ): Promise<void> {
+    const { sessions, replies, clock, publicUrl, store, metrics } = this.deps;
+    const old = await replies.viewerOf(request);
+    if (old) await sessions.close(old);
+    const secure = isSecure(request, publicUrl);
+    const maxAgeSeconds = Math.floor((session.expires - clock.wallMs()) / 1_000);
+    setCookie(reply, sessionCookieName(secure), session.token, { maxAgeSeconds, isSecure: secure });
+    metrics.countLogin(way, 'done');
+    await record(store, clock, {
+      actor: session.actor,
+      accountId: session.accountId,
+      operation: 'login',
+      address: request.ip,
+      after: { by: way },
+    });
+  }
+
+  /** Notes a login that was refused: in every account of whom it was tried for, where that is somebody. */
+  async refuse(
+    way: LoginWay,
+    request: FastifyRequest,
+    of: { readonly name: string; readonly person?: PersonRow | undefined; readonly reason?: string },
+  ): Promise<void> {
+    const { store, clock, metrics, logger } = this.deps;
+    metrics.countLogin(way, 'refused');
+    const { name, person, reason } = of;
+    logger.warn({ way, address: request.ip, requestId: request.id, reason }, 'login refused');
+    const accounts = person ? await store.members.accountsOf(person.id) : [];
+    const accountIds = accounts.length === 0 ? [null] : accounts.map(({ id }) => id);
+    for (const accountId of accountIds) {
+      await record(store, clock, {
+        // Somebody may have typed the password into the field of the address.
+        actor: {
+          kind: 'NOBODY',
+          id: null,
+          name: way === 'password' && !name.includes('@') ? 'no address' : name,
+        },
+        accountId,
+        operation: 'login',
+        outcome: 'REFUSED',
+        address: request.ip,
+        after: { by: way, ...(reason === undefined ? {} : { reason }) },
+      });
+    }
+  }
+
+  /** The login page. */
+  async page(view: Omit<LoginView, 'hasPasswords' | 'singleSignOn'>, statusCode = 200): Promise<View> {
+    const { store, singleSignOn } = this.deps;
+    const hasPasswords = await store.members.hasPasswords();
+    return { title: 'Log in', main: loginMain({ ...view, hasPasswords, singleSignOn }), statusCode };
+  }
+}
+
+export function originOf(request: FastifyRequest): Origin {
+  return { address: request.ip, browser: request.headers['user-agent'] ?? null };
+}

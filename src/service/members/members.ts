@@ -1,0 +1,176 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { Clock } from '../../lib/clock.ts';
+import { AppError } from '../../lib/errors.ts';
+import { notFound } from '../http/known-names.ts';
+import { hashKey, type KeyRole } from '../ids/keys.ts';
+import type { Repositories, Store } from '../store.ts';
+import type { InvitationRow, PersonRow } from './tables.ts';
+
+/**
+ * People come into an account by an invitation, and there is one person for each mail address, whatever
+ * accounts they are a member of.
+ *
+ * The token of an invitation shows that somebody was invited. Whether it shows that the address is theirs
+ * depends on its way: mailed to the address it does, printed for somebody to pass on it does not. So a person
+ * is *proven* by a mailed token, or by a provider of single sign-on that says the address is verified. What
+ * anybody did in the name of an address before it was proven is worth nothing then: the password goes, and
+ * the sessions end. Otherwise somebody could invite another's address, choose a password, and wait.
+ */
+
+export interface MemberDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+}
+
+export const inviteDays = 7;
+const inviteMs = inviteDays * 86_400_000;
+
+export interface NewInvitation {
+  readonly row: InvitationRow;
+  readonly token: string;
+}
+
+/**
+ * Invites an address in place of an earlier invitation of it.
+ *
+ * @throws AppError CONFLICT when it is a member's.
+ */
+export async function invite(
+  { store, clock }: MemberDeps,
+  of: { readonly accountId: string; readonly email: string; readonly role: KeyRole; readonly by: string },
+): Promise<NewInvitation> {
+  const now = clock.wallMs();
+  const token = randomBytes(32).toString('base64url');
+  const row: InvitationRow = {
+    id: randomUUID(),
+    account_id: of.accountId,
+    email: of.email,
+    role: of.role,
+    token_hash: hashKey(token),
+    is_mailed: 0,
+    invited_by: of.by,
+    created: now,
+    expires: now + inviteMs,
+  };
+  await store.transaction(async ({ accounts, members }) => {
+    await accounts.lockAccount(of.accountId);
+    const all = await members.ofAccount(of.accountId);
+    if (all.some(({ email }) => email === of.email)) {
+      throw new AppError(
+        'CONFLICT',
+        `${of.email} is a member already. Change the role of the member instead.`,
+      );
+    }
+    await members.invite(row);
+  });
+  return { row, token };
+}
+
+/** Makes somebody a member who is to log in by single sign-on, or sets a password by a link. */
+export async function addMember(
+  { store, clock }: MemberDeps,
+  of: { readonly accountId: string; readonly email: string; readonly role: KeyRole },
+): Promise<{ userId: string }> {
+  return store.transaction(async (repositories) => {
+    const { accounts, members } = repositories;
+    if (!(await accounts.find(of.accountId))) throw notFound(`account ${of.accountId}`);
+    await accounts.lockAccount(of.accountId);
+    const now = clock.wallMs();
+    const person = (await members.personByEmail(of.email)) ?? (await newPerson(members, of.email, now));
+    await join(repositories, { account_id: of.accountId, role: of.role, email: of.email }, person.id, now);
+    return { userId: person.id };
+  });
+}
+
+/**
+ * Gives a member another role.
+ *
+ * @throws AppError NOT_FOUND, or CONFLICT for the last member with the role ADMIN.
+ */
+export async function setRole(
+  { store, clock }: MemberDeps,
+  of: { readonly accountId: string; readonly userId: string; readonly role: KeyRole },
+): Promise<void> {
+  await store.transaction(async (repositories) => {
+    await findForChange(repositories, of.accountId, of.userId, of.role === 'ADMIN');
+    await repositories.members.setRole(of.accountId, of.userId, of.role, clock.wallMs());
+  });
+}
+
+/**
+ * Ends a membership, and the sessions with it.
+ *
+ * @throws AppError NOT_FOUND, or CONFLICT for the last member with the role ADMIN.
+ */
+export async function removeMember(
+  { store }: Pick<MemberDeps, 'store'>,
+  of: { readonly accountId: string; readonly userId: string },
+): Promise<void> {
+  await store.transaction(async (repositories) => {
+    await findForChange(repositories, of.accountId, of.userId, false);
+    await repositories.members.removeMember(of.accountId, of.userId);
+  });
+}
+
+async function findForChange(
+  { accounts, members }: Pick<Repositories, 'accounts' | 'members'>,
+  accountId: string,
+  userId: string,
+  staysAdmin: boolean,
+): Promise<void> {
+  // Of two admins who demote each other at once, one comes second.
+  await accounts.lockAccount(accountId);
+  const all = await members.ofAccount(accountId);
+  const member = all.find(({ person_id: id }) => id === userId);
+  if (!member) throw notFound(`member ${userId}`);
+  const isOther = all.some(({ person_id: id, role }) => id !== userId && role === 'ADMIN');
+  if (member.role !== 'ADMIN' || staysAdmin || isOther) return;
+  throw new AppError(
+    'CONFLICT',
+    'This is the last member with the role ADMIN. Make another member ADMIN first.',
+  );
+}
+
+/** What an invitation makes of somebody: a member, once. */
+export async function join(
+  { members }: Pick<Repositories, 'members'>,
+  invitation: Pick<InvitationRow, 'account_id' | 'role' | 'email'>,
+  personId: string,
+  now: number,
+): Promise<void> {
+  const { account_id, role } = invitation;
+  if (!(await members.member(account_id, personId))) {
+    await members.insertMember({ account_id, person_id: personId, role, created: now, updated: now });
+  }
+  await members.uninvite(account_id, invitation.email);
+}
+
+export async function newPerson(
+  members: Repositories['members'],
+  email: string,
+  now: number,
+  fields: Partial<Pick<PersonRow, 'name' | 'password' | 'email_proven'>> = {},
+): Promise<PersonRow> {
+  const person: PersonRow = {
+    id: randomUUID(),
+    email,
+    email_proven: 0,
+    name: null,
+    password: null,
+    created: now,
+    ...fields,
+  };
+  await members.insertPerson(person);
+  return person;
+}
+
+/** Somebody has shown that an address is theirs: what others did in its name before ends. */
+export async function prove(
+  { members, logins }: Pick<Repositories, 'members' | 'logins'>,
+  person: PersonRow,
+): Promise<PersonRow> {
+  if (person.email_proven === 1) return person;
+  await members.updatePerson(person.id, { email_proven: 1, password: null });
+  await logins.deleteOfPerson(person.id);
+  return { ...person, email_proven: 1, password: null };
+}

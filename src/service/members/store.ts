@@ -1,0 +1,184 @@
+import { type Kysely, sql } from 'kysely';
+import type { KeyRole } from '../ids/keys.ts';
+import type { Tables } from '../tables.ts';
+import type { IdentityRow, InvitationRow, MemberRow, PasswordResetRow, PersonRow } from './tables.ts';
+
+/** A member with who they are. */
+export interface KnownMember extends MemberRow {
+  readonly email: string;
+  readonly name: string | null;
+  /** How many subjects of providers they have logged in as. */
+  readonly identities: number;
+}
+
+/** People, the accounts they are members of, and who is invited. Tokens are stored as hashes only. */
+export class Members {
+  readonly #db: Kysely<Tables>;
+
+  constructor(db: Kysely<Tables>) {
+    this.#db = db;
+  }
+
+  async insertPerson(row: PersonRow): Promise<void> {
+    await this.#db.insertInto('people').values(row).execute();
+  }
+
+  async person(id: string): Promise<PersonRow | undefined> {
+    return this.#db.selectFrom('people').selectAll().where('id', '=', id).executeTakeFirst();
+  }
+
+  async personByEmail(email: string): Promise<PersonRow | undefined> {
+    return this.#db.selectFrom('people').selectAll().where('email', '=', email).executeTakeFirst();
+  }
+
+  /** Whether anybody can log in with a password. */
+  async hasPasswords(): Promise<boolean> {
+    const one = this.#db.selectFrom('people').select('id').where('password', 'is not', null).limit(1);
+    return (await one.executeTakeFirst()) !== undefined;
+  }
+
+  async updatePerson(
+    id: string,
+    changes: Partial<Pick<PersonRow, 'email_proven' | 'name' | 'password'>>,
+  ): Promise<void> {
+    await this.#db.updateTable('people').set(changes).where('id', '=', id).execute();
+  }
+
+  async insertMember(row: MemberRow): Promise<void> {
+    await this.#db.insertInto('members').values(row).execute();
+  }
+
+  async member(accountId: string, personId: string): Promise<KnownMember | undefined> {
+    return this.#known()
+      .where('members.account_id', '=', accountId)
+      .where('members.person_id', '=', personId)
+      .executeTakeFirst();
+  }
+
+  /** The members of an account, newest first. */
+  async ofAccount(accountId: string): Promise<KnownMember[]> {
+    return this.#known()
+      .where('members.account_id', '=', accountId)
+      .orderBy('members.created', 'desc')
+      .orderBy('members.person_id', 'desc')
+      .execute();
+  }
+
+  /** The accounts somebody is a member of, the first one first. */
+  async accountsOf(personId: string): Promise<{ id: string; name: string; role: KeyRole }[]> {
+    return this.#db
+      .selectFrom('members')
+      .innerJoin('accounts', 'accounts.id', 'members.account_id')
+      .select(['accounts.id', 'accounts.name', 'members.role'])
+      .where('members.person_id', '=', personId)
+      .orderBy('members.created')
+      .orderBy('accounts.id')
+      .execute();
+  }
+
+  async setRole(accountId: string, personId: string, role: KeyRole, now: number): Promise<void> {
+    await this.#db
+      .updateTable('members')
+      .set({ role, updated: now })
+      .where('account_id', '=', accountId)
+      .where('person_id', '=', personId)
+      .execute();
+  }
+
+  /** Ends the membership and the sessions in that account. */
+  async removeMember(accountId: string, personId: string): Promise<void> {
+    for (const table of ['login_sessions', 'members'] as const) {
+      await this.#db
+        .deleteFrom(table)
+        .where('account_id', '=', accountId)
+        .where('person_id', '=', personId)
+        .execute();
+    }
+  }
+
+  /** Stores an invitation in place of an earlier one of the same address. */
+  async invite(row: InvitationRow): Promise<void> {
+    await this.uninvite(row.account_id, row.email);
+    await this.#db.insertInto('invitations').values(row).execute();
+  }
+
+  async uninvite(accountId: string, email: string): Promise<void> {
+    await this.#db
+      .deleteFrom('invitations')
+      .where('account_id', '=', accountId)
+      .where('email', '=', email)
+      .execute();
+  }
+
+  async invitationsOf(accountId: string): Promise<InvitationRow[]> {
+    return this.#db.selectFrom('invitations').selectAll().where('account_id', '=', accountId).execute();
+  }
+
+  async invitation(accountId: string, id: string): Promise<InvitationRow | undefined> {
+    const all = this.#db.selectFrom('invitations').selectAll().where('account_id', '=', accountId);
+    return all.where('id', '=', id).executeTakeFirst();
+  }
+
+  async noteMailed(id: string): Promise<void> {
+    await this.#db.updateTable('invitations').set({ is_mailed: 1 }).where('id', '=', id).execute();
+  }
+
+  /** Undefined when it was used, taken back or expired. */
+  async invitationByToken(tokenHash: string, now: number): Promise<InvitationRow | undefined> {
+    const all = this.#db.selectFrom('invitations').selectAll().where('token_hash', '=', tokenHash);
+    return all.where('expires', '>', now).executeTakeFirst();
+  }
+
+  async invitationsFor(email: string, now: number): Promise<InvitationRow[]> {
+    const all = this.#db.selectFrom('invitations').selectAll().where('email', '=', email);
+    return all.where('expires', '>', now).orderBy('created').execute();
+  }
+
+  /** Whether it was there: of several that take it at once, one learns that it did. */
+  async takeInvitation(id: string): Promise<boolean> {
+    const done = await this.#db.deleteFrom('invitations').where('id', '=', id).executeTakeFirst();
+    return done.numDeletedRows > 0n;
+  }
+
+  /** Stores the token of a reset; earlier ones of the same person, and old ones, go. */
+  async addReset(row: PasswordResetRow, now: number): Promise<void> {
+    await this.#db
+      .deleteFrom('password_resets')
+      .where((eb) => eb.or([eb('expires', '<=', now), eb('person_id', '=', row.person_id)]))
+      .execute();
+    await this.#db.insertInto('password_resets').values(row).execute();
+  }
+
+  async reset(tokenHash: string, now: number): Promise<PasswordResetRow | undefined> {
+    const all = this.#db.selectFrom('password_resets').selectAll().where('token_hash', '=', tokenHash);
+    return all.where('expires', '>', now).executeTakeFirst();
+  }
+
+  /** Whether it was there. */
+  async takeReset(tokenHash: string): Promise<boolean> {
+    const all = this.#db.deleteFrom('password_resets').where('token_hash', '=', tokenHash);
+    return (await all.executeTakeFirst()).numDeletedRows > 0n;
+  }
+
+  async identity(issuer: string, subject: string): Promise<IdentityRow | undefined> {
+    const all = this.#db.selectFrom('identities').selectAll().where('issuer', '=', issuer);
+    return all.where('subject', '=', subject).executeTakeFirst();
+  }
+
+  async insertIdentity(row: IdentityRow): Promise<void> {
+    await this.#db.insertInto('identities').values(row).execute();
+  }
+
+  #known() {
+    return this.#db
+      .selectFrom('members')
+      .innerJoin('people', 'people.id', 'members.person_id')
+      .selectAll('members')
+      .select(['people.email', 'people.name'])
+      .select(
+        sql<number>`(select count(*) from identities where identities.person_id = members.person_id)`.as(
+          'identities',
+        ),
+      );
+  }
+}

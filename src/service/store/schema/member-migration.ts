@@ -1,0 +1,47 @@
+/**
+ * People, what they are members of, how they log in. Sessions are those of a key or of a person from now on;
+ * those there are end.
+ */
+export const memberMigration = {
+  name: '0051-members',
+  statements: [
+    `create table people (
+      id text primary key, email text not null unique, email_proven integer not null,
+      name text, password text, created bigint not null)`,
+    `create table members (
+      account_id text not null references accounts (id) on delete cascade,
+      person_id text not null references people (id) on delete cascade,
+      role text not null, created bigint not null, updated bigint not null,
+      primary key (account_id, person_id))`,
+    `create index members_by_person on members (person_id, created)`,
+    `create table invitations (
+      id text primary key,
+      account_id text not null references accounts (id) on delete cascade,
+      email text not null, role text not null, token_hash text not null unique, is_mailed integer not null,
+      invited_by text not null, created bigint not null, expires bigint not null,
+      unique (account_id, email))`,
+    `create index invitations_by_email on invitations (email)`,
+    `create table password_resets (
+      token_hash text primary key,
+      person_id text not null references people (id) on delete cascade,
+      is_mailed integer not null, expires bigint not null)`,
+    `create index password_resets_by_person on password_resets (person_id)`,
+    `create table identities (
+      issuer text not null, subject text not null,
+      person_id text not null references people (id) on delete cascade,
+      primary key (issuer, subject))`,
+    `create index identities_by_person on identities (person_id)`,
+    `drop table login_sessions`,
+    `create table login_sessions (
+      id text primary key, kind text not null, token_hash text not null unique,
+      account_id text not null references accounts (id) on delete cascade,
+      key_id text references api_keys (id) on delete cascade,
+      person_id text references people (id) on delete cascade,
+      address text, browser text,
+      created bigint not null, last_seen bigint not null, expires bigint not null)`,
+    `create index login_sessions_by_account on login_sessions (account_id, last_seen)`,
+    `create index login_sessions_by_key on login_sessions (key_id)`,
+    `create index login_sessions_by_person on login_sessions (person_id)`,
+    `create index login_sessions_by_expiry on login_sessions (expires)`,
+  ],
+};

@@ -1,0 +1,169 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Page } from '../../../src/service/console/page.ts';
+import { pages } from '../../../src/service/console/registry.ts';
+import { type KeyRole, keyRoles } from '../../../src/service/ids/keys.ts';
+import { addMember, memberLoggedIn, newVisitor } from '../../helpers/service/members.ts';
+import {
+  createCheck,
+  createLocation,
+  openHarness,
+  type ServiceHarness,
+} from '../../helpers/service/service.ts';
+import type { Visitor } from '../../helpers/service/visitor.ts';
+
+/**
+ * Every page and every form of the registry, as everybody: each role, nobody, and an admin of another account. A new
+ * page is tried without a line here.
+ */
+const ranks: Readonly<Record<KeyRole, number>> = { READ_ONLY: 0, READ_RUN: 1, READ_WRITE: 2, ADMIN: 3 };
+const marker = 'only-for-this-account';
+const isForm = ({ method }: Page) => method === 'POST';
+const titled = (all: readonly Page[]) =>
+  all.map((page) => [`${page.method ?? 'GET'} ${page.path}`, page] as const);
+
+let harness: ServiceHarness;
+let visitors: Readonly<Record<KeyRole, { visitor: Visitor; csrf: string }>>;
+let stranger: { visitor: Visitor; csrf: string };
+/** Objects of the account by the beginning of the paths that lead to them. */
+let objects: readonly (readonly [start: string, id: string])[];
+
+beforeAll(async () => {
+  harness = await openHarness();
+  const enter = async (email: string) => {
+    const visitor = await memberLoggedIn(harness, email);
+    return { visitor, csrf: await visitor.csrf('/account/profile') };
+  };
+  const entries = [];
+  for (const role of keyRoles) {
+    const email = `${role.toLowerCase()}@example.com`;
+    await addMember(harness, email, role);
+    entries.push([role, await enter(email)]);
+  }
+  visitors = Object.fromEntries(entries);
+  const { accountId } = await harness.addAccount();
+  await addMember(harness, 'stranger@example.com', 'ADMIN', { accountId });
+  stranger = await enter('stranger@example.com');
+
+  const location = await createLocation(harness, marker);
+  const check = await createCheck(harness, { name: marker, privateLocations: [marker] });
+  const make = async (path: string, body: object) => (await harness.call('POST', path, body)).body;
+  const channel = await make('/v1/alert-channels', {
+    type: 'EMAIL',
+    config: { address: `${marker}@example.com` },
+  });
+  const key = await make('/v1/api-keys', { name: marker });
+  const invited = await make('/v1/accounts/me/invites', {
+    email: `${marker}@example.com`,
+    role: 'READ_ONLY',
+  });
+  const { body: sessions } = await harness.call('GET', '/v1/accounts/me/sessions');
+  const member = await harness.store.members.personByEmail('read_only@example.com');
+  objects = [
+    ['/account/keys', key.id],
+    ['/account/invites', invited.id],
+    ['/account/members', member?.id ?? ''],
+    ['/account/sessions', sessions[0].id],
+    ['/alerts/channels', String(channel.id)],
+    ['/alerts', check.id],
+    ['/locations', location.id],
+    ['/', check.id],
+  ];
+});
+afterAll(() => harness.close());
+
+/** A path of the registry with every parameter filled in. */
+function filled(path: string, id: string = randomUUID()): string {
+  return path.replaceAll(/:\w+/g, id).replace(/\*$/, 'x');
+}
+
+async function ask(page: Page, as: { visitor: Visitor; csrf: string }, path: string) {
+  return isForm(page) ? as.visitor.post(path, { csrf: as.csrf }) : as.visitor.get(path);
+}
+
+describe.each(titled(pages))('%s', (_name, page) => {
+  it(`is for ${page.role} and those above`, async () => {
+    for (const role of keyRoles) {
+      // Of objects that are not there, so that no form changes anything.
+      const { status } = await ask(page, visitors[role], filled(page.path));
+      expect([role, status === 403], `answered with ${status}`).toEqual([
+        role,
+        ranks[role] < ranks[page.role],
+      ]);
+      expect(status).toBeLessThan(500);
+    }
+  });
+
+  it('sends to the login who is not logged in', async () => {
+    const nobody = { visitor: newVisitor(harness), csrf: visitors.ADMIN.csrf };
+    const { status, headers } = await ask(page, nobody, filled(page.path));
+    expect([status, headers.location]).toEqual([303, expect.stringMatching(/^\/login(\?|$)/)]);
+  });
+
+  it('shows an admin of another account nothing', async () => {
+    const [, id = ''] = objects.find(([start]) => page.path.startsWith(start)) ?? [];
+    const path = filled(page.path, id);
+    const { status, body } = await ask(page, stranger, path);
+    // What was sent may be shown again, and nothing more.
+    expect(body.replaceAll(path, '').replaceAll(encodeURIComponent(path), '')).not.toContain(marker);
+    if (path.includes(id)) expect([200, 303, 404, 422]).toContain(status);
+  });
+});
+
+describe.each(titled(pages.filter(isForm)))('the form %s', (_name, page) => {
+  it('is refused without its token, with that of another session, and from another site', async () => {
+    const { visitor, csrf } = visitors.ADMIN;
+    const path = filled(page.path);
+    const tries = [
+      await visitor.post(path, {}),
+      await visitor.post(path, { csrf: '' }),
+      await visitor.post(path, { csrf: `${csrf.slice(0, -1)}~` }),
+      await visitor.post(path, { csrf: stranger.csrf }),
+      await visitor.post(path, { csrf }, { headers: { 'sec-fetch-site': 'cross-site' } }),
+      await visitor.post(
+        path,
+        { csrf },
+        { headers: { 'sec-fetch-site': '', origin: 'https://evil.example' } },
+      ),
+      await visitor.post(path, { csrf }, { headers: { 'sec-fetch-site': '', origin: 'null' } }),
+    ];
+    expect(tries.map(({ status }) => status)).toEqual(tries.map(() => 403));
+  });
+});
+
+it('left everything of the account where it was', async () => {
+  const paths = [
+    '/v1/checks?limit=100',
+    '/v1/private-locations',
+    '/v1/alert-channels?limit=100',
+    '/v1/api-keys?limit=100',
+    '/v1/accounts/me/members',
+  ];
+  for (const path of paths) {
+    const { body } = await harness.call('GET', path);
+    expect(JSON.stringify(body), path).toContain(marker);
+  }
+  const { body } = await harness.call('GET', '/v1/accounts/me/members?type=member');
+  expect(body.length).toBe(keyRoles.length);
+});
+
+describe('forms of those who are not logged in', () => {
+  it.each(['/login', '/login/password', '/login/forgotten', '/login/reset/token', '/invitations/token'])(
+    '%s is refused when another site sends it',
+    async (path) => {
+      const visitor = newVisitor(harness);
+      const fields = { key: harness.key, email: 'admin@example.com', password: 'x' };
+      const sites: readonly Readonly<Record<string, string>>[] = [
+        { 'sec-fetch-site': 'cross-site' },
+        { 'sec-fetch-site': 'same-site' },
+        { 'sec-fetch-site': '', origin: 'https://evil.example' },
+        { 'sec-fetch-site': '' },
+      ];
+      for (const headers of sites) {
+        const answer = await visitor.post(path, fields, { headers });
+        expect([path, headers, answer.status]).toEqual([path, headers, 403]);
+      }
+      expect(visitor.cookies.size).toBe(0);
+    },
+  );
+});
