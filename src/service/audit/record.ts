@@ -20,6 +20,8 @@ export interface Deed {
   readonly outcome?: AuditRow['outcome'];
   readonly before?: object;
   readonly after?: object;
+  /** Whether others than admins may see it. */
+  readonly isForAll?: boolean;
 }
 
 /** Writes a row about a deed that is done. */
@@ -40,6 +42,7 @@ export async function record(
     resource: resource ?? null,
     resource_name: resourceName ?? null,
     outcome: outcome ?? 'DONE',
+    for_admins: deed.isForAll ? 0 : 1,
     changes: JSON.stringify({ ...noChanges, before: keptAnswer(before), after: keptAnswer(after) }),
   });
 }

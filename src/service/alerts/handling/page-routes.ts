@@ -1,5 +1,6 @@
 import { AppError } from '../../../lib/errors.ts';
 import { alertHandlingRoutes } from '../../../protocol/alerts/alert-handling.ts';
+import { record } from '../../audit/record.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '../../http/handler.ts';
 import { fieldError } from '../../http/validation.ts';
 import type { Store } from '../../store.ts';
@@ -41,7 +42,7 @@ export function alertPageHandlers({ store, clock }: HandlerDeps): [string, AnyHa
           done: null,
         });
       },
-      async handleAlertByPage({ params, query, body, reply }) {
+      async handleAlertByPage({ params, query, body, request, reply }) {
         const shown = await find(store, params.id);
         if (!(await mayHandle(shown, query))) {
           const why = 'The signature of this link is wrong or more than seven days old.';
@@ -49,9 +50,20 @@ export function alertPageHandlers({ store, clock }: HandlerDeps): [string, AnyHa
         }
         const form = new URLSearchParams(body);
         const now = clock.wallMs();
-        const done = await store.transaction((repositories) =>
-          carryOut(repositories, shown, form, { now, actor: actorOf(shown.notification, form.get('name')) }),
-        );
+        const actor = actorOf(shown.notification, form.get('name'));
+        const done = await store.transaction(async (repositories) => {
+          const said = await carryOut(repositories, shown, form, { now, actor });
+          await record(repositories, clock, {
+            actor,
+            accountId: shown.alert.account_id,
+            operation: 'handleAlertByPage',
+            resource: `checks/${shown.alert.check_id}`,
+            address: request.ip,
+            after: { said },
+            isForAll: true,
+          });
+          return said;
+        });
         store.signals.send([{ kind: 'alerts' }]);
         describe(reply);
         return pageOf(store, shown, { now, canHandle: true, done });

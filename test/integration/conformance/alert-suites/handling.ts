@@ -189,6 +189,14 @@ export function handlingSuite(stage: AlertStage): void {
       kind: 'LINK',
       name: 'Ada (link sent to WEBHOOK hook)',
     });
+    const { body: audit } = await call('GET', '/v1/audit-log?operation=handleAlertByPage');
+    expect(audit.entries).toMatchObject([
+      {
+        actor: { kind: 'LINK' },
+        resource: expect.stringMatching(/^checks\//),
+        after: { said: expect.stringContaining('acknowledged') },
+      },
+    ]);
     const silenced = await press(path, 'silence-location 60');
     expect(silenced.body).toContain('Everything at lab is silent until');
     expect((await call('GET', '/v1/silences')).body).toMatchObject([{ location: 'lab', isActive: true }]);
