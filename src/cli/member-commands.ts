@@ -132,6 +132,7 @@ export async function inviteCommand(
       { email, role: options.role, expiresAt, link: linkTo(`/invitations/${token}`, PUBLIC_URL) },
       options,
     );
+    sayWhereLinksLead(PUBLIC_URL);
   });
 }
 
@@ -151,7 +152,14 @@ export async function resetPasswordCommand(
       await recordCommand(store, { accountId, operation: 'resetPassword', ...of });
     }
     print({ email, link: linkTo(`/login/reset/${token}`, PUBLIC_URL) }, options);
+    sayWhereLinksLead(PUBLIC_URL);
   });
+}
+
+/** Without PUBLIC_URL a link is a path, and its reader needs the rest. */
+function sayWhereLinksLead(publicUrl: string | undefined): void {
+  if (publicUrl !== undefined) return;
+  console.error('PUBLIC_URL is not set: put the address of the service before the link.');
 }
 
 const longestList = 1_000;

@@ -19,7 +19,7 @@ export type ApiKey = z.output<typeof ApiKey>;
 
 export const ApiKeyInput = z
   .object({
-    name: z.string().trim().min(1).max(200).describe('What it is for'),
+    name: z.string().min(1).max(200).describe('What it is for'),
     role: Role.default('READ_WRITE'),
   })
   .meta({ id: 'ApiKeyInput' });

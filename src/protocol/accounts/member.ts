@@ -7,11 +7,9 @@ const DateTime = z.iso.datetime();
 
 /** A mail address as it is kept: addresses that differ in case only are one. */
 export const MailAddress = z
-  .string()
-  .trim()
-  .toLowerCase()
+  .email({ error: 'must be a mail address' })
   .max(254)
-  .pipe(z.email('must be a mail address'))
+  .toLowerCase()
   .describe('Mail address');
 
 const Member = z

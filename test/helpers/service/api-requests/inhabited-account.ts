@@ -125,7 +125,7 @@ export async function inhabit(harness: ServiceHarness, place?: TestLocation): Pr
   // Of two admins one stays.
   await addMember(harness, 'ada@example.com', 'ADMIN');
   known.add('/v1/accounts/me/members/{}', [await addMember(harness, 'bob@example.com', 'ADMIN')]);
-  await memberLoggedIn(harness, 'bob@example.com');
+  await memberLoggedIn(harness, 'ada@example.com');
   const invited = await make('accounts/me/invites', { email: 'eve@example.com', role: 'READ_ONLY' });
   known.add('/v1/accounts/me/invites/{}', [invited.id]);
   const [session] = await send('GET', 'accounts/me/sessions');

@@ -35,7 +35,7 @@ export function memberSuite(stage: StoreStage): void {
     const { harness, clock } = stage;
     await addMember(harness, 'ada@example.com', 'ADMIN');
     clock.advance(1_000);
-    const invited = { email: ' Bob@Example.com', role: 'READ_RUN' };
+    const invited = { email: 'Bob@Example.com', role: 'READ_RUN' };
     const { status, body } = await harness.call('POST', '/v1/accounts/me/invites', invited);
     expect([status, body.email, body.status, body.mailResult]).toEqual([
       201,
