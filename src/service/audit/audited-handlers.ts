@@ -137,7 +137,8 @@ async function viewOf(
     const shown = z.safeEncode(read.response, answer);
     return shown.success && isRecord(shown.data) ? shown.data : null;
   } catch (thrown) {
-    if (thrown instanceof AppError && thrown.statusCode === 404) return null;
+    // What cannot be shown is not there, or not yet: the write itself says what is wrong with it.
+    if (thrown instanceof AppError && thrown.statusCode < 500) return null;
     throw thrown;
   }
 }

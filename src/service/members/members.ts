@@ -66,7 +66,11 @@ export async function invite(
   return { row, token };
 }
 
-/** Makes somebody a member who is to log in by single sign-on, or sets a password by a link. */
+/**
+ * Makes somebody a member who is to log in by single sign-on, or sets a password by a link.
+ *
+ * @throws AppError CONFLICT when they are one.
+ */
 export async function addMember(
   { store, clock }: MemberDeps,
   of: { readonly accountId: string; readonly email: string; readonly role: KeyRole },
@@ -77,6 +81,9 @@ export async function addMember(
     await accounts.lockAccount(of.accountId);
     const now = clock.wallMs();
     const person = (await members.personByEmail(of.email)) ?? (await newPerson(members, of.email, now));
+    if (await members.member(of.accountId, person.id)) {
+      throw new AppError('CONFLICT', `${of.email} is a member already.`);
+    }
     await join(repositories, { account_id: of.accountId, role: of.role, email: of.email }, person.id, now);
     return { userId: person.id };
   });

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { AlertChannels } from '../../../src/service/alerts/channels/store.ts';
 import { AlertNotifications } from '../../../src/service/alerts/delivery/store.ts';
 import { Alerts } from '../../../src/service/alerts/store.ts';
+import { AuditLog } from '../../../src/service/audit/store.ts';
 import { Checks } from '../../../src/service/checks/store.ts';
 import { LoginSessions } from '../../../src/service/console/login/store.ts';
 import { Overviews } from '../../../src/service/console/overview/store.ts';
@@ -151,6 +152,17 @@ it.each<[string, string, (recorded: Kysely<Tables>) => Promise<unknown>]>([
     'sqlite_autoindex_login_sessions_2',
     (recorded) => new LoginSessions(recorded).find('session', 'h', 1),
   ],
+  [
+    'what was changed in an account',
+    'audit_log_by_account',
+    (recorded) => new AuditLog(recorded).list({ accountId: 'a' }, 50, { created: 1, id: 'i' }),
+  ],
+  [
+    'what was changed of a resource',
+    'audit_log_by_resource',
+    (recorded) => new AuditLog(recorded).list({ accountId: 'a', resource: 'checks/c' }, 50),
+  ],
+  ['old entries of the audit log', 'audit_log_by_age', (recorded) => new AuditLog(recorded).prune(1, 10)],
   [
     'overdue heartbeats',
     'heartbeats_overdue',

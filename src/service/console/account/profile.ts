@@ -162,7 +162,12 @@ export async function switchAccount(call: PageCall): Promise<PageAnswer> {
   const person = await personOf(call);
   const accounts = person ? await store.members.accountsOf(person.id) : [];
   const wanted = accounts.find(({ id }) => id === form.get('accountId'));
-  if (person && wanted) await store.logins.move(viewer.sessionId, person.id, wanted.id);
+  if (person && wanted) {
+    await store.logins.move(viewer.sessionId, person.id, wanted.id);
+    const { actor } = viewer;
+    const entered = { accountId: wanted.id, operation: 'login', address: call.request.ip };
+    await record(store, call.clock, { ...entered, actor, after: { by: 'another account' } });
+  }
   return { goTo: '/' };
 }
 
