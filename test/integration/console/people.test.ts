@@ -7,11 +7,13 @@ import { loggedIn } from '../../helpers/service/visitor.ts';
 
 const publicUrl = 'http://picket.test';
 let harness: ServiceHarness;
+let clock: ManualClock;
 let mails: Mail[];
 /** What the mail server answers. */
 let isTaken: boolean;
 
 beforeEach(async () => {
+  clock = new ManualClock();
   mails = [];
   isTaken = true;
   const send = async (mail: Mail) => {
@@ -20,7 +22,7 @@ beforeEach(async () => {
     return { isDelivered: true, result: '250 ok' } as const;
   };
   // Limits are of time, and no test is to depend on how long it takes.
-  harness = await openHarness({ publicUrl, mail: { send }, clock: new ManualClock() });
+  harness = await openHarness({ publicUrl, mail: { send }, clock });
 });
 afterEach(() => harness.close());
 
@@ -220,6 +222,7 @@ describe('the account pages', () => {
     const [, id = ''] = /\/account\/keys\/([0-9a-f-]{36})\/revoke/.exec(
       made.body.slice(made.body.indexOf('&lt;i&gt;ci', made.body.indexOf('<table'))),
     ) ?? [''];
+    clock.advance(1_000);
     expect((await visitor.post(`/account/keys/${id}/revoke`, { csrf })).status).toBe(303);
     expect((await harness.call('GET', '/v1/checks', undefined, { key: rawKey })).status).toBe(401);
     const empty = await visitor.post('/account/keys', { csrf, name: '', role: 'READ_RUN' });
